@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""Holds Lightbound against Mitsuba 3 (`scalar_rgb`) on scenes that are the same integral in both.
+"""Compares Lightbound with Mitsuba 3 (`scalar_rgb`) on scenes that define the same integral in both.
 
     python -m venv mi && mi/bin/pip install mitsuba numpy OpenEXR
     mi/bin/python benches/mitsuba.py --peers DIR --lightbound target/release/lightbound
 
-DIR is the harness of peers: `scenes.py` makes the neutral scenes and writes them as pbrt-v4, and
-`workers/mitsuba_worker.py` builds them in Mitsuba. Each renderer renders every scene with several seeds. The image is cut
-into a grid of blocks, and the relative difference of block means, r = ours / Mitsuba − 1, is compared with what noise alone
-would give. Its variance σ² comes from the seeds, pixel by pixel, since two seeds say much about the many pixels of a block:
-Σ over both renderers of Σ s² / (K n² mean²), with K seeds, n pixels in the block, and s² a pixel's sample variance over the
-seeds. That holds as long as errors of different pixels are independent, so the scenes ask for a box filter and for
-independent samples.
+DIR is the peer harness: `scenes.py` makes the neutral scenes and writes them as pbrt-v4, and
+`workers/mitsuba_worker.py` builds them in Mitsuba. Each renderer renders every scene with several seeds. The image is
+cut into a grid of blocks, and the relative difference of block means, r = ours / Mitsuba − 1, is compared with the
+expected effect of noise. Its variance σ² comes from the seeds, pixel by pixel, since even two seeds are informative for
+the many pixels of a block: Σ over both renderers of Σ s² / (K n² mean²), with K seeds, n pixels in the block, and s² a
+pixel's sample variance over the seeds. That holds as long as errors of different pixels are independent, so the scenes
+ask for a box filter and for independent samples.
 
 A block misses the criterion when |r| > limit, and is *significant* when |r| > limit + 4 σ. Verdict for a scene:
     PASS       no block misses the limit
-    UNDECIDED  some miss, but noise may explain it: raise --spp, or take larger blocks
+    UNDECIDED  some miss, but noise may explain it: increase --spp, or use larger blocks
     FAIL       some miss significantly: the renderers disagree
-Without --lightbound, Mitsuba stands in for us with other seeds; then every difference is noise, which checks this script.
+Without --lightbound, Mitsuba renders our pictures too, with other seeds. All differences are then noise, which
+checks this script.
 
 Exit codes: 0 every scene passed, 1 one did not, 2 the options or a renderer failed. Not part of CI.
 """
@@ -31,7 +32,7 @@ import numpy as np
 
 
 class BenchError(Exception):
-    """A renderer or a file did not do what was asked; the message says which."""
+    """An error of a renderer or a file; the message names it."""
 
 
 class Mitsuba:
@@ -46,7 +47,7 @@ class Mitsuba:
         self.ask(cmd="load", scene=scene, res=resolution, variant="scalar_rgb", threads=threads)
 
     def ask(self, **job):
-        """Sends a job and waits for its answer."""
+        """Sends a job and waits for the reply."""
         try:
             self.process.stdin.write(json.dumps(job) + "\n")
             self.process.stdin.flush()
@@ -64,7 +65,7 @@ class Mitsuba:
         return np.load(self.image).astype(np.float64), answer["cpu"]
 
     def close(self):
-        """Ends the worker, which leaves when its input does."""
+        """Closes the worker's input, which makes it exit."""
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
@@ -96,7 +97,7 @@ class Lightbound:
 
 
 def read_exr(path):
-    """The colour channels, named exactly R, G and B, of the first part that has them."""
+    """Channels R, G and B of the first part that has them."""
     import OpenEXR
 
     with OpenEXR.File(path, separate_channels=True) as f:
@@ -114,12 +115,12 @@ def block_means(values, blocks):
 
 
 def compare(ours, theirs, blocks, limit):
-    """Statistics of two stacks of images, one image a seed; prints them and returns the verdict."""
+    """Statistics of two stacks of images, one image per seed. Prints them and returns the verdict."""
     a, b = (np.array(stack).mean(-1) for stack in (ours, theirs))  # seed, row, column
     mean_a, mean_b = (block_means(v.mean(0), blocks) for v in (a, b))
     pixels = a.shape[1] * a.shape[2] // blocks**2
     variance = sum(block_means(v.var(0, ddof=1), blocks) / (len(v) * pixels) for v in (a, b))
-    lit = mean_b > 0.02 * mean_b.mean()  # a ratio says nothing where the picture is black
+    lit = mean_b > 0.02 * mean_b.mean()  # ratios are meaningless in black blocks
     dark = float(np.abs(mean_a - mean_b)[~lit].max(initial=0.0) / mean_b.mean())
     r = mean_a[lit] / mean_b[lit] - 1
     sigma = np.sqrt(variance[lit]) / mean_b[lit]

@@ -1,9 +1,9 @@
-"""pbrt scenes of the regression suite for Mitsuba 3 (`llvm_ad_rgb`); of `suite_mitsuba.py`.
+"""Translates pbrt scenes of the regression suite to Mitsuba 3 (`llvm_ad_rgb`), for `suite_mitsuba.py`.
 
-Shapes that Mitsuba has not (annuli, parts of spheres, bent patches, spheres with textures, whose coordinates differ) become
-fine meshes with the normals of the true shape. The soft rim of spotlights, which Mitsuba lets fall linearly, is the picture
-that a spotlight throws, finely sampled; so are images around the scene. Instances of objects become copies. Anything
-unknown is an error.
+Shapes that Mitsuba lacks (annuli, parts of spheres, bent patches, textured spheres, whose coordinates differ) become
+fine meshes with the normals of the true shape. The soft rim of spotlights, whose falloff is linear in Mitsuba, becomes
+a finely sampled projected texture. Environment maps are resampled. Instances of objects become copies. Anything unknown
+is an error.
 """
 import gzip
 import pathlib
@@ -16,19 +16,19 @@ import OpenEXR
 from mitsuba_surfaces import Surfaces, rgb
 
 T = mi.ScalarTransform4f
-# How fine: cells of meshes along u and v, of the picture of a spotlight's rim, rows of an image around the scene.
+# Resolutions: cells of meshes along u and v, texture of a spotlight's rim, rows of an environment map.
 MESH, RIM, ROWS = (512, 256), 2048, 2048
-# What keeps the two copies of a light that shines on both sides apart.
+# Distance between the two copies of a two-sided light.
 GAP = 1e-4
 
 
 def tokens(text):
-    """Words, strings with their quotes, and brackets."""
+    """Tokens: words, strings with their quotes, and brackets."""
     return re.findall(r'"[^"]*"|[\[\]]|[^\s\[\]"]+', re.sub(r"#[^\n]*", "", text))
 
 
 class Scene:
-    """What a pbrt file says, as a dictionary for Mitsuba."""
+    """A pbrt file as a scene dictionary of Mitsuba."""
 
     def __init__(self, path, temporary):
         self.folder, self.temporary, self.dict = path.parent, pathlib.Path(temporary), {"type": "scene"}
@@ -73,7 +73,7 @@ class Scene:
                     self.ctm = self.ctm @ T().translate(self.numbers(3))
                 case "Rotate":
                     angle, *axis = self.numbers(4)
-                    # Mitsuba leaves the axis as long as it is.
+                    # Mitsuba does not normalize the axis.
                     self.ctm = self.ctm @ T().rotate(list(np.array(axis) / np.linalg.norm(axis)), angle)
                 case "LookAt":
                     self.look = self.numbers(9)
@@ -150,7 +150,7 @@ class Scene:
         raise SystemExit(f"light {kind} cannot be translated: {p}")
 
     def around(self, p):
-        """The octahedral image (Clarberg 2008), whose nearest texel counts, by longitude and latitude."""
+        """Resamples an octahedral image (Clarberg 2008) to longitude and latitude, by nearest texel."""
         texels = OpenEXR.File(str(self.folder / p["filename"][0])).channels()["RGB"].pixels
         theta = np.pi * np.arange(ROWS)[:, None] / (ROWS - 1)
         phi = np.pi * (np.arange(2 * ROWS)[None] + 0.5) / ROWS
@@ -200,7 +200,7 @@ class Scene:
         self.add(shape)
 
     def vertices(self, kind, p):
-        """Points, normals (or none), texture coordinates and triangles of a mesh or of what becomes one."""
+        """Points, normals (or None), texture coordinates and triangles of a mesh or a tessellated shape."""
         match kind:
             case "trianglemesh":
                 faces = np.reshape(p.get("indices", [0, 1, 2]), (-1, 3)).astype(int)
@@ -228,7 +228,7 @@ class Scene:
         raise SystemExit(f"shape {kind} cannot be translated: {sorted(p)}")
 
     def mesh(self, points, faces, uv, normals):
-        """A PLY file, since that is how Mitsuba takes vertices."""
+        """Writes a PLY file, from which Mitsuba loads vertices."""
         columns = {"x y z": points, "nx ny nz": normals, "u v": uv}
         columns = {names: values for names, values in columns.items() if values is not None}
         names = " ".join(columns).split()
@@ -243,7 +243,7 @@ class Scene:
         return {"type": "ply", "filename": str(path), "face_normals": normals is None, "to_world": self.ctm}
 
     def load(self, width, height, border, fineness, depth):
-        """The scene for Mitsuba; its film has `border` pixels around the picture, and each pixel `fineness`² parts."""
+        """The scene for Mitsuba; its film has `border` additional pixels on each side, and each pixel has `fineness`² parts."""
         name, p = self.camera
         assert set(p) <= {"fov", "lensradius", "focaldistance", "screenwindow"}, p
         n = self.look
@@ -262,14 +262,14 @@ class Scene:
         sizes = {"width": fineness * (width + 2 * border), "height": fineness * (height + 2 * border)}
         film = {"type": "hdrfilm", "rfilter": {"type": "box"}, "pixel_format": "rgb", "component_format": "float32"}
         self.dict["sensor"] = sensor | {"film": film | sizes}
-        # The path tracer's shadow rays stop at holes, which its paths pass, and holes count as bounces.
+        # Mitsuba's path tracer would block shadow rays at holes, and count passing a hole as a bounce.
         kind = "volpath" if self.surfaces.holes else "path"
         self.dict["integrator"] = {"type": kind, "max_depth": depth + 1, "rr_depth": 64}
         return mi.load_dict(self.dict)
 
 
 def rim(p):
-    """The falloff of pbrt's spotlights, a smoothstep of the cosine, over the picture that Mitsuba's throw."""
+    """The falloff of pbrt's spotlights, a smoothstep of the cosine, as a projected texture."""
     cone = np.radians(p["coneangle"][0])
     begin, end = np.cos(cone - np.radians(p["conedeltaangle"][0])), np.cos(cone)
     x = np.tan(cone) * (2 * (np.arange(RIM) + 0.5) / RIM - 1)
@@ -280,7 +280,7 @@ def rim(p):
 
 
 def bent(corners, coordinates):
-    """What `Scene.vertices` gives, of one bilinear patch."""
+    """The result of `Scene.vertices` for one bilinear patch."""
     a, b, c, d = corners
     u, v, faces = grid(128, 128)
     weights = np.hstack([(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v])
@@ -297,5 +297,5 @@ def grid(columns, rows):
 
 
 def given(p, name, width):
-    """An array of rows of numbers, if there is one."""
+    """A list of numbers as an array of rows; None stays None."""
     return np.reshape(p[name], (-1, width)) if name in p else None

@@ -1,9 +1,9 @@
-"""Materials and textures of pbrt scenes for Mitsuba 3 (`llvm_ad_rgb`); of `suite_mitsuba.py`.
+"""Translates materials and textures of pbrt scenes to Mitsuba 3 (`llvm_ad_rgb`), for `suite_mitsuba.py`.
 
-Where Mitsuba has no equal, the smallest part that differs is written here after its source: masking and shadowing of
-microfacets that know of each other (Heitz 2014; Mitsuba multiplies two terms as if they did not), and matter that scatters
-alike to both sides. Spectra are projected as the renderer says it does, but from the tables that come with Mitsuba; that
-of brass, which it has not, is the renderer's own.
+Where Mitsuba has no equivalent, the smallest part that differs is implemented here from its source: height-correlated
+masking and shadowing (Heitz 2014; Mitsuba multiplies two independent terms), and diffuse transmission. Spectra are
+projected as documented for the renderer, but from Mitsuba's tables; that of brass, which Mitsuba lacks, is the
+renderer's own.
 """
 import dataclasses
 import pathlib
@@ -21,7 +21,7 @@ TABLES = pathlib.Path(__file__).resolve().parent.parent / "renderer" / "src" / "
 RGB_FROM_XYZ = np.array(
     [[3.2404542, -1.5371385, -0.4985314], [-0.969266, 1.8760108, 0.041556], [0.0556434, -0.2040259, 1.0572252]]
 )
-# What is known of materials and image textures; anything else is an error.
+# Supported parameters of materials and image textures; others are an error.
 MATERIALS = {
     "diffuse": "reflectance",
     "dielectric": "eta roughness remaproughness",
@@ -40,7 +40,7 @@ def rgb(values):
 
 @dataclasses.dataclass
 class Material:
-    """A material, and what it asks of shapes: texture coordinates as pbrt has them, or planar ones: v1, v2, udelta, vdelta."""
+    """A material, and the texture coordinates that it needs: those of pbrt, or planar ones (v1, v2, udelta, vdelta)."""
 
     bsdf: object
     textured: bool = False
@@ -48,7 +48,7 @@ class Material:
 
 
 def spectrum(name):
-    """Linear sRGB that a named spectrum of a metal shows under D65."""
+    """Linear sRGB of a named metal spectrum under D65."""
     symbol, which = re.fullmatch(r"metal-(\w+)-(eta|k)", name).groups()
     nm = np.arange(360, 831)
     if symbol == "CuZn":
@@ -62,7 +62,7 @@ def spectrum(name):
 
 
 class CorrelatedMasking(mi.BSDF):
-    """A rough conductor or dielectric of Mitsuba, but with G₂ = 1/(1 + Λᵢ + Λₒ) where it has 1/((1 + Λᵢ)(1 + Λₒ)); GGX."""
+    """A rough GGX conductor or dielectric of Mitsuba, but with G₂ = 1/(1 + Λᵢ + Λₒ) instead of 1/((1 + Λᵢ)(1 + Λₒ))."""
 
     def __init__(self, inner, alpha):
         mi.BSDF.__init__(self, mi.Properties())
@@ -145,7 +145,7 @@ class Surfaces:
         return Material(mi.load_dict(bsdf) if isinstance(bsdf, dict) else bsdf, textured, *places)
 
     def uses(self, p):
-        """The parameters of all textures that parameters name, and of those that these name."""
+        """The parameters of all textures that parameters refer to, directly or indirectly."""
         for value in p.values():
             if isinstance(value[0], tuple):
                 texture = self.textures[value[0][1]][1]
@@ -172,7 +172,7 @@ class Surfaces:
                 return {"type": "blendbsdf", "weight": self.value(p["amount"]), "first": first, "second": second}
 
     def diffuse(self, reflectance):
-        """Also of mixed textures, as a mixture of materials, which is the same here."""
+        """Mixed textures become mixtures of materials, which are equivalent here."""
         if isinstance(reflectance[0], tuple):
             kind, p = self.textures[reflectance[0][1]]
             if kind == "mix" and "amount" in p and not isinstance(p["amount"][0], tuple):
@@ -192,7 +192,7 @@ class Surfaces:
         return CorrelatedMasking({"type": "roughconductor", "distribution": "ggx", "alpha_u": a[0], "alpha_v": a[1], **index}, a)
 
     def value(self, value, factor=1.0):
-        """A texture of Mitsuba for a colour or number, or for the name of a texture."""
+        """A Mitsuba texture for a colour, a number or the name of a texture."""
         if not isinstance(value[0], tuple):
             return rgb(factor * np.array(value)) if len(value) == 3 else {"type": "rawconstant", "value": factor * value[0]}
         kind, p = self.textures[value[0][1]]
@@ -216,7 +216,7 @@ class Surfaces:
             grid = np.where(cells[..., None] == 0, even, odd).astype(np.float32)
             volume = {"type": "gridvolume", "grid": mi.VolumeGrid(grid), "to_world": mi.ScalarTransform4f().scale(2)}
             return {"type": "volume", "volume": volume | {"filter_type": "nearest", "wrap_mode": "repeat", "raw": True}}
-        # Mitsuba's own squares give numbers and colours in opposite order.
+        # Mitsuba's own checkerboard orders numbers and colours differently.
         place = T2().scale(0.5) @ T2().translate(offset(p)) @ T2().scale(scale(p))
         texels = mi.Bitmap(np.array([[even, odd], [odd, even]], dtype=np.float32))
         return {"type": "bitmap", "bitmap": texels, "raw": True, "filter_type": "nearest", "to_uv": place}
@@ -238,7 +238,7 @@ class Surfaces:
             place = place @ T2().translate(offset(p)) @ T2().scale(scale(p))
         wrap = p.get("wrap", ["repeat"])[0]
         if wrap == "black":
-            # The image with as much black around it: enough for coordinates that stay within it.
+            # The image with a black border of its own size, which is enough for these coordinates.
             height, width = texels.shape[:2]
             texels, wrap = np.pad(texels, ((height, height), (width, width), (0, 0))), "clamp"
             place = T2().translate([1 / 3, 1 / 3]) @ T2().scale(1 / 3) @ place
@@ -262,7 +262,7 @@ def offset(p):
 
 
 def alpha(p):
-    """Roughness along u and v as Mitsuba takes it."""
+    """Roughness along u and v in Mitsuba's convention."""
     both = p.get("roughness", [0.0])
     found = [p.get(name, both)[0] for name in ("uroughness", "vroughness")]
     return found if p.get("remaproughness") == ["false"] else [x**0.5 for x in found]

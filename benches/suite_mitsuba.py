@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Holds references of the regression suite against Mitsuba 3 (`llvm_ad_rgb`), where that has the same features.
+"""Compares references of the regression suite with Mitsuba 3 (`llvm_ad_rgb`), for features that both have.
 
     python -m venv mi && mi/bin/pip install mitsuba numpy OpenEXR    (and LLVM's library, of the system's package libllvm)
     mi/bin/python benches/suite_mitsuba.py [--spp N] [--case NAME …]
 
-`mitsuba_scene.py` and `mitsuba_surfaces.py` translate scenes from pbrt text; what they do not know is an error, so that no
-difference is explained away. Cases that are not in the list have materials that are ours alone: coats by closed forms, and
+`mitsuba_scene.py` and `mitsuba_surfaces.py` translate scenes from pbrt text. Unsupported features are errors, so that
+no difference is explained away. Cases that are not in the list use materials that only we have: closed-form coats and
 shaders.
 
 Mitsuba renders each pixel in parts, with a border around the picture, and the scene's own filter is applied here, since
-Mitsuba's filters end elsewhere than pbrt's. Pictures are cut into 4 × 4 blocks; a block's difference is r = reference / Mitsuba − 1
-of the means over its pixels and channels. Its deviation comes from the variance of the reference's pixels and from how
-the means of Mitsuba's pictures with different seeds differ.
+Mitsuba's filters have other radii than pbrt's. Pictures are cut into 4 × 4 blocks; a block's difference is r =
+reference / Mitsuba − 1 of the means over its pixels and channels. Its deviation comes from the variance of the
+reference's pixels and from how the means of Mitsuba's pictures with different seeds differ.
 
-The last column says how many deviations the worst block is from 0 beyond LIMIT, which is what fine meshes and resampled
-images may make of a picture. Exit codes: 0 all within 4 of them, 1 not.
+The last column is the worst block's distance from 0 beyond LIMIT, in deviations. LIMIT allows for the errors of fine
+meshes and resampled images. Exit codes: 0 all within 4 of them, 1 not.
 """
 import argparse
 import pathlib
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import tomllib
 
-# A script beside this one has the name of the package.
+# A script in this folder has the same name as the package.
 here = sys.path.pop(0)
 import mitsuba as mi
 import numpy as np
@@ -37,12 +37,12 @@ CASES = """cornell-box independent interior materials skylight many-lights delta
     environment metals glass leaves textures instances lens orthographic sinc""".split()
 LIMIT = 0.002
 BLOCKS, SEEDS = 4, 16
-# Parts of a pixel along x and y, by which filters are resolved.
+# Parts of a pixel along x and y, at which filters are evaluated.
 FINENESS = 4
 
 
 def kernel(name, p):
-    """A filter of one axis, and the whole pixels that it reaches across."""
+    """A one-dimensional filter, and its radius rounded up to whole pixels."""
     radius = {"gaussian": 1.5, "mitchell": 2.0, "sinc": 4.0}[name]
     assert not p, f"filter {name}: {p}"
 
@@ -70,8 +70,8 @@ class Case:
         self.weights = [self.filter(shape, border, size) for size in (height, width)]
 
     def filter(self, shape, border, size):
-        """Weights of the parts, one a column, in each of `size` pixels: means of the filter over them, but sharpened, since parts
-        of the width h, constant inside, make its variance larger by h²/6."""
+        """Weights of the parts (columns) in each of `size` pixels: means of the filter over the parts. They are sharpened, since
+        constant parts of width h increase its variance by h²/6."""
         inner = 16
         x = (np.arange((size + 2 * border) * FINENESS * inner) + 0.5) / (FINENESS * inner) - border
         weights = shape(np.abs(x[None] - np.arange(size)[:, None] - 0.5)).reshape(size, -1, inner).sum(axis=2)
@@ -86,13 +86,13 @@ class Case:
         return np.einsum("yi,ijc,xj->yxc", self.weights[0], fine, self.weights[1], optimize=True)
 
     def measure(self, spp):
-        """r and its deviation for each block, and for the whole picture."""
+        """r and its deviation for each block and for the entire picture."""
         theirs = np.array([self.render(spp, seed) for seed in range(SEEDS)])
         ours = np.stack([self.channel(c) for c in "RGB"], axis=2)
         deviations = np.sqrt(np.stack([self.channel(f"variance.{c}") for c in "RGB"], axis=2))
 
         def difference(cut):
-            # Channels share their paths: their errors add up. So do those of Mitsuba's pixels next to each other.
+            # Channels share paths, so their errors are correlated and add up, as do those of adjacent pixels in Mitsuba.
             variance = np.sum(np.sum(deviations[cut], axis=2) ** 2)
             sums = np.sum(theirs[:, *cut], axis=(1, 2, 3))
             deviation = np.sqrt(variance + np.var(sums, ddof=1) / SEEDS) / np.mean(sums)

@@ -5,7 +5,7 @@
     python3 scenes/generate.py skylight --trees 4000             one scene, with other parameters
     python3 scenes/generate.py many-lights --lights 20000 --seed 7 -o town.pbrt
 
-Needs Python 3.8 and nothing else; the same arguments give the same scene. Everything written is CC0.
+Needs only Python 3.8. Equal arguments give equal scenes. All output is CC0.
 """
 import argparse
 import math
@@ -104,7 +104,7 @@ def materials(folder, _):
     named("bubble", "thindielectric", '"float eta" [1.33]')
     t.put("")
 
-    # floor and wall in one sweep, with shading normals so that the bend shows no facets
+    # floor and wall in one sweep, with shading normals to smooth the bend
     profile = [(-14.0, 0.0, 0, 1)]
     for i in range(17):
         a = math.radians(90 * i / 16)
@@ -237,7 +237,7 @@ def pavilion(t, ground):
 
 
 def plant(rng, count):
-    """Places for `count` trees: (x, y), apart from each other, clear of the temple and of the view on it."""
+    """Positions (x, y) of `count` trees, apart from each other, clear of the temple and of the view of it."""
     places, cells, reach = [], {}, 2.2
     ex, ey = EYE_XY
     length = math.hypot(ex, ey)
@@ -245,7 +245,7 @@ def plant(rng, count):
     while len(places) < count:
         tries += 1
         if tries % (60 * count) == 0:
-            reach *= 0.8  # too many for the land: let them stand closer
+            reach *= 0.8  # too many for the land: reduce the distance
         x, y = rng.uniform(-TERRAIN + 3, TERRAIN - 3), rng.uniform(-TERRAIN + 33, TERRAIN + 27)
         along, across = (x * ex + y * ey) / length, abs(x * ey - y * ex) / length
         view = along > -2 and across < 6.5 + 0.1 * (length - along)
@@ -456,7 +456,7 @@ def rooms(t):
     boxes(t, "next room", ((0.4, back, 0), (0.5, 8.7, HEIGHT)), ((5.2, back, 0), (5.3, 8.7, HEIGHT)),
           ((0.5, 8.6, 0), (5.2, 8.7, HEIGHT)))
     front, rear = WALL - 0.03, WALL + 0.15
-    # The frame lines the doorway: faces that coincide with the wall's would have either colour.
+    # The frame lines the doorway: faces that coincide with the wall's would z-fight.
     left, right, top = LEFT + 0.01, RIGHT - 0.01, TOP - 0.01
     boxes(t, "oak", ((left - 0.09, front, 0), (left, rear, top + 0.09)), ((right, front, 0), (right + 0.09, rear, top + 0.09)),
           ((left, front, top), (right, rear, top + 0.09)), ((0, 0, 0), (0.02, WALL, 0.09)))
@@ -509,7 +509,7 @@ def interior(folder, _):
     rooms(t)
     furniture(t)
     shelf(t, Pcg(5, 5))
-    # the lamp: the mouth of a bowl that looks up, so that every path into the dark room has bounced next door
+    # the lamp: the opening of a bowl that faces up, so that every path into the dark room has bounced next door
     boxes(t, "oak", ((4.28, 6.68, 0), (4.32, 6.72, 1.3)), ((4.15, 6.55, 0), (4.45, 6.85, 0.03)))
     t.block("Translate 4.3 6.7 1.32", emit((1150, 1040, 860)), 'NamedMaterial "black"', 'Shape "disk" "float radius" [0.3]')
     t.write(os.path.join(folder, "scene.pbrt"))
@@ -517,7 +517,7 @@ def interior(folder, _):
 
 # ------------------------------------------------------------------------------------------------ marble
 
-STONES = {  # stone, vein, and what differs from the shader's defaults
+STONES = {  # stone, vein, and non-default parameters of the shader
     "carrara": ((0.82, 0.81, 0.78), (0.16, 0.17, 0.21), '"float scale" [1.7] "float turbulence" [2.1] "float width" [0.24]'),
     "portoro": ((0.028, 0.026, 0.03), (0.62, 0.5, 0.3), '"float scale" [1.9] "float turbulence" [2.6] "float width" [0.035]'),
     "verde": ((0.03, 0.1, 0.065), (0.36, 0.5, 0.42), '"float scale" [2.6] "float turbulence" [3] "float width" [0.12]'),
@@ -574,7 +574,7 @@ def marble(folder, _):
     def thing(name, material, *shapes):
         t.put('ObjectBegin "%s"' % name, '  NamedMaterial "%s"' % material, *("  " + s for s in shapes), "ObjectEnd")
 
-    # the floor: each kind of tile is a slice of its block, and each place turns it
+    # the floor: each kind of tile is a slice of its block, rotated at each position
     for k in range(4):
         for stone in ("carrara", "portoro"):
             mesh = tile(0.37 * k)
@@ -618,7 +618,7 @@ def marble(folder, _):
 
 def pearling(n, across, seed):
     """Engine turning, one period of it: `across`² spots in staggered rows, each ground with a turning tool and over the
-    one before. Pixels hold cosine and sine of twice the angle of the grain, and how deep the tool went, all from 0 to 1."""
+    one before. Pixels hold cosine and sine of twice the angle of the grain, and the depth of the groove, all from 0 to 1."""
     rng, pitch = Pcg(seed, 8), n / across
     depth = [[rng.uniform() for _ in range(48)] for _ in range(across * across)]
 
@@ -720,7 +720,7 @@ def brushed_metal(folder, _):
 
 def julia(folder, _):
     file = lambda name: os.path.join(folder, name)
-    # Four texels that are red at the right and green at the top: looked up between their centres they are u and v themselves.
+    # Four texels, red at the right and green at the top: their interpolation between the centres is u and v.
     write_png(file("uv.png"), [[(0.0, 1.0, 0.0), (1.0, 1.0, 0.0)], [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]])
     t = Text("julia", "Julia sets in metal, computed at each evaluation, and brushed metals of Ashikhmin and Shirley",
              (0.0, -6.2, 2.1), (0, 0, 0.92), 31, 640, 400, 512, 3)
@@ -771,11 +771,87 @@ def julia(folder, _):
     t.write(file("scene.pbrt"))
 
 
+# ------------------------------------------------------------------------------------------------ showcase
+
+
+STRINGS, BULBS = 14, 36  # strings of bulbs, and bulbs on each
+PAINTS = ((1.0, 0.5, 0.15), (1.0, 0.2, 0.06), (0.12, 0.4, 1.0), (1.0, 0.65, 0.3), (0.1, 0.8, 0.3), (1.0, 0.12, 0.3), (1.0, 0.5, 0.15))
+
+
+def showcase(folder, _):
+    t = Text("showcase", "marble, metal, glass and a fractal under strings of %d bulbs; shaders and meshes of other scenes"
+             % (STRINGS * BULBS), (0.15, -4.3, 1.4), (0.05, 0, 0.7), 30, 480, 270, 512, 4)
+    t.put('LightSource "infinite" "rgb L" [0.07 0.08 0.12]',
+          'Texture "uv" "spectrum" "imagemap" "string filename" ["../julia/uv.png"] "string encoding" ["linear"]'
+          ' "string wrap" ["clamp"]',
+          '  "float uscale" [0.5] "float vscale" [0.5] "float udelta" [0.25] "float vdelta" [0.25]',
+          'Texture "along" "float" "imagemap" "string filename" ["../brushed-metal/along.png"] "string encoding" ["linear"]',
+          'Texture "across" "float" "imagemap" "string filename" ["../brushed-metal/across.png"] "string encoding" ["linear"]', "")
+
+    def shader(name, file, *rest):
+        t.put('MakeNamedMaterial "%s" "string type" ["shader"] "string filename" ["%s"]' % (name, file),
+              *("  " + line for line in rest))
+
+    t.diffuse(wall=(0.2, 0.21, 0.24), grout=(0.1, 0.095, 0.09), black=(0, 0, 0))
+    for name, (stone, vein, rest) in STONES.items():
+        shader(name, "../marble/marble.wgsl", '"rgb stone" [%s] "rgb vein" [%s] %s' % (nums(stone), nums(vein), rest))
+    for name, f0 in (("copper", (0.93, 0.6, 0.46)), ("titanium", (0.16, 0.3, 0.72))):
+        shader(name, "../brushed-metal/brushed.wgsl", '"rgb f0" [%s] "string grain" ["../brushed-metal/straight.png"]' % nums(f0),
+               '"texture alpha_x" ["along"] "texture alpha_y" ["across"]')
+    shader("fractal", "fractal.wgsl", '"texture uv" ["uv"] "float c" [-0.4 0.6] "float m_0" [0.25] "float m_1" [0.14]'
+           ' "float m_2" [0.3]', '"float eta_0" [1.5 2.6 9] "float eta_1" [9 9.5 10.5] "float eta_2" [9 3.4 2.1]')
+    shader("lacquer", "ashikhmin.wgsl", '"rgb kd" [0.5 0.04 0.02] "rgb ks" [0.06 0.06 0.06] "float n_u" [1000] "float n_v" [1000]')
+    t.put('MakeNamedMaterial "glass" "string type" ["dielectric"] "float eta" [1.5]', "")
+
+    def thing(name, material, *shapes):
+        t.put('ObjectBegin "%s"' % name, '  NamedMaterial "%s"' % material, *("  " + s for s in shapes), "ObjectEnd")
+
+    for k in range(4):
+        for stone in ("carrara", "portoro"):
+            thing("%s tile %d" % (stone, k), stone, triangles(tile(0.37 * k)))
+    t.mesh("grout", quad((-6, -4, -0.009), (6, -4, -0.009), (6, 3, -0.009), (-6, 3, -0.009)))
+    t.mesh("wall", quad((-8, 2.2, -1), (8, 2.2, -1), (8, 2.2, 6), (-8, 2.2, 6)))
+    rng = Pcg(3, 7)
+    for j in range(-7, 5):
+        for i in range(-8, 9):
+            k = rng.below(4)
+            t.put('AttributeBegin Translate %s %s %s Rotate %d 0 0 1 ObjectInstance "%s tile %d" AttributeEnd'
+                  % (num(0.5 * i), num(0.5 * j), num(-0.37 * k), 90 * rng.below(4), ("carrara", "portoro")[(i + j) % 2], k))
+    t.put("")
+
+    sphere = lambda r: 'Shape "sphere" "float radius" [%s]' % num(r)
+    for material, shape, *place in (
+        ("verde", ply("../marble/plinth.ply.gz"), "Translate -0.95 0.55 0", "Rotate 25 0 0 1"),
+        ("carrara", ply("../marble/urn.ply.gz"), "Translate -0.95 0.55 0.5", "Scale 0.75 0.75 0.75"),
+        ("rosa", ply("../marble/urn.ply.gz"), "Translate 1.2 0.5 0", "Rotate 200 0 0 1"),
+        ("copper", ply("../brushed-metal/goblet.ply.gz"), "Translate -0.42 0.1 0", "Scale 0.8 0.8 0.8"),
+        ("fractal", sphere(0.42), "Translate 0.36 0.3 0.42", "Rotate 90 0 0 1"),
+        ("titanium", sphere(0.2), "Translate -0.95 -0.55 0.2", "Rotate 50 1 0 0", "Rotate 25 0 1 0"),
+        ("glass", sphere(0.2), "Translate -0.1 -0.75 0.2"),
+        ("lacquer", sphere(0.16), "Translate 0.85 -0.7 0.16"),
+        ("portoro", sphere(0.22), "Translate 1.25 -0.4 0.22", "Rotate 40 1 1 0"),
+    ):
+        t.block(*place, 'NamedMaterial "%s"' % material, shape)
+    t.put("")
+
+    # strings from left to right, behind, above and in front of the objects, each in three swags
+    for i in range(STRINGS):
+        y = 1.6 - 4.2 * i / (STRINGS - 1)
+        high = 1.85 + 0.15 * rng.uniform() + 0.5 * max(0.0, 0.9 - y)
+        radiance = 5 if y > 0.9 else 14  # visible ones keep their colours
+        for k in range(BULBS):
+            s = (k + 0.5) / BULBS
+            swag = 2 * (3 * s + 0.31 * i) % 2 - 1
+            t.block("Translate %.3f %.3f %.3f" % (5.6 * (s - 0.5), y, high - 0.3 * (1 - swag * swag)),
+                    emit(scale(PAINTS[(i + k) % len(PAINTS)], radiance)), 'NamedMaterial "black"', sphere(0.045))
+    t.write(os.path.join(folder, "scene.pbrt"))
+
+
 # ------------------------------------------------------------------------------------------------ command line
 
 SCENES = {"cornell-box": cornell_box, "materials": materials, "skylight": skylight, "many-lights": many_lights,
           "interior": interior, "marble": marble, "brushed-metal": brushed_metal,
-          "julia": julia}
+          "julia": julia, "showcase": showcase}
 
 
 def count(text):
@@ -789,7 +865,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scene", nargs="*", metavar="SCENE", help="which to write, default all: " + ", ".join(SCENES))
     parser.add_argument("--folder", default=os.path.dirname(os.path.abspath(__file__)),
-                        help="where the scenes' folders go (default: beside this script)")
+                        help="where the scenes' folders go (default: next to this script)")
     parser.add_argument("--lights", type=count, default=1000, help="many-lights: how many (default 1000)")
     parser.add_argument("--trees", type=count, default=1500, help="skylight: how many (default 1500)")
     parser.add_argument("--seed", type=int, default=1, help="many-lights and skylight: seed (default 1)")
@@ -799,7 +875,7 @@ def main():
         if name not in SCENES:
             parser.error("no scene %r; there are %s" % (name, ", ".join(SCENES)))
     if args.output and args.scene != ["many-lights"]:
-        parser.error("-o goes with the one scene many-lights; use --folder for the others")
+        parser.error("-o applies only to the scene many-lights; use --folder for the others")
     for name in args.scene or SCENES:
         SCENES[name](os.path.join(args.folder, name), args)
         print("wrote", args.output or os.path.join(args.folder, name))

@@ -1,4 +1,4 @@
-"""What `generate.py` builds scenes from: random numbers and noise, files (PNG, EXR, PLY), shapes, scene text.
+"""Building blocks of `generate.py`: random numbers and noise, files (PNG, EXR, PLY), shapes, scene text.
 
 Python's standard library only, and a random generator of its own, so that the same arguments give the same scene
 everywhere. Conventions: Z is up, lengths are metres, colours are linear RGB, triangles run counter-clockwise seen
@@ -54,7 +54,7 @@ def lerp(a, b, t): return tuple(x + (y - x) * t for x, y in zip(a, b))
 
 
 def smoothstep(lo, hi, x):
-    """0 below `lo`, 1 above `hi`, a cubic between; `lo` may be the larger."""
+    """0 below `lo`, 1 above `hi`, a cubic in between; `lo` may be larger than `hi`."""
     t = min(1.0, max(0.0, (x - lo) / (hi - lo)))
     return t * t * (3 - 2 * t)
 
@@ -86,7 +86,7 @@ def fbm(x, y, octaves=4):
 
 
 def write_bytes(path, data):
-    """Writes a file, its folder too where there is none."""
+    """Writes a file, and creates its folder if needed."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "wb") as f:
         f.write(data)
@@ -238,22 +238,22 @@ def quad(a, b, c, d):
 
 
 def num(x):
-    """Five significant digits; what is only rounding error next to a metre is 0."""
+    """Five significant digits; rounding errors relative to a metre become 0."""
     return "0" if abs(x) < 1e-9 else "%.5g" % x
 
 
 def nums(values):
-    """Numbers in a row."""
+    """Numbers separated by spaces."""
     return " ".join(num(x) for x in values)
 
 
 def points(ps):
-    """Points in a row."""
+    """Points separated by spaces."""
     return "  ".join(nums(p) for p in ps)
 
 
 class Text:
-    """A scene file in the making."""
+    """A scene file under construction."""
 
     def __init__(self, name, about, eye, target, fov, width, height, spp, depth, camera=""):
         self.lines = [
@@ -271,7 +271,7 @@ class Text:
         ]
 
     def put(self, *lines):
-        """Lines as they are."""
+        """Appends lines unchanged."""
         self.lines += lines
 
     def block(self, *lines):

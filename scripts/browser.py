@@ -1,4 +1,4 @@
-"""Headless Chromium for scripts: a window that is clicked at, typed into, asked and photographed.
+"""Headless Chromium for scripts: a window with mouse and keyboard input, JavaScript and screenshots.
 
 Talks to Chromium's driver in the words of WebDriver (W3C), which are HTTP and JSON, so that Python's standard library is enough.
 """
@@ -35,7 +35,7 @@ class Browser:
         else:
             sys.exit(f"the driver does not start: {said}")
         self.address = f"http://127.0.0.1:{port[1]}/session"
-        # Chromium keeps to its sandbox for everyone but root, who has none.
+        # Chromium's sandbox does not work for root.
         arguments = ["--headless=new", "--window-size=1366,768", "--hide-scrollbars", "--disable-gpu", "--disable-dev-shm-usage"]
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
         wanted = {"goog:chromeOptions": {"binary": program, "args": arguments}, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
@@ -45,7 +45,7 @@ class Browser:
     def ask(self, path, data=None, method="POST"):
         body = None if data is None else json.dumps(data).encode()
         request = urllib.request.Request(self.address + path, body, {"Content-Type": "application/json"}, method=method)
-        # No proxy between this script and its own machine.
+        # Bypass proxies for the local machine.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             return json.load(opener.open(request, timeout=60))["value"]
@@ -65,7 +65,7 @@ class Browser:
         return self.ask("/execute/sync", {"script": script, "args": list(arguments)})
 
     def until(self, condition, *arguments):
-        """Waits for what a script returns to be true, and returns it."""
+        """Waits until a script returns a true value, and returns it."""
         for _ in range(200):
             if result := self.js(f"return {condition}", *arguments):
                 return result
@@ -73,21 +73,21 @@ class Browser:
         raise AssertionError(f"never: {condition}")
 
     def settle(self):
-        """Waits until what was asked for is drawn."""
+        """Waits until all changes are drawn."""
         self.ask("/execute/async", {"script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))", "args": []})
 
     def console(self):
-        """What the console has said since last asked, but for advice about the reading of canvases, which only scripts do."""
+        """Console messages since the last call, except for hints about canvas readback, which only scripts do."""
         messages = [entry["message"] for entry in self.ask("/se/log", {"type": "browser"})]
         return [message for message in messages if "willReadFrequently" not in message]
 
     def requests(self):
-        """Addresses that were asked for since last asked."""
+        """Addresses requested since the last call."""
         events = [json.loads(entry["message"])["message"] for entry in self.ask("/se/log", {"type": "performance"})]
         return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 
     def keys(self, *names, shift=False):
-        """Presses keys one after another, wherever the focus is."""
+        """Presses keys one after another on the focused element."""
         actions = [{"type": "keyDown", "value": KEYS["Shift"]}] if shift else []
         for name in names:
             key = KEYS.get(name, name)
@@ -122,7 +122,7 @@ class Browser:
             const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]""", selector)
 
     def command(self, name, **parameters):
-        """One of Chromium's own."""
+        """Runs a command of the Chromium DevTools protocol."""
         return self.ask("/goog/cdp/execute", {"cmd": name, "params": parameters})
 
     def size(self, width, height):

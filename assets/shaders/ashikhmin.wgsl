@@ -4,11 +4,11 @@
 //!     √((nu + 1)(nv + 1))/(8π) · (n·h)^((nu (h·x)² + nv (h·y)²)/(1 − (n·h)²)) / ((h·wi) max(n·wi, n·wo)) · F(h·wi)
 //!     + 28 Rd/(23π) (1 − Rs) (1 − (1 − n·wi/2)⁵) (1 − (1 − n·wo/2)⁵),   F(c) = Rs + (1 − Rs)(1 − c)⁵   (Schlick 1994)
 //!
-//! with the unit half vector h; Rd is kd here and Rs is ks. Reciprocal, and the albedo is at most 1. It is without bound where both
-//! wi and wo graze.
+//! with the unit half vector h; Rd is kd here and Rs is ks. Reciprocal; the albedo is at most 1. It
+//! is unbounded where both wi and wo approach grazing angles.
 //!
-//! Sampled by half vectors, as the paper has it, and by the cosine, as the two terms share the albedo. Directions below the horizon are
-//! void and have no density.
+//! Sampled by half vectors, as in the paper, or by the cosine, in proportion to the albedos of the
+//! two terms. Directions below the horizon are discarded and have zero density.
 
 const INV_PI = 0.3183098861837907;
 
@@ -28,15 +28,17 @@ fn pow5(x: f32) -> f32 {
     return x2 * x2 * x;
 }
 
-/// 8π (h·wi) times the density of wi where h has that of the lobe: √((nu + 1)(nv + 1)) and the power of n·h; and h·wi.
+/// 8π (h·wi) times the density of wi for h sampled from the lobe, that is, √((nu + 1)(nv + 1))
+/// times the power of n·h; and h·wi.
 struct Lobe {
     peak: f32,
     h_wi: f32,
 }
 
 fn lobe(wi: vec3f, wo: vec3f, m: Material) -> Lobe {
-    // With H = wi + wo of any length, h·wi is |H|/2, and the power is one of 1/(n·h)² = 1 + tan²δ, which needs no root and keeps its
-    // digits. The floors matter only where h is the normal, within 1e-4 rad of the horizon, or below it.
+    // With H = wi + wo of any length, h·wi is |H|/2. The power is written in terms of 1/(n·h)² = 1
+    // + tan²δ, which needs no root and keeps its precision. The clamps take effect only if h is the
+    // normal, or within 1e-4 rad of the horizon or below it.
     let h = wi + wo;
     let x2 = h.x * h.x;
     let y2 = h.y * h.y;
@@ -55,8 +57,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return (fresnel * specular + m.kd * (1.0 - m.ks) * shape) * INV_PI;
 }
 
-/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4
-/// are polynomials.
+/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and
+/// Chiu 1997. Sine and cosine up to π/4 are polynomials.
 fn disk(u: vec2f) -> vec3f {
     let a = 2.0 * u - 1.0;
     let wide = abs(a.x) > abs(a.y);
@@ -68,12 +70,13 @@ fn disk(u: vec2f) -> vec3f {
     return vec3f(select(vec2f(s, c), vec2f(c, s), wide) * select(1.0, -1.0, r < 0.0), abs(r));
 }
 
-/// A step of Newton's method towards unit length, for what is nearly that long.
+/// A Newton step towards unit length, for vectors that are nearly unit.
 fn unit(w: vec3f) -> vec3f {
     return w * (1.5 - 0.5 * dot(w, w));
 }
 
-/// Part of the samples that the lobe gets: about its part of the albedo from `wo`, and some always, for what ks = 0 reflects.
+/// Probability of sampling the lobe: about its share of the albedo from `wo`, but never 0, since
+/// the lobe reflects even for ks = 0.
 fn lobe_share(wo: vec3f, m: Material) -> f32 {
     let ks = max(max(m.ks.x, m.ks.y), m.ks.z);
     let below = m.kd * (1.0 - m.ks);
@@ -83,18 +86,18 @@ fn lobe_share(wo: vec3f, m: Material) -> f32 {
 }
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
+    // u.x selects the lobe or the cosine, and is remapped to [0, 1) for reuse.
     let share = lobe_share(wo, m);
     let in_lobe = u.x < share;
     let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
     let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
     let v = max(1.0 - p.z * p.z, 6e-8);
-    // The azimuth φ of h, tan φ = √((nu + 1)/(nv + 1)) tan ψ, is a uniform one, ψ, stretched; which leaves
-    // nu cos²φ + nv sin²φ + 1 = 1/q², the reciprocal of the power of v that n·h is.
+    // The azimuth φ of h is a uniform angle ψ, warped by tan φ = √((nu + 1)/(nv + 1)) tan ψ. Then
+    // nu cos²φ + nv sin²φ + 1 = 1/q², and n·h is v to the power q².
     let q = p.xy * inverseSqrt(vec2f(m.n_u, m.n_v) + 1.0);
     let q2 = dot(q, q);
-    // tan²δ = v^(−2q²) − 1, where the digits of small angles are kept.
+    // tan²δ = v^(−2q²) − 1, in a form that is precise for small angles.
     let y = -2.0 * q2 * log(v);
     let tan2 = select(exp(y) - 1.0, y * (1.0 + 0.5 * y), y < 1e-3);
     let h = vec3f(q * sqrt(tan2 / q2), 1.0);
@@ -102,7 +105,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     return unit(select(vec3f(p.xy * p.z, sqrt(v)), mirrored, in_lobe));
 }
 
-/// The lobe's √((nu + 1)(nv + 1))/(8π) (n·h)^(…) / (h·wo), and the cosine's.
+/// Densities of the lobe, √((nu + 1)(nv + 1))/(8π) (n·h)^(…) / (h·wo), and of the cosine.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let l = lobe(wi, wo, m);
     return select(0.0, mix(wi.z, l.peak / (8.0 * l.h_wi), lobe_share(wo, m)) * INV_PI, wi.z > 0.0);

@@ -1,51 +1,59 @@
-//! A rough metal under a clear dielectric coat, polished or rough, in closed form: a stand-in for pbrt-v4's `coatedconductor`.
+//! A rough metal under a clear dielectric coat, polished or rough, in closed form: replaces
+//! pbrt-v4's `coatedconductor`.
 //!
 //!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)  +  T(wi) T(wo) exp(−t (l(wi) + l(wo))) f/η² / (1 − r Fₘ)
 //!
-//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished coat is a delta function, which
-//!   the renderer adds: F(cos θo) in the mirror's direction.
-//! - f = Fₘ D G₂/(4 cos cos) is that of conductor.wgsl for the directions that wi and wo have in the coat, by Snell's law at its
-//!   mean surface, with the metal's index over that of the coat. 1/η² since solid angles are smaller inside. The roughness of the
-//!   metal is raised by what a rough coat blurs: α² + (b(wi)² + b(wo)²) αc²/4, b being the turn of a refracted direction over that
-//!   of the facet that refracts it.
-//! - T is what gets into the coat, 1 − F if it is polished, and l the length of the way through it, whose thickness is t; it
-//!   absorbs, with an extinction of 1, and does not scatter. Both are those of coated_diffuse.wgsl.
-//! - r is the part of the metal's reflection that the coat sends back to the metal, in the mean of wi and wo, less what is absorbed
-//!   there and back. All light that has been sent back is taken to leave like that which has not: the series of inter-reflections
-//!   is then geometric, 1/(1 − r Fₘ). For a nearly polished metal under a polished coat r is F, and the series is that of two
-//!   mirrors. Else r is a fit.
+//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished
+//!   coat is a delta function, which the renderer adds: F(cos θo) in the mirror direction.
+//! - f = Fₘ D G₂/(4 cos cos) is that of conductor.wgsl for the refracted directions of wi and wo,
+//!   by Snell's law at the coat's mean surface, with the metal's index relative to the coat's. The
+//!   factor 1/η² accounts for the smaller solid angles inside. The metal's roughness is increased
+//!   by the blur of a rough coat: α² + (b(wi)² + b(wo)²) αc²/4, where b is the rotation of a
+//!   refracted direction relative to that of the refracting facet.
+//! - T is the transmittance of the interface, 1 − F if the coat is polished. l is the path length
+//!   through the coat, whose thickness is t. The coat absorbs, with an extinction of 1, and does
+//!   not scatter. Both are those of coated_diffuse.wgsl.
+//! - r is the fraction of the metal's reflection that the coat reflects back to the metal, averaged
+//!   over wi and wo, less the absorption on the way there and back. All light that was reflected
+//!   back is assumed to leave like light that was not. The series of inter-reflections is then
+//!   geometric, 1/(1 − r Fₘ). For a nearly polished metal under a polished coat r is F, and the
+//!   series is that of two mirrors. Otherwise r is a fit.
 //!
-//! Against random walks as pbrt-v4 does them, of 10⁵ paths, in f64 and without limit of depth (η of 1.5 and 2; metals that reflect
-//! 95 % and 44 %, α from 0.05 to 0.9; wo up to 75° off the normal), the albedo below the coat differs
+//! Compared with random walks like pbrt-v4's, with 10⁵ paths, in f64 and without a depth limit (η
+//! of 1.5 and 2; metals that reflect 95 % and 44 %, α from 0.05 to 0.9; wo up to 75° from the
+//! normal), the albedo below the coat differs
 //!
 //! - under a polished coat of η = 1.5, by up to 6 %, at 75° by up to 8 %; of η = 2, by up to 9 %;
-//! - under a coat as rough as 0.1, by up to 12 %, but 28 % too much at 75° where the metal is much smoother than the coat;
-//! - under a coat as rough as 0.3, by up to 5 % over a metal of α = 0.5, and 15 % too little over one of 0.9; over smoother metals
-//!   it is too much, by up to 26 %, at 75° by up to 39 %.
+//! - under a coat of roughness 0.1, by up to 12 %, but 28 % too high at 75° if the metal is much
+//!   smoother than the coat;
+//! - under a coat of roughness 0.3, by up to 5 % over a metal of α = 0.5, and 15 % too low over one
+//!   of 0.9; over smoother metals it is too high, by up to 26 %, at 75° by up to 39 %.
 //!
-//! Light reflected once by the metal is right within 2 % under a polished coat; what is sent back would be spread wider than it is
-//! here. Albedos stay below 1, for a perfect metal under a coat of η = 3 below 1.007. Reciprocal; without bound where both wi and
-//! wo graze.
+//! Light reflected once by the metal is correct within 2 % under a polished coat; light that is
+//! reflected back should spread wider than it does here. Albedos stay below 1, for a perfect metal
+//! under a coat of η = 3 below 1.007. Reciprocal; unbounded where both wi and wo approach grazing
+//! angles.
 //!
-//! Sampled by the normals visible from wo on a rough coat, or from its refracted direction on the metal (Heitz 2018; Dupuy and
-//! Benyoub 2023), and by the cosine, the more the wider the metal spreads light; what would not leave the coat is void.
+//! Sampled by visible normals: from wo on a rough coat, or from its refracted direction on the
+//! metal (Heitz 2018; Dupuy and Benyoub 2023). Also sampled by the cosine, more often the wider the
+//! metal spreads light. Directions that would not leave the coat are discarded.
 
 const INV_PI = 0.3183098861837907;
 const INV_TWO_PI = 0.15915494309189535;
 
-/// Cosines up to this one count as along the surface, where the coat reflects nothing.
+/// Smaller cosines count as grazing, where the coat reflects nothing.
 const GRAZING = 1e-9;
 
-/// A coat less rough along both axes is polished.
+/// A coat that is smoother along both axes counts as polished.
 const SMOOTH = 0.001;
 
-/// The least roughness of one axis where the other is rough.
+/// Minimum roughness along one axis if the coat is rough along the other.
 const LEAST_ALPHA = 1e-4;
 
 /// The greatest float below 1.
 const BELOW_ONE = 0.99999994;
 
-/// About what a metal reflects: what the sampler takes it for.
+/// Typical reflectance of a metal, which the sampler assumes.
 const METAL = 0.7;
 
 struct Material {
@@ -67,15 +75,15 @@ struct Material {
     thickness: f32,
 }
 
-/// A direction on its way into the coat.
+/// A direction and its refraction into the coat.
 struct Passage {
     /// cos θ.
     z: f32,
-    /// What facets of the coat reflect, and what they send into it.
+    /// Reflectance and transmittance of the coat's facets.
     shares: vec2f,
-    /// The refracted direction, η long, above the metal.
+    /// The refracted direction, scaled to length η, above the metal.
     inside: vec3f,
-    /// Length of the way through a coat of thickness 1.
+    /// Path length through a coat of thickness 1.
     path: f32,
 }
 
@@ -104,12 +112,14 @@ fn sigma(w: vec3f, alpha: vec2f) -> f32 {
     return sqrt(stretch2(w, alpha) + w.z * w.z);
 }
 
-/// η times the length of a refracted vector along the normal, for one of length √n2 whose part along the normal is c.
+/// η times the normal component of a refracted vector, for a vector of length √n2 with normal
+/// component c.
 fn refract_cosine(c: f32, n2: f32, eta: f32) -> f32 {
     return sqrt(max((eta - 1.0) * (eta + 1.0) * n2 + c * c, 1e-12 * n2));
 }
 
-/// F and 1 − F, each with all its digits, from the cosine outside and η times that in the coat, times a common factor.
+/// F and 1 − F, both in full precision, from the cosine outside and η times the cosine in the coat,
+/// times a common factor.
 fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
     let eta2 = eta * eta;
     let p = eta2 * cosine + refracted;
@@ -123,7 +133,7 @@ fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
     return vec2f(0.5 * (parallel * parallel + perpendicular * perpendicular), transmitted);
 }
 
-/// How w gets into the coat; see coated_diffuse.wgsl.
+/// Refraction of w into the coat; see coated_diffuse.wgsl.
 fn pass_coat(w: vec3f, coat: vec2f, m: Material) -> Passage {
     let eta = m.coat_eta;
     let z = max(w.z, GRAZING);
@@ -138,20 +148,22 @@ fn pass_coat(w: vec3f, coat: vec2f, m: Material) -> Passage {
     return Passage(z, vec2f(shares.x, entering), vec3f(w.xy, inside), eta * detour / inside);
 }
 
-/// b², times η²: for a facet that turns by δ, the refracted direction turns by (cos θt − cos θ/η) δ.
+/// b², times η²: if a facet rotates by δ, the refracted direction rotates by (cos θt − cos θ/η) δ.
 fn bend2(p: Passage) -> f32 {
     let bend = p.inside.z - p.z;
     return bend * bend;
 }
 
-/// The roughness of the metal as seen through the coat, from the sum of b² η² on the way in and on the way out.
+/// Effective roughness of the metal under the coat, from the sum of b² η² on the way in and on the
+/// way out.
 fn metal_roughness(coat: vec2f, bends2: f32, m: Material) -> vec2f {
     let metal = vec2f(m.alpha_x, m.alpha_y);
     return sqrt(metal * metal + (0.25 / (m.coat_eta * m.coat_eta)) * bends2 * (coat * coat));
 }
 
-/// r under a polished coat, for light that leaves to p: from F, if the metal is polished, to what is sent back of light that a
-/// rough metal spreads. The nearer the direction in the coat is to total reflection, the less roughness does it take.
+/// r under a polished coat, for light that leaves in direction p: from F, for a polished metal, to
+/// the internal reflectance for light that a rough metal spreads. The closer the direction in the
+/// coat is to total reflection, the less roughness this takes.
 fn returned(p: Passage, alpha: vec2f, m: Material) -> f32 {
     let critical = refract_cosine(0.0, 1.0, m.coat_eta);
     let beyond = p.inside.z - critical;
@@ -160,7 +172,8 @@ fn returned(p: Passage, alpha: vec2f, m: Material) -> f32 {
     return p.shares.x + (diffuse - p.shares.x) * (1.0 - beyond / sqrt(beyond * beyond + 3.87 * a2));
 }
 
-/// What a rough coat sends back, over what a polished one does; see `base` in coated_diffuse.wgsl.
+/// Ratio of the internal reflectance of a rough coat to that of a polished one; see `base` in
+/// coated_diffuse.wgsl.
 fn kept(coat: vec2f, eta: f32) -> f32 {
     let eta2 = eta * eta;
     let y = (eta - 1.0) / (eta + 1.0);
@@ -169,7 +182,8 @@ fn kept(coat: vec2f, eta: f32) -> f32 {
     return reflected / max(reflected + (2.53 * eta2 - 1.15 * reflected) * (mean * (mean + 0.12)), 1e-6);
 }
 
-/// D/2 for a half vector of any length whose square is h2, over a common denominator, for one division.
+/// D/2 for a half vector of any length with square h2, over a common denominator, which saves a
+/// division.
 fn half_density(h: vec3f, h2: f32, alpha: vec2f) -> f32 {
     let a = alpha.x * alpha.y;
     let x = h.x * alpha.y;
@@ -179,7 +193,7 @@ fn half_density(h: vec3f, h2: f32, alpha: vec2f) -> f32 {
     return INV_TWO_PI * a * (ratio * ratio);
 }
 
-/// F of the metal, for a cosine in the coat whose square is cos2; see conductor.wgsl.
+/// F of the metal, for a cosine in the coat with square cos2; see conductor.wgsl.
 fn metal_fresnel(cos2: f32, m: Material) -> vec3f {
     let sin2 = 1.0 - cos2;
     let scale = 1.0 / (m.coat_eta * m.coat_eta);
@@ -218,13 +232,13 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return surface + below;
 }
 
-/// How often the coat is sampled rather than the metal: about by the light that each reflects.
+/// Probability of sampling the coat instead of the metal: about its share of the reflected light.
 fn coat_share(o: Passage, m: Material) -> f32 {
     return select(o.shares.x / (o.shares.x + METAL * o.shares.y), 0.0, is_polished(m));
 }
 
-/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
-/// the sine and cosine of up to an eighth of a turn.
+/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and
+/// square*), with polynomials for the sine and cosine of up to an eighth of a turn.
 fn disk(u: vec2f) -> vec2f {
     let p = 2.0 * u - 1.0;
     let swap = abs(p.x) > abs(p.y);
@@ -236,8 +250,9 @@ fn disk(u: vec2f) -> vec2f {
     return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
 }
 
-/// How often a direction is drawn by the cosine rather than from the metal: the rougher the metal, the more of its light is
-/// reflected back to it by the coat and leaves elsewhere.
+/// Probability of sampling the cosine instead of the metal. It increases with the metal's
+/// roughness, since the coat then reflects more light back to the metal, which leaves in other
+/// directions.
 fn diffuse_share(metal: vec2f, eta: f32) -> f32 {
     let width = metal.x * metal.y * (eta - 1.0) * (eta + 1.0);
     return 0.8 * width / (width + 0.15);
@@ -246,7 +261,7 @@ fn diffuse_share(metal: vec2f, eta: f32) -> f32 {
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let coat = coat_roughness(m);
     let o = pass_coat(wo, coat, m);
-    // The first number decides the lobe, and what is left of it is uniform again.
+    // u.x selects the lobe, and is remapped to [0, 1) for reuse.
     let share = coat_share(o, m);
     let metal = metal_roughness(coat, 2.0 * bend2(o), m);
     let both = share + (1.0 - share) * diffuse_share(metal, m.coat_eta);
@@ -256,15 +271,15 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let high = select(select(1.0, both, diffuse), share, surface);
     let d = disk(vec2f(min((u.x - low) / (high - low), BELOW_ONE), u.y));
     let r2 = dot(d, d);
-    // A facet that is visible from w: in the stretched space, where facets make a sphere, halfway between w and a point that is
-    // uniform on the cap z > −w.z.
+    // A facet visible from w: in the stretched space, where facets form a sphere, it is halfway
+    // between w and a uniform point of the cap z > −w.z.
     let w = select(o.inside, wo, surface);
     let alpha = select(metal, coat, surface);
     let length = sigma(w, alpha);
     let height = length + w.z;
     let n = alpha * w.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
     let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
-    // Reflected by the metal, η long, and refracted: what is along the surface stays.
+    // Reflected by the metal, with length η, and refracted: the tangential component is unchanged.
     let mirrored = (2.0 * dot(w, h) / dot(h, h)) * h - w;
     let lost = !diffuse && mirrored.z <= 0.0;
     let xy = select(mirrored.xy, d, diffuse);
@@ -272,8 +287,9 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     return select(vec3f(xy, sqrt(max(z2, 0.0))), vec3f(1.0, 0.0, 0.0), lost || z2 <= 0.0);
 }
 
-/// Both lobes by the normals that are visible from wo, or from where it is in the coat, and the cosine. A solid angle dω of wi is
-/// cos θi/(η z) dω in the coat, z being that of the direction there, η long.
+/// Density of the two lobes of visible normals, from wo and from its refracted direction, and of
+/// the cosine. A solid angle dω of wi is cos θi/(η z) dω in the coat, where z is that of the
+/// refracted direction of length η.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let coat = coat_roughness(m);
     let o = pass_coat(wo, coat, m);

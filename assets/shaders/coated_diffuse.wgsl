@@ -1,45 +1,52 @@
-//! A diffuse base under a clear dielectric coat, polished or rough, in closed form: a stand-in for pbrt-v4's `coateddiffuse`.
+//! A diffuse base under a clear dielectric coat, polished or rough, in closed form: replaces
+//! pbrt-v4's `coateddiffuse`.
 //!
 //!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)  +  T(wi) T(wo) exp(−t (l(wi) + l(wo))) kd / (π (η² − kd η² R))
 //!
-//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished coat is a delta function, which
-//!   the renderer adds: F(cos θo) in the mirror's direction.
-//! - T is what gets into the coat, 1 − F if it is polished. Light of a solid angle fills one that is 1/η² of it inside, hence η².
-//! - l is the length of the way through the coat, whose thickness is t; it absorbs, with an extinction of 1, and does not scatter.
-//! - R is the part of the light from the base that returns to it, 1 − T̄/η² if the coat is polished and does not absorb, where T̄
-//!   is the mean of 1 − F over diffuse light from outside (for diffuse light, F inside and outside are related so). The sum over
-//!   all returns is a geometric series, since the base forgets where light came from.
+//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished
+//!   coat is a delta function, which the renderer adds: F(cos θo) in the mirror direction.
+//! - T is the transmittance of the interface, 1 − F if the coat is polished. A solid angle shrinks
+//!   by 1/η² inside, hence η².
+//! - l is the path length through the coat, whose thickness is t. The coat absorbs, with an
+//!   extinction of 1, and does not scatter.
+//! - R is the fraction of the light from the base that returns to it, 1 − T̄/η² if the coat is
+//!   polished and does not absorb. T̄ is the mean of 1 − F over diffuse light from outside (which
+//!   determines F for diffuse light from inside). The sum over all returns is a geometric series,
+//!   since the base forgets the direction of incident light.
 //!
-//! With a polished coat this is exact but for the fits of T̄ and of the absorption on returns; a base with kd = 1 under a coat of
-//! no thickness reflects 1 within 0.0003. Under a rough coat, T, l and R are fits to a random walk as pbrt-v4 does it, in which
-//! light that would bounce from facet to facet is lost, at each passage of the coat: so energy is lost rather than made.
+//! With a polished coat this is exact except for the fits of T̄ and of the absorption on returns. A
+//! base with kd = 1 under a coat of zero thickness reflects 1 within 0.0003. Under a rough coat, T,
+//! l and R are fits to a random walk like pbrt-v4's, which loses light that would scatter between
+//! facets, at each passage of the coat: energy is lost rather than gained.
 //!
-//! Against such walks of 10⁵ paths, in f64 and without limit of depth (η of 1.2, 1.5, 2; α from 0 to 0.8; kd from 0.5 to 1), the
-//! albedo of the base differs
+//! Compared with such walks of 10⁵ paths, in f64 and without a depth limit (η of 1.2, 1.5, 2; α
+//! from 0 to 0.8; kd from 0.5 to 1), the albedo of the base differs
 //!
-//! - under a polished coat, by less than 1 %, at 87° off the normal 3 %, for thicknesses up to 1;
-//! - under a rough one up to 0.01 thick, by up to 7 % up to 75°, and 10 % at 87°;
-//! - under a rough one 0.1 thick, by up to 14 % up to 75°, and 28 % at 87°; thicker ones let through too much of what little they
-//!   do.
+//! - under a polished coat, by less than 1 %, and by 3 % at 87° from the normal, for thicknesses up
+//!   to 1;
+//! - under a rough coat with thickness up to 0.01, by up to 7 % up to 75°, and 10 % at 87°;
+//! - under a rough coat with thickness 0.1, by up to 14 % up to 75°, and 28 % at 87°. Thicker ones
+//!   transmit too much of the little light that remains.
 //!
-//! The radiance towards the last 20° above the horizon alone is up to 20 % off under rough coats up to 0.01 thick. pbrt-v4 itself
-//! ends walks after five reflections at the base by default, and with them (kd R)⁵ of the light: 7 % of it where kd = 1 and η =
-//! 1.5, 0.2 % where kd = 0.5.
+//! The radiance within 20° of the horizon alone is off by up to 20 % under rough coats with
+//! thickness up to 0.01. By default, pbrt-v4 itself stops walks after five reflections at the base,
+//! which loses (kd R)⁵ of the light: 7 % for kd = 1 and η = 1.5, 0.2 % for kd = 0.5.
 //!
-//! Sampled by the cosine for the base and by the normals visible from wo for the coat (Heitz 2018; Dupuy and Benyoub 2023), in
-//! proportion to about what each reflects; under a polished coat the base alone. Reciprocal; without bound where the coat is rough
-//! and both wi and wo graze.
+//! Sampled by the cosine for the base and by the normals visible from wo for the coat (Heitz 2018;
+//! Dupuy and Benyoub 2023), about in proportion to what each reflects. Under a polished coat, only
+//! the base is sampled. Reciprocal; unbounded where the coat is rough and both wi and wo approach
+//! grazing angles.
 
 const INV_PI = 0.3183098861837907;
 const INV_TWO_PI = 0.15915494309189535;
 
-/// Cosines up to this one count as along the surface, where the coat reflects nothing.
+/// Smaller cosines count as grazing, where the coat reflects nothing.
 const GRAZING = 1e-9;
 
-/// A coat less rough along both axes is polished.
+/// A coat that is smoother along both axes counts as polished.
 const SMOOTH = 0.001;
 
-/// The least roughness of one axis where the other is rough.
+/// Minimum roughness along one axis if the coat is rough along the other.
 const LEAST_ALPHA = 1e-4;
 
 /// The greatest float below 1.
@@ -83,12 +90,14 @@ fn sigma(w: vec3f, alpha: vec2f) -> f32 {
     return sqrt(stretch2(w, alpha) + w.z * w.z);
 }
 
-/// η times the length of a refracted vector along the normal, for one of length √n2 whose part along the normal is c.
+/// η times the normal component of a refracted vector, for a vector of length √n2 with normal
+/// component c.
 fn refract_cosine(c: f32, n2: f32, eta: f32) -> f32 {
     return sqrt(max((eta - 1.0) * (eta + 1.0) * n2 + c * c, 1e-12 * n2));
 }
 
-/// F and 1 − F, each with all its digits, from the cosine outside and η times that in the coat, times a common factor.
+/// F and 1 − F, both in full precision, from the cosine outside and η times the cosine in the coat,
+/// times a common factor.
 fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
     let eta2 = eta * eta;
     let p = eta2 * cosine + refracted;
@@ -102,8 +111,9 @@ fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
     return vec2f(0.5 * (parallel * parallel + perpendicular * perpendicular), transmitted);
 }
 
-/// What the coat reflects of the light from w, and T. The former is F at a mean of the cosines at which w sees facets, the
-/// latter also without what facets hide on its way in: both are exact for a polished coat, else fits.
+/// The coat's reflectance for light from w, and T. The former is F at a mean of the cosines between
+/// w and the facets. The latter also excludes light that facets mask on its way in. Both are exact
+/// for a polished coat, and fits otherwise.
 fn surface(w: vec3f, alpha: vec2f, m: Material) -> vec2f {
     let z = max(w.z, GRAZING);
     let c = min(0.5 * (z + sqrt(z * z + 5.3 * stretch2(w, alpha))), 1.0);
@@ -113,8 +123,8 @@ fn surface(w: vec3f, alpha: vec2f, m: Material) -> vec2f {
     return vec2f(shares.x, shares.y * (1.0 + 3.37 * mean) / (1.0 + 3.37 * mean + lost));
 }
 
-/// Length of the way of w through a coat of thickness 1, by Snell's law; longer, by a fit, where rough facets let light in
-/// sideways.
+/// Path length of w through a coat of thickness 1, by Snell's law; longer, by a fit, if rough
+/// facets let light in sideways.
 fn path(w: vec3f, alpha: vec2f, m: Material) -> f32 {
     let mean = 0.5 * (alpha.x + alpha.y);
     let grazing = 1.0 - max(w.z, 0.0);
@@ -122,8 +132,9 @@ fn path(w: vec3f, alpha: vec2f, m: Material) -> f32 {
     return m.eta * detour / refract_cosine(w.z, 1.0, m.eta);
 }
 
-/// kd/(η² − kd η² R). R without absorption, for η² of which `rough` stands, falls with the roughness of the coat by a fit; the
-/// share of it that is not absorbed, x⁴, is within 0.015 of what a polished coat of η up to 3 has.
+/// kd/(η² − kd η² R). Without absorption, η² R is `rough`, which decreases with the coat's
+/// roughness by a fit. The fraction that is not absorbed, x⁴, is within 0.015 of that of a polished
+/// coat with η up to 3.
 fn base(m: Material, alpha: vec2f) -> vec3f {
     let eta2 = m.eta * m.eta;
     let reflected = eta2 - diffuse_transmittance(m.eta);
@@ -141,7 +152,8 @@ fn diffuse_transmittance(eta: f32) -> f32 {
     return 1.0 - y * (0.60073961 + y * (-1.8300335 + y * (7.90437113 + y * (-13.55487049 + y * 9.36841349))));
 }
 
-/// D/2 for a half vector of any length whose square is h2, over a common denominator, for one division.
+/// D/2 for a half vector of any length with square h2, over a common denominator, which saves a
+/// division.
 fn half_density(h: vec3f, h2: f32, alpha: vec2f) -> f32 {
     let a = alpha.x * alpha.y;
     let x = h.x * alpha.y;
@@ -166,7 +178,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return coat + (INV_PI * entering * passing) * base(m, alpha);
 }
 
-/// How often the coat is sampled rather than the base: by the light that each reflects.
+/// Probability of sampling the coat instead of the base: its share of the reflected light.
 fn coat_share(wo: vec3f, alpha: vec2f, m: Material) -> f32 {
     let shares = surface(wo, alpha, m);
     let below = base(m, alpha);
@@ -189,7 +201,7 @@ fn disk(u: vec2f) -> vec2f {
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let alpha = roughness(m);
-    // The first number decides the lobe, and what is left of it is uniform again.
+    // u.x selects the lobe, and is remapped to [0, 1) for reuse.
     let share = coat_share(wo, alpha, m);
     let coat = u.x < share;
     let rest = (u.x - select(share, 0.0, coat)) / select(1.0 - share, share, coat);
@@ -197,14 +209,14 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let r2 = min(dot(d, d), 1.0);
     var wi = vec3f(d, sqrt(1.0 - r2));
     if coat {
-        // Reflected by a facet that is visible from wo: in the stretched space, where facets make a sphere, halfway between wo and
-        // a point that is uniform on the cap z > −wo.z.
+        // Reflected by a facet visible from wo: in the stretched space, where facets form a sphere,
+        // it is halfway between wo and a uniform point of the cap z > −wo.z.
         let length = sigma(wo, alpha);
         let height = length + wo.z;
         let n = alpha * wo.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
         let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
         let mirrored = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
-        // Newton's step towards a length of 1.
+        // A Newton step towards unit length.
         wi = mirrored * (1.5 - 0.5 * dot(mirrored, mirrored));
     }
     return wi;

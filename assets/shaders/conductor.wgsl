@@ -1,4 +1,5 @@
-//! Rough metal: Trowbridge–Reitz (GGX) microfacets that reflect by the Fresnel equations of a complex index of refraction.
+//! Rough metal: Trowbridge–Reitz (GGX) microfacets with Fresnel reflectance for a complex index of
+//! refraction.
 //!
 //!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)
 //!
@@ -11,13 +12,14 @@
 //!   G₂/(cos θi cos θo) = 2/(σ(wi) cos θo + σ(wo) cos θi), which divides by no cosine;
 //! - F of unpolarised light for the index η − i k, one per colour.
 //!
-//! It is pbrt-v4's `conductor`. Sampled by the normals that are visible from wo (Heitz 2018), as spherical caps (Dupuy and Benyoub
-//! 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal; the albedo is at most 1, and the rougher the more of the
-//! light is lost that would bounce from facet to facet. Without bound where both wi and wo graze.
+//! It is pbrt-v4's `conductor`. Sampled by the normals visible from wo (Heitz 2018), as spherical
+//! caps (Dupuy and Benyoub 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal;
+//! the albedo is at most 1. Light that would scatter between facets is lost, more of it the rougher
+//! the metal. Unbounded where both wi and wo approach grazing angles.
 
 const INV_TWO_PI = 0.15915494309189535;
 
-/// Cosines up to this one count as along the surface, where nothing is reflected.
+/// Smaller cosines count as grazing, where nothing is reflected.
 const GRAZING = 1e-9;
 
 struct Material {
@@ -38,7 +40,8 @@ fn sigma(w: vec3f, m: Material) -> f32 {
     return sqrt(x * x + y * y + w.z * w.z);
 }
 
-/// D/2 for a half vector of any length whose square is h2, over a common denominator, for one division.
+/// D/2 for a half vector of any length with square h2, over a common denominator, which saves a
+/// division.
 fn half_density(h: vec3f, h2: f32, m: Material) -> f32 {
     let alpha = m.alpha_x * m.alpha_y;
     let x = h.x * m.alpha_y;
@@ -48,9 +51,10 @@ fn half_density(h: vec3f, h2: f32, m: Material) -> f32 {
     return INV_TWO_PI * alpha * (ratio * ratio);
 }
 
-/// F for a cosine whose square is cos2. Per colour, with t = η² − k² − sin²θ, p = √(t² + 4η²k²), 2a² = p + t, the perpendicular
-/// share is (s − c)/(s + c), s = p + cos²θ, c = 2a cosθ; the parallel one that times (S − C)/(S + C), S = p cos²θ + sin⁴θ, C = c
-/// sin²θ (Born and Wolf, *Principles of optics*). Half of the sum of both is (s − c) S/((s + c)(S + C)).
+/// F for a cosine with square cos2. Per colour, with t = η² − k² − sin²θ, p = √(t² + 4η²k²), 2a² =
+/// p + t: the perpendicular reflectance is (s − c)/(s + c), s = p + cos²θ, c = 2a cosθ. The
+/// parallel one is that times (S − C)/(S + C), S = p cos²θ + sin⁴θ, C = c sin²θ (Born and Wolf,
+/// *Principles of optics*). Half of the sum of both is (s − c) S/((s + c)(S + C)).
 fn fresnel(cos2: f32, m: Material) -> vec3f {
     let sin2 = 1.0 - cos2;
     let eta2 = m.eta * m.eta;
@@ -66,14 +70,15 @@ fn fresnel(cos2: f32, m: Material) -> vec3f {
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let h = wi + wo;
     let h2 = dot(h, h);
-    // The cosine of half the angle between wi and wo; away from 0, so that no ratio in F is 0/0 where η = 1 and k = 0.
+    // The cosine of half the angle between wi and wo, clamped away from 0, so that no ratio in F is
+    // 0/0 for η = 1 and k = 0.
     let f = fresnel(clamp(0.25 * h2, 1e-12, 1.0), m);
     let lobe = half_density(h, h2, m) / (sigma(wi, m) * wo.z + sigma(wo, m) * wi.z);
     return f * select(0.0, lobe, min(wi.z, wo.z) > GRAZING);
 }
 
-/// A normal of any length that is visible from wo. In the stretched space, where facets make a sphere, it lies halfway between wo
-/// and a point that is uniform on the cap z > −wo.z.
+/// A normal of any length that is visible from wo. In the stretched space, where facets form a
+/// sphere, it lies halfway between wo and a uniform point of the cap z > −wo.z.
 fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let alpha = vec2f(m.alpha_x, m.alpha_y);
     let d = disk(u);
@@ -100,7 +105,7 @@ fn disk(u: vec2f) -> vec2f {
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let h = visible_normal(u, wo, m);
     let wi = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
-    // Newton's step towards a length of 1.
+    // A Newton step towards unit length.
     return wi * (1.5 - 0.5 * dot(wi, wi));
 }
 

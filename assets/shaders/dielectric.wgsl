@@ -5,22 +5,24 @@
 //!
 //!     h ∥ nᵢ wi + nₒ wo,    s D(h) G₂(wi, wo) |wi·h| |wo·h| nₒ² / (cos θi cos θo (nᵢ wi·h + nₒ wo·h)²)
 //!
-//! where the share s is F, Fresnel's reflectance of unpolarised light, on one side, and 1 − F from side to side. On one side this
-//! is the usual F D G₂/(4 cos θi cos θo). D and G₂ are those of conductor.wgsl, on both sides of the surface.
+//! where s is F, the Fresnel reflectance for unpolarised light, on one side, and 1 − F across
+//! sides. On one side this is the usual F D G₂/(4 cos θi cos θo). D and G₂ are those of
+//! conductor.wgsl, on both sides of the surface.
 //!
-//! It is pbrt-v4's `dielectric`, with radiance: what is refracted is scaled by nₒ²/nᵢ². So f nᵢ² is reciprocal. The albedo is at
-//! most 1, refracted radiance being scaled back; light that would bounce from facet to facet is lost. Nothing is scattered where η
-//! is 1 to four digits, where h is lost in rounding. Without bound where both wi and wo graze.
+//! It is pbrt-v4's `dielectric`, for radiance: refracted light is scaled by nₒ²/nᵢ². So f nᵢ² is
+//! reciprocal. Without this scale, the albedo is at most 1. Light that would scatter between facets
+//! is lost. Nothing is scattered if η is 1 to four digits, where h is lost in rounding. Unbounded
+//! where both wi and wo approach grazing angles.
 //!
-//! Sampled by the normals that are visible from wo (Heitz 2018; Dupuy and Benyoub 2023), then by F there between
-//! reflection and refraction, with a third random number that is a hash of the two given.
+//! Sampled by the normals visible from wo (Heitz 2018; Dupuy and Benyoub 2023). F then selects
+//! reflection or refraction, with a third random number that is a hash of the given two.
 
 const INV_PI = 0.3183098861837907;
 
-/// Cosines up to this one count as along the surface, where nothing is scattered.
+/// Smaller cosines count as grazing, where nothing is scattered.
 const GRAZING = 1e-9;
 
-/// Indices that differ less are taken as equal.
+/// Indices with a smaller difference count as equal.
 const MATCHED = 1e-4;
 
 struct Material {
@@ -39,8 +41,8 @@ fn sigma(w: vec3f, m: Material) -> f32 {
     return sqrt(x * x + y * y + w.z * w.z);
 }
 
-/// F and 1 − F, each with all its digits, from the cosines before and behind the interface, times the index there and a common
-/// factor.
+/// F and 1 − F, both in full precision, from the cosines on both sides of the interface, each times
+/// the index there and a common factor.
 fn fresnel(cosine: f32, refracted: f32, before: f32, behind: f32) -> vec2f {
     let before2 = before * before;
     let behind2 = behind * behind;
@@ -54,8 +56,8 @@ fn fresnel(cosine: f32, refracted: f32, before: f32, behind: f32) -> vec2f {
     return vec2f(0.5 * (parallel * parallel + perpendicular * perpendicular), 2.0 * cosine * refracted * transmitted);
 }
 
-/// What value and density have in common, 0 where no facet connects the directions: 2 s D i o/(i + o)², i = nᵢ |wi·h|, o = nₒ
-/// |wo·h|.
+/// Common factor of the value and the density, 0 if no facet connects the directions: 2 s D i o/(i
+/// + o)², i = nᵢ |wi·h|, o = nₒ |wo·h|.
 fn scattered(wi: vec3f, wo: vec3f, index_i: f32, index_o: f32, m: Material) -> f32 {
     let h = index_i * wi + index_o * wo;
     let h2 = dot(h, h);
@@ -67,7 +69,7 @@ fn scattered(wi: vec3f, wo: vec3f, index_i: f32, index_o: f32, m: Material) -> f
     let behind = index(-wo, m);
     let reflected = sqrt(max((behind - index_o) * (behind + index_o) * h2 + o * o, 0.0));
     let shares = fresnel(abs(o), select(abs(i), reflected, same), index_o, behind);
-    // A facet is seen by wo and by wi from the side on which they lie.
+    // wo and wi each see the facet from the side that they are on.
     let connected = i * h.z * wi.z > 0.0 && o * h.z * wo.z > 0.0;
     let scatters = connected && min(abs(wi.z), abs(wo.z)) > GRAZING && abs(m.eta - 1.0) >= MATCHED;
     // D over a common denominator; lengths of h cancel.
@@ -79,7 +81,7 @@ fn scattered(wi: vec3f, wo: vec3f, index_i: f32, index_o: f32, m: Material) -> f
     return select(0.0, 2.0 * INV_PI * select(shares.y, shares.x, same) * alpha * abs(i * scale) * abs(o * scale), scatters);
 }
 
-/// The index on the side of w.
+/// The index of refraction on the side of w.
 fn index(w: vec3f, m: Material) -> f32 {
     return select(m.eta, 1.0, w.z > 0.0);
 }
@@ -97,8 +99,9 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     return scattered(wi, wo, index_i, index_o, m) * index_i / (index_o * (abs(wo.z) + sigma(wo, m)));
 }
 
-/// A normal of any length that is visible from wo, above. In the stretched space, where facets make a sphere, it lies halfway
-/// between wo and a point that is uniform on the cap z > −wo.z.
+/// A normal of any length that is visible from wo, which is above the surface. In the stretched
+/// space, where facets form a sphere, it lies halfway between wo and a uniform point of the cap z >
+/// −wo.z.
 fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let alpha = vec2f(m.alpha_x, m.alpha_y);
     let d = disk(u);
@@ -122,7 +125,7 @@ fn disk(u: vec2f) -> vec2f {
     return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
 }
 
-/// A third number in [0, 1): a hash of the other two, as good as independent of them.
+/// A third random number in [0, 1): a hash of the other two, statistically independent of them.
 fn third(u: vec2f) -> f32 {
     var bits = bitcast<u32>(u.x) * 747796405u + bitcast<u32>(u.y);
     bits = (bits ^ (bits >> 16u)) * 2891336453u;
@@ -139,10 +142,11 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let n2 = dot(n, n);
     let c = dot(up, n);
     let cosine = index_o * c;
-    // By Snell's law; 0 under total reflection.
+    // By Snell's law; 0 for total reflection.
     let refracted = sqrt(max((behind - index_o) * (behind + index_o) * n2 + cosine * cosine, 0.0));
     let reflects = third(u) < fresnel(cosine, refracted, index_o, behind).x;
     let wi = ((cosine + select(-refracted, cosine, reflects)) / n2) * n - index_o * up;
-    // What a facet sends to the wrong side is lost: along the surface, where nothing is scattered.
+    // Light that a facet sends to the wrong side is lost: return a grazing direction, where nothing
+    // is scattered.
     return select(vec3f(1.0, 0.0, 0.0), wi * (side / sqrt(dot(wi, wi))), (wi.z > 0.0) == reflects);
 }

@@ -1,6 +1,6 @@
 //! Ideal diffuse reflection (Lambert 1760): kd/π, the same in all directions.
 //!
-//! Reciprocal; the albedo is kd. Sampled by the cosine, which leaves s/pdf = kd everywhere.
+//! Reciprocal; the albedo is kd. Sampled by the cosine, so s/pdf is kd everywhere.
 
 const INV_PI = 0.3183098861837907;
 
@@ -27,7 +27,7 @@ fn disk(u: vec2f) -> vec2f {
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let d = disk(u);
-    // The floor is half a step of u above the horizon: the density is never 0.
+    // The clamp is half a step of u above the horizon, so that the density is never 0.
     return vec3f(d, sqrt(max(1.0 - dot(d, d), 6e-8)));
 }
 

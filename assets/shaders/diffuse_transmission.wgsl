@@ -1,9 +1,9 @@
 //! sides: both
-//! Ideal diffuse reflection and transmission, as of thin leaves and paper: kr/π to the side that light comes from, kt/π to the other,
-//! after `DiffuseTransmission` of pbrt-v4.
+//! Ideal diffuse reflection and transmission, as of thin leaves and paper: kr/π to the side of the
+//! incident light, kt/π to the other, as in pbrt-v4's `DiffuseTransmission`.
 //!
-//! Reciprocal; the albedo is kr + kt, which should not pass 1. Sampled by the cosine, the side as the largest components of kr and kt
-//! are to each other.
+//! Reciprocal; the albedo is kr + kt, which should not exceed 1. Sampled by the cosine, on sides
+//! with probabilities proportional to the largest components of kr and kt.
 
 const INV_PI = 0.3183098861837907;
 
@@ -35,7 +35,7 @@ fn disk(u: vec2f) -> vec2f {
     return r * select(vec2f(s, c), vec2f(c, s), wide);
 }
 
-/// Part of the samples that are reflected.
+/// Probability of sampling reflection.
 fn reflected_share(m: Material) -> f32 {
     let kr = max(max(m.kr.x, m.kr.y), m.kr.z);
     let kt = max(max(m.kt.x, m.kt.y), m.kt.z);
@@ -43,12 +43,12 @@ fn reflected_share(m: Material) -> f32 {
 }
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    // u.x decides for the side, and what is left of it is uniform again.
+    // u.x selects the side, and is remapped to [0, 1) for reuse.
     let share = reflected_share(m);
     let reflect = u.x < share;
     let rest = select(u.x - share, u.x, reflect) / select(1.0 - share, share, reflect);
     let d = disk(vec2f(rest, u.y));
-    // The floor is half a step of u above the horizon: the density is never 0.
+    // The clamp is half a step of u above the horizon, so that the density is never 0.
     let z = sqrt(max(1.0 - dot(d, d), 6e-8));
     return vec3f(d, select(z, -z, reflect == (wo.z < 0.0)));
 }

@@ -9,19 +9,21 @@
 //!   light, with a real index of refraction η per colour: that of a dielectric, or for a metal with the reflectance F₀ at normal
 //!   incidence (1 + √F₀)/(1 − √F₀), as they choose it.
 //!
-//! D and the factor 1/4 are normalised: D cos δ integrates to 1 over the hemisphere. F·D·G/π over the cosines without the
-//! quarter, as printed in 1982, would reflect up to four times what arrives. Reciprocal, and the albedo is at most 1. It is without
-//! bound where both wi and wo graze.
+//! D and the factor 1/4 are normalized: D cos δ integrates to 1 over the hemisphere. F·D·G/π over
+//! the cosines without the quarter, as printed in 1982, would reflect up to four times the incident
+//! light. Reciprocal; the albedo is at most 1. Unbounded where both wi and wo approach grazing
+//! angles.
 //!
-//! Sampled by half vectors of the lobes, as they share the albedo by Schlick's approximation. Directions below the horizon are void
-//! and have no density.
+//! Sampled by half vectors of the lobes, in proportion to their albedos by Schlick's approximation.
+//! Directions below the horizon are discarded and have zero density.
 
 const INV_PI = 0.3183098861837907;
 
-/// Logarithm of what counts as nothing beside the peak of a lobe. It keeps off subnormal numbers, which are slow.
+/// Logarithm of the relative value at which lobes are cut off, which avoids subnormal numbers, as
+/// they are slow.
 const FAINT = -80.0;
 
-/// Rounds of the iteration, at most.
+/// Maximum number of iterations.
 const ROUNDS = 64;
 
 /// Square of the radius beyond which an orbit has escaped.
@@ -46,7 +48,7 @@ struct Material {
     m_2: f32,
 }
 
-/// How long the orbit of the surface point takes to escape, smoothly from 0, at once, to 1, never.
+/// Escape time of the surface point's orbit, smoothly from 0 (at once) to 1 (never).
 fn escape_time(uv: vec2f, c: vec2f) -> f32 {
     var z = 3.0 * uv - 1.5;
     var r2 = dot(z, z);
@@ -56,12 +58,13 @@ fn escape_time(uv: vec2f, c: vec2f) -> f32 {
         r2 = dot(z, z);
         rounds += 1;
     }
-    // Orbits that escape grow to the square in each round: the fraction of a round by which they overshot.
+    // An escaping orbit squares its magnitude in each iteration: the fraction of an iteration by
+    // which it overshot.
     let overshot = log2(log2(max(r2, ESCAPED)) / log2(ESCAPED));
     return sqrt(clamp((f32(rounds) - overshot) / f32(ROUNDS), 0.0, 1.0));
 }
 
-/// F for each colour.
+/// F of each colour.
 fn fresnel(c: f32, eta: vec3f) -> vec3f {
     let g = sqrt(eta * eta + (c * c - 1.0));
     let sum = g + c;
@@ -79,7 +82,7 @@ fn peaks(tan2: f32, m: Material) -> vec3f {
     return a * exp(max(-tan2 * a, vec3f(FAINT)));
 }
 
-/// Weights of the lobes: tents around 0, 1/2 and 1.
+/// Weights of the lobes: tent functions around 0, 1/2 and 1.
 fn weights(m: Material) -> vec3f {
     let t = escape_time(m.uv, m.c);
     let before = max(1.0 - 2.0 * t, 0.0);
@@ -88,7 +91,8 @@ fn weights(m: Material) -> vec3f {
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    // With H = wi + wo of any length, h·wi is |H|/2. The floors matter only within 1e-4 rad of the horizon or below it.
+    // With H = wi + wo of any length, h·wi is |H|/2. The clamps take effect only within 1e-4 rad of
+    // the horizon or below it.
     let h = wi + wo;
     let tangent2 = h.x * h.x + h.y * h.y;
     let z2 = max(h.z * h.z, 1e-12);
@@ -105,8 +109,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return lobes * (INV_PI * sec2 * sec2 * masking / (4.0 * max(wi.z * wo.z, 1e-8)));
 }
 
-/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4
-/// are polynomials.
+/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and
+/// Chiu 1997. Sine and cosine up to π/4 are polynomials.
 fn disk(u: vec2f) -> vec3f {
     let a = 2.0 * u - 1.0;
     let wide = abs(a.x) > abs(a.y);
@@ -118,12 +122,12 @@ fn disk(u: vec2f) -> vec3f {
     return vec3f(select(vec2f(s, c), vec2f(c, s), wide) * select(1.0, -1.0, r < 0.0), abs(r));
 }
 
-/// A step of Newton's method towards unit length, for what is nearly that long.
+/// A Newton step towards unit length, for vectors that are nearly unit.
 fn unit(w: vec3f) -> vec3f {
     return w * (1.5 - 0.5 * dot(w, w));
 }
 
-/// Parts of the samples that the lobes get: about their parts of the albedo from `wo`.
+/// Probabilities of sampling the lobes: about their shares of the albedo from `wo`.
 fn shares(wo: vec3f, m: Material) -> vec3f {
     let eta = vec3f(
         max(max(m.eta_0.x, m.eta_0.y), m.eta_0.z),
@@ -138,7 +142,8 @@ fn shares(wo: vec3f, m: Material) -> vec3f {
 }
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    // u.x decides for a lobe, and what is left of it is uniform again. The first and the last are never mixed.
+    // u.x selects a lobe, and is remapped to [0, 1) for reuse. The first and the last are never
+    // mixed.
     let share = shares(wo, m);
     let last = 1.0 - share.z;
     let in_first = u.x < share.x;

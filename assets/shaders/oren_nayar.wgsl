@@ -1,11 +1,12 @@
-//! Rough diffuse reflection: the qualitative model of Oren and Nayar 1994, *Generalization of Lambert's reflectance model*, SIGGRAPH
-//! 1994, of V-shaped grooves whose facets are Lambert's, without interreflection:
+//! Rough diffuse reflection: the qualitative model of Oren and Nayar 1994, *Generalization of
+//! Lambert's reflectance model*, SIGGRAPH 1994, of V-shaped grooves with Lambertian facets, without
+//! interreflection:
 //!
 //!     kd/π (A + B max(0, cos(φi − φo)) sin α tan β),   α = max(θi, θo), β = min(θi, θo),
 //!     A = 1 − σ²/(2 (σ² + 0.33)), B = 0.45 σ²/(σ² + 0.09)
 //!
-//! Reciprocal. The albedo is at most kd up to 60° from the normal, whatever σ is; towards the horizon it is A + B/2 times kd, which is
-//! up to 1.6 % more than kd where σ is below 19°. Sampled by the cosine.
+//! Reciprocal. The albedo is at most kd up to 60° from the normal, for all σ. Towards the horizon
+//! it is A + B/2 times kd, which exceeds kd by up to 1.6 % for σ below 19°. Sampled by the cosine.
 
 const INV_PI = 0.3183098861837907;
 
@@ -21,7 +22,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let sigma2 = sigma * sigma;
     let a = 1.0 - 0.5 * sigma2 / (sigma2 + 0.33);
     let b = 0.45 * sigma2 / (sigma2 + 0.09);
-    // cos(φi − φo) sin θi sin θo, and the cosine of the lesser angle; the floor matters only within 1e-4 rad of the horizon or below.
+    // cos(φi − φo) sin θi sin θo, and the cosine of the smaller angle. The clamp takes effect only
+    // within 1e-4 rad of the horizon or below it.
     let across = max(wi.x * wo.x + wi.y * wo.y, 0.0);
     return m.kd * (INV_PI * (a + b * across / max(max(wi.z, wo.z), 1e-4)));
 }
@@ -40,7 +42,7 @@ fn disk(u: vec2f) -> vec2f {
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let d = disk(u);
-    // The floor is half a step of u above the horizon: the density is never 0.
+    // The clamp is half a step of u above the horizon, so that the density is never 0.
     return vec3f(d, sqrt(max(1.0 - dot(d, d), 6e-8)));
 }
 

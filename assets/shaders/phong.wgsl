@@ -3,10 +3,10 @@
 //!
 //!     kd/π + ks (n + 2)/(2π) cosⁿα,   α between wi and the mirror direction of wo
 //!
-//! Reciprocal. The albedo is at most kd + ks, which should not pass 1; the lobe darkens at grazing angles, where half of it lies
-//! below the horizon.
+//! Reciprocal. The albedo is at most kd + ks, which should not exceed 1. The lobe darkens at
+//! grazing angles, where half of it is below the horizon.
 //!
-//! Sampled by the lobe about the mirror direction and by the cosine, as ks and kd share the albedo.
+//! Sampled by the lobe about the mirror direction or by the cosine, in proportion to ks and kd.
 
 const INV_PI = 0.3183098861837907;
 
@@ -21,7 +21,7 @@ struct Material {
 
 /// cosⁿα.
 fn peak(wi: vec3f, wo: vec3f, m: Material) -> f32 {
-    // wi · reflect(-wo, n), the normal n being +z.
+    // wi · reflect(-wo, n) for the normal n = +z.
     let cos_alpha = max(wi.z * wo.z - (wi.x * wo.x + wi.y * wo.y), 0.0);
     return pow(cos_alpha, m.exponent);
 }
@@ -31,8 +31,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return (m.kd + m.ks * lobe) * INV_PI;
 }
 
-/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and Chiu 1997; sine and cosine up to π/4
-/// are polynomials.
+/// A uniform point of the unit disk, as (cos φ, sin φ, r), by the concentric map of Shirley and
+/// Chiu 1997. Sine and cosine up to π/4 are polynomials.
 fn disk(u: vec2f) -> vec3f {
     let a = 2.0 * u - 1.0;
     let wide = abs(a.x) > abs(a.y);
@@ -44,12 +44,12 @@ fn disk(u: vec2f) -> vec3f {
     return vec3f(select(vec2f(s, c), vec2f(c, s), wide) * select(1.0, -1.0, r < 0.0), abs(r));
 }
 
-/// A step of Newton's method towards unit length, for what is nearly that long.
+/// A Newton step towards unit length, for vectors that are nearly unit.
 fn unit(w: vec3f) -> vec3f {
     return w * (1.5 - 0.5 * dot(w, w));
 }
 
-/// Part of the samples that the lobe gets: its part of the albedo.
+/// Probability of sampling the lobe: its share of the albedo.
 fn lobe_share(m: Material) -> f32 {
     let kd = max(max(m.kd.x, m.kd.y), m.kd.z);
     let ks = max(max(m.ks.x, m.ks.y), m.ks.z);
@@ -57,25 +57,27 @@ fn lobe_share(m: Material) -> f32 {
 }
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
-    // u.x decides for the lobe or for the cosine, and what is left of it is uniform again.
+    // u.x selects the lobe or the cosine, and is remapped to [0, 1) for reuse.
     let share = lobe_share(m);
     let in_lobe = u.x < share;
     let rest = select(u.x - share, u.x, in_lobe) / select(1.0 - share, share, in_lobe);
     let p = disk(vec2f(rest, u.y));
     // Uniform in (0, 1].
     let v = max(1.0 - p.z * p.z, 6e-8);
-    // About +z: cos α = v^(1/(n + 1)), by its distance from 1, which keeps the digits of small angles.
+    // Around +z: cos α = v^(1/(n + 1)), as 1 minus its complement, which is precise for small
+    // angles.
     let x = -log(v) / (m.exponent + 1.0);
     let away = select(1.0 - exp(-x), x * (1.0 - 0.5 * x), x < 1e-3);
     let z = 1.0 - away;
     let xy = p.xy * sqrt(away * (2.0 - away));
-    // Turned to the mirror direction (-wo.x, -wo.y, wo.z).
+    // Rotated to the mirror direction (-wo.x, -wo.y, wo.z).
     let k = dot(wo.xy, xy);
     let turned = vec3f(xy - wo.xy * (z + k / (1.0 + wo.z)), k + wo.z * z);
     return unit(select(vec3f(p.xy * p.z, sqrt(v)), turned, in_lobe));
 }
 
-/// The lobe's (n + 1)/(2π) cosⁿα, below the horizon too, and the cosine's.
+/// Densities of the lobe, (n + 1)/(2π) cosⁿα including directions below the horizon, and of the
+/// cosine.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let lobe = (0.5 * m.exponent + 0.5) * peak(wi, wo, m);
     return mix(max(wi.z, 0.0), lobe, lobe_share(m)) * INV_PI;

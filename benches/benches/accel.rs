@@ -1,26 +1,26 @@
-//! Rays per second and bytes per triangle of the acceleration structures, side by side, on one
-//! thread.
+//! Rays per second and bytes per triangle of the acceleration structures, on one thread.
 //!
 //! `cargo bench -p lightbound-benches --bench accel [--features embree]`. Scenes: a Cornell box (36
-//! triangles), and the same box around a rough ball of half a million. Rays: from the camera, from
-//! their hits in cosine-distributed directions, and from their hits to the lamp, each one by one
-//! and in batches. The structures' answers are compared before anything is timed.
+//! triangles), and the same box around a rough ball of half a million triangles. Rays: camera rays,
+//! cosine-distributed bounces from their hits, and shadow rays from their hits to the lamp, each
+//! traced singly and in batches. The results of all structures are compared before anything is
+//! timed.
 
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{Geometry, Hit, Mesh, Primitive, Shape};
-use lightbound::math::{Frame, Ray, Vec3, vec3};
-use lightbound::sampling;
+use lightbound_math::sampling;
+use lightbound_math::{Frame, Ray, Vec3, vec3};
 use std::f32::consts::TAU;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Rays of each kind.
+/// Number of rays of each kind.
 const RAYS: usize = 1 << 17;
 
-/// Rays in a batch.
+/// Number of rays in a batch.
 const BATCH: usize = 1 << 12;
 
-/// Timed runs, of which the best and the median are told.
+/// Timed runs. The best and the median are reported.
 const RUNS: usize = 7;
 
 fn main() {
@@ -74,7 +74,7 @@ fn main() {
     }
 }
 
-/// Answers must agree but for a few rays that graze edges.
+/// Checks that all structures agree, except for a few rays that graze edges.
 fn check(name: &str, rays: &[Ray], accels: &[Box<dyn Accel>]) {
     let (mut first, mut hits) = (Vec::new(), Vec::new());
     accels[0].intersect_batch(rays, &mut first);
@@ -100,7 +100,7 @@ fn check(name: &str, rays: &[Ray], accels: &[Box<dyn Accel>]) {
     }
 }
 
-/// Best and median of million rays per second.
+/// Best and median rate, in million rays per second.
 type Rate = (f64, f64);
 
 fn measure(rays: usize, mut run: impl FnMut()) -> Rate {
@@ -115,7 +115,7 @@ fn measure(rays: usize, mut run: impl FnMut()) -> Rate {
     (rates[RUNS - 1], rates[RUNS / 2])
 }
 
-/// Rates one by one, and in batches.
+/// Rates of single rays and of batches.
 fn intersect(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
     let single = measure(rays.len(), || {
         std::hint::black_box(rays.iter().map(|ray| accel.intersect(ray).t).sum::<f32>());
@@ -130,7 +130,7 @@ fn intersect(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
     (single, batched)
 }
 
-/// As [`intersect`].
+/// Like [`intersect`].
 fn occluded(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
     let single = measure(rays.len(), || {
         std::hint::black_box(rays.iter().filter(|ray| accel.occluded(ray)).count());
@@ -145,7 +145,7 @@ fn occluded(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
     (single, batched)
 }
 
-/// Uniform numbers from a counter.
+/// A counter-based generator of uniform numbers.
 struct Random(u32);
 
 impl Random {
@@ -155,7 +155,7 @@ impl Random {
     }
 }
 
-/// Camera rays in rows of 8 by 8 pixels, bounces, and shadow rays.
+/// Camera rays in tiles of 8 × 8 pixels, bounces, and shadow rays.
 fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3] {
     let mut random = Random(0);
     let side = (RAYS as f32).sqrt() as usize / 8 * 8;
@@ -180,12 +180,12 @@ fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3]
         let (r, phi) = (random.next().sqrt(), TAU * random.next());
         let local = vec3(r * phi.cos(), r * phi.sin(), (1.0 - r * r).sqrt());
         let d = Frame::from_normal(n).to_world(local);
-        bounce.push(Ray::new(surface.origin_towards(d), d));
+        bounce.push(Ray::new(surface.offset_ray_origin(d), d));
         let lamp = vec3(0.5 * random.next() - 0.25, 1.98, 0.5 * random.next() - 0.25);
         if n.dot(lamp - surface.p) > 0.0 {
             shadow.push(Ray {
                 tmax: 0.999,
-                ..Ray::segment(surface.origin_towards(lamp - surface.p), lamp)
+                ..Ray::segment(surface.offset_ray_origin(lamp - surface.p), lamp)
             });
         }
     }
@@ -221,7 +221,7 @@ fn room() -> Vec<Mesh> {
     walls.into_iter().chain([lamp]).map(|q| quads(&[q])).collect()
 }
 
-/// The room with two blocks.
+/// The room with the two blocks of the Cornell box.
 fn cornell() -> Geometry {
     let block = |center: Vec3, size: Vec3, angle: f32| {
         let (s, c) = angle.sin_cos();

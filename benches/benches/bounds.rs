@@ -1,26 +1,26 @@
-//! What bounds of clusters cost: nanoseconds for eight of them, on one thread.
+//! The time to compute bounds of eight clusters, on one thread.
 //!
 //! `cargo bench -p lightbound-benches --bench bounds`. Clusters are boxes of all sizes around a
-//! shading point, as a light tree has them; half of them lie where a mirror would show the eye.
-//! First come boxes of directions, then upper bounds of materials over them, compiled in each mode
-//! and derived by hand, and eight evaluations for comparison. Bounds are checked before they are
-//! timed. The fastest of many interleaved rounds counts.
+//! shading point, like those of a light tree. Half of them lie around the mirror direction. The
+//! rows are: direction boxes of clusters, upper bounds of materials over them, compiled in each
+//! mode and hand-derived, and eight evaluations for comparison. Bounds are checked before they are
+//! timed. The fastest of many interleaved rounds is reported.
 
-use lightbound::integrator::material_bound::{BoundsAt, MaterialBounds};
-use lightbound::material::{Bound, Program, library};
-use lightbound::math::direction_box::{LANES, Lanes};
-use lightbound::math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec3};
-use lightbound::sampling::{hash, unit_float};
-use lightbound::scene::BoundMode;
+use lightbound::integrator::material_bound::{BoundEvaluator, MaterialBounds};
+use lightbound::material::{Program, ShaderBinding, library};
+use lightbound::settings::BoundMode;
+use lightbound_math::direction_box::{LANES, Lanes};
+use lightbound_math::sampling::{hash, unit_float};
+use lightbound_math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec3};
 use lightbound_shader::{Arena, Settings, Shader, Target};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Eights of clusters; few enough to stay in the cache.
-const EIGHTS: usize = 256;
+/// Number of 8-wide groups of clusters; few enough to stay in the cache.
+const GROUPS: usize = 256;
 
-/// Timed rounds over all of them.
+/// Timed rounds over all groups.
 const ROUNDS: usize = 400;
 
 const MATERIALS: [&str; 6] = ["diffuse", "phong", "isoward", "ward", "ashikhmin", "fractal"];
@@ -32,8 +32,8 @@ const MODES: [(&str, BoundMode); 4] = [
     ("hand", BoundMode::Hand),
 ];
 
-/// Corners of eight clusters, and a light in each.
-struct Eight {
+/// Corners of eight clusters, and a light position in each.
+struct ClusterGroup {
     lo: [Lanes; 3],
     hi: [Lanes; 3],
     lights: [Vec3; LANES],
@@ -45,14 +45,14 @@ fn main() {
     let viewpoint = Viewpoint::new(vec3(0.5, -0.3, 0.2), &frame, 1.0);
     let wo = viewpoint.local_direction(vec3(0.6, 0.0, 0.8));
     let mirror = frame.to_world(vec3(-wo.x, -wo.y, wo.z));
-    let eights: Vec<Eight> =
-        (0..EIGHTS).map(|_| eight(random, vec3(0.5, -0.3, 0.2), mirror)).collect();
+    let groups: Vec<ClusterGroup> =
+        (0..GROUPS).map(|_| cluster_group(random, vec3(0.5, -0.3, 0.2), mirror)).collect();
     let axes: Vec<[Lanes; 3]> =
-        eights.iter().map(|eight| lanes(eight.lights.map(|q| q.normalize()))).collect();
+        groups.iter().map(|group| lanes(group.lights.map(|q| q.normalize()))).collect();
     let [positions, directions] = fastest([
         &mut || {
-            eights.iter().for_each(|eight| {
-                _ = black_box(viewpoint.to_positions(black_box(&eight.lo), &eight.hi))
+            groups.iter().for_each(|group| {
+                _ = black_box(viewpoint.to_positions(black_box(&group.lo), &group.hi))
             })
         },
         &mut || {
@@ -65,7 +65,7 @@ fn main() {
         "Boxes of directions: {positions:.0} ns for eight boxes of positions, {directions:.0} ns for eight cones.\n"
     );
     let boxes: Vec<_> =
-        eights.iter().map(|eight| viewpoint.to_positions(&eight.lo, &eight.hi)).collect();
+        groups.iter().map(|group| viewpoint.to_positions(&group.lo, &group.hi)).collect();
     print!("{:10} {:6}", "material", "target");
     MODES.iter().for_each(|(name, _)| print!(" {name:>10}"));
     println!(" {:>10}", "evaluated");
@@ -74,22 +74,22 @@ fn main() {
     targets.dedup();
     for name in MATERIALS {
         for &target in &targets {
-            row(name, target, wo, &boxes, &eights, &viewpoint);
+            row(name, target, wo, &boxes, &groups, &viewpoint);
         }
     }
 }
 
-/// Measures a material, and prints a line.
+/// Measures a material and prints its row.
 fn row(
     name: &str,
     target: Target,
     wo: Vec3,
     boxes: &[DirectionBoxes],
-    eights: &[Eight],
+    groups: &[ClusterGroup],
     viewpoint: &Viewpoint,
 ) {
-    let entry = library::find(name).expect("it is in the library");
-    let shader = Shader::parse(entry.name, entry.text).expect("the library is right");
+    let entry = library::find(name).expect("the library has this shader");
+    let shader = Shader::parse(entry.name, entry.text).expect("shaders of the library are valid");
     let program = Program::compile(&Arena::new(), &shader, &Settings::default(), target)
         .expect("it compiles");
     let members: Vec<u32> = program
@@ -97,13 +97,13 @@ fn row(
         .iter()
         .flat_map(|p| p.default.iter().flatten().map(|&x| p.scalar.bits(x)).collect::<Vec<_>>())
         .collect();
-    let shaders = [Bound::new(Arc::new(program), vec![])];
+    let shaders = [ShaderBinding::new(Arc::new(program), vec![])];
     let compiled = MODES.map(|(_, mode)| MaterialBounds::compile(&shaders, mode).ok());
-    let mut at = compiled.each_ref().map(|bounds| bounds.as_ref().map(BoundsAt::new));
+    let mut at = compiled.each_ref().map(|bounds| bounds.as_ref().map(BoundEvaluator::new));
     let p = vec3(0.5, -0.3, 0.2);
-    let wi: Vec<[Vec3; LANES]> = eights
+    let wi: Vec<[Vec3; LANES]> = groups
         .iter()
-        .map(|eight| eight.lights.map(|q| viewpoint.local_direction((q - p).normalize())))
+        .map(|group| group.lights.map(|q| viewpoint.local_direction((q - p).normalize())))
         .collect();
     for at in at.iter_mut().flatten() {
         at.begin_with(0, wo, &members);
@@ -111,17 +111,18 @@ fn row(
             let (bounds, values) = (at.bound(boxes), at.evaluate(wi));
             assert!(
                 (0..LANES).all(|lane| (0..3).all(|k| values[lane][k] <= bounds[k][lane])),
-                "{name}: bounds hold"
+                "{name}: a bound is below a value"
             );
         }
     }
     let [naive, optimized, related, hand] = &mut at;
-    let bound = |at: &mut Option<BoundsAt>| {
+    let bound = |at: &mut Option<BoundEvaluator>| {
         if let Some(at) = at {
             boxes.iter().for_each(|boxes| _ = black_box(at.bound(black_box(boxes))));
         }
     };
-    let mut evaluator = compiled[0].as_ref().map(BoundsAt::new).expect("naive bounds compile");
+    let mut evaluator =
+        compiled[0].as_ref().map(BoundEvaluator::new).expect("naive bounds compile");
     evaluator.begin_with(0, wo, &members);
     let found = fastest([
         &mut || bound(naive),
@@ -140,20 +141,20 @@ fn row(
     println!();
 }
 
-/// Nanoseconds for eight clusters, of the fastest round of each.
+/// Nanoseconds per group of the fastest round of each function.
 fn fastest<const N: usize>(mut runs: [&mut dyn FnMut(); N]) -> [f64; N] {
     let mut best = [f64::INFINITY; N];
     for _ in 0..ROUNDS {
         for (run, best) in runs.iter_mut().zip(&mut best) {
             let start = Instant::now();
             run();
-            *best = best.min(start.elapsed().as_secs_f64() * 1e9 / EIGHTS as f64);
+            *best = best.min(start.elapsed().as_secs_f64() * 1e9 / GROUPS as f64);
         }
     }
     best
 }
 
-/// Uniform numbers from a counter.
+/// A counter-based generator of uniform numbers.
 struct Random(u32);
 
 impl Random {
@@ -171,15 +172,15 @@ fn lanes(of: [Vec3; LANES]) -> [Lanes; 3] {
     [0, 1, 2].map(|axis| of.map(|v| v[axis]))
 }
 
-/// Clusters around p, those of even lanes about the mirror direction.
-fn eight(random: &mut Random, p: Vec3, mirror: Vec3) -> Eight {
+/// Clusters around p. Those of even lanes are around the mirror direction.
+fn cluster_group(random: &mut Random, p: Vec3, mirror: Vec3) -> ClusterGroup {
     let clusters: [(Vec3, Vec3); LANES] = std::array::from_fn(|lane| {
         let size = 2f32.powi(-(random.next() * 8.0) as i32);
         let around =
             if lane % 2 == 0 { mirror + size * random.in_cube() } else { random.in_cube() };
         (p + 2.0 * around, size * random.in_cube().abs())
     });
-    Eight {
+    ClusterGroup {
         lo: lanes(clusters.map(|(middle, half)| middle - half)),
         hi: lanes(clusters.map(|(middle, half)| middle + half)),
         lights: clusters.map(|(middle, half)| middle + half * random.in_cube()),

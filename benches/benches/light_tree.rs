@@ -1,5 +1,5 @@
-//! How fast a million lights become trees, in how much memory, and how fast clusters are bounded.
-//! Items are lights, or children of nodes.
+//! Time and memory to build light trees of a million lights, and time to bound clusters. Items are
+//! lights, or children of nodes.
 //!
 //! `cargo bench -p lightbound-benches --bench light_tree`. Trees are built on as many threads as
 //! there are processors.
@@ -9,8 +9,8 @@ use divan::{Bencher, black_box};
 use lightbound::geometry::{Mesh, Primitive, Shape};
 use lightbound::light::{AnyLight, AreaLight, DistantLight, Lights, PointLight, SpotLight};
 use lightbound::light_tree::{LightTree, PointOptions};
-use lightbound::math::{Aabb, Vec3, vec3};
-use lightbound::sampling::{hash, unit_float};
+use lightbound_math::sampling::{hash, unit_float};
+use lightbound_math::{Aabb, Vec3, vec3};
 
 const LIGHTS: u32 = 1_000_000;
 
@@ -29,7 +29,7 @@ fn cube(i: u32, k: u32) -> Vec3 {
     vec3(at(0), at(1), at(2))
 }
 
-/// A million lights in a flat box, all around, or all the same.
+/// A million lights in a flat box, in all directions, or all equal.
 fn lights(kind: &str) -> Lights {
     let light = |i: u32| {
         let (at, axis, colour) = (vec3(10.0, 10.0, 1.0) * cube(i, 0), cube(i, 1), cube(i, 2) + 1.5);
@@ -72,7 +72,7 @@ fn trees(bencher: Bencher, kind: &str) {
     bencher.counter(ItemsCount::new(LIGHTS)).bench(|| build(black_box(&lights)));
 }
 
-/// Bounds of the first nodes at places around them.
+/// Bounds of the first nodes at shading points around them.
 #[divan::bench(args = ["points", "spots"])]
 fn geometric_bounds(bencher: Bencher, kind: &str) {
     const NODES: u32 = 256;

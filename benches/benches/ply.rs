@@ -1,12 +1,12 @@
-//! How fast PLY files become meshes: a grid of a million triangles, binary little endian. Items are
+//! Time to load PLY files as meshes: a grid of a million triangles, binary little endian. Items are
 //! triangles.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use lightbound::scene::ply;
+use lightbound_pbrt::ply;
 use std::path::Path;
 
-/// Cells along each side; two triangles each.
+/// Cells along each side, with two triangles each.
 const SIDE: u32 = 708;
 const TRIANGLES: u32 = 2 * SIDE * SIDE;
 
@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// A wavy grid as a file; with normals and texture coordinates, or without.
+/// A wavy grid as a file, with or without normals and texture coordinates.
 fn grid(shaded: bool) -> Vec<u8> {
     let n = SIDE + 1;
     let floats =

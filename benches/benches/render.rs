@@ -1,36 +1,34 @@
-//! Throughput of the path tracer, and how much of it is ray casting.
+//! Throughput of the path tracer, and its share of ray casting.
 //!
 //!     cargo bench -p lightbound-benches --features embree --bench render -- [SCENE.pbrt …] [--resolution N] [--spp N]
 //!
-//! For each scene and accelerator: million camera samples per core-second; the share of time spent
-//! outside the accelerator's calls, found by replaying the very batches of rays that the render
-//! traced through bare calls, on the same thread, in the same run; and nanoseconds per ray of
-//! either kind. One thread; minimum and median of the rounds.
+//! For each scene and accelerator: million camera samples per core-second; the share of time
+//! outside the accelerator; and nanoseconds per ray of either kind. To find the share, the batches
+//! of rays of a render are recorded and traced again without shading, on the same thread in the
+//! same run. One thread; minimum and median of the rounds.
 
 use lightbound::accel::{Accel, AccelKind};
-use lightbound::film::FilmOptions;
 use lightbound::geometry::Hit;
 use lightbound::integrator::PathTracer;
-use lightbound::math::{Aabb, Ray};
-use lightbound::render::{RenderOptions, Rendering, render};
-use lightbound::scene::build::{Overrides, load};
-use lightbound::scene::diagnostics::Diagnostics;
-use lightbound::scene::{PathSettings, Scene};
+use lightbound::render::{RenderOptions, Rendering, render_with};
+use lightbound::settings::PathSettings;
+use lightbound_math::{Aabb, Ray};
+use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::diagnostics::Diagnostics;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 const ROUNDS: usize = 7;
 
-/// Batches of rays in the order in which they were traced.
+/// Batches of rays in tracing order.
 #[derive(Default)]
 struct Recording {
     closest: Vec<Vec<Ray>>,
     any: Vec<Vec<Ray>>,
 }
 
-/// Passes all calls on and keeps the rays.
+/// Forwards all calls to an accelerator and records the rays.
 struct Recorder {
     inner: Arc<dyn Accel>,
     tape: Arc<Mutex<Recording>>,
@@ -62,22 +60,15 @@ impl Accel for Recorder {
     }
 }
 
-fn render_once(scene: &Scene) -> Rendering {
-    let stop = AtomicBool::new(false);
-    let options = RenderOptions {
-        threads: 1,
-        time_limit: None,
-        film: FilmOptions::default(),
-        stop: &stop,
-        progress: &|_| (),
-    };
-    let settings = PathSettings::default();
-    let integrator = PathTracer::new(scene, scene.integrator.max_depth, &settings)
-        .expect("there is all it takes");
-    render(scene, &integrator, &options)
+fn render_once(Loaded { scene, settings, .. }: &Loaded) -> Rendering {
+    let options = RenderOptions { threads: 1, ..RenderOptions::default() };
+    let integrator =
+        PathTracer::new(scene, settings.integrator.max_depth, &PathSettings::default())
+            .expect("the default settings fit every scene");
+    render_with(scene, settings, &integrator, &options)
 }
 
-/// Seconds that `work` takes.
+/// Runs `work` and returns the seconds it takes.
 fn time(mut work: impl FnMut()) -> f64 {
     let start = Instant::now();
     work();
@@ -97,21 +88,21 @@ fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
         resolution: Some((resolution, resolution)),
         ..Overrides::default()
     };
-    let mut scene = match load(path, &overrides, &mut Diagnostics::new(false)) {
-        Ok(loaded) => loaded.scene,
+    let mut loaded = match load(path, &overrides, &mut Diagnostics::new(false)) {
+        Ok(loaded) => loaded,
         Err(error) => return println!("{}: {error}", path.display()),
     };
     let tape = Arc::new(Mutex::new(Recording::default()));
-    let inner = scene.accel.clone();
-    scene.accel = Arc::new(Recorder { inner: inner.clone(), tape: tape.clone() });
-    let recorded = render_once(&scene);
-    scene.accel = inner.clone();
+    let inner = loaded.scene.accel.clone();
+    loaded.scene.accel = Arc::new(Recorder { inner: inner.clone(), tape: tape.clone() });
+    let recorded = render_once(&loaded);
+    loaded.scene.accel = inner.clone();
     let tape = tape.lock().unwrap();
 
     let (mut hits, mut blocked) = (Vec::new(), Vec::new());
     let (mut renders, mut closest, mut any) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let rendering = render_once(&scene);
+        let rendering = render_once(&loaded);
         assert_eq!(rendering.counts, recorded.counts, "the recorder changed the picture");
         renders.push(rendering.cpu.as_secs_f64());
         closest.push(time(|| {

@@ -1,6 +1,6 @@
-//! Values of options that several subcommands have.
+//! Value parsers of options that several subcommands share.
 //!
-//! No option accepts a value with which nothing would be measured or checked: a run that does
+//! No option accepts a value for which nothing would be measured or checked: a run that does
 //! nothing must not succeed.
 
 use crate::materials;

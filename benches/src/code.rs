@@ -1,26 +1,26 @@
-//! Code quality: our machine code for the six materials against what C compilers make of the same
-//! function, written as C.
+//! Code quality: our machine code for the six materials against C compilers' code for the same
+//! functions.
 //!
-//! All candidates run in one process on the same inputs, after a check that they give the same
-//! bits. A round runs each of them once over all groups, in turn; the least time of a candidate
-//! over all rounds counts, so that ratios hold where clock rates wander and neighbours disturb.
-//! Static instructions are those of the function, padding aside.
+//! All candidates run in one process on the same inputs, after a check that their results have the
+//! same bits. A round runs each candidate once over all groups, in turn. The minimum time of a
+//! candidate over all rounds counts, so that ratios are stable despite varying clock rates and
+//! other load. Static instructions are those of the function without padding.
 
 use crate::arguments::{material, positive};
 use crate::foreign::{Compiler, Foreign, NO_COMPILER, instructions};
 use crate::materials;
 use crate::report::{fail, geometric_mean, print_head, print_machine, print_row, targets};
 use lightbound_shader::backend::x86::Code;
-use lightbound_shader::differential::same;
 use lightbound_shader::ir::Function;
-use lightbound_shader::jit::ticks;
+use lightbound_shader::testing::same;
 use lightbound_shader::{Arena, Batch, Kernel, Target, passes};
+use lightbound_study::cost::ticks;
 use std::process::ExitCode;
 
 /// Cycles and instructions of compiled materials, against C compilers
 #[derive(clap::Args)]
 pub struct Args {
-    /// Rounds, of which the fastest counts
+    /// Number of rounds; the fastest counts
     #[arg(long, default_value_t = 4000, value_parser = positive::<usize>)]
     rounds: usize,
     /// Materials [default: all]
@@ -28,7 +28,7 @@ pub struct Args {
     materials: Vec<String>,
 }
 
-/// Groups of lanes in a round: enough for branches and loops to see varied data.
+/// Number of SIMD groups in a round: enough for branches and loops to see varied data.
 const GROUPS: usize = 64;
 
 /// Prints a table for each target.
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
     print_machine();
     println!(
-        "Ticks of the time-stamp counter per call of one group: the least of {} interleaved rounds of {GROUPS} groups.",
+        "Ticks of the time-stamp counter per call of one group: the minimum of {} interleaved rounds of {GROUPS} groups.",
         args.rounds
     );
     println!(
@@ -87,7 +87,7 @@ struct Figures {
     instructions: usize,
 }
 
-/// Prints a row; the ratios of it.
+/// Prints a row and returns its ratios.
 fn measure(
     name: &str,
     source: &str,
@@ -123,7 +123,8 @@ fn measure(
             *least = (*least).min(ticks() - start);
         }
     }
-    let counts = [Code::compile(&function, target).counts().total]
+    let isa = target.isa().expect("a target of x86-64");
+    let counts = [Code::compile(&function, isa).counts().total]
         .into_iter()
         .chain(foreign.iter().map(|other| instructions(other.code())));
     let figures: Vec<Figures> = least
@@ -134,7 +135,7 @@ fn measure(
     Ok(print(name, &figures))
 }
 
-/// Prints ours and the ratios to theirs.
+/// Prints our figures and the ratios to theirs.
 fn print(name: &str, figures: &[Figures]) -> Vec<f64> {
     let (ours, theirs) = (figures[0], &figures[1..]);
     let ratios = |other: &Figures| {
@@ -149,7 +150,7 @@ fn print(name: &str, figures: &[Figures]) -> Vec<f64> {
     row
 }
 
-/// All bits must be the same, NaN payloads and signs aside.
+/// Checks that all bits are equal, except for payloads and signs of NaN.
 pub fn compare(function: &Function, ours: &Batch, theirs: &Batch) -> Result<(), String> {
     for row in 0..ours.rows() {
         for (port, output) in function.outputs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Time from WGSL text to callable code, and which stage it goes to.
+//! Time from WGSL text to callable code, by stage.
 
 use crate::arguments::positive;
 use crate::materials;
@@ -9,10 +9,10 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Time from WGSL text to callable code, in memory of its own
+/// Time from WGSL text to callable code, in an arena of its own
 #[derive(clap::Args)]
 pub struct Args {
-    /// Runs, of which the median counts
+    /// Number of runs; the median is reported
     #[arg(long, default_value_t = 500, value_parser = positive::<usize>)]
     runs: usize,
     /// Target of the code [default: the best of this machine]
@@ -20,7 +20,7 @@ pub struct Args {
     target: Option<Target>,
 }
 
-/// What the time goes to, in order.
+/// The stages, in order.
 const STAGES: [&str; 6] = ["parse, validate", "translate", "optimize", "lower", "emit", "map"];
 
 /// Prints the table.
@@ -28,11 +28,11 @@ pub fn run(args: &Args) -> ExitCode {
     let target = args.target.unwrap_or_else(Target::best);
     print_machine();
     println!(
-        "µs from WGSL text to code that can be called, target {target}: medians of {} runs; least in brackets.\n",
+        "µs from WGSL text to code that can be called, target {target}: medians of {} runs, minima in parentheses.\n",
         args.runs
     );
     print_head(
-        &["material", "in all"].into_iter().chain(STAGES).map(str::to_owned).collect::<Vec<_>>(),
+        &["material", "total"].into_iter().chain(STAGES).map(str::to_owned).collect::<Vec<_>>(),
     );
     for (name, source) in materials::ALL {
         let mut runs: Vec<[f64; 7]> =
@@ -51,31 +51,31 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Microseconds of each stage, then of all.
+/// Microseconds of each stage, then of all stages.
 fn measure(name: &str, source: &str, target: Target) -> [f64; 7] {
     let start = Instant::now();
     let shader = materials::parse(name, black_box(source));
-    let parsed = start.elapsed();
+    let parse_end = start.elapsed();
     let function = shader
         .function(Entry::Shaded, &Settings::default())
         .expect("materials of the library translate");
-    let translated = start.elapsed();
+    let translate_end = start.elapsed();
     let optimized = passes::optimize(&function);
-    let fixed = start.elapsed();
+    let optimize_end = start.elapsed();
     let lowered = passes::lower(&optimized);
-    let ready = start.elapsed();
-    let code = Code::compile(&lowered, target);
-    let emitted = start.elapsed();
-    black_box(Arena::new().load(&code).expect("there is memory"));
-    let done = start.elapsed();
+    let lower_end = start.elapsed();
+    let code = Code::compile(&lowered, target.isa().expect("an x86-64 target"));
+    let emit_end = start.elapsed();
+    black_box(Arena::new().load(&code).expect("memory can be allocated"));
+    let map_end = start.elapsed();
     let times = [
-        parsed,
-        translated - parsed,
-        fixed - translated,
-        ready - fixed,
-        emitted - ready,
-        done - emitted,
-        done,
+        parse_end,
+        translate_end - parse_end,
+        optimize_end - translate_end,
+        lower_end - optimize_end,
+        emit_end - lower_end,
+        map_end - emit_end,
+        map_end,
     ];
     times.map(|time| time.as_secs_f64() * 1e6)
 }

@@ -1,20 +1,20 @@
-//! Bounding shaders against point shaders: does each bound contain, are optimized bounds the naive
-//! ones, and related ones nowhere wider?
+//! Checks bounding shaders against point shaders: bounds contain the results, optimized bounds
+//! equal naive ones, and related ones are nowhere wider.
 //!
-//! See [`lightbound_shader::containment`] for what is asked. Without `--exhaustive`, random boxes
-//! of operations, of all shaders that there are, of random functions, and of random functions made
-//! of what relations look for; with it, operations of one argument, over all words. With
-//! `--programs`, random WGSL programs, each with a few of its bounding shaders, and checks spread
-//! evenly over them.
+//! See [`lightbound_verification::containment`] for the checks. By default, they run on random
+//! boxes of operations, of all shaders of the repository, of random functions, and of random
+//! functions built from the patterns that relations match. With `--exhaustive`, they run on
+//! operations with one argument over all words. With `--programs`, they run on random WGSL
+//! programs, with a few bounding shaders each, and the checks are spread evenly over the programs.
 
 use crate::arguments::count;
-use crate::report::{fail, print_head, print_row};
+use crate::report::{invalid_input, print_head, print_row};
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
-use lightbound_shader::containment::programs::{Effort, Trial, report, shrink};
-use lightbound_shader::containment::{Checker, Fault, Subject, Tally, Windows, unary_ops};
 use lightbound_shader::ir::Op;
-use lightbound_shader::ir::random::Random;
+use lightbound_shader::random::Random;
 use lightbound_shader::{Settings, Shader, Target};
+use lightbound_verification::containment::programs::{Effort, Trial, report, shrink};
+use lightbound_verification::containment::{Checker, Fault, Subject, Tally, Windows, unary_ops};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,66 +28,65 @@ Examples:
   lightbound-benches containment --programs 1e5 --checks 1e10
   lightbound-benches containment --exhaustive --only sqrt
 
-A check is one result of one member of a box, held against one bounding shader. A result counts
+A check compares one result of one member of a box with one bounding shader. A result counts
 once for each bounding shader that is compiled for it, and for each number of parts that the box
-is cut into. Exit status 0 says that nothing is wrong with what was
-checked.
+is split into. The exit status is 0 if no fault is found.
 
 Columns of the table:
   subject     an operation, a shader, or random functions; with --programs, the frame of directions
   checks      as above
-  related     the checks among them of related bounds
-  exempt      checks of which nothing is claimed, beside those that count: a NaN came up that is
-              ignored, or all results are NaN
-  empty       bounds not compared with others, since an interval was empty for the box
-All others should be 0, or there is a fault in the compiler:
-  violations  results outside of their bounds, and NaN that a bound hides
-  differ      optimized bounds that are not the naive ones, and related bounds that depend on
+  related     checks of related bounds, included in checks
+  exempt      results about which nothing is claimed, not included in checks: a NaN occurs in a
+              mode that ignores NaN, or all results are NaN
+  empty       bounds not compared with others, since an interval is empty for the box
+All others should be 0; otherwise the compiler has a fault:
+  violations  results outside their bounds, and NaN results that a bound does not report
+  differ      optimized bounds that differ from naive ones, and related bounds that depend on
               which cases of operations are selected
   wider       related bounds that are not within the optimized ones
-  unforeseen  values and bounds outside of the range that the compiler knows at compile time
-  rejected    random programs that the front end does not accept
+  unforeseen  values and bounds outside their static bounds
+  rejected    random programs that the front end rejects
   panics      subjects for which the compiler panicked";
 
-/// Holds bounds against the results of members of random boxes, without tolerance.
+/// Check that bounds contain the results of members of random boxes, without tolerance.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Results to hold against bounds, as 1000 or 1e9
+    /// Number of results to check against bounds, as 1000 or 1e9
     #[arg(long, default_value = "1e8", value_parser = count)]
     checks: u64,
     /// Seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Only subjects that have this in their names; with `--exhaustive`, only the operation of this
+    /// Only subjects whose names contain this text; with `--exhaustive`, only the operation of this
     /// name
     #[arg(long)]
     only: Option<String>,
-    /// Only code for these: all that this machine runs, unless given
+    /// Targets to check [default: all that this machine runs]
     #[arg(long)]
     target: Vec<Target>,
-    /// Random WGSL programs, so many of them, as 1000 or 1e5, that share the checks
+    /// Check this number of random WGSL programs, as 1000 or 1e5, which share the checks
     #[arg(long, value_parser = count, conflicts_with_all = ["exhaustive", "only"])]
     programs: Option<u64>,
-    /// Operations of one argument, with all boxes of one word and of two neighbours, and some of
-    /// more; `--checks` does not count
+    /// Check operations with one argument on all boxes of one word and of two adjacent words, and
+    /// on some larger boxes; `--checks` has no effect
     #[arg(long)]
     exhaustive: bool,
-    /// With `--exhaustive`: only one block of 65536 words in so many
+    /// With `--exhaustive`: check only one in N blocks of 65536 words
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     sparse: u64,
 }
 
-/// Checks, and prints what is wrong and a table.
+/// Checks, and prints the faults and a table.
 pub fn run(args: &Args) -> ExitCode {
-    // Panics are faults, and told as such.
+    // Panics are reported as faults.
     std::panic::set_hook(Box::new(|_| {}));
     if let Some(count) = args.programs {
         return programs(args, count);
     }
     let table = match if args.exhaustive { exhaustive(args) } else { random(args) } {
         Ok(table) => table,
-        Err(error) => return fail(&error),
+        Err(error) => return invalid_input(&error),
     };
     print_head(&TITLES.map(String::from));
     let mut total = Tally::default();
@@ -99,7 +98,8 @@ pub fn run(args: &Args) -> ExitCode {
     if total.is_faulty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Columns of the table; `related` are checks of related bounds, which are among the checks.
+/// Columns of the table. `related` counts the checks of related bounds, which are included in the
+/// checks.
 const TITLES: [&str; 10] = [
     "subject",
     "checks",
@@ -122,7 +122,7 @@ fn print_tally(name: &str, tally: &Tally) {
     print_row(std::iter::once(name.to_owned()).chain(figures));
 }
 
-/// What is checked over and over, with another seed each time.
+/// A subject that is checked repeatedly, with a different seed each time.
 enum Job {
     Op(Op),
     Shader(String, Box<[Integrand; 2]>),
@@ -140,9 +140,9 @@ impl Job {
         }
     }
 
-    /// A subject, and how many boxes it is worth.
+    /// The subject for a seed, and the number of boxes to check it on.
     fn subject(&self, seed: u64) -> (Subject, usize) {
-        // Subjects draw from `seed` itself; other choices must not depend on theirs.
+        // Subjects draw from `seed` itself. Other choices must be independent of theirs.
         let random = &mut Random::new(!seed);
         match self {
             Job::Op(op) => (Subject::op(*op, seed), 256),
@@ -166,8 +166,8 @@ impl Job {
     }
 }
 
-/// All operations, all shaders, and random functions of both kinds several times; or those of them
-/// that have this in their name.
+/// All operations, all shaders, and random functions of both kinds several times; with `only`,
+/// those whose names contain it.
 fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
     // `any` makes sense only within lowered functions.
     let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any).map(Job::Op);
@@ -183,7 +183,7 @@ fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
     Ok(all.into_iter().filter(|job| job.name().contains(only)).collect())
 }
 
-/// The error for a name that no subject has.
+/// The error for a name that matches no subject.
 fn no_subject<'a>(only: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: BTreeSet<&str> = names.collect();
     format!(
@@ -214,18 +214,18 @@ fn shaders(folder: &Path) -> Vec<Job> {
     paths.iter().map(|path| job(path)).collect()
 }
 
-/// Rounds of loops: few, so that some reach the cap.
+/// Loop cap. It is low, so that some loops reach it.
 const LOOP_CAP: u32 = 200;
 
-/// Members of a box.
+/// Number of members per box.
 const MEMBERS: usize = 16;
 
-/// Rounds of loops in bounding shaders; some give up before the point shader does.
+/// Loop cap of bounding shaders. Some stop before the point shader does.
 fn loop_cap(seed: u64) -> u32 {
     if seed.is_multiple_of(5) { 7 } else { LOOP_CAP }
 }
 
-/// Sums of tallies by name, and how many there are.
+/// Sums of tallies by name, with the number of summands.
 type Table = BTreeMap<String, (Tally, u64)>;
 
 fn random(args: &Args) -> Result<Table, String> {
@@ -234,7 +234,7 @@ fn random(args: &Args) -> Result<Table, String> {
         if args.target.is_empty() { super::report::targets() } else { args.target.clone() },
     );
     let explained = AtomicUsize::new(0);
-    // Each session has a seed of its own, which is printed.
+    // Each session has its own seed, which is printed.
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
     let work = |index: usize| {
         let job = &jobs[index % jobs.len()];
@@ -267,20 +267,22 @@ fn random(args: &Args) -> Result<Table, String> {
     Ok(table)
 }
 
-/// What to say of subjects for which checks did not suffice.
+/// A warning about subjects that the checks did not reach.
 fn not_reached(jobs: &[Job], table: &Table) -> Option<String> {
     let all: BTreeSet<&str> = jobs.iter().map(Job::name).collect();
     let missed: Vec<&str> = all.iter().copied().filter(|&name| !table.contains_key(name)).collect();
     let shown = missed.iter().take(3).copied().collect::<Vec<_>>().join(", ");
     let and_more = if missed.len() > 3 { " …" } else { "" };
     let (missed, all) = (missed.len(), all.len());
-    (missed > 0).then(|| format!("{missed} of {all} subjects were not reached: {shown}{and_more}; --checks takes more checks"))
+    (missed > 0).then(|| {
+        format!("{missed} of {all} subjects were not reached: {shown}{and_more}; increase --checks")
+    })
 }
 
-/// Functions that show faults are made small for so many of them.
+/// Maximum number of faults whose functions are reduced.
 const EXPLAINED: usize = 30;
 
-/// Adds to a fault the function that shows it.
+/// Adds the reduced function to a fault.
 fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     match job {
         Job::Op(_) => fault.note.push_str(&subject.point.to_string()),
@@ -293,11 +295,11 @@ fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     }
 }
 
-/// Greatest number of sessions whose faults are printed; those of more are only counted.
+/// Maximum number of sessions whose faults are printed. Further ones are only counted.
 const MAX_REPORTED: usize = 100;
 
-/// Runs sessions in all threads until `go_on`, which is told of each, says no; sums by name. `name`
-/// says what a session is that takes long, and `done` which part of all is done, where that is
+/// Runs sessions in all threads until `go_on`, which gets each tally, returns false. Returns sums
+/// by name. `name` describes a session that takes long. `done` returns the completed fraction, if
 /// known.
 fn sessions(
     done: impl Fn() -> Option<f64>,
@@ -307,7 +309,7 @@ fn sessions(
 ) -> Table {
     let (next, table, start) = (AtomicUsize::new(0), Mutex::new(Table::new()), Instant::now());
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let (running, told) = (Mutex::new(BTreeMap::new()), AtomicUsize::new(0));
+    let (running, reported) = (Mutex::new(BTreeMap::new()), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let run = || {
             let mut last = Tally::default();
@@ -319,7 +321,7 @@ fn sessions(
                 let mut table = table.lock().expect("no thread panics");
                 let (sum, count) = table.entry(name).or_default();
                 *count += 1;
-                if tally.is_faulty() && told.fetch_add(1, Ordering::Relaxed) < MAX_REPORTED {
+                if tally.is_faulty() && reported.fetch_add(1, Ordering::Relaxed) < MAX_REPORTED {
                     tally.faults.iter().for_each(|fault| eprintln!("{fault}"));
                 }
                 last = Tally { faults: vec![], ..tally };
@@ -375,10 +377,10 @@ const PROGRAM_TITLES: [&str; 12] = [
     "panics",
 ];
 
-/// Greatest number of faults of programs that are shrunk and printed; more are only counted.
+/// Maximum number of faults of programs that are shrunk and printed. Further ones are only counted.
 const MAX_SHRUNK: usize = 100;
 
-/// Checks random programs, and prints what is wrong and a table.
+/// Checks random programs, and prints the faults and a table.
 fn programs(args: &Args, count: u64) -> ExitCode {
     let targets =
         if args.target.is_empty() { super::report::targets() } else { args.target.clone() };
@@ -433,11 +435,11 @@ fn print_programs(frame: &str, programs: u64, tally: &Tally) {
     print_row(std::iter::once(frame.to_owned()).chain(figures.map(|figure| figure.to_string())));
 }
 
-/// One block in so many is checked with windows of 1, 2, 4, … 65536 words; the others only with
-/// those of 1 and 2.
+/// One in this many blocks is checked with windows of 1, 2, 4, … 65536 words, and the others only
+/// with windows of 1 and 2.
 const LONG: usize = 1024;
 
-/// Sizes of such windows, as powers of two.
+/// Binary logarithm of the largest window.
 const LONGEST: u32 = 16;
 
 fn exhaustive(args: &Args) -> Result<Table, String> {
@@ -462,7 +464,7 @@ fn exhaustive(args: &Args) -> Result<Table, String> {
     ))
 }
 
-/// An operation over all words, with windows up to everything, or over some blocks of them.
+/// Checks an operation over all words, with windows of all sizes, or over some blocks.
 fn over_all(op: Op, sparse: u64) -> Tally {
     let (mut windows, mut tally) = (Windows::new(op), Tally::default());
     let taken = (0..windows.blocks()).filter(|&block| (block as u64).is_multiple_of(sparse));
@@ -472,7 +474,7 @@ fn over_all(op: Op, sparse: u64) -> Tally {
     };
     let blocks: Vec<_> = taken.map(&mut results).collect();
     if sparse == 1 {
-        windows.far(&blocks, &mut tally);
+        windows.check_large_windows(&blocks, &mut tally);
     }
     tally
 }
@@ -515,7 +517,7 @@ mod tests {
     fn subjects_that_are_not_reached_are_counted() {
         let jobs = [Job::Op(Op::Add), Job::Op(Op::Sqrt), Job::Random, Job::Patterns, Job::Random];
         let mut table = Table::from([("add".to_owned(), Default::default())]);
-        let warning = not_reached(&jobs, &table).expect("three are missing");
+        let warning = not_reached(&jobs, &table).expect("three subjects are missing");
         assert!(
             warning
                 .starts_with("3 of 4 subjects were not reached: patterns, random functions, sqrt;"),

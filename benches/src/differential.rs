@@ -1,51 +1,52 @@
-//! Machine code of every target against the interpreter, bit for bit.
+//! Differential tests: machine code for every target must equal the interpreter bit for bit.
 
 use crate::arguments::{count, positive};
 use lightbound_shader::Target;
-use lightbound_shader::differential::{Graph, Kind, check_all, op_function, targets};
-use lightbound_shader::ir::{Op, random};
+use lightbound_shader::ir::Op;
+use lightbound_shader::testing::{op_function, random, targets};
+use lightbound_verification::differential::{Graph, Kind, check_all};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Holds compiled functions of every target against the interpreter, bit for bit.
+/// Compare machine code of every target with the interpreter, bit for bit.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Random functions to check, as 1000 or 1e6
+    /// Number of random functions to check, as 1000 or 1e6
     #[arg(long, default_value = "1e4", value_parser = count)]
     graphs: u64,
-    /// Seed of the first function; the next ones follow
+    /// Seed of the first function; the others have consecutive seeds
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Sets of inputs for each function
+    /// Number of input rows for each function
     #[arg(long, default_value_t = 17, value_parser = positive::<usize>)]
     rows: usize,
-    /// Targets to check: all that this machine runs, unless given
+    /// Targets to check [default: all that this machine runs]
     #[arg(long)]
     target: Vec<Target>,
-    /// Only functions that are fit for back ends as they are, without passes
+    /// Check only functions in lowered form, which need no passes
     #[arg(long)]
     lowered: bool,
-    /// Functions that may fail before the rest is left
+    /// Number of failures after which the check stops
     #[arg(long, default_value_t = 5, value_parser = positive::<u64>)]
     failures: u64,
 }
 
-/// Checks, and prints what fails.
+/// Checks, and prints the failures.
 pub fn run(args: &Args) -> ExitCode {
     let targets = if args.target.is_empty() { targets() } else { args.target.clone() };
     let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
     println!("targets: {}", names.join(", "));
-    // Failures are reported below, panics among them.
+    // Silences the panic hook: panics are caught, and reported as failures below.
     std::panic::set_hook(Box::new(|_| {}));
     let failed = if args.lowered { 0 } else { operations(&targets) } + graphs(args, &targets);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Each operation on special values; the number of failures.
+/// Checks each operation on special values. Returns the number of failures.
 fn operations(targets: &[Target]) -> u64 {
     let mut failed = 0;
-    // `any` makes sense only within lowered functions.
+    // `any` is valid only in lowered functions.
     for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
         let function = op_function(op);
         let rows = random::special_rows(&function.inputs, 100_003, op as u64);
@@ -58,7 +59,7 @@ fn operations(targets: &[Target]) -> u64 {
     failed
 }
 
-/// Random functions; the number of failures.
+/// Checks random functions. Returns the number of failures.
 fn graphs(args: &Args, targets: &[Target]) -> u64 {
     let (next, done, failed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let start = Instant::now();
@@ -80,11 +81,11 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
             }
         };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut told = start;
+        let mut last_report = start;
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
-            if told.elapsed() > Duration::from_secs(10) {
-                told = Instant::now();
+            if last_report.elapsed() > Duration::from_secs(10) {
+                last_report = Instant::now();
                 println!(
                     "{} of {} functions in {:.0?}",
                     done.load(Ordering::Relaxed),
@@ -103,8 +104,8 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
     failed
 }
 
-/// Prints a reduced function that fails.
+/// Prints the reduced form of a failing function.
 fn report(seed: u64, graph: &Graph, targets: &[Target]) {
-    let failure = graph.check(targets).expect_err("what is reduced still fails");
+    let failure = graph.check(targets).expect_err("a reduced function still fails");
     eprintln!("seed {seed}, reduced: {failure}\n{}", graph.function);
 }

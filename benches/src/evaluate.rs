@@ -1,4 +1,4 @@
-//! Evaluations per second of the six materials: every target, and scalar Rust.
+//! Evaluations per second of the six materials, for every target and in scalar Rust.
 
 use crate::arguments::positive;
 use crate::materials;
@@ -12,16 +12,16 @@ use std::time::Instant;
 /// Evaluations per second of compiled materials, against scalar Rust
 #[derive(clap::Args)]
 pub struct Args {
-    /// Rounds, of which the fastest counts
+    /// Number of rounds; the fastest is reported
     #[arg(long, default_value_t = 2000, value_parser = positive::<usize>)]
     rounds: usize,
-    /// Neighbouring rows with one surface point, as when a point meets many lights; lanes then loop
-    /// equally long
+    /// Number of adjacent rows with the same surface point, as when many lights are evaluated for
+    /// it; lanes then have equal trip counts
     #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
     alike: usize,
 }
 
-/// Evaluations in a round: few enough for their inputs to stay in the cache.
+/// Evaluations per round: few enough for their inputs to stay in the cache.
 const ROWS: usize = 1024;
 
 /// Prints the table.
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> ExitCode {
         "Million evaluations per second on one thread, the best of {} interleaved rounds of {ROWS}.",
         args.rounds
     );
-    println!("Neighbours with one surface point: {}.\n", args.alike);
+    println!("Adjacent rows with the same surface point: {}.\n", args.alike);
     let targets = targets();
     let mut titles = vec!["material".to_owned(), "scalar Rust".to_owned()];
     titles.extend(targets.iter().map(|target| format!("{target} ×{}", target.lanes())));
@@ -101,8 +101,8 @@ fn measure(name: &str, source: &str, targets: &[Target], args: &Args) -> Vec<f64
     best.into_iter().map(|seconds| ROWS as f64 / seconds).collect()
 }
 
-/// Both must agree but for rounding, which exponents up to 1000 enlarge to 1e-3, and for a few
-/// orbits close to the Julia set.
+/// Checks that both agree, except for rounding, which exponents up to 1000 amplify to 1e-3, and for
+/// a few orbits close to the Julia set.
 fn compare(name: &str, colours: &[Vec3], outputs: &Batch) {
     let agrees = |row: usize, colour: &Vec3| {
         (0..3).all(|port| {

@@ -1,10 +1,10 @@
-//! Counts of executed instructions against callgrind's: those that block counters give must be what
-//! an independent simulator sees.
+//! Checks counts of executed instructions: block counters must agree with callgrind, an independent
+//! simulator.
 //!
-//! A child process runs a bounding shader N times over its boxes under callgrind, another one 2N
-//! times. The difference, divided by N, is what one pass takes, including the loop around the code.
-//! The loop is the same for all code of a target: its part is what a function that copies one word
-//! takes beyond its own instructions. All else must agree exactly.
+//! One child process runs a bounding shader N times over its boxes under callgrind, another one 2N
+//! times. The difference divided by N is the count of one pass, including the loop around the code.
+//! The loop is the same for all code of a target. Its share is measured with a function that copies
+//! one word. All counts must agree exactly.
 
 use crate::arguments::positive;
 use crate::materials::{self, Bound};
@@ -12,7 +12,7 @@ use crate::report::{fail, print_head, print_machine, print_row};
 use clap::builder::PossibleValuesParser;
 use lightbound_shader::bounding::Spans;
 use lightbound_shader::ir::text::parse;
-use lightbound_shader::kernel::Twin;
+use lightbound_shader::kernel::InstrumentedKernel;
 use lightbound_shader::lift::Tracking;
 use lightbound_shader::{Arena, Batch, Kernel, Target};
 use std::hint::black_box;
@@ -21,18 +21,18 @@ use std::process::{Command, ExitCode};
 /// Executed instructions by block counters, against callgrind
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run this code, in place of the check: a material's name, or `copy`
+    /// Run this code instead of the check: a material's name, or `copy`
     #[arg(long, value_parser = codes(), requires_all = ["target", "passes"])]
     code: Option<String>,
     /// Target of that code
     #[arg(long)]
     target: Option<Target>,
-    /// How often it is run
+    /// Number of passes
     #[arg(long, value_parser = positive::<u32>)]
     passes: Option<u32>,
 }
 
-/// Names of code.
+/// Names of the code that can be run.
 fn codes() -> PossibleValuesParser {
     PossibleValuesParser::new(materials::ALL.map(|(name, _)| name).into_iter().chain([COPY]))
 }
@@ -40,10 +40,10 @@ fn codes() -> PossibleValuesParser {
 /// The function that copies a word.
 const COPY: &str = "copy";
 
-/// N of the module's description.
+/// N in the module documentation.
 const PASSES: u32 = 20;
 
-/// Prints a table; fails where counts differ.
+/// Prints a table. Fails if counts differ.
 pub fn run(args: &Args) -> ExitCode {
     if let (Some(name), Some(target), Some(passes)) = (&args.code, args.target, args.passes) {
         let Bound { function, inputs } = code(name, target);
@@ -64,25 +64,25 @@ pub fn run(args: &Args) -> ExitCode {
     print_head(&["code", "block counters", "callgrind", "difference"].map(str::to_owned));
     let mut agree = true;
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
-        let surplus = |name: &str| -> Result<(u64, f64), String> {
+        let overhead = |name: &str| -> Result<(u64, f64), String> {
             let Bound { function, inputs } = code(name, target);
-            let twin = Twin::compile(&Arena::new(), &function, target)
+            let instrumented = InstrumentedKernel::compile(&Arena::new(), &function, target)
                 .map_err(|error| error.to_string())?;
-            let executed = twin.executed(&[], &inputs);
+            let executed = instrumented.executed(&[], &inputs);
             let [once, twice] = [1, 2].map(|times| callgrind(name, target, times * PASSES));
             Ok((executed, (twice? - once?) / f64::from(PASSES) - executed as f64))
         };
-        let around = match surplus(COPY) {
-            Ok((_, around)) => around,
+        let loop_overhead = match overhead(COPY) {
+            Ok((_, loop_overhead)) => loop_overhead,
             Err(error) => {
                 eprintln!("{target}: {error}");
                 return ExitCode::FAILURE;
             }
         };
         for (name, _) in materials::ALL {
-            match surplus(name) {
-                Ok((executed, surplus)) => {
-                    let difference = surplus - around;
+            match overhead(name) {
+                Ok((executed, overhead)) => {
+                    let difference = overhead - loop_overhead;
                     agree &= difference == 0.0;
                     let callgrind = executed as f64 + difference;
                     print_row([
@@ -102,19 +102,19 @@ pub fn run(args: &Args) -> ExitCode {
     if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A material's bounding shader, or a function that copies a word.
+/// A material's bounding shader, or the function that copies a word.
 fn code(name: &str, target: Target) -> Bound {
     match materials::ALL.iter().find(|(other, _)| *other == name) {
         Some((name, source)) => materials::bound(name, source, Spans::Light, Tracking::ALL, target),
         None => Bound {
             function: parse("fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n")
-                .expect("it is well formed"),
+                .expect("the text is well formed"),
             inputs: Batch::new(target, 1, materials::GROUPS * target.lanes()),
         },
     }
 }
 
-/// What callgrind collects in; it knows functions by parts of their names.
+/// The function in which callgrind collects counts. `--toggle-collect` finds it by its name.
 #[inline(never)]
 fn run_passes(passes: u32, kernel: &Kernel, inputs: &Batch) {
     let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), inputs.rows());
@@ -123,7 +123,7 @@ fn run_passes(passes: u32, kernel: &Kernel, inputs: &Batch) {
     }
 }
 
-/// Instructions that a child executes in [`run_passes`].
+/// Instructions that a child process executes in [`run_passes`].
 fn callgrind(name: &str, target: Target, passes: u32) -> Result<f64, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new("valgrind")

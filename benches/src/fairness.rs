@@ -1,9 +1,8 @@
-//! Whether naive bounding code is the best that could be had without knowing bounds: ours against
-//! what C compilers make of the same operations on numbers, a lane at a time in C, vectorized by
-//! them or not.
+//! Checks that naive bounding code is a fair baseline: our code against C compilers' code for the
+//! same operations, written as scalar C for one SIMD lane at a time, vectorized or not.
 //!
-//! Bits are compared first. A round runs each candidate twice over all groups, the second time
-//! against the clock, in turn; the least time over all rounds counts. The check fails where a
+//! The bits of all results are compared first. A round runs each candidate twice over all groups,
+//! in turn, and times the second run. The minimum time over all rounds counts. The check fails if a
 //! compiler's code takes fewer than 95 % of our cycles.
 
 use crate::arguments::{material, positive};
@@ -12,16 +11,16 @@ use crate::foreign::{Compiler, Foreign, NO_COMPILER};
 use crate::materials::{self, Bound, GROUPS};
 use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::bounding::Spans;
-use lightbound_shader::jit::ticks;
 use lightbound_shader::lift::Tracking;
 use lightbound_shader::{Arena, Batch, Kernel, Target};
+use lightbound_study::cost::ticks;
 use std::hint::black_box;
 use std::process::ExitCode;
 
 /// Cycles of naive bounding code, against C compilers on scalar C
 #[derive(clap::Args)]
 pub struct Args {
-    /// Rounds, of which the fastest counts
+    /// Number of rounds; the fastest counts
     #[arg(long, default_value_t = 1000, value_parser = positive::<usize>)]
     rounds: usize,
     /// Target of the code
@@ -32,8 +31,8 @@ pub struct Args {
     materials: Vec<String>,
 }
 
-/// Least part of our cycles that a compiler's code may take.
-const LEAST: f64 = 0.95;
+/// Minimum ratio of a compiler's cycles to ours.
+const MIN_RATIO: f64 = 0.95;
 
 /// Prints the table.
 pub fn run(args: &Args) -> ExitCode {
@@ -48,7 +47,7 @@ pub fn run(args: &Args) -> ExitCode {
         args.target.lanes()
     );
     println!(
-        "Ticks of the time-stamp counter per group: the least of {} interleaved rounds of {GROUPS} groups.",
+        "Ticks of the time-stamp counter per group: the minimum of {} interleaved rounds of {GROUPS} groups.",
         args.rounds
     );
     println!("Scalar C at -O3, vectorized and not.\n");
@@ -67,7 +66,7 @@ pub fn run(args: &Args) -> ExitCode {
             match measure(name, source, spans, &compilers, args) {
                 Ok(ticks) => {
                     let best = ticks[1..].iter().copied().fold(f64::INFINITY, f64::min) / ticks[0];
-                    fair &= best >= LEAST;
+                    fair &= best >= MIN_RATIO;
                     let cells = ticks
                         .iter()
                         .map(|ticks| format!("{ticks:.1}"))
@@ -84,7 +83,7 @@ pub fn run(args: &Args) -> ExitCode {
     if fair { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Ticks of a group: ours, then those of each compiler, vectorized and not.
+/// Ticks per group: ours, then those of each compiler, vectorized and not.
 fn measure(
     name: &str,
     source: &str,

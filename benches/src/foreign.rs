@@ -1,9 +1,11 @@
-//! What C compilers make of our C output, loaded to run beside our own code. All unsafe code of
-//! this crate is here.
+//! C compilers' code for our C output, loaded to run next to our own code. All unsafe code of this
+//! crate is here.
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
-use lightbound_shader::backend::c;
+use lightbound_shader::backend::Backend;
+use lightbound_shader::backend::c::{self, Intrinsics, Scalar};
+use lightbound_shader::backend::x86::Isa;
 use lightbound_shader::ir::{Function, Table};
 use lightbound_shader::{Batch, Target};
 use object::{Object, ObjectSymbol};
@@ -20,11 +22,11 @@ pub struct Compiler {
     level: &'static str,
 }
 
-/// The error where there is no compiler.
-pub const NO_COMPILER: &str = "there is no C compiler to compare with: install gcc or clang";
+/// The error message if no C compiler is installed.
+pub const NO_COMPILER: &str = "no C compiler found: install gcc or clang";
 
 impl Compiler {
-    /// gcc and all versions of clang on the path.
+    /// gcc and all versions of clang on the search path.
     pub fn all() -> Vec<Compiler> {
         let numbered = (11..=40).map(|n| (format!("clang-{n}"), "clang", "-O3"));
         let plain = [("gcc".to_owned(), "gcc", "-O2"), ("clang".to_owned(), "clang", "-O3")];
@@ -44,46 +46,41 @@ impl Compiler {
         found
     }
 
-    /// Compiles a lowered function by way of C with intrinsics, with the interface of our machine
+    /// Compiles a lowered function through C with intrinsics, with the interface of our machine
     /// code, and loads it.
     pub fn compile(&self, function: &Function, target: Target) -> Result<Foreign, String> {
-        self.build(&c::emit(function, target), &[self.level], function, target)
+        self.build(&Intrinsics(isa(target)), &[self.level], function, target)
     }
 
-    /// The same by way of C on numbers, at -O3, whose loop over lanes the compiler vectorizes, or
-    /// is told not to.
+    /// Compiles it through scalar C at -O3. The compiler vectorizes the loop over lanes, unless
+    /// `vectorized` is false.
     pub fn compile_scalar(
         &self,
         function: &Function,
         target: Target,
         vectorized: bool,
     ) -> Result<Foreign, String> {
-        // Vectorizers leave alone what might trap.
+        // Vectorizers skip operations that might trap.
         let options: &[&str] = match vectorized {
             true => &["-O3", "-fno-trapping-math", "-ftree-vectorize"],
             false => &["-O3", "-fno-trapping-math", "-fno-tree-vectorize"],
         };
-        self.build(&c::scalar::emit(function, target.lanes()), options, function, target)
+        self.build(&Scalar { lanes: target.lanes() }, options, function, target)
     }
 
     fn build(
         &self,
-        text: &str,
+        backend: &impl Backend<Output = String>,
         options: &[&str],
         function: &Function,
         target: Target,
     ) -> Result<Foreign, String> {
-        let width = match target {
-            Target::Interpreter | Target::Sse => "-msse4.1",
-            Target::Avx => "-mavx",
-            Target::Avx2 => "-mavx2",
-        };
         let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
         let (source, library) = (dir.path().join("shader.c"), dir.path().join("shader.so"));
-        std::fs::write(&source, text).map_err(|error| error.to_string())?;
+        std::fs::write(&source, backend.emit(function)).map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.program);
         command.args(options).args([
-            width,
+            Intrinsics(isa(target)).compiler_flag(),
             "-std=c11",
             "-ffp-contract=off",
             "-fno-math-errno",
@@ -101,6 +98,11 @@ impl Compiler {
     }
 }
 
+/// The instruction set of a target. For the interpreter, SSE4.1, which has as many lanes.
+fn isa(target: Target) -> Isa {
+    target.isa().unwrap_or(Isa::Sse41)
+}
+
 /// The interface of machine code: inputs and outputs of one group, `[port][lane]`, and tables.
 type Entry = unsafe extern "C" fn(*const u32, *mut u32, *const Table<'static>);
 
@@ -113,7 +115,7 @@ pub struct Foreign {
     /// Number of tables.
     tables: usize,
     code: Vec<u8>,
-    /// Keeps the code in place.
+    /// Owns the loaded code.
     _library: Library,
 }
 
@@ -122,10 +124,10 @@ impl Foreign {
         let symbol = &c::identifier(&function.name);
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         let code = code_of(&bytes, symbol)
-            .ok_or(format!("no function `{symbol}` in what the compiler made"))?;
-        // SAFETY: the library was just compiled from a text of ours that consists of functions and
-        // constants, so that loading runs none of its code; and the symbol is the one for groups,
-        // whose declaration in the text has the type `Entry`.
+            .ok_or(format!("no function `{symbol}` in the compiler's output"))?;
+        // SAFETY: the library was just compiled from our own text, which consists of functions and
+        // constants, so loading runs none of its code. The symbol is the function for groups, which
+        // the text declares with the type `Entry`.
         let (library, entry) = unsafe {
             let library = Library::new(path).map_err(|error| error.to_string())?;
             let entry =
@@ -156,10 +158,10 @@ impl Foreign {
         let inputs = inputs.words().chunks_exact(lanes * ports.0);
         let outputs = outputs.words_mut().chunks_exact_mut(lanes * ports.1);
         for (inputs, outputs) in inputs.zip(outputs) {
-            // SAFETY: the function reads a word of each input and writes one of each output for
-            // each lane, and the slices are that long; groups of a batch are aligned as the machine
-            // code of the target wants them. The text lays tables out as `Table` is, and limits
-            // indices by what a table says; as many as it reads are there, as asserted.
+            // SAFETY: for each lane, the function reads a word of each input and writes one of each
+            // output, and the slices have that length. Groups of a batch are aligned as the machine
+            // code of the target requires. The text lays out tables like `Table`, and clamps
+            // indices to their sizes. As asserted, there are as many tables as the function reads.
             unsafe { (self.entry)(inputs.as_ptr(), outputs.as_mut_ptr(), tables.as_ptr().cast()) }
         }
     }
@@ -170,7 +172,7 @@ impl Foreign {
     }
 }
 
-/// Number of instructions, padding aside.
+/// Number of instructions without padding.
 pub fn instructions(code: &[u8]) -> usize {
     Decoder::new(64, code, DecoderOptions::NONE)
         .iter()
@@ -190,7 +192,8 @@ fn code_of(file: &[u8], symbol: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lightbound_shader::ir::{Builder, Emit, Op, Rules, Type};
+    use lightbound_shader::builder::{Builder, Rules};
+    use lightbound_shader::ir::{Emit, Op, Type};
 
     #[test]
     fn compiled_c_reads_tables() {
@@ -242,7 +245,7 @@ mod tests {
                     "{} for {target}",
                     compiler.name
                 );
-                // Load, multiply, store, return; the upper halves of AVX2's registers are cleared.
+                // Load, multiply, store, return. AVX2 also clears the upper halves of registers.
                 assert!(
                     (4..=5).contains(&instructions(foreign.code())),
                     "{} for {target}",

@@ -1,10 +1,10 @@
-//! What materials cost at load: scenes of many shapes of one shader, with one material for all or
-//! one for each.
+//! Load-time cost of materials: scenes with many shapes and one shader, and either one shared
+//! material or one per shape.
 
 use crate::arguments::positive;
 use crate::report::{print_head, print_machine, print_row};
-use lightbound::scene::build::{Loaded, Overrides, load};
-use lightbound::scene::diagnostics::Diagnostics;
+use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::diagnostics::Diagnostics;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Time and memory of loading scenes with few and with many materials of one shader.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Shapes, and materials where each has its own
+    /// Number of shapes, and of materials if each shape has its own
     #[arg(long, default_value_t = 10_000, value_parser = positive::<usize>)]
     count: usize,
 
@@ -21,32 +21,32 @@ pub struct Args {
     #[arg(long, default_value = "ward.wgsl")]
     shader: String,
 
-    /// Loads, of which the fastest counts
+    /// Number of loads; the fastest is reported
     #[arg(long, default_value_t = 5, value_parser = positive::<usize>)]
     runs: usize,
 }
 
 /// Prints a table.
 pub fn run(args: &Args) -> ExitCode {
-    let folder = tempfile::tempdir().expect("there is room for a scene");
+    let folder = tempfile::tempdir().expect("a folder can be created");
     let path = folder.path().join("scene.pbrt");
     print_machine();
     print_head(&["materials", "bound shaders", "load ms", "peak memory MB"].map(str::to_owned));
-    // From few to many, since the peak is that of the process so far.
-    for each in [false, true] {
-        std::fs::write(&path, scene(args, each)).expect("the folder can be written");
+    // From few materials to many, since the peak is that of the process so far.
+    for per_shape in [false, true] {
+        std::fs::write(&path, scene(args, per_shape)).expect("the folder can be written");
         let mut best = Duration::MAX;
-        let mut facts = (0, 0);
+        let mut counts = (0, 0);
         for _ in 0..args.runs {
             let start = Instant::now();
             let scene = loaded(&path).scene;
             best = best.min(start.elapsed());
-            facts = (scene.materials.len(), scene.shaders.len());
+            counts = (scene.materials.len(), scene.shaders.len());
         }
-        let (time, memory) = (best.as_secs_f64() * 1e3, peak() as f64 / 1e3);
+        let (time, memory) = (best.as_secs_f64() * 1e3, peak_memory_kb() as f64 / 1e3);
         print_row([
-            facts.0.to_string(),
-            facts.1.to_string(),
+            counts.0.to_string(),
+            counts.1.to_string(),
             format!("{time:.1}"),
             format!("{memory:.1}"),
         ]);
@@ -54,11 +54,11 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Spheres in a row, each with its own material or all with the first one's.
-fn scene(args: &Args, each: bool) -> String {
+/// A row of spheres, each with its own material or all with the same one.
+fn scene(args: &Args, per_shape: bool) -> String {
     let mut text = "Camera \"perspective\"\nWorldBegin\nLightSource \"infinite\"\n".to_owned();
     for k in 0..args.count {
-        if each || k == 0 {
+        if per_shape || k == 0 {
             let x = (k + 1) as f64 / args.count as f64;
             let file = &args.shader;
             let _ = writeln!(
@@ -76,12 +76,12 @@ fn loaded(path: &Path) -> Loaded {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Greatest memory of the process so far, kB.
-fn peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
+/// Peak memory of the process so far, in kB.
+fn peak_memory_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("requires Linux");
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("the kernel keeps count");
+        .expect("the kernel reports the peak");
     line.trim().trim_end_matches(" kB").parse().expect("it is a number")
 }

@@ -1,11 +1,11 @@
-//! Long checks and figures that `cargo bench` and `cargo test` have no time for, one subcommand
-//! each:
+//! Long-running checks and measurements that do not fit into `cargo bench` and `cargo test`, one
+//! subcommand each:
 //!
 //! ```text
 //! cargo run -p lightbound-benches --release -- differential --graphs 1e6
 //! ```
 //!
-//! A subcommand is a module with `Args`, what the command line says, and `run`.
+//! Each subcommand is a module with `Args`, its command line, and `run`.
 
 mod arguments;
 mod code;
@@ -30,7 +30,7 @@ mod timing;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Long checks and figures.
+/// Long-running checks and measurements.
 #[derive(Parser)]
 #[command(name = "lightbound-benches")]
 enum Command {

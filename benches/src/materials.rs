@@ -1,14 +1,14 @@
 //! The six materials of the library, and inputs to evaluate them on.
 
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
-use lightbound_shader::cost::boxes;
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
-use lightbound_shader::ir::random::Random;
 use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::random::Random;
 use lightbound_shader::{Batch, Entry, Parameter, Settings, Shader, Target, passes};
+use lightbound_study::cost::boxes;
 
-/// Name and text of each.
+/// Name and text of each material.
 pub const ALL: [(&str, &str); 6] = [
     ("diffuse", include_str!("../../assets/shaders/diffuse.wgsl")),
     ("phong", include_str!("../../assets/shaders/phong.wgsl")),
@@ -23,7 +23,7 @@ pub fn parse(name: &str, source: &str) -> Shader {
     Shader::parse(&format!("{name}.wgsl"), source).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The integrand s of a material, optimized.
+/// The optimized integrand s of a material.
 pub fn point_shader(shader: &Shader) -> Function {
     passes::optimize(
         &shader
@@ -45,7 +45,7 @@ fn direction(random: &mut Random) -> [f32; 3] {
     [r * cos, r * sin, z]
 }
 
-/// Appends the words of a parameter.
+/// Appends the input words of a parameter.
 fn push_parameter(random: &mut Random, parameter: &Parameter, words: &mut Vec<f32>) {
     let [lo, hi] = parameter.range.map(|end| end as f32);
     for &default in parameter.default.as_ref().expect("parameters of the library have defaults") {
@@ -59,9 +59,9 @@ fn push_parameter(random: &mut Random, parameter: &Parameter, words: &mut Vec<f3
     }
 }
 
-/// Rows of inputs as a renderer has them: directions all over the hemisphere, parameters within a
-/// tenth of their defaults, and texture coordinates anywhere. As many neighbours as `alike` have
-/// one surface point and view it from one side, under different lights.
+/// Rows of typical inputs: directions anywhere on the hemisphere, parameters within a tenth of
+/// their defaults, and texture coordinates anywhere. Each group of `alike` adjacent rows shares the
+/// surface point and the view direction, and has different light directions.
 pub fn rows(shader: &Shader, count: usize, alike: usize, seed: u64) -> Vec<Vec<f32>> {
     let mut random = Random::new(seed);
     let mut point = vec![];
@@ -78,7 +78,7 @@ pub fn rows(shader: &Shader, count: usize, alike: usize, seed: u64) -> Vec<Vec<f
     (0..count).map(row).collect()
 }
 
-/// The rows, laid out for a target.
+/// The rows as a batch for a target.
 pub fn batch(target: Target, rows: &[Vec<f32>]) -> Batch {
     let mut batch = Batch::new(target, rows[0].len(), rows.len());
     for (r, row) in rows.iter().enumerate() {
@@ -89,10 +89,10 @@ pub fn batch(target: Target, rows: &[Vec<f32>]) -> Batch {
     batch
 }
 
-/// Groups of lanes for which [`bound`] draws boxes.
+/// Number of SIMD groups for which [`bound`] draws boxes.
 pub const GROUPS: usize = 32;
 
-/// A bounding shader, lowered, and boxes for it.
+/// A lowered bounding shader with boxes.
 pub struct Bound {
     /// The shader.
     pub function: Function,
@@ -100,7 +100,7 @@ pub struct Bound {
     pub inputs: Batch,
 }
 
-/// The upper bounds of a material with directions in the world, NaN ignored.
+/// The upper-bound shader of a material in world space, with NaN ignored.
 pub fn bound(name: &str, source: &str, spans: Spans, tracking: Tracking, target: Target) -> Bound {
     let shader = parse(name, source);
     let integrand = Integrand::new(&shader, &Settings::default(), Frame::World)

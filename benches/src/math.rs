@@ -1,5 +1,5 @@
-//! How far the elementary functions are from the true ones and from monotone: prints the table that
-//! is kept in `shader-compiler/src/math/TABLE.md`, or writes it.
+//! Measures errors and monotonicity of the elementary functions. Prints the table in
+//! `shader-compiler/src/math/TABLE.md`, or writes it.
 
 #[path = "../../shader-compiler/tests/math/measure.rs"]
 mod measure;
@@ -7,10 +7,10 @@ mod measure;
 use crate::arguments::positive;
 use crate::report::fail;
 use clap::builder::PossibleValuesParser;
-use lightbound_shader::differential::op_function;
 use lightbound_shader::ir::Op;
-use lightbound_shader::ir::random::Random;
 use lightbound_shader::jit::Arena;
+use lightbound_shader::random::Random;
+use lightbound_shader::testing::op_function;
 use lightbound_shader::{Batch, Kernel, Target, passes};
 use measure::{BLOCK, Findings, Unary};
 use std::fmt::Write;
@@ -23,37 +23,37 @@ use std::time::Instant;
 /// Errors, violations of monotonicity and ranges of the elementary functions, over all floats
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only this function
+    /// Measure only this function
     #[arg(long, value_parser = functions())]
     function: Option<String>,
-    /// Only one float in N
+    /// Measure only one float in N
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
-    /// Pairs of inputs for each function of two
+    /// Number of input pairs for each function of two arguments
     #[arg(long, default_value_t = 200_000_000, value_parser = positive::<u64>)]
     pairs: u64,
-    /// Write the table to this file, shader-compiler/src/math/TABLE.md, in place of printing it;
-    /// only of all floats and functions
+    /// Write the table to this file, shader-compiler/src/math/TABLE.md, instead of printing it;
+    /// requires all floats and functions
     #[arg(long, value_name = "FILE", conflicts_with_all = ["function", "sample"])]
     write: Option<PathBuf>,
 }
 
-/// Names of functions: those of one float, and the two of two.
+/// Names of all functions, of one and of two arguments.
 fn functions() -> PossibleValuesParser {
     let ops =
         measure::functions().into_iter().map(|function| function.op).chain([Op::Pow, Op::Atan2]);
     PossibleValuesParser::new(ops.map(Op::name))
 }
 
-/// Measures, and writes or prints the table; fails where results are NaN that should not be, or the
-/// other way round, or not symmetric.
+/// Measures, and writes or prints the table. Fails if results are not symmetric, are NaN where they
+/// should not be, or are not NaN where they should be.
 pub fn run(args: &Args) -> ExitCode {
     let wanted = |op: Op| args.function.as_ref().is_none_or(|name| name == op.name());
     let functions: Vec<_> =
         measure::functions().into_iter().filter(|function| wanted(function.op)).collect();
     let mut text =
         format!("# Accuracy and monotonicity of the elementary functions\n\n{}", provenance(args));
-    let findings = all(&functions, args.sample as usize);
+    let findings = measure_all(&functions, args.sample as usize);
     if !functions.is_empty() {
         text.push_str(HEAD);
     }
@@ -66,10 +66,10 @@ pub fn run(args: &Args) -> ExitCode {
     for (function, found) in functions.iter().zip(&findings).filter(|(_, found)| found.part > 0.0) {
         let name = function.op.name();
         if function.op == Op::Tan {
-            writeln!(text, "- {name}: no bound").expect("strings take all");
+            writeln!(text, "- {name}: no bound").expect("writing to a string succeeds");
         } else {
             writeln!(text, "- {name}: 2^{:.2} · \\|x\\|", found.part.log2())
-                .expect("strings take all");
+                .expect("writing to a string succeeds");
         }
     }
     let mut faults: u64 = findings.iter().map(|found| found.faults).sum();
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// What was measured, and whether the text is the one that is kept.
+/// Describes how the table was measured.
 fn provenance(args: &Args) -> String {
     if args.write.is_some() {
         return "Measured over all floats; written, not edited by hand, by\n\n    cargo run -p lightbound-benches --release -- \
@@ -109,11 +109,11 @@ fn provenance(args: &Args) -> String {
     } else {
         format!("one float in {}", args.sample)
     };
-    let of_two = args
+    let is_binary = args
         .function
         .as_deref()
         .is_some_and(|name| [Op::Pow, Op::Atan2].iter().any(|op| op.name() == name));
-    let inputs = if of_two { format!("{} pairs", args.pairs) } else { floats };
+    let inputs = if is_binary { format!("{} pairs", args.pairs) } else { floats };
     format!("Measured for {subject}, over {inputs}.\n")
 }
 
@@ -135,8 +135,8 @@ Beyond |x| = 8192, absolute errors are at most:
 
 ";
 
-/// Measures functions, one per thread at a time.
-fn all(functions: &[Unary], step: usize) -> Vec<Findings> {
+/// Measures functions in parallel, one function per thread.
+fn measure_all(functions: &[Unary], step: usize) -> Vec<Findings> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(vec![None; functions.len()]);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -165,17 +165,17 @@ fn all(functions: &[Unary], step: usize) -> Vec<Findings> {
     found.into_inner().expect("no thread panics").into_iter().flatten().collect()
 }
 
-/// Findings in a line, with an example of what is wrong.
+/// One-line summary of the findings, with an example of a fault.
 fn summary(found: &Findings) -> String {
     let error = (found.error * 1e3).ceil() / 1e3;
     let wrong = match found.faults {
         0 => String::new(),
-        count => format!(", {count} wrong results, as for {:e}", found.fault_at),
+        count => format!(", {count} wrong results, for example for {:e}", found.fault_at),
     };
     format!("error at most {error:.3} ulp, {} violations of monotonicity{wrong}", found.violations)
 }
 
-/// Compiled code of an operation.
+/// Compiled code for an operation.
 struct Evaluator {
     kernel: Kernel,
     inputs: Batch,
@@ -192,7 +192,7 @@ impl Evaluator {
         Evaluator { kernel, inputs, outputs: Batch::new(target, 1, BLOCK) }
     }
 
-    /// Evaluates up to [`BLOCK`] rows; one slice per argument.
+    /// Evaluates up to [`BLOCK`] rows. `args` has one slice per argument.
     fn run(&mut self, args: &[&[u32]], results: &mut [u32]) {
         let (lanes, ports) = (self.inputs.lanes(), args.len());
         let words = self.inputs.words_mut();
@@ -208,13 +208,15 @@ impl Evaluator {
 }
 
 fn row(function: &Unary, found: &Findings) -> String {
-    let at = |x: f32, is_any: bool| if is_any { format!("{x:e}") } else { String::from("–") };
+    let at = |x: f32, has_example: bool| {
+        if has_example { format!("{x:e}") } else { String::from("–") }
+    };
     format!(
         "| {} | {} | {} | {:.3} | {} | {} | {} | {} | {} | {} | {:?} | {:?} |\n",
         function.op.name(),
         function.pieces,
         measure::cost(function.op),
-        // Rounded up, so that it is a bound.
+        // Rounded up, so that it is an upper bound.
         (found.error * 1e3).ceil() / 1e3,
         at(found.error_at, true),
         found.distance,
@@ -227,13 +229,13 @@ fn row(function: &Unary, found: &Findings) -> String {
     )
 }
 
-/// Uniform in [low, high).
-fn within(random: &mut Random, low: f64, high: f64) -> f64 {
+/// A uniform number in [low, high).
+fn uniform(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * (random.bits() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Evaluates an operation on pairs from `pair`, in as many threads as there are processors; the
-/// largest of each of `N` figures.
+/// Evaluates an operation in parallel, on pairs that `pair` generates. Returns the maxima of `N`
+/// figures, which `judge` updates.
 fn largest<const N: usize>(
     op: Op,
     pairs: u64,
@@ -277,19 +279,19 @@ fn largest<const N: usize>(
     total.into_inner().expect("no thread panics")
 }
 
-/// Errors of aᵇ for ever larger t = |b · log₂ a|, last the least e such that errors are below 2.5 +
-/// e · t.
+/// Errors of aᵇ by t = |b · log₂ a|. The last figure is the smallest e for which all errors are
+/// below 2.5 + e · t.
 fn pow(pairs: u64) -> String {
     const BINS: usize = 8;
     let bin = |t: f64| if t < 1.0 { 0 } else { (t.log2() as usize + 1).min(BINS - 1) };
     let pair = |random: &mut Random| {
-        // Any base, or one near 1; exponents for which the result is likely to be in range.
+        // Any base, or one near 1, and an exponent for which the result is likely to be in range.
         let a = match random.bits() % 3 {
-            0 => f32::from_bits(within(random, 1.0, f32::INFINITY.to_bits() as f64) as u32),
-            1 => within(random, 0.0, 1.0) as f32,
-            _ => (1.0 + within(random, -1.0, 1.0) * 2f64.powf(within(random, -23.0, 0.0))) as f32,
+            0 => f32::from_bits(uniform(random, 1.0, f32::INFINITY.to_bits() as f64) as u32),
+            1 => uniform(random, 0.0, 1.0) as f32,
+            _ => (1.0 + uniform(random, -1.0, 1.0) * 2f64.powf(uniform(random, -23.0, 0.0))) as f32,
         };
-        let t = within(random, -126.0, 128.0) * 2f64.powf(within(random, -10.0, 0.0));
+        let t = uniform(random, -126.0, 128.0) * 2f64.powf(uniform(random, -10.0, 0.0));
         [a, (t / (a as f64).log2()) as f32]
     };
     let judge = |[a, b]: [f32; 2], result: f32, most: &mut [f64; BINS + 1]| {
@@ -312,14 +314,15 @@ fn pow(pairs: u64) -> String {
     );
     for (bin, error) in found[..BINS].iter().enumerate() {
         let from = if bin == 0 { 0 } else { 1 << (bin - 1) };
-        writeln!(text, "| {from} to {} | {error:.2} |", 1 << bin).expect("strings take all");
+        writeln!(text, "| {from} to {} | {error:.2} |", 1 << bin)
+            .expect("writing to a string succeeds");
     }
-    text + &kernels()
+    text + &pow_steps()
 }
 
-/// Errors of the steps of pow, from which its error bound is proved.
-fn kernels() -> String {
-    // In u, rounded up.
+/// Errors of the individual steps of pow, from which its error bound follows.
+fn pow_steps() -> String {
+    // An error in units of u, rounded up.
     let up = |error: f64| (error * f64::from(1 << 24) * 1e4).ceil() / 1e4;
     let [below, zero, above, absolute] = measure::log2_kernel().map(up);
     let (error, [least, most]) = measure::exp2_kernel(1);
@@ -335,12 +338,12 @@ fn kernels() -> String {
     )
 }
 
-/// Errors of atan2; and how many results are NaN that should not be, or the other way round.
+/// Errors of atan2, and the number of results that are wrongly NaN or wrongly not NaN.
 fn atan2(pairs: u64) -> (String, u64) {
     let pair = |random: &mut Random| {
-        let length = 2f64.powf(within(random, -60.0, 60.0));
-        let angle = within(random, -std::f64::consts::PI, std::f64::consts::PI)
-            * 2f64.powf(-within(random, -20.0, 1.0).max(0.0));
+        let length = 2f64.powf(uniform(random, -60.0, 60.0));
+        let angle = uniform(random, -std::f64::consts::PI, std::f64::consts::PI)
+            * 2f64.powf(-uniform(random, -20.0, 1.0).max(0.0));
         if random.bits().is_multiple_of(4) {
             let bits = random.bits();
             [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)]

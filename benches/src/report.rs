@@ -1,7 +1,7 @@
-//! What stands above every table: where and with what it was measured.
+//! Common header of all tables, and their rows.
 
 use lightbound_shader::Target;
-use lightbound_shader::cost::cpu_name;
+use lightbound_study::cost::cpu_name;
 use std::process::ExitCode;
 
 /// Prints the machine and the version.
@@ -11,13 +11,19 @@ pub fn print_machine() {
     println!("Lightbound {}; {cpu}, {threads} threads.\n", env!("CARGO_PKG_VERSION"));
 }
 
-/// Prints an error that ends the run.
+/// Prints an error in the input, for exit code 2, as for invalid options.
+pub fn invalid_input(error: &str) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(2)
+}
+
+/// Prints an error and returns the exit code of failure.
 pub fn fail(error: &str) -> ExitCode {
     eprintln!("error: {error}");
     ExitCode::FAILURE
 }
 
-/// Compiled targets that this machine runs.
+/// Compiled targets that this machine can run.
 pub fn targets() -> Vec<Target> {
     Target::ALL
         .into_iter()
@@ -30,7 +36,7 @@ pub fn print_row(cells: impl IntoIterator<Item = String>) {
     println!("| {} |", cells.into_iter().collect::<Vec<_>>().join(" | "));
 }
 
-/// Prints the head of a table, text left and numbers right.
+/// Prints the head of a table, with text aligned left and numbers right.
 pub fn print_head(titles: &[String]) {
     print_row(titles.iter().cloned());
     println!("|---|{}", "--:|".repeat(titles.len() - 1));

@@ -1,19 +1,18 @@
-//! The six materials in scalar Rust, as one writes them by hand with `glam` and the standard
-//! library's `exp` and `powf`: what a compiled shader has to beat. Below the horizon they return at
-//! once, lobes of no weight are skipped, and exponents end where subnormal numbers would slow them
-//! down.
+//! The six materials in scalar Rust, hand-written with `glam` and the standard library's `exp` and
+//! `powf`: the baseline of compiled shaders. They return early below the horizon, skip lobes of
+//! zero weight, and cut off exponents that would lead to slow subnormal numbers.
 
 use glam::{Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, PI};
 
-/// Reflected over incident radiance.
+/// Ratio of reflected to incident radiance.
 trait Brdf {
-    /// From the words of a row after the directions.
+    /// Reads parameters from the words of a row after the directions.
     fn new(words: &[f32]) -> Self;
     fn eval(&self, wi: Vec3, wo: Vec3) -> Vec3;
 }
 
-/// Evaluations to be made by one material.
+/// Evaluations of one material.
 pub trait Samples {
     /// Writes brdf · max(wi.z, 0) of every row.
     fn run(&self, out: &mut [Vec3]);
@@ -34,7 +33,7 @@ impl<M: Brdf> Samples for Vec<Sample<M>> {
     }
 }
 
-/// Rows of the words that the shader of this name takes, ready to be evaluated.
+/// Prepares rows of input words of the named shader for evaluation.
 pub fn samples(name: &str, rows: &[Vec<f32>]) -> Box<dyn Samples> {
     fn read<M: Brdf + 'static>(rows: &[Vec<f32>]) -> Box<dyn Samples> {
         let sample = |row: &Vec<f32>| Sample {

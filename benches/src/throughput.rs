@@ -1,21 +1,22 @@
-//! The throughput model of `lightbound_shader::cost::throughput` against `llvm-mca`, an independent
-//! model of the same core, for the straight-line code of the materials: cycles per group for which
-//! the busiest resource is taken (`Block RThroughput`).
+//! Checks the throughput model of `lightbound_study::cost::throughput` against `llvm-mca`, an
+//! independent model of the same core, on the straight-line code of the materials: cycles per group
+//! of the busiest resource (`Block RThroughput`).
 //!
-//! llvm-mca looks at each set of ports alone; the model also adds up µops whose sets overlap, as
-//! divisions on port 0 and sums on ports 0 and 1, and so predicts up to 5 % more.
+//! llvm-mca considers each set of ports separately. Our model also sums µops whose port sets
+//! overlap, such as divisions on port 0 and additions on ports 0 and 1, and so predicts up to 5 %
+//! more.
 
 use crate::materials::{self, Bound};
-use crate::report::{fail, geometric_mean, print_head, print_machine, print_row};
+use crate::report::{fail, geometric_mean, invalid_input, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::Spans;
-use lightbound_shader::cost::throughput::pressure;
 use lightbound_shader::lift::Tracking;
+use lightbound_study::cost::throughput::pressure;
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 
-/// Predicted cycles, against llvm-mca
+/// Compare predicted cycles with llvm-mca
 #[derive(clap::Args)]
 pub struct Args {
     /// Name or path of llvm-mca [default: llvm-mca; without it, the check is skipped]
@@ -23,15 +24,15 @@ pub struct Args {
     program: Option<String>,
 }
 
-/// Greatest factor by which the two predictions may differ, either way.
+/// Maximum ratio of the two predictions, in either direction.
 const MAX_RATIO: f64 = 1.06;
 
-/// Prints a table; fails where the predictions differ, or llvm-mca fails.
+/// Prints a table. Fails if the predictions differ, or if llvm-mca fails.
 pub fn run(args: &Args) -> ExitCode {
     let program = args.program.as_deref().unwrap_or("llvm-mca");
     if let Err(error) = Command::new(program).arg("--version").output() {
         if args.program.is_some() {
-            return fail(&format!(
+            return invalid_input(&format!(
                 "`{program}` does not run: {error}; --program takes the name or path of llvm-mca"
             ));
         }
@@ -51,8 +52,8 @@ pub fn run(args: &Args) -> ExitCode {
             let bound = |tracking| materials::bound(name, source, Spans::Light, tracking, target);
             let (naive, optimized) = (bound(Tracking::NONE), bound(Tracking::ALL));
             for (kind, Bound { function, .. }) in [("naive", naive), ("optimized", optimized)] {
-                let code = Code::compile(&function, target);
-                // llvm-mca knows no branches.
+                let code = Code::compile(&function, target.isa().expect("a target of x86-64"));
+                // llvm-mca does not support branches.
                 let [_] = code.block_sizes()[..] else { continue };
                 let predicted = match mca(program, &code.listing(&function)) {
                     Ok(cycles) => cycles,
@@ -84,12 +85,12 @@ pub fn run(args: &Args) -> ExitCode {
     ))
 }
 
-/// Whether the predictions are as close as they should be.
+/// Whether two predictions with this ratio agree.
 fn is_close(ratio: f64) -> bool {
     (1.0 / MAX_RATIO..=MAX_RATIO).contains(&ratio)
 }
 
-/// What llvm-mca predicts for a listing.
+/// llvm-mca's prediction for a listing.
 fn mca(program: &str, listing: &str) -> Result<f64, String> {
     let mut child = Command::new(program)
         .args([
@@ -104,7 +105,7 @@ fn mca(program: &str, listing: &str) -> Result<f64, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
-    // The return would make it warn.
+    // llvm-mca would warn about the return.
     let lines = listing
         .lines()
         .map(|line| line.split(';').next().unwrap_or_default())
@@ -141,6 +142,6 @@ mod tests {
     #[test]
     fn a_program_that_is_named_must_exist() {
         let named = Args { program: Some("/nonexistent/llvm-mca".into()) };
-        assert_eq!(run(&named), ExitCode::FAILURE);
+        assert_eq!(run(&named), ExitCode::from(2));
     }
 }

@@ -1,14 +1,14 @@
-//! How well `lightbound bounds` can be trusted: ratios of equal code, which should be 1, and the
-//! spread of averages over several runs of the program, on the machine as it is or with cores kept
-//! busy. Fails where a ratio of equal code is off 1 by more than 2 %.
+//! Reliability of `lightbound bounds`: ratios of identical code, which should be 1, and the spread
+//! of averages over several runs of the program, on an idle machine or with cores kept busy. Fails
+//! if a ratio of identical code deviates from 1 by more than 2 %.
 
 use crate::arguments::positive;
 use crate::materials::{self, Bound};
 use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::bounding::Spans;
-use lightbound_shader::cost::{Budget, Candidate, measure};
 use lightbound_shader::lift::Tracking;
+use lightbound_study::cost::{Budget, Candidate, measure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -17,19 +17,19 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Ratios of equal code, and the spread of several runs of `lightbound bounds`
+/// Ratios of identical code, and the spread of several runs of `lightbound bounds`
 #[derive(clap::Args)]
 pub struct Args {
-    /// Runs of `lightbound bounds`
+    /// Number of runs of `lightbound bounds`
     #[arg(long, default_value_t = 10, value_parser = positive::<usize>)]
     runs: usize,
-    /// Threads that keep other cores busy meanwhile
+    /// Number of threads that keep other cores busy
     #[arg(long, default_value_t = 0)]
     busy: usize,
-    /// The program [default: beside this one]
+    /// Path of the `lightbound` executable [default: next to this one]
     #[arg(long)]
     program: Option<PathBuf>,
-    /// Further arguments of `lightbound bounds`
+    /// Additional arguments for `lightbound bounds`
     #[arg(last = true)]
     arguments: Vec<String>,
 }
@@ -37,7 +37,7 @@ pub struct Args {
 /// Prints both tables.
 pub fn run(args: &Args) -> ExitCode {
     print_machine();
-    println!("Threads that keep cores busy: {}. Load when it starts: {}\n", args.busy, load());
+    println!("Threads that keep cores busy: {}. Load at the start: {}\n", args.busy, load());
     let done = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
         for _ in 0..args.busy {
@@ -48,25 +48,25 @@ pub fn run(args: &Args) -> ExitCode {
                 }
             });
         }
-        let result = equal_code().and_then(|unequal| spread(args).map(|()| unequal));
+        let result = identical_code().and_then(|deviating| spread(args).map(|()| deviating));
         done.store(true, Ordering::Relaxed);
         result
     });
-    println!("\nLoad when it ends: {}", load());
+    println!("\nLoad at the end: {}", load());
     match result {
-        Ok(unequal) if unequal.is_empty() => ExitCode::SUCCESS,
-        Ok(unequal) => fail(&format!(
-            "ratios of equal code are off 1 by more than 2 %: {}",
-            unequal.join(", ")
+        Ok(deviating) if deviating.is_empty() => ExitCode::SUCCESS,
+        Ok(deviating) => fail(&format!(
+            "ratios of identical code deviate from 1 by more than 2 %: {}",
+            deviating.join(", ")
         )),
         Err(error) => fail(&error),
     }
 }
 
-/// How far from 1 a ratio of equal code may be.
+/// Maximum deviation of a ratio of identical code from 1.
 const TOLERANCE: f64 = 0.02;
 
-/// Mean numbers of processes that want to run, over 1, 5 and 15 minutes.
+/// Load averages over 1, 5 and 15 minutes.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     if text.is_empty() {
@@ -86,8 +86,9 @@ fn copies(name: &str, source: &str, count: usize) -> Result<Vec<Candidate>, Stri
     (0..count).map(candidate).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
-/// Measures ratios of a function to itself; returns the names of code for which they are off 1.
-fn equal_code() -> Result<Vec<&'static str>, String> {
+/// Measures ratios of a function to itself. Returns the names of materials whose ratios deviate
+/// from 1.
+fn identical_code() -> Result<Vec<&'static str>, String> {
     const COPIES: usize = 8;
     let budget = Budget {
         max_rounds: usize::MAX,
@@ -95,19 +96,19 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
         max_time: Duration::from_secs(10),
         precision: 0.02,
     };
-    println!("Equal code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
+    println!("Identical code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
     print_head(
         &[
             "code",
-            "least ratio",
-            "greatest ratio",
+            "minimum ratio",
+            "maximum ratio",
             "widest interval",
             "discarded",
             "with disturbed rounds",
         ]
         .map(str::to_owned),
     );
-    let mut unequal = vec![];
+    let mut deviating = vec![];
     for (name, source) in materials::ALL {
         let candidates = copies(name, source, COPIES + 1)?;
         let measurement = measure(&candidates, &[], &budget, &|_| {});
@@ -119,7 +120,7 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
         let (least, greatest) =
             (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
         if ![least, greatest].iter().all(|ratio| (ratio - 1.0).abs() <= TOLERANCE) {
-            unequal.push(name);
+            deviating.push(name);
         }
         let cells = [format!("{least:.4}"), format!("{greatest:.4}")];
         let percents = [width, measurement.discarded].map(|part| format!("{:.2} %", 100.0 * part));
@@ -127,14 +128,14 @@ fn equal_code() -> Result<Vec<&'static str>, String> {
         print_row([name.to_owned()].into_iter().chain(cells).chain(percents).chain([disturbed]));
     }
     println!();
-    Ok(unequal)
+    Ok(deviating)
 }
 
-/// Averages over shaders of several runs.
+/// Prints the spread, over several runs, of averages over shaders.
 fn spread(args: &Args) -> Result<(), String> {
-    let beside = || std::env::current_exe().map(|path| path.with_file_name("lightbound"));
+    let default_program = || std::env::current_exe().map(|path| path.with_file_name("lightbound"));
     let program =
-        args.program.clone().map_or_else(beside, Ok).map_err(|error| error.to_string())?;
+        args.program.clone().map_or_else(default_program, Ok).map_err(|error| error.to_string())?;
     let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let begin = std::time::Instant::now();
     for _ in 0..args.runs {
@@ -152,11 +153,12 @@ fn spread(args: &Args) -> Result<(), String> {
     }
     let seconds = begin.elapsed().as_secs_f64() / args.runs as f64;
     println!(
-        "Averages over shaders of {} runs, {seconds:.0} s each; spread: (greatest − least) ÷ mean\n",
+        "Averages over shaders of {} runs, {seconds:.0} s each; spread: (maximum − minimum) ÷ mean\n",
         args.runs
     );
     print_head(
-        &["cycles, to the point shader", "mean", "least", "greatest", "spread"].map(str::to_owned),
+        &["cycles relative to the point shader", "mean", "minimum", "maximum", "spread"]
+            .map(str::to_owned),
     );
     let mut widest = 0.0f64;
     for (name, values) in &runs {
@@ -176,8 +178,7 @@ fn spread(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Mean ratios of cycles to the point shader over the shaders of a table, by the names of its
-/// columns.
+/// Cycles relative to the point shader, averaged over the shaders of a table, by column name.
 fn averages(records: &[Value]) -> BTreeMap<String, f64> {
     let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for record in records {
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_materials_are_candidates() {
+    fn all_materials_compile_to_candidates() {
         if !Target::Sse.is_available() {
             return;
         }

@@ -1,9 +1,11 @@
-//! Brushed metal whose grain turns from place to place: anisotropic microfacets with Trowbridge and Reitz's distribution (GGX of
-//! Walter et al. 2007) and the masking of height-correlated facets (Heitz 2014), Fresnel's term after Schlick 1994.
+//! Brushed metal with a spatially varying grain: anisotropic Trowbridge–Reitz microfacets (GGX of
+//! Walter et al. 2007) with height-correlated masking (Heitz 2014) and Schlick's Fresnel term
+//! (1994).
 //!
-//! The grain is an image: red and green hold cosine and sine of twice its angle to the tangent, which has no seam where a direction
-//! meets its opposite, from 0 to 1 in place of -1 to 1; blue makes grooves rougher across. The shading frame is turned along the
-//! grain before anything else is done; all that follows is a usual anisotropic metal.
+//! The grain is an image. Red and green store the cosine and sine of twice its angle to the
+//! tangent, mapped from [-1, 1] to [0, 1]: opposite directions have the same value, so there is no
+//! seam. Blue increases the roughness across the grain. The shading frame is first rotated along
+//! the grain. The rest is a standard anisotropic metal.
 
 const INV_PI = 0.3183098861837907;
 
@@ -26,7 +28,7 @@ var smoothly: sampler;
 fn material(p: SurfacePoint, m: Material) -> Material {
     let texel = textureSample(grain, smoothly, m.repeats * p.uv);
     let twice = 2.0 * texel.rg - 1.0;
-    // Half the angle. Where texels of all directions meet, there is none: along the tangent.
+    // Halves the angle. Where texels of all directions average out, the grain follows the tangent.
     let cosine = select(1.0, twice.x / length(twice), dot(twice, twice) > 1e-6);
     var result = m;
     result.direction = vec2f(sqrt(max(0.5 + 0.5 * cosine, 0.0)), select(-1.0, 1.0, twice.y > 0.0) * sqrt(max(0.5 - 0.5 * cosine, 0.0)));
@@ -34,22 +36,22 @@ fn material(p: SurfacePoint, m: Material) -> Material {
     return result;
 }
 
-/// A direction of the shading frame, turned so that x is along the grain.
+/// Rotates a direction of the shading frame, so that x is along the grain.
 fn to_grain(w: vec3f, d: vec2f) -> vec3f {
     return vec3f(d.x * w.x + d.y * w.y, d.x * w.y - d.y * w.x, w.z);
 }
 
-/// Back again.
+/// The inverse rotation.
 fn from_grain(w: vec3f, d: vec2f) -> vec3f {
     return vec3f(d.x * w.x - d.y * w.y, d.x * w.y + d.y * w.x, w.z);
 }
 
-/// Length of a direction on the hemisphere that the distribution is stretched from.
+/// Length of a direction in the stretched space of the distribution.
 fn stretched(w: vec3f, m: Material) -> f32 {
     return length(vec3f(m.alpha_x * w.x, m.alpha_y * w.y, w.z));
 }
 
-/// Density of normals around a unit h.
+/// Density of normals at a unit vector h.
 fn facets(h: vec3f, m: Material) -> f32 {
     let q = vec3f(h.x / m.alpha_x, h.y / m.alpha_y, h.z);
     let q2 = dot(q, q);
@@ -61,14 +63,14 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let i = to_grain(wi, d);
     let o = to_grain(wo, d);
     let h = normalize(i + o);
-    // Masking and 1/(4 cos θi cos θo) together.
+    // Masking and 1/(4 cos θi cos θo) combined.
     let visible = 0.5 / max(o.z * stretched(i, m) + i.z * stretched(o, m), 1e-6);
     let x = 1.0 - clamp(dot(i, h), 0.0, 1.0);
     let x2 = x * x;
     return (m.f0 + (1.0 - m.f0) * (x2 * x2 * x)) * (facets(h, m) * visible);
 }
 
-/// Normals as they are seen from wo, by spherical caps (Dupuy and Benyoub 2023).
+/// Samples normals visible from wo, as spherical caps (Dupuy and Benyoub 2023).
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let d = m.direction;
     let o = to_grain(wo, d);
@@ -81,7 +83,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     return normalize(from_grain(reflect(-o, h), d));
 }
 
-/// The density of the visible normals, over 4 (wo · h) for directions.
+/// Density of visible normals divided by 4 (wo · h), the density of directions.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let d = m.direction;
     let o = to_grain(wo, d);

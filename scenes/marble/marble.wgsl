@@ -1,7 +1,8 @@
-//! Polished marble: veins of a solid pattern, carved out of the space of the object, under a clear coat.
+//! Polished marble: a solid pattern of veins in object space, under a clear coat.
 //!
-//! The pattern is Perlin's marble (*An image synthesizer*, SIGGRAPH 1985): a wave across the stone, displaced by turbulence, a
-//! sum of octaves of noise. Noise is of gradients at lattice points, hashed by integer arithmetic alone.
+//! The pattern is Perlin's marble (*An image synthesizer*, SIGGRAPH 1985): a wave across the stone,
+//! displaced by turbulence, a sum of octaves of gradient noise. Gradients at lattice points come
+//! from integer hashes.
 
 const INV_PI = 0.3183098861837907;
 
@@ -24,7 +25,7 @@ struct Material {
     f0: f32,
 }
 
-/// A hash of a lattice point, well mixed in all bits.
+/// A hash of a lattice point with all bits well mixed.
 fn hash(p: vec3i) -> u32 {
     let q = bitcast<vec3u>(p) * vec3u(0x8da6b343u, 0xd8163841u, 0xcb1ab31fu);
     var h = q.x ^ q.y ^ q.z;
@@ -33,14 +34,15 @@ fn hash(p: vec3i) -> u32 {
     return h ^ (h >> 15u);
 }
 
-/// The product of a lattice point's gradient, each of whose components is one of 1024 values in [-1, 1], and an offset.
+/// Dot product of an offset and a lattice point's gradient, whose components take 1024 values in
+/// [-1, 1].
 fn gradient(lattice: vec3i, offset: vec3f) -> f32 {
     let h = hash(lattice);
     let g = vec3f(vec3u(h, h >> 10u, h >> 20u) & vec3u(1023u)) * (2.0 / 1023.0) - 1.0;
     return dot(g, offset);
 }
 
-/// Gradient noise, about [-1, 1].
+/// Gradient noise, approximately in [-1, 1].
 fn noise(p: vec3f) -> f32 {
     let cell = floor(p);
     let i = vec3i(cell);
@@ -55,7 +57,7 @@ fn noise(p: vec3f) -> f32 {
     return sum;
 }
 
-/// Octaves of noise, each of half the size and half the strength of the one before.
+/// Sum of noise octaves, each with half the size and half the amplitude of the previous one.
 fn turbulence(p: vec3f, octaves: u32) -> f32 {
     var sum = 0.0;
     var strength = 1.0;
@@ -63,7 +65,7 @@ fn turbulence(p: vec3f, octaves: u32) -> f32 {
     for (var i = 0u; i < min(octaves, 10u); i++) {
         sum += strength * abs(noise(q));
         strength *= 0.5;
-        // Turned as well, so that the lattices of the octaves do not coincide.
+        // Also rotate, so that the lattices of the octaves do not coincide.
         q = 2.0 * vec3f(0.8 * q.x - 0.6 * q.y, 0.6 * q.x + 0.8 * q.y, q.z) + vec3f(17.3, 5.9, 11.1);
     }
     return sum;
@@ -72,7 +74,7 @@ fn turbulence(p: vec3f, octaves: u32) -> f32 {
 fn material(p: SurfacePoint, m: Material) -> Material {
     let q = p.object_position * m.scale;
     let wave = q.x + 0.35 * q.y + 0.6 * q.z + m.turbulence * turbulence(q, m.octaves);
-    // 1 in the middle of a vein; broad clouds make veins fade and swell.
+    // 1 in the middle of a vein. Low-frequency clouds make veins fade and swell.
     let ridge = 1.0 - abs(2.0 * fract(wave) - 1.0);
     let cloud = 0.5 + 0.5 * noise(0.7 * q + vec3f(31.7));
     let vein = pow(ridge, 2.0 / max(m.width, 0.01)) * (0.35 + 0.65 * cloud);
@@ -86,7 +88,7 @@ fn pow5(x: f32) -> f32 {
     return x2 * x2 * x;
 }
 
-/// Density of the normals of the coat's facets, Beckmann's, around h, times π.
+/// π times the Beckmann density of the coat's facet normals at h.
 fn facets(h_z: f32, roughness: f32) -> f32 {
     let cos2 = max(h_z * h_z, 1e-6);
     let a2 = roughness * roughness;
@@ -99,16 +101,16 @@ fn fresnel(cosine: f32, f0: f32) -> f32 {
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    // The coat has the form of Ashikhmin and Shirley 2000, which needs no masking.
+    // The coat uses the form of Ashikhmin and Shirley 2000, which needs no masking.
     let h = normalize(wi + wo);
     let c = max(dot(wi, h), 0.0);
     let coat = fresnel(c, m.f0) * facets(h.z, m.roughness) / (4.0 * max(c * max(wi.z, wo.z), 1e-4));
-    // What the coat lets through, on the way in and on the way out.
+    // Transmittance of the coat, on the way in and on the way out.
     let through = (1.0 - m.f0) * (1.0 - pow5(1.0 - wi.z)) * (1.0 - pow5(1.0 - wo.z));
     return (m.stone * through + coat) * INV_PI;
 }
 
-/// Chance that the coat is sampled: its share of what is reflected, about.
+/// Probability of sampling the coat: approximately its share of the reflected light.
 fn coat_share(wo: vec3f, m: Material) -> f32 {
     let f = fresnel(wo.z, m.f0);
     return f / (f + max(max(m.stone.x, m.stone.y), max(m.stone.z, 0.05)) * (1.0 - f));
@@ -118,7 +120,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let share = coat_share(wo, m);
     let coat = u.x < share;
     let v = select((u.x - share) / (1.0 - share), u.x / share, coat);
-    // Squares of sines: of facets on the coat, of directions under it.
+    // Squared sines, of facets on the coat and of directions under it.
     let tangent2 = -m.roughness * m.roughness * log(1.0 - min(v, 0.9999999));
     let sin2 = select(v, tangent2 / (1.0 + tangent2), coat);
     let r = sqrt(sin2);

@@ -1,41 +1,43 @@
-//! The meaning of the IR: runs a function on one set of inputs, slowly and obviously.
+//! Reference interpreter, which defines the meaning of the IR: runs a function on one set of
+//! inputs, written for clarity, not speed.
 //!
-//! What machine code computes in each lane equals this bit for bit, NaN payloads and signs aside.
+//! Machine code computes the same bits in each lane, except for NaN payloads and signs.
 
-use crate::ir::op::Words;
 use crate::ir::{Block, Def, Function, Stmt, Table, Value};
+use crate::math::eval::ConstantEvaluator;
 
-/// A loop did not end within the given number of rounds.
+/// A loop exceeded the iteration limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("loops ran for more than {rounds} rounds")]
-pub struct Endless {
+#[error("loops ran for more than {limit} iterations")]
+pub struct IterationLimitExceeded {
     /// The limit.
-    pub rounds: u64,
+    pub limit: u64,
 }
 
-/// The outputs, as bits, for inputs given as bits; all loops together run at most `rounds` times.
+/// Returns the outputs, as bits, for inputs given as bits. All loops together run at most `limit`
+/// iterations.
 ///
-/// *Panics* if there are fewer tables than the function reads, or not as many inputs as it has.
+/// *Panics* if there are fewer tables than the function reads, or if the number of inputs differs.
 pub fn run(
     function: &Function,
     tables: &[Table<'_>],
     inputs: &[u32],
-    rounds: u64,
-) -> Result<Vec<u32>, Endless> {
-    watch(function, tables, inputs, rounds, |_, _| {})
+    limit: u64,
+) -> Result<Vec<u32>, IterationLimitExceeded> {
+    watch(function, tables, inputs, limit, |_, _| {})
 }
 
-/// As [`run`]; `watch` is shown each value that is computed on the way, whenever it is.
+/// As [`run`], and calls `watch` with each value as it is computed.
 ///
-/// *Panics* as that does.
+/// *Panics* like [`run`].
 pub fn watch(
     function: &Function,
     tables: &[Table<'_>],
     inputs: &[u32],
-    rounds: u64,
+    limit: u64,
     watch: impl FnMut(Value, u32),
-) -> Result<Vec<u32>, Endless> {
-    assert_eq!(inputs.len(), function.inputs.len(), "one word for each input");
+) -> Result<Vec<u32>, IterationLimitExceeded> {
+    assert_eq!(inputs.len(), function.inputs.len(), "there is one word per input");
     let words = function
         .values
         .iter()
@@ -45,18 +47,24 @@ pub fn watch(
             Def::Op { .. } | Def::Param | Def::Result => 0,
         })
         .collect();
-    let mut machine =
-        Machine { function, tables: Words { tables }, words, left: rounds, rounds, watch };
+    let mut machine = Machine {
+        function,
+        tables: ConstantEvaluator { tables },
+        words,
+        remaining: limit,
+        limit,
+        watch,
+    };
     machine.run(&function.body)?;
     Ok(machine.all(&function.body.yields))
 }
 
 struct Machine<'a, W> {
     function: &'a Function,
-    tables: Words<'a>,
+    tables: ConstantEvaluator<'a>,
     words: Vec<u32>,
-    left: u64,
-    rounds: u64,
+    remaining: u64,
+    limit: u64,
     watch: W,
 }
 
@@ -80,7 +88,7 @@ impl<W: FnMut(Value, u32)> Machine<'_, W> {
         }
     }
 
-    fn run(&mut self, block: &Block) -> Result<(), Endless> {
+    fn run(&mut self, block: &Block) -> Result<(), IterationLimitExceeded> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
@@ -102,8 +110,10 @@ impl<W: FnMut(Value, u32)> Machine<'_, W> {
                     self.set_all(&l.params, self.all(&l.init));
                     self.run(&l.head)?;
                     while self.get(l.cond) != 0 {
-                        self.left =
-                            self.left.checked_sub(1).ok_or(Endless { rounds: self.rounds })?;
+                        self.remaining = self
+                            .remaining
+                            .checked_sub(1)
+                            .ok_or(IterationLimitExceeded { limit: self.limit })?;
                         self.run(&l.body)?;
                         self.set_all(&l.params, self.all(&l.body.yields));
                         self.run(&l.head)?;

@@ -1,17 +1,19 @@
 //! Compiles material functions written in WGSL into SIMD machine code.
 //!
-//! A user writes one function, the BRDF, and where it helps a sampler. What a path tracer calls is
-//! put together of them ([`scattering`]): light from a given direction, and light from one that is
-//! drawn, each with its density, for four or eight points at a time. From the same IR comes the
-//! [bounding shader](bounding), conservative bounds of the function over whole boxes of inputs
-//! (Clarberg et al. 2010, *An Optimizing Compiler for Automatic Shader Bounding*).
+//! A user writes one function, the BRDF, and optionally a sampler. [`scattering`] assembles the
+//! functions that a path tracer calls: one evaluates light from a given direction, the other
+//! samples a direction; both also return the density, and run four or eight shading points at a
+//! time. The same IR yields the [bounding shader](bounding): conservative bounds of the function
+//! over boxes of inputs (Clarberg et al. 2010, *An Optimizing Compiler for Automatic Shader
+//! Bounding*).
 //!
-//! The pipeline, each arrow one function with plain data in and plain data or an error out:
+//! The pipeline: each arrow is one function that takes plain data and returns plain data or an
+//! error.
 //!
 //! ```text
 //! WGSL ─► Shader::parse ─► Shader::function ─► passes::optimize ─► passes::lower ─► Kernel::compile ─► Kernel::run
-//!         (naga, the        (structured         (the point shader    (masks where     (machine code)    (over a Batch)
-//!          contract)         scalar SSA)         is fixed)            lanes part)
+//!         (naga, the        (structured         (fixes the point    (masks for       (machine code)    (over a Batch)
+//!          contract)         scalar SSA)         shader)             divergent lanes)
 //!
 //!         Integrand::new ─► Integrand::bound ─► BoundingKernel::compile ─► BoundingKernel::run
 //!         (the point         (lift: intervals    (machine code)             (Boxes to Limits)
@@ -20,8 +22,11 @@
 //!
 //! # Evaluating
 //!
+//! [`compile()`] generates code for this machine's widest SIMD registers, and [`Kernel::evaluate`]
+//! runs it.
+//!
 //! ```
-//! use lightbound_shader::{Arena, Batch, Entry, Kernel, Settings, Shader, Target, passes};
+//! use lightbound_shader::{Entry, Shader, compile};
 //!
 //! let shader = Shader::parse(
 //!     "metal.wgsl",
@@ -34,123 +39,91 @@
 //!          return vec3f(m.f0 + (1.0 - m.f0) * c * c * c * c * c);
 //!      }",
 //! )?;
-//! let written = shader.function(Entry::Brdf, &Settings::default())?;
-//! let point = passes::optimize(&written);
-//! let arena = Arena::new();
-//! let kernel = Kernel::compile(&arena, &passes::lower(&point), Target::best())?;
-//!
-//! // Two evaluations: seven words in, `wi.x` … `wo.z` and `f0`; six out, `brdf.r` … `s.b`.
-//! let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), 2);
-//! let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), 2);
-//! for (row, wi) in [[0.0, 0.0, 1.0], [0.0, 0.6, 0.8]].into_iter().enumerate() {
-//!     for (port, x) in [wi, [0.0, 0.0, 1.0]].concat().into_iter().chain([0.25]).enumerate() {
-//!         inputs.set(row, port, x);
-//!     }
-//! }
-//! kernel.run(&[], &inputs, &mut outputs);
-//! assert_eq!([0, 3].map(|port| outputs.get(0, port)), [0.25, 0.25]);
-//! // Every target gives the same bits.
-//! let interpreted = Kernel::compile(&arena, &point, Target::Interpreter)?;
-//! # let mut again = Batch::new(Target::Interpreter, 7, 2);
-//! # for (row, port) in [0, 1].into_iter().flat_map(|row| (0..7).map(move |port| (row, port))) {
-//! #     again.set_bits(row, port, inputs.bits(row, port));
-//! # }
-//! # let inputs = again;
-//! let mut expected = Batch::new(Target::Interpreter, kernel.outputs().len(), 2);
-//! interpreted.run(&[], &inputs, &mut expected);
-//! assert!((0..6).all(|port| outputs.bits(1, port) == expected.bits(1, port)));
+//! let kernel = compile(&shader, Entry::Brdf)?;
+//! // wi, wo and f0 in; the BRDF's and then the integrand's red, green and blue out.
+//! let rows = [[0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.25], [0.0, 0.6, 0.8, 0.0, 0.0, 1.0, 0.25]];
+//! let values: Vec<[f32; 6]> = kernel.evaluate(&[], &rows);
+//! assert_eq!(values[0], [0.25; 6]);
+//! assert!(values[1][3] < values[1][0]); // The cosine of wi is 0.8.
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A renderer that evaluates many shaders keeps their code in one [`Arena`], and the inputs in a
+//! [`Batch`]; see [`kernel`] for an example. All [targets](Target) compute the same bits.
+//!
 //! # Bounding
 //!
-//! What is bounded is s, the BRDF times the cosine of `wi`. Any of its inputs may be intervals; the
-//! others are numbers, and what depends on these alone is computed as in the point shader. The
-//! float that the point shader returns for a member of the box lies within the bounds, with no
-//! tolerance, as long as the box is within what [`Integrand::inputs`](bounding::Integrand::inputs)
-//! says of the inputs. What NaN means is [chosen](interval::Nan).
+//! [`compile_bounds`] compiles a bounding shader, and
+//! [`BoundingKernel::bound`](bounding::BoundingKernel::bound) runs it. It bounds the integrand s,
+//! the BRDF times the cosine of `wi`. Any of its inputs may be intervals; the others are scalars.
+//! Values that depend on scalars alone are computed as in the point shader. If the box lies within
+//! the declared ranges, the float that the point shader returns for any member of the box lies
+//! within the bounds, with no tolerance. [`Nan`](interval::Nan) defines how NaN is treated.
 //!
 //! ```
-//! use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
-//! use lightbound_shader::interval::Nan;
+//! use lightbound_shader::bounding::Spans;
 //! use lightbound_shader::lift::{Options, Sides};
-//! use lightbound_shader::{Arena, Settings, Shader, Target};
+//! use lightbound_shader::{Shader, compile_bounds};
 //!
-//! let shader = Shader::parse(
-//!     "metal.wgsl",
-//!     "struct Material {
-//!          /// Reflectance at normal incidence. range: [0, 1], default: 0.5
-//!          f0: f32,
-//!      }
-//!      fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-//!          let c = 1.0 - dot(wi, normalize(wi + wo));
-//!          return vec3f(m.f0 + (1.0 - m.f0) * c * c * c * c * c);
-//!      }",
-//! )?;
-//! // Upper bounds over directions to the light; `wo` and `f0` are numbers.
-//! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
-//! let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
-//! let options = Options { sides: Sides::Upper, nan: Nan::Suppress, ..Options::default() };
-//! let lifted = integrand.bound(&inputs, &options);
-//! let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
-//!
-//! // Two boxes of `wi`, seen along the normal: around the normal, and near the horizon.
-//! let mut boxes = Boxes::new(&kernel, 2);
-//! let [around, low] = [[[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]], [[0.95, 1.0], [-0.1, 0.1], [0.0, 0.3]]];
-//! for (row, wi) in [around, low].into_iter().enumerate() {
-//!     let numbers = [0.0, 0.0, 1.0, 0.25].map(|x| [x, x]);
-//!     for (input, ends) in wi.into_iter().chain(numbers).enumerate() {
-//!         boxes.set(row, input, ends);
-//!     }
-//! }
-//! // Any thread may run the code.
-//! let mut limits = Limits::new(&kernel, 2);
-//! std::thread::scope(|scope| {
-//!     scope.spawn(|| kernel.run(&[], &boxes, &mut limits));
-//! });
-//! // The upper ends of `s.r`: s is 0.25 at the normal itself.
-//! let [upper, upper_low] = [0, 1].map(|row| limits.get(row, 0)[1]);
+//! # let source = "struct Material {
+//! #          /// Reflectance at normal incidence. range: [0, 1], default: 0.5
+//! #          f0: f32,
+//! #      }
+//! #      fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+//! #          let c = 1.0 - dot(wi, normalize(wi + wo));
+//! #          return vec3f(m.f0 + (1.0 - m.f0) * c * c * c * c * c);
+//! #      }";
+//! let shader = Shader::parse("metal.wgsl", source)?; // As above.
+//! // Upper bounds over light directions; wo and f0 are scalars.
+//! let options = Options { sides: Sides::Upper, ..Options::default() };
+//! let kernel = compile_bounds(&shader, Spans::Light, &options)?;
+//! // Two boxes of wi: around the normal, and near the horizon.
+//! let around = [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]];
+//! let low = [[0.95, 1.0], [-0.1, 0.1], [0.0, 0.3]];
+//! let boxes = [around, low].map(|[x, y, z]| [x, y, z, [0.0; 2], [0.0; 2], [1.0; 2], [0.25; 2]]);
+//! let bounds: Vec<[[f32; 2]; 3]> = kernel.bound(&[], &boxes);
+//! // Upper bounds of red: s is 0.25 at the normal itself.
+//! let [upper, upper_low] = [0, 1].map(|k| bounds[k][0][1]);
 //! assert!((0.25..0.27).contains(&upper) && upper_low < 0.12);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! There are three modes, told by [`Options`](lift::Options). *Naive* code takes the general case
-//! of each operation, *optimized* code, the default, the cheapest one that is right for what is
-//! known of its operands; both give the same bounds, except where a NaN comes up in the arithmetic
-//! on endpoints and is not suppressed. *Related* code knows [relations] between values as well,
-//! which interval arithmetic forgets: that a vector is a unit one, that two operands are one value,
-//! that x ≤ y. Its bounds lie within the others, and hold for members of the box whose directions
-//! are unit vectors, as precise as [`Axis`](relations::Axis) says. In builds with debug assertions,
-//! a box that has none panics; a [`Precondition`](bounding::Precondition) tells beforehand. With
-//! what came before, the lines that differ are:
+//! [`Options`](lift::Options) selects one of three modes. *Naive* code uses the general lowering of
+//! each operation. *Optimized* code, the default, uses the cheapest lowering that is correct for
+//! the known bounds of the operands. Both give the same bounds, unless the arithmetic on endpoints
+//! yields a NaN that is not suppressed. *Related* code also uses [relations] between values, which
+//! interval arithmetic forgets: that a vector is a unit vector, that two operands are the same
+//! value, that x ≤ y. Its bounds lie within the others, and hold for members of the box whose
+//! directions are unit vectors, to the precision that [`Axis`](relations::Axis) states. In builds
+//! with debug assertions, a box without such members panics; a
+//! [`Precondition`](bounding::Precondition) checks for it beforehand. Compared with the example
+//! above, these lines change:
 //!
 //! ```
 //! use lightbound_shader::lift::{Options, Sides};
 //! use lightbound_shader::relations::{Relation, Relations};
 //!
 //! let options = Options { sides: Sides::Upper, relations: Relations::all(), ..Options::default() };
-//! // Each relation can be left out, to see what it costs and gives.
+//! // Each relation can be left out, to measure its cost and benefit.
 //! let fewer = Options { relations: Relations::all().without(Relation::Dot), ..options };
 //! # assert!(fewer.relations.has(Relation::Unit) && !fewer.relations.has(Relation::Dot));
 //! ```
 //!
-//! A [`Split`](bounding::Split) bounds boxes by parts, for tighter bounds still: the parts are
-//! lanes of one call.
+//! A [`Split`](bounding::Split) partitions each box and bounds its parts, for even tighter bounds:
+//! the parts are lanes of one call.
 //!
-//! How a bounding shader came about is in [`Lifted`](lift::Lifted), whose `bounds_text` prints it;
-//! what it costs, [`cost`] measures.
+//! [`Lifted`](lift::Lifted) records how a bounding shader was derived; its `bounds_text` prints it.
+//! The crate `lightbound-study` measures its cost, `lightbound-verification` searches for faults.
 //!
-//! What a shader may hold is told in the crate's `README.md`. The crate knows nothing of rays,
-//! scenes or images: the renderer depends on it, never the reverse.
+//! `docs/materials.md` describes the shader language. The crate knows nothing of rays, scenes or
+//! images: the renderer depends on it, never the reverse.
 
 pub mod analysis;
 pub mod backend;
 pub mod bounding;
-#[doc(hidden)]
-pub mod containment;
-pub mod cost;
-#[doc(hidden)]
-pub mod differential;
+pub mod builder;
+mod compile;
+mod error;
 pub mod frontend;
 pub mod interpreter;
 pub mod interval;
@@ -160,15 +133,19 @@ pub mod kernel;
 pub mod lift;
 pub mod math;
 pub mod passes;
+pub mod random;
+mod range;
 pub mod relations;
 pub mod scattering;
 pub mod target;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod texture;
-pub mod tightness;
-pub mod versions;
 
+pub use compile::{Error, compile, compile_bounds};
+pub use error::CompileError;
 pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides};
 pub use jit::Arena;
-pub use kernel::{Batch, CompileError, Kernel, Twin};
+pub use kernel::{Batch, InstrumentedKernel, Kernel};
 pub use target::Target;
 pub use texture::Texture;

@@ -1,22 +1,23 @@
-//! The functions that a path tracer calls, put together from point shaders.
+//! The functions that a path tracer calls, assembled from point shaders.
 //!
-//! Light that arrives from a known direction needs the integrand s and the density with which the
-//! sampler would have found that direction ([`evaluate`]); a path that goes on needs a direction,
-//! and both of that ([`scatter`]). Each is one function, so that whatever s, density and sampler
-//! have in common is computed once. The parts are optimized before they are joined, and joined by
-//! exact rules: s is the point shader's to the bit.
+//! Direct lighting needs the integrand s for a given direction, and the density with which the
+//! sampler would have generated that direction ([`evaluate`]). To extend a path, the tracer needs a
+//! sampled direction, with its s and density ([`scatter`]). Each is a single function, so
+//! subexpressions that s, density and sampler share are computed once. The parts are optimized
+//! before they are joined, and exact rules join them: s has the bits of the point shader.
 //!
-//! A shader without `sample` and `pdf` is sampled by the cosine: over the hemisphere of the normal,
-//! or over both, each half of the time, where it scatters to both sides.
+//! A shader without `sample` and `pdf` uses cosine sampling: over the hemisphere of the normal, or
+//! over both hemispheres with equal probability if it scatters to both sides.
 
+use crate::builder::rewrite::{append, sweep};
+use crate::builder::{Builder, Rules};
 use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, Sides};
-use crate::ir::rewrite::{append, sweep};
-use crate::ir::{Builder, Emit, Function, Op, Port, Rules, Value};
+use crate::ir::{Emit, Function, Op, Port, Value};
 use crate::passes;
 use std::f32::consts::{FRAC_1_PI, TAU};
 
-/// Light from a given direction: inputs `wi.x` … `wo.z` and the [members](Shader::members) of
-/// `Material`; outputs `s.r`, `s.g`, `s.b` and `pdf`, 1/sr, and `capped` where a loop may reach its
+/// Evaluates a given direction: inputs `wi.x` … `wo.z` and the [members](Shader::members) of
+/// `Material`; outputs `s.r`, `s.g`, `s.b` and `pdf`, 1/sr, and `capped` if a loop may reach its
 /// cap.
 pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
     let parts = Parts::new(shader, settings)?;
@@ -27,11 +28,11 @@ pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, Shader
     Ok(joint.finish(named(&S, s).chain([("pdf".to_owned(), pdf)])))
 }
 
-/// Light from a direction that is drawn: inputs `u.x`, `u.y`, uniform in [0, 1), `wo.x` … `wo.z`
-/// and the [members](Shader::members) of `Material`; outputs `wi.x`, `wi.y`, `wi.z`, then those of
+/// Samples a direction: inputs `u.x`, `u.y`, uniform in [0, 1), `wo.x` … `wo.z` and the
+/// [members](Shader::members) of `Material`; outputs `wi.x`, `wi.y`, `wi.z`, then those of
 /// [`evaluate`].
 ///
-/// A sample is void, the end of its path, where `pdf` is not above 0.
+/// The sample is invalid, and ends its path, unless `pdf` is above 0.
 pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
     let parts = Parts::new(shader, settings)?;
     let u = ["u.x", "u.y"].map(|name| Port { name: name.to_owned(), ty: crate::ir::Type::F32 });
@@ -54,8 +55,8 @@ pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderE
     ))
 }
 
-/// The members of `Material` at a surface point, [`Entry::Setup`] made ready; `None` where they are
-/// all set by the author of the scene.
+/// Computes the members of `Material` at a surface point: the optimized [`Entry::Setup`]. `None` if the
+/// scene sets all members.
 pub fn setup(shader: &Shader, settings: &Settings) -> Result<Option<Function>, ShaderError> {
     shader
         .has_setup()
@@ -101,11 +102,11 @@ impl Parts {
     }
 }
 
-/// A function that grows by others.
+/// A function assembled from others.
 struct Joint {
     builder: Builder,
     inputs: Vec<Value>,
-    /// Whether a loop was cut off in one of them.
+    /// Whether any of them reached a loop cap.
     capped: Option<Value>,
 }
 
@@ -116,7 +117,7 @@ impl Joint {
         Joint { builder, inputs, capped: None }
     }
 
-    /// Appends a function; its outputs without `capped`.
+    /// Appends a function; returns its outputs without `capped`.
     fn append(&mut self, function: &Function, inputs: &[Value]) -> Vec<Value> {
         let builder = std::mem::replace(&mut self.builder, Builder::new("", Rules::Exact));
         let (builder, mut outputs) =
@@ -146,7 +147,7 @@ fn cosine(b: &mut Builder, sides: Sides, [u, v]: [Value; 2]) -> [Value; 3] {
     let (u, below) = match sides {
         Sides::One => (u, None),
         Sides::Both => {
-            // The first number decides the side, and what is left of it is uniform again.
+            // The first random number selects the side, and is then remapped to [0, 1) for reuse.
             let (half, two) = (b.f32(0.5), b.f32(2.0));
             let below = b.op(Op::Lt, &[u, half]);
             let twice = b.op(Op::Mul, &[u, two]);
@@ -200,7 +201,7 @@ mod tests {
 
     fn run(function: &Function, inputs: &[f32]) -> Vec<u32> {
         let words: Vec<_> = inputs.iter().map(|x| x.to_bits()).collect();
-        interpreter::run(function, &[], &words, 1000).expect("loops end")
+        interpreter::run(function, &[], &words, 1000).expect("loops terminate")
     }
 
     fn shader(text: &str) -> Shader {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn joint_functions_have_the_bits_of_their_parts() {
+    fn joined_functions_have_the_bits_of_their_parts() {
         let settings = Settings { setup: Setup::Before, ..Settings::default() };
         let shader = shader(&[SHADER, SAMPLER].concat());
         let part =
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_parts_have_in_common_is_computed_once() {
+    fn common_subexpressions_of_parts_are_computed_once() {
         let settings = Settings::default();
         let shader = shader(&[SHADER, SAMPLER].concat());
         let text = evaluate(&shader, &settings).expect("it is valid").to_string();
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_that_parts_have_in_common_run_once() {
+    fn common_loops_of_parts_run_once() {
         let text = "
             struct Material { x: f32, y: f32 }
             fn rounds(m: Material) -> vec2f {
@@ -266,9 +267,9 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_in_a_repeated_loop_stays_where_it_is() {
-        // Pass by pass it turns out that i, then j, then k is as it was; then r is known before the
-        // loop, and the loop is the first one.
+    fn repeated_loop_with_invariants_is_merged() {
+        // Successive passes find that i, then j, then k is invariant. Then r is known before the
+        // loop, and the loop is merged with the first one.
         let text = "
             struct Material { x: f32, y: f32 }
             fn rounds(m: Material) -> f32 {
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn setup_has_the_surface_and_what_is_set() {
+    fn setup_inputs_are_the_surface_and_the_parameters() {
         let function = setup(&shader(SHADER), &Settings::default())
             .expect("it is valid")
             .expect("there is a setup");
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_sampled_by_the_cosine() {
+    fn shaders_without_sampler_use_cosine_sampling() {
         for (head, least) in [("", 0.0), ("//! sides: both\n", -1.0)] {
             let shader = shader(&[head, SHADER].concat());
             let function = scatter(&shader, &Settings::default()).expect("it is valid");

@@ -1,58 +1,76 @@
-//! What code is made for.
+//! Targets: the registry of the instruction sets that functions can be compiled for.
+//!
+//! Machine code exists only for x86-64. On any other CPU the [interpreter](crate::interpreter) is
+//! the only available target, and [`Target::best`] falls back to it: results have the same bits, at
+//! a small fraction of the speed.
 
+use crate::backend::x86::Isa;
+use crate::backend::{Backend, MachineCode};
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where and how wide a function runs. All targets give the same bits, NaN payloads and signs
-/// aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// The [interpreter](crate::interpreter), on any machine.
-    Interpreter,
-    /// x86-64 with SSE4.1, 4 lanes.
-    Sse,
-    /// x86-64 with AVX, 4 lanes.
-    Avx,
-    /// x86-64 with AVX2, 8 lanes.
-    Avx2,
+macro_rules! targets {
+    ($($(#[$doc:meta])* $target:ident => $backend:expr;)*) => {
+        /// The instruction set and SIMD width that a function runs with. All targets compute the
+        /// same bits, except for the payloads and signs of NaNs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Target {
+            $($(#[$doc])* $target,)*
+        }
+
+        impl Target {
+            /// All targets, slowest first.
+            pub const ALL: [Target; [$(Target::$target),*].len()] = [$(Target::$target),*];
+
+            /// The backend that generates its machine code; `None` for the interpreter.
+            pub fn backend(self) -> Option<&'static dyn Backend<Output = MachineCode>> {
+                match self {
+                    $(Target::$target => $backend,)*
+                }
+            }
+        }
+    };
 }
 
+// The registry: add a row to add a target.
+targets! {
+    /// The [interpreter](crate::interpreter), on any machine.
+    Interpreter => None;
+    /// x86-64 with SSE4.1, 4 lanes.
+    Sse => Some(&Isa::Sse41);
+    /// x86-64 with AVX, 4 lanes.
+    Avx => Some(&Isa::Avx);
+    /// x86-64 with AVX2, 8 lanes.
+    Avx2 => Some(&Isa::Avx2);
+}
+
+/// Lanes per group of the interpreter, which runs them one by one.
+const INTERPRETER_LANES: usize = 4;
+
 impl Target {
-    /// All targets.
-    pub const ALL: [Target; 4] = [Target::Interpreter, Target::Sse, Target::Avx, Target::Avx2];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Target::Interpreter => "interpreter",
-            Target::Sse => "sse",
-            Target::Avx => "avx",
-            Target::Avx2 => "avx2",
-        }
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        self.backend().map_or("interpreter", |backend| backend.name())
     }
 
-    /// Evaluations per group.
-    pub const fn lanes(self) -> usize {
-        match self {
-            Target::Interpreter | Target::Sse | Target::Avx => 4,
-            Target::Avx2 => 8,
-        }
+    /// Lanes per group.
+    pub fn lanes(self) -> usize {
+        self.backend().map_or(INTERPRETER_LANES, |backend| backend.lanes())
     }
 
-    /// Whether this machine runs it.
+    /// Whether this machine can run it.
     pub fn is_available(self) -> bool {
-        #[cfg(all(unix, target_arch = "x86_64"))]
-        return match self {
-            Target::Interpreter => true,
-            Target::Sse => std::is_x86_feature_detected!("sse4.1"),
-            Target::Avx => std::is_x86_feature_detected!("avx"),
-            Target::Avx2 => std::is_x86_feature_detected!("avx2"),
-        };
-        #[cfg(not(all(unix, target_arch = "x86_64")))]
-        return self == Target::Interpreter;
+        self.backend().is_none_or(|backend| backend.is_available())
     }
 
-    /// The fastest that this machine runs.
+    /// The instruction set of an x86-64 target; `None` for other targets.
+    pub fn isa(self) -> Option<Isa> {
+        let backend: &dyn Any = self.backend()?;
+        backend.downcast_ref().copied()
+    }
+
+    /// The fastest target that this machine can run.
     pub fn best() -> Target {
         let fastest = Target::ALL.into_iter().rev().find(|target| target.is_available());
         fastest.expect("the interpreter is available everywhere")
@@ -72,7 +90,7 @@ impl FromStr for Target {
         let found = Target::ALL.into_iter().find(|target| target.name() == name);
         found.ok_or_else(|| {
             format!(
-                "no target is called `{name}`; there are {}",
+                "no target is called `{name}`; available targets: {}",
                 Target::ALL.map(Target::name).join(", ")
             )
         })

@@ -1,35 +1,38 @@
-//! Images that shaders look values up in.
+//! Images that shaders sample.
 //!
-//! How they are looked up is told in [`crate::math::texture`]; [`Texture::range`] bounds the result
-//! over a set of coordinates.
+//! [`crate::math::texture`] defines the lookup; [`Texture::range`] bounds the result over a set of
+//! coordinates.
 
+mod access;
 mod range;
 
-/// What lies beyond the edge of an image.
+pub use access::{Access, Taps};
+
+/// How coordinates beyond the edge of an image are mapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
-    /// The image again.
+    /// The image repeats.
     #[default]
     Repeat,
     /// Zero.
     Black,
-    /// The texel at the edge.
+    /// Clamped to the edge texel.
     Clamp,
-    /// What the octahedral map of a sphere has there: edges are mirrored at their midpoints.
+    /// Continued as in the octahedral map of a sphere: edges are mirrored at their midpoints.
     Octahedral,
 }
 
-/// How values between texel centres come about.
+/// How values between texel centers are interpolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// The nearest texel.
     Point,
-    /// Linear between the four nearest texels.
+    /// Bilinear interpolation of the four nearest texels.
     #[default]
     Bilinear,
 }
 
-/// How a shader's texture is looked up; part of the compiled code.
+/// How a shader's texture is sampled; part of the compiled code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lookup {
     /// Beyond the edge.
@@ -38,53 +41,53 @@ pub struct Lookup {
     pub filter: Filter,
 }
 
-/// An image in the form in which compiled code reads it: finite or infinite floats, RGBA, and
-/// bounds of them over blocks.
+/// An image in the layout that compiled code reads: finite or infinite RGBA floats, and bounds of
+/// them over blocks.
 ///
-/// *Shape*: words. The first are width and height, where the last part starts, and one that is 0.
-/// Then come the texels, row by row from the top, each red, green, blue, alpha. Behind them lies a
-/// pyramid for bounds, whose level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row: eight
-/// words, the least values of the four channels and then the greatest, over the 2ᵏ · 2ᵏ texels of a
-/// block, as far as there are so many. Level 1 follows the texels, which are level 0; the last
-/// level has one entry. The last part has the first words of all levels.
+/// *Shape*: words. The header holds the width, the height, the index of the level table, and a 0.
+/// The texels follow, row by row from the top, each red, green, blue, alpha. Then comes a pyramid
+/// of bounds. Its level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row. An entry has eight
+/// words: the minima of the four channels and then their maxima, over a block of 2ᵏ · 2ᵏ texels,
+/// clipped to the image. The texels themselves are level 0; level 1 follows them; the last level
+/// has one entry. The level table, at the end, holds the index of each level's first word.
 #[derive(Clone, Debug)]
 pub struct Texture {
     words: Vec<u32>,
 }
 
-/// Words before the first texel: width, height, and where the first words of levels stand.
+/// Words before the first texel: width, height, index of the level table, 0.
 pub(crate) const HEADER: usize = 4;
 
-/// Which of them tells where the first words of levels stand.
+/// Header word that holds the index of the level table.
 pub(crate) const LEVELS: usize = 2;
 
 /// Channels of a texel.
 pub(crate) const CHANNELS: usize = 4;
 
-/// Words of an entry of the pyramid.
+/// Words per entry of the pyramid.
 pub(crate) const ENTRY: usize = 2 * CHANNELS;
 
-/// Greatest width and height, up to which coordinates wrap around exactly.
+/// Largest width and height. Coordinates wrap around exactly up to it.
 pub const MAX_SIDE: u32 = 1 << 23;
 
-/// Greatest number of words, so that indices are not negative where machines take them for signed.
+/// Largest number of words: indices stay nonnegative on machines that treat them as signed.
 const MAX_WORDS: usize = 1 << 31;
 
 impl Texture {
-    /// An image of `width` columns whose rows, from the top, follow each other. NaN counts as 0.
+    /// Creates an image with `width` columns and rows stored from the top. NaN counts as 0.
     ///
-    /// *Panics* where there is no texel, or not as many as whole rows need, or a side longer than
-    /// [`MAX_SIDE`], or more than 2³¹ words altogether, that is, about 320 million texels.
+    /// *Panics* if there are no texels, if the last row is incomplete, if a side is longer than
+    /// [`MAX_SIDE`], or if there are more than 2³¹ words in total, about 320 million texels.
     pub fn new(width: u32, texels: &[[f32; 4]]) -> Texture {
         let columns = width as usize;
         assert!(
             columns > 0 && !texels.is_empty() && texels.len().is_multiple_of(columns),
-            "whole rows of texels, at least one"
+            "an image has at least one row, and all rows are complete"
         );
         let height = texels.len() / columns;
         assert!(
             columns.max(height) <= MAX_SIDE as usize,
-            "an image of {width} × {height} texels has too long a side"
+            "an image of {width} × {height} texels has a side longer than {MAX_SIDE}"
         );
         let height = height as u32;
         let size = range::size(width, height);
@@ -100,17 +103,17 @@ impl Texture {
         texture
     }
 
-    /// Columns.
+    /// Width in texels.
     pub fn width(&self) -> u32 {
         self.words[0]
     }
 
-    /// Rows.
+    /// Height in texels.
     pub fn height(&self) -> u32 {
         self.words[1]
     }
 
-    /// All words, in the order in which compiled code reads them.
+    /// All words, in the layout that compiled code reads.
     pub fn words(&self) -> &[u32] {
         &self.words
     }

@@ -1,5 +1,5 @@
-//! Wrong shaders, and what is said of them: every file in `errors/` is one, and its message is in
-//! the snapshot of its family.
+//! Invalid shaders and their error messages: every file in `errors/` is invalid, and the snapshot
+//! of its family contains its message.
 
 mod messages;
 
@@ -45,7 +45,7 @@ fn files() {
 
 const BRDF: &str = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {\n    return vec3f(VALUE);\n}\n";
 
-/// Texts that would exhaust stack, memory or patience.
+/// Sources that would exhaust stack, memory or time.
 #[test]
 fn limits() {
     let brdf = |value: &str| BRDF.replace("VALUE", value);
@@ -86,16 +86,16 @@ fn limits() {
                 + &chain(&|k| format!("fn a{k}() -> f32 {{ return a{}(); }}\n", k + 1), 50_000),
         ),
     ];
-    let mut said = String::new();
+    let mut messages = String::new();
     for (name, text) in texts {
         let error = parse_error(name, &text);
         assert_eq!(jargon(&error, &text), None, "{name}");
-        said += &format!("{name}: {}\n", error.message);
+        messages += &format!("{name}: {}\n", error.message);
     }
-    insta::assert_snapshot!("limits", said);
+    insta::assert_snapshot!("limits", messages);
 }
 
-/// Texts that are read, but not translated.
+/// Sources that parse but cannot be translated.
 #[test]
 fn translation() {
     let doubling: String = (1..40)
@@ -119,15 +119,15 @@ fn translation() {
                 + &brdf("textureSample(t, s, wi.xy, vec2(0, 8)).r"),
         ),
     ];
-    let mut said = String::new();
+    let mut messages = String::new();
     for (name, text) in texts {
         let shader =
             Shader::parse(name, &text).unwrap_or_else(|error| panic!("{name}: {}", render(&error)));
         let error = shader.function(Entry::Shaded, &Settings::default()).expect_err(name);
         assert_eq!(jargon(&error, &text), None, "{name}");
-        said += &format!("{name}\n{}\n", render(&error));
+        messages += &format!("{name}\n{}\n", render(&error));
     }
-    insta::assert_snapshot!("translation", said);
+    insta::assert_snapshot!("translation", messages);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn settings() {
         .to_owned()
         + &BRDF.replace("VALUE", "f32(lobes)");
     let shader = Shader::parse("settings", &text).expect("it is valid");
-    let mut said = String::new();
+    let mut messages = String::new();
     let function = |overrides: &[(&str, f64)]| {
         let overrides = overrides.iter().map(|(name, x)| ((*name).to_owned(), *x)).collect();
         shader.function(Entry::Shaded, &Settings { overrides, ..Settings::default() })
@@ -149,7 +149,8 @@ fn settings() {
         [("flag", 2.0)],
         [("lobes", f64::NAN)],
     ] {
-        said += &format!("{}\n", render(&function(&overrides).expect_err("the value is wrong")));
+        messages +=
+            &format!("{}\n", render(&function(&overrides).expect_err("the value is wrong")));
     }
     let texture = |shader: &Shader| {
         let textures = vec![("wod".to_owned(), Lookup::default())];
@@ -162,10 +163,11 @@ fn settings() {
     let textured = "var wood: texture_2d<f32>;\nvar stone: texture_2d<f32>;\n".to_owned()
         + &BRDF.replace("VALUE", "wi.z");
     for text in [&text, &textured] {
-        said += &format!("{}\n", texture(&Shader::parse("settings", text).expect("it is valid")));
+        messages +=
+            &format!("{}\n", texture(&Shader::parse("settings", text).expect("it is valid")));
     }
-    said += &render(
+    messages += &render(
         &shader.function(Entry::Sample, &Settings::default()).expect_err("there is no sampler"),
     );
-    insta::assert_snapshot!("settings", said);
+    insta::assert_snapshot!("settings", messages);
 }

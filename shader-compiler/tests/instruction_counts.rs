@@ -1,36 +1,36 @@
-//! Instruction counts of the library's shaders, point shaders and bounding shaders, held against
-//! those that are kept in `instruction_counts.tsv`: what takes more than 2 % more is named. Where
-//! that is meant, and now and then when counts have fallen:
+//! Compares the instruction counts of point and bounding shaders of the library with those recorded
+//! in `instruction_counts.tsv`, and reports growth of more than 2 %. If the growth is intended, and
+//! occasionally after counts have fallen, update the record:
 //!
 //!     LIGHTBOUND_UPDATE=1 cargo test -p lightbound-shader --test instruction_counts
 
-use lightbound_shader::backend::x86::Code;
+use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::{Options, Sides, Tracking};
 use lightbound_shader::relations::Relations;
-use lightbound_shader::{Settings, Shader, Target, passes};
+use lightbound_shader::{Settings, Shader, passes};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Growth that is let pass.
-const MOST: f64 = 1.02;
+/// Accepted relative growth.
+const MAX_GROWTH: f64 = 1.02;
 
 const HEADER: &str = "shader\tcode\tsse\tavx2";
 
-/// What code is of, `shader`, tab, which code; and its instructions on each target.
+/// Instruction counts on each target, by `shader`, tab, kind of code.
 type Counts = BTreeMap<String, [usize; 2]>;
 
 fn count(function: &Function) -> [usize; 2] {
     let lowered = passes::lower(function);
-    [Target::Sse, Target::Avx2].map(|target| Code::compile(&lowered, target).counts().total)
+    [Isa::Sse41, Isa::Avx2].map(|isa| Code::compile(&lowered, isa).counts().total)
 }
 
-/// All counts of a shader: as a renderer runs it, in its own frame and with declared ranges.
+/// All counts of a shader, compiled as a renderer does: in the local frame, with declared ranges.
 fn counts(name: &str, source: &str) -> Counts {
-    let shader = Shader::parse(name, source).expect("shaders of the library are right");
+    let shader = Shader::parse(name, source).expect("shaders of the library are valid");
     let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)
         .expect("shaders of the library compile");
     let mut counts = Counts::from([(format!("{name}\tpoint"), count(&integrand.point))]);
@@ -62,7 +62,7 @@ fn parse(text: &str) -> Counts {
     };
     text.lines()
         .skip(1)
-        .map(|text| line(text).unwrap_or_else(|| panic!("`{text}` is no line of counts")))
+        .map(|text| line(text).unwrap_or_else(|| panic!("`{text}` is not a line of counts")))
         .collect()
 }
 
@@ -71,10 +71,10 @@ fn print(counts: &Counts) -> String {
     format!("{HEADER}\n{}", lines.collect::<String>())
 }
 
-/// What has grown, and what is in but one of the two lists.
-fn complaints(kept: &Counts, found: &Counts) -> Vec<String> {
+/// Describes the counts that have grown, and those that are in only one of the two lists.
+fn differences(kept: &Counts, found: &Counts) -> Vec<String> {
     let all: std::collections::BTreeSet<_> = kept.keys().chain(found.keys()).collect();
-    let complaint = |what: &String| {
+    let difference = |what: &String| {
         let name = what.replace('\t', ": ");
         let (Some(kept), Some(found)) = (kept.get(what), found.get(what)) else {
             return Some(format!(
@@ -82,25 +82,25 @@ fn complaints(kept: &Counts, found: &Counts) -> Vec<String> {
                 if kept.contains_key(what) { "gone" } else { "new" }
             ));
         };
-        let grown = |k: usize| found[k] as f64 > MOST * kept[k] as f64;
+        let grown = |k: usize| found[k] as f64 > MAX_GROWTH * kept[k] as f64;
         let which = [(0, "SSE"), (1, "AVX2")].into_iter().find(|&(k, _)| grown(k))?;
         let (k, target) = which;
         let percent = 100.0 * (found[k] as f64 / kept[k] as f64 - 1.0);
         Some(format!(
-            "{name} takes {} instructions in place of {} ({percent:+.1} %, {target})",
+            "{name} takes {} instructions instead of {} ({percent:+.1} %, {target})",
             found[k], kept[k]
         ))
     };
-    all.into_iter().filter_map(complaint).collect()
+    all.into_iter().filter_map(difference).collect()
 }
 
 #[test]
-fn shaders_of_the_library_take_no_more_instructions_than_they_did() {
+fn instruction_counts_of_the_library_do_not_grow() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = manifest.join("tests/instruction_counts.tsv");
     let mut found = Counts::new();
     for entry in fs::read_dir(manifest.join("../assets/shaders")).expect("the library is there") {
-        let path = entry.expect("it is listed").path();
+        let path = entry.expect("the entry is readable").path();
         let name = path.file_stem().expect("files have names").to_string_lossy().into_owned();
         found.extend(counts(&name, &fs::read_to_string(&path).expect("shaders are text")));
     }
@@ -108,31 +108,31 @@ fn shaders_of_the_library_take_no_more_instructions_than_they_did() {
         fs::write(&file, print(&found)).expect("the list can be written");
         return;
     }
-    let complaints =
-        complaints(&parse(&fs::read_to_string(&file).expect("the list is there")), &found);
+    let differences =
+        differences(&parse(&fs::read_to_string(&file).expect("the list is there")), &found);
     assert!(
-        complaints.is_empty(),
-        "{}\nIf that is meant, see the head of this file.",
-        complaints.join("\n")
+        differences.is_empty(),
+        "{}\nIf this is intended, see the top of this file.",
+        differences.join("\n")
     );
 }
 
 #[test]
-fn what_grows_is_named() {
+fn growth_is_reported() {
     let list = |numbers: [usize; 2]| {
         parse(&format!("{HEADER}\nward\tpoint\t{}\t{}\n", numbers[0], numbers[1]))
     };
     let kept = list([100, 50]);
     assert_eq!(kept, parse(&print(&kept)));
-    assert_eq!(complaints(&kept, &list([102, 40])), [""; 0]);
+    assert_eq!(differences(&kept, &list([102, 40])), [""; 0]);
     assert_eq!(
-        complaints(&kept, &list([103, 50])),
-        ["ward: point takes 103 instructions in place of 100 (+3.0 %, SSE)"]
+        differences(&kept, &list([103, 50])),
+        ["ward: point takes 103 instructions instead of 100 (+3.0 %, SSE)"]
     );
     assert_eq!(
-        complaints(&kept, &list([90, 52])),
-        ["ward: point takes 52 instructions in place of 50 (+4.0 %, AVX2)"]
+        differences(&kept, &list([90, 52])),
+        ["ward: point takes 52 instructions instead of 50 (+4.0 %, AVX2)"]
     );
-    assert_eq!(complaints(&kept, &Counts::new()), ["ward: point is gone"]);
-    assert_eq!(complaints(&Counts::new(), &kept), ["ward: point is new"]);
+    assert_eq!(differences(&kept, &Counts::new()), ["ward: point is gone"]);
+    assert_eq!(differences(&Counts::new(), &kept), ["ward: point is new"]);
 }

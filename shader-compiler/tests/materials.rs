@@ -1,22 +1,22 @@
-//! The material library, through the whole path from WGSL to every target, against the published
-//! formulas in f64.
+//! Compares the material library, compiled from WGSL for every target, with the published formulas
+//! in f64.
 //!
-//! The formulas are written here once more from the papers: unit half vectors, products over sums
-//! of logarithms, complex numbers. How far the float result may lie off is no guess: it must be as
-//! good as the exact result for inputs some roundings away (a backward error), plus some roundings
-//! of the result. See [`tolerance`].
+//! The formulas are transcribed again from the papers: unit half vectors, products rather than sums
+//! of logarithms, complex numbers. The allowed error of the float result is derived, not guessed:
+//! the result must be as accurate as the exact result for inputs perturbed by a few roundings (a
+//! backward error), plus a few roundings of the result. See [`tolerance`].
 
-use lightbound_shader::backend::x86::Code;
+use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::interpreter;
 use lightbound_shader::ir::Function;
 use lightbound_shader::{
     Arena, Batch, Entry, Kernel, Parameter, Settings, Shader, Sides, Target, passes,
 };
 
-/// A direction, or a colour.
+/// A direction or a color.
 type V = [f64; 3];
 
-/// Of wi, wo and the words of the parameters.
+/// A function of wi, wo and the words of the parameters.
 type Formula = fn(V, V, &[f64]) -> V;
 
 struct Material {
@@ -58,13 +58,13 @@ impl Material {
             .unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// By the published formula.
+    /// Evaluates the published formula.
     fn evaluate(&self, row: &[f64]) -> V {
         let [wi, wo] = directions(row);
         (self.formula)(wi, wo, &row[6..])
     }
 
-    /// For every target of this machine.
+    /// Kernels for every target of this machine.
     fn kernels(&self, entry: Entry) -> Vec<Kernel> {
         let lowered = passes::lower(&passes::optimize(&self.function(entry)));
         let arena = Arena::new();
@@ -132,7 +132,7 @@ mod formulas {
     pub fn ashikhmin(wi: V, wo: V, m: &[f64]) -> V {
         let (nu, nv) = (m[6], m[7]);
         let h = half(wi, wo);
-        // 1 − (n·h)² as the sum of the other squares, which does not cancel; both vanish where h is
+        // 1 − (n·h)² as the sum of the other squares, which does not cancel. Both vanish if h is
         // the normal.
         let sin2 = h[0] * h[0] + h[1] * h[1];
         let exponent = if sin2 > 0.0 { (nu * h[0] * h[0] + nv * h[1] * h[1]) / sin2 } else { nu };
@@ -159,31 +159,30 @@ mod formulas {
         rgb(|k| m[k] / PI * shape)
     }
 
-    /// Two of Lambert's.
+    /// Two Lambertian lobes.
     pub fn diffuse_transmission(wi: V, wo: V, m: &[f64]) -> V {
         rgb(|k| if wi[2] * wo[2] > 0.0 { m[k] / PI } else { m[k + 3] / PI })
     }
 
-    /// Rounds until z² + c leaves the disk of radius 16, at most 64, and the z that it is left
-    /// with.
+    /// Number of iterations until z² + c leaves the disk of radius 16, at most 64, and the final z.
     pub fn orbit(uv: [f64; 2], c: [f64; 2]) -> (u32, [f64; 2]) {
         let mut z = uv.map(|x| 3.0 * (x - 0.5));
-        let mut rounds = 0;
-        while rounds < 64 && z[0].hypot(z[1]) < 16.0 {
+        let mut iterations = 0;
+        while iterations < 64 && z[0].hypot(z[1]) < 16.0 {
             z = [z[0] * z[0] - z[1] * z[1] + c[0], 2.0 * z[0] * z[1] + c[1]];
-            rounds += 1;
+            iterations += 1;
         }
-        (rounds, z)
+        (iterations, z)
     }
 
-    /// Smooth escape time: in each round the logarithm of |z| doubles.
+    /// Smooth escape time: in each iteration the logarithm of |z| doubles.
     pub fn escape_time(uv: [f64; 2], c: [f64; 2]) -> f64 {
-        let (rounds, z) = orbit(uv, c);
+        let (iterations, z) = orbit(uv, c);
         let overshot = (z[0].hypot(z[1]).max(16.0).ln() / 16f64.ln()).log2();
-        ((f64::from(rounds) - overshot) / 64.0).clamp(0.0, 1.0).sqrt()
+        ((f64::from(iterations) - overshot) / 64.0).clamp(0.0, 1.0).sqrt()
     }
 
-    /// Fresnel's formulas for both polarisations, by Snell's law.
+    /// Fresnel's formulas for both polarizations, with Snell's law.
     fn fresnel(cos: f64, eta: f64) -> f64 {
         let cos_t = (1.0 - (1.0 - cos * cos) / (eta * eta)).sqrt();
         let s = (cos - eta * cos_t) / (cos + eta * cos_t);
@@ -191,7 +190,7 @@ mod formulas {
         (s * s + p * p) / 2.0
     }
 
-    /// Cook and Torrance 1982, normalised.
+    /// Cook and Torrance 1982, normalized.
     fn cook_torrance(wi: V, wo: V, eta: f64, m: f64) -> f64 {
         let h = half(wi, wo);
         let h_wi = dot(h, wi);
@@ -205,7 +204,7 @@ mod formulas {
         fractal_at(escape_time([m[0], m[1]], [m[2], m[3]]), wi, wo, m)
     }
 
-    /// The mixture for an escape time.
+    /// The mixture for a given escape time.
     pub fn fractal_at(t: f64, wi: V, wo: V, m: &[f64]) -> V {
         let weights = [0.0, 0.5, 1.0].map(|at: f64| (1.0 - 2.0 * (t - at).abs()).max(0.0));
         rgb(|k| {
@@ -218,14 +217,14 @@ mod formulas {
     }
 
     #[test]
-    fn the_orbit_of_zero_is_that_of_c() {
+    fn orbit_of_zero_is_the_orbit_of_c() {
         assert_eq!(orbit([0.5, 0.5], [0.0, 0.0]).0, 64);
         // 0, 2, 6, 38.
         assert_eq!(orbit([0.5, 0.5], [2.0, 0.0]), (3, [38.0, 0.0]));
     }
 }
 
-/// Uniform numbers in [0, 1), by SplitMix64.
+/// Uniform random numbers in [0, 1), by SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -241,19 +240,20 @@ impl Random {
         lo + (hi - lo) * self.next()
     }
 
-    /// A float direction whose cosine is `z`.
+    /// A direction in floats with cosine `z`.
     fn direction(&mut self, z: f64) -> V {
         let (sin, cos) = (std::f64::consts::TAU * self.next()).sin_cos();
         let r = (1.0 - z * z).sqrt();
         [r * cos, r * sin, z].map(|x| f64::from(x as f32))
     }
 
-    /// 1, or either of 1 and −1 for a material that scatters to both sides.
+    /// 1, or randomly 1 or −1 for a material that scatters to both sides.
     fn side(&mut self, sides: Sides) -> f64 {
         if sides == Sides::Both && self.next() < 0.5 { -1.0 } else { 1.0 }
     }
 
-    /// A value of a parameter, often one of its ends; over its octaves where the range spans many.
+    /// A value of a parameter, often an endpoint of its range; distributed logarithmically over
+    /// wide ranges.
     fn parameter(&mut self, parameter: &Parameter) -> f64 {
         let [lo, hi] = parameter.range;
         let x = match (8.0 * self.next()) as u32 {
@@ -265,8 +265,8 @@ impl Random {
         f64::from((x.clamp(lo, hi)) as f32)
     }
 
-    /// Words of all parameters; half of the time close to the defaults, where those of a Julia set
-    /// have structure.
+    /// Words of all parameters; half of the time close to the defaults, where Julia sets have
+    /// structure.
     fn parameters(&mut self, parameters: &[Parameter]) -> Vec<f64> {
         let mut words = vec![];
         for parameter in parameters {
@@ -286,8 +286,8 @@ impl Random {
         words
     }
 
-    /// A pair of directions with cosines of at least `least`: anywhere, grazing, or about the
-    /// mirror direction in lobes of all widths.
+    /// A pair of directions with cosines of at least `least`: uniform, grazing, or in lobes of all
+    /// widths around the mirror direction.
     fn directions(&mut self, least: f64) -> [V; 2] {
         loop {
             let cosine = |random: &mut Random| {
@@ -341,16 +341,16 @@ fn directions(row: &[f64]) -> [V; 2] {
 /// Half a unit in the last place of 1.
 const EPSILON: f64 = 1.0 / (1 << 24) as f64;
 
-/// Roundings that a result may be worth, and the inputs be off.
+/// Number of roundings allowed for the result and for each input.
 const ROUNDINGS: f64 = 16.0;
 
-/// What counts as nothing: lobes end at 1e-35 of their peaks.
-const NOTHING: f64 = 1e-22;
+/// Absolute error that is ignored: lobes end at 1e-35 of their peaks.
+const NEGLIGIBLE: f64 = 1e-22;
 
-/// How far a float result may lie off: what [`ROUNDINGS`] of each input make of it, plus as many of
-/// the result. Three things count besides: a base close to 1 is rounded by ε whatever its own
-/// inputs, and its power of n takes up n·ε; 1 − (1 − cos θ/2)⁵ is known to within ε, not to parts
-/// of itself; and an orbit takes up roundings in each round.
+/// Allowed error of a float result: the effect of [`ROUNDINGS`] of each input, plus as many of the
+/// result. There are three more sources of error. A base close to 1 is rounded by ε independently
+/// of its inputs, which contributes n·ε to its n-th power; 1 − (1 − cos θ/2)⁵ has an absolute, not
+/// a relative error of ε; and an orbit accumulates roundings in each iteration.
 fn tolerance(material: &Material, row: &[f64]) -> V {
     let parameters = &row[6..];
     let exponent = match material.name {
@@ -359,7 +359,7 @@ fn tolerance(material: &Material, row: &[f64]) -> V {
         _ => 0.0,
     };
     let exact = material.evaluate(row);
-    let mut tolerance = exact.map(|x| (ROUNDINGS + exponent) * EPSILON * x.abs() + NOTHING);
+    let mut tolerance = exact.map(|x| (ROUNDINGS + exponent) * EPSILON * x.abs() + NEGLIGIBLE);
     if material.name == "ashikhmin" {
         (0..3).for_each(|k| {
             tolerance[k] +=
@@ -367,27 +367,27 @@ fn tolerance(material: &Material, row: &[f64]) -> V {
         });
     }
     for (at, &input) in row.iter().enumerate() {
-        let mut moved = row.to_vec();
-        // The error of a small component may be one of the whole vector's length.
-        moved[at] += EPSILON * if at < 6 { input.abs().max(1e-3) } else { input.abs() };
-        let there = material.evaluate(&moved);
-        (0..3).for_each(|k| tolerance[k] += ROUNDINGS * (there[k] - exact[k]).abs());
+        let mut inputs = row.to_vec();
+        // The error of a small component may be relative to the vector's length.
+        inputs[at] += EPSILON * if at < 6 { input.abs().max(1e-3) } else { input.abs() };
+        let perturbed = material.evaluate(&inputs);
+        (0..3).for_each(|k| tolerance[k] += ROUNDINGS * (perturbed[k] - exact[k]).abs());
     }
     if material.name == "fractal" {
         let t =
             formulas::escape_time([parameters[0], parameters[1]], [parameters[2], parameters[3]]);
-        let off = escape_time_error(parameters, t);
-        for t in [t - off, t + off] {
+        let error = escape_time_error(parameters, t);
+        for t in [t - error, t + error] {
             let [wi, wo] = directions(row);
-            let there = formulas::fractal_at(t.clamp(0.0, 1.0), wi, wo, parameters);
-            (0..3).for_each(|k| tolerance[k] += (there[k] - exact[k]).abs());
+            let perturbed = formulas::fractal_at(t.clamp(0.0, 1.0), wi, wo, parameters);
+            (0..3).for_each(|k| tolerance[k] += (perturbed[k] - exact[k]).abs());
         }
     }
     tolerance
 }
 
-/// How far the escape time `t` in floats may lie off: the running error of the orbit (Higham 2002
-/// §3.3), or 1 where it is not known in which round the orbit escapes.
+/// Allowed error of the escape time `t` in floats: the running error of the orbit (Higham 2002
+/// §3.3), or 1 if the iteration in which the orbit escapes is uncertain.
 fn escape_time_error(parameters: &[f64], t: f64) -> f64 {
     let c = [parameters[2], parameters[3]];
     let mut z = [parameters[0], parameters[1]].map(|x| 3.0 * (x - 0.5));
@@ -406,13 +406,13 @@ fn escape_time_error(parameters: &[f64], t: f64) -> f64 {
         z = [z[0] * z[0] - z[1] * z[1] + c[0], 2.0 * z[0] * z[1] + c[1]];
     }
     let length = z[0].hypot(z[1]).max(16.0);
-    let rounds =
+    let escape_error =
         error / (length * length.ln() * std::f64::consts::LN_2) + 64.0 * ROUNDINGS * EPSILON;
-    (rounds / (128.0 * t)).min((rounds / 64.0).sqrt()).min(1.0)
+    (escape_error / (128.0 * t)).min((escape_error / 64.0).sqrt()).min(1.0)
 }
 
 #[test]
-fn materials_equal_the_published_formulas() {
+fn materials_match_the_published_formulas() {
     const ROWS: usize = 4000;
     for material in &MATERIALS {
         let shader = material.shader();
@@ -426,14 +426,14 @@ fn materials_equal_the_published_formulas() {
             .collect();
         let exact: Vec<_> = rows.iter().map(|row| material.evaluate(row)).collect();
         let tolerances: Vec<_> = rows.iter().map(|row| tolerance(material, row)).collect();
-        // Floats do not tell much of steep flanks of the narrowest lobes, nor of orbits near the
-        // Julia set.
+        // Floats are too imprecise on the steep flanks of the narrowest lobes, and for orbits near
+        // the Julia set.
         let known =
-            |r: usize| (0..3).all(|k| tolerances[r][k] <= 0.1 * exact[r][k] + 2.0 * NOTHING);
+            |r: usize| (0..3).all(|k| tolerances[r][k] <= 0.1 * exact[r][k] + 2.0 * NEGLIGIBLE);
         let unknown = (0..ROWS).filter(|&r| !known(r)).count();
         assert!(
             unknown <= ROWS / 8,
-            "{}: of {unknown} of {ROWS} rows too little is known",
+            "{}: {unknown} of {ROWS} rows are too imprecise",
             material.name
         );
         for kernel in material.kernels(Entry::Brdf) {
@@ -443,7 +443,7 @@ fn materials_equal_the_published_formulas() {
                     let (want, allowed, cos) = (exact[r][k], tolerances[r][k], rows[r][2].abs());
                     assert!(
                         (brdf - want).abs() <= allowed
-                            && (s - want * cos).abs() <= allowed * cos + NOTHING,
+                            && (s - want * cos).abs() <= allowed * cos + NEGLIGIBLE,
                         "{} on {}, seed 7, row {r}: brdf {brdf:e}, s {s:e}; brdf should be {want:e} ± {allowed:e}; {:?}",
                         material.name,
                         kernel.target(),
@@ -463,7 +463,7 @@ fn materials_are_finite_everywhere_and_zero_below_the_horizon() {
         let mut rows = vec![];
         for _ in 0..1000 {
             let parameters = random.parameters(shader.parameters());
-            // Cosines down to the least floats, of both signs for wi; and the corners where half
+            // Cosines down to the smallest floats, of both signs for wi; and the corners where half
             // vectors vanish.
             let cosines = [0; 2].map(|_| random.between(-100.0, 0.0).exp());
             let wo = random.direction(cosines[0]);
@@ -523,14 +523,14 @@ fn materials_are_reciprocal() {
     }
 }
 
-/// Part of the light from `wo` that a material scatters, by the midpoint rule over the hemisphere
-/// of `wo` and the other one.
+/// Fraction of the light from `wo` that a material scatters, by the midpoint rule over the
+/// hemisphere of `wo` and the other one.
 fn albedo(kernel: &Kernel, wo: V, parameters: &[f64]) -> V {
     const COSINES: usize = 96;
     const AZIMUTHS: usize = 96;
     let mut rows = Vec::with_capacity(COSINES * AZIMUTHS);
     for i in 0..COSINES {
-        // Cosines close to 0 at closer steps: the integrand is √cos θ there.
+        // Steps are finer for cosines close to 0, where the integrand behaves like √cos θ.
         let u = (i as f64 + 0.5) / COSINES as f64;
         let z = u * u;
         let r = (1.0 - z * z).sqrt();
@@ -552,8 +552,8 @@ fn albedo(kernel: &Kernel, wo: V, parameters: &[f64]) -> V {
 }
 
 #[test]
-fn materials_reflect_no_more_than_arrives() {
-    // Parameters that reflect as much as each model can; lobes as wide as the quadrature needs.
+fn materials_conserve_energy() {
+    // The most reflective parameters of each model, with lobes as wide as the quadrature needs.
     let white = |n: usize, rest: &[f64]| [&vec![0.5; n][..], rest].concat();
     let metal = |m: f64| [[100.0; 3].to_vec(), vec![m]].concat();
     let fractal = |uv: [f64; 2]| {
@@ -575,7 +575,7 @@ fn materials_reflect_no_more_than_arrives() {
                 .collect(),
         ),
         ("fractal", vec![fractal([0.0, 0.0]), fractal([0.5, 0.3]), fractal([0.5, 0.5])]),
-        // From σ = 19° on; the least have another 1.6 % at the horizon.
+        // From σ = 19° on; smaller σ reflect an extra 1.6 % at the horizon.
         ("oren_nayar", [19.0, 40.0, 90.0].map(|sigma| vec![1.0, 1.0, 1.0, sigma]).to_vec()),
         ("diffuse_transmission", vec![white(6, &[])]),
     ];
@@ -599,7 +599,7 @@ fn materials_reflect_no_more_than_arrives() {
 }
 
 #[test]
-fn the_fractal_iterates_as_long_as_its_orbit() {
+fn fractal_iterates_as_long_as_its_orbit() {
     let material = &MATERIALS[5];
     let function = material.function(Entry::Shaded);
     let shader = material.shader();
@@ -617,24 +617,24 @@ fn the_fractal_iterates_as_long_as_its_orbit() {
             .map(|&x| (x as f32).to_bits())
             .collect();
         let c = [parameters[2], parameters[3]].map(|x| f64::from(x as f32));
-        let rounds = u64::from(formulas::orbit(uv, c).0);
+        let iterations = u64::from(formulas::orbit(uv, c).0);
         assert!(
-            interpreter::run(&function, &[], &words, rounds).is_ok(),
-            "uv {uv:?} takes more than {rounds} rounds"
+            interpreter::run(&function, &[], &words, iterations).is_ok(),
+            "uv {uv:?} takes more than {iterations} iterations"
         );
         assert!(
-            rounds == 0 || interpreter::run(&function, &[], &words, rounds - 1).is_err(),
-            "uv {uv:?} takes less than {rounds} rounds"
+            iterations == 0 || interpreter::run(&function, &[], &words, iterations - 1).is_err(),
+            "uv {uv:?} takes fewer than {iterations} iterations"
         );
-        counts.insert(rounds);
+        counts.insert(iterations);
     }
     assert!(counts.len() >= 5 && counts.contains(&64), "the points differ: {counts:?}");
 }
 
 #[test]
-fn the_fractal_is_as_large_as_its_model() {
+fn fractal_is_as_large_as_in_the_paper() {
     let lowered = passes::lower(&passes::optimize(&MATERIALS[5].function(Entry::Shaded)));
-    // Clarberg et al. 2010, table 1, has 447 instructions.
-    let instructions = Code::compile(&lowered, Target::Sse).counts().total;
+    // Clarberg et al. 2010, table 1, reports 447 instructions.
+    let instructions = Code::compile(&lowered, Isa::Sse41).counts().total;
     assert!((300..=700).contains(&instructions), "{instructions} instructions");
 }

@@ -1,11 +1,12 @@
-//! The composite operations against references: elementary functions within what `TABLE.md` says,
-//! over a sample of all floats; special values; integers.
+//! Compares composite operations with references: elementary functions to the accuracy in
+//! `TABLE.md`, over a sample of all floats; special values; integers.
 
 #[path = "math/measure.rs"]
 mod measure;
 
-use lightbound_shader::ir::{Op, Type, random};
+use lightbound_shader::ir::{Op, Type};
 use lightbound_shader::math::power;
+use lightbound_shader::random::Random;
 use std::collections::HashMap;
 
 fn f(op: Op, args: &[f32]) -> f32 {
@@ -13,7 +14,7 @@ fn f(op: Op, args: &[f32]) -> f32 {
     f32::from_bits(op.eval(&words))
 }
 
-/// Rows of the table: cells by the function's name.
+/// Rows of the table, as cells, by the function's name.
 fn table() -> HashMap<&'static str, Vec<&'static str>> {
     let text = include_str!("../src/math/TABLE.md");
     let rows = text
@@ -27,7 +28,7 @@ fn table() -> HashMap<&'static str, Vec<&'static str>> {
 }
 
 #[test]
-fn the_table_holds_over_a_sample() {
+fn table_holds_over_a_sample() {
     let table = table();
     for function in measure::functions() {
         let name = function.op.name();
@@ -42,7 +43,7 @@ fn the_table_holds_over_a_sample() {
             [row[3], row[10], row[11]].map(|cell| cell.parse::<f64>().expect("a number"));
         let [violation, widening] =
             [row[7], row[9]].map(|cell| cell.parse::<u32>().expect("a number"));
-        // Interval forms widen by neither less nor more than is needed.
+        // Interval lowerings widen by exactly the required amount.
         assert_eq!(u32::from(function.op.facts().widening), widening, "{name}");
         assert!(found.widening <= widening, "{name}: {found:?}");
         assert_eq!(row[2].parse(), Ok(measure::cost(function.op)), "{name}");
@@ -55,15 +56,15 @@ fn the_table_holds_over_a_sample() {
 }
 
 #[test]
-fn violations_next_to_each_other_stay_within_the_table() {
-    // Samples far apart see no violation of a few ulp; runs of neighbours do.
+fn violations_between_neighbors_stay_within_the_table() {
+    // Sparse samples miss violations of a few ulp; runs of neighboring floats show them.
     let table = table();
     for function in measure::functions() {
         let name = function.op.name();
         let most: u32 = table[name][7].parse().expect("a number");
         let piece = |x: f32| (function.piece)(x as f64);
         for exponent in -40..40 {
-            let start = measure::place(2f32.powi(exponent)) + (exponent * 12_345) % 2_000_000;
+            let start = measure::ordinal(2f32.powi(exponent)) + (exponent * 12_345) % 2_000_000;
             for start in [start, -start] {
                 let mut top = (i64::MIN, i64::MIN);
                 for place in start..start + 500 {
@@ -73,9 +74,9 @@ fn violations_next_to_each_other_stay_within_the_table() {
                         continue;
                     }
                     let height = if (function.falls)(piece(x)) {
-                        -measure::place(y)
+                        -measure::ordinal(y)
                     } else {
-                        measure::place(y)
+                        measure::ordinal(y)
                     } as i64;
                     top = if top.0 == piece(x) {
                         (top.0, top.1.max(height))
@@ -90,14 +91,14 @@ fn violations_next_to_each_other_stay_within_the_table() {
 }
 
 #[test]
-fn special_values_are_those_of_ieee() {
+fn special_values_follow_ieee() {
     let specials = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     for function in measure::functions() {
         for x in specials {
             let (got, want) = (f(function.op, &[x]), (function.rounded)(x));
             let is_same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
             let is_close = x != 0.0
-                && measure::place(got).abs_diff(measure::place(want)) <= 2
+                && measure::ordinal(got).abs_diff(measure::ordinal(want)) <= 2
                 && want.is_finite()
                 && want != 0.0;
             assert!(is_same || is_close, "{}({x}) = {got}, not {want}", function.op.name());
@@ -113,7 +114,7 @@ fn special_values_are_those_of_ieee() {
 }
 
 #[test]
-fn payloads_of_nan_do_not_matter() {
+fn nan_payloads_do_not_affect_results() {
     for &op in
         Op::ALL.iter().filter(|op| op.is_composite() && op.signature().args == [Some(Type::F32)])
     {
@@ -131,8 +132,8 @@ fn payloads_of_nan_do_not_matter() {
 }
 
 #[test]
-fn powers_are_close_and_special_ones_exact() {
-    let mut random = random::Random::new(11);
+fn powers_are_accurate_and_special_ones_exact() {
+    let mut random = Random::new(11);
     for _ in 0..200_000 {
         let a = f32::from_bits(random.bits() as u32 & 0x7fff_ffff);
         let b = ((random.bits() % 2_000_001) as f32 - 1e6)
@@ -180,27 +181,27 @@ fn powers_are_close_and_special_ones_exact() {
     }
 }
 
-/// A number that the table has behind some words.
+/// The number that follows some words in the table.
 fn figure(words: &str) -> f64 {
     let text = include_str!("../src/math/TABLE.md").replace('\n', " ");
     let (_, rest) = text.split_once(words).unwrap_or_else(|| panic!("the table has {words:?}"));
     let number: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
-    number.trim_end_matches('.').parse().unwrap_or_else(|_| panic!("a number is behind {words:?}"))
+    number.trim_end_matches('.').parse().unwrap_or_else(|_| panic!("a number follows {words:?}"))
 }
 
 #[test]
-fn steps_of_powers_are_as_close_as_their_proof_takes_them_to_be() {
+fn steps_of_powers_are_as_accurate_as_their_proof_assumes() {
     let unit = 1.0 / f64::from(1 << 24);
     let [below, zero, above, absolute] = measure::log2_kernel();
     let stated = [("n = −1", below), ("n = 0", zero), ("n = 1", above)];
     for (n, error) in stated {
-        // The table has figures that are rounded up to four digits.
+        // The table rounds figures up to four digits.
         let figure = figure(&format!("| n + log₂ m, {n} | all 2²³ mantissas m | ")) * unit;
         assert!(error <= figure && figure - error <= 1e-3 * unit, "{n}: {} u", error / unit);
         assert!(figure <= power::LOG2_ERROR, "{n}");
     }
     assert!(absolute <= 1.42 * unit, "{} u", absolute / unit);
-    // All floats in [0, 1] are in the table, some of them here.
+    // The table covers all floats in [0, 1]; this test samples them.
     let (error, [least, most]) = measure::exp2_kernel(257);
     let figure = figure("all floats x in [0, 1] | ") * unit;
     assert!(error <= figure && figure <= power::EXP2_ERROR, "{} u", error / unit);
@@ -208,7 +209,7 @@ fn steps_of_powers_are_as_close_as_their_proof_takes_them_to_be() {
 }
 
 #[test]
-fn angles_are_as_monotone_as_facts_say() {
+fn atan2_is_as_monotone_as_its_facts_state() {
     let (_, violation, widening) = measure::half_turn(1009);
     assert_eq!(
         f64::from(Op::Atan2.facts().widening),
@@ -219,7 +220,7 @@ fn angles_are_as_monotone_as_facts_say() {
 }
 
 #[test]
-fn angles_are_those_of_ieee() {
+fn atan2_follows_ieee() {
     let values = [0.0, 1.0, 2.5, 1e-40, 3e38, f32::INFINITY];
     for y in values.iter().flat_map(|&y| [y, -y]) {
         for x in values.iter().flat_map(|&x| [x, -x]) {
@@ -234,7 +235,7 @@ fn angles_are_those_of_ieee() {
                 "atan2({y}, {x}) = {got}, not {want}"
             );
             assert!(
-                measure::place(got).abs_diff(measure::place(want)) <= 2,
+                measure::ordinal(got).abs_diff(measure::ordinal(want)) <= 2,
                 "atan2({y}, {x}) = {got}, not {want}"
             );
         }
@@ -244,7 +245,7 @@ fn angles_are_those_of_ieee() {
 }
 
 #[test]
-fn smoothstep_rises_within_its_ends() {
+fn smoothstep_is_monotone_between_its_edges() {
     let mut last = 0.0;
     for bits in (0..=1.0f32.to_bits()).step_by(997) {
         let t = f32::from_bits(bits);
@@ -258,7 +259,7 @@ fn smoothstep_rises_within_its_ends() {
 }
 
 #[test]
-fn small_sequences_are_what_they_say() {
+fn short_sequences_match_their_definitions() {
     for (x, want) in
         [(2.5, 1.0), (-1e-45, -1.0), (0.0, 0.0), (f32::NEG_INFINITY, -1.0), (1e-45, 1.0)]
     {
@@ -274,7 +275,7 @@ fn small_sequences_are_what_they_say() {
     assert_eq!(f(Op::Step, &[f32::NAN, 0.5]), 0.0);
 }
 
-/// Integers about which something changes, and random ones of all sizes.
+/// Special integers, and random ones of all magnitudes.
 fn integers(random_ones: usize) -> Vec<u32> {
     let mut all: Vec<u32> = (0..32)
         .flat_map(|bit| (-2..=2).map(move |d: i32| (1u32 << bit).wrapping_add_signed(d)))
@@ -297,7 +298,7 @@ fn integers(random_ones: usize) -> Vec<u32> {
         u32::MAX,
     ]);
     all.extend(all.clone().iter().map(|x| !x));
-    let mut random = random::Random::new(5);
+    let mut random = Random::new(5);
     all.extend((0..random_ones).map(|_| random.bits() as u32 >> (random.bits() % 32)));
     all
 }
@@ -316,7 +317,7 @@ fn division_of_integers_is_exact() {
     for &a in &edges {
         for &b in &edges {
             check(a, b);
-            // Quotients that are whole, and the integers next to such dividends.
+            // Exact quotients, and the neighbors of such dividends.
             for d in -1..=1 {
                 check(a.wrapping_mul(b).wrapping_add_signed(d), b);
             }
@@ -329,7 +330,7 @@ fn division_of_integers_is_exact() {
 }
 
 #[test]
-fn conversions_and_bit_counts_are_those_of_rust() {
+fn conversions_and_bit_counts_match_rust() {
     for x in integers(100_000) {
         let want = [
             x.count_ones(),
@@ -341,7 +342,7 @@ fn conversions_and_bit_counts_are_those_of_rust() {
         let ops =
             [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits, Op::FromU32];
         assert_eq!(ops.map(|op| op.eval(&[x])), want, "{x}");
-        // The integer's bits as a float, and the float next to it.
+        // The integer's bits as a float, and the neighboring float.
         for float in [f32::from_bits(x), x as f32, -(x as f32), x as f32 + 0.5] {
             let bits = float.to_bits();
             assert_eq!(Op::ToS32.eval(&[bits]), float as i32 as u32, "{float}");

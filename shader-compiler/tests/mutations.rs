@@ -1,18 +1,18 @@
-//! Whatever the text, the front end neither panics nor hangs, and what it says can be shown: valid
-//! and wrong shaders, mutated.
+//! Fuzzing: on mutated valid and invalid shaders, the frontend neither panics nor hangs, and its
+//! errors can be rendered.
 //!
-//! Case k is the same on every machine; `LIGHTBOUND_CASES=FROM..TO` runs others than the few of a
-//! test.
+//! Case k is the same on every machine; `LIGHTBOUND_CASES=FROM..TO` selects other cases than the
+//! default.
 
 mod messages;
 
-use lightbound_shader::ir::random::Random;
+use lightbound_shader::random::Random;
 use lightbound_shader::{Entry, Settings, Shader, ShaderError};
 use messages::{jargon, render};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What mutations put in.
+/// Tokens that mutations insert.
 const WORDS: &str = "let var const fn struct override alias return if else for while loop switch case default break continue continuing \
     discard true false f32 i32 u32 bool vec2f vec3f vec4f vec3<f32> mat3x3f array<f32,4> ptr<function,f32> Material SurfacePoint material \
     sample pdf brdf wi wo m kd x y z w xyz rgb 0 1 2 -1 0.5 1e38 1e99 3u 7i 1.0h 0x7fffffff 4294967296 99999999999999999999 ( ) [ ] { } < > \
@@ -20,8 +20,8 @@ const WORDS: &str = "let var const fn struct override alias return if else for w
     smoothstep atan2 bitcast<f32> f32() frexp modf pack4x8snorm textureSample dpdx workgroupBarrier var<private> var<workgroup> ptr \
     @compute enable range: default: [0,1] sides: both é ∞ \u{2028} \u{0} # ? $ \" ' \\";
 
-/// Pieces of a text: words, numbers, runs of spaces, single characters.
-fn pieces(text: &str) -> Vec<String> {
+/// Tokens of a text: words, numbers, runs of spaces, single characters.
+fn tokens(text: &str) -> Vec<String> {
     let class = |c: char| {
         if c.is_alphanumeric() || c == '_' {
             0
@@ -31,16 +31,16 @@ fn pieces(text: &str) -> Vec<String> {
             2
         }
     };
-    let mut pieces: Vec<String> = vec![];
+    let mut tokens: Vec<String> = vec![];
     let mut last = 2;
     for c in text.chars() {
-        match pieces.last_mut() {
+        match tokens.last_mut() {
             Some(piece) if last == class(c) && last < 2 => piece.push(c),
-            _ => pieces.push(c.to_string()),
+            _ => tokens.push(c.to_string()),
         }
         last = class(c);
     }
-    pieces
+    tokens
 }
 
 fn mutate(random: &mut Random, text: &str) -> String {
@@ -56,24 +56,24 @@ fn mutate(random: &mut Random, text: &str) -> String {
         }
         return lines.join("\n");
     }
-    let mut pieces = pieces(text);
-    let [a, b] = [(); 2].map(|()| random.below(pieces.len().max(1)));
+    let mut tokens = tokens(text);
+    let [a, b] = [(); 2].map(|()| random.below(tokens.len().max(1)));
     let word = words[random.below(words.len())].to_owned();
     match random.below(9) {
-        _ if pieces.is_empty() => pieces.push(word),
-        0 => drop(pieces.remove(a)),
-        1 => pieces.insert(b, pieces[a].clone()),
-        2 => pieces.swap(a, b),
-        3 | 4 => pieces[a] = word,
-        5 => pieces.insert(a, word),
-        6 => pieces[a] = pieces[b].clone(),
-        7 => pieces.truncate(a),
+        _ if tokens.is_empty() => tokens.push(word),
+        0 => drop(tokens.remove(a)),
+        1 => tokens.insert(b, tokens[a].clone()),
+        2 => tokens.swap(a, b),
+        3 | 4 => tokens[a] = word,
+        5 => tokens.insert(a, word),
+        6 => tokens[a] = tokens[b].clone(),
+        7 => tokens.truncate(a),
         _ => {
             let times = 1 << random.below(11);
-            pieces[a] = if random.below(2) == 0 { word } else { pieces[b].clone() }.repeat(times);
+            tokens[a] = if random.below(2) == 0 { word } else { tokens[b].clone() }.repeat(times);
         }
     }
-    pieces.concat()
+    tokens.concat()
 }
 
 fn corpus(folders: &[&str]) -> Vec<String> {
@@ -112,7 +112,7 @@ fn mutated(valid: &[String], wrong: &[String], case: u64) -> String {
     text
 }
 
-/// Whether the shader is translated, in one way at least.
+/// Whether at least one entry of the shader can be translated.
 fn run(text: &str, case: u64) -> bool {
     let start = Instant::now();
     let shader = Shader::parse("mutated.wgsl", text);
@@ -138,7 +138,7 @@ fn run(text: &str, case: u64) -> bool {
 }
 
 #[test]
-fn mutated_shaders_are_read_or_refused() {
+fn mutated_shaders_are_translated_or_rejected() {
     let valid = corpus(&["tests/valid", "tests/shaders", "../assets/shaders"]);
     let wrong = corpus(&["tests/errors"]);
     let cases = std::env::var("LIGHTBOUND_CASES").unwrap_or_else(|_| "0..3000".to_owned());
@@ -146,7 +146,7 @@ fn mutated_shaders_are_read_or_refused() {
     let (from, to): (u64, u64) = (from.parse().expect("a number"), to.parse().expect("a number"));
     let mut translated = 0;
     for case in from..to {
-        // A panic says which case it is.
+        // A panic reports the case.
         let text = mutated(&valid, &wrong, case);
         let result = std::panic::catch_unwind(|| run(&text, case));
         translated += u64::from(result.unwrap_or_else(|_| panic!("case {case}:\n{text}")));

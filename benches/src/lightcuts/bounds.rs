@@ -1,15 +1,16 @@
-//! Kinds of bounds against each other: naive, optimized, related, and by hand.
+//! Bound modes compared: naive, optimized, related and hand-derived.
 
 use super::measure::{Choice, Measured, fastest, integrator, load, percent};
 use super::scene::has_hand_bounds;
 use super::{Args, Table};
 use crate::report::{print_head, print_row};
-use lightbound::scene::BoundMode;
+use lightbound::choice::Choice as _;
+use lightbound::settings::BoundMode;
 
 const KINDS: [BoundMode; 4] =
     [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related, BoundMode::Hand];
 
-/// What each kind takes, in their order; the last one only where it exists.
+/// Results of each mode, in order; the last one only if a hand-derived bound exists.
 fn kinds(material: &str, lights: u32, args: &Args) -> Vec<Measured> {
     let kinds = if has_hand_bounds(material) { &KINDS[..] } else { &KINDS[..3] };
     let mut scene = load(material, lights, args.resolution);
@@ -28,12 +29,14 @@ fn kinds(material: &str, lights: u32, args: &Args) -> Vec<Measured> {
 
 /// Prints the tables.
 pub fn print(args: &Args) {
-    println!("## Kinds of bounds\n");
+    println!("## Bound modes\n");
     println!(
-        "Mean size of cuts, error by cluster, and in brackets the share that ended at the most clusters."
+        "Mean cut size with error by cluster; in brackets, the share of cuts of the maximum size."
     );
-    println!("Targets: related ÷ hand at most 1.3; related ÷ optimized below 1 but for diffuse.\n");
-    let names = KINDS.map(|kind| kind.word().to_owned());
+    println!(
+        "Targets: related ÷ hand at most 1.3; related ÷ optimized below 1 except for diffuse.\n"
+    );
+    let names = KINDS.map(|kind| kind.name().to_owned());
     let head = || ["material".to_owned(), "lights".to_owned()].into_iter().chain(names.clone());
     let ratios =
         |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>();
@@ -56,9 +59,9 @@ pub fn print(args: &Args) {
         }
     }
     println!(
-        "\nµs of CPU time per cut, of the whole picture, and in brackets the share of lighting that bounding takes, over all rounds."
+        "\nµs of CPU time per cut, over the whole picture; in brackets, the share of bounding in the lighting time, over all rounds."
     );
-    println!("Target: optimized ÷ naive at most 0.80 but for diffuse.\n");
+    println!("Target: optimized ÷ naive at most 0.80 except for diffuse.\n");
     print_head(
         &head()
             .chain(ratios(&["optimized ÷ naive", "related ÷ naive", "related ÷ hand"]))
@@ -76,12 +79,12 @@ pub fn print(args: &Args) {
     }
 }
 
-/// A cell of the table; empty where there is nothing.
+/// A cell of the table; empty without a value.
 fn cell(found: &[Measured], kind: usize, text: impl Fn(&Measured) -> String) -> String {
     found.get(kind).map_or_else(String::new, text)
 }
 
-/// A quotient of two kinds.
+/// A ratio of two modes.
 fn ratio(found: &[Measured], a: usize, b: usize, of: impl Fn(&Measured) -> f64) -> String {
     let quotient = found.get(a).zip(found.get(b)).map(|(a, b)| of(a) / of(b));
     quotient.map_or_else(String::new, |quotient| format!("{quotient:.3}"))

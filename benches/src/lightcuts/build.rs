@@ -1,31 +1,35 @@
-//! How fast lights become trees, and in how much memory.
+//! Time and memory to build light trees.
 
 use super::measure::{Choice, integrator, load};
 use super::{Args, Table};
 use crate::report::{print_head, print_row};
 use lightbound::integrator::LightTreeFigures;
 
-/// Threads that build.
+/// Number of threads that build.
 const THREADS: usize = 2;
 
-/// The fastest of some builds.
+/// Figures of the fastest build.
 fn build(lights: u32, args: &Args) -> LightTreeFigures {
-    // What surfaces are made of does not matter.
+    // The material does not matter.
     let mut scene = load("diffuse", lights, args.resolution);
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().expect("there are threads");
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(THREADS)
+        .build()
+        .expect("threads can be started");
     let builds = (0..args.rounds).map(|_| {
         pool.install(|| {
-            integrator(&mut scene, &Choice::of(args)).light_tree().expect("it has trees")
+            integrator(&mut scene, &Choice::of(args))
+                .light_tree()
+                .expect("the integrator has a light tree")
         })
     });
-    builds.min_by_key(|figures| figures.build).expect("there is a round")
+    builds.min_by_key(|figures| figures.build).expect("there is at least one round")
 }
 
 /// Prints the table.
 pub fn print(args: &Args) {
     println!("## Building trees\n");
-    println!("Wall-clock time on {THREADS} threads, the least of {} builds.", args.rounds);
+    println!("Wall-clock time on {THREADS} threads, the minimum of {} builds.", args.rounds);
     println!("Targets for a million lights: at most 3 s, and 200 bytes per light.\n");
     print_head(&["lights", "seconds", "bytes per light"].map(str::to_owned));
     for lights in args.lights(Table::Build) {

@@ -1,25 +1,25 @@
-//! How far pictures of cuts are off the sum over all lights.
+//! Errors of lightcuts against the sum over all lights.
 
 use super::measure::{Choice, integrator, load, measure, percent};
 use super::{Args, Table};
 use crate::report::{print_head, print_row};
-use lightbound::scene::ErrorMode;
-use lightbound::spectrum::luminance;
+use lightbound::settings::ErrorMode;
+use lightbound_math::spectrum::luminance;
 
-/// Errors of pixels that are not black, relative, in luminance.
+/// Relative errors of the luminance of pixels that are not black.
 #[derive(Debug)]
 struct Errors {
-    /// Mean size of cuts.
+    /// Mean cut size.
     cut: f64,
-    /// Share of the cuts that ended at the most clusters.
+    /// Fraction of the cuts that reached the maximum size.
     capped: f64,
-    /// Share of the pixels within 2 %.
+    /// Fraction of the pixels within 2 %.
     within: f64,
     mean: f64,
     largest: f64,
 }
 
-/// Limits and their errors.
+/// Error limits and the measured errors.
 fn errors(material: &str, lights: u32, args: &Args) -> [(&'static str, Errors); 2] {
     let mut scene = load(material, lights, args.resolution);
     let mut render = |choice: Choice| {
@@ -32,7 +32,7 @@ fn errors(material: &str, lights: u32, args: &Args) -> [(&'static str, Errors); 
         let cuts = render(choice);
         let pixels = cuts.radiance.iter().zip(&full.radiance).filter_map(|(&found, &truth)| {
             let [found, truth] = [found, truth].map(|rgb| f64::from(luminance(rgb.into())));
-            assert!(truth > 0.0 || found == 0.0, "nothing becomes something");
+            assert!(truth > 0.0 || found == 0.0, "a black pixel must stay black");
             (truth > 0.0).then(|| (found / truth - 1.0).abs())
         });
         let pixels: Vec<f64> = pixels.collect();
@@ -52,7 +52,7 @@ fn errors(material: &str, lights: u32, args: &Args) -> [(&'static str, Errors); 
 pub fn print(args: &Args) {
     println!("## Errors against the full sum\n");
     println!(
-        "Relative errors of luminance in pixels that are not black, one sample to a pixel, the same ones. Mode `total` has no cap."
+        "Relative errors of luminance in pixels that are not black, with the same single sample per pixel. Mode `total` has no cap."
     );
     println!("Targets, in mode `cluster`: 99.5 % of the pixels within 2 %, mean below 0.5 %.\n");
     let titles =

@@ -1,26 +1,26 @@
-//! Size and cost of cuts as lights become more, and what the sum over all lights would cost.
+//! Size and cost of cuts against the number of lights, and the cost of the sum over all lights.
 
 use super::measure::{Choice, Measured, fastest, integrator, load, measure, percent};
 use super::{Args, Table};
 use crate::report::{print_head, print_row};
 
-/// Full sums and growth are of no more lights than this.
-const MOST: u32 = 100_000;
+/// Maximum number of lights for full sums and growth.
+const MAX_LIGHTS: u32 = 100_000;
 
-/// What is found for a material.
+/// Results for a material.
 struct Growth {
-    /// One for each number of lights.
+    /// One entry per number of lights.
     cuts: Vec<(u32, Measured)>,
-    /// The fewest lights, and the most that are not more than [`MOST`].
+    /// Indices of the smallest number of lights, and of the largest one up to [`MAX_LIGHTS`].
     ends: [usize; 2],
-    /// All lights of the latter.
+    /// The sum over all lights, for the larger number of lights.
     full: Measured,
 }
 
 fn growth(material: &str, args: &Args) -> Growth {
     let mut sizes = args.lights(Table::Growth);
     sizes.sort_unstable();
-    let most = sizes.iter().rposition(|&n| n <= MOST).unwrap_or(0);
+    let most = sizes.iter().rposition(|&n| n <= MAX_LIGHTS).unwrap_or(0);
     let mut scenes: Vec<_> = sizes.iter().map(|&n| load(material, n, args.resolution)).collect();
     let integrators: Vec<_> =
         scenes.iter_mut().map(|scene| integrator(scene, &Choice::of(args))).collect();
@@ -36,7 +36,7 @@ fn growth(material: &str, args: &Args) -> Growth {
 pub fn print(args: &Args) {
     println!("## Cost against the number of lights\n");
     println!(
-        "Related bounds, error by cluster. µs are CPU time of the whole picture over its cuts.\n"
+        "Related bounds, error by cluster. µs: CPU time of the whole picture divided by its number of cuts.\n"
     );
     print_head(
         &[
@@ -73,10 +73,10 @@ pub fn print(args: &Args) {
     };
     let (w, h) = args.full_resolution;
     println!(
-        "\nFrom {fewest} to {most} lights, and against the sum over all {most}, timed on {w}×{h} pixels of the whole picture, once:"
+        "\nGrowth from {fewest} to {most} lights, and the cost relative to the sum over all {most} lights, timed once on {w}×{h} pixels of the whole picture:"
     );
     println!(
-        "with error 0 and no cap; *plain*: its shading and shadow rays alone, as a sum without trees has them."
+        "with error 0 and no cap; *plain*: only shading and shadow rays, as in a sum without trees."
     );
     println!("Targets: growth at most 4 (100 to 100k), full sum ÷ cut at least 100 (at 100k).\n");
     let titles =
@@ -102,7 +102,7 @@ mod tests {
     use crate::lightcuts::tests::args;
 
     #[test]
-    fn full_sums_have_all_lights_that_cuts_group() {
+    fn full_sum_evaluates_lights_that_cuts_cluster() {
         let growth = growth("phong", &args(&["--lights", "300,10", "--max-cut", "20"]));
         assert_eq!(growth.cuts.iter().map(|(n, _)| *n).collect::<Vec<_>>(), [10, 300]);
         assert_eq!(growth.ends, [0, 1]);

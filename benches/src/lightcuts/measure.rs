@@ -1,25 +1,23 @@
-//! One picture, and what its cuts took.
+//! Renders a picture and measures its cuts.
 
 use super::Args;
 use super::scene::text;
-use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, CutTimes, Integrator};
-use lightbound::render::{RenderOptions, render};
-use lightbound::scene::build::{Overrides, load_source};
-use lightbound::scene::diagnostics::{Diagnostics, Source};
-use lightbound::scene::{BoundMode, Cut, ErrorMode, Method, Scene};
-use std::sync::atomic::AtomicBool;
+use lightbound::render::{RenderOptions, render_with};
+use lightbound::settings::{BoundMode, Cut, ErrorMode, Method};
+use lightbound_pbrt::build::{Loaded, Overrides, load_source};
+use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 
-/// The scene of so many lights.
-pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> Scene {
+/// The scene with this number of lights.
+pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> Loaded {
     let source = Source::memory("lightcuts.pbrt", text(material, lights, resolution));
     match load_source(&source, &[], &Overrides::default(), &mut Diagnostics::new(true)) {
-        Ok(loaded) => loaded.scene,
+        Ok(loaded) => loaded,
         Err(error) => panic!("{error}"),
     }
 }
 
-/// How cuts are chosen.
+/// The parameters that select cuts.
 #[derive(Clone, Copy)]
 pub struct Choice {
     pub error: f32,
@@ -29,7 +27,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// As the command line says, by clusters and related bounds.
+    /// Parameters from the command line, with error by cluster and related bounds.
     pub fn of(args: &Args) -> Choice {
         Choice {
             error: args.error,
@@ -39,7 +37,7 @@ impl Choice {
         }
     }
 
-    /// All lights, one by one.
+    /// All lights individually.
     pub const FULL: Choice = Choice {
         error: 0.0,
         mode: ErrorMode::Cluster,
@@ -48,10 +46,10 @@ impl Choice {
     };
 }
 
-/// The integrator of a scene, its trees built and its bounds compiled.
-pub fn integrator(scene: &mut Scene, choice: &Choice) -> Box<dyn Integrator> {
-    let Method::Lightcuts(settings) = &mut scene.integrator.method else {
-        unreachable!("scenes ask for lightcuts")
+/// The integrator of a scene, with its trees built and its bounds compiled.
+pub fn integrator(loaded: &mut Loaded, choice: &Choice) -> Box<dyn Integrator> {
+    let Method::Lightcuts(settings) = &mut loaded.settings.integrator.method else {
+        unreachable!("the scenes use lightcuts")
     };
     settings.cut = Cut::Deterministic {
         error: choice.error,
@@ -59,42 +57,43 @@ pub fn integrator(scene: &mut Scene, choice: &Choice) -> Box<dyn Integrator> {
         max_cut: choice.max_cut,
     };
     settings.bounds = choice.bounds;
-    integrator::of(scene).unwrap_or_else(|error| panic!("{error}"))
+    integrator::new(&loaded.scene, &loaded.settings.integrator)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What a picture took.
+/// Measurements of a picture.
 #[derive(Debug)]
 pub struct Measured {
-    /// Points that were shaded.
+    /// Number of shaded points.
     pub cuts: u64,
-    /// Mean size of cuts.
+    /// Mean cut size.
     pub mean: f64,
-    /// Median of it.
+    /// Median cut size.
     pub median: f64,
-    /// Share of the cuts that ended at the most clusters.
+    /// Fraction of the cuts that reached the maximum size.
     pub capped: f64,
     /// CPU time of rendering, seconds.
     pub cpu: f64,
-    /// Where the time of lighting went, in all rounds: at single points, since it is wall-clock
-    /// time.
+    /// Breakdown of the lighting time over all rounds. It is wall-clock time, sampled at single
+    /// shading points.
     pub times: CutTimes,
     /// The picture.
     pub radiance: Vec<[f32; 3]>,
 }
 
 impl Measured {
-    /// CPU time of a cut, µs.
+    /// CPU time per cut, µs.
     pub fn cost(&self) -> f64 {
         1e6 * self.cpu / self.cuts as f64
     }
 
-    /// Shares of the time of lighting, in bounds, shading and shadow rays.
+    /// Fractions of the lighting time for bounds, shading and shadow rays.
     pub fn shares(&self) -> [f64; 3] {
         let CutTimes { total, bounds, shading, visibility } = self.times;
         [bounds, shading, visibility].map(|time| time.as_secs_f64() / total.as_secs_f64())
     }
 
-    /// Takes another round in.
+    /// Merges another round.
     fn add(&mut self, other: &Measured) {
         assert_eq!(self.radiance, other.radiance, "rounds are the same but for time");
         self.cpu = self.cpu.min(other.cpu);
@@ -103,21 +102,14 @@ impl Measured {
 }
 
 /// Renders.
-pub fn measure(scene: &Scene, integrator: &dyn Integrator, threads: usize) -> Measured {
-    let stop = AtomicBool::new(false);
-    let options = RenderOptions {
-        threads,
-        time_limit: None,
-        film: FilmOptions::default(),
-        stop: &stop,
-        progress: &|_| (),
-    };
-    let rendering = render(scene, integrator, &options);
+pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> Measured {
+    let options = RenderOptions { threads, ..RenderOptions::default() };
+    let rendering = render_with(&loaded.scene, &loaded.settings, integrator, &options);
     assert_eq!(rendering.picture.invalid_samples, 0);
     let cuts = rendering.counts.cuts;
     let count = cuts.sizes.count();
     let [mean, median] =
-        [cuts.sizes.mean(), cuts.sizes.median()].map(|size| size.expect("something is lit"));
+        [cuts.sizes.mean(), cuts.sizes.median()].map(|size| size.expect("some points are lit"));
     Measured {
         cuts: count,
         mean,
@@ -129,8 +121,8 @@ pub fn measure(scene: &Scene, integrator: &dyn Integrator, threads: usize) -> Me
     }
 }
 
-/// The fastest of rounds in which all take turns.
-pub fn fastest(all: &[(&Scene, &dyn Integrator)], args: &Args) -> Vec<Measured> {
+/// The fastest rounds; all choices take turns.
+pub fn fastest(all: &[(&Loaded, &dyn Integrator)], args: &Args) -> Vec<Measured> {
     let round = || all.iter().map(|(scene, integrator)| measure(scene, *integrator, args.threads));
     let mut best: Vec<Measured> = round().collect();
     for _ in 1..args.rounds {
@@ -139,7 +131,7 @@ pub fn fastest(all: &[(&Scene, &dyn Integrator)], args: &Args) -> Vec<Measured> 
     best
 }
 
-/// A share in percent.
+/// A fraction as a percentage.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }

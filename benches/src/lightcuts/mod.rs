@@ -1,10 +1,10 @@
-//! Lightcuts on scenes of many point lights, each of one material of the library: what a cut costs
-//! as lights become more, how far pictures are off, what kinds of bounds are worth, and how fast
-//! trees are built.
+//! Lightcuts on scenes of many point lights, each with one material of the library: cost of cuts
+//! against the number of lights, errors of pictures, benefit of bound modes, and time to build
+//! trees.
 //!
-//! One table each, with the targets above it. A small scene at one sample per pixel is rendered in
-//! process; CPU time is that of rendering, without loading and building, and the least of rounds
-//! that take turns counts.
+//! Each is a table with its targets. A small scene at one sample per pixel is rendered in process.
+//! CPU time is that of rendering, without loading and building, and the minimum over rounds that
+//! take turns.
 
 mod bounds;
 mod build;
@@ -32,55 +32,54 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(scene::names()), value_name = "NAME")]
     materials: Vec<String>,
 
-    /// Numbers of lights, instead of each table's own
+    /// Numbers of lights, instead of the defaults of each table
     #[arg(long, value_delimiter = ',', value_name = "N")]
     lights: Vec<NonZeroU32>,
 
-    /// Columns and rows of pictures, one sample to a pixel
+    /// Resolution of pictures, at one sample per pixel
     #[arg(long, value_parser = resolution, default_value = "96x60", value_name = "WxH")]
     resolution: (u32, u32),
 
-    /// Columns and rows for full sums over so many lights that each takes long
+    /// Resolution for full sums over many lights, which take long
     #[arg(long, value_parser = resolution, default_value = "12x7", value_name = "WxH")]
     full_resolution: (u32, u32),
 
-    /// Limit of the error, as of the estimate
+    /// Error limit, relative to the estimate
     #[arg(long, default_value_t = 0.02)]
     error: f32,
 
-    /// Most clusters of a cut
+    /// Maximum number of clusters in a cut
     #[arg(long, default_value_t = 1000, value_name = "N")]
     max_cut: u32,
 
-    /// Rounds, of which the fastest counts
+    /// Number of rounds; the fastest counts
     #[arg(long, default_value_t = 3, value_parser = positive::<usize>)]
     rounds: usize,
 
-    /// Threads that render; trees are built on two
+    /// Number of threads that render; trees are built on two
     #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
     threads: usize,
 
-    /// Write the scenes of the tables into this folder, for `lightbound render`, and measure
-    /// nothing
+    /// Write the scenes of the tables into this folder, for `lightbound render`, without measuring
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
 }
 
-/// What can be measured.
+/// The tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Table {
     /// Size and cost of cuts against the number of lights
     Growth,
     /// Errors against full sums
     Error,
-    /// Kinds of bounds against each other
+    /// Bound modes compared
     Bounds,
     /// Time and memory of building trees
     Build,
 }
 
 impl Table {
-    /// For how many lights it is made where the command line says nothing.
+    /// Default numbers of lights.
     fn lights(self) -> &'static [u32] {
         match self {
             Table::Growth => &[100, 1000, 10_000, 100_000, 1_000_000],
@@ -131,7 +130,7 @@ pub fn run(args: &Args) -> ExitCode {
         "{w}×{h} pixels of one sample, error {}, at most {} clusters, {} thread(s);",
         args.error, args.max_cut, args.threads
     );
-    println!("CPU time of rendering, the least of {} interleaved rounds.", args.rounds);
+    println!("CPU time of rendering, the minimum of {} interleaved rounds.", args.rounds);
     for table in args.tables() {
         println!();
         match table {
@@ -144,7 +143,7 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Writes the scenes that tables are made of.
+/// Writes the scenes of the tables.
 fn write(args: &Args, folder: &Path) -> ExitCode {
     let mut sizes: Vec<u32> =
         args.tables().into_iter().flat_map(|table| args.lights(table)).collect();
@@ -173,7 +172,7 @@ mod tests {
         args: Args,
     }
 
-    /// What a command line says, of pictures that take no time.
+    /// A command line whose pictures render quickly.
     pub fn args(options: &[&str]) -> Args {
         let quick = ["", "--resolution", "6x4", "--full-resolution", "2x2", "--rounds", "1"];
         Line::parse_from(quick.iter().chain(options)).args
@@ -193,7 +192,7 @@ mod tests {
         for wrong in [["--materials", "wool"], ["--resolution", "0x4"], ["--lights", "0"]] {
             let kind = Line::try_parse_from([&[""], &wrong[..]].concat())
                 .err()
-                .expect("it is wrong")
+                .expect("the command line is invalid")
                 .kind();
             assert!(
                 matches!(kind, ErrorKind::InvalidValue | ErrorKind::ValueValidation),
@@ -204,11 +203,11 @@ mod tests {
 
     #[test]
     fn scenes_are_written_as_they_are_rendered() {
-        let folder = tempfile::tempdir().expect("there is room for a scene");
+        let folder = tempfile::tempdir().expect("a folder can be created");
         let args = args(&["--materials", "fractal", "--lights", "5"]);
         write(&args, folder.path());
-        let text =
-            std::fs::read_to_string(folder.path().join("fractal-5.pbrt")).expect("it was written");
+        let text = std::fs::read_to_string(folder.path().join("fractal-5.pbrt"))
+            .expect("the scene was written");
         assert_eq!(text, scene::text("fractal", 5, (6, 4)));
     }
 }

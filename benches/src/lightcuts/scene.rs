@@ -1,19 +1,19 @@
 //! The scenes: a plain with balls, boxes and walls, all of one material with the library's
 //! parameters, and point lights all around them.
 //!
-//! Lights are drawn evenly from the air above the plain, where the nearest surface is 0.2 to 3
-//! away, behind walls as well; the first ones of many are the same as of few, and all of them
-//! together are as bright. Coordinates have the z axis up.
+//! Lights are uniform in the air above the plain, at distances of 0.2 to 3 from the nearest
+//! surface, including behind walls. The lights of a smaller scene are the first ones of a larger
+//! scene, and the total intensity is constant. Coordinates are z-up.
 
 use crate::materials;
-use lightbound::math::{Vec3, vec3};
-use lightbound::sampling::{hash, unit_float};
+use lightbound_math::sampling::{hash, unit_float};
+use lightbound_math::{Vec3, vec3};
 use std::fmt::Write;
 
 /// Half the side of the plain.
 const PLAIN: f32 = 8.0;
 
-/// Centre and radius.
+/// Centres and radii.
 const BALLS: [(Vec3, f32); 7] = [
     (vec3(-2.6, -2.4, 0.7), 0.7),
     (vec3(-0.7, -1.2, 1.0), 1.0),
@@ -24,7 +24,7 @@ const BALLS: [(Vec3, f32); 7] = [
     (vec3(5.0, 1.8, 1.1), 1.1),
 ];
 
-/// Corners: five boxes, then three walls.
+/// Corners of five boxes and three walls.
 const BOXES: [[Vec3; 2]; 8] = [
     [vec3(0.3, -4.0, 0.0), vec3(1.0, -3.3, 0.7)],
     [vec3(-4.4, -2.0, 0.0), vec3(-3.6, -1.2, 1.5)],
@@ -36,13 +36,13 @@ const BOXES: [[Vec3; 2]; 8] = [
     [vec3(3.1, 0.6, 0.0), vec3(3.4, 4.6, 1.9)],
 ];
 
-/// The air that lights are in.
+/// The region that contains the lights.
 const AIR: [Vec3; 2] = [vec3(-PLAIN, -6.0, 0.2), vec3(PLAIN, 7.0, 3.2)];
 
-/// Distance of lights from the nearest surface.
+/// Range of distances from lights to the nearest surface.
 const DISTANCE: [f32; 2] = [0.2, 3.0];
 
-/// Intensity of all lights together, W/sr.
+/// Total intensity of all lights, W/sr.
 const INTENSITY: f32 = 250.0;
 
 /// Names of the materials.
@@ -50,7 +50,7 @@ pub fn names() -> Vec<&'static str> {
     materials::ALL.iter().map(|(name, _)| *name).collect()
 }
 
-/// Whether bounds of a material are derived by hand.
+/// Whether a material has a hand-derived bound.
 pub fn has_hand_bounds(material: &str) -> bool {
     ["diffuse", "phong", "isoward", "ward"].contains(&material)
 }
@@ -58,7 +58,7 @@ pub fn has_hand_bounds(material: &str) -> bool {
 /// The scene file.
 pub fn text(material: &str, lights: u32, (columns, rows): (u32, u32)) -> String {
     let uv = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenes/julia/uv.png");
-    // The set is in the middle of the unit square, which each surface shows.
+    // The Julia set is in the middle of the unit square, which each surface shows.
     let parameters = if material == "fractal" { "\"texture uv\" \"uv\"" } else { "" };
     let mut text = format!(
         r#"# lightcuts: {lights} point lights about {material}
@@ -110,7 +110,7 @@ fn write_patches(text: &mut String, patches: &[[Vec3; 4]]) {
     );
 }
 
-/// The six sides of a box.
+/// The six faces of a box.
 fn sides(ends: &[Vec3; 2]) -> Vec<[Vec3; 4]> {
     let mut sides = vec![];
     for axis in 0..3 {
@@ -127,29 +127,29 @@ fn sides(ends: &[Vec3; 2]) -> Vec<[Vec3; 4]> {
     sides
 }
 
-/// Distance to the nearest surface; 0 or less within objects.
+/// Signed distance to the nearest surface, not positive inside objects.
 fn distance(p: Vec3) -> f32 {
     let balls = BALLS.iter().map(|(centre, radius)| p.distance(*centre) - radius);
     let boxes = BOXES.iter().map(|[lo, hi]| (*lo - p).max(p - *hi).max(Vec3::ZERO).length());
     balls.chain(boxes).fold(p.z, f32::min)
 }
 
-/// Number k of light i, in [0, 1).
+/// Random number k of light i, in [0, 1).
 fn number(i: u32, k: u32) -> f32 {
     unit_float(hash(hash(hash(0, i), k), i))
 }
 
-/// Where light i is.
+/// Position of light i.
 fn place(i: u32) -> Vec3 {
     let tries = (1..).map(|k| {
         let u = vec3(number(i, 3 * k), number(i, 3 * k + 1), number(i, 3 * k + 2));
         AIR[0] + (AIR[1] - AIR[0]) * u
     });
     let found = tries.take(10_000).find(|&p| (DISTANCE[0]..=DISTANCE[1]).contains(&distance(p)));
-    found.expect("most of the air is near enough")
+    found.expect("most of the region is close to a surface")
 }
 
-/// From warm to cold, and from half to one and a half of the mean.
+/// Colours from warm to cold, with 0.5 to 1.5 times the mean intensity.
 fn intensity(i: u32, lights: u32) -> Vec3 {
     let colour = vec3(1.0, 0.75, 0.5).lerp(vec3(0.6, 0.8, 1.0), number(i, 0));
     colour * (0.5 + number(i, 1)) * (INTENSITY / lights as f32)

@@ -1,5 +1,5 @@
-//! What is sampled: materials, the angles they are seen from, and the light they stand in. The list
-//! is fixed, so that figures compare.
+//! The measured cases: materials, view angles and the environment. The list is fixed, so that
+//! figures are comparable.
 
 use glam::Vec3;
 use std::f32::consts::{FRAC_PI_2, PI};
@@ -7,13 +7,13 @@ use std::f32::consts::{FRAC_PI_2, PI};
 /// A material with some of its parameters set.
 #[derive(Debug)]
 pub struct Material {
-    /// Of the shader.
+    /// Name of the shader.
     pub shader: &'static str,
-    /// Values by the names of parameters; the others are at their defaults.
+    /// Values by parameter name. The others have their defaults.
     pub set: &'static [(&'static str, &'static [f64])],
 }
 
-/// The six of Clarberg et al. 2010 by default, then sharper.
+/// The six materials of Clarberg et al. 2010 with their defaults, then sharper ones.
 pub const MATERIALS: &[Material] = &[
     Material { shader: "diffuse", set: &[] },
     Material { shader: "phong", set: &[] },
@@ -29,14 +29,14 @@ pub const MATERIALS: &[Material] = &[
     Material { shader: "fractal", set: &[("uv", &[0.44, 0.58])] },
 ];
 
-/// Degrees of `wo` off the normal.
+/// Angles between `wo` and the normal, in degrees.
 pub const ANGLES: [f32; 4] = [0.0, 45.0, 75.0, 85.0];
 
-/// Its azimuth, radians, on no axis.
+/// Azimuth of `wo` in radians, off the axes.
 pub const AZIMUTH: f32 = 0.4;
 
-/// Frames of the surface in the world, as normals and angles about them: figures are means over
-/// them.
+/// Frames of the surface in world space, as normals and rotations about them. Figures are means
+/// over them.
 pub fn frames() -> Vec<(Vec3, f32)> {
     let tilted = |tilt: f32, around: f32| {
         Vec3::new(tilt.sin() * around.cos(), tilt.sin() * around.sin(), tilt.cos())
@@ -46,14 +46,14 @@ pub fn frames() -> Vec<(Vec3, f32)> {
         .collect()
 }
 
-/// The map of the light, in the repository.
+/// Scene with the environment map, relative to this crate.
 pub const SCENE: &str = "../scenes/suite/environment.pbrt";
 
-/// Radiance is cut to so many times the mean, but for the table of the whole map: of the sun alone,
-/// a few samples would decide.
-pub const BRIGHTEST: f32 = 20.0;
+/// Radiance is clamped to this multiple of the mean, except in the table of the unclamped map: a
+/// few samples of the sun would dominate.
+pub const MAX_RADIANCE_RATIO: f32 = 20.0;
 
-/// The name of a material with what is set.
+/// Name of the material with the parameters that are set.
 pub fn name(material: &Material) -> String {
     let set = material.set.iter().map(|(name, values)| {
         let values: Vec<_> = values.iter().map(f64::to_string).collect();

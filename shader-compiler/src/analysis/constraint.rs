@@ -1,27 +1,28 @@
-//! What is known of a value beyond what its operation tells: a constraint that narrows its static
-//! bounds.
+//! Facts about a value beyond those that its operation implies: a constraint that narrows its
+//! static bounds.
 //!
-//! Static bounds make two claims about a value (see [`bounds`](super::bounds)): every *member* is
-//! among them, that is, whatever the point shader computes; and so is every *endpoint* that the
-//! bounding shader computes. Transfer functions establish both. A constraint must keep both, and
-//! the two are not alike: `step` is 0 or 1, so its bounds are {0} ∪ {1}, but code that replaces the
-//! upper endpoint of s · (1 − s), whose bounds are {0} ∪ {1} too, by ¼ computes an endpoint between
-//! the two. So there are two ways to narrow bounds, and the type keeps them apart:
+//! Static bounds make two claims about a value (see [`bounds`](crate::interval::bounds)). They
+//! contain every *member*, that is, every result of the point shader. They also contain every
+//! *endpoint* that the bounding shader computes. Transfer functions establish both. A constraint
+//! must keep both, and the two differ: `step` is 0 or 1, so its bounds are {0} ∪ {1}, but code that
+//! replaces the upper endpoint of s · (1 − s), whose bounds are {0} ∪ {1} too, by ¼ computes an
+//! endpoint between the two. So there are two ways to narrow bounds, and the type distinguishes
+//! them:
 //!
 //! | constraint | members | endpoints of the operation | new bounds |
 //! |---|---|---|---|
 //! | [`observe`](Constraint::observe) | are in the set | are in it already, or code tests that they are | intersection |
 //! | [`replace`](Constraint::replace) | are in the range | are replaced by others, anywhere in the range | hull of the bounds ∩ range |
 //!
-//! Invariant: `apply` never claims of an endpoint what was only known of members.
+//! Invariant: `apply` never claims a fact about endpoints that only holds for members.
 
-use super::bounds::Bounds;
+use crate::interval::Bounds;
 use crate::ir::Type;
 
 /// A constraint on a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constraint {
-    /// What members and endpoints are within, beside the bounds that the operation gives.
+    /// Set that contains members and endpoints, besides the bounds that the operation implies.
     within: Bounds,
     /// Whether code replaces endpoints, so that they may lie between members.
     replaces: bool,
@@ -33,7 +34,8 @@ impl Constraint {
         Constraint { within: Bounds::all(ty), replaces: false }
     }
 
-    /// Members are in a set, and so are the endpoints that the operation's interval form gives.
+    /// Members are in a set, and so are the endpoints that the operation's interval lowering
+    /// computes.
     pub fn observe(set: Bounds) -> Constraint {
         Constraint { within: set, replaces: false }
     }
@@ -55,11 +57,11 @@ impl Constraint {
         bounds.meet(&self.within)
     }
 
-    /// Whether a float with these bounds may have its endpoints replaced by `lo` and `hi`, each
-    /// where it is tighter: neither is beyond the constraint on its own side, unless the
-    /// operation's endpoint is within it anyway. Never for NaN.
+    /// Whether the endpoints of a float with these bounds may be replaced by `lo` and `hi`, each if
+    /// it is tighter: neither violates the constraint on its own side, unless the operation's
+    /// endpoint satisfies it anyway. Never for NaN.
     ///
-    /// The other side does not matter: a box with a member has `lo` below it and `hi` above.
+    /// The opposite side does not matter: for a box with a member, `lo` is below it and `hi` above.
     pub fn admits(&self, bounds: &Bounds, [lo, hi]: [f32; 2]) -> bool {
         let (Bounds::Float(within), Bounds::Float(known)) = (&self.within, bounds) else {
             return true;
@@ -73,7 +75,7 @@ impl Constraint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Floats, Pieces};
+    use crate::interval::{Floats, Pieces};
 
     fn steps() -> Bounds {
         Bounds::Float(Floats {
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_are_held_against_their_own_side() {
+    fn endpoints_are_checked_on_their_own_side() {
         let constraint = Constraint::replace(Bounds::Float(Floats::between(0.0, 1.0)));
         let (wide, positive) =
             (Bounds::Float(Floats::finite()), Bounds::Float(Floats::between(0.0, 5.0)));

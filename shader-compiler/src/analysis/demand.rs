@@ -1,61 +1,52 @@
-//! Which ends of a value are needed, by which operations: those of one-sided bounding shaders are
-//! fewer (Clarberg et al. 2010 §4.8).
+//! Demanded endpoints: which endpoints of a value are needed, by which operations. One-sided
+//! bounding shaders demand fewer (Clarberg et al. 2010 §4.8).
 //!
-//! Dead code goes in any case. Where NaN propagates, there is more to it: a product or quotient of
-//! known sign that may be NaN, as 0 · ∞ is, has +∞ or NaN for its upper end where that is the end
-//! away from zero. So if no more than that end is needed, it tells of the NaN by itself, and the
-//! operation need not test for it.
+//! Dead code elimination removes the others anyway. This analysis matters if NaN propagates: a
+//! product or quotient of known sign that may be NaN, such as 0 · ∞, has +∞ or NaN as its upper
+//! endpoint, if that is the endpoint away from zero. If only that endpoint is demanded, it reveals
+//! the NaN by itself, and the operation need not test for it.
 
-use super::{Bounds, Ends, Floats};
+use super::Endpoints;
+use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Function, Op, Stmt, Value};
-use crate::lift::Sides;
 
-/// For each value, the ends that may be needed if the outputs are bounded on sides each and
-/// `bounds` select cases; as if any value might be NaN and be tested.
-pub fn run(function: &Function, bounds: &[Bounds], sides: &[Sides]) -> Vec<Ends> {
-    let mut walk = Walk { function, bounds, demands: vec![Ends::default(); function.len()] };
-    for (&output, sides) in std::iter::zip(&function.body.yields, sides) {
-        walk.add(
-            output,
-            match sides {
-                Sides::Upper => Ends::UPPER,
-                Sides::Lower => Ends::LOWER,
-                Sides::Both => Ends::BOTH,
-            },
-        );
-    }
-    // What loops carry is needed on both sides, wherever it comes from.
+/// For each value, the demanded endpoints if `outputs` of all outputs are demanded and `bounds`
+/// select cases. Assumes that any value might be NaN and be tested.
+pub fn run(function: &Function, bounds: &[Bounds], outputs: Endpoints) -> Vec<Endpoints> {
+    let mut walk = Walk { function, bounds, demands: vec![Endpoints::default(); function.len()] };
+    function.body.yields.iter().for_each(|&output| walk.add(output, outputs));
+    // Values carried by loops are demanded on both sides.
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Loop(node) = stmt {
             let values =
                 [&node.init, &node.params, &node.head.yields, &node.body.yields, &node.results];
-            values.into_iter().flatten().for_each(|&value| walk.add(value, Ends::BOTH));
-            walk.add(node.cond, Ends::BOTH);
+            values.into_iter().flatten().for_each(|&value| walk.add(value, Endpoints::BOTH));
+            walk.add(node.cond, Endpoints::BOTH);
         }
     });
     walk.block(&function.body);
     walk.demands
 }
 
-/// Values whose operation need not test for NaN, because the only end of its result that is needed
-/// tells.
-pub fn telling(function: &Function, bounds: &[Bounds], demands: &[Ends]) -> Vec<bool> {
-    let tells = |index: usize| {
+/// Values whose operation need not test for NaN, because the only demanded endpoint of its result
+/// reveals it.
+pub fn reveals_nan(function: &Function, bounds: &[Bounds], demands: &[Endpoints]) -> Vec<bool> {
+    let reveals = |index: usize| {
         let Some((op @ (Op::Mul | Op::Div), &[a, b])) = function.operation(Value(index as u32))
         else {
             return false;
         };
         let [a, b] = [a, b].map(|value| &bounds[value.index()]);
         match signs(op, a, b) {
-            Some([a, b]) => demands[index] == Ends::UPPER.swapped_if(a != b),
+            Some([a, b]) => demands[index] == Endpoints::UPPER.swapped_if(a != b),
             None => false,
         }
     };
-    (0..function.len()).map(tells).collect()
+    (0..function.len()).map(reveals).collect()
 }
 
-/// Whether a float is never above zero, or never below; `None` where its sign is not known.
+/// Whether a float is nonpositive, or nonnegative; `None` if its sign is unknown.
 fn is_negative(bounds: &Bounds) -> Option<bool> {
     match bounds {
         Bounds::Float(Floats { pieces, .. }) => match pieces.hull()? {
@@ -67,8 +58,8 @@ fn is_negative(bounds: &Bounds) -> Option<bool> {
     }
 }
 
-/// The same of the operands of a product or a quotient; `None` where that has more than one term
-/// for an end. In a divisor, zeros count as what their reciprocal is.
+/// The signs of the operands of a product or a quotient; `None` if an endpoint has more than one
+/// term. In a divisor, a zero has the sign of its reciprocal.
 fn signs(op: Op, a: &Bounds, b: &Bounds) -> Option<[bool; 2]> {
     let signs = [is_negative(a)?, is_negative(b)?];
     let floats = b.floats();
@@ -79,29 +70,29 @@ fn signs(op: Op, a: &Bounds, b: &Bounds) -> Option<[bool; 2]> {
 struct Walk<'a> {
     function: &'a Function,
     bounds: &'a [Bounds],
-    demands: Vec<Ends>,
+    demands: Vec<Endpoints>,
 }
 
 impl Walk<'_> {
-    fn add(&mut self, value: Value, demand: Ends) {
-        let known = &mut self.demands[value.index()];
-        *known = known.or(demand);
+    fn add(&mut self, value: Value, demand: Endpoints) {
+        let demanded = &mut self.demands[value.index()];
+        *demanded = demanded.or(demand);
     }
 
-    /// Backwards, so that all uses of a value come before it.
+    /// Walks backwards, so that all uses of a value are visited before it.
     fn block(&mut self, block: &Block) {
         for stmt in block.stmts.iter().rev() {
             match stmt {
                 Stmt::Op(value) => self.operation(*value),
                 Stmt::If(node) => {
                     for (k, &result) in node.results.iter().enumerate() {
-                        // Arms that may be NaN are tested by their upper ends.
-                        let demand = self.demands[result.index()].or(Ends::UPPER);
+                        // Arms that may be NaN are tested on their upper endpoints.
+                        let demand = self.demands[result.index()].or(Endpoints::UPPER);
                         [&node.then, &node.otherwise]
                             .into_iter()
                             .for_each(|arm| self.add(arm.yields[k], demand));
                     }
-                    self.add(node.cond, Ends::BOTH);
+                    self.add(node.cond, Endpoints::BOTH);
                     self.block(&node.then);
                     self.block(&node.otherwise);
                 }
@@ -119,26 +110,26 @@ impl Walk<'_> {
         let factor = |k: usize| is_negative(&self.bounds[args[k].index()]);
         let demands = match op {
             Op::Add => [of_result; 3],
-            Op::Sub => [of_result, of_result.swapped(), Ends::BOTH],
+            Op::Sub => [of_result, of_result.swapped(), Endpoints::BOTH],
             Op::Neg => [of_result.swapped(); 3],
-            // Operands are tested by their upper ends.
-            Op::Max | Op::Min | Op::Exp | Op::Exp2 => [of_result.or(Ends::UPPER); 3],
-            Op::Sqrt => [of_result.or(Ends::LOWER); 3],
+            // Operands are tested on their upper endpoints.
+            Op::Max | Op::Min | Op::Exp | Op::Exp2 => [of_result.or(Endpoints::UPPER); 3],
+            Op::Sqrt => [of_result.or(Endpoints::LOWER); 3],
             Op::Mul if args[0] == args[1] => match factor(0) {
-                Some(negative) => [of_result.swapped_if(negative).or(Ends::UPPER); 3],
-                None => [Ends::BOTH; 3],
+                Some(negative) => [of_result.swapped_if(negative).or(Endpoints::UPPER); 3],
+                None => [Endpoints::BOTH; 3],
             },
             Op::Mul | Op::Div => {
                 match signs(op, &self.bounds[args[0].index()], &self.bounds[args[1].index()]) {
                     Some([a, b]) => [
                         of_result.swapped_if(b),
                         of_result.swapped_if(a != (op == Op::Div)),
-                        Ends::BOTH,
+                        Endpoints::BOTH,
                     ],
-                    None => [Ends::BOTH; 3],
+                    None => [Endpoints::BOTH; 3],
                 }
             }
-            _ => [Ends::BOTH; 3],
+            _ => [Endpoints::BOTH; 3],
         };
         let args = args.to_vec();
         std::iter::zip(args, demands).for_each(|(arg, demand)| self.add(arg, demand));
@@ -150,26 +141,26 @@ mod tests {
     use super::*;
     use crate::ir::text::parse;
 
-    fn of(body: &str, sides: Sides) -> (Vec<String>, Vec<String>) {
+    fn of(body: &str, outputs: Endpoints) -> (Vec<String>, Vec<String>) {
         let function = parse(&format!("fn f(a: f32, b: f32, c: f32) -> (r: f32) {{ {body} }}"))
             .expect("it is well formed");
         // a ≥ 0, b ≥ 1, c ≤ 0.
         let ranges = [[0.0, f32::INFINITY], [1.0, f32::INFINITY], [f32::NEG_INFINITY, 0.0]];
         let inputs = ranges.map(|[low, high]| Bounds::Float(Floats::between(low, high)));
-        let kinds = vec![true; function.len()];
+        let is_interval = vec![true; function.len()];
         let bounds = super::super::solve::run(
             &function,
-            &kinds,
+            &is_interval,
             &inputs,
             crate::interval::Nan::Ignore,
             None,
-            false,
         );
-        let demands = run(&function, &bounds, &[sides]);
-        let tells = telling(&function, &bounds, &demands);
+        let demands = run(&function, &bounds, outputs);
+        let reveals = reveals_nan(&function, &bounds, &demands);
         let name = |index: usize| crate::ir::text::name(&function, Value(index as u32));
-        let upper = (0..function.len()).filter(|&k| demands[k] == Ends::UPPER).map(name).collect();
-        (upper, (0..function.len()).filter(|&k| tells[k]).map(name).collect())
+        let upper =
+            (0..function.len()).filter(|&k| demands[k] == Endpoints::UPPER).map(name).collect();
+        (upper, (0..function.len()).filter(|&k| reveals[k]).map(name).collect())
     }
 
     fn are(found: &[String], expected: &[&str]) {
@@ -177,28 +168,28 @@ mod tests {
     }
 
     #[test]
-    fn one_end_asks_for_one_end() {
-        let (upper, tells) = of("%0 = mul a, b  %1 = add %0, a  return %1", Sides::Upper);
+    fn one_endpoint_demands_one_endpoint() {
+        let (upper, tells) = of("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::UPPER);
         are(&upper, &["a", "b", "%0", "%1"]);
         are(&tells, &["%0"]);
-        are(&of("%0 = mul a, b  %1 = add %0, a  return %1", Sides::Lower).1, &[]);
-        are(&of("%0 = mul a, b  %1 = add %0, a  return %1", Sides::Both).1, &[]);
+        are(&of("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::LOWER).1, &[]);
+        are(&of("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::BOTH).1, &[]);
     }
 
     #[test]
-    fn signs_turn_ends_round() {
-        let (upper, tells) = of("%0 = mul a, c  %1 = neg %0  return %1", Sides::Upper);
+    fn negative_factors_swap_demanded_endpoints() {
+        let (upper, tells) = of("%0 = mul a, c  %1 = neg %0  return %1", Endpoints::UPPER);
         are(&upper, &["a", "%1"]);
         are(&tells, &["%0"]);
-        let (upper, tells) = of("%0 = div a, b  %1 = sub c, %0  return %1", Sides::Lower);
+        let (upper, tells) = of("%0 = div a, b  %1 = sub c, %0  return %1", Endpoints::LOWER);
         are(&upper, &["a", "%0"]);
         are(&tells, &["%0"]);
     }
 
     #[test]
-    fn what_is_tested_elsewhere_is_needed_there() {
+    fn endpoints_tested_elsewhere_are_demanded() {
         let (_, tells) =
-            of("%0 = mul a, b  %1 = mul a, c  %2 = max %0, %1  return %2", Sides::Upper);
+            of("%0 = mul a, b  %1 = mul a, c  %2 = max %0, %1  return %2", Endpoints::UPPER);
         are(&tells, &["%0"]);
     }
 }

@@ -1,60 +1,57 @@
 //! Analyses read the IR and never change it.
 //!
-//! [`bounds`] is what is known of a value at compile time, [`constraint`] what narrows it,
-//! [`transfer`] how that comes through an operation, [`solve`] through a function, [`valid_range`]
-//! what the users of a value demand of it, [`reported`] where a test for NaN can stand for others,
-//! and [`demand`] which ends are needed at all.
+//! [`solve`] computes the [`Bounds`] of every value of a function, from
+//! the results of single operations ([`transfer`]) and from further facts ([`constraint`]).
+//! [`reported`] finds NaN tests that can replace others, and [`demand`] the demanded endpoints.
 
-pub mod bounds;
 pub mod constraint;
 pub mod demand;
 pub mod reported;
 pub mod solve;
 pub mod transfer;
-pub mod valid_range;
 
-pub use bounds::{Bools, Bounds, Floats, Ints, Pieces};
+pub use crate::interval::{Bools, Bounds, Floats, Ints, Pieces};
 pub use constraint::Constraint;
 
-/// Something that is said of the ends of a value.
+/// A property of the endpoints of a value: a set of sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ends {
-    /// Of the lower one.
+pub struct Endpoints {
+    /// Whether the lower endpoint has it.
     pub lo: bool,
-    /// Of the upper one.
+    /// Whether the upper endpoint has it.
     pub hi: bool,
 }
 
-impl Ends {
-    /// It is said of both.
-    pub const BOTH: Ends = Ends { lo: true, hi: true };
-    /// Of the lower one alone.
-    pub const LOWER: Ends = Ends { lo: true, hi: false };
-    /// Of the upper one alone.
-    pub const UPPER: Ends = Ends { lo: false, hi: true };
+impl Endpoints {
+    /// Both endpoints.
+    pub const BOTH: Endpoints = Endpoints { lo: true, hi: true };
+    /// Only the lower endpoint.
+    pub const LOWER: Endpoints = Endpoints { lo: true, hi: false };
+    /// Only the upper endpoint.
+    pub const UPPER: Endpoints = Endpoints { lo: false, hi: true };
 
-    /// What either says.
-    pub fn or(self, other: Ends) -> Ends {
-        Ends { lo: self.lo || other.lo, hi: self.hi || other.hi }
+    /// The union.
+    pub fn or(self, other: Endpoints) -> Endpoints {
+        Endpoints { lo: self.lo || other.lo, hi: self.hi || other.hi }
     }
 
-    /// What both say.
-    pub fn and(self, other: Ends) -> Ends {
-        Ends { lo: self.lo && other.lo, hi: self.hi && other.hi }
+    /// The intersection.
+    pub fn and(self, other: Endpoints) -> Endpoints {
+        Endpoints { lo: self.lo && other.lo, hi: self.hi && other.hi }
     }
 
-    /// What the one does not say of what the other says.
-    pub fn but(self, other: Ends) -> Ends {
-        Ends { lo: self.lo && !other.lo, hi: self.hi && !other.hi }
+    /// The difference.
+    pub fn but(self, other: Endpoints) -> Endpoints {
+        Endpoints { lo: self.lo && !other.lo, hi: self.hi && !other.hi }
     }
 
-    /// The same of the other ends.
-    pub fn swapped(self) -> Ends {
-        Ends { lo: self.hi, hi: self.lo }
+    /// The same with sides swapped.
+    pub fn swapped(self) -> Endpoints {
+        Endpoints { lo: self.hi, hi: self.lo }
     }
 
-    /// The same, of the other ends if so.
-    pub fn swapped_if(self, swap: bool) -> Ends {
+    /// The same, with sides swapped if `swap`.
+    pub fn swapped_if(self, swap: bool) -> Endpoints {
         if swap { self.swapped() } else { self }
     }
 }

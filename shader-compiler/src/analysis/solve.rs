@@ -1,60 +1,57 @@
-//! Static bounds analysis: what every value of a function can be (Clarberg et al. 2010 §4.3).
+//! Static bounds analysis: the possible values of every value of a function (Clarberg et al. 2010
+//! §4.3).
 //!
-//! Statements stand in an order in which every value comes after those that it is made of, but for
-//! parameters of loops. So outside of loops one pass is all there is to it. The values of a loop,
-//! with those of the loops in it, are sorted into strongly connected components of their dependence
-//! (Tarjan 1972), which are solved one after the other, each as far as it goes before the next one
-//! begins (Campos et al. 2013): rounds until parameters stay as they are, whose ends, after a few
-//! rounds, jump to the next threshold (widening), then rounds that take back what was too much
-//! (narrowing).
+//! In statement order, every value comes after its operands, except for parameters of loops. So
+//! outside of loops, one pass suffices. The values of a loop, with those of nested loops, are
+//! sorted into strongly connected components of their dependence graph (Tarjan 1972). These are
+//! solved in order, each to completion before the next one (Campos et al. 2013): iterations until
+//! parameters are stable, where after a few iterations endpoints jump to the next threshold
+//! (widening), then iterations that recover precision (narrowing).
 //!
-//! Conditions say something of values where they hold, of points. Bounding code runs an arm or a
-//! body for whole intervals, some of whose members do not get there, so only values that depend on
-//! no input, which never are intervals, are cut by the condition of the loop that they are used in:
-//! counters.
+//! A condition implies facts about members, where it holds. But bounding code runs an arm or a body
+//! for entire intervals, some of whose members do not reach it. So only values that depend on no
+//! input, which never are intervals, are refined by the condition of the loop that they are used
+//! in: counters.
 
 mod components;
 
+use super::Constraint;
 use super::transfer::transfer;
-use super::valid_range;
-use super::{Bools, Bounds, Constraint, Floats, Pieces};
-use crate::interval::Nan;
+use crate::interval::bounds::Number;
+use crate::interval::{Bools, Bounds, Floats, Nan, Pieces};
 use crate::ir::function::ValueData;
 use crate::ir::{Block, Def, Function, If, Loop, Op, Stmt, Type, Value};
 
-/// Rounds over a component before ends are widened.
-const PATIENCE: usize = 3;
+/// Iterations over a component before endpoints are widened.
+const ROUNDS_BEFORE_WIDENING: usize = 3;
 
-/// Rounds over a component that narrow it.
-const NARROWING: usize = 2;
+/// Narrowing iterations over a component.
+const NARROWING_ROUNDS: usize = 2;
 
-/// For each value, what it can be; `inputs` says so of the inputs. Values that no statement defines
-/// have everything.
+/// For each value, its static bounds; `inputs` are those of the inputs. Values that no statement
+/// defines are unbounded.
 ///
-/// `kinds` says which values are intervals: of others, bounding code tests nothing, whatever is
-/// done about NaN. `constraints` are what is known of each value beside that. With `valid_ranges`,
-/// operations are taken to get arguments for which they are defined (§4.4).
+/// `is_interval` says which values are intervals: bounding code tests nothing for scalars, in any
+/// NaN mode. `constraints` are further facts about each value.
 pub fn run(
     function: &Function,
-    kinds: &[bool],
+    is_interval: &[bool],
     inputs: &[Bounds],
     nan: Nan,
     constraints: Option<Vec<Constraint>>,
-    valid_ranges: bool,
 ) -> Vec<Bounds> {
-    run_with(function, kinds, inputs, nan, constraints, None, valid_ranges)
+    run_with(function, is_interval, inputs, nan, constraints, None)
 }
 
-/// The same, where all values that can be −0 by `facts` can be, if they can be 0: forms go by that,
-/// and what comes of −0 as a divisor is to be known of.
+/// The same, but a value that can be 0 can be −0 if it can be −0 in `facts`: lowerings depend on
+/// these facts, and the effects of −0 as a divisor must be covered.
 pub fn run_with(
     function: &Function,
-    kinds: &[bool],
+    is_interval: &[bool],
     inputs: &[Bounds],
     nan: Nan,
     constraints: Option<Vec<Constraint>>,
     facts: Option<&[Bounds]>,
-    valid_ranges: bool,
 ) -> Vec<Bounds> {
     let of = |(value, data): (usize, &ValueData)| match data.def {
         Def::Input(index) => {
@@ -65,14 +62,11 @@ pub fn run_with(
         _ => Bounds::all(data.ty),
     };
     let bounds: Vec<_> = function.values.iter().enumerate().map(of).collect();
-    let mut solver = Solver { function, kinds, nan, bounds, constraints, facts };
+    let mut solver = Solver { function, is_interval, nan, bounds, constraints, facts };
     solver.block(&function.body);
-    if valid_ranges {
-        valid_range::refine(&mut solver);
-    }
     for (bounds, data) in solver.bounds.iter_mut().zip(&function.values) {
         if bounds.is_none() {
-            // Where code never runs. Whatever is done there, it must not rely on contradictions.
+            // Unreachable code must not rely on contradictory bounds.
             *bounds = Bounds::all(data.ty);
         }
     }
@@ -80,18 +74,18 @@ pub fn run_with(
 }
 
 /// The state of an analysis.
-pub(super) struct Solver<'f> {
-    pub(super) function: &'f Function,
-    kinds: &'f [bool],
+struct Solver<'f> {
+    function: &'f Function,
+    is_interval: &'f [bool],
     nan: Nan,
-    pub(super) bounds: Vec<Bounds>,
-    /// What is known of values beside what their operations tell; `None` for nothing.
-    pub(super) constraints: Option<Vec<Constraint>>,
-    /// What says which values can be −0; `None` where nothing is said.
+    bounds: Vec<Bounds>,
+    /// Facts about values besides those that their operations imply; `None` for none.
+    constraints: Option<Vec<Constraint>>,
+    /// Bounds that say which values can be −0; `None` if unknown.
     facts: Option<&'f [Bounds]>,
 }
 
-/// What defines a value of a loop.
+/// Definition of a value of a loop.
 #[derive(Clone, Copy)]
 enum Source<'f> {
     Op(Op, &'f [Value]),
@@ -105,24 +99,24 @@ enum Source<'f> {
 struct Node<'f> {
     value: Value,
     source: Source<'f>,
-    /// The innermost loop whose body it is in: a position in [`Region::bodies`].
+    /// The innermost loop whose body it is in: an index into [`Region::bodies`].
     body: Option<usize>,
 }
 
-/// A loop with all in it.
+/// A loop with everything nested in it.
 #[derive(Default)]
 struct Region<'f> {
     nodes: Vec<Node<'f>>,
     bodies: Vec<Body>,
 }
 
-/// The body of a loop: what its condition says, and the body around it.
+/// The body of a loop: the tests its condition implies, and the enclosing body.
 struct Body {
     tests: Vec<Test>,
     outer: Option<usize>,
 }
 
-/// What holds of a counter in a body: it is below another value, or above.
+/// A fact about a counter in a body: it is below another value, or above.
 #[derive(Clone, Copy)]
 struct Test {
     counter: Value,
@@ -132,8 +126,8 @@ struct Test {
 }
 
 impl<'f> Solver<'f> {
-    /// Computes the bounds of all that a block defines.
-    pub(super) fn block(&mut self, block: &'f Block) {
+    /// Computes the bounds of all values that a block defines.
+    fn block(&mut self, block: &'f Block) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) => {
@@ -169,20 +163,20 @@ impl<'f> Solver<'f> {
         self.bounds[value.index()] = bounds;
     }
 
-    /// What code does about NaN where it computes a value.
+    /// The NaN mode of the code that computes a value.
     fn nan(&self, value: Value) -> Nan {
-        if self.kinds[value.index()] { self.nan } else { Nan::Ignore }
+        if self.is_interval[value.index()] { self.nan } else { Nan::Ignore }
     }
 
-    /// The bounds of a value as it goes into another one: into an interval, with NaN suppressed, a
-    /// number goes as 0 if it is NaN.
+    /// The bounds of a value as it is assigned to another one: in an interval, with NaN suppressed,
+    /// a scalar NaN becomes 0.
     fn given(&self, bounds: Bounds, value: Value, into: Value) -> Bounds {
         match bounds {
             Bounds::Float(floats)
                 if floats.nan
                     && self.nan == Nan::Suppress
-                    && self.kinds[into.index()]
-                    && !self.kinds[value.index()] =>
+                    && self.is_interval[into.index()]
+                    && !self.is_interval[value.index()] =>
             {
                 bounds.join(&Bounds::constant(Type::F32, 0))
             }
@@ -212,7 +206,7 @@ impl<'f> Solver<'f> {
         self.bounds[value.index()].bools()
     }
 
-    /// The result of an if, which bounding code makes as it does that of a choice.
+    /// The result of an if, which bounding code computes like a select.
     fn merge(&self, node: &If, k: usize) -> Bounds {
         let args = [node.cond, node.then.yields[k], node.otherwise.yields[k]];
         let result = node.results[k];
@@ -227,7 +221,7 @@ impl<'f> Solver<'f> {
     fn outermost(&mut self, node: &'f Loop) {
         let mut region = Region::default();
         region.add_loop(self.function, node, None);
-        let fixed = self.fixed(&region);
+        let fixed = self.input_independent(&region);
         for body in &mut region.bodies {
             body.tests.retain(|test| fixed[test.counter.index()]);
         }
@@ -240,7 +234,7 @@ impl<'f> Solver<'f> {
     }
 
     /// For each value, whether it depends on no input.
-    fn fixed(&self, region: &Region) -> Vec<bool> {
+    fn input_independent(&self, region: &Region) -> Vec<bool> {
         let mut fixed: Vec<_> =
             self.function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
         for node in &region.nodes {
@@ -250,12 +244,12 @@ impl<'f> Solver<'f> {
             let mut changed = false;
             for node in &region.nodes {
                 let holds = match node.source {
-                    // That a loop ends early is no matter of what its counter is.
+                    // Whether a loop exits early does not change what its counter can be.
                     Source::Param(node, k) => {
                         fixed[node.init[k].index()] && fixed[node.body.yields[k].index()]
                     }
                     Source::Op(op, args) => {
-                        !op.is_reading() && args.iter().all(|arg| fixed[arg.index()])
+                        !op.is_load() && args.iter().all(|arg| fixed[arg.index()])
                     }
                     Source::Merge(..) | Source::Exit(..) => false,
                 };
@@ -270,11 +264,12 @@ impl<'f> Solver<'f> {
         }
     }
 
-    /// The bounds of a value of a loop, from those of others.
+    /// The bounds of a value of a loop, from those of other values.
     fn evaluate(&self, region: &Region, node: &Node) -> Bounds {
         match node.source {
-            Source::Op(op, args) => self
-                .operation(node.value, op, args, |solver, arg| solver.cut(region, node.body, arg)),
+            Source::Op(op, args) => self.operation(node.value, op, args, |solver, arg| {
+                solver.refined(region, node.body, arg)
+            }),
             Source::Merge(node, k) => self.merge(node, k),
             Source::Exit(loop_, k) => {
                 let exit = loop_.head.yields[k];
@@ -288,13 +283,13 @@ impl<'f> Solver<'f> {
         }
     }
 
-    /// The bounds of an argument that is used in a body.
-    fn cut(&self, region: &Region, mut body: Option<usize>, arg: Value) -> Bounds {
+    /// The bounds of an argument used in a body, refined by the tests of enclosing bodies.
+    fn refined(&self, region: &Region, mut body: Option<usize>, arg: Value) -> Bounds {
         let mut bounds = self.bounds[arg.index()];
         while let Some(inner) = body {
             let inner = &region.bodies[inner];
             for test in inner.tests.iter().filter(|test| test.counter == arg) {
-                bounds = test.cut(bounds, &self.bounds[test.other.index()]);
+                bounds = test.refined(bounds, &self.bounds[test.other.index()]);
             }
             body = inner.outer;
         }
@@ -317,7 +312,7 @@ impl<'f> Solver<'f> {
                 let mut new = old.join(&new);
                 if new != old {
                     changed = true;
-                    if round >= PATIENCE {
+                    if round >= ROUNDS_BEFORE_WIDENING {
                         new = widened(&old, &new);
                     }
                     self.set(node.value, new);
@@ -328,7 +323,7 @@ impl<'f> Solver<'f> {
             }
         }
         if is_cycle && component.len() > 1 {
-            for _ in 0..NARROWING {
+            for _ in 0..NARROWING_ROUNDS {
                 for &k in component {
                     let bounds = self.evaluate(region, &region.nodes[k]);
                     self.set(region.nodes[k].value, bounds);
@@ -373,7 +368,7 @@ impl<'f> Region<'f> {
         }
     }
 
-    /// Calls `f` for the values that a value's bounds are made from.
+    /// Calls `f` for the values that a value's bounds depend on.
     fn for_each_source(&self, node: &Node, f: &mut impl FnMut(Value)) {
         match node.source {
             Source::Op(_, args) => {
@@ -401,7 +396,7 @@ impl<'f> Region<'f> {
     }
 }
 
-/// Adds what is known of integers where a condition is as said.
+/// Adds the facts about integers that a condition implies if it is `truth`.
 fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<Test>) {
     match function.operation(cond) {
         Some((Op::BAnd, args)) if truth => {
@@ -421,14 +416,14 @@ fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<Test
 }
 
 impl Test {
-    /// What is left of a counter's bounds.
-    fn cut(&self, counter: Bounds, other: &Bounds) -> Bounds {
+    /// The counter's bounds, refined by the test.
+    fn refined(&self, counter: Bounds, other: &Bounds) -> Bounds {
         let (Bounds::Int(ints), Some([low, high])) = (counter, other.ints().hull()) else {
             return counter;
         };
         let least = if self.signed { i32::MIN } else { 0 };
         Bounds::Int(match (self.is_below, high.checked_sub(1), low.checked_add(1)) {
-            // Unsigned, what is below a number with the sign bit may be anything.
+            // As unsigned, an integer below one with the sign bit set may be anything.
             (true, Some(high), _) if self.signed || low >= 0 => ints.within(least, high),
             (false, _, Some(low)) if self.signed => ints.within(low, i32::MAX),
             _ => ints,
@@ -436,12 +431,12 @@ impl Test {
     }
 }
 
-/// Bounds that have grown, with ends at thresholds where they moved.
+/// Bounds after growth, with endpoints that moved at thresholds.
 fn widened(old: &Bounds, new: &Bounds) -> Bounds {
     match (old, new) {
         (Bounds::Float(old), Bounds::Float(new)) => {
-            let ends = [f32::NEG_INFINITY, f32::MIN, -1.0, 0.0, 1.0, f32::MAX, f32::INFINITY];
-            let pieces = jump(&old.pieces, &new.pieces, &ends);
+            let endpoints = [f32::NEG_INFINITY, f32::MIN, -1.0, 0.0, 1.0, f32::MAX, f32::INFINITY];
+            let pieces = jump(&old.pieces, &new.pieces, &endpoints);
             let zero = !old.pieces.contains(0.0) && pieces.contains(0.0);
             Bounds::Float(Floats {
                 pieces,
@@ -457,15 +452,15 @@ fn widened(old: &Bounds, new: &Bounds) -> Bounds {
     }
 }
 
-fn jump<T: super::bounds::Number>(old: &Pieces<T>, new: &Pieces<T>, ends: &[T]) -> Pieces<T> {
+fn jump<T: Number>(old: &Pieces<T>, new: &Pieces<T>, endpoints: &[T]) -> Pieces<T> {
     let (Some([low, high]), Some([a, b])) = (old.hull(), new.hull()) else { return *new };
     let low = if a < low {
-        *ends.iter().rfind(|&&end| end <= a).expect("the least is a threshold")
+        *endpoints.iter().rfind(|&&end| end <= a).expect("the least is a threshold")
     } else {
         low
     };
     let high = if b > high {
-        *ends.iter().find(|&&end| end >= b).expect("the greatest is a threshold")
+        *endpoints.iter().find(|&&end| end >= b).expect("the greatest is a threshold")
     } else {
         high
     };
@@ -475,16 +470,17 @@ fn jump<T: super::bounds::Number>(old: &Pieces<T>, new: &Pieces<T>, ends: &[T]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::op::Words;
-    use crate::ir::random::{self, Random};
     use crate::ir::text::parse;
     use crate::ir::{Table, Type};
+    use crate::math::eval::ConstantEvaluator;
+    use crate::random::Random;
+    use crate::testing::random;
 
-    /// Runs a function and looks whether every value that comes about is within its bounds.
+    /// Runs a function and checks that every value is within its bounds.
     struct Observer<'a> {
         function: &'a Function,
         words: Vec<u32>,
-        tables: Words<'a>,
+        tables: ConstantEvaluator<'a>,
         bounds: &'a [Bounds],
         label: &'a str,
     }
@@ -559,17 +555,18 @@ mod tests {
             _ => 0,
         };
         let words = function.values.iter().map(word).collect();
-        Observer { function, words, tables: Words { tables }, bounds, label }.run(&function.body);
+        Observer { function, words, tables: ConstantEvaluator { tables }, bounds, label }
+            .run(&function.body);
     }
 
-    /// Bounds around a few words.
+    /// Bounds around some words.
     fn around(random: &mut Random, ty: Type, words: &[u32]) -> Bounds {
         let mut bounds =
             words.iter().map(|&word| Bounds::constant(ty, word)).reduce(|a, b| a.join(&b)).unwrap();
         if random.once_in(2) {
             return bounds;
         }
-        // Closing the gaps.
+        // Close the gaps.
         match &mut bounds {
             Bounds::Float(floats) if !floats.pieces.is_empty() => {
                 *floats = floats.join(&Floats::between(floats.low(), floats.high()));
@@ -599,8 +596,7 @@ mod tests {
                     around(&mut random, port.ty, &words)
                 })
                 .collect();
-            let bounds =
-                run(&function, &vec![true; function.len()], &inputs, Nan::Suppress, None, false);
+            let bounds = run(&function, &vec![true; function.len()], &inputs, Nan::Suppress, None);
             for row in rows {
                 observe(&function, &tables, &row, &bounds, &format!("seed {seed}"));
             }
@@ -608,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_keep_to_their_limit() {
+    fn counters_stay_below_their_limit() {
         let text = "fn f(x: f32) -> (r: i32, s: f32) {
             %0, %1 = loop (%2: i32 = 0, %3: f32 = 1.0) {
                 %4 = slt %2, 64
@@ -628,7 +624,6 @@ mod tests {
             &[Bounds::all(Type::F32)],
             Nan::Suppress,
             None,
-            false,
         );
         let of = |k: usize| bounds[function.body.yields[k].index()];
         assert_eq!(of(0), Bounds::Int(Pieces::one(0, 64)));
@@ -646,8 +641,7 @@ mod tests {
         }";
         let function = parse(text).unwrap();
         let finite = Bounds::Float(Floats::finite());
-        let bounds =
-            run(&function, &vec![true; function.len()], &[finite; 2], Nan::Suppress, None, false);
+        let bounds = run(&function, &vec![true; function.len()], &[finite; 2], Nan::Suppress, None);
         let floats: Vec<_> = function
             .body
             .stmts
@@ -657,9 +651,9 @@ mod tests {
                 *bounds[value.index()].floats()
             })
             .collect();
-        let ends: Vec<_> = floats.iter().map(|floats| [floats.low(), floats.high()]).collect();
+        let endpoints: Vec<_> = floats.iter().map(|floats| [floats.low(), floats.high()]).collect();
         let (least, most) = (f32::NEG_INFINITY, f32::INFINITY);
-        assert_eq!(ends, [[0.0, f32::MAX], [least, most], [0.0, most]]);
+        assert_eq!(endpoints, [[0.0, f32::MAX], [least, most], [0.0, most]]);
         let nan: Vec<_> = floats.iter().map(|floats| floats.nan).collect();
         assert_eq!(nan, [false, false, true]);
     }

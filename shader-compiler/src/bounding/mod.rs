@@ -1,5 +1,5 @@
-//! Bounding shaders of materials: which inputs a box spans and what they can be, and compiled code
-//! to run on many boxes.
+//! Bounding shaders of materials: which inputs a box spans and their static bounds, and compiled
+//! code to run on batches of boxes.
 //!
 //! ```
 //! use lightbound_shader::bounding::{Boxes, BoundingKernel, Frame, Integrand, Limits, Ranges, Spans};
@@ -26,8 +26,8 @@
 //!
 //! // One box: all directions around the normal with |x|, |y| ≤ 0.1, seen from the normal, for the exponent 10.
 //! let mut boxes = Boxes::new(&kernel, 1);
-//! for (input, ends) in [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]].into_iter().enumerate() {
-//!     boxes.set(0, input, ends);
+//! for (input, endpoints) in [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]].into_iter().enumerate() {
+//!     boxes.set(0, input, endpoints);
 //! }
 //! for (input, x) in [(3, 0.0), (4, 0.0), (5, 1.0), (6, 10.0)] {
 //!     boxes.set(0, input, [x, x]);
@@ -40,16 +40,19 @@
 //! ```
 
 mod directions;
+pub mod hand;
 mod split;
 
-use crate::analysis::{Bounds, Floats, Pieces};
+use crate::builder::rewrite::{append, clean};
+use crate::builder::{Builder, Rules};
+use crate::error::CompileError;
 use crate::frontend::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides as Surface,
 };
-use crate::ir::rewrite::{append, clean};
-use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
+use crate::interval::{Bounds, Floats, Pieces};
+use crate::ir::{Emit, Function, Op, Type, Value};
 use crate::jit::Arena;
-use crate::kernel::{Batch, CompileError, Kernel};
+use crate::kernel::{Batch, Kernel};
 use crate::lift::{self, Input, Lifted, Options, Sides};
 use crate::passes;
 use crate::relations::{Axis, Relations, UNIT};
@@ -58,45 +61,45 @@ use crate::texture::Texture;
 pub use directions::{Direction, Precondition, Unmet};
 pub use split::Split;
 
-/// Where directions are given.
+/// Coordinate system of directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Frame {
-    /// In the shading frame, as the shader takes them.
+    /// The shading frame, as shaders expect.
     #[default]
     Local,
-    /// In the world, with the frame as further inputs: `n`, the normal, and the tangents `t` and
+    /// World space, with the frame as further inputs: `n`, the normal, and the tangents `t` and
     /// `b`.
     World,
 }
 
-/// Which inputs boxes span, as intervals.
+/// Which inputs are intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Spans {
     /// The light direction: s(x, ω̂).
     #[default]
     Light,
-    /// All: s(x̂, ω̂).
+    /// All inputs: s(x̂, ω̂).
     All,
 }
 
-/// What is known of inputs at compile time.
+/// Static bounds of inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ranges {
-    /// Directions are unit vectors, `wo` on the upper side of a surface with one side; parameters
-    /// are in their declared ranges.
+    /// Directions are unit vectors, `wo` on the upper side of a one-sided surface; parameters are
+    /// in their declared ranges.
     #[default]
     Declared,
-    /// As Clarberg et al. 2010 §6.1 have it: inputs are finite, and parameters, but for those
-    /// declared to be negative as well, have no minus sign, not even that of −0.
+    /// As in Clarberg et al. 2010 §6.1: inputs are finite. Parameters, except for those declared to
+    /// be possibly negative, have no sign bit, which excludes −0.
     Paper,
 }
 
-/// The integrand s of a material as a point shader, and what its inputs are.
+/// The integrand s of a material as a point shader, with its inputs.
 #[derive(Clone, Debug)]
 pub struct Integrand {
     /// The point shader.
     pub point: Function,
-    /// Numbers of its outputs that are bounded: of the colours of s, or of its luminance.
+    /// Indices of its outputs that are bounded: the colour channels of s, or its luminance.
     pub outputs: Vec<usize>,
     frame: Frame,
     sides: Surface,
@@ -113,7 +116,7 @@ impl Integrand {
         Integrand::of(shader, settings, frame, Entry::Shaded)
     }
 
-    /// The BRDF alone, in the place of s: for those who measure directions by their cosines.
+    /// The BRDF alone, in place of s, for integration over projected solid angle.
     pub fn without_cosine(
         shader: &Shader,
         settings: &Settings,
@@ -146,13 +149,13 @@ impl Integrand {
         })
     }
 
-    /// The same, of which the luminance is bounded in place of the colours.
+    /// The same, with the luminance bounded in place of the colour.
     pub fn with_luminance(self) -> Integrand {
         let point = lift::with_luminance(&self.point, [0, 1, 2]);
         Integrand { outputs: vec![point.outputs.len() - 1], point, ..self }
     }
 
-    /// The point shader of the outputs that are bounded, to the bit, and of no others.
+    /// The point shader reduced to the outputs that are bounded, bit for bit.
     pub fn bounded(&self) -> Function {
         let mut function = self.point.clone();
         function.outputs =
@@ -162,7 +165,7 @@ impl Integrand {
         clean(&function, Builder::new(&self.point.name, Rules::Exact))
     }
 
-    /// A description of all inputs.
+    /// Descriptions of all inputs.
     pub fn inputs(&self, spans: Spans, ranges: Ranges) -> Vec<Input> {
         let parameters =
             self.parameters.iter().flat_map(|p| std::iter::repeat_n(known(p, ranges), p.size));
@@ -184,7 +187,7 @@ impl Integrand {
         described.collect()
     }
 
-    /// The unit vector that an input is part of: directions come first, then the frame.
+    /// The unit vector that an input belongs to: directions come first, then the frame.
     fn axis(&self, input: usize) -> Option<Axis> {
         let vectors = if self.frame == Frame::World { 5 } else { 2 };
         let vector = input / 3;
@@ -198,24 +201,13 @@ impl Integrand {
 
     /// The bounding shader of s.
     ///
-    /// *Panics* if there is not a description of each input.
+    /// *Panics* unless `inputs` describes each input.
     pub fn bound(&self, inputs: &[Input], options: &Options) -> Lifted {
         lift::run(&self.point, inputs, &self.outputs, options)
     }
-
-    /// The bounding shader of s, each output on sides of its own, whatever the options tell.
-    ///
-    /// *Panics* if there is not a description of each input, or if there are more outputs than
-    /// sides.
-    pub fn bound_by_output(&self, inputs: &[Input], sides: &[Sides], options: &Options) -> Lifted {
-        assert!(self.outputs.len() <= sides.len(), "each output has sides");
-        let outputs: Vec<_> =
-            std::iter::zip(self.outputs.iter().copied(), sides.iter().copied()).collect();
-        lift::run_by_output(&self.point, inputs, &outputs, options)
-    }
 }
 
-/// What a word of a parameter can be.
+/// Static bounds of one word of a parameter.
 fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
     let [low, high] = parameter.range;
     match parameter.scalar {
@@ -243,7 +235,7 @@ fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
     }
 }
 
-/// The function with directions in the world: inputs `wi`, `wo`, `n`, `t`, `b`, then the rest.
+/// The function with directions in world space: inputs `wi`, `wo`, `n`, `t`, `b`, then the others.
 fn in_world(local: &Function) -> Function {
     let mut builder = Builder::new(&local.name, Rules::Exact);
     let [wi, wo, n, t, b] = ["wi", "wo", "n", "t", "b"].map(|name| {
@@ -266,16 +258,16 @@ fn dot(builder: &mut Builder, a: [Value; 3], b: [Value; 3]) -> Value {
     builder.op(Op::Add, &[sum, z])
 }
 
-/// Compiled code of a bounding shader, to be run from any thread.
+/// Compiled code of a bounding shader, which can run on any thread.
 #[derive(Clone, Debug)]
 pub struct BoundingKernel {
     kernel: Kernel,
     /// For each input of the point shader, its first port and whether it is an interval.
     inputs: Vec<(usize, bool)>,
-    /// For each of them, whether all between two floats that it can be, it can be.
-    in_one_piece: Vec<bool>,
-    /// Sides of each output.
-    sides: Vec<Sides>,
+    /// For each of them, whether its static bounds are a single interval.
+    is_contiguous: Vec<bool>,
+    /// Which bounds it computes.
+    sides: Sides,
     precondition: Precondition,
     /// Whether bounds depend on the precondition.
     is_related: bool,
@@ -294,9 +286,9 @@ impl BoundingKernel {
         ))
     }
 
-    /// Compiled code of a bounding shader, with what its inputs are.
-    pub(crate) fn new(kernel: Kernel, lifted: &Lifted) -> BoundingKernel {
-        let in_one_piece = |input: &Input| match &input.bounds {
+    /// Wraps the compiled code of a bounding shader.
+    pub fn new(kernel: Kernel, lifted: &Lifted) -> BoundingKernel {
+        let is_contiguous = |input: &Input| match &input.bounds {
             Bounds::Float(floats) => {
                 floats.pieces.iter().count() == 1
                     && (floats.positive_zero || !floats.pieces.contains(0.0))
@@ -306,31 +298,67 @@ impl BoundingKernel {
         BoundingKernel {
             kernel,
             inputs: lifted.layout(),
-            in_one_piece: lifted.inputs.iter().map(in_one_piece).collect(),
-            sides: lifted.sides.clone(),
+            is_contiguous: lifted.inputs.iter().map(is_contiguous).collect(),
+            sides: lifted.sides,
             precondition: Precondition::new(directions::directions(lifted)),
             is_related: lifted.relations != Relations::NONE,
         }
     }
 
-    /// The code.
+    /// The compiled code.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
-    /// What boxes have to meet, if the bounds of related code depend on it.
+    /// Number of outputs that are bounded.
+    fn output_count(&self) -> usize {
+        self.kernel.outputs().len() / if self.sides == Sides::Both { 2 } else { 1 }
+    }
+
+    /// The precondition on boxes, if bounds of related code depend on it.
     pub fn precondition(&self) -> Option<&Precondition> {
         self.is_related.then_some(&self.precondition)
     }
 
     /// Bounds all boxes; `textures` are those of the shader, in the order of its declarations.
     ///
-    /// *Panics* if there are fewer textures than the shader reads, or if boxes or limits were made
-    /// for another kernel or are not equally many. With debug assertions, also if the bounds of a
-    /// box are void for not meeting the [precondition](Self::precondition).
+    /// *Panics* if there are fewer textures than the shader reads, if boxes or limits were created
+    /// for another kernel, or if their numbers differ. With debug assertions, also if a box does
+    /// not satisfy the [precondition](Self::precondition), so that its bounds are void.
     pub fn run(&self, textures: &[&Texture], boxes: &Boxes, limits: &mut Limits) {
         self.check(boxes);
         self.kernel.run(textures, &boxes.batch, &mut limits.batch);
+    }
+
+    /// Bounds boxes of float inputs, given by their endpoints, and returns the bounds of each
+    /// output like [`Limits::get`].
+    ///
+    /// *Panics* like [`run`](Self::run), unless there are I inputs and O outputs, all of them
+    /// floats, or if the endpoints of a scalar input differ.
+    pub fn bound<const I: usize, const O: usize>(
+        &self,
+        textures: &[&Texture],
+        boxes: &[[[f32; 2]; I]],
+    ) -> Vec<[[f32; 2]; O]> {
+        let mut ports = self.kernel.inputs().iter().chain(self.kernel.outputs());
+        assert!(ports.all(|port| port.ty == Type::F32), "all inputs and outputs are floats");
+        let mut rows = Boxes::new(self, boxes.len());
+        let mut limits = Limits::new(self, boxes.len());
+        assert_eq!(
+            (rows.inputs.len(), limits.ports.len()),
+            (I, O),
+            "the shader's inputs and outputs"
+        );
+        for (row, endpoints) in boxes.iter().enumerate() {
+            for (input, &[lo, hi]) in endpoints.iter().enumerate() {
+                let is_interval = self.inputs[input].1;
+                assert!(is_interval || lo == hi, "input {input} of box {row} is a scalar");
+                rows.set(row, input, [lo, hi]);
+            }
+        }
+        rows.batch.truncate(boxes.len());
+        self.run(textures, &rows, &mut limits);
+        (0..boxes.len()).map(|row| std::array::from_fn(|output| limits.get(row, output))).collect()
     }
 
     /// Checks the precondition of all boxes, in builds with debug assertions.
@@ -339,14 +367,14 @@ impl BoundingKernel {
             return;
         };
         for row in 0..boxes.batch.rows() {
-            if let Err(unmet) = precondition.check(|input| boxes.ends(row, input)) {
-                panic!("the precondition of related bounds is not met by box {row}: {unmet}");
+            if let Err(unmet) = precondition.check(|input| boxes.endpoints(row, input)) {
+                panic!("the precondition of related bounds is violated by box {row}: {unmet}");
             }
         }
     }
 }
 
-/// Boxes of inputs, one in each row.
+/// A batch of boxes of inputs, one per row.
 #[derive(Clone, Debug)]
 pub struct Boxes {
     batch: Batch,
@@ -354,38 +382,37 @@ pub struct Boxes {
 }
 
 impl Boxes {
-    /// Room for so many boxes.
+    /// Allocates `rows` boxes.
     pub fn new(kernel: &BoundingKernel, rows: usize) -> Boxes {
         let batch = Batch::new(kernel.kernel.target(), kernel.kernel.inputs().len(), rows);
         Boxes { batch, inputs: kernel.inputs.clone() }
     }
 
-    /// Sets an input of the point shader to an interval, whose ends are equal for inputs that are
-    /// numbers.
-    pub fn set(&mut self, row: usize, input: usize, ends: [f32; 2]) {
-        self.set_bits(row, input, ends.map(f32::to_bits));
+    /// Sets an input of the point shader to an interval. Endpoints of scalar inputs must be equal.
+    pub fn set(&mut self, row: usize, input: usize, endpoints: [f32; 2]) {
+        self.set_bits(row, input, endpoints.map(f32::to_bits));
     }
 
-    /// The same for inputs of any type, by the bits of the ends.
-    pub fn set_bits(&mut self, row: usize, input: usize, ends: [u32; 2]) {
+    /// The same for inputs of any type, with the bits of the endpoints.
+    pub fn set_bits(&mut self, row: usize, input: usize, endpoints: [u32; 2]) {
         let (port, interval) = self.inputs[input];
-        self.batch.set_bits(row, port, ends[0]);
+        self.batch.set_bits(row, port, endpoints[0]);
         if interval {
-            self.batch.set_bits(row, port + 1, ends[1]);
+            self.batch.set_bits(row, port + 1, endpoints[1]);
         }
     }
 
-    /// Sets an input that is an interval in all boxes, each to ends of its own.
+    /// Sets an interval input in all boxes, each to its own endpoints.
     ///
-    /// *Panics* if the input is no interval, or if there are not as many ends as boxes.
+    /// *Panics* if the input is a scalar, or if the number of endpoints differs from that of boxes.
     pub fn set_all(&mut self, input: usize, lo: &[f32], hi: &[f32]) {
         let (port, interval) = self.inputs[input];
-        assert!(interval, "input {input} is a number");
+        assert!(interval, "input {input} is a scalar");
         self.batch.set_port(port, bytemuck::cast_slice(lo));
         self.batch.set_port(port + 1, bytemuck::cast_slice(hi));
     }
 
-    /// Sets an input that is a number to the same bits in all boxes.
+    /// Sets a scalar input to the same bits in all boxes.
     ///
     /// *Panics* if the input is an interval.
     pub fn fill(&mut self, input: usize, bits: u32) {
@@ -396,24 +423,15 @@ impl Boxes {
 }
 
 impl Boxes {
-    /// Boxes that are laid out as the kernel takes them.
-    pub(crate) fn of(kernel: &BoundingKernel, batch: Batch) -> Boxes {
+    /// Wraps boxes in the kernel's own layout.
+    pub fn of(kernel: &BoundingKernel, batch: Batch) -> Boxes {
         Boxes { batch, inputs: kernel.inputs.clone() }
     }
 
-    /// The ends of an input that is a float.
-    fn ends(&self, row: usize, input: usize) -> [f32; 2] {
+    /// The endpoints of a float input.
+    fn endpoints(&self, row: usize, input: usize) -> [f32; 2] {
         let (port, interval) = self.inputs[input];
         [port, if interval { port + 1 } else { port }].map(|port| self.batch.get(row, port))
-    }
-
-    /// Whether an input is within bounds, in all boxes.
-    pub(crate) fn are_within(&self, input: usize, bounds: &Bounds) -> bool {
-        let (port, interval) = self.inputs[input];
-        (0..self.batch.rows()).all(|row| {
-            let lo = self.batch.bits(row, port);
-            bounds.holds([lo, if interval { self.batch.bits(row, port + 1) } else { lo }])
-        })
     }
 }
 
@@ -421,61 +439,58 @@ impl Boxes {
 #[derive(Clone, Debug)]
 pub struct Limits {
     batch: Batch,
-    /// For each output, where its lower and its upper bound stand.
+    /// For each output, the ports of its lower and its upper bound.
     ports: Vec<[Option<usize>; 2]>,
 }
 
 impl Limits {
-    /// Room for the bounds of so many boxes.
+    /// Allocates bounds for `rows` boxes.
     pub fn new(kernel: &BoundingKernel, rows: usize) -> Limits {
-        let mut next = 0..;
-        let ports = kernel.sides.iter().map(|&sides| {
-            let lo = if sides == Sides::Upper { None } else { next.next() };
-            [lo, if sides == Sides::Lower { None } else { next.next() }]
-        });
-        let ports = ports.collect();
+        let ports = |k| match kernel.sides {
+            Sides::Upper => [None, Some(k)],
+            Sides::Lower => [Some(k), None],
+            Sides::Both => [2 * k, 2 * k + 1].map(Some),
+        };
         Limits {
             batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows),
-            ports,
+            ports: (0..kernel.output_count()).map(ports).collect(),
         }
     }
 
-    /// The bounds as the kernel lays them out.
-    pub(crate) fn into_batch(self) -> Batch {
+    /// The bounds in the kernel's own layout.
+    pub fn into_batch(self) -> Batch {
         self.batch
     }
 
-    /// Bounds of an output: infinite on a side that was not asked for. NaN says that there is no
-    /// bound.
+    /// Bounds of an output; infinite on a side that was not requested. NaN means unbounded.
     pub fn get(&self, row: usize, output: usize) -> [f32; 2] {
         let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
     }
 
-    /// The upper bounds of an output for all boxes, which must have been asked for, as
-    /// [`get`](Self::get) has them.
+    /// The upper bounds of an output for all boxes, like [`get`](Self::get). They must have been
+    /// requested.
     ///
-    /// *Panics* if there is not one place for each box.
+    /// *Panics* unless `to` has one element for each box.
     pub fn upper(&self, output: usize, to: &mut [f32]) {
         let [_, hi] = self.ports[output];
         self.batch
-            .read_port(hi.expect("upper bounds were asked for"), bytemuck::cast_slice_mut(to));
+            .read_port(hi.expect("upper bounds were requested"), bytemuck::cast_slice_mut(to));
     }
 
     /// The lower bounds of an output for all boxes, likewise.
     ///
-    /// *Panics* if there is not one place for each box.
+    /// *Panics* unless `to` has one element for each box.
     pub fn lower(&self, output: usize, to: &mut [f32]) {
         let [lo, _] = self.ports[output];
         self.batch
-            .read_port(lo.expect("lower bounds were asked for"), bytemuck::cast_slice_mut(to));
+            .read_port(lo.expect("lower bounds were requested"), bytemuck::cast_slice_mut(to));
     }
 
-    /// Whether an output that is a truth value may be true: so its upper bound says, which must
-    /// have been asked for.
+    /// Whether a boolean output may be true, by its upper bound, which must have been requested.
     pub fn may_be_true(&self, row: usize, output: usize) -> bool {
         let [_, hi] = self.ports[output];
-        self.batch.bits(row, hi.expect("upper bounds were asked for")) != 0
+        self.batch.bits(row, hi.expect("upper bounds were requested")) != 0
     }
 }
 
@@ -485,48 +500,41 @@ mod tests {
     use crate::interval::Nan;
 
     #[test]
-    fn outputs_have_sides_of_their_own() {
+    fn limits_are_infinite_on_sides_not_requested() {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * wi.x; }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let inputs = integrand.inputs(Spans::Light, Ranges::Paper);
-        let limits = |sides: [Sides; 3], options: &Options| {
-            let lifted = integrand.bound_by_output(&inputs, &sides, options);
+        let limits = |options: &Options| {
+            let lifted = integrand.bound(&inputs, options);
             let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter)
                 .expect("it compiles");
             let (mut boxes, mut limits) = (Boxes::new(&kernel, 1), Limits::new(&kernel, 1));
-            let ends = [
-                [-1.0, 2.0],
-                [0.0, 0.0],
-                [1.0, 1.0],
-                [0.0, 0.0],
-                [0.0, 0.0],
-                [1.0, 1.0],
-                [1.0, 1.0],
-                [2.0, 2.0],
-                [3.0, 3.0],
-            ];
-            ends.into_iter().enumerate().for_each(|(input, ends)| boxes.set(0, input, ends));
+            let wi = [[-1.0, 2.0], [0.0, 0.0], [1.0, 1.0]];
+            let numbers = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0].map(|x| [x, x]);
+            for (input, endpoints) in wi.into_iter().chain(numbers).enumerate() {
+                boxes.set(0, input, endpoints);
+            }
             kernel.run(&[], &boxes, &mut limits);
             [0, 1, 2].map(|output| limits.get(0, output))
         };
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
-            let found = limits(
-                [Sides::Lower, Sides::Both, Sides::Upper],
-                &Options { nan, ..Options::default() },
-            );
+            let limits = |sides| limits(&Options { sides, nan, ..Options::default() });
+            let both = [[-1.0, 2.0], [-2.0, 4.0], [-3.0, 6.0]];
+            assert_eq!(limits(Sides::Both), both, "{nan:?}");
+            assert_eq!(limits(Sides::Lower), both.map(|[lo, _]| [lo, f32::INFINITY]), "{nan:?}");
             assert_eq!(
-                found,
-                [[-1.0, f32::INFINITY], [-2.0, 4.0], [f32::NEG_INFINITY, 6.0]],
+                limits(Sides::Upper),
+                both.map(|[_, hi]| [f32::NEG_INFINITY, hi]),
                 "{nan:?}"
             );
         }
     }
 
     #[test]
-    fn what_is_bounded_is_evaluated_to_the_bit() {
+    fn bounded_outputs_are_evaluated_bit_for_bit() {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * (wi.x + 0.25); }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
@@ -547,7 +555,7 @@ mod tests {
         assert!((s - 0.75 * brdf).abs() < 1e-6 * brdf && brdf > 1.3, "{s} {brdf}");
     }
 
-    /// Runs a related kernel on a box of `wi` for which it was made, and on another one.
+    /// Runs a related kernel on a box of `wi` that satisfies its precondition, and on another one.
     fn run_on(wi: [[f32; 2]; 3], relations: Relations) {
         let source = "struct Material { k: f32 }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.k * dot(wi, wo)); }";
@@ -564,7 +572,7 @@ mod tests {
             wi.into_iter()
                 .chain(numbers)
                 .enumerate()
-                .for_each(|(input, ends)| boxes.set(row, input, ends));
+                .for_each(|(input, endpoints)| boxes.set(row, input, endpoints));
         }
         kernel.run(&[], &boxes, &mut limits);
         assert!(limits.get(1, 0)[1] > 0.0);

@@ -1,57 +1,58 @@
-//! Functions of WGSL that take words and floats apart: bit fields, exponents, packed numbers,
+//! WGSL's bit-manipulation and packing built-ins: bit fields, `frexp` and `ldexp`, packed formats,
 //! binary16.
 //!
-//! Roundings are written with integers and `round` alone, so that no simplification of sums can
-//! take them away.
+//! Rounding never adds and subtracts a magic constant, which algebraic simplification could remove.
 
 use super::builtins::{max_of, min_of};
 use super::operators::choose;
-use crate::ir::{Builder, Emit, Op, Value};
+use crate::builder::Builder;
+use crate::ir::{Emit, Op, Value};
 use naga::ScalarKind as Kind;
 
 /// 2⁻¹⁴, the smallest normal binary16.
-const F16_NORMAL: f32 = 1.0 / (1 << 14) as f32;
+const F16_MIN_POSITIVE: f32 = 1.0 / (1 << 14) as f32;
 
-/// 2¹⁶ − 2⁴, from where on floats round to an infinite binary16.
-const F16_INFINITE: f32 = 65520.0;
+/// 2¹⁶ − 2⁴, the smallest float that rounds to infinity in binary16.
+const F16_OVERFLOW: f32 = 65520.0;
 
-/// `x` as fraction in [½, 1) times a power of two, and the exponent of that; zeros, infinities and
-/// NaN are their own fraction, with exponent 0.
+/// `x` as a fraction in [½, 1) and an exponent of two. For zero, infinity and NaN, the fraction is
+/// `x` and the exponent is 0.
 pub(crate) fn frexp(b: &mut Builder, x: Value) -> (Value, Value) {
     let (normal, infinite, zero_float) =
         (b.f32(f32::MIN_POSITIVE), b.f32(f32::INFINITY), b.f32(0.0));
-    let size = b.op(Op::Abs, &[x]);
-    // Subnormals are brought into range.
-    let subnormal = b.op(Op::Lt, &[size, normal]);
+    let magnitude = b.op(Op::Abs, &[x]);
+    // Scales subnormals to normal floats.
+    let subnormal = b.op(Op::Lt, &[magnitude, normal]);
     let factor = b.f32((1 << 24) as f32);
-    let raised = b.op(Op::Mul, &[x, factor]);
-    let normalized = choose(b, subnormal, raised, x);
+    let scaled = b.op(Op::Mul, &[x, factor]);
+    let normalized = choose(b, subnormal, scaled, x);
     let word = b.op(Op::Bits, &[normalized]);
-    let (keep, half) = (b.i32(0x807f_ffffu32 as i32), b.i32(0x3f00_0000));
-    let kept = b.op(Op::And, &[word, keep]);
-    let fraction = b.op(Op::Or, &[kept, half]);
+    let (fraction_mask, half_exponent) = (b.i32(0x807f_ffffu32 as i32), b.i32(0x3f00_0000));
+    let kept = b.op(Op::And, &[word, fraction_mask]);
+    let fraction = b.op(Op::Or, &[kept, half_exponent]);
     let fraction = b.op(Op::Float, &[fraction]);
     let (shift, mask) = (b.i32(23), b.i32(0xff));
     let biased = b.op(Op::LShr, &[word, shift]);
     let biased = b.op(Op::And, &[biased, mask]);
-    let (bias, raised_bias, zero) = (b.i32(126), b.i32(126 + 24), b.i32(0));
-    let bias = choose(b, subnormal, raised_bias, bias);
+    let (bias, scaled_bias, zero) = (b.i32(126), b.i32(126 + 24), b.i32(0));
+    let bias = choose(b, subnormal, scaled_bias, bias);
     let exponent = b.op(Op::ISub, &[biased, bias]);
-    let (above, below) = (b.op(Op::Lt, &[zero_float, size]), b.op(Op::Lt, &[size, infinite]));
-    let ordinary = b.op(Op::BAnd, &[above, below]);
-    (choose(b, ordinary, fraction, x), choose(b, ordinary, exponent, zero))
+    let (above, below) =
+        (b.op(Op::Lt, &[zero_float, magnitude]), b.op(Op::Lt, &[magnitude, infinite]));
+    let is_finite_nonzero = b.op(Op::BAnd, &[above, below]);
+    (choose(b, is_finite_nonzero, fraction, x), choose(b, is_finite_nonzero, exponent, zero))
 }
 
 /// x·2ⁿ, rounded once.
 ///
-/// Three powers of two multiply it, of which the first two are exact unless the result is zero or
-/// infinite.
+/// x is multiplied by three powers of two. The first two products are exact unless the result is
+/// zero or infinite.
 pub(crate) fn ldexp(b: &mut Builder, x: Value, n: Value) -> Value {
     let (low, high) = (b.i32(-126), b.i32(127));
     let (mut rest, mut powers) = (n, vec![]);
     for _ in 0..3 {
-        let raised = b.op(Op::SMax, &[rest, low]);
-        let exponent = b.op(Op::SMin, &[raised, high]);
+        let clamped_below = b.op(Op::SMax, &[rest, low]);
+        let exponent = b.op(Op::SMin, &[clamped_below, high]);
         rest = b.op(Op::ISub, &[rest, exponent]);
         let (bias, shift) = (b.i32(127), b.i32(23));
         let biased = b.op(Op::IAdd, &[exponent, bias]);
@@ -61,15 +62,15 @@ pub(crate) fn ldexp(b: &mut Builder, x: Value, n: Value) -> Value {
     powers.into_iter().rev().fold(x, |x, power| b.op(Op::Mul, &[x, power]))
 }
 
-/// Number of the lowest set bit; −1 where none is.
+/// Index of the lowest set bit; −1 if none is set.
 pub(crate) fn first_trailing_bit(b: &mut Builder, x: Value) -> Value {
     let (zero, none) = (b.i32(0), b.i32(-1));
     let (empty, zeros) = (b.op(Op::IEq, &[x, zero]), b.op(Op::TrailingZeros, &[x]));
     choose(b, empty, none, zeros)
 }
 
-/// Number of the highest bit that is set, of signed integers that differs from the sign; −1 where
-/// none is.
+/// Index of the highest set bit, or for signed integers the highest bit that differs from the sign;
+/// −1 if there is none.
 pub(crate) fn first_leading_bit(b: &mut Builder, kind: Kind, x: Value) -> Value {
     let last = b.i32(31);
     let x = if kind == Kind::Sint {
@@ -82,40 +83,40 @@ pub(crate) fn first_leading_bit(b: &mut Builder, kind: Kind, x: Value) -> Value 
     b.op(Op::ISub, &[last, zeros])
 }
 
-/// Offset and size of a bit field, cut to the word, and whether it is empty.
+/// Offset and width of a bit field, clamped to the 32-bit word, and whether it is empty.
 fn field(b: &mut Builder, offset: Value, count: Value) -> (Value, Value, Value) {
     let (width, zero) = (b.i32(32), b.i32(0));
     let offset = b.op(Op::UMin, &[offset, width]);
-    let most = b.op(Op::ISub, &[width, offset]);
-    let count = b.op(Op::UMin, &[count, most]);
+    let max_count = b.op(Op::ISub, &[width, offset]);
+    let count = b.op(Op::UMin, &[count, max_count]);
     (offset, count, b.op(Op::IEq, &[count, zero]))
 }
 
-/// Bits `offset .. offset + count`, moved down, the top one repeated in signed integers.
+/// Extracts bits `offset .. offset + count`, sign-extended for signed integers.
 pub(crate) fn extract(b: &mut Builder, kind: Kind, x: Value, offset: Value, count: Value) -> Value {
     let (offset, count, empty) = field(b, offset, count);
     let (width, zero) = (b.i32(32), b.i32(0));
     let down = b.op(Op::ISub, &[width, count]);
     let up = b.op(Op::ISub, &[down, offset]);
-    let raised = b.op(Op::Shl, &[x, up]);
-    let moved = b.op(if kind == Kind::Sint { Op::AShr } else { Op::LShr }, &[raised, down]);
-    choose(b, empty, zero, moved)
+    let shifted = b.op(Op::Shl, &[x, up]);
+    let extracted = b.op(if kind == Kind::Sint { Op::AShr } else { Op::LShr }, &[shifted, down]);
+    choose(b, empty, zero, extracted)
 }
 
-/// `x` with bits `offset .. offset + count` replaced by the low ones of `new`.
+/// `x` with bits `offset .. offset + count` replaced by the low bits of `new`.
 pub(crate) fn insert(b: &mut Builder, x: Value, new: Value, offset: Value, count: Value) -> Value {
     let (offset, count, empty) = field(b, offset, count);
     let (width, ones) = (b.i32(32), b.i32(-1));
     let unused = b.op(Op::ISub, &[width, count]);
     let low = b.op(Op::LShr, &[ones, unused]);
     let mask = b.op(Op::Shl, &[low, offset]);
-    let (outside, moved) = (b.op(Op::Xor, &[mask, ones]), b.op(Op::Shl, &[new, offset]));
-    let (kept, inserted) = (b.op(Op::And, &[x, outside]), b.op(Op::And, &[moved, mask]));
+    let (outside, shifted) = (b.op(Op::Xor, &[mask, ones]), b.op(Op::Shl, &[new, offset]));
+    let (kept, inserted) = (b.op(Op::And, &[x, outside]), b.op(Op::And, &[shifted, mask]));
     let both = b.op(Op::Or, &[kept, inserted]);
     choose(b, empty, x, both)
 }
 
-/// The low bits of 2 or 4 words, joined in one.
+/// Packs the low bits of 2 or 4 words into one.
 pub(crate) fn join(b: &mut Builder, parts: &[Value]) -> Value {
     let width = 32 / parts.len() as i32;
     let mask = b.i32((1 << width) - 1);
@@ -123,32 +124,33 @@ pub(crate) fn join(b: &mut Builder, parts: &[Value]) -> Value {
     for (k, &part) in parts.iter().enumerate() {
         let shift = b.i32(k as i32 * width);
         let low = b.op(Op::And, &[part, mask]);
-        let moved = b.op(Op::Shl, &[low, shift]);
-        word = Some(word.map_or(moved, |word| b.op(Op::Or, &[word, moved])));
+        let shifted = b.op(Op::Shl, &[low, shift]);
+        word = Some(word.map_or(shifted, |word| b.op(Op::Or, &[word, shifted])));
     }
-    word.expect("something is joined")
+    word.expect("there are 2 or 4 words")
 }
 
-/// 2 or 4 equally wide parts of a word.
+/// Splits a word into 2 or 4 fields of equal width.
 pub(crate) fn split(b: &mut Builder, word: Value, parts: usize, kind: Kind) -> Vec<Value> {
     let width = 32 / parts as i32;
     let down = b.i32(32 - width);
     (1..=parts as i32)
         .map(|k| {
             let up = b.i32(32 - k * width);
-            let raised = b.op(Op::Shl, &[word, up]);
-            b.op(if kind == Kind::Sint { Op::AShr } else { Op::LShr }, &[raised, down])
+            let shifted = b.op(Op::Shl, &[word, up]);
+            b.op(if kind == Kind::Sint { Op::AShr } else { Op::LShr }, &[shifted, down])
         })
         .collect()
 }
 
-/// What a part of a word that stands for 1 counts, of 2 or 4 parts.
+/// The integer that represents 1.0 in a normalized field of a word with 2 or 4 fields.
 fn unit(parts: usize, kind: Kind) -> f32 {
     let bits = 32 / parts as i32 - i32::from(kind == Kind::Sint);
     ((1 << bits) - 1) as f32
 }
 
-/// Floats in [−1, 1] or, unsigned, [0, 1] as fixed-point numbers, joined in one word.
+/// Packs floats into one word as snorm fields, clamped to [−1, 1], or unorm fields, clamped to [0,
+/// 1].
 pub(crate) fn pack_norm(b: &mut Builder, x: &[Value], kind: Kind) -> Value {
     let (low, one, half) =
         (b.f32(if kind == Kind::Sint { -1.0 } else { 0.0 }), b.f32(1.0), b.f32(0.5));
@@ -156,18 +158,18 @@ pub(crate) fn pack_norm(b: &mut Builder, x: &[Value], kind: Kind) -> Value {
     let parts: Vec<_> = x
         .iter()
         .map(|&x| {
-            let raised = b.op(max_of(Kind::Float), &[low, x]);
-            let cut = b.op(min_of(Kind::Float), &[one, raised]);
-            let scaled = b.op(Op::Mul, &[unit, cut]);
+            let clamped_below = b.op(max_of(Kind::Float), &[low, x]);
+            let clamped = b.op(min_of(Kind::Float), &[one, clamped_below]);
+            let scaled = b.op(Op::Mul, &[unit, clamped]);
             let shifted = b.op(Op::Add, &[half, scaled]);
             let rounded = b.op(Op::Floor, &[shifted]);
-            b.op(Op::Chop, &[rounded])
+            b.op(Op::TruncateToInt, &[rounded])
         })
         .collect();
     join(b, &parts)
 }
 
-/// The reverse of [`pack_norm`].
+/// The inverse of [`pack_norm`].
 pub(crate) fn unpack_norm(
     b: &mut Builder,
     word: Value,
@@ -183,46 +185,47 @@ pub(crate) fn unpack_norm(
     }
 }
 
-/// Bits of |x| rounded to 10 bits of fraction, ties to even; of normal binary16 and what is above.
-fn rounded_bits(b: &mut Builder, size: Value) -> Value {
-    let word = b.op(Op::Bits, &[size]);
+/// Bits of |x| rounded to a 10-bit fraction, ties to even. For results that are normal in binary16,
+/// or overflow it.
+fn rounded_bits(b: &mut Builder, magnitude: Value) -> Value {
+    let word = b.op(Op::Bits, &[magnitude]);
     let (shift, one, below_half) = (b.i32(13), b.i32(1), b.i32(0xfff));
     let last = b.op(Op::LShr, &[word, shift]);
     let odd = b.op(Op::And, &[last, one]);
-    let raised = b.op(Op::IAdd, &[word, below_half]);
-    b.op(Op::IAdd, &[raised, odd])
+    let biased = b.op(Op::IAdd, &[word, below_half]);
+    b.op(Op::IAdd, &[biased, odd])
 }
 
-/// |x| in units of 2⁻²⁴, rounded, ties to even; of subnormal binary16.
-fn rounded_units(b: &mut Builder, size: Value) -> Value {
+/// |x| in units of 2⁻²⁴, rounded, ties to even. For results that are subnormal in binary16.
+fn rounded_units(b: &mut Builder, magnitude: Value) -> Value {
     let unit = b.f32((1 << 24) as f32);
-    let units = b.op(Op::Mul, &[size, unit]);
+    let units = b.op(Op::Mul, &[magnitude, unit]);
     b.op(Op::Round, &[units])
 }
 
-/// The binary16 next to x, as a float; infinite from 65520 on.
+/// The binary16 nearest to x, as a float; infinite if |x| ≥ 65520.
 pub(crate) fn quantize_to_f16(b: &mut Builder, x: Value) -> Value {
     let half = to_f16(b, x);
     from_f16(b, half)
 }
 
-/// Bits of the binary16 next to x; infinite from 65520 on.
+/// Bits of the binary16 nearest to x; infinite if |x| ≥ 65520.
 pub(crate) fn to_f16(b: &mut Builder, x: Value) -> Value {
-    let size = b.op(Op::Abs, &[x]);
-    let units = rounded_units(b, size);
-    let small = b.op(Op::Chop, &[units]);
-    let rounded = rounded_bits(b, size);
+    let magnitude = b.op(Op::Abs, &[x]);
+    let units = rounded_units(b, magnitude);
+    let small = b.op(Op::TruncateToInt, &[units]);
+    let rounded = rounded_bits(b, magnitude);
     let (rebias, shift) = (b.i32((127 - 15) << 23), b.i32(13));
     let normal = b.op(Op::ISub, &[rounded, rebias]);
     let normal = b.op(Op::LShr, &[normal, shift]);
     let (infinite, nan) = (b.i32(0x7c00), b.i32(0x7e00));
     let (least_normal, least_infinite, infinity) =
-        (b.f32(F16_NORMAL), b.f32(F16_INFINITE), b.f32(f32::INFINITY));
-    let number = b.op(Op::Le, &[size, infinity]);
-    let large = choose(b, number, infinite, nan);
-    let finite = b.op(Op::Lt, &[size, least_infinite]);
+        (b.f32(F16_MIN_POSITIVE), b.f32(F16_OVERFLOW), b.f32(f32::INFINITY));
+    let is_number = b.op(Op::Le, &[magnitude, infinity]);
+    let large = choose(b, is_number, infinite, nan);
+    let finite = b.op(Op::Lt, &[magnitude, least_infinite]);
     let rest = choose(b, finite, normal, large);
-    let subnormal = b.op(Op::Lt, &[size, least_normal]);
+    let subnormal = b.op(Op::Lt, &[magnitude, least_normal]);
     let half = choose(b, subnormal, small, rest);
     let (word, sixteen, sign) = (b.op(Op::Bits, &[x]), b.i32(16), b.i32(0x8000));
     let high = b.op(Op::LShr, &[word, sixteen]);
@@ -230,20 +233,20 @@ pub(crate) fn to_f16(b: &mut Builder, x: Value) -> Value {
     b.op(Op::Or, &[half, sign])
 }
 
-/// The float of a binary16's bits.
+/// The float with the value of a binary16, given its bits.
 pub(crate) fn from_f16(b: &mut Builder, half: Value) -> Value {
-    let (size, sign, infinite) = (b.i32(0x7fff), b.i32(0x8000), b.i32(0x7bff));
+    let (magnitude, sign, max_finite) = (b.i32(0x7fff), b.i32(0x8000), b.i32(0x7bff));
     let (shift, sixteen) = (b.i32(13), b.i32(16));
-    let size = b.op(Op::And, &[half, size]);
-    let moved = b.op(Op::Shl, &[size, shift]);
-    // The exponent moves by a product, which makes normal floats of subnormals.
+    let magnitude = b.op(Op::And, &[half, magnitude]);
+    let shifted = b.op(Op::Shl, &[magnitude, shift]);
+    // A multiplication rebiases the exponent and normalizes subnormals.
     let (float, rebias) =
-        (b.op(Op::Float, &[moved]), b.f32(f32::from_bits((127 + 127 - 15) << 23)));
+        (b.op(Op::Float, &[shifted]), b.f32(f32::from_bits((127 + 127 - 15) << 23)));
     let finite = b.op(Op::Mul, &[float, rebias]);
     let finite = b.op(Op::Bits, &[finite]);
-    let all = b.i32(0x7f80_0000);
-    let special = b.op(Op::Or, &[moved, all]);
-    let is_special = b.op(Op::ULt, &[infinite, size]);
+    let exponent_mask = b.i32(0x7f80_0000);
+    let special = b.op(Op::Or, &[shifted, exponent_mask]);
+    let is_special = b.op(Op::ULt, &[max_finite, magnitude]);
     let word = choose(b, is_special, special, finite);
     let sign = b.op(Op::And, &[half, sign]);
     let sign = b.op(Op::Shl, &[sign, sixteen]);
@@ -256,14 +259,14 @@ mod tests {
     use crate::frontend::testing::{Numbers, check, run, translate};
     use crate::ir::Op;
 
-    /// The float next to a double, ties to even, from which nothing is lost but by rounding.
+    /// x·2ⁿ, rounded once, ties to even.
     fn exact_ldexp(x: f32, n: i32) -> f32 {
         // Doubles hold x·2ⁿ exactly in this range; beyond it the result is zero or infinite.
         (f64::from(x) * 2f64.powi(n.clamp(-400, 400))) as f32
     }
 
     #[test]
-    fn frexp_and_ldexp() {
+    fn ldexp_inverts_frexp() {
         let f = translate(
             "fn f(x: f32) -> vec2f { let r = frexp(x); return vec2f(r.fract, f32(r.exp)); }",
         );
@@ -294,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_frexp_have_all_fractions_first() {
+    fn frexp_of_vectors_returns_fractions_first() {
         let f = translate(
             "fn f(v: vec2f) -> vec4f { let r = frexp(v); return vec4f(r.fract, vec2f(r.exp)); }",
         );
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_and_finding_bits() {
+    fn bit_counts_and_positions_match_definitions() {
         let source = |ty: &str| {
             format!(
                 "fn f(x: {ty}) -> array<{ty}, 6> {{ return array(countOneBits(x), countLeadingZeros(x), countTrailingZeros(x),
@@ -316,8 +319,7 @@ mod tests {
             let x = numbers.int();
             let ops = [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits]
                 .map(|op| op.eval(&[x]));
-            // Of what leading and trailing zeros mean; the translation has them from these
-            // operations.
+            // By definition, in terms of leading and trailing zeros.
             let last = if x == 0 { u32::MAX } else { Op::TrailingZeros.eval(&[x]) };
             let mut expected = ops.to_vec();
             expected.extend([31u32.wrapping_sub(Op::LeadingZeros.eval(&[x])), last]);
@@ -329,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn bit_fields() {
+    fn bit_fields_are_extracted_and_inserted() {
         let source = |ty: &str| {
             format!(
                 "fn f(x: {ty}, y: {ty}, o: u32, c: u32) -> array<{ty}, 2> {{
@@ -345,7 +347,7 @@ mod tests {
             } else {
                 (numbers.below(36), numbers.below(36))
             };
-            // As the specification has it, on wide integers.
+            // As in the specification, in 64-bit arithmetic.
             let (o, w) = (offset.min(32), 32);
             let c = count.min(w - o);
             let mask = ((1u64 << c) - 1) as u32;
@@ -360,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_floats() {
+    fn packed_floats_are_rounded() {
         let f = translate(
             "fn f(v: vec4f) -> array<u32, 4> {
                 return array(pack4x8snorm(v), pack4x8unorm(v), pack2x16snorm(v.xy), pack2x16unorm(v.xy));
@@ -392,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn unpacking_floats() {
+    fn unpacked_floats_are_within_one_ulp() {
         let f = translate(
             "struct R { a: vec4f, b: vec4f, c: vec2f, d: vec2f }
             fn f(x: u32) -> R { return R(unpack4x8snorm(x), unpack4x8unorm(x), unpack2x16snorm(x), unpack2x16unorm(x)); }",
@@ -413,17 +415,17 @@ mod tests {
             expected.extend(halves.map(|h| (f32::from(h as i16) / 32767.0).max(-1.0)));
             expected.extend(halves.map(|h| f32::from(h) / 65535.0));
             for (&out, expected) in std::iter::zip(&run(&f, &[x]), expected) {
-                // WGSL allows 3 ulp; a relaxed division by a constant is a product, off by one. The
-                // ends of the range are exact.
-                let off = out.abs_diff(expected.to_bits());
-                let most = u32::from(expected.fract() != 0.0);
-                assert!(off <= most, "{x:#x}: {} instead of {expected}", f32::from_bits(out));
+                // WGSL allows 3 ulps. Relaxed division by a constant multiplies by its reciprocal,
+                // with an error of up to 1 ulp. 0 and ±1 are exact.
+                let ulps = out.abs_diff(expected.to_bits());
+                let max_ulps = u32::from(expected.fract() != 0.0);
+                assert!(ulps <= max_ulps, "{x:#x}: {} instead of {expected}", f32::from_bits(out));
             }
         }
     }
 
     #[test]
-    fn packing_integers() {
+    fn packed_integers_are_clamped_or_truncated() {
         let f = translate(
             "struct R { a: array<u32, 4>, b: vec4i, c: vec4u, d: i32, e: u32 }
             fn f(v: vec4i, y: u32) -> R {
@@ -460,21 +462,21 @@ mod tests {
         }
     }
 
-    /// A binary16's value by its definition.
+    /// The value of a binary16, from its definition.
     fn half_value(half: u16) -> f32 {
         let (sign, exponent, fraction) =
             (half >> 15, i32::from(half >> 10 & 31), f64::from(half & 0x3ff));
-        let size = match exponent {
+        let magnitude = match exponent {
             0 => fraction * 2f64.powi(-24),
             31 if fraction == 0.0 => f64::INFINITY,
             31 => f64::NAN,
             _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
         };
-        (if sign == 1 { -size } else { size }) as f32
+        (if sign == 1 { -magnitude } else { magnitude }) as f32
     }
 
     #[test]
-    fn all_halves_unpack() {
+    fn all_binary16_values_unpack_exactly() {
         let f = translate("fn f(x: u32) -> vec2f { return unpack2x16float(x); }");
         for half in 0..=u16::MAX {
             let other = half.wrapping_mul(31);
@@ -484,12 +486,12 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_the_nearest() {
+    fn binary16_rounding_is_to_nearest_even() {
         let f = translate(
             "fn f(x: f32) -> vec2f { return vec2f(quantizeToF16(x), unpack2x16float(pack2x16float(vec2f(1.0, x))).y); }",
         );
         let g = translate("fn f(x: f32) -> u32 { return pack2x16float(vec2f(x, -x)); }");
-        // Every finite half, the points between neighbours, and what is next to these.
+        // Every finite binary16, the midpoints, and their neighbouring floats.
         for half in 0..0x7c00u16 {
             let (low, high) =
                 (half_value(half), if half == 0x7bff { 65536.0 } else { half_value(half + 1) });

@@ -1,21 +1,22 @@
-//! The mathematical functions of WGSL on leaves.
+//! WGSL's mathematical functions on leaves.
 //!
-//! Those that machines or [`crate::math`] have are one operation for each component; the others are
-//! written here as WGSL's specification has them, with these choices where it leaves some:
+//! Functions of hardware or [`crate::math`] are one operation per component. The others follow the
+//! WGSL specification. Where it leaves a choice:
 //!
-//! - `fma(a, b, c)` rounds twice, since results are the same on all targets and not all can fuse.
-//! - `normalize(v)` is `v / length(v)` and not `v * inverseSqrt(dot(v, v))`: one rounding less, and
-//!   unit vectors are to be as near to unit as they can.
+//! - `fma(a, b, c)` rounds twice, since results are the same on all targets and not all have fma.
+//! - `normalize(v)` is `v / length(v)` and not `v * inverseSqrt(dot(v, v))`: it rounds once less, so
+//!   that the length is closer to 1.
 //! - `mix(a, b, t)` is `a * (1 - t) + b * t`, which is exact at both ends.
-//! - `clamp(x, low, high)` is `min(max(x, low), high)`, so a NaN in `x` comes through.
+//! - `clamp(x, low, high)` is `min(max(x, low), high)`, which propagates a NaN in `x`.
 
 use super::bits;
 use super::operators::{at, choose, dot, negate, select};
-use crate::ir::{Builder, Emit, Op, Value};
+use crate::builder::Builder;
+use crate::ir::{Emit, Op, Value};
 use naga::{MathFunction as Fun, ScalarKind as Kind, TypeInner};
 
-/// Applies a function to arguments given by their leaves, of which the missing ones are empty; `ty`
-/// is the first one's type. The error is what is wrong.
+/// Applies a function to arguments given by their leaves; missing arguments are empty. `ty` is the
+/// type of the first. The error is a message.
 pub(crate) fn math(
     b: &mut Builder,
     fun: Fun,
@@ -164,7 +165,7 @@ pub(crate) fn math(
     Ok(())
 }
 
-/// Functions of floats that are one operation.
+/// The operation of a function of floats that is a single one.
 fn float_op(fun: Fun) -> Option<Op> {
     Some(match fun {
         Fun::Cos => Op::Cos,
@@ -198,8 +199,7 @@ fn float_op(fun: Fun) -> Option<Op> {
     })
 }
 
-/// Applies `f` to the arguments' components one by one; scalars among the arguments serve all
-/// components.
+/// Applies `f` component-wise; scalars are broadcast.
 fn each(args: [&[Value]; 4], out: &mut Vec<Value>, mut f: impl FnMut(&[Value]) -> Value) {
     let count = args.iter().take_while(|arg| !arg.is_empty()).count();
     let size = args.iter().map(|arg| arg.len()).max().unwrap_or(0);
@@ -268,8 +268,8 @@ fn length(b: &mut Builder, v: &[Value]) -> Value {
     }
 }
 
-/// Direction of refraction of `i` at a surface with normal `n`; `eta` is the ratio of indices. Zero
-/// at total reflection.
+/// Direction of refraction of `i` at a surface with normal `n`, for the ratio `eta` of refractive
+/// indices. Zero at total internal reflection.
 fn refract(b: &mut Builder, i: &[Value], n: &[Value], eta: Value, out: &mut Vec<Value>) {
     let (zero, one) = (b.f32(0.0), b.f32(1.0));
     let cos = dot(b, Kind::Float, n.iter().copied(), i);
@@ -288,8 +288,8 @@ fn refract(b: &mut Builder, i: &[Value], n: &[Value], eta: Value, out: &mut Vec<
     }
 }
 
-/// Determinant of the rows from `row` on in some columns of a square matrix, by Laplace expansion
-/// along the row.
+/// Determinant of the minor of a square matrix with the rows from `row` and the given columns, by
+/// Laplace expansion along `row`.
 fn determinant(b: &mut Builder, m: &[Value], rows: usize, row: usize, columns: &[usize]) -> Value {
     let element = |column: usize| m[column * rows + row];
     if let [column] = columns {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn single_operations() {
+    fn functions_of_one_operation_use_it() {
         let named = [
             ("cos", Fun::Cos),
             ("cosh", Fun::Cosh),
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn floats() {
+    fn float_functions_match_their_definitions() {
         let f = translate(
             "struct R { r: array<f32, 12>, v: vec2f, m: vec4f }
             fn f(x: f32, y: f32, z: f32) -> R {
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn integers() {
+    fn integer_functions_match_their_definitions() {
         let source = |ty: &str, sign: &str| {
             format!(
                 "fn f(x: {ty}, y: {ty}, z: {ty}) -> array<{ty}, 6> {{
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn geometry() {
+    fn geometric_functions_match_their_definitions() {
         let f = translate(
             "struct R { dot: f32, cross: vec3f, length: f32, distance: f32, normalize: vec3f, face: vec3f, reflect: vec3f, refract: vec3f }
             fn f(x: vec3f, y: vec3f, z: vec3f, eta: f32) -> R {
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn refraction_follows_snell() {
+    fn refract_follows_snells_law() {
         let f =
             translate("fn f(i: vec3f, n: vec3f, eta: f32) -> vec3f { return refract(i, n, eta); }");
         // 30° into glass: sin t = sin i / 1.5.
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn matrices() {
+    fn transpose_and_determinant_match_their_definitions() {
         let f = translate(
             "struct R { t: mat2x3f, d2: f32, d3: f32, d4: f32 }
             fn f(m: mat4x4f) -> R {

@@ -1,9 +1,10 @@
-//! What a shader must be beyond valid WGSL: the functions of the contract with their signatures,
-//! parameters of plain types, and nothing that only a graphics pipeline has.
+//! Checks the requirements on materials beyond valid WGSL: functions with fixed signatures,
+//! parameters of plain types, and no graphics-pipeline features.
 
+use super::declarations::Member;
 use super::diagnostics::type_name;
-use super::outline::{Member, Place};
-use super::{Parameter, Scalar, ShaderError, Source, range, textures};
+use super::lexer::SourceRange;
+use super::{Parameter, Scalar, ShaderError, Source, annotations, textures};
 use naga::{
     AddressSpace, Expression, Handle, Module, ScalarKind, Statement, TypeInner, VectorSize,
 };
@@ -15,78 +16,78 @@ pub(super) struct Contract {
     pub sample: Option<Handle<naga::Function>>,
     pub pdf: Option<Handle<naga::Function>>,
     pub material: Option<Handle<naga::Function>>,
-    /// Members of `SurfacePoint`, where there is `fn material`.
+    /// Members of `SurfacePoint`, if there is `fn material`.
     pub surface: Vec<Parameter>,
     /// Members of `Material`.
     pub members: Vec<Parameter>,
-    /// What the author of a scene, and the surface, set: the inputs of the shader as a whole.
+    /// Parameters set by the surface point or by the scene: the inputs of the shader.
     pub parameters: Vec<Parameter>,
     pub overrides: Vec<Parameter>,
     /// Names of the textures.
     pub textures: Vec<String>,
 }
 
-/// Types of parameters and results that the contract asks for.
+/// Types in the required signatures.
 #[derive(Clone, Copy, PartialEq)]
-enum Wanted {
+enum Expected {
     F32,
     Vec2,
     Vec3,
     Struct(&'static str),
 }
 
-impl Wanted {
+impl Expected {
     fn name(self) -> &'static str {
         match self {
-            Wanted::F32 => "f32",
-            Wanted::Vec2 => "vec2f",
-            Wanted::Vec3 => "vec3f",
-            Wanted::Struct(name) => name,
+            Expected::F32 => "f32",
+            Expected::Vec2 => "vec2f",
+            Expected::Vec3 => "vec3f",
+            Expected::Struct(name) => name,
         }
     }
 
     fn fits(self, module: &Module, ty: Handle<naga::Type>) -> bool {
         let ty = &module.types[ty];
         match (self, &ty.inner) {
-            (Wanted::F32, inner) => *inner == TypeInner::Scalar(naga::Scalar::F32),
-            (Wanted::Vec2, inner) => {
+            (Expected::F32, inner) => *inner == TypeInner::Scalar(naga::Scalar::F32),
+            (Expected::Vec2, inner) => {
                 *inner == TypeInner::Vector { size: VectorSize::Bi, scalar: naga::Scalar::F32 }
             }
-            (Wanted::Vec3, inner) => {
+            (Expected::Vec3, inner) => {
                 *inner == TypeInner::Vector { size: VectorSize::Tri, scalar: naga::Scalar::F32 }
             }
-            (Wanted::Struct(name), TypeInner::Struct { .. }) => ty.name.as_deref() == Some(name),
-            (Wanted::Struct(_), _) => false,
+            (Expected::Struct(name), TypeInner::Struct { .. }) => ty.name.as_deref() == Some(name),
+            (Expected::Struct(_), _) => false,
         }
     }
 }
 
-/// A function of the contract.
+/// Signature of a function that a material may define.
 struct Signature {
     name: &'static str,
-    parameters: &'static [(&'static str, Wanted)],
-    result: Wanted,
+    parameters: &'static [(&'static str, Expected)],
+    result: Expected,
 }
 
-const MATERIAL: Wanted = Wanted::Struct("Material");
+const MATERIAL: Expected = Expected::Struct("Material");
 const BRDF: Signature = Signature {
     name: "brdf",
-    parameters: &[("wi", Wanted::Vec3), ("wo", Wanted::Vec3), ("m", MATERIAL)],
-    result: Wanted::Vec3,
+    parameters: &[("wi", Expected::Vec3), ("wo", Expected::Vec3), ("m", MATERIAL)],
+    result: Expected::Vec3,
 };
 const SAMPLE: Signature = Signature {
     name: "sample",
-    parameters: &[("u", Wanted::Vec2), ("wo", Wanted::Vec3), ("m", MATERIAL)],
-    result: Wanted::Vec3,
+    parameters: &[("u", Expected::Vec2), ("wo", Expected::Vec3), ("m", MATERIAL)],
+    result: Expected::Vec3,
 };
 const PDF: Signature = Signature {
     name: "pdf",
-    parameters: &[("wi", Wanted::Vec3), ("wo", Wanted::Vec3), ("m", MATERIAL)],
-    result: Wanted::F32,
+    parameters: &[("wi", Expected::Vec3), ("wo", Expected::Vec3), ("m", MATERIAL)],
+    result: Expected::F32,
 };
 const SETUP: Signature = Signature {
     name: "material",
-    parameters: &[("p", Wanted::Struct("SurfacePoint")), ("m", MATERIAL)],
+    parameters: &[("p", Expected::Struct("SurfacePoint")), ("m", MATERIAL)],
     result: MATERIAL,
 };
 
@@ -101,12 +102,12 @@ impl Signature {
         format!("the signature is `{}`", self.text())
     }
 
-    /// How many parameters there are at least: a material without parameters is not passed.
-    fn least(&self) -> usize {
+    /// Minimum number of parameters: `m: Material` is optional.
+    fn min_parameters(&self) -> usize {
         self.parameters.iter().filter(|(_, ty)| *ty != MATERIAL).count()
     }
 
-    /// The function of this name, if there is one, with its signature checked.
+    /// Finds the function of this name, if there is one, and checks its signature.
     fn find(
         &self,
         source: &Source,
@@ -119,40 +120,39 @@ impl Signature {
         else {
             return Ok(None);
         };
-        let text = source.text();
-        let Some(outline) = source.outline.function(text, self.name) else {
-            return Err(lost(source, self.name));
-        };
-        let error = |message: String, place: Place, label: String| {
-            source.error(message).at(place, label).help(self.help())
+        let span = module.functions.get_span(handle);
+        let signature = source.signature(span);
+        let error = |message: String, location: SourceRange, label: String| {
+            source.error(message).at(location, label).help(self.help())
         };
         let count = function.arguments.len();
-        if count < self.least() || count > self.parameters.len() {
+        let (min, max) = (self.min_parameters(), self.parameters.len());
+        if !(min..=max).contains(&count) {
             let message = format!("`{}` has {}", self.name, plural(count, "parameter"));
-            return Err(error(
-                message,
-                outline.signature.clone(),
-                format!("expected {}", plural(self.parameters.len(), "parameter")),
-            ));
+            let label = format!("expected {min} or {max} parameters");
+            let help = format!("{}; `m` is optional", self.help());
+            return Err(error(message, signature, label).help(help));
         }
-        let parameter = |k: usize| {
-            outline.parameters.get(k).map_or(outline.signature.clone(), |p| p.name.start..p.ty.end)
+        let parameter = |argument: &naga::FunctionArgument| {
+            let found = source.member(span, argument.name.as_deref().unwrap_or(""));
+            found.name.start..found.ty.end
         };
-        for (k, (argument, (_, wanted))) in
+        for (k, (argument, (_, expected))) in
             std::iter::zip(&function.arguments, self.parameters).enumerate()
         {
-            if !wanted.fits(module, argument.ty) {
+            if !expected.fits(module, argument.ty) {
                 let message = format!(
                     "parameter {} of `{}` is `{}`",
                     k + 1,
                     self.name,
                     type_name(module, argument.ty)
                 );
-                let error = error(message, parameter(k), format!("expected `{}`", wanted.name()));
-                return Err(match wanted {
-                    Wanted::Struct("Material") if !struct_exists(module, "Material") => match &module.types[argument.ty] {
+                let error =
+                    error(message, parameter(argument), format!("expected `{}`", expected.name()));
+                return Err(match expected {
+                    Expected::Struct("Material") if !struct_exists(module, "Material") => match &module.types[argument.ty] {
                         naga::Type { name: Some(name), inner: TypeInner::Struct { .. } } => {
-                            error.help(format!("the struct with the parameters is called `Material`: rename `{name}`"))
+                            error.help(format!("the struct of parameters must be called `Material`: rename `{name}`"))
                         }
                         _ => error.help("declare the parameters of the material as members of a `struct Material`"),
                     },
@@ -160,47 +160,35 @@ impl Signature {
                 });
             }
         }
-        for (k, (argument, (wanted, _))) in
+        for (k, (argument, (expected, _))) in
             std::iter::zip(&function.arguments, self.parameters).enumerate()
         {
             let name = argument.name.as_deref().unwrap_or("");
             let other = self.parameters.iter().position(|(other, _)| *other == name);
             if other.is_some_and(|other| other != k) {
                 let message = format!(
-                    "the parameter `{name}` of `{}` stands in the place of `{wanted}`",
+                    "the parameter `{name}` of `{}` is in the position of `{expected}`",
                     self.name
                 );
-                return Err(error(message, parameter(k), format!("`{wanted}` is passed here")));
+                return Err(error(
+                    message,
+                    parameter(argument),
+                    format!("`{expected}` is passed here"),
+                ));
             }
         }
         match &function.result {
             Some(result) if self.result.fits(module, result.ty) => Ok(Some(handle)),
             Some(result) => {
                 let message = format!("`{}` returns `{}`", self.name, type_name(module, result.ty));
-                Err(error(
-                    message,
-                    outline.signature.clone(),
-                    format!("expected `-> {}`", self.result.name()),
-                ))
+                Err(error(message, signature, format!("expected `-> {}`", self.result.name())))
             }
             None => {
                 let message = format!("`{}` returns nothing", self.name);
-                Err(error(
-                    message,
-                    outline.signature.clone(),
-                    format!("expected `-> {}`", self.result.name()),
-                ))
+                Err(error(message, signature, format!("expected `-> {}`", self.result.name())))
             }
         }
     }
-}
-
-/// The error that naga knows a declaration which was not found in the text, so that its doc
-/// comments are not known.
-fn lost(source: &Source, name: &str) -> ShaderError {
-    source
-        .error(format!("the declaration of `{name}` is not understood"))
-        .help("write it without unusual brackets and comments")
 }
 
 fn plural(count: usize, noun: &str) -> String {
@@ -211,9 +199,15 @@ fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-fn find_struct<'a>(module: &'a Module, name: &str) -> Option<&'a [naga::StructMember]> {
-    module.types.iter().find_map(|(_, ty)| match &ty.inner {
-        TypeInner::Struct { members, .. } if ty.name.as_deref() == Some(name) => Some(&members[..]),
+/// A struct's span and members.
+fn find_struct<'a>(
+    module: &'a Module,
+    name: &str,
+) -> Option<(naga::Span, &'a [naga::StructMember])> {
+    module.types.iter().find_map(|(handle, ty)| match &ty.inner {
+        TypeInner::Struct { members, .. } if ty.name.as_deref() == Some(name) => {
+            Some((module.types.get_span(handle), &members[..]))
+        }
         _ => None,
     })
 }
@@ -222,53 +216,55 @@ fn struct_exists(module: &Module, name: &str) -> bool {
     find_struct(module, name).is_some()
 }
 
-/// Checks a module against the contract.
+/// Checks the functions and parameters of a material.
 pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, ShaderError> {
-    let brdf = BRDF.find(source, module)?.ok_or_else(|| missing(source, module))?;
+    let brdf = BRDF.find(source, module)?.ok_or_else(|| missing_brdf(source, module))?;
     let sample = SAMPLE.find(source, module)?;
     let pdf = PDF.find(source, module)?;
     let material = SETUP.find(source, module)?;
-    let name = |name: &str| {
-        source.outline.function(source.text(), name).map_or(0..0, |function| function.name.clone())
-    };
+    let name = |function| source.declared_name(module.functions.get_span(function));
     match (sample, pdf) {
-        (Some(_), None) => {
+        (Some(sample), None) => {
             let error = source
-                .error("`sample` comes without `pdf`")
-                .at(name("sample"), "which density does it have?");
+                .error("there is `sample` but no `pdf`")
+                .at(name(sample), "its density is unknown");
             return Err(error.help(format!("add `{}`", PDF.text())));
         }
-        (None, Some(_)) => {
+        (None, Some(pdf)) => {
             let error = source
-                .error("`pdf` comes without `sample`")
-                .at(name("pdf"), "the density of which sampler?");
+                .error("there is `pdf` but no `sample`")
+                .at(name(pdf), "no sampler has this density");
             return Err(error.help(format!("add `{}`", SAMPLE.text())));
         }
         _ => {}
     }
-    if material.is_some() && module.functions[brdf].arguments.len() < BRDF.parameters.len() {
+    if let Some(material) = material
+        && module.functions[brdf].arguments.len() < BRDF.parameters.len()
+    {
         let error = source
-            .error("`brdf` does not take what `material` computes")
-            .at(name("material"), "computes a `Material`");
-        return Err(error.at(name("brdf"), "takes none").help(BRDF.help()));
+            .error("`brdf` does not take the result of `material`")
+            .at(name(material), "computes a `Material`");
+        return Err(error.at(name(brdf), "takes no `Material`").help(BRDF.help()));
     }
     let members = parameters(source, module, "Material")?;
-    let (surface, set) = match material {
+    let (surface, takes_material) = match material {
         Some(setup) => (
             parameters(source, module, "SurfacePoint")?,
             module.functions[setup].arguments.len() > 1,
         ),
         None => (vec![], true),
     };
-    let settable = if set { &members[..] } else { &[] };
-    if let Some(twice) =
+    let settable = if takes_material { &members[..] } else { &[] };
+    if let Some(duplicate) =
         settable.iter().find(|member| surface.iter().any(|other| other.name == member.name))
     {
-        let error = source
-            .error(format!("`Material` and `SurfacePoint` both have a member `{}`", twice.name));
+        let error = source.error(format!(
+            "`Material` and `SurfacePoint` both have a member `{}`",
+            duplicate.name
+        ));
         return Err(error
-            .at(name("material"), "takes both")
-            .help("choose another name in `Material`"));
+            .at(material.map_or(0..0, name), "takes both")
+            .help("rename the member of `Material`"));
     }
     let parameters = surface.iter().chain(settable).cloned().collect();
     let overrides = overrides(source, module)?;
@@ -276,10 +272,10 @@ pub(super) fn check(source: &Source, module: &Module) -> Result<Contract, Shader
     Ok(Contract { brdf, sample, pdf, material, surface, members, parameters, overrides, textures })
 }
 
-/// The error that there is no `brdf`.
-fn missing(source: &Source, module: &Module) -> ShaderError {
+/// The error for a missing `brdf`. Suggests to rename a function that looks like one.
+fn missing_brdf(source: &Source, module: &Module) -> ShaderError {
     let error = source.error("there is no `fn brdf`");
-    let alike = |function: &naga::Function| {
+    let is_similar = |function: &naga::Function| {
         let name = function.name.as_deref().unwrap_or("");
         let named = ["brdf", "bsdf", "eval", "evaluate", "f", "shade", "main"]
             .iter()
@@ -287,20 +283,16 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
         let types: Vec<_> = function.arguments.iter().map(|argument| argument.ty).collect();
         let typed = types.len() == 3
             && std::iter::zip(types, BRDF.parameters)
-                .all(|(ty, (_, wanted))| wanted.fits(module, ty));
+                .all(|(ty, (_, expected))| expected.fits(module, ty));
         (named || typed) && !["sample", "pdf", "material"].contains(&name)
     };
-    let found = module
-        .functions
-        .iter()
-        .find(|(_, function)| alike(function))
-        .and_then(|(_, function)| function.name.as_deref());
-    match found.and_then(|name| source.outline.function(source.text(), name)) {
-        Some(function) => {
-            let name = &source.text()[function.name.clone()];
+    let found = module.functions.iter().find(|(_, function)| is_similar(function));
+    match found {
+        Some((handle, function)) => {
+            let name = function.name.as_deref().unwrap_or("");
             error
-                .at(function.name.clone(), "is this the one?")
-                .help(format!("call `{name}` `brdf`; {}", BRDF.help()))
+                .at(source.declared_name(module.functions.get_span(handle)), "is this `brdf`?")
+                .help(format!("rename `{name}` to `brdf`; {}", BRDF.help()))
         }
         None => error.help(format!("add `{}`", BRDF.text())),
     }
@@ -308,37 +300,34 @@ fn missing(source: &Source, module: &Module) -> ShaderError {
 
 /// The members of a struct, as parameters.
 fn parameters(source: &Source, module: &Module, name: &str) -> Result<Vec<Parameter>, ShaderError> {
-    let Some(members) = find_struct(module, name) else { return Ok(vec![]) };
-    let outline = source
-        .outline
-        .structure(source.text(), name)
-        .filter(|outline| outline.members.len() == members.len());
-    let Some(outline) = outline else { return Err(lost(source, name)) };
-    std::iter::zip(members, &outline.members)
-        .map(|(member, outline)| parameter(source, module, member, outline))
-        .collect()
+    let Some((span, members)) = find_struct(module, name) else { return Ok(vec![]) };
+    members.iter().map(|member| parameter(source, module, span, member)).collect()
 }
 
 fn parameter(
     source: &Source,
     module: &Module,
+    declaration: naga::Span,
     member: &naga::StructMember,
-    outline: &Member,
 ) -> Result<Parameter, ShaderError> {
     let name = member.name.as_deref().unwrap_or("");
+    let declared = source.member(declaration, name);
     if ["wi", "wo", "u"].contains(&name) {
         let error = source.error(format!("a parameter cannot be called `{name}`"));
-        let error = error.at(outline.name.clone(), "an input of the functions has this name");
+        let error = error.at(declared.name, "an argument of `brdf` or `sample` has this name");
         return Err(error.help("choose another name"));
     }
     let (scalar, size) = match module.types[member.ty].inner {
         TypeInner::Scalar(scalar) => (scalar, 1),
         TypeInner::Vector { size, scalar } => (scalar, size as usize),
-        _ => return Err(wrong_type(source, module, member, outline)),
+        _ => return Err(wrong_type(source, module, member, declared)),
     };
     match scalar_type(scalar) {
-        Some(scalar) => range::parameter(source, name, &outline.docs, scalar, size),
-        None => Err(wrong_type(source, module, member, outline)),
+        Some(scalar) => {
+            let docs = source.doc_comments(&declared.name);
+            annotations::parameter(source, name, &docs, scalar, size)
+        }
+        None => Err(wrong_type(source, module, member, declared)),
     }
 }
 
@@ -356,27 +345,25 @@ fn wrong_type(
     source: &Source,
     module: &Module,
     member: &naga::StructMember,
-    outline: &Member,
+    declared: Member,
 ) -> ShaderError {
     let name = member.name.as_deref().unwrap_or("");
     let error =
         source.error(format!("the parameter `{name}` is `{}`", type_name(module, member.ty)));
-    let error =
-        error.at(outline.ty.clone(), "expected a scalar or a vector of f32, i32, u32 or bool");
-    error.help("make several members of it, and put them together in `brdf`")
+    let error = error.at(declared.ty, "expected a scalar or a vector of f32, i32, u32 or bool");
+    error.help("split it into several members, and combine them in `brdf`")
 }
 
-/// The override declarations; their defaults are their initializers, as far as those are plain
-/// numbers.
+/// The override declarations; the default is the initializer if it is a literal.
 fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderError> {
     let mut overrides = vec![];
-    for (_, declared) in module.overrides.iter() {
+    for (handle, declared) in module.overrides.iter() {
         let name = declared.name.as_deref().unwrap_or("");
-        let Some(outline) = source.outline.override_(source.text(), name) else { continue };
+        let docs = source.doc_comments(&source.declared_name(module.overrides.get_span(handle)));
         let TypeInner::Scalar(scalar) = module.types[declared.ty].inner else { continue };
         let Some(scalar) = scalar_type(scalar) else { continue };
-        range::reject_default(source, &outline.docs)?;
-        let parameter = range::parameter(source, name, &outline.docs, scalar, 1)?;
+        annotations::reject_default(source, &docs)?;
+        let parameter = annotations::parameter(source, name, &docs, scalar, 1)?;
         let default = declared.init.and_then(|init| match module.global_expressions[init] {
             Expression::Literal(naga::Literal::F32(x)) => Some(f64::from(x)),
             Expression::Literal(naga::Literal::I32(x)) => Some(f64::from(x)),
@@ -389,7 +376,7 @@ fn overrides(source: &Source, module: &Module) -> Result<Vec<Parameter>, ShaderE
     Ok(overrides)
 }
 
-/// Whether this is what images are read with, or an array of such things.
+/// Whether this is a texture, a sampler or an array of them.
 fn is_resource(ty: &TypeInner) -> bool {
     matches!(
         ty,
@@ -402,58 +389,78 @@ fn wrong_resource(source: &Source, module: &Module, ty: Handle<naga::Type>) -> S
     let name = type_name(module, ty);
     let word = name.split('<').next().unwrap_or(&name);
     let text = source.text();
-    // naga keeps no place of most types.
-    let tokens = &source.outline.tokens;
-    let places = tokens.iter().filter(|token| text[token.place.clone()] == *word).map(|token| {
-        let end = if name.contains('<') { text[token.place.start..].find('>') } else { None };
-        token.place.start..end.map_or(token.place.end, |length| token.place.start + length + 1)
+    // naga does not record spans of most types.
+    let tokens = source.tokens.iter().map(|token| &token.range);
+    let locations = tokens.filter(|range| text[(*range).clone()] == *word).map(|range| {
+        let end = if name.contains('<') { text[range.start..].find('>') } else { None };
+        range.start..end.map_or(range.end, |length| range.start + length + 1)
     });
-    let is_it =
-        |place: &Place| text[place.clone()].chars().filter(|c| !c.is_whitespace()).eq(name.chars());
-    let place = places.clone().find(is_it).or_else(|| places.clone().next()).unwrap_or(0..0);
-    let error = source.error(format!("`{name}` is not supported")).at(place, "this type");
+    let matches_type = |location: &SourceRange| {
+        text[location.clone()].chars().filter(|c| !c.is_whitespace()).eq(name.chars())
+    };
+    let location =
+        locations.clone().find(matches_type).or_else(|| locations.clone().next()).unwrap_or(0..0);
+    let error = source.error(format!("`{name}` is not supported")).at(location, "this type");
     error.help(match module.types[ty].inner {
         TypeInner::Sampler { .. } => "declare it as `sampler`",
         TypeInner::Image { class: naga::ImageClass::Storage { .. }, .. } => {
-            "materials read images and write none: declare it as `texture_2d<f32>`"
+            "materials cannot write images: declare it as `texture_2d<f32>`"
         }
-        _ => "images are two-dimensional and hold floats: declare it as `texture_2d<f32>`",
+        _ => "textures are two-dimensional and hold floats: declare it as `texture_2d<f32>`",
     })
 }
 
-/// Rejects what WGSL has for graphics pipelines and for other precisions.
+/// Attributes that make a function an entry point.
+const STAGES: [&str; 9] = [
+    "compute",
+    "vertex",
+    "fragment",
+    "task",
+    "mesh",
+    "ray_generation",
+    "any_hit",
+    "closest_hit",
+    "miss",
+];
+
+/// Rejects graphics-pipeline features and extensions such as other floating-point precisions.
 pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), ShaderError> {
-    let outline = &source.outline;
+    let find = |matches: &dyn Fn(usize) -> bool| {
+        let k = (0..source.tokens.len()).find(|&k| matches(k))?;
+        Some((k, source.tokens[k].range.clone()))
+    };
     if !module.entry_points.is_empty() {
-        let place = outline.stages.first().cloned().unwrap_or(0..0);
+        let stage = find(&|k| {
+            k > 0 && source.spelling(k - 1) == "@" && STAGES.contains(&source.spelling(k))
+        });
+        let location = stage.map_or(0..0, |(k, stage)| source.tokens[k - 1].range.start..stage.end);
         let error = source
             .error("entry points are not supported")
-            .at(place, "makes the function an entry point");
-        return Err(error.help("leave the attribute out: the renderer calls `brdf`"));
+            .at(location, "makes the function an entry point");
+        return Err(error.help("remove the attribute: the renderer calls `brdf`"));
     }
-    if let Some(enable) = outline.enables.first() {
+    if let Some((_, enable)) = find(&|k| source.spelling(k) == "enable") {
+        let directive = source.text()[enable.start..].find(';').unwrap_or(enable.len()) + 1;
         let error = source
             .error("extensions of WGSL are not supported")
-            .at(enable.clone(), "asks for an extension");
-        return Err(error.help("leave the line out; all floats are `f32`"));
+            .at(enable.start..enable.start + directive, "enabled here");
+        return Err(error.help("remove the line; all floats are `f32`"));
     }
     for (handle, variable) in module.global_variables.iter() {
         let (message, help) = match variable.space {
             AddressSpace::Private => continue,
-            // What is not supported is found among the types.
+            // Unsupported types are rejected below.
             AddressSpace::Handle if is_resource(&module.types[variable.ty].inner) => continue,
             AddressSpace::Handle => (
-                "a variable outside of functions needs an address space",
-                Some("write `const` for what does not change, `var<private>` for what does"),
+                "a module-scope variable needs an address space",
+                Some("use `const` if it does not change, `var<private>` if it does"),
             ),
             AddressSpace::WorkGroup => {
                 ("workgroup variables are not supported", Some("use `var<private>`"))
             }
             AddressSpace::Uniform | AddressSpace::Storage { .. } => (
                 "buffers are not supported",
-                Some(
-                    "make a member of `Material` of what comes from outside, a `const` of what does not",
-                ),
+                Some("use a member of `Material` for a parameter, `const` for a constant"),
             ),
             _ => ("variables of this address space are not supported", Some("use `var<private>`")),
         };
@@ -482,36 +489,29 @@ pub(super) fn check_language(source: &Source, module: &Module) -> Result<(), Sha
             }
             _ => continue,
         };
-        // naga keeps no place of most types.
+        // naga does not record spans of most types.
         let span = module.types.get_span(handle).to_range();
-        let named = || {
-            outline.tokens.iter().find(|token| source.text()[token.place.clone()].starts_with(name))
-        };
-        let place = span.or_else(|| named().map(|token| token.place.clone())).unwrap_or(0..0);
-        return Err(source.error(message).at(place, "this type"));
+        let named = || find(&|k| source.spelling(k).starts_with(name)).map(|(_, range)| range);
+        let location = span.or_else(named).unwrap_or(0..0);
+        return Err(source.error(message).at(location, "this type"));
     }
-    module.functions.iter().try_for_each(|(_, function)| check_function(source, module, function))
+    module.functions.iter().try_for_each(|(handle, function)| {
+        check_function(source, module, function, module.functions.get_span(handle))
+    })
 }
 
 fn check_function(
     source: &Source,
     module: &Module,
     function: &naga::Function,
+    span: naga::Span,
 ) -> Result<(), ShaderError> {
-    let name = function.name.as_deref().unwrap_or("");
-    for (k, argument) in function.arguments.iter().enumerate() {
+    for argument in &function.arguments {
         let TypeInner::Pointer { space, .. } = module.types[argument.ty].inner else { continue };
         if !matches!(space, AddressSpace::Function | AddressSpace::Private) {
-            let outline = source
-                .outline
-                .function(source.text(), name)
-                .and_then(|outline| outline.parameters.get(k));
-            let error =
-                source.error("pointers into memory outside of the shader are not supported");
-            return Err(error.at(
-                outline.map_or(0..0, |outline| outline.ty.clone()),
-                "expected `ptr<function, …>`",
-            ));
+            let declared = source.member(span, argument.name.as_deref().unwrap_or(""));
+            let error = source.error("pointers to memory outside the shader are not supported");
+            return Err(error.at(declared.ty, "expected `ptr<function, …>`"));
         }
     }
     let unsupported = |what: &str, span: naga::Span| {
@@ -539,7 +539,7 @@ fn check_function(
     check_block(&function.body, &|statement, span| match statement {
         Statement::Kill => {
             let error = source.error("`discard` is not supported").at_span(span, "used here");
-            Err(error.help("return 0 where there is no reflection"))
+            Err(error.help("return 0 if there is no reflection"))
         }
         Statement::ControlBarrier(_) | Statement::MemoryBarrier(_) => unsupported("barriers", span),
         Statement::Atomic { .. } | Statement::ImageAtomic { .. } => unsupported("atomics", span),
@@ -568,7 +568,7 @@ fn check_block(
     Ok(())
 }
 
-/// The blocks within a statement.
+/// The blocks nested in a statement.
 pub(super) fn inner_blocks(statement: &Statement) -> Vec<&naga::Block> {
     match statement {
         Statement::Block(block) => vec![block],

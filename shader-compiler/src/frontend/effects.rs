@@ -1,25 +1,25 @@
-//! What statements do, found without translating them: which slots a loop may assign, which
-//! statements leave a block.
+//! Effects of statements, determined without translating them: which slots a loop may assign, and
+//! which statements leave a block.
 //!
-//! Answers err on the side of more: a loop parameter that never changes is removed when the
-//! function is rewritten. Walks stop at [`MAX_DEPTH`], below which translation does not get either.
+//! The answers are conservative: rewriting later removes loop parameters that never change. Walks
+//! stop at [`MAX_DEPTH`], as translation does.
 
 use super::control::Step;
 use super::translate::{Frame, Item, MAX_DEPTH, Slots, Translator};
 use naga::{Block, Expression, GlobalVariable, Handle, Module, Statement};
 
-/// What a call of a function may do.
+/// Effects of calling a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
-    /// Globals that it assigns, sorted.
+    /// Globals that it may assign, sorted.
     globals: Vec<Handle<GlobalVariable>>,
-    /// Arguments through which it assigns, sorted.
+    /// Pointer arguments through which it may assign, sorted.
     params: Vec<u32>,
     /// Whether it loops.
     loops: bool,
 }
 
-/// Calls `f` for every statement of a block, those within others after them.
+/// Calls `f` for every statement of a block in pre-order.
 fn walk<'m>(block: &'m Block, depth: u32, f: &mut dyn FnMut(&'m Statement)) {
     for statement in block {
         walk_statement(statement, depth, f);
@@ -48,7 +48,7 @@ fn walk_statement<'m>(statement: &'m Statement, depth: u32, f: &mut dyn FnMut(&'
     }
 }
 
-/// Variable or argument that a pointer starts from.
+/// The variable or argument that a pointer is derived from.
 fn root(expressions: &naga::Arena<Expression>, mut pointer: Handle<Expression>) -> &Expression {
     loop {
         match &expressions[pointer] {
@@ -91,11 +91,11 @@ fn effects_of(module: &Module, function: &naga::Function, callees: &[Effects]) -
     effects
 }
 
-/// What a loop may assign.
+/// Assignments in a loop.
 pub(crate) struct Assigned {
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     pub slots: Vec<u32>,
-    /// Whether there are loops within.
+    /// Whether there are inner loops.
     pub loops: bool,
 }
 
@@ -131,7 +131,7 @@ impl<'m> Translator<'m> {
         Assigned { slots: all, loops }
     }
 
-    /// What a call of a function may do. Callees come before callers, so there is no recursion.
+    /// Effects of calling a function. Callees precede callers, so this does not recurse.
     fn effects(&mut self, function: Handle<naga::Function>) -> &Effects {
         let module = self.module;
         for (_, function) in
@@ -151,7 +151,7 @@ impl<'m> Translator<'m> {
         }
     }
 
-    /// Slots that a pointer may lead to: a part of a variable, up to the first dynamic index.
+    /// Slots that a pointer may point to: a part of a variable, up to the first dynamic index.
     fn reach(&self, frame: &Frame<'m>, pointer: Handle<Expression>) -> Option<Slots> {
         let mut chain = vec![];
         let mut root = pointer;
@@ -180,7 +180,7 @@ impl<'m> Translator<'m> {
     }
 }
 
-/// What an exit of a block leads out of.
+/// The innermost construct around a statement, as seen from a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Loop,
@@ -218,26 +218,28 @@ impl Step<'_> {
     }
 
     /// Whether a step of a loop's body may skip steps after it.
-    pub fn leaves_round(&self) -> bool {
+    pub fn leaves_iteration(&self) -> bool {
         matches!(self, Step::Statement(statement, _) if statement_exits(statement, Within::Loop, 0, true))
     }
 }
 
-/// Whether a block never runs to its end, seen without looking into loops and switches.
-pub(crate) fn never_ends(block: &Block, depth: u32) -> bool {
+/// Whether control never reaches the end of a block, without looking into loops and switches.
+pub(crate) fn never_falls_through(block: &Block, depth: u32) -> bool {
     match block.last() {
         Some(
             Statement::Return { .. } | Statement::Break | Statement::Continue | Statement::Kill,
         ) => true,
-        Some(Statement::Block(block)) => depth > 0 && never_ends(block, depth - 1),
+        Some(Statement::Block(block)) => depth > 0 && never_falls_through(block, depth - 1),
         Some(Statement::If { accept, reject, .. }) => {
-            depth > 0 && never_ends(accept, depth - 1) && never_ends(reject, depth - 1)
+            depth > 0
+                && never_falls_through(accept, depth - 1)
+                && never_falls_through(reject, depth - 1)
         }
         _ => false,
     }
 }
 
-/// Marks the expressions that steps use as operands, each in `used` by its index.
+/// Marks the expressions that steps use as operands in `used`, which is indexed by expression.
 pub(crate) fn mark_used(frame: &Frame, steps: &[Step], used: &mut [bool]) {
     for step in steps {
         match step {
@@ -265,7 +267,7 @@ pub(crate) fn mark_used(frame: &Frame, steps: &[Step], used: &mut [bool]) {
     }
 }
 
-/// Calls `f` for the operands of an expression of the kinds that are translated.
+/// Calls `f` for the operands of an expression of a kind that is translated.
 fn operands(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
     match *expression {
         Expression::Compose { ref components, .. } => components.iter().copied().for_each(f),
@@ -280,7 +282,7 @@ fn operands(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
             [condition, accept, reject].into_iter().for_each(f)
         }
         Expression::Relational { argument, .. } => f(argument),
-        // Textures, samplers and offsets are known everywhere, and levels are of no use.
+        // Textures, samplers and offsets are constants; levels are ignored.
         Expression::ImageSample { coordinate, .. } | Expression::ImageLoad { coordinate, .. } => {
             f(coordinate)
         }

@@ -1,10 +1,11 @@
-//! The functions of a shader as functions of plain words: named inputs in, named outputs out.
+//! Entry points: functions of a shader with named scalar inputs and outputs.
 
 use super::translate::{Fault, Translator};
 use super::{
     Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source, textures,
 };
-use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
+use crate::builder::{Builder, Rules};
+use crate::ir::{Emit, Function, Op, Type, Value};
 use naga::Handle;
 
 /// Inputs for the components of a vector.
@@ -36,7 +37,7 @@ pub(super) fn function(
     textures::check_settings(shader, settings)?;
     let missing =
         |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
-    let together = "`sample` and `pdf` come together, and are optional";
+    let together = "`sample` and `pdf` are optional, but need each other";
     let (name, handle) = match entry {
         Entry::Shaded => ("shaded", Some(contract.brdf)),
         Entry::Brdf => ("brdf", Some(contract.brdf)),
@@ -63,7 +64,7 @@ pub(super) fn function(
     let parameters: Vec<_> =
         parameters.iter().flat_map(|parameter| words(&mut builder, parameter)).collect();
     let mut translator = Translator::new(&shader.module, &shader.info, builder, settings);
-    // Functions may leave the last of their arguments out.
+    // Functions may omit their last parameter.
     let call =
         |translator: &mut Translator, handle: Handle<naga::Function>, args: &[Vec<Value>]| {
             let taken = &args[..shader.module.functions[handle].arguments.len()];
@@ -119,14 +120,14 @@ fn shaded(
     outputs("s", RGB, &shaded)
 }
 
-/// Members as `fn material` computes them, cut to their ranges, on which analyses rely; the lower
-/// end in place of NaN.
+/// Members as computed by `fn material`, clamped to their ranges, which analyses rely on. NaN becomes
+/// the lower endpoint.
 fn limited(builder: &mut Builder, members: &[Parameter], values: Vec<Value>) -> Vec<Value> {
     let all = members.iter().flat_map(|member| std::iter::repeat_n(member, member.size));
     std::iter::zip(values, all).map(|(value, member)| clamped(builder, member, value)).collect()
 }
 
-/// A component of a parameter, clamped to the parameter's range; the lower end in place of NaN.
+/// A component of a parameter, clamped to the parameter's range. NaN becomes the lower endpoint.
 fn clamped(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Value {
     let (scalar, [low, high]) = (parameter.scalar, parameter.range);
     let (max, min) = match scalar {
@@ -147,8 +148,8 @@ fn clamped(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Va
     value
 }
 
-/// The inputs of a parameter. Integers are in their range already; that they are clamped shows it
-/// to the proof that loops which they count end.
+/// The inputs of a parameter. Clamping integers, which are in range already, tells the termination
+/// proof for loops about their range.
 fn words(builder: &mut Builder, parameter: &Parameter) -> Vec<Value> {
     let inputs: Vec<_> =
         parameter.words().map(|name| builder.input(&name, parameter.scalar.ty())).collect();
@@ -165,22 +166,24 @@ fn refused(source: &Source, fault: Fault) -> ShaderError {
     ShaderError { help: fault.help, ..error }
 }
 
-/// Holds the values of overrides against their declarations.
+/// Checks the values of overrides against their declarations.
 fn check_overrides(
     source: &Source,
     shader: &Shader,
     settings: &Settings,
 ) -> Result<(), ShaderError> {
     let declared = &shader.contract.overrides;
-    let place = |name: &str| {
-        source.outline.override_(source.text(), name).map_or(0..0, |declared| declared.name.clone())
+    let location = |name: &str| {
+        let overrides = &shader.module.overrides;
+        let declared = overrides.iter().find(|(_, o)| o.name.as_deref() == Some(name));
+        declared.map_or(0..0, |(handle, _)| source.declared_name(overrides.get_span(handle)))
     };
     for (name, x) in &settings.overrides {
         let Some(parameter) = declared.iter().find(|parameter| parameter.name == *name) else {
             let names: Vec<_> = declared.iter().map(|parameter| parameter.name.as_str()).collect();
             let error = source.error(format!("the shader has no override `{name}`"));
             return Err(match names[..] {
-                [] => error.help("it has no overrides at all"),
+                [] => error.help("it has no overrides"),
                 _ => error.help(format!("there are {}", super::diagnostics::list(&names, "and"))),
             });
         };
@@ -188,18 +191,20 @@ fn check_overrides(
             Scalar::F32 if (*x as f32).is_finite() => None,
             Scalar::F32 => Some("a finite number"),
             Scalar::I32 | Scalar::U32 if x.fract() == 0.0 => None,
-            Scalar::I32 | Scalar::U32 => Some("a whole number"),
+            Scalar::I32 | Scalar::U32 => Some("an integer"),
             Scalar::Bool if *x == 0.0 || *x == 1.0 => None,
             Scalar::Bool => Some("0 or 1"),
         };
-        let error = |message: String| source.error(message).at(place(name), "declared here");
-        if let Some(wanted) = wrong {
-            return Err(error(format!("the override `{name}` must be {wanted}, but is given {x}")));
+        let error = |message: String| source.error(message).at(location(name), "declared here");
+        if let Some(expected) = wrong {
+            return Err(error(format!(
+                "the override `{name}` must be {expected}, but {x} was given"
+            )));
         }
         let [lo, hi] = parameter.range;
         if !(lo..=hi).contains(x) {
             return Err(error(format!(
-                "the override `{name}` is given {x}, outside of its range from {lo} to {hi}"
+                "the value {x} of the override `{name}` is outside its range from {lo} to {hi}"
             )));
         }
     }
@@ -209,9 +214,9 @@ fn check_overrides(
         {
             let error = source
                 .error(format!("the override `{name}` has no value"))
-                .at(place(name), "declared here without one");
+                .at(location(name), "declared here without a value");
             return Err(
-                error.help("add one to the declaration, `= …`, or set it where the shader is used")
+                error.help("initialize it in the declaration, or set it where the shader is used")
             );
         }
     }
@@ -264,7 +269,7 @@ mod tests {
     ];
 
     #[test]
-    fn ports() {
+    fn ports_are_named_after_components() {
         let inputs = [&WI[..], &WO, &MATERIAL].concat();
         let brdf = [("brdf.r", 1.5), ("brdf.g", 3.0), ("brdf.b", 5.0)];
         let shaded = [("s.r", 3.0), ("s.g", 6.0), ("s.b", 10.0)];
@@ -283,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cosine_depends_on_the_sides() {
+    fn integrand_cosine_depends_on_sides() {
         let text = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(1, 2, 3); }";
         let mut inputs = [WI, WO].concat();
         inputs[2].1 = (-0.5_f32).to_bits();
@@ -299,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn materials_of_the_surface_are_composed_in() {
+    fn fn_material_is_inlined_into_entries() {
         let text = "
             struct Material { kd: vec3f }
             fn material(p: SurfacePoint) -> Material { return Material(p.normal + vec3f(p.uv, p.position.x * p.object_position.y)); }

@@ -1,6 +1,6 @@
 //! Expressions: each becomes leaves, or a place if it is a pointer, at the point where naga emits
-//! it. Constants and the like, which are not emitted, are evaluated where they are first used; what
-//! is made of constants alone folds to constants, which are in scope everywhere.
+//! it. Constants and the like, which are not emitted, are evaluated at their first use. They fold to
+//! constants, which are in scope everywhere.
 
 use super::builtins;
 use super::layout::{MAX_LEAVES, narrow, scalar_type};
@@ -10,7 +10,7 @@ use super::translate::{Fault, Frame, Item, Leaves, Translator};
 use crate::ir::{Emit, Value};
 use naga::{Expression, Handle, Literal, Span, TypeInner};
 
-/// Operands of constants within operands.
+/// Maximum depth of constants that refer to constants.
 const MAX_CONSTANT_DEPTH: u32 = 250;
 
 impl<'m> Translator<'m> {
@@ -22,7 +22,7 @@ impl<'m> Translator<'m> {
         resolution.inner_with(&self.module.types)
     }
 
-    /// A fault at an expression, or at its statement.
+    /// A fault at an expression, or at its statement if the expression has no span.
     pub(super) fn fault(
         &self,
         frame: &Frame<'m>,
@@ -42,8 +42,8 @@ impl<'m> Translator<'m> {
         if span.is_defined() { span } else { self.span }
     }
 
-    /// What an expression is: as it was when it was emitted, or, if it is none of those that are
-    /// emitted, as it always is.
+    /// The result of an expression: the one when it was emitted, or if it is never emitted, its
+    /// constant result.
     pub(super) fn item(
         &mut self,
         frame: &mut Frame<'m>,
@@ -57,7 +57,7 @@ impl<'m> Translator<'m> {
                     return Err(self.fault(
                         frame,
                         expression,
-                        "constants refer to each other in too long a chain",
+                        "the chain of constants that refer to each other is too long",
                         None,
                     ));
                 }
@@ -95,7 +95,7 @@ impl<'m> Translator<'m> {
         Ok(self.leaf(leaves, 0))
     }
 
-    /// Value of one of the module's own expressions.
+    /// Value of a module-scope expression.
     pub(super) fn constant(&mut self, expression: Handle<Expression>) -> Result<Leaves, Fault> {
         let mut frame =
             self.constants.take().expect("constants refer to constants within their own frame");
@@ -104,7 +104,7 @@ impl<'m> Translator<'m> {
         value
     }
 
-    /// Value of one of the module's own expressions, from an expression of any frame.
+    /// Value of a module-scope expression that an expression of any frame refers to.
     pub(super) fn constant_in(
         &mut self,
         frame: &mut Frame<'m>,
@@ -124,7 +124,7 @@ impl<'m> Translator<'m> {
         let item = match expressions[handle] {
             Expression::Access { base, index } => self.access(frame, base, index)?,
             Expression::AccessIndex { base, index } => {
-                // Types of what was evaluated are translatable.
+                // Evaluated expressions have translatable types.
                 let item = self.item(frame, base)?;
                 let part = self.layout.part(self.ty(frame, base), index);
                 match item {
@@ -166,7 +166,7 @@ impl<'m> Translator<'m> {
         Ok(item)
     }
 
-    /// Evaluates an expression that is a value whatever its operands are.
+    /// Evaluates an expression that is a value for any operands.
     fn compound(
         &mut self,
         frame: &mut Frame<'m>,
@@ -234,8 +234,10 @@ impl<'m> Translator<'m> {
                 checked.map(|()| leaves).map_err(|message| self.fault(frame, handle, message, None))
             }
             Expression::As { expr, kind, convert } => {
-                let from =
-                    self.ty(frame, expr).scalar().expect("what is converted is made of scalars");
+                let from = self
+                    .ty(frame, expr)
+                    .scalar()
+                    .expect("operands of conversions are made of scalars");
                 let to = naga::Scalar { kind, width: convert.unwrap_or(from.width) };
                 if scalar_type(to).is_none() {
                     return Err(narrow(to, self.span_of(frame, handle)));
@@ -278,7 +280,7 @@ impl<'m> Translator<'m> {
         let item = self.item(frame, base)?;
         let index = self.scalar(frame, index)?;
         let (count, stride) = self.layout.parts(self.ty(frame, base));
-        // Indices out of range, negative ones among them, mean the last element.
+        // Indices out of range, including negative ones, refer to the last element.
         let known = self
             .builder
             .function()
@@ -299,7 +301,7 @@ impl<'m> Translator<'m> {
         })
     }
 
-    /// Chooses an element of a value.
+    /// Selects an element of a value.
     fn pick(&mut self, leaves: Leaves, index: Index) -> Result<Leaves, Fault> {
         self.charge(leaves.len())?;
         let (leaves, ()) = self.compute([leaves], |b, [values], out| {
@@ -326,8 +328,8 @@ impl<'m> Translator<'m> {
 fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
     match expression {
         Expression::Derivative { .. } => (
-            "derivatives have no meaning in a material",
-            "it is evaluated at points, not on a grid of pixels",
+            "derivatives cannot be used in a material",
+            "materials are evaluated at points, not on a grid of pixels",
         ),
         Expression::ArrayLength(_) => (
             "arrays without a fixed size cannot be used in a material",
@@ -335,8 +337,8 @@ fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
         ),
         Expression::AtomicResult { .. } | Expression::WorkGroupUniformLoadResult { .. } => (
             "atomics and workgroup variables cannot be used in a material",
-            "evaluations share nothing",
+            "evaluations share no memory",
         ),
-        _ => ("this cannot be used in a material", "a material depends on its arguments alone"),
+        _ => ("this cannot be used in a material", "a material depends only on its arguments"),
     }
 }

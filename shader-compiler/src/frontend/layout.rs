@@ -1,26 +1,25 @@
-//! How values of WGSL types lie in scalars: every type is a list of *leaves*, and translation knows
-//! nothing else of aggregates.
+//! Layout of WGSL types: every type is flattened to a list of scalar *leaves*.
 //!
-//! The order of leaves is the order of declaration, all the way down: components of a vector from x
-//! to w; columns of a matrix, each from top to bottom; elements of an array; members of a struct.
+//! Leaves are in the order of declaration, recursively: components of a vector from x to w; columns
+//! of a matrix, each from top to bottom; elements of an array; members of a struct.
 
 use super::translate::Fault;
 use crate::ir::Type;
 use naga::{ArraySize, Handle, Module, ScalarKind, Span, TypeInner};
 use std::borrow::Cow;
 
-/// Leaves of a variable beyond which it is refused: each is a value in a register, and those that
-/// loops assign are parameters.
+/// Maximum number of leaves of a variable: each is an SSA value, and a parameter of every loop that
+/// assigns it.
 pub(crate) const MAX_LEAVES: u32 = 4096;
 
-/// Numbers of leaves of all types of a module.
+/// Number of leaves of each type of a module.
 pub(crate) struct Layout<'m> {
     module: &'m Module,
-    /// By type; `None` where values of the type cannot be translated.
+    /// By type; `None` if values of the type cannot be translated.
     sizes: Vec<Option<u32>>,
 }
 
-/// Type of a scalar, if there is one in the IR.
+/// The IR's type of a scalar, if it has one.
 pub(crate) fn scalar_type(scalar: naga::Scalar) -> Option<Type> {
     match (scalar.kind, scalar.width) {
         (ScalarKind::Float, 4) => Some(Type::F32),
@@ -30,7 +29,7 @@ pub(crate) fn scalar_type(scalar: naga::Scalar) -> Option<Type> {
     }
 }
 
-/// What a pointer points at, or the type itself where it is none.
+/// The type that a pointer points to, or the type itself if it is not a pointer.
 fn pointee<'t>(module: &'t Module, inner: &'t TypeInner) -> Cow<'t, TypeInner> {
     match *inner {
         TypeInner::Pointer { base, .. } => Cow::Borrowed(&module.types[base].inner),
@@ -43,7 +42,7 @@ fn pointee<'t>(module: &'t Module, inner: &'t TypeInner) -> Cow<'t, TypeInner> {
 }
 
 impl<'m> Layout<'m> {
-    /// Of a module's types, each of which comes after those that it is made of.
+    /// Computes the layout of a module's types, each of which follows the types that it contains.
     pub fn new(module: &'m Module) -> Layout<'m> {
         let mut layout = Layout { module, sizes: Vec::with_capacity(module.types.len()) };
         for (_, ty) in module.types.iter() {
@@ -71,7 +70,7 @@ impl<'m> Layout<'m> {
         }
     }
 
-    /// Number of leaves of a type that is known to be translatable.
+    /// Number of leaves of a translatable type.
     fn known_size(&self, ty: Handle<naga::Type>) -> u32 {
         self.sizes[ty.index()].expect("parts of translatable types are translatable")
     }
@@ -79,7 +78,7 @@ impl<'m> Layout<'m> {
     /// Types of the leaves of a type that has a size.
     pub fn leaves(&self, inner: &TypeInner) -> Vec<Type> {
         let mut out = Vec::with_capacity(self.size(inner).unwrap_or(0) as usize);
-        // Structs may nest as deep as there are declarations, so there is no recursion here.
+        // Not recursive, since structs may nest as deep as there are declarations.
         let mut work = vec![inner];
         while let Some(inner) = work.pop() {
             match *inner {
@@ -108,8 +107,8 @@ impl<'m> Layout<'m> {
         out
     }
 
-    /// First leaf and number of leaves of a part, given by its number, of a type or of what a
-    /// pointer points at.
+    /// First leaf and number of leaves of the part with this index, of a type or of the target of a
+    /// pointer.
     pub fn part(&self, inner: &TypeInner, index: u32) -> (u32, u32) {
         match *pointee(self.module, inner) {
             TypeInner::Struct { ref members, .. } => {
@@ -124,8 +123,8 @@ impl<'m> Layout<'m> {
         }
     }
 
-    /// Number of parts, and of leaves of each, of a type that can be indexed or of what a pointer
-    /// points at.
+    /// Number of elements, and of leaves of each, of an indexable type or of the target of a
+    /// pointer.
     pub fn parts(&self, inner: &TypeInner) -> (u32, u32) {
         match *pointee(self.module, inner) {
             TypeInner::Vector { size, .. } => (size as u32, 1),
@@ -133,7 +132,7 @@ impl<'m> Layout<'m> {
             TypeInner::Array { base, size: ArraySize::Constant(count), .. } => {
                 (count.get(), self.known_size(base))
             }
-            ref other => unreachable!("{other:?} is not indexed"),
+            ref other => unreachable!("{other:?} cannot be indexed"),
         }
     }
 
@@ -158,14 +157,14 @@ impl<'m> Layout<'m> {
         }
         let (message, help) = match *inner {
             TypeInner::Array { size: ArraySize::Constant(_), .. } | TypeInner::Struct { .. } => (
-                format!("a value of more than {MAX_LEAVES} numbers"),
+                format!("a value of more than {MAX_LEAVES} scalars"),
                 "variables are kept in registers: use smaller arrays",
             ),
             TypeInner::Array { .. } => {
                 ("an array without a fixed size".to_owned(), "give it a constant size")
             }
             TypeInner::Atomic(_) => {
-                ("atomics".to_owned(), "materials share nothing: use a plain integer")
+                ("atomics".to_owned(), "evaluations share no memory: use a plain integer")
             }
             TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. } => {
                 ("this pointer".to_owned(), "pass the value")
@@ -174,7 +173,7 @@ impl<'m> Layout<'m> {
             | TypeInner::Sampler { .. }
             | TypeInner::BindingArray { .. } => (
                 "textures and samplers in variables".to_owned(),
-                "look the value up, and pass that",
+                "sample the texture and pass the value",
             ),
             TypeInner::Scalar(s)
             | TypeInner::Vector { scalar: s, .. }
@@ -183,7 +182,7 @@ impl<'m> Layout<'m> {
             }
             _ => (
                 "values of this type".to_owned(),
-                "use f32, i32, u32, bool and what is made of them",
+                "use f32, i32, u32, bool and types composed of them",
             ),
         };
         Fault {
@@ -194,7 +193,7 @@ impl<'m> Layout<'m> {
     }
 }
 
-/// A scalar type that is not supported.
+/// The fault that a scalar type is not supported.
 pub(crate) fn narrow(scalar: naga::Scalar, span: Span) -> Fault {
     let (letter, instead) = match scalar.kind {
         ScalarKind::Float | ScalarKind::AbstractFloat => ('f', "f32"),
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_translated_is_named() {
+    fn faults_name_the_unsupported_type() {
         let part = |ty: &str| {
             leaves_of(
                 &format!(
@@ -247,17 +246,17 @@ mod tests {
         assert_eq!(part("atomic<u32>").unwrap_err(), "atomics cannot be used in a material");
         assert_eq!(
             part("array<f32, 5000>").unwrap_err(),
-            "a value of more than 4096 numbers cannot be used in a material"
+            "a value of more than 4096 scalars cannot be used in a material"
         );
         assert_eq!(
             part("array<f32, 4000>").unwrap_err(),
-            "a value of more than 4096 numbers cannot be used in a material"
+            "a value of more than 4096 scalars cannot be used in a material"
         );
         assert_eq!(part("array<array<f32, 3>, 500>").map(|leaves| leaves.len()), Ok(3001));
     }
 
     #[test]
-    fn deep_nesting_and_doubling_are_no_trouble() {
+    fn deep_and_exponentially_large_types_have_a_layout() {
         let mut source = "struct S0 { x: f32 }".to_owned();
         for k in 1..2000 {
             source += &format!("struct S{k} {{ x: S{} }}", k - 1);

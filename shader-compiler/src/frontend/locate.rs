@@ -1,79 +1,68 @@
-//! Finds the statement that naga rejects without a place.
+//! Locates the statement that naga rejects without a span.
 //!
-//! Some type errors leave naga's parser without a place. The text is then read again and again with
-//! statements blanked out: the statement wanted is the last without which the message is another.
+//! Some type errors leave naga's parser without a span. The text is then parsed again with
+//! statements replaced by blanks: the culprit is the last statement without which the message
+//! changes.
 
 use super::Source;
-use super::outline::{Kind, Place};
+use super::lexer::SourceRange;
 
-/// Readings that are spent at most.
-const BUDGET: usize = 200;
+/// Maximum number of parses.
+const MAX_PARSES: usize = 200;
 
-/// Place of the statement for which naga gives this message.
-pub(super) fn statement(source: &Source, message: &str) -> Option<Place> {
-    let text = source.text();
-    let same = |text: &str| {
+/// The statement for which naga gives this message.
+pub(super) fn statement(source: &Source, message: &str) -> Option<SourceRange> {
+    let is_same = |text: &str| {
         let error = naga::front::wgsl::parse_str(text).err();
         error.is_some_and(|error| {
-            error.labels().len() == 0 && words(error.message()) == words(message)
+            error.labels().len() == 0 && without_digits(error.message()) == without_digits(message)
         })
     };
-    let functions = &source.outline.functions;
-    let inside = |function: &&super::outline::Function| {
-        function.body.len() >= 2 && !same(&blanked(source, function.body.start + 1, &function.body))
+    let start = |token: usize| source.tokens[token].range.start;
+    let is_culprit = |&&(open, close): &&(usize, usize)| {
+        !is_same(&blanked(source, start(open) + 1, (open, close)))
     };
-    let function = functions.iter().take(BUDGET / 2).find(inside)?;
-    let ends: Vec<_> = source
-        .outline
-        .tokens
-        .iter()
-        .filter(|token| token.kind == Kind::Symbol && function.body.contains(&token.place.start))
-        .filter(|token| matches!(&text[token.place.clone()], ";" | "{" | "}"))
-        .map(|token| token.place.end)
+    let bodies = source.bodies();
+    let &body = bodies.iter().take(MAX_PARSES / 2).find(is_culprit)?;
+    let ends: Vec<_> = (body.0..=body.1)
+        .filter(|&k| matches!(source.spelling(k), ";" | "{" | "}"))
+        .map(|k| source.tokens[k].range.end)
         .collect();
     // The first end up to which the text is rejected.
-    let (mut good, mut bad) = (0, ends.len().checked_sub(1)?);
-    while good < bad {
-        let middle = (good + bad) / 2;
-        if same(&blanked(source, ends[middle], &function.body)) {
-            bad = middle
+    let (mut accepted, mut rejected) = (0, ends.len() - 1);
+    while accepted < rejected {
+        let middle = (accepted + rejected) / 2;
+        if is_same(&blanked(source, ends[middle], body)) {
+            rejected = middle
         } else {
-            good = middle + 1
+            accepted = middle + 1
         }
     }
-    let start = if bad == 0 { function.body.start + 1 } else { ends[bad - 1] };
-    let statement = &text[start..ends[bad]];
-    let start = ends[bad] - statement.trim_start().len();
-    Some(start..ends[bad])
+    let start = if rejected == 0 { start(body.0) + 1 } else { ends[rejected - 1] };
+    let statement = &source.text()[start..ends[rejected]];
+    Some(ends[rejected] - statement.trim_start().len()..ends[rejected])
 }
 
-/// A message without the handles in it, which depend on what stands before.
-fn words(message: &str) -> String {
+/// A message without its handles, which depend on the text before.
+fn without_digits(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// The text with a function's body blank from a place on, but for the brackets that close what is
-/// open there.
-fn blanked(source: &Source, from: usize, body: &Place) -> String {
-    let text = source.text();
-    let mut open = 0_usize;
-    let mut bytes = text.as_bytes().to_vec();
-    for token in &source.outline.tokens {
-        let bracket = match &text[token.place.clone()] {
-            "{" => 1,
-            "}" => -1,
-            _ => 0,
-        };
-        if token.place.start < body.start || token.place.start >= body.end {
-            continue;
-        }
-        if token.place.start < from {
-            open = open.saturating_add_signed(bracket);
+/// The text with a function's body blank from a location on, except for the braces that close what
+/// is open there.
+fn blanked(source: &Source, from: usize, (open, close): (usize, usize)) -> String {
+    let mut depth = 0_usize;
+    for k in (open..=close).take_while(|&k| source.tokens[k].range.start < from) {
+        match source.spelling(k) {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            _ => {}
         }
     }
-    let end = body.end;
+    let mut bytes = source.text().as_bytes().to_vec();
+    let end = source.tokens[close].range.end;
     bytes[from..end].fill(b' ');
-    let closing = open.min(end - from);
+    let closing = depth.min(end - from);
     bytes[end - closing..end].fill(b'}');
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,16 +1,18 @@
-//! Loops. Parameters are the slots that a loop may assign, found beforehand, and the number of the
-//! round; those that need not be parameters go when the function is rewritten. The exit is after
-//! the last step that may leave the loop: up to there is the head, after it the body, and
-//! `continuing` ends the body. Where a loop has `break if`, all of it is head.
+//! Loops. The loop parameters are the slots that the loop may assign, determined beforehand, and
+//! the iteration count; later rewriting removes those that never change. The head ends with the
+//! last step that may leave the loop; the remaining steps and `continuing` are the body. A loop with
+//! `break if` has no body.
 //!
-//! A loop is left after a fixed number of rounds, and sets [`CAPPED`] where it would have gone on;
-//! so are the loops around it.
+//! A loop stops after a fixed number of iterations, and sets [`CAPPED`] if it would have continued;
+//! the loops around it then stop as well.
 
-use super::control::{BREAK, CONTINUE, Exit, Flow, RETURN, Step, as_value, left, or, steps_of};
+use super::control::{Step, steps_of};
 use super::effects::mark_used;
+use super::exits::{BREAK, CONTINUE, Exit, Flow, RETURN, any_exit, as_value, or};
 use super::operators::not;
 use super::translate::{CAPPED, Fault, Frame, Translator};
-use crate::ir::{Builder, Emit, Op, Type, Value};
+use crate::builder::Builder;
+use crate::ir::{Emit, Op, Type, Value};
 use naga::{Block, Expression, Handle, Statement};
 
 fn and(b: &mut Builder, x: Value, y: Value) -> Value {
@@ -22,7 +24,7 @@ fn and(b: &mut Builder, x: Value, y: Value) -> Value {
 }
 
 impl<'m> Translator<'m> {
-    /// Translates a loop of body and continuing block.
+    /// Translates a loop with its body and `continuing` block.
     pub(super) fn repeat(
         &mut self,
         frame: &mut Frame<'m>,
@@ -39,8 +41,7 @@ impl<'m> Translator<'m> {
         let carried = carried(frame, head, body, &continuing);
         let outer = std::mem::replace(&mut frame.carried, carried);
 
-        // Parameters: assigned slots, the number of the round, and whether a loop within was left
-        // for the cap.
+        // Parameters: assigned slots, the iteration count, and whether an inner loop was capped.
         let assigned = self.assigned(frame, blocks);
         let mut slots = assigned.slots;
         if assigned.loops {
@@ -60,12 +61,12 @@ impl<'m> Translator<'m> {
             flow[CONTINUE] = Exit::Never;
             flow = self.guarded(frame, flow, &continuing, false)?;
         }
-        let round = params[slots.len()];
-        let goes_on = self.goes_on(&flow, round, assigned.loops);
+        let iteration = params[slots.len()];
+        let continues = self.continues(&flow, iteration, assigned.loops);
         let changes = self.changes(mark);
         let mut exits: Vec<_> = changes.iter().map(|&(_, value)| value).collect();
         exits.push(as_value(&mut self.builder, flow[RETURN]));
-        self.builder.open_body(goes_on, &exits);
+        self.builder.open_body(continues, &exits);
 
         if break_if.is_none() {
             let skipped = [Exit::Never, Exit::Never, flow[CONTINUE]];
@@ -74,7 +75,7 @@ impl<'m> Translator<'m> {
         }
         let mut next: Vec<_> = slots.iter().map(|&slot| self.slots[slot as usize]).collect();
         let one = self.builder.i32(1);
-        next.push(self.op(Op::IAdd, &[round, one]));
+        next.push(self.op(Op::IAdd, &[iteration, one]));
         let results = self.builder.close_loop(&next);
 
         debug_assert!(
@@ -82,60 +83,60 @@ impl<'m> Translator<'m> {
                 .iter()
                 .map(|change| change.0)
                 .eq(changes.iter().map(|change| change.0)),
-            "all that a loop assigns is known"
+            "the slots that a loop assigns were determined beforehand"
         );
         for (&(slot, _), &result) in changes.iter().zip(&results) {
             self.set(slot, result);
         }
         frame.carried = outer;
         let returned = match flow[RETURN] {
-            Exit::Where(_) => Exit::Where(results[changes.len()]),
+            Exit::If(_) => Exit::If(results[changes.len()]),
             other => other,
         };
         Ok([returned, Exit::Never, Exit::Never])
     }
 
-    /// Whether a loop goes on after its head, and notes where it does not because of the cap.
-    fn goes_on(&mut self, flow: &Flow, round: Value, loops_within: bool) -> Value {
+    /// Whether a loop continues after its head. Sets [`CAPPED`] where only the cap stops it.
+    fn continues(&mut self, flow: &Flow, iteration: Value, has_inner_loops: bool) -> Value {
         let b = &mut self.builder;
-        let gone = left(b, &[flow[RETURN], flow[BREAK]]);
-        let gone = as_value(b, gone);
-        let mut wants = match b.known_bool(gone) {
-            Some(gone) => b.bool(!gone),
-            None => not(b, gone),
+        let exited = any_exit(b, &[flow[RETURN], flow[BREAK]]);
+        let exited = as_value(b, exited);
+        let mut active = match b.known_bool(exited) {
+            Some(exited) => b.bool(!exited),
+            None => not(b, exited),
         };
         let capped = self.slots[CAPPED as usize];
-        if loops_within {
-            let free = match b.known_bool(capped) {
+        if has_inner_loops {
+            let uncapped = match b.known_bool(capped) {
                 Some(capped) => b.bool(!capped),
                 None => not(b, capped),
             };
-            wants = and(b, wants, free);
+            active = and(b, active, uncapped);
         }
         let cap = b.constant(Type::I32, self.settings.loop_cap);
-        let below = b.op(Op::ULt, &[round, cap]);
+        let below = b.op(Op::ULt, &[iteration, cap]);
         let above = not(b, below);
-        let stopped = and(b, wants, above);
+        let stopped = and(b, active, above);
         let capped = or(b, capped, stopped);
-        let goes_on = and(b, wants, below);
+        let continues = and(b, active, below);
         self.set(CAPPED, capped);
-        goes_on
+        continues
     }
 }
 
-/// Expressions of a loop's steps that later steps use although an early exit may stand between,
-/// which puts what comes after it into an arm.
+/// Expressions of a loop that are used after a possible early exit. The steps after the exit are in
+/// an arm, so that values which they define must be carried out of it.
 fn carried<'m>(
     frame: &Frame<'m>,
     head: &[Step<'m>],
     body: &[Step<'m>],
     continuing: &[Step<'m>],
 ) -> Vec<Handle<Expression>> {
-    let mut exits = head.iter().chain(body).map(Step::leaves_round);
-    // In a head that may be left by its last step alone, and with nothing skipped in the body,
-    // everything is in scope.
-    let simple = head.split_last().is_none_or(|(_, before)| !before.iter().any(Step::leaves_round))
-        && !exits.by_ref().skip(head.len()).any(|exits| exits);
+    let mut exits = head.iter().chain(body).map(Step::leaves_iteration);
+    // If only the last step of the head may exit, and none of the body, everything is in scope.
+    let simple =
+        head.split_last().is_none_or(|(_, before)| !before.iter().any(Step::leaves_iteration))
+            && !exits.by_ref().skip(head.len()).any(|exits| exits);
     if simple {
         return vec![];
     }
@@ -162,7 +163,7 @@ mod tests {
     use crate::ir::function::{Stmt, for_each_stmt};
 
     #[test]
-    fn loops_of_all_kinds() {
+    fn all_kinds_of_loops_have_few_parameters() {
         let kinds = [
             "for (var i = 0; i < x; i++) { s += i; }",
             "var i = 0; while i < x { s += i; i++; }",
@@ -173,13 +174,13 @@ mod tests {
         for kind in kinds {
             let source = format!("fn f(x: i32) -> i32 {{ var s = 0; {kind} return s; }}");
             check_all(&source, -1..20, |x| (0..x).sum());
-            // The number of rounds, the loop's own counter, the sum.
+            // The iteration count, the loop's own counter, the sum.
             assert_eq!(shape(&translate(&source))[1..], [1, 3], "{source}");
         }
     }
 
     #[test]
-    fn the_condition_of_a_loop_is_all_of_its_head() {
+    fn the_head_of_a_loop_is_only_its_condition() {
         let f = translate(
             "fn f(x: i32) -> i32 { var s = 0; for (var i = 0; i < x; i++) { s += i; } return s; }",
         );
@@ -189,8 +190,8 @@ mod tests {
                 heads.push((l.head.stmts.len(), l.body.stmts.len()));
             }
         });
-        // i < x, k < cap, both; whether it was for the cap, in two or three operations. s + i, i +
-        // 1, k + 1.
+        // The head: i < x, k < cap, their conjunction, and the update of `capped` in two or three
+        // operations. The body: s + i, i + 1, k + 1.
         assert!(heads.len() == 1 && heads[0].0 <= 7 && heads[0].1 == 3, "{heads:?}");
     }
 
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers_are_handed_on_from_where_exits_put_them() {
+    fn pointers_are_carried_past_early_exits() {
         let source = "fn f(x: i32) -> i32 {
             var a = array(1, 2, 3, 4);
             var i = 0;
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn values_declared_in_loops_start_anew() {
+    fn variables_declared_in_loops_are_reinitialized() {
         let source = "fn f(x: i32) -> i32 {
             var s = 0;
             for (var i = 0; i < x; i++) { var a: i32; var b = 5; a += i; b += a; s += b; }
@@ -313,26 +314,26 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_left_at_the_cap() {
+    fn loops_stop_at_the_cap() {
         let source = "fn f(n: u32) -> u32 { var i = 0u; while i < n { i++; } return i; }";
         let f = translate(source);
-        for (n, rounds, capped) in
+        for (n, iterations, capped) in
             [(0, 0, 0), (CAP - 1, CAP - 1, 0), (CAP, CAP, 0), (CAP + 1, CAP, !0), (!0, CAP, !0)]
         {
-            assert_eq!(run(&f, &[n]), [rounds, capped], "{n}");
+            assert_eq!(run(&f, &[n]), [iterations, capped], "{n}");
         }
         let at_the_end = translate(
             "fn f(n: u32) -> u32 { var i = 0u; loop { i++; continuing { break if i >= n; } } return i; }",
         );
-        for (n, rounds, capped) in
+        for (n, iterations, capped) in
             [(0, 1, 0), (CAP, CAP, 0), (CAP + 1, CAP + 1, 0), (CAP + 2, CAP + 1, !0)]
         {
-            assert_eq!(run(&at_the_end, &[n]), [rounds, capped], "{n}");
+            assert_eq!(run(&at_the_end, &[n]), [iterations, capped], "{n}");
         }
     }
 
     #[test]
-    fn endless_loops_end() {
+    fn endless_loops_stop_at_the_cap() {
         let f = translate(
             "fn f(x: i32) -> i32 { var a = x; loop { a += 1; if a == -1 { return 7; } } return a - a; }",
         );
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_around_a_capped_one_stop() {
+    fn loops_around_a_capped_loop_stop() {
         let f = translate(
             "fn spin(n: i32) -> i32 { var i = 0; while i != n { i++; } return i; }
             fn f(n: i32) -> i32 {
@@ -350,14 +351,14 @@ mod tests {
                 return s;
             }",
         );
-        // The round in which the cap is reached, and those that found it not yet reached.
+        // The iterations before the cap is reached, and the one in which it is.
         let out = run(&f, &[-1i32 as u32]);
         assert_eq!(out, [3 * 900 + 1 + CAP, !0]);
         assert_eq!(run(&f, &[2]), [900 * 900 + 900 * 2, 0]);
     }
 
     #[test]
-    fn what_is_capped_in_an_arm_not_taken_is_not_capped() {
+    fn a_capped_loop_in_an_untaken_arm_does_not_count() {
         let f = translate(
             "fn f(x: i32) -> i32 { var a = 0; if x > 0 { while a != -1 { a++; } } return a; }",
         );

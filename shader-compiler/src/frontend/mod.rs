@@ -1,26 +1,31 @@
-//! WGSL text becomes IR: [`Shader::parse`] reads a file and checks it against the contract of
-//! materials, [`Shader::function`] translates one of its functions.
+//! WGSL front end: [`Shader::parse`] parses a material and checks its signatures and annotations;
+//! [`Shader::function`] translates one of its functions to IR.
 
+mod annotations;
+mod arms;
 mod bits;
 mod builtins;
 mod contract;
 mod control;
+mod declarations;
 mod diagnostics;
 mod effects;
 mod entry;
+mod exits;
 mod expressions;
 mod layout;
+mod lexer;
 mod locate;
 mod loops;
 mod names;
+mod nesting;
 mod operators;
-mod outline;
 mod overrides;
 mod parse;
 mod places;
 #[cfg(test)]
 mod programs;
-mod range;
+mod switch;
 #[cfg(test)]
 mod testing;
 mod textures;
@@ -29,11 +34,11 @@ mod translate;
 use crate::ir::{Function, Type};
 use crate::texture::Lookup;
 use contract::Contract;
+use lexer::{DocComment, SourceRange, Token};
 use miette::{LabeledSpan, NamedSource};
-use outline::{Outline, Place};
 use std::sync::Arc;
 
-/// A material program that was read and found to keep the contract.
+/// A parsed and checked material program.
 #[derive(Clone, Debug)]
 pub struct Shader {
     source: Source,
@@ -44,31 +49,39 @@ pub struct Shader {
     description: String,
 }
 
-/// A shader's text, to which places refer.
+/// A shader's text, with its tokens and doc comments.
 #[derive(Clone, Debug)]
 struct Source {
     file: Arc<NamedSource<String>>,
-    /// What the author wrote, and what was appended to it.
+    /// The author's text, and what was appended to it.
     text: String,
-    outline: Outline,
+    tokens: Vec<Token>,
+    docs: Vec<DocComment>,
 }
 
 impl Source {
     fn new(name: &str, text: &str) -> Source {
         let file = Arc::new(NamedSource::new(name, text.to_owned()));
-        Source { file, text: text.to_owned(), outline: Outline::new(text) }
+        let (tokens, docs) = lexer::lex(text);
+        Source { file, text: text.to_owned(), tokens, docs }
+    }
+
+    /// Appends a predeclared declaration.
+    fn append(&mut self, declaration: &str) {
+        self.text += declaration;
+        (self.tokens, self.docs) = lexer::lex(&self.text);
     }
 
     fn text(&self) -> &str {
         &self.text
     }
 
-    /// What the author wrote.
+    /// The author's text.
     fn written(&self) -> &str {
         self.file.inner()
     }
 
-    /// An error, as yet without a place.
+    /// An error without a location.
     fn error(&self, message: impl Into<String>) -> ShaderError {
         ShaderError {
             message: message.into(),
@@ -79,7 +92,7 @@ impl Source {
     }
 }
 
-/// Where a material sends light.
+/// The sides of a surface to which a material scatters light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sides {
     /// Reflection on the side of the normal: s = brdf · max(wi.z, 0), used where wo.z > 0.
@@ -90,8 +103,8 @@ pub enum Sides {
 }
 
 impl Sides {
-    /// Whether the material sends light along a `wo` with this z component; where not, BRDF and
-    /// integrand are 0, and the shader, whose author need not think of that side, is not asked.
+    /// Whether the material scatters light into a `wo` with this z component. If not, BRDF and
+    /// integrand are 0 and the shader, which need not handle that side, is not evaluated.
     pub fn covers(self, wo_z: f32) -> bool {
         match self {
             Sides::One => wo_z > 0.0,
@@ -100,26 +113,26 @@ impl Sides {
     }
 }
 
-/// Something that is set from outside: a member of a shader's `Material`, one of `SurfacePoint`
-/// where the shader has `fn material`, or an `override`.
+/// A parameter of a shader: a member of `Material`, a member of `SurfacePoint` if the shader has
+/// `fn material`, or an `override`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// `kd`
     pub name: String,
-    /// The first lines of its doc comment, without range and default.
+    /// Its doc comment without range and default.
     pub doc: String,
-    /// Scalar type in WGSL.
+    /// Scalar type.
     pub scalar: Scalar,
     /// Number of components: 1 for scalars, 2 to 4 for vectors.
     pub size: usize,
-    /// Least and greatest value of each component, as the scalar type has them; infinite where a
+    /// Least and greatest value of each component, representable in the scalar type; infinite if a
     /// float has no limit.
     pub range: [f64; 2],
-    /// Value of each component where none is given, as the scalar type has it.
+    /// Default value of each component, representable in the scalar type.
     pub default: Option<Vec<f64>>,
 }
 
-/// Scalar types of WGSL that parameters have.
+/// Scalar types of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// `f32`
@@ -152,7 +165,7 @@ impl Scalar {
         }
     }
 
-    /// The bits of a number in this type, rounded to it and cut to its ends.
+    /// The bits of a number converted to this type, rounded and clamped.
     pub fn bits(self, x: f64) -> u32 {
         match self {
             Scalar::F32 => (x as f32).to_bits(),
@@ -170,8 +183,8 @@ impl Scalar {
 }
 
 impl Parameter {
-    /// Names of the words that the parameter is: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports
-    /// of functions are named so.
+    /// Names of the parameter's scalars: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports of functions
+    /// have these names.
     pub fn words(&self) -> impl Iterator<Item = String> + '_ {
         (0..self.size).map(|k| {
             if self.size == 1 {
@@ -183,48 +196,47 @@ impl Parameter {
     }
 }
 
-/// Which function of a shader, in which form. All have the inputs `wi.x` … `wo.z` (as far as the
-/// function takes directions) and then the words of the [parameters](Shader::parameters), or of the
-/// [members](Shader::members) of `Material` ([`Setup`]).
+/// An entry point of a shader. Inputs are the directions that the function takes, `wi.x` … `wo.z`, then
+/// the scalars of the [parameters](Shader::parameters), or of the [members](Shader::members) of
+/// `Material` ([`Setup`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The integrand: outputs `s.r`, `s.g`, `s.b`, 1/sr.
     Shaded,
     /// BRDF and integrand: outputs `brdf.r`, `brdf.g`, `brdf.b`, `s.r`, `s.g`, `s.b`.
     Brdf,
-    /// `fn sample`: inputs `u.x`, `u.y`, `wo.x` …; outputs `wi.x`, `wi.y`, `wi.z`. An error where
-    /// the shader has none.
+    /// `fn sample`: inputs `u.x`, `u.y`, `wo.x` …; outputs `wi.x`, `wi.y`, `wi.z`. An error if the
+    /// shader has none.
     Sample,
-    /// `fn pdf`: outputs `pdf`, 1/sr. An error where the shader has none.
+    /// `fn pdf`: outputs `pdf`, 1/sr. An error if the shader has none.
     Pdf,
     /// `fn material`: inputs the words of the [parameters](Shader::parameters) alone; outputs the
-    /// words of the [members](Shader::members). An error where the shader has none.
+    /// words of the [members](Shader::members). An error if the shader has none.
     Setup,
 }
 
-/// Where the members of `Material` come from in functions of a shader that computes them.
+/// Where the members of `Material` are computed, for shaders with `fn material`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Setup {
-    /// `fn material` is a part of each function, whose inputs are the
+    /// In each function, which inlines `fn material`. Inputs are the
     /// [parameters](Shader::parameters).
     #[default]
     Within,
-    /// [`Entry::Setup`] has computed them once for all: the inputs are the
-    /// [members](Shader::members).
+    /// Beforehand, by [`Entry::Setup`]. Inputs are the [members](Shader::members).
     Before,
 }
 
-/// What translation may be told.
+/// Settings of translation.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whether functions compute their material.
+    /// Where members of `Material` are computed.
     pub setup: Setup,
-    /// How textures are looked up, by name; as [`Lookup`] has it by default where nothing is said.
+    /// Lookup settings of textures, by name; others have [`Lookup`]'s defaults.
     pub textures: Vec<(String, Lookup)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,
-    /// Rounds after which a loop is left. Where it cannot be shown that no loop gets there, the
-    /// function has one more output, `capped`, a bool.
+    /// Maximum number of iterations of a loop. Unless it is proven that no loop reaches it, the
+    /// function has another output, the bool `capped`.
     pub loop_cap: u32,
 }
 
@@ -234,16 +246,16 @@ impl Default for Settings {
     }
 }
 
-/// What is wrong with a shader, with the excerpt of its text that shows it.
+/// An error in a shader, with its location in the text.
 #[derive(Clone, Debug, thiserror::Error, miette::Diagnostic)]
 #[error("{message}")]
 pub struct ShaderError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// File name and text.
     #[source_code]
     pub source_code: Arc<NamedSource<String>>,
-    /// Where, in bytes, and what is there; the first is the place of the error, others explain it.
+    /// Locations in bytes with explanations; the first is that of the error.
     #[label(collection)]
     pub labels: Vec<LabeledSpan>,
     /// The remedy.
@@ -251,23 +263,22 @@ pub struct ShaderError {
     pub help: Option<String>,
 }
 
-/// Columns, in bytes, that excerpts reach to: miette cannot show those beyond 2¹⁶, and a tab takes
-/// four.
+/// Maximum column of excerpts, bytes: miette cannot show columns from 2¹⁶, and a tab takes four.
 const MAX_COLUMN: usize = 1 << 13;
 
 impl ShaderError {
-    /// Adds a place; 0..0, as in naga, is none.
-    fn at(mut self, place: Place, label: impl Into<String>) -> ShaderError {
-        if place == (0..0) {
+    /// Adds a label; 0..0, as in naga, is no location.
+    fn at(mut self, location: SourceRange, label: impl Into<String>) -> ShaderError {
+        if location == (0..0) {
             return self;
         }
-        // What was appended to the text stands at its end.
+        // Locations in appended text are moved to the end of the author's.
         let text = self.source_code.inner();
         let boundary = |at: usize| {
             (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0)
         };
-        let start = boundary(place.start);
-        let end = boundary(place.end).max(start);
+        let start = boundary(location.start);
+        let end = boundary(location.end).max(start);
         let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
         if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
             if self.labels.is_empty() {
@@ -288,15 +299,15 @@ impl ShaderError {
         self
     }
 
-    /// Adds a place where naga gives one.
+    /// Adds a label if the span is defined.
     fn at_span(self, span: naga::Span, label: impl Into<String>) -> ShaderError {
         match span.to_range() {
-            Some(place) => self.at(place, label),
+            Some(location) => self.at(location, label),
             None => self,
         }
     }
 
-    /// Says the remedy.
+    /// Adds a remedy.
     fn help(mut self, help: impl Into<String>) -> ShaderError {
         self.help = Some(help.into());
         self
@@ -304,22 +315,15 @@ impl ShaderError {
 }
 
 impl Shader {
-    /// Reads a shader; `name` is the file's, for messages.
+    /// Parses and checks a shader; `name` is its file name, for messages.
     pub fn parse(name: &str, source: &str) -> Result<Shader, ShaderError> {
-        // Without the mark that some editors put before UTF-8.
+        // Some editors write a byte order mark.
         let mut source = Source::new(name, source.strip_prefix('\u{feff}').unwrap_or(source));
-        parse::complete(&mut source)?;
+        parse::add_surface_point(&mut source)?;
         let (module, info) = parse::parse(&source)?;
         let contract = contract::check(&source, &module)?;
-        let outline = &source.outline;
-        if let Some(stray) = outline.stray_docs.first() {
-            let error = source
-                .error("a module's doc comment stands at its head")
-                .at(stray.clone(), "too late");
-            return Err(error.help("move it to the top of the file, before all else"));
-        }
-        range::reject_stray(&source)?;
-        let (sides, description) = range::module(&source, &outline.docs)?;
+        annotations::reject_stray(&source)?;
+        let (sides, description) = annotations::module(&source)?;
         Ok(Shader { source, module, info, contract, sides, description })
     }
 
@@ -328,12 +332,12 @@ impl Shader {
         self.source.file.name()
     }
 
-    /// What the author wrote.
+    /// The author's text.
     pub fn text(&self) -> &str {
         self.source.file.inner()
     }
 
-    /// The lines at which loops begin that the author wrote, from 1.
+    /// Line numbers of the author's loops, starting from 1.
     pub fn loop_lines(&self) -> Vec<u32> {
         let written = self.source.written();
         let mut lines = Vec::new();
@@ -342,7 +346,7 @@ impl Shader {
         while let Some(block) = blocks.pop() {
             for (statement, span) in block.span_iter() {
                 blocks.extend(contract::inner_blocks(statement));
-                // What was appended is not the author's.
+                // Appended text is not the author's.
                 let start =
                     span.to_range().map(|range| range.start).filter(|&start| start < written.len());
                 if let (naga::Statement::Loop { .. }, Some(start)) = (statement, start) {
@@ -360,29 +364,29 @@ impl Shader {
         lines
     }
 
-    /// The lines of the module's doc comment, `//! …`, but for the sides.
+    /// The module's doc comment, `//! …`, without `sides`.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Where the material sends light.
+    /// The sides to which the material scatters light.
     pub fn sides(&self) -> Sides {
         self.sides
     }
 
-    /// What a material of this shader is given: the members of `SurfacePoint`, where there is
-    /// `fn material`, then those members of `Material` that are not computed from them alone. They
-    /// are inputs of functions in this order.
+    /// Parameters in the order in which they are inputs of functions. With `fn material`: the members
+    /// of `SurfacePoint`, then those of `Material` if it takes a `Material`. Otherwise the members of
+    /// `Material`.
     pub fn parameters(&self) -> &[Parameter] {
         &self.contract.parameters
     }
 
-    /// The first of the [parameters](Shader::parameters), those that the surface has.
+    /// The [parameters](Shader::parameters) that come from the surface, which are the first.
     pub fn surface(&self) -> &[Parameter] {
         &self.contract.surface
     }
 
-    /// The rest of the [parameters](Shader::parameters), those that the author of a scene can set.
+    /// The other [parameters](Shader::parameters), which the author of a scene can set.
     pub fn settable(&self) -> &[Parameter] {
         &self.contract.parameters[self.contract.surface.len()..]
     }
@@ -392,13 +396,13 @@ impl Shader {
         &self.contract.members
     }
 
-    /// Names of the textures, in the order of their declarations.
+    /// Names of the textures, in order of declaration.
     pub fn textures(&self) -> &[String] {
         &self.contract.textures
     }
 
-    /// The `override` declarations, which [`Settings`] can give values to; a default is known where
-    /// the declaration has a plain number.
+    /// The `override` declarations, which [`Settings`] can set; the default is known if the initializer
+    /// is a plain number.
     pub fn overrides(&self) -> &[Parameter] {
         &self.contract.overrides
     }
@@ -413,8 +417,7 @@ impl Shader {
         self.contract.material.is_some()
     }
 
-    /// Translates a function of the shader; the result is as the author wrote it, not yet
-    /// optimized.
+    /// Translates a function of the shader, without optimizing it.
     pub fn function(&self, entry: Entry, settings: &Settings) -> Result<Function, ShaderError> {
         entry::function(self, entry, settings)
     }

@@ -1,6 +1,6 @@
-//! Suggestions for names that are not known.
+//! Suggestions for unknown names.
 
-/// Numeric and logical functions of WGSL, and its types.
+/// Built-in functions and types of WGSL.
 const BUILTINS: &str = "abs acos acosh all any array asin asinh atan atan2 atanh bitcast bool ceil clamp cos cosh countLeadingZeros \
     countOneBits countTrailingZeros cross degrees determinant distance dot exp exp2 extractBits f32 faceForward firstLeadingBit \
     firstTrailingBit floor fma fract frexp i32 insertBits inverseSqrt ldexp length log log2 mat2x2f mat2x3f mat2x4f mat3x2f mat3x3f \
@@ -9,7 +9,7 @@ const BUILTINS: &str = "abs acos acosh all any array asin asinh atan atan2 atanh
     textureSampleBaseClampToEdge textureSampleBias textureSampleGrad textureSampleLevel texture_2d transpose trunc u32 vec2 vec2f vec2i vec2u vec3 vec3f vec3i vec3u vec4 vec4f \
     vec4i vec4u";
 
-/// What other shading languages call what WGSL has too.
+/// Names in other shading languages and their equivalents in WGSL.
 const FOREIGN: [(&str, &str); 44] = [
     ("float", "f32"),
     ("double", "f32"),
@@ -57,7 +57,7 @@ const FOREIGN: [(&str, &str); 44] = [
     ("textureSize", "textureDimensions"),
 ];
 
-/// The remedy for a name that is not known, given the names that the shader declares.
+/// The remedy for an unknown name, given the names that the shader declares.
 pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) -> Option<String> {
     if let Some((_, known)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
         return Some(format!("in WGSL, `{name}` is called `{known}`"));
@@ -70,9 +70,7 @@ pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) ->
         "mul" => return Some("the product is written `a * b`, of matrices too".to_owned()),
         "rcp" => return Some("the reciprocal is written `1.0 / x`".to_owned()),
         "Material" => {
-            return Some(
-                "declare it, `struct Material { … }`, or leave the argument out".to_owned(),
-            );
+            return Some("declare `struct Material { … }`, or remove the parameter".to_owned());
         }
         _ => {}
     }
@@ -80,11 +78,11 @@ pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) ->
     let known = closest(name, declared.chain(BUILTINS.split_whitespace()).chain(foreign))?;
     match FOREIGN.iter().find(|(foreign, _)| *foreign == known) {
         Some((foreign, known)) => Some(format!("in WGSL, `{foreign}` is called `{known}`")),
-        None => Some(format!("is `{known}` meant?")),
+        None => Some(format!("did you mean `{known}`?")),
     }
 }
 
-/// What WGSL calls a type of another shading language.
+/// The WGSL name of a type of another shading language.
 pub(super) fn wgsl(name: &str) -> &str {
     match name {
         "vec2" => "vec2f",
@@ -94,7 +92,7 @@ pub(super) fn wgsl(name: &str) -> &str {
     }
 }
 
-/// The name most like another, if one is like it at all: of a single letter, none is.
+/// The name most similar to another, if any is similar. A single letter is similar to none.
 pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let letters = name.chars().count();
     let limit = letters.div_ceil(3).min(3).min(letters.saturating_sub(1));
@@ -105,8 +103,8 @@ pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, known)| known)
 }
 
-/// Letters to insert, delete, exchange or swap with their neighbours, whatever their case; more
-/// than `limit` where it is above that.
+/// Edit distance with transpositions (optimal string alignment), ignoring case; any value above
+/// `limit` if it exceeds `limit`.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let letters = |s: &str| s.chars().flat_map(char::to_lowercase).take(64).collect::<Vec<_>>();
     let (a, b) = (letters(a), letters(b));
@@ -116,13 +114,13 @@ fn distance(a: &str, b: &str, limit: usize) -> usize {
     let mut rows = [vec![0; b.len() + 1], vec![0; b.len() + 1], (0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {
         rows.rotate_left(1);
-        let [before, last, row] = &mut rows;
-        // After the turn: `before` two rows up, `last` one row up.
+        // Two rows up, one row up, and the current one.
+        let [row_2, row_1, row] = &mut rows;
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let mut best = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
+            let mut best = (row_1[j] + usize::from(x != y)).min(row_1[j + 1] + 1).min(row[j] + 1);
             if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                best = best.min(before[j - 1] + 1);
+                best = best.min(row_2[j - 1] + 1);
             }
             row[j + 1] = best;
         }
@@ -135,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances() {
+    fn distance_counts_edits_and_transpositions() {
         for (a, b, d) in [
             ("", "ab", 2),
             ("ab", "", 2),
@@ -149,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn remedies() {
+    fn similar_and_foreign_names_are_suggested() {
         let declared = ["cosine", "exponent"];
         let remedy = |name| remedy(name, declared.into_iter());
-        assert_eq!(remedy("cosin").as_deref(), Some("is `cosine` meant?"));
-        assert_eq!(remedy("Normalise").as_deref(), Some("is `normalize` meant?"));
+        assert_eq!(remedy("cosin").as_deref(), Some("did you mean `cosine`?"));
+        assert_eq!(remedy("Normalise").as_deref(), Some("did you mean `normalize`?"));
         assert_eq!(remedy("lerp").as_deref(), Some("in WGSL, `lerp` is called `mix`"));
         assert_eq!(remedy("flaot").as_deref(), Some("in WGSL, `float` is called `f32`"));
         assert_eq!((remedy("unheard_of"), remedy("t")), (None, None));

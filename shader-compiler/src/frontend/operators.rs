@@ -1,19 +1,20 @@
 //! Operators of WGSL on leaves: arithmetic, comparisons, logic, conversions, products with
 //! matrices.
 //!
-//! Sums of products (matrix × vector and the like) are added from left to right, without fusing.
+//! Sums of products (matrix × vector and the like) are added from left to right, without fma.
 
-use crate::ir::{Builder, Emit, Op, Type, Value};
+use crate::builder::Builder;
+use crate::ir::{Emit, Op, Type, Value};
 use naga::{
     BinaryOperator as Bin, RelationalFunction, ScalarKind as Kind, TypeInner, UnaryOperator,
 };
 
-/// The k-th of some components; a scalar stands for as many as are wanted.
+/// The k-th component; a scalar is broadcast.
 pub(crate) fn at(values: &[Value], k: usize) -> Value {
     if values.len() == 1 { values[0] } else { values[k] }
 }
 
-/// Not `a`; undoes one that is there.
+/// Logical not, which cancels an existing one.
 pub(crate) fn not(b: &mut Builder, a: Value) -> Value {
     match b.function().operation(a) {
         Some((Op::BNot, args)) => args[0],
@@ -63,9 +64,8 @@ pub(crate) fn negate(b: &mut Builder, a: Value) -> Value {
     b.op(Op::ISub, &[zero, a])
 }
 
-/// `left op right`, operands given by type and leaves. Matrices times something are products of
-/// linear algebra; everything else goes component by component, where a scalar stands for a vector
-/// of it.
+/// `left op right`, for operands given by type and leaves. Products with matrices are those of linear
+/// algebra; all other operations are component-wise, with scalars broadcast.
 pub(crate) fn binary(
     b: &mut Builder,
     op: Bin,
@@ -144,7 +144,7 @@ fn scalar_binary(b: &mut Builder, op: Bin, kind: Kind, x: Value, y: Value) -> Va
         Bin::GreaterEqual if kind == Kind::Float => {
             return scalar_binary(b, Bin::LessEqual, kind, y, x);
         }
-        // The rest are opposites.
+        // The others are negations.
         Bin::Equal => return opposite(b, Bin::NotEqual, kind, x, y),
         Bin::NotEqual => return opposite(b, Bin::Equal, kind, x, y),
         Bin::LessEqual => return opposite(b, Bin::Less, kind, y, x),
@@ -158,7 +158,7 @@ fn opposite(b: &mut Builder, op: Bin, kind: Kind, x: Value, y: Value) -> Value {
     not(b, value)
 }
 
-/// `accept` where `cond`, else `reject`; what is the same on both sides needs no choice.
+/// `accept` if `cond`, else `reject`; equal values need no select.
 pub(crate) fn choose(b: &mut Builder, cond: Value, accept: Value, reject: Value) -> Value {
     match b.known_bool(cond) {
         _ if accept == reject => accept,
@@ -181,7 +181,7 @@ pub(crate) fn select(
     }
 }
 
-/// `all` and `any` of bools. The error is what is wrong.
+/// `all` and `any` of bools.
 pub(crate) fn relational(
     b: &mut Builder,
     fun: RelationalFunction,
@@ -198,7 +198,7 @@ pub(crate) fn relational(
     Ok(())
 }
 
-/// Value conversion, or the same bits in another type.
+/// Value conversion or bitcast.
 pub(crate) fn convert(
     b: &mut Builder,
     from: Kind,
@@ -253,13 +253,13 @@ mod tests {
     use crate::ir::Op;
     use crate::ir::types::Word;
 
-    /// Evaluates an operation whose meaning is tested elsewhere.
+    /// Evaluates an operation whose semantics are tested elsewhere.
     fn op(op: Op, args: &[u32]) -> u32 {
         op.eval(args)
     }
 
     #[test]
-    fn float_operators() {
+    fn float_operators_apply_the_ir_operations() {
         let f = translate(
             "struct R { r: array<f32, 6>, b: array<bool, 6> }
             fn f(x: f32, y: f32) -> R {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn integer_operators() {
+    fn integer_operators_wrap() {
         let source = |ty: &str| {
             format!(
                 "struct R {{ r: array<{ty}, 11>, b: array<bool, 6> }}
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn bool_operators() {
+    fn bool_operators_match_truth_tables() {
         let f = translate(
             "fn f(x: bool, y: bool) -> array<bool, 7> { return array(x & y, x | y, x && y, x || y, !x, x == y, x != y); }",
         );
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_and_scalars_mix() {
+    fn scalars_are_broadcast_to_vectors() {
         let f = translate(
             "struct R { a: vec3f, b: vec3f, c: vec3f, d: vec2i, e: vec3<bool>, g: vec2u }
             fn f(v: vec3f, s: f32, n: vec2i, u: vec2u) -> R {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn matrices() {
+    fn matrix_products_follow_linear_algebra() {
         let f = translate(
             "struct R { mv: vec2f, vm: vec3f, mm: mat2x2f, sum: mat3x2f, difference: mat3x2f, scaled: mat3x2f, scaled2: mat3x2f }
             fn f(m: mat3x2f, k: mat2x3f, v: vec3f, w: vec2f, s: f32) -> R {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn selections() {
+    fn select_chooses_by_condition() {
         let f = translate(
             "struct R { a: f32, b: vec2f, c: vec2f, d: bool, e: bool }
             fn f(c: bool, d: vec2<bool>, x: vec2f, y: vec2f) -> R {
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn conversions() {
+    fn conversions_follow_wgsl() {
         let f = translate(
             "struct R { i: array<i32, 3>, u: array<u32, 3>, f: array<f32, 3>, b: array<bool, 3>, bits: vec3u, back: vec2f, s: i32 }
             fn f(x: f32, i: i32, u: u32, b: bool) -> R {

@@ -1,5 +1,5 @@
-//! Values of `override` declarations. naga evaluates other constants while it reads them;
-//! expressions of these are translated.
+//! Values of `override` declarations. naga evaluates other constants while parsing; the expressions
+//! of overrides are translated.
 
 use super::layout::{narrow, scalar_type};
 use super::translate::{Fault, Frame, Leaves, Translator};
@@ -7,7 +7,7 @@ use crate::ir::{Emit, Type};
 use naga::{Expression, Handle, ScalarKind};
 
 impl<'m> Translator<'m> {
-    /// Value of an override, if it is given one or has a default.
+    /// The value of an override: the given one, or its default.
     pub(super) fn override_value(
         &mut self,
         frame: &mut Frame<'m>,
@@ -47,7 +47,7 @@ mod tests {
     use crate::frontend::testing::{fault, run, translate_with};
 
     #[test]
-    fn overrides_have_the_values_they_are_given() {
+    fn given_values_replace_defaults() {
         let source = "override on = true; override n: i32 = 3; @id(7) override k: u32 = 5; override scale: f32 = 2.0;
             override twice = scale * 2.0;
             fn f(x: f32) -> vec4f {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn long_chains_of_overrides_are_no_trouble() {
+    fn long_chains_of_overrides_are_evaluated() {
         let chain: String =
             (1..2000).map(|k| format!("override o{k} = o{} + 1.0; ", k - 1)).collect();
         let (found, _) = fault(&format!(

@@ -1,19 +1,17 @@
-//! Text to validated naga module, safely.
+//! Parses text into a validated naga module, safely.
 //!
-//! naga descends recursively into what it reads, so that a text can be made to exhaust any stack;
-//! that would end the process. The nesting of the text is therefore limited first, and naga runs on
-//! a thread with a stack that the limits fit into with room to spare, also where naga was compiled
-//! without optimisation. It is a large program, and its authors do not promise that no input makes
-//! it panic; what does is an error like any other.
+//! naga is recursive, so that deeply nested text could exhaust its stack and end the process. The
+//! nesting is therefore limited first ([`nesting`]), and naga runs on a thread whose stack is large
+//! enough for the limits, even if naga was compiled without optimization. Panics in naga become
+//! errors.
 
-use super::outline::Outline;
-use super::{ShaderError, Source, contract, diagnostics, textures};
+use super::{ShaderError, Source, contract, diagnostics, nesting, textures};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-/// What shaders may take from the surface, appended to texts that mention it. Default values are
-/// those of a point at the origin.
+/// The surface data that shaders may use, appended to texts that mention it. The defaults describe a
+/// point at the origin.
 const SURFACE_POINT: &str = "
 struct SurfacePoint {
     /// The point in world space, in units of the scene. default: 0
@@ -27,63 +25,30 @@ struct SurfacePoint {
 }
 ";
 
-/// Brackets around brackets, and `else` after `else`.
-const MAX_BRACKETS: usize = 100;
+/// Stack of naga's thread, bytes. Without optimization, naga was measured to need 50 KB per bracket,
+/// 10 KB per operator and 1 KB per declaration.
+const STACK_SIZE: usize = 32 << 20;
 
-/// Operators on operators: the depth of an expression.
-const MAX_OPERATORS: usize = 500;
-
-/// Declarations, since each may refer to the next.
-const MAX_DECLARATIONS: usize = 2000;
-
-/// Measured need of naga without optimisation: 50 KB for a bracket, 10 KB for an operator, 1 KB for
-/// a declaration.
-const STACK: usize = 32 << 20;
-
-/// The text that naga reads: the shader's, and `SurfacePoint` where it is mentioned.
-pub(super) fn complete(source: &mut Source) -> Result<(), ShaderError> {
-    let outline = &source.outline;
-    let text = source.text();
-    if !outline.tokens.iter().any(|token| &text[token.place.clone()] == "SurfacePoint") {
+/// Appends `SurfacePoint` to a text that mentions it.
+pub(super) fn add_surface_point(source: &mut Source) -> Result<(), ShaderError> {
+    if !(0..source.tokens.len()).any(|k| source.spelling(k) == "SurfacePoint") {
         return Ok(());
     }
-    if let Some(declared) = outline.structure(text, "SurfacePoint") {
+    if let Some(declared) = source.find_declaration("struct", "SurfacePoint") {
         let error = source
-            .error("`SurfacePoint` is provided")
-            .at(declared.name.clone(), "declared here again");
-        return Err(error.help("leave the declaration out; the members are `position`, `object_position`, `normal` and `uv`"));
+            .error("`SurfacePoint` is predeclared")
+            .at(source.tokens[declared].range.clone(), "declared here again");
+        return Err(error.help("remove the declaration; the members are `position`, `object_position`, `normal` and `uv`"));
     }
-    // Appended to an open bracket or comment it would become a part of that.
-    if outline.unclosed(text).is_none() {
-        let text = format!("{text}{SURFACE_POINT}");
-        source.outline = Outline::new(&text);
-        source.text = text;
+    // In text with an unclosed bracket, it would change the error message.
+    if source.unclosed().is_none() {
+        source.append(SURFACE_POINT);
     }
     Ok(())
 }
 
-fn check_depth(source: &Source) -> Result<(), ShaderError> {
-    let depth = source.outline.depth(source.text());
-    let (message, help) = if depth.brackets > MAX_BRACKETS {
-        (
-            format!("more than {MAX_BRACKETS} brackets within each other"),
-            "move inner parts into functions of their own",
-        )
-    } else if depth.operators > MAX_OPERATORS {
-        (
-            format!("more than {MAX_OPERATORS} operators on top of each other"),
-            "give parts of the expression a name with `let`",
-        )
-    } else if source.outline.declarations > MAX_DECLARATIONS {
-        return Err(source.error(format!("more than {MAX_DECLARATIONS} declarations")));
-    } else {
-        return Ok(());
-    };
-    Err(source.error(message).at(depth.place, "deepest here").help(help))
-}
-
 fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, ShaderError> {
-    // There are neither derivatives nor barriers, which control flow would have to be uniform for.
+    // Materials have no derivatives and no barriers, which would need uniform control flow.
     let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
     let mut validator = Validator::new(flags, Capabilities::SHADER_FLOAT16_IN_FLOAT32);
     validator
@@ -91,8 +56,8 @@ fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, Shader
         .map_err(|error| diagnostics::validation_error(source, module, &error))
 }
 
-/// Checks the types in expressions of overrides. naga's validator takes them on trust in the module
-/// (`override x = 1.0 << 2;`), but not in a function.
+/// Checks the types in expressions of overrides (`override x = 1.0 << 2;`). naga's validator checks
+/// them in functions, but not in the module.
 fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderError> {
     let mut module = module.clone();
     let function = naga::Function {
@@ -104,10 +69,10 @@ fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderE
     Ok(())
 }
 
-/// Reads the text.
+/// Parses and validates the text.
 pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), ShaderError> {
-    check_depth(source)?;
-    let read = || -> Result<(naga::Module, ModuleInfo), ShaderError> {
+    nesting::check(source)?;
+    let parse = || -> Result<(naga::Module, ModuleInfo), ShaderError> {
         let mut module = naga::front::wgsl::parse_str(source.text())
             .map_err(|error| diagnostics::parse_error(source, &error))?;
         contract::check_language(source, &module)?;
@@ -122,18 +87,20 @@ pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), Shade
         let name = "wgsl".to_owned();
         let thread = thread::Builder::new()
             .name(name)
-            .stack_size(STACK)
-            .spawn_scoped(scope, || catch_unwind(AssertUnwindSafe(read)));
+            .stack_size(STACK_SIZE)
+            .spawn_scoped(scope, || catch_unwind(AssertUnwindSafe(parse)));
         match thread {
             Ok(thread) => thread
                 .join()
                 .and_then(|result| result)
-                .map_err(|_| "a defect in naga, which reads WGSL, showed up".to_owned()),
-            Err(error) => Err(format!("the system gives no thread to read the shader on: {error}")),
+                .map_err(|_| "the WGSL parser, naga, failed".to_owned()),
+            Err(error) => Err(format!("cannot start a thread to parse the shader: {error}")),
         }
     });
     caught.unwrap_or_else(|message| {
-        Err(source.error(message).help("simplify the shader until it is read, to find the place"))
+        Err(source
+            .error(message)
+            .help("simplify the shader until it is accepted, to find the cause"))
     })
 }
 

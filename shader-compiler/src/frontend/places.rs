@@ -1,12 +1,12 @@
-//! Places: what pointers point at. A pointer is known at translation, but for indices that are not
-//! constant; those choose among the elements of an array when it is read, and guard every element
-//! when it is written.
+//! Places: what pointers point to. Pointers are resolved during translation except for dynamic
+//! indices. A load selects among the elements that these may mean; a store guards every element.
 
 use super::operators::choose;
 use super::translate::{Fault, Leaves, Slots, Translator};
-use crate::ir::{Builder, Emit, Op, Value};
+use crate::builder::Builder;
+use crate::ir::{Emit, Op, Value};
 
-/// An index into `count` elements of `stride` leaves each, known when the shader runs.
+/// A dynamic index into `count` elements of `stride` leaves each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Index {
     pub value: Value,
@@ -14,20 +14,20 @@ pub(crate) struct Index {
     pub stride: u32,
 }
 
-/// A run of slots from which dynamic indices count.
+/// A run of slots, offset by dynamic indices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub slots: Slots,
-    /// Where the indices start among the translator's, outermost first, and how many they are.
+    /// Start and number of the indices among the translator's, outermost first.
     pub indices: (u32, u32),
 }
 
 impl Index {
-    /// The element of this number, or the last one if there are not so many: a balanced tree of
-    /// choices. `leaf` gives elements.
+    /// The element at this index, or the last one if it is out of range: a balanced tree of selects.
+    /// `leaf` returns elements.
     ///
-    /// Comparing with `<` rather than `=` makes an interval of indices choose the hull of these
-    /// elements and no others.
+    /// Comparing with `<` rather than `=` makes an interval of indices select the hull of exactly
+    /// these elements.
     pub fn choose(
         &self,
         b: &mut Builder,
@@ -59,18 +59,18 @@ impl Index {
 }
 
 impl Place {
-    /// A variable.
+    /// A whole variable.
     pub fn whole(slots: Slots) -> Place {
         Place { slots, indices: (0, 0) }
     }
 
-    /// Part of it: first leaf and number of leaves.
+    /// A part, given by its first leaf and number of leaves.
     pub fn part(self, (start, len): (u32, u32)) -> Place {
         Place { slots: Slots { start: self.slots.start + start, len }, ..self }
     }
 }
 
-/// Leaf `k` of a place whose remaining indices are these, from slot `start` on.
+/// The leaf at slot `start`, offset by the remaining indices.
 fn fetch(b: &mut Builder, slots: &[Value], start: u32, indices: &[Index]) -> Value {
     match indices {
         [] => slots[start as usize],
@@ -93,7 +93,7 @@ impl Translator<'_> {
         }
     }
 
-    /// All slots that the place may be.
+    /// All slots that the place may refer to.
     pub fn hull(&self, place: Place) -> Slots {
         let beyond: u32 =
             self.indices_of(place).iter().map(|index| (index.count - 1) * index.stride).sum();
@@ -105,7 +105,7 @@ impl Translator<'_> {
         self.indices[start as usize..][..len as usize].to_vec()
     }
 
-    /// Counts the work of touching every leaf that the place may be.
+    /// Charges for every leaf that the place may refer to.
     fn charge_place(&mut self, place: Place, indices: &[Index]) -> Result<(), Fault> {
         let work = indices.iter().fold(place.slots.len as usize, |work, index| {
             work.saturating_mul(index.count as usize)
@@ -113,7 +113,7 @@ impl Translator<'_> {
         self.charge(work)
     }
 
-    /// What the place holds.
+    /// Loads the value of a place.
     pub fn load(&mut self, place: Place) -> Result<Leaves, Fault> {
         let Slots { start, len } = place.slots;
         let indices = self.indices_of(place);
@@ -125,12 +125,12 @@ impl Translator<'_> {
         Ok(self.push(&values))
     }
 
-    /// Makes the place hold `values`.
+    /// Stores `values` in a place.
     pub fn store(&mut self, place: Place, values: Leaves) -> Result<(), Fault> {
         let mut indices = self.indices_of(place);
         self.charge_place(place, &indices)?;
         for index in &mut indices {
-            // Indices out of range mean the last element.
+            // Indices out of range refer to the last element.
             let last = self.builder.i32(index.count as i32 - 1);
             index.value = self.op(Op::UMin, &[index.value, last]);
         }
@@ -161,7 +161,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Changes a slot.
+    /// Assigns to a slot.
     pub fn set(&mut self, slot: u32, value: Value) {
         let old = std::mem::replace(&mut self.slots[slot as usize], value);
         if old != value {
@@ -174,13 +174,13 @@ impl Translator<'_> {
 mod tests {
     use crate::frontend::testing::{Numbers, check, translate};
 
-    /// The index that is meant: the last element stands for all beyond.
+    /// An index clamped to the last element.
     fn clamped(index: u32, count: usize) -> usize {
         (index as usize).min(count - 1)
     }
 
     #[test]
-    fn dynamic_loads() {
+    fn dynamic_loads_select_the_element() {
         let f = translate(
             "const table = array(3, 1, 4, 1, 5, 9, 2);
             fn f(a: array<i32, 5>, v: vec3i, i: i32, j: u32) -> array<i32, 4> {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_dynamic_stores_and_loads() {
+    fn nested_dynamic_stores_and_loads_agree_with_arrays() {
         let f = translate(
             "struct S { a: f32, b: array<vec2f, 3> }
             fn f(i: i32, j: u32, k: u32, x: f32) -> array<f32, 14> {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_matrices_are_elements() {
+    fn columns_of_matrices_can_be_indexed() {
         let f = translate(
             "fn f(m: mat3x2f, i: u32, j: u32) -> array<f32, 7> {
                 var n = m;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers() {
+    fn stores_through_pointers_change_variables() {
         let f = translate(
             "struct S { a: f32, b: array<f32, 3> }
             var<private> total: f32;
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers_keep_the_index_they_were_made_with() {
+    fn pointers_keep_the_index_they_were_created_with() {
         let f = translate(
             "fn f(i: u32) -> array<i32, 4> {
                 var a = array(10, 20, 30, 40);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_made_when_they_are_written() {
+    fn loads_happen_in_program_order() {
         let f = translate(
             "fn f(x: i32) -> vec2i { var a = x; let before = a; a = a * 2; return vec2i(before, a); }",
         );
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_to_components() {
+    fn stores_to_components_change_only_these() {
         let f = translate(
             "fn f(v: vec4f) -> vec4f { var w = v; w.x = v.y; w[1] = v.x; w.z += w.x; w = w.wzyx; w.a *= 2.0; return w; }",
         );

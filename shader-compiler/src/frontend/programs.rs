@@ -1,8 +1,7 @@
-//! Random programs: what translation makes of control flow, against running the statements as they
-//! stand.
+//! Random programs: translated control flow is compared with direct execution of the statements.
 
 use super::testing::{CAP, Numbers, run, translate};
-use crate::{differential, passes};
+use crate::{passes, testing};
 use std::fmt::Write;
 
 /// `a`, `b`, `c`, the private `p`, the argument `x`.
@@ -49,7 +48,7 @@ enum Stmt {
     Call(usize, Expr, usize),
 }
 
-/// What is allowed where a statement is made.
+/// The context of a generated statement.
 #[derive(Clone, Copy)]
 struct Place {
     depth: u32,
@@ -62,7 +61,7 @@ struct Place {
 struct Maker {
     numbers: Numbers,
     names: u32,
-    /// Statements that may still be made.
+    /// Number of statements that may still be generated.
     left: u32,
 }
 
@@ -139,7 +138,7 @@ impl Maker {
             6..=7 if place.depth > 0 => {
                 self.names += 1;
                 let counter = self.names;
-                // Nothing leaves the loop from within `continuing`.
+                // Nothing may leave the loop from `continuing`.
                 let held = Place { breaks: false, continues: false, returns: false, ..inner };
                 let break_if = if self.numbers.below(2) == 0 { Some(self.cond(1)) } else { None };
                 let limit = self.numbers.below(8) as i32;
@@ -450,7 +449,7 @@ fn program(seed: u64) -> (String, [Vec<Stmt>; 2], u32) {
             body.push(Stmt::Return(maker.expr(2)));
         }
     }
-    // In the callee, `a` is what the pointer points at.
+    // In the callee, `a` is the target of the pointer.
     let mut text =
         "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
     // Writing through the pointer at every return would hide nothing: the caller's variable is `*q`
@@ -464,7 +463,7 @@ fn program(seed: u64) -> (String, [Vec<Stmt>; 2], u32) {
     (text, [callee, main], maker.names)
 }
 
-/// Has `*q` for the variable `a`.
+/// Replaces the variable `a` by `*q`.
 fn in_terms_of_pointer(body: &str) -> String {
     let mut out = String::new();
     let bytes = body.as_bytes();
@@ -480,8 +479,8 @@ fn in_terms_of_pointer(body: &str) -> String {
     out
 }
 
-/// What a program's plain evaluation gives: two calls, of which the second sees what the first left
-/// in the private variable.
+/// Executes a program directly: two calls, the second of which sees the private variable as the first
+/// left it.
 fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Vec<u32> {
     let mut private = y;
     let mut call = |x: i32| {
@@ -497,10 +496,10 @@ fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Ve
     [r, q, s, 0].map(|x| x as u32).to_vec()
 }
 
-/// Programs of integers alone, which no pass may change, in the interpreter and as machine code.
-/// Rows differ, so that the lanes of a group part.
+/// Checks integer programs, which no pass may change, in the interpreter and as machine code. The rows
+/// differ, so that the SIMD lanes of a group diverge.
 fn check_programs(seeds: std::ops::Range<u64>) {
-    let targets = differential::targets();
+    let targets = testing::targets();
     for seed in seeds {
         let mut inputs = Numbers::new(seed ^ 99);
         let (text, blocks, names) = program(seed);
@@ -520,19 +519,19 @@ fn check_programs(seeds: std::ops::Range<u64>) {
         }
         let rows: Vec<_> = rows.iter().map(|row| row.map(|x| x as u32).to_vec()).collect();
         for &target in &targets {
-            let result = differential::check(&function, &lowered, target, &rows);
+            let result = testing::check(&function, &lowered, target, &rows);
             result.unwrap_or_else(|mismatch| panic!("seed {seed}: {mismatch}\n{text}\n{lowered}"));
         }
     }
 }
 
 #[test]
-fn random_programs_compute_what_they_say() {
+fn random_programs_match_direct_execution() {
     check_programs(0..600);
 }
 
 #[test]
 #[ignore = "minutes; for changes of translation and passes: cargo test -p lightbound-shader --release -- --ignored"]
-fn many_random_programs_compute_what_they_say_slow() {
+fn many_random_programs_match_direct_execution_slow() {
     check_programs(10_000..60_000);
 }

@@ -1,19 +1,21 @@
-//! For tests of translation: WGSL in, words out.
+//! Support for tests of translation, from WGSL to results.
 
 use super::Settings;
 use super::layout::Layout;
 use super::textures;
 use super::translate::{Fault, Translator};
-use crate::differential::same;
+use crate::builder::{Builder, Rules};
 use crate::interpreter;
 use crate::ir::function::for_each_stmt;
-use crate::ir::random::{self, Random};
 use crate::ir::verify::verify;
-use crate::ir::{Builder, Function, Rules, Stmt, Type};
+use crate::ir::{Function, Stmt, Type};
+use crate::random::Random;
+use crate::testing::random;
+use crate::testing::same;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Handle, Module};
 
-/// Loops are left after this many rounds.
+/// Maximum number of iterations of a loop.
 pub(crate) const CAP: u32 = 1000;
 
 /// Parses and validates.
@@ -86,12 +88,12 @@ pub(crate) fn fault(source: &str) -> (Fault, String) {
     (fault, text)
 }
 
-/// Outputs of a function, whose textures are those of random functions.
+/// Evaluates a function; its textures are those of random functions.
 pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
     interpreter::run(function, &random::tables(), inputs, 1 << 24).expect("loops are capped")
 }
 
-/// Holds `f(inputs…) -> expected` for WGSL functions, apart from NaN payloads; prints what fails.
+/// Asserts that `f(inputs…)` is `expected`, except for NaN payloads.
 #[track_caller]
 pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
     let out = run(function, inputs);
@@ -111,7 +113,7 @@ pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
     );
 }
 
-/// Numbers of ifs and loops, and of parameters of all loops.
+/// Number of ifs, loops, and loop parameters.
 pub(crate) fn shape(f: &Function) -> [usize; 3] {
     let mut shape = [0; 3];
     for_each_stmt(&f.body, &mut |stmt| match stmt {
@@ -137,7 +139,7 @@ pub(crate) fn check_all(
     }
 }
 
-/// Numbers to try: all special ones, and others from a fixed seed.
+/// Test inputs, special and random, from a fixed seed.
 pub(crate) struct Numbers(Random);
 
 impl Numbers {

@@ -1,26 +1,23 @@
-//! Textures: which there are, how each is looked up, and what the functions of WGSL that do so
-//! become.
+//! Textures: their declarations and lookup settings, and the translation of WGSL's texture functions.
 //!
-//! Images have one level and no samplers of their own: gradients, biases and levels choose nothing,
-//! as WGSL has it of such images, and a sampler is what the renderer says of each texture.
-//! Coordinates are the renderer's, with v up; so are offsets and the corners that `textureGather`
-//! tells apart. `textureLoad` counts texels from the top left, the last ones standing for those
-//! beyond.
+//! Images have one mip level, so that gradients, biases and levels have no effect, as in WGSL. The
+//! renderer sets filter and wrap mode per texture; sampler objects carry no state. Coordinates are
+//! the renderer's, with v up, and so are offsets and the corners of `textureGather`. `textureLoad`
+//! counts texels from the top left, and clamps coordinates to the image.
 
 use super::translate::{Fault, Frame, Item, Leaves, Translator};
 use super::{Settings, Shader, ShaderError, diagnostics};
 use crate::ir::{Emit, Op};
-use crate::math::texture::{Access, Taps};
-use crate::texture::{Lookup, Wrap};
+use crate::texture::{Access, Lookup, Taps, Wrap};
 use naga::{
     Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Module, ScalarKind,
     TypeInner,
 };
 
-/// Texels by which an offset may move a look-up, in either dimension.
+/// Range of texture offsets in each dimension, texels.
 const OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
 
-/// Whether values of this type are images, or samplers, of a kind that is supported.
+/// Whether this is a supported type of image or sampler.
 pub(super) fn is_supported(inner: &TypeInner) -> bool {
     let class = ImageClass::Sampled { kind: ScalarKind::Float, multi: false };
     match *inner {
@@ -32,7 +29,7 @@ pub(super) fn is_supported(inner: &TypeInner) -> bool {
     }
 }
 
-/// The textures of a module in the order of their declarations, in which their tables are numbered.
+/// The textures of a module in order of declaration, which is the order of their tables.
 pub(super) fn declared(module: &Module) -> Vec<Handle<GlobalVariable>> {
     let is_texture = |variable: &GlobalVariable| {
         let inner = &module.types[variable.ty].inner;
@@ -40,7 +37,7 @@ pub(super) fn declared(module: &Module) -> Vec<Handle<GlobalVariable>> {
     };
     let variables = module.global_variables.iter().filter(|(_, variable)| is_texture(variable));
     let mut textures: Vec<_> = variables.map(|(handle, _)| handle).collect();
-    // naga's order is one in which uses follow declarations.
+    // naga orders declarations before their uses.
     textures.sort_by_key(|&handle| {
         module.global_variables.get_span(handle).to_range().map_or(0, |place| place.start)
     });
@@ -55,7 +52,7 @@ pub(super) fn names(module: &Module) -> Vec<String> {
     declared(module).into_iter().map(name).collect()
 }
 
-/// Binds textures and samplers, which WGSL wants; nothing here asks where to.
+/// Assigns bindings to textures and samplers. WGSL requires them; nothing here uses them.
 pub(super) fn bind(module: &mut Module) {
     let variables = module
         .global_variables
@@ -66,14 +63,14 @@ pub(super) fn bind(module: &mut Module) {
     }
 }
 
-/// Rejects settings of textures that there are not.
+/// Rejects settings of undeclared textures.
 pub(super) fn check_settings(shader: &Shader, settings: &Settings) -> Result<(), ShaderError> {
     let names: Vec<_> = shader.textures().iter().map(String::as_str).collect();
     for (name, _) in &settings.textures {
         if !names.contains(&name.as_str()) {
             let error = shader.source.error(format!("the shader has no texture `{name}`"));
             return Err(match names[..] {
-                [] => error.help("it has no textures at all"),
+                [] => error.help("it has no textures"),
                 _ => error.help(format!("there are {}", diagnostics::list(&names, "and"))),
             });
         }
@@ -82,7 +79,7 @@ pub(super) fn check_settings(shader: &Shader, settings: &Settings) -> Result<(),
 }
 
 impl<'m> Translator<'m> {
-    /// What a global variable that is no memory stands for.
+    /// The texture or sampler that a global variable is, if it is one.
     pub(super) fn resource(&self, handle: Handle<GlobalVariable>) -> Option<Item> {
         match self.module.types[self.module.global_variables[handle].ty].inner {
             TypeInner::Sampler { .. } => Some(Item::Sampler),
@@ -94,22 +91,21 @@ impl<'m> Translator<'m> {
         }
     }
 
-    /// Number of the texture that an expression names, and how it is looked up.
+    /// Index of the texture that an expression refers to, and its lookup settings.
     fn texture(
         &mut self,
         frame: &mut Frame<'m>,
         image: Handle<Expression>,
     ) -> Result<(u32, Lookup), Fault> {
         let Item::Texture(number) = self.item(frame, image)? else {
-            return Err(self.fault(frame, image, "this is no texture", None));
+            return Err(self.fault(frame, image, "this is not a texture", None));
         };
         let name = self.module.global_variables[self.textures[number as usize]].name.as_deref();
         let set = self.settings.textures.iter().rev().find(|(set, _)| Some(set.as_str()) == name);
         Ok((number, set.map_or(Lookup::default(), |&(_, lookup)| lookup)))
     }
 
-    /// Translates a look-up, or a question about an image; `None` where the expression is something
-    /// else.
+    /// Translates a texture lookup or query; `None` for other expressions.
     pub(super) fn image(
         &mut self,
         frame: &mut Frame<'m>,
@@ -131,8 +127,8 @@ impl<'m> Translator<'m> {
                 let plain = Access { offset: [right, -up], ..Access::new(number, 0, lookup) };
                 let accesses = match gather {
                     None => [0, 1, 2, 3].map(|channel| Access { channel, ..plain }),
-                    // First the corner of the least u and the greatest v, which is up, then those
-                    // across in u, in v and in u.
+                    // Corners in the order (min u, max v), (max u, max v), (max u, min v),
+                    // (min u, min v); v is up.
                     Some(component) => [(0, 0), (1, 0), (1, 1), (0, 1)].map(|(x, y)| Access {
                         channel: component as u32,
                         taps: Taps::Corner,
@@ -174,7 +170,7 @@ impl<'m> Translator<'m> {
         Ok(Some(leaves.0))
     }
 
-    /// The offset of a look-up, a constant.
+    /// The constant offset of a lookup.
     fn offset(
         &mut self,
         frame: &mut Frame<'m>,
@@ -188,13 +184,13 @@ impl<'m> Translator<'m> {
             _ => {
                 let (least, most) = (OFFSETS.start(), OFFSETS.end());
                 let message = format!(
-                    "an offset is a constant, and from {least} to {most} texels in each dimension"
+                    "an offset must be a constant from {least} to {most} texels in each dimension"
                 );
                 Err(self.fault(
                     frame,
                     offset,
                     message,
-                    Some("add to the coordinates what is more than that"),
+                    Some("add a larger offset to the coordinates"),
                 ))
             }
         }
@@ -205,11 +201,11 @@ impl<'m> Translator<'m> {
 mod tests {
     use crate::interpreter;
     use crate::ir::Table;
-    use crate::ir::random::Random;
+    use crate::random::Random;
     use crate::texture::{Filter, Lookup, Texture, Wrap};
     use crate::{Entry, Settings, Shader};
 
-    /// Red of each texel, row by row from the top; other channels are 10, 20 and 30 more.
+    /// Red channel of each texel, row by row from the top; the other channels add 10, 20 and 30.
     fn image(width: u32, red: &[f32]) -> Texture {
         Texture::new(
             width,
@@ -220,7 +216,7 @@ mod tests {
     const DECLARATIONS: &str =
         "var t: texture_2d<f32>; var other: texture_2d<f32>; var s: sampler;";
 
-    /// What the body of a `brdf` with these declarations returns for each pair of coordinates,
+    /// Results of a `brdf` with these declarations and this body for each pair of coordinates,
     /// `wi.xy`.
     fn evaluate(
         declarations: &str,
@@ -244,7 +240,7 @@ mod tests {
         uv.iter().map(run).collect()
     }
 
-    /// The same for one image, looked up as usual.
+    /// The same for one image with default lookup settings.
     fn values(body: &str, image: &Texture, uv: &[[f32; 2]]) -> Vec<[f32; 3]> {
         evaluate(DECLARATIONS, body, &[], &[image, image], uv)
     }
@@ -255,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_are_those_of_image_maps() {
+    fn v_points_up() {
         let image = image(2, &[1.0, 2.0, 3.0, 4.0]);
         let corners = [[0.25, 0.75], [0.75, 0.75], [0.25, 0.25], [0.75, 0.25]];
         let found = values("return textureSample(t, s, wi.xy).rga;", &image, &corners);
@@ -263,11 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn each_texture_is_looked_up_as_is_set() {
+    fn lookup_settings_apply_per_texture() {
         let image = image(2, &[1.0, 2.0, 3.0, 4.0]);
         let body =
             "return vec3f(textureSample(t, s, wi.xy).r, textureSample(other, s, wi.xy).r, 0.0);";
-        // On the left edge half way down row 0, and two units to the right of it.
+        // On the left edge halfway down row 0, and two units to its right.
         let edges = [[0.0, 0.75], [2.0, 0.75]];
         let cases = [
             (Wrap::Repeat, Filter::Bilinear, [1.5, 1.5]),
@@ -288,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_in_the_order_of_declarations() {
+    fn tables_are_in_order_of_declaration() {
         let declarations = "
             fn last(at: vec2f) -> f32 { return textureLoad(c, vec2i(0), 0).r; }
             @group(0) @binding(9) var a: texture_2d<f32>;
@@ -311,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_biases_and_gradients_choose_nothing() {
+    fn levels_biases_and_gradients_have_no_effect() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let uv = coordinates(1);
         let plain = values("return textureSample(t, s, wi.xy).rgb;", &image, &uv);
@@ -328,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_clamped_to_where_that_is_asked_for() {
+    fn base_clamp_to_edge_clamps() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let uv = coordinates(2);
         let clamp = [("t", Lookup { wrap: Wrap::Clamp, filter: Filter::Bilinear })];
@@ -346,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_texels_in_the_direction_of_coordinates() {
+    fn offsets_are_in_texels_along_the_coordinates() {
         let image = image(4, &(0..16).map(|k| (k * k) as f32).collect::<Vec<_>>());
         // Multiples of 1/8, so that sums are exact.
         let uv: Vec<_> = (0..64).map(|k| [(k % 8) as f32 / 8.0, (k / 8) as f32 / 8.0]).collect();
@@ -371,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn gathered_texels_are_those_that_are_interpolated() {
+    fn gather_returns_the_interpolated_texels() {
         let image = image(5, &(0..15).map(|k| (k * k) as f32).collect::<Vec<_>>());
         let interpolated = |component: u32, offset: &str| {
             format!(
@@ -401,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn texels_are_counted_from_the_upper_left() {
+    fn load_counts_texels_from_the_top_left() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let load = |x: f32, y: f32| {
             let signed = values("return textureLoad(t, vec2i(wi.xy), 0).rgb;", &image, &[[x, y]]);
@@ -417,7 +413,7 @@ mod tests {
             [load(0.0, 0.0), load(2.0, 0.0), load(0.0, 1.0), load(1.0, 1.0)],
             [1.0, 2.0, 7.0, 3.0]
         );
-        // The last one stands for those beyond, negative ones among them.
+        // Coordinates out of range, including negative ones, are clamped.
         assert_eq!(
             [load(3.0, 0.0), load(1e9, 1e9), load(-1.0, 0.0), load(1.0, -1.0)],
             [2.0, 4.0, 2.0, 3.0]

@@ -1,39 +1,38 @@
-//! naga's IR becomes ours: a [`Translator`] runs functions of a module symbolically and writes what
-//! they compute into a builder.
+//! Translates naga's IR to ours: a [`Translator`] executes functions of a module symbolically, and
+//! appends their operations to a builder.
 //!
-//! Calls are inlined. Values are lists of [leaves](super::layout); variables are lists of *slots*,
-//! which hold the value that each leaf has at this point of the program, so that stores become
-//! definitions; pointers are [places](super::places) and never values; early exits become
-//! conditions ([`super::control`]). Expressions are evaluated where naga emits them, constants and
-//! the like where they are first used.
+//! Calls are inlined. Values are lists of [leaves](super::layout). Variables are lists of *slots*,
+//! which hold the current SSA value of each leaf, so that stores become definitions. Pointers are
+//! [places](super::places), never values. Early exits become conditions ([`super::control`]).
+//! Expressions are evaluated where naga emits them, constants and the like at their first use.
 //!
-//! Bounded: nesting, number of values and work are limited, and what exceeds a limit is a
-//! [`Fault`].
+//! Nesting, number of values and work are limited; exceeding a limit is a [`Fault`].
 
 use super::Settings;
 use super::effects::Effects;
 use super::layout::{Layout, MAX_LEAVES};
 use super::places::{Index, Place};
 use super::textures;
-use crate::ir::{Builder, Emit, Op, Value};
+use crate::builder::Builder;
+use crate::ir::{Emit, Op, Value};
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{AddressSpace, Arena, Expression, Handle, Module, Span, TypeInner};
 
-/// Nesting of blocks, calls and early exits together.
+/// Maximum nesting of blocks, calls and early exits together.
 pub(crate) const MAX_DEPTH: u32 = 200;
-/// Values of the translated function.
+/// Maximum number of values in the translated function.
 const MAX_VALUES: usize = 200_000;
-/// Leaves that are computed or moved.
+/// Maximum number of leaves that are computed or moved.
 const MAX_WORK: usize = 8_000_000;
-/// Leaves of all variables at a time.
+/// Maximum number of leaves of all live variables.
 const MAX_SLOTS: usize = 1 << 16;
 
-/// Something that cannot be translated.
+/// The reason why something cannot be translated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {
-    /// What.
+    /// What is wrong.
     pub message: String,
-    /// Where; undefined where naga does not know.
+    /// Location; undefined if naga has none.
     pub span: Span,
     /// The remedy.
     pub help: Option<String>,
@@ -47,7 +46,7 @@ pub(crate) struct Leaves {
 }
 
 impl Leaves {
-    /// How many they are.
+    /// Number of leaves.
     pub fn len(self) -> usize {
         self.len as usize
     }
@@ -60,7 +59,7 @@ pub(crate) struct Slots {
     pub len: u32,
 }
 
-/// What an expression is known to be.
+/// The result of evaluating an expression.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     /// Not evaluated.
@@ -69,9 +68,9 @@ pub(crate) enum Item {
     Leaves(Leaves),
     /// A pointer.
     Place(Place),
-    /// The texture of this number.
+    /// The texture with this index.
     Texture(u32),
-    /// A sampler, of which nothing is asked.
+    /// A sampler; it has no properties.
     Sampler,
 }
 
@@ -80,28 +79,28 @@ pub(crate) struct Frame<'m> {
     pub expressions: &'m Arena<Expression>,
     /// `None` for the module's.
     pub info: Option<&'m FunctionInfo>,
-    /// By expression.
+    /// Results, by expression.
     pub items: Vec<Item>,
     pub args: Vec<Item>,
-    /// By local variable.
+    /// Slots, by local variable.
     pub locals: Vec<Slots>,
-    /// Where the function's value is put.
+    /// Slots of the return value.
     pub result: Slots,
-    /// First slot that is of no use when the call is over.
+    /// First slot that is dead after the call.
     pub floor: u32,
-    /// Expressions to be handed on from arms of ifs; see [`super::control`].
+    /// Expressions to carry out of the arms of `if`s; see [`super::loops`].
     pub carried: Vec<Handle<Expression>>,
 }
 
-/// Translates functions of a module, one after the other, into one builder. Private variables keep
-/// their values from call to call.
+/// Translates functions of a module into one builder, one after another. Private variables keep
+/// their values between calls.
 pub(crate) struct Translator<'m> {
     pub(super) module: &'m Module,
     pub(super) info: &'m ModuleInfo,
     pub(super) layout: Layout<'m>,
     pub(super) builder: Builder,
     pub(super) settings: &'m Settings,
-    /// In the order of their numbers.
+    /// By index.
     pub(super) textures: Vec<Handle<naga::GlobalVariable>>,
     /// The module's own expressions; taken while one of them is evaluated.
     pub(super) constants: Option<Frame<'m>>,
@@ -112,23 +111,23 @@ pub(crate) struct Translator<'m> {
     pub(super) indices: Vec<Index>,
     /// Values of variables.
     pub(super) slots: Vec<Value>,
-    /// Slots that were changed, with what they held before.
+    /// Log of changed slots with their previous values.
     pub(super) trail: Vec<(u32, Value)>,
-    /// By global variable: what it stands for, or why it cannot be used.
+    /// By global variable: its value, or why it cannot be used.
     pub(super) globals: Vec<Result<Item, Fault>>,
-    /// By function, as far as they were asked for.
+    /// By function, computed on demand.
     pub(super) effects: Vec<Effects>,
     pub(super) depth: u32,
     work: usize,
-    /// Of the statement under translation, for expressions that have none.
+    /// Span of the current statement, for expressions without one.
     pub(super) span: Span,
 }
 
-/// Slot that holds whether some loop reached the cap.
+/// Slot that holds whether any loop reached the cap.
 pub(crate) const CAPPED: u32 = 0;
 
 impl<'m> Translator<'m> {
-    /// For a valid module.
+    /// A translator of a valid module.
     pub fn new(
         module: &'m Module,
         info: &'m ModuleInfo,
@@ -178,8 +177,8 @@ impl<'m> Translator<'m> {
         translator
     }
 
-    /// Translates a call, with the leaves of each argument; returns the leaves of the result. After
-    /// a fault the builder is of no use.
+    /// Translates a call, given the leaves of each argument; returns the leaves of the result. After a
+    /// fault, the builder must not be used.
     pub fn call(
         &mut self,
         function: Handle<naga::Function>,
@@ -190,7 +189,7 @@ impl<'m> Translator<'m> {
         Ok(self.leaves(result).to_vec())
     }
 
-    /// Whether a loop of the calls so far reached the cap.
+    /// Whether any loop of the calls so far reached the cap.
     pub fn capped(&self) -> Value {
         self.slots[CAPPED as usize]
     }
@@ -202,7 +201,7 @@ impl<'m> Translator<'m> {
 
     // Limits.
 
-    /// Counts work.
+    /// Adds to the work done, and checks the limits.
     pub(super) fn charge(&mut self, work: usize) -> Result<(), Fault> {
         self.work += work;
         if self.work <= MAX_WORK
@@ -218,17 +217,19 @@ impl<'m> Translator<'m> {
         })
     }
 
-    /// Goes one level down; the caller comes up again.
+    /// Enters a level of nesting; the caller leaves it by decrementing `depth`.
     pub(super) fn descend(&mut self) -> Result<(), Fault> {
         self.depth += 1;
         if self.depth <= MAX_DEPTH {
             return Ok(());
         }
         Err(Fault {
-            message: format!("blocks, calls and early exits nest deeper than {MAX_DEPTH}"),
+            message: format!(
+                "blocks, calls and early exits are nested more than {MAX_DEPTH} levels deep"
+            ),
             span: self.span,
             help: Some(
-                "every `return`, `break` and `continue` in an `if` nests what comes after it"
+                "every `return`, `break` and `continue` in an `if` nests the code after it"
                     .to_owned(),
             ),
         })
@@ -246,7 +247,7 @@ impl<'m> Translator<'m> {
         &self.pool[leaves.start as usize..][..leaves.len as usize]
     }
 
-    /// Some leaves and others after them.
+    /// Concatenates leaves.
     pub(super) fn concatenate(&mut self, parts: &[Leaves]) -> Leaves {
         let start = self.pool.len() as u32;
         for part in parts {
@@ -261,11 +262,11 @@ impl<'m> Translator<'m> {
 
     /// Part of an aggregate.
     pub(super) fn part(&self, leaves: Leaves, (start, len): (u32, u32)) -> Leaves {
-        debug_assert!(start + len <= leaves.len, "parts lie within");
+        debug_assert!(start + len <= leaves.len, "a part lies within its aggregate");
         Leaves { start: leaves.start + start, len }
     }
 
-    /// Computes leaves from leaves; hands on what `f` returns.
+    /// Computes leaves from leaves; also returns the result of `f`.
     pub(super) fn compute<const N: usize, R>(
         &mut self,
         args: [Leaves; N],
@@ -292,7 +293,7 @@ impl<'m> Translator<'m> {
 
     // Variables.
 
-    /// New slots, which hold `values`.
+    /// Allocates slots that hold `values`.
     pub(super) fn allocate(&mut self, values: Leaves) -> Result<Slots, Fault> {
         self.charge(values.len as usize)?;
         let slots = Slots { start: self.slots.len() as u32, len: values.len };
@@ -300,7 +301,7 @@ impl<'m> Translator<'m> {
         Ok(slots)
     }
 
-    /// Makes a private variable; others cannot be had.
+    /// Allocates a private variable; other kinds are rejected.
     fn place_global(&mut self, variable: &naga::GlobalVariable) -> Result<Slots, Fault> {
         let kind = match variable.space {
             AddressSpace::Private => {
@@ -310,16 +311,14 @@ impl<'m> Translator<'m> {
                 };
                 return self.allocate(values);
             }
-            AddressSpace::Handle => {
-                "a resource of another kind than `texture_2d<f32>` and `sampler`"
-            }
+            AddressSpace::Handle => "a resource other than `texture_2d<f32>` or `sampler`",
             AddressSpace::Uniform => "a uniform buffer",
             AddressSpace::Storage { .. } => "a storage buffer",
             AddressSpace::WorkGroup => "a workgroup variable",
             _ => "a resource",
         };
         let name = variable.name.as_deref().unwrap_or("this");
-        let help = "a material depends on its arguments alone: make it a member of `Material`, or `var<private>`";
+        let help = "a material depends only on its arguments: make it a member of `Material`, or `var<private>`";
         Err(Fault {
             message: format!("`{name}` is {kind}, which materials cannot use"),
             span: Span::UNDEFINED,
@@ -329,7 +328,7 @@ impl<'m> Translator<'m> {
 
     // Calls.
 
-    /// Translates a call in place.
+    /// Inlines a call.
     pub(super) fn inline(
         &mut self,
         handle: Handle<naga::Function>,
@@ -350,7 +349,7 @@ impl<'m> Translator<'m> {
             carried: vec![],
         };
         if let Some(result) = &function.result {
-            // What is seen of a result that was not set is seen of lanes alone that do not want it.
+            // Only lanes that ignore the result can see it unset.
             let zeros = self.zeros(&module.types[result.ty].inner, self.span)?;
             frame.result = self.allocate(zeros)?;
         }
@@ -383,11 +382,12 @@ impl<'m> Translator<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builder::Rules;
     use crate::frontend::testing::{Numbers, check, fault, module, run, translate};
-    use crate::ir::{Rules, Type};
+    use crate::ir::Type;
 
     #[test]
-    fn constants_and_zero_values() {
+    fn constants_and_zero_values_are_evaluated() {
         let f = translate(
             "struct S { a: vec2f, b: array<i32, 2>, c: bool }
             const half = 0.5;
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn composites() {
+    fn composites_are_built_from_leaves() {
         let f = translate(
             "fn f(a: vec2i, b: i32) -> array<vec4i, 3> {
                 let v = vec4i(b, a, 7);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn private_variables_live_as_long_as_the_translator() {
+    fn private_variables_keep_values_between_calls() {
         let source = "var<private> n = 5; fn f(x: i32) -> i32 { n += x; return n; }";
         let (module, info) = module(source);
         let (handle, _) = module.functions.iter().next().expect("there is one");
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_refused() {
+    fn unsupported_types_are_rejected() {
         let cases = [
             (
                 "enable f16; fn f(x: f32) -> f32 { let h = 1.5h; return x + f32(h); }",
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_are_refused() {
+    fn unsupported_resources_are_rejected() {
         let cases = [
             (
                 "@group(0) @binding(0) var<uniform> u: f32; fn f(x: f32) -> f32 { return x * u; }",
@@ -480,19 +480,16 @@ mod tests {
             ),
             (
                 "@group(0) @binding(0) var u: texture_3d<f32>; fn f(x: vec3i) -> vec4f { return textureLoad(u, x, 0); }",
-                "`u` is a resource of another kind",
+                "`u` is a resource other than",
             ),
-            (
-                "fn f(x: f32) -> f32 { return dpdx(x); }",
-                "derivatives have no meaning in a material",
-            ),
+            ("fn f(x: f32) -> f32 { return dpdx(x); }", "derivatives cannot be used in a material"),
         ];
         for (source, message) in cases {
             let (found, text) = fault(source);
             assert!(found.message.starts_with(message), "{source}: {found:?}");
             assert!(!text.is_empty() && found.help.is_some(), "{source}: {found:?}");
         }
-        // What is not used does not matter.
+        // Unused variables are allowed.
         translate(
             "@group(0) @binding(0) var<uniform> u: f32; var<private> large: array<f32, 100000>; fn f(x: f32) -> f32 { return x; }",
         );
@@ -503,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn large_programs_are_refused_in_time() {
+    fn large_programs_are_rejected_quickly() {
         let doubling: String = (1..40)
             .map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{0}(x) + g{0}(x); }} ", k - 1))
             .collect();
@@ -530,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shader_for_each_feature() {
+    fn feature_shaders_depend_on_their_inputs() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shaders");
         let mut paths: Vec<_> = std::fs::read_dir(folder)
             .expect("there is a folder")
@@ -555,7 +552,7 @@ mod tests {
             }
             results.sort();
             results.dedup();
-            assert!(results.len() > 10, "{path:?} gives but {results:?}");
+            assert!(results.len() > 10, "{path:?} returns only {results:?}");
         }
     }
 }

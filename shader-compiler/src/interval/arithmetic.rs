@@ -1,12 +1,13 @@
-//! Sums, products and what is like them.
+//! Sums, products and related operations.
 //!
-//! Rounding keeps order, so the ends of results are results of ends: which ones is a matter of
-//! signs. With NaN suppressed, 0 · ∞, 0 ÷ 0 and ∞ ÷ ∞ at the ends are 0, which leaves product and
-//! quotient monotone in each operand, so that all cases agree.
+//! Rounding keeps order, so endpoints of results are results at endpoints. The signs of the
+//! operands select which. With NaN suppressed, 0 · ∞, 0 ÷ 0 and ∞ ÷ ∞ at the endpoints are 0, which
+//! leaves product and quotient monotone in each operand, so that all cases agree.
 //!
-//! Product of a and b, whose lower ends are a̲ and b̲ and upper ones ā and b̄ (Clarberg et al. 2010
-//! §4.1), and quotient, where b is known not to hold 0 or the run-time test says so. Of a number,
-//! which has one end, equal terms are one.
+//! The following table is for the product of a and b, whose lower endpoints are a̲ and b̲ and upper
+//! endpoints ā and b̄ (Clarberg et al. 2010 §4.1), and for the quotient, if b is known not to
+//! contain 0 or the run-time test says so. For a singleton, which has one endpoint, equal terms
+//! coincide.
 //!
 //! | known | a · b | a ÷ b |
 //! |---|---|---|
@@ -21,30 +22,30 @@
 //! | – | least and greatest of all four | least and greatest of all four |
 
 use super::guards::{ALL, Corners, HI, LO, Sign};
-use super::{Forms, Interval, Nan};
+use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// a + b. Tests nothing: ∞ − ∞ at an end has an infinite or no other end.
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
+    /// a + b. Tests nothing: if one endpoint is ∞ − ∞, the other is infinite or NaN.
     pub(super) fn add(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        self.case = "ends";
-        let ends = [self.emit.add(a.lo, b.lo), self.emit.add(a.hi, b.hi)];
-        let may_fail =
-            a.may_be_least() && b.may_be_greatest() || a.may_be_greatest() && b.may_be_least();
-        self.without_nan(ends, may_fail)
+        self.case = "endpoints";
+        let endpoints = [self.emit.add(a.lo, b.lo), self.emit.add(a.hi, b.hi)];
+        let may_fail = a.may_be_negative_infinity() && b.may_be_positive_infinity()
+            || a.may_be_positive_infinity() && b.may_be_negative_infinity();
+        self.without_nan(endpoints, may_fail)
     }
 
-    /// a − b. Tests nothing, as `add`.
+    /// a − b. Tests nothing, like `add`.
     pub(super) fn sub(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        self.case = "ends";
-        let ends = [self.emit.sub(a.lo, b.hi), self.emit.sub(a.hi, b.lo)];
-        let may_fail =
-            a.may_be_least() && b.may_be_least() || a.may_be_greatest() && b.may_be_greatest();
-        self.without_nan(ends, may_fail)
+        self.case = "endpoints";
+        let endpoints = [self.emit.sub(a.lo, b.hi), self.emit.sub(a.hi, b.lo)];
+        let may_fail = a.may_be_negative_infinity() && b.may_be_negative_infinity()
+            || a.may_be_positive_infinity() && b.may_be_positive_infinity();
+        self.without_nan(endpoints, may_fail)
     }
 
-    /// With NaN suppressed, ends −∞ and ∞ in its place.
+    /// With NaN suppressed, replaces NaN by −∞ and ∞.
     fn without_nan(&mut self, [lo, hi]: [E::Value; 2], may_fail: bool) -> [E::Value; 2] {
         if self.nan != Nan::Suppress || !may_fail {
             return [lo, hi];
@@ -55,12 +56,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
     /// −a. Tests nothing.
     pub(super) fn neg(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        self.case = "ends";
+        self.case = "endpoints";
         [self.emit.neg(a.hi), self.emit.neg(a.lo)]
     }
 
-    /// a · b. Tests the products of ends, unless they cannot be NaN; those of NaN ends only where
-    /// they get lost in a minimum.
+    /// a · b. Tests the products of endpoints if they can be NaN. Products with NaN endpoints are
+    /// tested only if a minimum would lose the NaN.
     pub(super) fn mul(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         if self.same {
             return self.square(a);
@@ -73,24 +74,24 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         if self.nan == Nan::Propagate {
             let gets_lost = !is_one_term(low, a, b) && (a.may_be_nan() || b.may_be_nan());
             let (x, y) = (a.extremes(), b.extremes());
-            let asked = |[i, j]: [usize; 2]| {
+            let may_be_lost = |[i, j]: [usize; 2]| {
                 gets_lost || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero
             };
-            let conditions = self.are_numbers(Op::Mul, [a, b], asked);
-            self.clean.extend(conditions);
+            let conditions = self.are_not_nan(Op::Mul, [a, b], may_be_lost);
+            self.nan_free.extend(conditions);
         }
         self.at_corners(Op::Mul, [a, b], [low, high], instead)
     }
 
-    /// a · a. Tests that a is a number, if it can be NaN.
+    /// a · a. Tests that a is not NaN, unless that is known.
     fn square(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        self.require_number(a);
-        let [low, high] = if a.is_number() {
-            self.case = "square of a number";
-            a.ends()
+        self.require_not_nan(a);
+        let [low, high] = if a.is_singleton() {
+            self.case = "square of a singleton";
+            a.endpoints()
         } else if a.sign() == Sign::Plus {
             self.case = "square, a ≥ 0";
-            a.ends()
+            a.endpoints()
         } else if a.sign() == Sign::Minus {
             self.case = "square, a ≤ 0";
             [a.hi, a.lo]
@@ -104,7 +105,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.mul(low, low), self.emit.mul(high, high)]
     }
 
-    /// max(a̲, −ā, 0), of which 0 is +0.
+    /// max(a̲, −ā, 0), where 0 is +0.
     pub(super) fn least_magnitude(&mut self, a: &Interval<E::Value>) -> E::Value {
         let zero = self.emit.f32(0.0);
         let minus = self.emit.neg(a.hi);
@@ -112,22 +113,22 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.emit.max(zero, distance)
     }
 
-    /// |a|. Tests that a is a number, if it can be NaN. No end is −0.
+    /// |a|. Tests that a is not NaN, unless that is known. No endpoint is −0.
     pub(super) fn abs(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        self.require_number(a);
+        self.require_not_nan(a);
         let floats = *a.known.floats();
         match a.sign() {
-            _ if a.is_number() => {
-                self.case = "number";
+            _ if a.is_singleton() => {
+                self.case = "singleton";
                 [self.emit.abs(a.lo); 2]
             }
             Sign::Plus if !floats.negative_zero => {
                 self.case = "a ≥ +0";
-                a.ends()
+                a.endpoints()
             }
             Sign::Plus => {
                 self.case = "a ≥ 0";
-                a.ends().map(|end| self.emit.abs(end))
+                a.endpoints().map(|end| self.emit.abs(end))
             }
             Sign::Minus => {
                 self.case = "a ≤ 0";
@@ -136,16 +137,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             Sign::Any => {
                 self.case = "general";
                 let low = self.least_magnitude(a);
-                let [x, y] = a.ends().map(|end| self.emit.abs(end));
+                let [x, y] = a.endpoints().map(|end| self.emit.abs(end));
                 [low, self.emit.max(x, y)]
             }
         }
     }
 
-    /// a ÷ b, which is anything where the divisor holds a zero from both sides, or one of unknown
-    /// sign.
+    /// a ÷ b. Unbounded if the divisor contains zeros of both signs, or a zero of unknown sign.
     ///
-    /// Tests the quotients of ends where that is not so, unless they cannot be NaN.
+    /// Otherwise, tests the quotients of endpoints if they can be NaN.
     pub(super) fn div(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         let (case, low, high): (_, Corners, Corners) = match (a.sign(), divisor_sign(b)) {
             (Sign::Plus, Sign::Plus) => ("a ≥ 0, b ≥ 0", &[[LO, HI]], &[[HI, LO]]),
@@ -166,12 +166,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         if self.nan == Nan::Propagate {
             let nan = a.may_be_nan() || b.may_be_nan();
             let (x, y) = (a.extremes(), b.extremes());
-            let asked = |[i, j]: [usize; 2]| {
+            let may_be_lost = |[i, j]: [usize; 2]| {
                 nan || x[i].zero && y[j].zero || x[i].infinite && y[j].infinite
             };
-            let conditions = self.are_numbers(Op::Div, [a, b], asked);
+            let conditions = self.are_not_nan(Op::Div, [a, b], may_be_lost);
             let Some(holds_zero) = holds_zero else {
-                self.clean.extend(conditions);
+                self.nan_free.extend(conditions);
                 return self.at_corners(Op::Div, [a, b], [low, high], instead);
             };
             if let Some(all) = conditions.into_iter().reduce(|a, b| self.emit.both(a, b)) {
@@ -185,9 +185,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(holds_zero, least, lo), self.emit.select(holds_zero, most, hi)]
     }
 
-    /// Whether quotients go to −∞ and ∞ within the divisor; `None` where it is known that they do
-    /// not. A zero that is an end, and known not to be −0, belongs to what is above it (Clarberg et
-    /// al. 2010 §4.3).
+    /// Whether quotients tend to −∞ and ∞ within the divisor; `None` if it is known that they do
+    /// not. An endpoint that is a zero, and known not to be −0, belongs to the positive numbers
+    /// (Clarberg et al. 2010 §4.3).
     fn holds_zero(&mut self, b: &Interval<E::Value>) -> Option<E::Value> {
         let floats = *b.known.floats();
         let (may_start_below, may_end_above) = if b.facts.negative_zero {
@@ -195,7 +195,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         } else {
             (floats.low() < 0.0, floats.high() >= 0.0)
         };
-        if b.facts.number || !may_start_below || !may_end_above {
+        if b.facts.singleton || !may_start_below || !may_end_above {
             return None;
         }
         let zero = self.emit.f32(0.0);
@@ -209,17 +209,17 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// b where b < a, else a. Tests that both are numbers, if they can be NaN.
+    /// b if b < a, else a. Tests that neither is NaN, unless that is known.
     pub(super) fn min(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         let [lo, hi] =
             self.choice(Op::Min, a, b, a.known.floats().high() <= b.known.floats().low(), {
                 b.known.floats().high() <= a.known.floats().low()
             });
-        // NaN is passed over.
+        // The operation ignores NaN.
         [lo, if self.nan == Nan::Suppress && b.facts.nan { a.hi } else { hi }]
     }
 
-    /// b where a < b, else a. Tests that both are numbers, if they can be NaN.
+    /// b if a < b, else a. Tests that neither is NaN, unless that is known.
     pub(super) fn max(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         let [lo, hi] =
             self.choice(Op::Max, a, b, a.known.floats().low() >= b.known.floats().high(), {
@@ -228,7 +228,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [if self.nan == Nan::Suppress && b.facts.nan { a.lo } else { lo }, hi]
     }
 
-    /// Ends of a minimum or maximum, of which it may be known that it is always a, or always b.
+    /// Endpoints of a minimum or maximum, which may be known to be always a, or always b.
     fn choice(
         &mut self,
         op: Op,
@@ -237,29 +237,29 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         is_a: bool,
         is_b: bool,
     ) -> [E::Value; 2] {
-        self.require_number(a);
-        self.require_number(b);
+        self.require_not_nan(a);
+        self.require_not_nan(b);
         if is_a {
             self.case = "a";
-            return a.ends();
+            return a.endpoints();
         }
         if is_b {
             self.case = "b";
-            return b.ends();
+            return b.endpoints();
         }
-        self.case = "ends";
+        self.case = "endpoints";
         [self.emit.op(op, &[a.lo, b.lo]), self.emit.op(op, &[a.hi, b.hi])]
     }
 }
 
-/// Whether all of some corners are one, as those that differ in the end of a number are.
+/// Whether all corners are the same term, as those that differ in the endpoint of a singleton are.
 fn is_one_term<V: Copy + PartialEq>(corners: Corners, a: &Interval<V>, b: &Interval<V>) -> bool {
     corners.iter().all(|&[i, j]| {
-        (a.is_number() || i == corners[0][0]) && (b.is_number() || j == corners[0][1])
+        (a.is_singleton() || i == corners[0][0]) && (b.is_singleton() || j == corners[0][1])
     })
 }
 
-/// Case of a product, and which products of ends its ends come from.
+/// The case of a product, and the corners that its endpoints come from.
 pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
     match (a, b) {
         (Sign::Plus, Sign::Plus) => ("a ≥ 0, b ≥ 0", [&[[LO, LO]], &[[HI, HI]]]),
@@ -274,11 +274,11 @@ pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
     }
 }
 
-/// The sign of a divisor whose interval does not [hold zero](Forms::holds_zero). A zero counts as
-/// what its reciprocal is.
+/// The sign of a divisor whose interval does not [contain zero](OpLowering::holds_zero). A zero has
+/// the sign of its reciprocal.
 fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
     let floats = b.known.floats();
-    let is_tested = b.facts.negative_zero && !b.facts.number;
+    let is_tested = b.facts.negative_zero && !b.facts.singleton;
     match b.sign() {
         Sign::Plus if floats.negative_zero && !is_tested => Sign::Any,
         Sign::Minus if floats.positive_zero && !is_tested => Sign::Any,
@@ -289,7 +289,7 @@ fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interval::testing::Form;
+    use crate::interval::testing::OpTest;
 
     const ALL_FLOATS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
@@ -299,24 +299,24 @@ mod tests {
         let both = ["a ≥ 0, b ≥ 0", "a ≥ 0, b ≤ 0", "a ≤ 0, b ≥ 0", "a ≤ 0, b ≤ 0"];
         let of_signs: Vec<_> = signs.into_iter().chain(both).collect();
         for (op, cases) in [
-            (Op::Add, vec!["ends"]),
-            (Op::Sub, vec!["ends"]),
+            (Op::Add, vec!["endpoints"]),
+            (Op::Sub, vec!["endpoints"]),
             (Op::Mul, of_signs.clone()),
             (Op::Div, of_signs),
-            (Op::Min, vec!["a", "b", "ends"]),
-            (Op::Max, vec!["a", "b", "ends"]),
+            (Op::Min, vec!["a", "b", "endpoints"]),
+            (Op::Max, vec!["a", "b", "endpoints"]),
         ] {
-            let met = Form::of(op).check_floats(&[ALL_FLOATS; 2], 8_000);
+            let met = OpTest::of(op).check_floats(&[ALL_FLOATS; 2], 8_000);
             assert_eq!(met, cases.into_iter().collect(), "{}", op.name());
         }
     }
 
     #[test]
     fn squares_keep_the_contract_in_all_cases() {
-        let met = Form::of(Op::Mul).of_one_value().check_floats(&[ALL_FLOATS; 2], 10_000);
+        let met = OpTest::of(Op::Mul).of_one_value().check_floats(&[ALL_FLOATS; 2], 10_000);
         assert_eq!(
             met,
-            ["square", "square of a number", "square, a ≤ 0", "square, a ≥ 0"]
+            ["square", "square of a singleton", "square, a ≤ 0", "square, a ≥ 0"]
                 .into_iter()
                 .collect()
         );
@@ -325,10 +325,10 @@ mod tests {
     #[test]
     fn signs_keep_the_contract_in_all_cases() {
         assert_eq!(
-            Form::of(Op::Neg).check_floats(&[ALL_FLOATS], 10_000),
-            ["ends"].into_iter().collect()
+            OpTest::of(Op::Neg).check_floats(&[ALL_FLOATS], 10_000),
+            ["endpoints"].into_iter().collect()
         );
-        let met = Form::of(Op::Abs).check_floats(&[ALL_FLOATS], 8_000);
-        assert_eq!(met, ["a ≤ 0", "a ≥ +0", "a ≥ 0", "general", "number"].into_iter().collect());
+        let met = OpTest::of(Op::Abs).check_floats(&[ALL_FLOATS], 8_000);
+        assert_eq!(met, ["a ≤ 0", "a ≥ +0", "a ≥ 0", "general", "singleton"].into_iter().collect());
     }
 }

@@ -1,19 +1,19 @@
-//! Operations on bits: exact where there is one member only, or where they keep an order, and the
-//! range of what there is else.
+//! Operations on bits: exact for singletons and where they keep an order. Otherwise, the range of
+//! possible results.
 
 use super::integer::known;
-use super::{Forms, Interval, Nan};
+use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
 /// +∞ as an integer; beyond it are NaNs.
 const INFINITY: i32 = 0x7f80_0000;
 
-/// −∞ as an integer; beyond it are NaNs, and below it floats that grow as integers fall.
+/// −∞ as an integer; NaNs are above it. Below it, floats increase as integers decrease.
 const MINUS_INFINITY: i32 = 0xff80_0000_u32 as i32;
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// What an operation gives where the operand is a single integer, else what it may give at all.
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
+    /// The result of an operation if the operand is a singleton, else the range of its results.
     pub(super) fn of_single(
         &mut self,
         op: Op,
@@ -29,10 +29,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         })
     }
 
-    /// Bits of both: none below zero where one operand is not negative, and none above what either
-    /// has.
+    /// Bitwise and. Not negative if one operand is not, and not above either nonnegative operand.
     pub(super) fn and(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
-        self.case = "ends";
+        self.case = "endpoints";
         let [zero, least] = [0, i32::MIN].map(|x| self.emit.i32(x));
         let [x, y] = [a, b].map(|operand| {
             if known(operand)[0] >= 0 {
@@ -43,8 +42,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         });
         let either = self.emit.either(x, y);
         let lo = self.emit.select(either, zero, least);
-        // The greater upper end, but where an operand is not negative its own, and where both are
-        // not the smaller one.
+        // The greater upper endpoint, in general. If one operand is nonnegative, its upper
+        // endpoint; if both are, the smaller of the two.
         let (most, fewest) = (self.emit.smax(a.hi, b.hi), self.emit.smin(a.hi, b.hi));
         let one = self.emit.select(x, a.hi, most);
         let one_or_other = self.emit.select(y, b.hi, one);
@@ -55,15 +54,14 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(single, value, lo), self.emit.select(single, value, hi)]
     }
 
-    /// Bits of either, or of one but not both: of numbers that are not negative no more than their
-    /// sum.
+    /// Bitwise or, or exclusive or. For nonnegative operands, at most their sum.
     pub(super) fn mixed(
         &mut self,
         op: Op,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        self.case = "ends";
+        self.case = "endpoints";
         let [zero, least, greatest] = [0, i32::MIN, i32::MAX].map(|x| self.emit.i32(x));
         let lower = self.emit.smin(a.lo, b.lo);
         let some_negative = self.emit.slt(lower, zero);
@@ -78,15 +76,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(single, value, lo), self.emit.select(single, value, hi)]
     }
 
-    /// a shifted up, anything where bits that matter are lost.
+    /// a shifted left; unbounded if significant bits are lost.
     pub(super) fn shift_up(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        self.case = "ends";
-        let ends = [a.lo, a.hi].map(|end| self.emit.shl(end, b.lo));
-        let [lo, hi] = [(ends[0], a.lo), (ends[1], a.hi)].map(|(shifted, end)| {
+        self.case = "endpoints";
+        let endpoints = [a.lo, a.hi].map(|end| self.emit.shl(end, b.lo));
+        let [lo, hi] = [(endpoints[0], a.lo), (endpoints[1], a.hi)].map(|(shifted, end)| {
             let back = self.emit.ashr(shifted, b.lo);
             self.emit.ieq(back, end)
         });
@@ -96,31 +94,31 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let by_one = self.is_single(b);
         let exact = self.emit.both(exact, by_one);
         let lost = self.emit.not(exact);
-        self.unless(lost, ends)
+        self.unless(lost, endpoints)
     }
 
-    /// a shifted down, zeros coming in.
+    /// a shifted right, filled with zeros.
     pub(super) fn shift_down(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        self.case = "ends";
-        let ends = self.unsigned(a);
-        let shifted = ends.map(|end| self.emit.lshr(end, b.lo));
+        self.case = "endpoints";
+        let endpoints = self.unsigned(a);
+        let shifted = endpoints.map(|end| self.emit.lshr(end, b.lo));
         let (single, zero) = (self.is_single(b), self.emit.i32(0));
         let lo = self.emit.select(single, shifted[0], zero);
-        let hi = self.emit.select(single, shifted[1], ends[1]);
+        let hi = self.emit.select(single, shifted[1], endpoints[1]);
         self.signed([lo, hi])
     }
 
-    /// a shifted down, the sign coming in: from a towards 0 or −1.
+    /// a shifted right, filled with the sign: from a towards 0 or −1.
     pub(super) fn shift_signed(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        self.case = "ends";
+        self.case = "endpoints";
         let single = self.is_single(b);
         let [zero, minus_one] = [0, -1].map(|x| self.emit.i32(x));
         let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.ashr(end, b.lo));
@@ -128,17 +126,17 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(single, lo, least), self.emit.select(single, hi, most)]
     }
 
-    /// Number of zeros above the highest set bit: the fewer, the greater an integer is as unsigned.
+    /// Number of leading zeros, which decreases with the unsigned integer.
     pub(super) fn leading_zeros(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        self.case = "ends";
+        self.case = "endpoints";
         let [lo, hi] = self.unsigned(a);
         [hi, lo].map(|end| self.emit.op(Op::LeadingZeros, &[end]))
     }
 
-    /// The bits of a float: in the order of floats where there is no sign bit, in reversed order
-    /// where there is.
+    /// The bits of a float. They are in the order of floats if the sign bit is not set, and in
+    /// reversed order if it is.
     ///
-    /// Ends do not tell which zero it is, so the signs of zeros come from what is known.
+    /// Endpoints do not reveal the sign of a zero, so the signs of zeros come from static facts.
     pub(super) fn bits(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         if a.facts.nan && self.nan != Nan::Ignore {
             self.case = "any NaN";
@@ -163,7 +161,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.select(positive, lo, low), self.emit.select(negative, lo, hi)]
     }
 
-    /// The float of these bits; any number where NaN is among them, or both signs are.
+    /// The float with these bits; unbounded if NaN is among them, or both signs are.
     pub(super) fn float(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.float(end));
         let [least, most] = known(a);
@@ -187,22 +185,22 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use crate::interval::testing::Form;
+    use crate::interval::testing::OpTest;
     use crate::ir::{Op, Type};
 
     #[test]
     fn operations_on_bits_contain_those_of_members() {
         for op in [Op::And, Op::Or, Op::Xor, Op::Shl, Op::LShr, Op::AShr] {
-            Form::of(op).check(&[Type::I32; 2], 8_000);
+            OpTest::of(op).check(&[Type::I32; 2], 8_000);
         }
         for op in [Op::CountOnes, Op::LeadingZeros, Op::TrailingZeros, Op::ReverseBits] {
-            Form::of(op).check(&[Type::I32], 10_000);
+            OpTest::of(op).check(&[Type::I32], 10_000);
         }
     }
 
     #[test]
     fn floats_and_their_bits_contain_those_of_members() {
-        assert_eq!(Form::of(Op::Bits).check(&[Type::F32], 20_000).len(), 3);
-        assert_eq!(Form::of(Op::Float).check(&[Type::I32], 20_000).len(), 2);
+        assert_eq!(OpTest::of(Op::Bits).check(&[Type::F32], 20_000).len(), 3);
+        assert_eq!(OpTest::of(Op::Float).check(&[Type::I32], 20_000).len(), 2);
     }
 }

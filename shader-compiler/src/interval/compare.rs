@@ -1,34 +1,33 @@
-//! Comparisons, bools and choices.
+//! Comparisons, booleans and selects.
 //!
-//! A comparison of intervals is an interval of bools: surely true where the ends next to each other
-//! compare so, and possibly true where the ends far from each other do. NaN makes a comparison
-//! false, so that nothing is sure of a value that may be NaN. Where NaN propagates, an end that is
-//! NaN tells nothing, and everything is possible: the converse comparison is denied.
+//! A comparison of intervals is an interval of booleans: certainly true if the closest endpoints
+//! compare so, and possibly true if the farthest endpoints do. NaN makes a comparison false, so a
+//! value that may be NaN is never certain. If NaN propagates, an endpoint that is NaN carries no
+//! information, and everything is possible: the test negates the converse comparison.
 //!
-//! A choice by an undecided condition is the union of the arms that some member may take (Clarberg
-//! et al. 2010 §3.4).
+//! A select with an undecided condition is the union of the arms that some member may take
+//! (Clarberg et al. 2010 §3.4).
 
-use super::{Forms, Interval, Nan};
-use crate::analysis::{Bounds, Floats};
+use super::{Bounds, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// a < b or a ≤ b, whichever `op` says.
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
+    /// a < b or a ≤ b, depending on `op`.
     pub(super) fn less(
         &mut self,
         op: Op,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        // Next to infinity, a value that may be NaN could seem equal.
-        let untold = self.nan == Nan::Propagate && (a.facts.nan || b.facts.nan);
-        let lo = self.surely(if untold { Op::Lt } else { op }, a, b);
+        // Next to infinity, a value that may be NaN could appear equal.
+        let is_unknown = self.nan == Nan::Propagate && (a.facts.nan || b.facts.nan);
+        let lo = self.surely(if is_unknown { Op::Lt } else { op }, a, b);
         let hi = self.possibly(op, a, b);
         self.case = match decided(op, a.known.floats(), b.known.floats()) {
             Some(true) => "always",
             Some(false) => "never",
-            None => "ends",
+            None => "endpoints",
         };
         [lo, hi]
     }
@@ -43,7 +42,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let lo = self.emit.both(below, above);
         let (below, above) = (self.possibly(Op::Le, a, b), self.possibly(Op::Le, b, a));
         let hi = self.emit.both(below, above);
-        self.case = "ends";
+        self.case = "endpoints";
         [lo, hi]
     }
 
@@ -60,10 +59,10 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     /// Whether a comparison may hold for some members.
     fn possibly(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> E::Value {
         let (x, y) = (a.known.floats(), b.known.floats());
-        let untold = self.nan == Nan::Propagate && (x.nan || y.nan);
+        let is_unknown = self.nan == Nan::Propagate && (x.nan || y.nan);
         match decided(op, x, y) {
-            Some(truth) if truth || !untold => self.emit.bool(truth),
-            _ if untold => {
+            Some(truth) if truth || !is_unknown => self.emit.bool(truth),
+            _ if is_unknown => {
                 let converse = if op == Op::Lt { Op::Le } else { Op::Lt };
                 let denied = self.emit.op(converse, &[b.hi, a.lo]);
                 self.emit.not(denied)
@@ -85,7 +84,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             self.case = if most < low { "always" } else { "never" };
             return [self.emit.bool(most < low); 2];
         }
-        self.case = "ends";
+        self.case = "endpoints";
         [self.emit.slt(a.hi, b.lo), self.emit.slt(a.lo, b.hi)]
     }
 
@@ -96,11 +95,11 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
         let ([a_lo, a_hi], [b_lo, b_hi]) = (self.unsigned(a), self.unsigned(b));
-        self.case = "ends";
+        self.case = "endpoints";
         [self.emit.ult(a_hi, b_lo), self.emit.ult(a_lo, b_hi)]
     }
 
-    /// a = b, of integers
+    /// a = b for integers.
     pub(super) fn equal_integers(
         &mut self,
         a: &Interval<E::Value>,
@@ -113,7 +112,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             self.case = "never";
             return [self.emit.bool(false); 2];
         }
-        self.case = "ends";
+        self.case = "endpoints";
         let (one, other) = (self.emit.ieq(a.lo, b.hi), self.emit.ieq(a.hi, b.lo));
         let lo = self.emit.both(one, other);
         let (above, below) = (self.emit.slt(b.hi, a.lo), self.emit.slt(a.hi, b.lo));
@@ -121,9 +120,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [lo, self.emit.not(apart)]
     }
 
-    /// Ends of what grows with each bool.
-    pub(super) fn sides(&mut self, op: Op, args: &[&Interval<E::Value>]) -> [E::Value; 2] {
-        self.case = "ends";
+    /// Endpoints of an operation that is non-decreasing in each operand.
+    pub(super) fn endpointwise(&mut self, op: Op, args: &[&Interval<E::Value>]) -> [E::Value; 2] {
+        self.case = "endpoints";
         let lo: Vec<_> = args.iter().map(|x| x.lo).collect();
         let hi: Vec<_> = args.iter().map(|x| x.hi).collect();
         [self.emit.op(op, &lo), self.emit.op(op, &hi)]
@@ -131,23 +130,23 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
     /// Not a
     pub(super) fn not(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        self.case = "ends";
+        self.case = "endpoints";
         [self.emit.not(a.hi), self.emit.not(a.lo)]
     }
 
-    /// One but not both
+    /// Exclusive or.
     pub(super) fn differ(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        let (a, b) = if a.is_number() { (b, a) } else { (a, b) };
-        if b.is_number() {
+        let (a, b) = if a.is_singleton() { (b, a) } else { (a, b) };
+        if b.is_singleton() {
             self.case = "pick";
             let [lo, hi] = self.not(a);
             return [self.emit.select(b.lo, lo, a.lo), self.emit.select(b.lo, hi, a.hi)];
         }
-        self.case = "ends";
+        self.case = "endpoints";
         let mut part = |x, y| {
             let y = self.emit.not(y);
             self.emit.both(x, y)
@@ -156,16 +155,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.either(lo[0], lo[1]), self.emit.either(hi[0], hi[1])]
     }
 
-    /// t where c, else e
+    /// t if c, else e.
     pub(super) fn select(
         &mut self,
         c: &Interval<E::Value>,
         t: &Interval<E::Value>,
         e: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        let (ts, es) = (t.ends(), e.ends());
+        let (ts, es) = (t.endpoints(), e.endpoints());
         let [must, may] = [c.lo, c.hi];
-        if c.is_number() {
+        if c.is_singleton() {
             self.case = "decided";
             return [0, 1].map(|side| self.emit.select(may, ts[side], es[side]));
         }
@@ -187,7 +186,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// A choice between bools: out of what is a constant, a simpler operation comes.
+    /// A select between booleans: constant operands simplify it.
     fn select_bools(
         &mut self,
         arms: &Arms<E::Value>,
@@ -211,8 +210,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [0, 1].map(|side| self.emit.op(op, &[c[side], arm[side]]))
     }
 
-    /// A choice between floats. Of two operands, `min` and `max` pass over the second one that is
-    /// NaN, which is put where that does no harm, or tested.
+    /// A select between floats. `min` and `max` ignore a NaN in their second operand, so the
+    /// operand that may be NaN comes where that is harmless, or it is tested.
     fn select_floats(
         &mut self,
         arms: &Arms<E::Value>,
@@ -234,17 +233,17 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let propagates = self.nan == Nan::Propagate;
         if propagates && x.nan && y.nan && arms.t != arms.e {
             let most = self.emit.f32(f32::INFINITY);
-            let is_number = self.emit.lt(arms.e[1], most);
-            let clean = self.emit.either(arms.c[0], is_number);
-            self.clean.push(clean);
+            let is_not_nan = self.emit.lt(arms.e[1], most);
+            let nan_free = self.emit.either(arms.c[0], is_not_nan);
+            self.nan_free.push(nan_free);
         }
-        // Where there are no tests, NaN comes through as it does when the upper arm is known.
+        // Without tests, NaN is handled as if the upper arm were known.
         let swapped = if propagates { [y.nan && !x.nan; 2] } else { [true, false] };
         [0, 1].map(|side| self.union(arms, side, [Op::Min, Op::Max][side], swapped[side]))
     }
 
-    /// A choice where one arm is never less than the other: each end is that of one arm, if some
-    /// member takes it or unless all take the other.
+    /// A select where one arm is never less than the other. Each endpoint is that of one arm, if
+    /// some member takes it or unless all members take the other.
     fn select_ordered(&mut self, arms: &Arms<E::Value>, is_above: bool) -> [E::Value; 2] {
         self.case = "ordered";
         let [must, may] = arms.c;
@@ -252,7 +251,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [0, 1].map(|side| self.emit.select(conditions[side], arms.t[side], arms.e[side]))
     }
 
-    /// The end on one side of the union of those arms that some member takes.
+    /// One endpoint of the union of those arms that some member takes.
     fn union(&mut self, arms: &Arms<E::Value>, side: usize, op: Op, swapped: bool) -> E::Value {
         let (t, e) = (arms.t[side], arms.e[side]);
         if t == e {
@@ -264,14 +263,14 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 }
 
-/// A choice: the ends of its condition, which are not the same, and of what is chosen from.
+/// A select: the endpoints of its condition, which differ, and its two arms.
 struct Arms<V> {
     c: [V; 2],
     t: [V; 2],
     e: [V; 2],
 }
 
-/// Whether a comparison of floats always or never holds, whatever the ends are.
+/// Whether a comparison of floats holds always or never, whatever the endpoints are.
 fn decided(op: Op, a: &Floats, b: &Floats) -> Option<bool> {
     let compare = |x: f32, y: f32| if op == Op::Lt { x < y } else { x <= y };
     match () {
@@ -283,34 +282,34 @@ fn decided(op: Op, a: &Floats, b: &Floats) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use crate::interval::testing::Form;
+    use crate::interval::testing::OpTest;
     use crate::ir::{Op, Type};
 
     #[test]
     fn comparisons_contain_those_of_members() {
         for op in [Op::Lt, Op::Le, Op::Eq] {
-            Form::of(op).check(&[Type::F32; 2], 20_000);
+            OpTest::of(op).check(&[Type::F32; 2], 20_000);
         }
         for op in [Op::SLt, Op::ULt, Op::IEq] {
-            Form::of(op).check(&[Type::I32; 2], 20_000);
+            OpTest::of(op).check(&[Type::I32; 2], 20_000);
         }
-        assert!(Form::of(Op::Lt).check(&[Type::F32; 2], 1000).len() == 3, "all cases occur");
+        assert!(OpTest::of(Op::Lt).check(&[Type::F32; 2], 1000).len() == 3, "all cases occur");
     }
 
     #[test]
     fn bools_contain_those_of_members() {
         for op in [Op::BAnd, Op::BOr, Op::BXor] {
-            Form::of(op).check(&[Type::Bool; 2], 2000);
+            OpTest::of(op).check(&[Type::Bool; 2], 2000);
         }
         for op in [Op::BNot, Op::Any] {
-            Form::of(op).check(&[Type::Bool], 200);
+            OpTest::of(op).check(&[Type::Bool], 200);
         }
     }
 
     #[test]
     fn choices_contain_those_of_members() {
         for ty in [Type::F32, Type::I32, Type::Bool] {
-            let cases = Form::of(Op::Select).check(&[Type::Bool, ty, ty], 40_000);
+            let cases = OpTest::of(Op::Select).check(&[Type::Bool, ty, ty], 40_000);
             assert_eq!(cases.len(), 3, "all cases occur: {cases:?}");
         }
     }

@@ -1,6 +1,6 @@
-//! Conversions between floats and integers, which keep the order as far as numbers fit.
+//! Conversions between floats and integers, which are monotone where the result fits.
 
-use super::{Forms, Interval, Nan};
+use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
@@ -10,19 +10,20 @@ const SIGNED_END: f32 = 2_147_483_648.0;
 /// 2³²
 const UNSIGNED_END: f32 = 4_294_967_296.0;
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// The float next to an unsigned integer
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
+    /// The float closest to an unsigned integer.
     pub(super) fn float_of_unsigned(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        self.case = "ends";
+        self.case = "endpoints";
         self.unsigned(a).map(|end| self.emit.op(Op::FromU32, &[end]))
     }
 
-    /// The signed integer next to a towards zero, the least one for what does not fit and for NaN.
-    pub(super) fn chop(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.chop(end));
+    /// The signed integer next to a towards zero; the least integer if it does not fit, and for
+    /// NaN.
+    pub(super) fn truncate_to_int(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
+        let [lo, hi] = [a.lo, a.hi].map(|end| self.emit.truncate_to_int(end));
         let floats = a.known.floats();
         if !floats.nan && floats.high() < SIGNED_END {
-            self.case = "ends";
+            self.case = "endpoints";
             return [lo, hi];
         }
         self.case = "any";
@@ -37,13 +38,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [lo, self.emit.select(fits, hi, most)]
     }
 
-    /// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN.
+    /// The signed integer next to a towards zero, saturating, and 0 for NaN.
     pub(super) fn signed_of_float(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         let floats = a.known.floats();
         let fits = !floats.nan && floats.high() < SIGNED_END;
-        self.case = if fits { "ends" } else { "any" };
+        self.case = if fits { "endpoints" } else { "any" };
         let [lo, hi] = if fits {
-            [a.lo, a.hi].map(|end| self.emit.chop(end))
+            [a.lo, a.hi].map(|end| self.emit.truncate_to_int(end))
         } else {
             self.saturated([a.lo, a.hi])
         };
@@ -54,25 +55,25 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [lo, hi]
     }
 
-    /// The signed integers next to ends towards zero, the nearest ones where none is; the least and
-    /// the greatest for ends that are NaN.
+    /// The signed integers next to endpoints towards zero, saturating. Endpoints that are NaN
+    /// become the least and the greatest integer.
     pub(super) fn saturated(&mut self, [lo, hi]: [E::Value; 2]) -> [E::Value; 2] {
         let (end, most) = (self.emit.f32(SIGNED_END), self.emit.i32(i32::MAX));
         let (is_large, fits) = (self.emit.le(end, lo), self.emit.lt(hi, end));
-        let [lo, hi] = [lo, hi].map(|end| self.emit.chop(end));
+        let [lo, hi] = [lo, hi].map(|end| self.emit.truncate_to_int(end));
         [self.emit.select(is_large, most, lo), self.emit.select(fits, hi, most)]
     }
 
-    /// The unsigned integer next to a towards zero, the nearest end where none is, 0 for NaN.
+    /// The unsigned integer next to a towards zero, saturating, and 0 for NaN.
     pub(super) fn unsigned_of_float(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         let floats = a.known.floats();
         let may_be_nan = self.nan == Nan::Suppress && a.facts.nan;
         if !floats.nan && floats.high() < SIGNED_END {
-            self.case = "ends";
+            self.case = "endpoints";
             let zero = self.emit.f32(0.0);
             return [a.lo, a.hi].map(|end| {
                 let end = self.emit.max(zero, end);
-                self.emit.chop(end)
+                self.emit.truncate_to_int(end)
             });
         }
         self.case = "any";
@@ -87,16 +88,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
 
 #[cfg(test)]
 mod tests {
-    use crate::interval::testing::Form;
+    use crate::interval::testing::OpTest;
     use crate::ir::{Op, Type};
 
     #[test]
     fn conversions_contain_those_of_members() {
         for op in [Op::FromS32, Op::FromU32] {
-            Form::of(op).check(&[Type::I32], 20_000);
+            OpTest::of(op).check(&[Type::I32], 20_000);
         }
-        for op in [Op::Chop, Op::ToS32, Op::ToU32] {
-            assert_eq!(Form::of(op).check(&[Type::F32], 20_000).len(), 2, "all cases occur");
+        for op in [Op::TruncateToInt, Op::ToS32, Op::ToU32] {
+            assert_eq!(OpTest::of(op).check(&[Type::F32], 20_000).len(), 2, "all cases occur");
         }
     }
 }

@@ -1,41 +1,41 @@
-//! Elementary functions of one operand that are monotone, or so on either side of 0.
+//! Elementary functions of one operand that are monotone, or monotone on either side of 0.
 //!
-//! Their endpoints are results at endpoints. Direction, domain and widening come from the
+//! Their endpoints are results at endpoints. Monotonicity, domain and widening come from the
 //! operation's [facts](crate::ir::facts).
 
 use super::guards::Sign;
-use super::{Forms, Interval, Nan};
+use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Monotonicity, Op, OpFacts};
 use crate::math::Steps;
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// A monotone elementary function.
     ///
-    /// Tests that both ends are where it is defined, unless that is known; where it is everywhere,
-    /// that a is a number, if it can be NaN.
+    /// Tests that both endpoints are in its domain, unless that is known. If the domain is
+    /// unrestricted, tests that a is not NaN, unless that is known.
     pub(super) fn elementary(&mut self, op: Op, a: &Interval<E::Value>) -> [E::Value; 2] {
         let OpFacts { monotone, domain: [least, most], widening, range: [_, largest], .. } =
             op.facts();
         self.case = if a.is_within(least, most) { "defined" } else { "general" };
         self.require_at_least(a, least);
         self.require_at_most(a, most);
-        let cut = self.cut_below(a, least);
-        let cut = self.cut_above(a, cut, most);
-        let [x, y] = cut.map(|end| self.emit.op(op, &[end]));
-        let ends = match monotone {
+        let clamped = self.clamp_below(a, least);
+        let clamped = self.clamp_above(a, clamped, most);
+        let [x, y] = clamped.map(|end| self.emit.op(op, &[end]));
+        let endpoints = match monotone {
             [Monotonicity::Increasing] => [x, y],
             [Monotonicity::Decreasing] => [y, x],
             _ => unreachable!("{} is not monotone", op.name()),
         };
         if widening == 0 {
-            return ends;
+            return endpoints;
         }
-        // The functions that are widened rise through 0, so that results have the sign of operands.
-        self.widened(ends, a.sign(), widening, largest)
+        // Functions with widening increase through 0, so results have the sign of operands.
+        self.widened(endpoints, a.sign(), widening, largest)
     }
 
-    /// Endpoints of what is of some sign, times 1 ± k · 2⁻²³, which is k floats outwards at least,
-    /// but not beyond ± the largest result.
+    /// Endpoints with a known sign, times 1 ± k · 2⁻²³, which moves them outwards by at least k
+    /// floats, but not beyond ± the largest result.
     pub(super) fn widened(
         &mut self,
         [lo, hi]: [E::Value; 2],
@@ -49,16 +49,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             Sign::Plus => self.emit.mul(lo, less),
             Sign::Minus => self.emit.mul(lo, more),
             Sign::Any => {
-                let ends = [self.emit.mul(lo, less), self.emit.mul(lo, more)];
-                self.least(&ends)
+                let endpoints = [self.emit.mul(lo, less), self.emit.mul(lo, more)];
+                self.least(&endpoints)
             }
         };
         let hi = match sign {
             Sign::Plus => self.emit.mul(hi, more),
             Sign::Minus => self.emit.mul(hi, less),
             Sign::Any => {
-                let ends = [self.emit.mul(hi, less), self.emit.mul(hi, more)];
-                self.greatest(&ends)
+                let endpoints = [self.emit.mul(hi, less), self.emit.mul(hi, more)];
+                self.greatest(&endpoints)
             }
         };
         if largest == f32::INFINITY {
@@ -68,13 +68,14 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.max(lo, bottom), self.emit.min(hi, top)]
     }
 
-    /// cosh a, which falls to 0 and rises from there. Tests that a is a number, if it can be NaN.
+    /// cosh a, which decreases up to 0 and increases from there. Tests that a is not NaN, unless
+    /// that is known.
     pub(super) fn cosh(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
-        self.require_number(a);
-        let ends = match a.sign() {
+        self.require_not_nan(a);
+        let endpoints = match a.sign() {
             Sign::Plus => {
                 self.case = "a ≥ 0";
-                a.ends()
+                a.endpoints()
             }
             Sign::Minus => {
                 self.case = "a ≤ 0";
@@ -87,15 +88,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
                 [low, self.emit.max(a.hi, minus)]
             }
         };
-        ends.map(|end| self.emit.op(Op::Cosh, &[end]))
+        endpoints.map(|end| self.emit.op(Op::Cosh, &[end]))
     }
 
-    /// Where NaN propagates, tests that the operand is no more than the greatest number for which
-    /// an operation is defined.
+    /// If NaN propagates, tests that the operand is within the upper limit of an operation's
+    /// domain.
     fn require_at_most(&mut self, a: &Interval<E::Value>, most: f32) {
         if most == f32::INFINITY {
             return if a.is_within(f32::NEG_INFINITY, most) {
-                self.require_number(a)
+                self.require_not_nan(a)
             };
         }
         if self.nan == Nan::Propagate && (a.may_be_nan() || !a.is_within(f32::NEG_INFINITY, most)) {
@@ -105,26 +106,26 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// The ends of an operand where those greater than some number are void: with NaN suppressed,
-    /// they become that number.
-    fn cut_above(
+    /// Clamps the endpoints of an operand to the upper limit of an operation's domain, if NaN is
+    /// suppressed.
+    fn clamp_above(
         &mut self,
         a: &Interval<E::Value>,
-        ends: [E::Value; 2],
+        endpoints: [E::Value; 2],
         most: f32,
     ) -> [E::Value; 2] {
         if self.nan != Nan::Suppress || a.is_within(f32::NEG_INFINITY, most) {
-            return ends;
+            return endpoints;
         }
         let most = self.emit.f32(most);
-        ends.map(|end| self.emit.min(end, most))
+        endpoints.map(|end| self.emit.min(end, most))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interval::testing::Form;
+    use crate::interval::testing::OpTest;
 
     #[test]
     fn elementary_functions_keep_the_contract_in_all_cases() {
@@ -140,25 +141,25 @@ mod tests {
             (Op::Acos, [-1.0, 1.0]),
             (Op::Atanh, [-1.0, 1.0]),
         ] {
-            let met = Form::of(op).check_floats(&[domain], 4_000);
+            let met = OpTest::of(op).check_floats(&[domain], 4_000);
             assert!(met.contains("defined"), "{}: {met:?}", op.name());
         }
-        let met = Form::of(Op::Cosh).check_floats(&[[-100.0, 100.0]], 4_000);
+        let met = OpTest::of(Op::Cosh).check_floats(&[[-100.0, 100.0]], 4_000);
         assert_eq!(met, ["a ≤ 0", "a ≥ 0", "general"].into_iter().collect());
     }
 
     #[test]
     fn functions_that_are_not_quite_monotone_are_widened() {
         for op in [Op::Atan, Op::Asinh] {
-            Form::of(op).not_quite_monotone().check_floats(&[[-200.0, 200.0]], 4_000);
-            // Each with its successor, whose result may be on the wrong side.
+            OpTest::of(op).not_quite_monotone().check_floats(&[[-200.0, 200.0]], 4_000);
+            // Each with its successor, whose result may violate monotonicity.
             let nearby = (0..60_000)
                 .map(|k| 1.2f32 + k as f32 * f32::EPSILON * 2.0)
                 .chain([127.64114f32, 1.2058365]);
             for x in nearby {
-                let ends = Form::of(op).ends(&[[x, x.next_up().next_up()]]);
+                let endpoints = OpTest::of(op).endpoints(&[[x, x.next_up().next_up()]]);
                 let middle = f32::from_bits(op.eval(&[x.next_up().to_bits()]));
-                assert!(ends[0] <= middle && middle <= ends[1], "{} at {x:?}", op.name());
+                assert!(endpoints[0] <= middle && middle <= endpoints[1], "{} at {x:?}", op.name());
             }
         }
     }

@@ -1,34 +1,35 @@
-//! Questions that cases ask of operands, and steps that forms share.
+//! Predicates on operands that select cases, and shared steps of lowerings.
 
-use super::{Facts, Forms, Interval, Nan};
-use crate::analysis::{Bounds, Floats};
+use super::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
-/// What is known of the sign of all that a value can be. A zero of either sign is both.
+/// The known sign of a value. A zero has both signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     /// ≥ 0
     Plus,
     /// ≤ 0
     Minus,
-    /// Nothing.
+    /// Unknown.
     Any,
 }
 
-/// Index of an operand's lower end.
+/// Index of an operand's lower endpoint.
 pub(super) const LO: usize = 0;
-/// Index of an operand's upper end.
+/// Index of an operand's upper endpoint.
 pub(super) const HI: usize = 1;
 
-/// Which ends of two operands an end of the result comes from: the least or the greatest of these.
+/// The endpoints of two operands that determine an endpoint of the result: the minimum or maximum
+/// over these corners.
 pub(super) type Corners = &'static [[usize; 2]];
 
-/// All of them.
+/// All four corners.
 pub(super) const ALL: Corners = &[[LO, LO], [LO, HI], [HI, LO], [HI, HI]];
 
-/// What a value can be, beside NaN, at one of its ends that some member of the other operand makes
-/// an operation undefined at. What entails the same of the other end is left to that.
+/// Values of an endpoint, besides NaN, for which an operation is undefined with some member of the
+/// other operand. If the condition on one endpoint implies that on the other, only the other is
+/// listed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extremes {
     /// Whether it can be zero.
@@ -38,14 +39,13 @@ pub(super) struct Extremes {
 }
 
 impl<V: Copy + PartialEq> Interval<V> {
-    /// What is not computed by an operation of the point shader, of which no more is known than is
-    /// given.
-    pub(super) fn between(ends: [V; 2], known: Floats, facts: Facts) -> Interval<V> {
-        Interval { lo: ends[0], hi: ends[1], known: Bounds::Float(known), facts }
+    /// An interval that is not a value of the point shader, with the given bounds and facts.
+    pub(super) fn between(endpoints: [V; 2], known: Floats, facts: Facts) -> Interval<V> {
+        Interval { lo: endpoints[0], hi: endpoints[1], known: Bounds::Float(known), facts }
     }
 
-    /// The two ends.
-    pub(super) fn ends(&self) -> [V; 2] {
+    /// The two endpoints.
+    pub(super) fn endpoints(&self) -> [V; 2] {
         [self.lo, self.hi]
     }
 
@@ -59,61 +59,61 @@ impl<V: Copy + PartialEq> Interval<V> {
         }
     }
 
-    /// Whether all that it can be, but NaN, lies between two numbers, both included.
+    /// Whether all its possible values except NaN lie between two floats, inclusive.
     pub(super) fn is_within(&self, low: f32, high: f32) -> bool {
         let floats = self.known.floats();
         floats.pieces.is_empty() || low <= floats.low() && floats.high() <= high
     }
 
-    /// Whether it or an end of it can be NaN.
+    /// Whether it or one of its endpoints can be NaN.
     pub(super) fn may_be_nan(&self) -> bool {
         self.known.floats().nan
     }
 
-    /// Whether it can be an infinity.
+    /// Whether it can be infinite.
     pub(super) fn may_be_infinite(&self) -> bool {
-        self.may_be_least() || self.may_be_greatest()
+        self.may_be_negative_infinity() || self.may_be_positive_infinity()
     }
 
-    /// Whether it can be a zero.
+    /// Whether it can be zero.
     pub(super) fn may_be_zero(&self) -> bool {
         self.known.floats().pieces.contains(0.0)
     }
 
     /// Whether it can be −∞.
-    pub(super) fn may_be_least(&self) -> bool {
+    pub(super) fn may_be_negative_infinity(&self) -> bool {
         self.known.floats().low() == f32::NEG_INFINITY
     }
 
     /// Whether it can be +∞.
-    pub(super) fn may_be_greatest(&self) -> bool {
+    pub(super) fn may_be_positive_infinity(&self) -> bool {
         self.known.floats().high() == f32::INFINITY
     }
 
-    /// What the ends can be. Where a value is known not to be negative, its lower end is zero if
-    /// the upper one is, and so on.
+    /// Possible values of the endpoints. If a value is known to be nonnegative, its lower endpoint
+    /// is zero if its upper endpoint is, and so on.
     pub(super) fn extremes(&self) -> [Extremes; 2] {
         let zero = self.may_be_zero();
         let [low, high] = [self.known.floats().low() < 0.0, self.known.floats().high() > 0.0];
         [
-            Extremes { zero: zero && (high || !low), infinite: self.may_be_least() },
-            Extremes { zero: zero && low, infinite: self.may_be_greatest() },
+            Extremes { zero: zero && (high || !low), infinite: self.may_be_negative_infinity() },
+            Extremes { zero: zero && low, infinite: self.may_be_positive_infinity() },
         ]
     }
 }
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// The least of some numbers.
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
+    /// The minimum of some floats.
     pub(super) fn least(&mut self, xs: &[E::Value]) -> E::Value {
         self.reduce(Op::Min, xs)
     }
 
-    /// The greatest of some numbers.
+    /// The maximum of some floats.
     pub(super) fn greatest(&mut self, xs: &[E::Value]) -> E::Value {
         self.reduce(Op::Max, xs)
     }
 
-    /// The same number is taken but once; the rest in pairs.
+    /// Reduces in pairs; duplicates are removed.
     fn reduce(&mut self, op: Op, xs: &[E::Value]) -> E::Value {
         let mut kept: Vec<E::Value> = vec![];
         for &x in xs {
@@ -130,13 +130,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         kept[0]
     }
 
-    /// Adds a condition that holds if no NaN was met.
+    /// Adds a condition that holds if there was no NaN.
     pub(super) fn require(&mut self, condition: E::Value) {
-        self.clean.push(condition);
+        self.nan_free.push(condition);
     }
 
-    /// Where NaN propagates, tests that the operand is none: its upper end is below ∞.
-    pub(super) fn require_number(&mut self, a: &Interval<E::Value>) {
+    /// If NaN propagates, tests that the operand is not NaN: its upper endpoint is below ∞.
+    pub(super) fn require_not_nan(&mut self, a: &Interval<E::Value>) {
         if self.nan == Nan::Propagate && a.may_be_nan() {
             let infinity = self.emit.f32(f32::INFINITY);
             let condition = self.emit.lt(a.hi, infinity);
@@ -144,8 +144,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// Where NaN propagates, tests that the operand is no less than the least number for which an
-    /// operation is defined.
+    /// If NaN propagates, tests that the operand is within the lower limit of an operation's
+    /// domain.
     pub(super) fn require_at_least(&mut self, a: &Interval<E::Value>, least: f32) {
         if self.nan == Nan::Propagate && (a.may_be_nan() || !a.is_within(least, f32::INFINITY)) {
             let least = self.emit.f32(least);
@@ -154,47 +154,47 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// The ends of an operand where those less than some number are void: with NaN suppressed, they
-    /// become that number.
-    pub(super) fn cut_below(&mut self, a: &Interval<E::Value>, least: f32) -> [E::Value; 2] {
+    /// The endpoints of an operand, clamped to the lower limit of an operation's domain if NaN is
+    /// suppressed.
+    pub(super) fn clamp_below(&mut self, a: &Interval<E::Value>, least: f32) -> [E::Value; 2] {
         if self.nan != Nan::Suppress || a.is_within(least, f32::INFINITY) {
-            return a.ends();
+            return a.endpoints();
         }
         let least = self.emit.f32(least);
-        a.ends().map(|end| self.emit.max(end, least))
+        a.endpoints().map(|end| self.emit.max(end, least))
     }
 
-    /// Where NaN propagates, tests that the operand is finite.
+    /// If NaN propagates, tests that the operand is finite.
     pub(super) fn require_finite(&mut self, a: &Interval<E::Value>) {
         if self.nan != Nan::Propagate {
             return;
         }
         let infinities = [f32::NEG_INFINITY, f32::INFINITY].map(|end| self.emit.f32(end));
-        if a.may_be_least() {
+        if a.may_be_negative_infinity() {
             let condition = self.emit.lt(infinities[0], a.lo);
             self.require(condition);
         }
-        if a.may_be_greatest() || a.may_be_nan() {
+        if a.may_be_positive_infinity() || a.may_be_nan() {
             let condition = self.emit.lt(a.hi, infinities[1]);
             self.require(condition);
         }
     }
 
-    /// What stands for a number in forms where NaN is suppressed: 0 for NaN. Operations that would
-    /// pass over NaN consult [`Facts::nan`].
-    pub fn or_zero(&mut self, x: E::Value) -> E::Value {
-        self.number_or(x, 0.0)
+    /// Replaces NaN by 0, for lowerings that suppress NaN. Operations that would ignore NaN consult
+    /// [`Facts::nan`].
+    pub fn nan_to_zero(&mut self, x: E::Value) -> E::Value {
+        self.replace_nan(x, 0.0)
     }
 
-    /// The number, or another in place of NaN.
-    fn number_or(&mut self, x: E::Value, instead: f32) -> E::Value {
-        let is_number = self.emit.eq(x, x);
+    /// Replaces NaN by a constant.
+    fn replace_nan(&mut self, x: E::Value, instead: f32) -> E::Value {
+        let is_not_nan = self.emit.eq(x, x);
         let instead = self.emit.f32(instead);
-        self.emit.select(is_number, x, instead)
+        self.emit.select(is_not_nan, x, instead)
     }
 
-    /// An operation on an end of each operand, with what is given in place of NaN if there is any
-    /// and it is suppressed.
+    /// An operation at one endpoint of each operand. If NaN is suppressed, it is replaced by
+    /// `instead`.
     pub(super) fn at_corner(
         &mut self,
         op: Op,
@@ -202,15 +202,15 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [i, j]: [usize; 2],
         instead: Option<f32>,
     ) -> E::Value {
-        let result = self.emit.op(op, &[a.ends()[i], b.ends()[j]]);
+        let result = self.emit.op(op, &[a.endpoints()[i], b.endpoints()[j]]);
         match instead {
-            Some(instead) if self.nan == Nan::Suppress => self.number_or(result, instead),
+            Some(instead) if self.nan == Nan::Suppress => self.replace_nan(result, instead),
             _ => result,
         }
     }
 
-    /// Ends of an operation that is monotone in each operand: the least result at some ends of
-    /// theirs, and the greatest at others.
+    /// Endpoints of an operation that is monotone in each operand: the minimum over some corners,
+    /// and the maximum over others.
     pub(super) fn at_corners(
         &mut self,
         op: Op,
@@ -225,16 +225,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.least(&low), self.greatest(&high)]
     }
 
-    /// Whether results at those ends for which it is asked are numbers, each by itself.
-    pub(super) fn are_numbers(
+    /// Conditions that the results at the selected corners are not NaN, one for each result.
+    pub(super) fn are_not_nan(
         &mut self,
         op: Op,
         [a, b]: [&Interval<E::Value>; 2],
-        asked: impl Fn([usize; 2]) -> bool,
+        is_selected: impl Fn([usize; 2]) -> bool,
     ) -> Vec<E::Value> {
         let mut results: Vec<E::Value> = vec![];
-        for &[i, j] in ALL.iter().filter(|&&corner| asked(corner)) {
-            let result = self.emit.op(op, &[a.ends()[i], b.ends()[j]]);
+        for &[i, j] in ALL.iter().filter(|&&corner| is_selected(corner)) {
+            let result = self.emit.op(op, &[a.endpoints()[i], b.endpoints()[j]]);
             if !results.contains(&result) {
                 results.push(result);
             }

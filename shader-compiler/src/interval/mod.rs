@@ -1,38 +1,39 @@
-//! Operations on intervals: what becomes of an operation whose operands are intervals (Clarberg et
-//! al. 2010 §3, §4.1).
+//! Interval lowerings: how an operation whose operands are intervals is computed (Clarberg et al.
+//! 2010 §3, §4.1).
 //!
-//! A *form* of an operation gives the ends of its result from the ends of its operands. It is a
-//! sequence of operations on numbers, written once and generic over [`Emit`]: run on words it is
-//! the meaning of the interval operation, run on a builder it is the code. Each form is a list
-//! of *cases*, the cheapest first, with what must be known of the operands at compile time
-//! ([`Interval::known`]); the last one is general. Where nothing is known, the general case is
-//! taken, which makes naive code. **All cases of a form give the same bits**, NaN and the sign of
-//! zero aside.
+//! The *lowering* of an operation computes the endpoints of its result from the endpoints of its
+//! operands. It is a sequence of scalar operations, written once and generic over [`Emit`]: the
+//! constant evaluator computes the interval operation at once, a builder emits its code. Each
+//! lowering is a list of *cases*, the cheapest first, each with a precondition on static bounds of
+//! the operands ([`Interval::known`]); the last case is general. With no known facts, the general
+//! case is selected, which makes naive code. **All cases of a lowering give the same bits**, except
+//! for NaN and the sign of zero.
 //!
-//! The forms keep the containment rule (§3.3): for operands x ∈ X, the float that the operation
-//! returns lies within the ends, with no tolerance. Ends come from the very operations that the
-//! point shader runs, whose rounding keeps order; where an elementary function does not, its ends
-//! are widened by as much as its [facts](crate::ir::facts) say, which is measured
-//! (`math/TABLE.md`). Booleans are intervals too, with false < true: `lo` says that all are true,
-//! `hi` that some may be. Integers are ordered as signed.
+//! Lowerings satisfy the containment rule (§3.3): for operands x ∈ X, the float that the operation
+//! returns lies within the endpoints, with no tolerance. Endpoints are computed by the same
+//! operations that the point shader runs, whose rounding keeps order. If an elementary function is
+//! not monotone, its endpoints are widened as its [facts](crate::ir::facts) say, which is measured
+//! (`math/TABLE.md`). Booleans are intervals too, with false < true: `lo` means that all members
+//! are true, `hi` that some may be. Integers are ordered as signed.
 //!
 //! # NaN
 //!
-//! Bounding code handles NaN in one of three [ways](Nan) (§4.7):
+//! Bounding code handles NaN in one of three [modes](Nan) (§4.7):
 //!
-//! - *Suppress.* Ends are never NaN; an operand that is no interval, and NaN, is given as 0.
-//!   Operands are cut to where an operation is defined, and 0 · ∞ is 0. A result x that is a number
-//!   is within the ends, also where it comes from an operation that passes over a NaN, as `max`
+//! - *Suppress.* Endpoints are never NaN; a scalar operand that is NaN is replaced by 0. Operands
+//!   are clamped to the domain of the operation, and 0 · ∞ is 0. A result x that is not NaN is
+//!   within the endpoints, even if it comes from an operation that ignores a NaN operand, as `max`
 //!   does: such operations consult [`Facts::nan`].
-//! - *Propagate.* Ends may be NaN, which says nothing of that end. If an operation returns NaN for
-//!   some operands, then `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in
-//!   [`Forms::clean`] is false; and so where an end is NaN. Operations that would pass over such
-//!   ends test them.
-//! - *Ignore.* As propagate, without tests: bounds hold where no NaN is met on the way, at the ends
-//!   of any value.
+//! - *Propagate.* Endpoints may be NaN, which leaves that side unbounded. If an operation returns
+//!   NaN for some operands, then `lo` is −∞ or NaN and `hi` is +∞ or NaN, or a condition in
+//!   [`OpLowering::nan_free`] is false. The same holds if an endpoint is NaN. Operations that would
+//!   ignore such endpoints test them.
+//! - *Ignore.* Like propagate, without tests: bounds hold if no endpoint of any value on the path
+//!   is NaN.
 
 mod arithmetic;
 mod bits;
+pub mod bounds;
 mod compare;
 mod conversion;
 mod elementary;
@@ -46,77 +47,78 @@ mod testing;
 mod texture;
 mod trigonometric;
 
-use crate::analysis::Bounds;
 use crate::ir::{Emit, Op};
+pub use bounds::{Bools, Bounds, Floats, Ints, Pieces};
 
-/// What bounding code does about NaN (Clarberg et al. 2010 §4.7).
+/// How bounding code handles NaN (Clarberg et al. 2010 §4.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nan {
     /// If the point shader returns NaN anywhere in the box, the bound is NaN or infinite.
     Propagate,
-    /// Bounds are never NaN, and hold for all results that are not.
+    /// Bounds are never NaN, and hold for all results that are not NaN.
     #[default]
     Suppress,
-    /// Bounds hold where no NaN is met on the way; elsewhere they are anything.
+    /// Bounds hold if no NaN occurs on the path; otherwise they are arbitrary.
     Ignore,
 }
 
-/// What is known for certain of a float beside its ends, on which bounds depend. It is the same for
-/// naive and optimized code.
+/// Facts about a float, besides its endpoints, that bounds depend on. They are the same for naive
+/// and optimized code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Whether the value may be NaN.
     pub nan: bool,
-    /// Whether the value may be −0, so that a reciprocal is −∞. Where it may not, no end of it is
-    /// −0 either.
+    /// Whether the value may be −0, so that its reciprocal is −∞. If it may not, no endpoint of it
+    /// is −0 either.
     pub negative_zero: bool,
-    /// Whether it is no interval, so that even the sign of zero is that of the ends.
-    pub number: bool,
+    /// Whether it is a scalar, not an interval. Then the sign of a zero endpoint is the sign of the
+    /// value.
+    pub singleton: bool,
 }
 
-/// A value of the point shader as the bounding shader has it: its ends, two handles that are the
-/// same where it is no interval.
+/// A value of the point shader in the bounding shader: its endpoints, which are the same handle for
+/// a scalar.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval<V> {
-    /// Lower end.
+    /// Lower endpoint.
     pub lo: V,
-    /// Upper end.
+    /// Upper endpoint.
     pub hi: V,
-    /// What selection of cases may rely on: the bounds of the value at compile time, and of its
-    /// ends; everything in naive code.
+    /// What case selection may rely on: static bounds of the value, and of its endpoints; all
+    /// values in naive code.
     pub known: Bounds,
-    /// What bounds depend on.
+    /// Facts that bounds depend on.
     pub facts: Facts,
 }
 
 impl<V: PartialEq> Interval<V> {
-    /// Whether it is one number, whatever the inputs are.
-    pub fn is_number(&self) -> bool {
+    /// Whether it is a singleton for all inputs.
+    pub fn is_singleton(&self) -> bool {
         self.lo == self.hi
     }
 }
 
-/// Writes forms into code.
+/// Lowers operations on intervals to scalar operations.
 #[derive(Debug)]
-pub struct Forms<'e, E: Emit> {
-    /// Where code goes.
+pub struct OpLowering<'e, E: Emit> {
+    /// Where scalar operations are emitted.
     pub emit: &'e mut E,
-    /// What is done about NaN.
+    /// How NaN is handled.
     pub nan: Nan,
     /// Whether the two operands are one value of the point shader, so that their members are equal,
-    /// not only their ends.
+    /// not only their endpoints.
     pub same: bool,
-    /// Conditions that all hold if no NaN was met. Only where NaN propagates.
-    pub clean: Vec<E::Value>,
+    /// Conditions that all hold if no NaN occurred. Only if NaN propagates.
+    pub nan_free: Vec<E::Value>,
     /// The case that was selected last.
     pub case: &'static str,
 }
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// The ends of an operation's result. Reading operations have their first argument, a constant,
-    /// as an interval of no width.
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
+    /// The endpoints of an operation's result. The first argument of a load is a constant, given as
+    /// a singleton.
     pub fn apply(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
-        // Where an operation has fewer operands, the rest is not looked at.
+        // For operations with fewer operands, the rest is unused.
         let [a, b, c] = [0, 1, 2].map(|k| args.get(k).unwrap_or(&args[0]));
         match op {
             Op::Add => self.add(a, b),
@@ -128,7 +130,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             Op::Sqrt => self.sqrt(a),
             Op::Min => self.min(a, b),
             Op::Max => self.max(a, b),
-            Op::Floor | Op::Ceil | Op::Trunc | Op::Round => self.whole(op, a),
+            Op::Floor | Op::Ceil | Op::Trunc | Op::Round => self.round_to_integral(op, a),
             Op::Sign => self.sign(a),
             Op::Fract => self.fract(a),
             Op::Step => self.step(a, b),
@@ -136,7 +138,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             Op::Rsqrt => self.rsqrt(a),
             Op::Pow => self.pow(a, b),
             Op::Cosh => self.cosh(a),
-            Op::Sin | Op::Cos => self.wave(op, a),
+            Op::Sin | Op::Cos => self.sin_cos(op, a),
             Op::Tan => self.tan(a),
             Op::Atan2 => self.atan2(a, b),
             Op::Lt | Op::Le => self.less(op, a, b),
@@ -144,16 +146,16 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             Op::SLt => self.less_signed(a, b),
             Op::ULt => self.less_unsigned(a, b),
             Op::IEq => self.equal_integers(a, b),
-            Op::BAnd | Op::BOr => self.sides(op, &[a, b]),
-            Op::Any => self.sides(op, &[a]),
+            Op::BAnd | Op::BOr => self.endpointwise(op, &[a, b]),
+            Op::Any => self.endpointwise(op, &[a]),
             Op::BXor => self.differ(a, b),
             Op::BNot => self.not(a),
             Op::Select => self.select(a, b, c),
             Op::IAdd => self.integer_sum(op, a, [b.lo, b.hi], b),
             Op::ISub => self.integer_sum(op, a, [b.hi, b.lo], b),
             Op::IMul => self.integer_product(a, b),
-            Op::SMin | Op::SMax => self.sides(op, &[a, b]),
-            Op::UMin | Op::UMax => self.unsigned_sides(op, a, b),
+            Op::SMin | Op::SMax => self.endpointwise(op, &[a, b]),
+            Op::UMin | Op::UMax => self.unsigned_endpointwise(op, a, b),
             Op::SDiv => self.signed_quotient(a, b),
             Op::UDiv => self.unsigned_quotient(a, b),
             Op::SRem => self.signed_remainder(a, b),
@@ -168,12 +170,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             Op::LeadingZeros => self.leading_zeros(a),
             Op::Bits => self.bits(a),
             Op::Float => self.float(a),
-            Op::FromS32 => self.sides(op, &[a]),
+            Op::FromS32 => self.endpointwise(op, &[a]),
             Op::FromU32 => self.float_of_unsigned(a),
             Op::Load => self.load(a, b),
             Op::Texel => self.texel(a, b, c),
             Op::Fetch => self.fetch(a, b, c),
-            Op::Chop => self.chop(a),
+            Op::TruncateToInt => self.truncate_to_int(a),
             Op::ToS32 => self.signed_of_float(a),
             Op::ToU32 => self.unsigned_of_float(a),
             Op::Exp | Op::Exp2 | Op::Log | Op::Log2 => self.elementary(op, a),

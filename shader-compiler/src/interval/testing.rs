@@ -1,47 +1,47 @@
-//! What forms must fulfil, tried on random operands.
+//! The contract of lowerings, tested on random operands.
 //!
-//! A form is run on words, as naive code and with several things that may be known of its operands.
-//! Then
+//! A lowering runs in the constant evaluator, as naive code and with various static bounds of its
+//! operands. It must satisfy:
 //!
-//! - members of the operands give results within the ends, and NaN is told or kept out as the
-//!   [way](Nan) of handling it has it;
-//! - all cases agree with the general one, bit for bit but for the sign of zero, and say of no more
-//!   boxes that a NaN was met;
-//! - parts of the operands have no wider results.
+//! - members of the operands give results within the endpoints, and NaN is reported or suppressed
+//!   as the [mode](Nan) demands;
+//! - all cases agree with the general one, bit for bit except for the sign of zero, and report a
+//!   NaN for no more boxes;
+//! - subsets of the operands have no wider results.
 
-use super::{Facts, Forms, Interval, Nan};
-use crate::analysis::{Bools, Bounds, Floats, Pieces};
-use crate::ir::op::Words;
-use crate::ir::random::{Random, word};
+use super::{Bools, Bounds, Facts, Floats, Interval, Nan, OpLowering, Pieces};
 use crate::ir::{Emit, Op, Table, Type};
+use crate::math::eval::ConstantEvaluator;
+use crate::random::Random;
+use crate::testing::random::word;
 use std::collections::BTreeSet;
 
-/// A word that is told apart from others that happen to be the same, as handles are.
+/// A word with an identity, so that equal words are distinct, like handles.
 #[derive(Clone, Copy, Debug)]
 struct Handle {
-    number: u32,
+    id: u32,
     bits: u32,
 }
 
 impl PartialEq for Handle {
     fn eq(&self, other: &Handle) -> bool {
-        self.number == other.number
+        self.id == other.id
     }
 }
 
-/// Computes at once.
+/// Evaluates operations at once.
 #[derive(Debug)]
 struct Handles<'t> {
-    words: Words<'t>,
+    words: ConstantEvaluator<'t>,
     count: u32,
-    /// Whether an operation gave NaN.
-    met_nan: bool,
+    /// Whether an operation returned NaN.
+    nan_seen: bool,
 }
 
 impl Handles<'_> {
     fn handle(&mut self, bits: u32) -> Handle {
         self.count += 1;
-        Handle { number: self.count, bits }
+        Handle { id: self.count, bits }
     }
 }
 
@@ -53,7 +53,7 @@ impl Emit for Handles<'_> {
     fn op(&mut self, op: Op, args: &[Handle]) -> Handle {
         let args: Vec<_> = args.iter().map(|arg| arg.bits).collect();
         let bits = op.eval_with(&mut self.words, &args);
-        self.met_nan |= op.signature().result == Some(Type::F32) && float(bits).is_nan();
+        self.nan_seen |= op.signature().result == Some(Type::F32) && float(bits).is_nan();
         self.handle(bits)
     }
     fn known(&self, value: Handle) -> Option<u32> {
@@ -61,38 +61,38 @@ impl Emit for Handles<'_> {
     }
 }
 
-/// An operand of a form.
+/// An operand of a lowering.
 #[derive(Clone, Debug)]
 pub struct Operand {
     /// Type of the value.
     pub ty: Type,
-    /// Its ends.
-    pub ends: [u32; 2],
-    /// Whether the ends are one handle.
-    pub one_end: bool,
-    /// What is known beside.
+    /// Its endpoints.
+    pub endpoints: [u32; 2],
+    /// Whether the endpoints are one handle.
+    pub one_handle: bool,
+    /// Facts besides the endpoints.
     pub facts: Facts,
-    /// Some of what the point shader may have, the ends among them.
+    /// Some members, the endpoints among them.
     pub members: Vec<u32>,
 }
 
 impl Operand {
-    /// A number that does not vary.
+    /// A constant.
     pub fn constant(ty: Type, bits: u32) -> Operand {
-        let facts = Facts { nan: false, negative_zero: false, number: true };
-        Operand { ty, ends: [bits; 2], one_end: true, facts, members: vec![bits] }
+        let facts = Facts { nan: false, negative_zero: false, singleton: true };
+        Operand { ty, endpoints: [bits; 2], one_handle: true, facts, members: vec![bits] }
     }
 
-    /// Lets a value be NaN, and makes it one or not, as the way of handling it has it.
+    /// Makes some values NaN, as the mode allows.
     pub fn with_nan(mut self, random: &mut Random, nan: Nan) -> Operand {
         const NAN: u32 = f32::NAN.to_bits();
         self.facts.nan = true;
         match nan {
             Nan::Ignore => {}
-            _ if self.facts.number => {
+            _ if self.facts.singleton => {
                 if random.once_in(2) {
-                    // Where NaN is suppressed, lowering gives 0 for it.
-                    (self.ends, self.members) =
+                    // If NaN is suppressed, the lowering replaces it by 0.
+                    (self.endpoints, self.members) =
                         ([if nan == Nan::Suppress { 0 } else { NAN }; 2], vec![NAN]);
                 }
             }
@@ -101,7 +101,7 @@ impl Operand {
                 if random.once_in(2) {
                     self.members.push(NAN);
                     let [lo, hi] = [f32::NEG_INFINITY, f32::INFINITY].map(f32::to_bits);
-                    self.ends = if self.one_end {
+                    self.endpoints = if self.one_handle {
                         [NAN; 2]
                     } else {
                         [*random.pick(&[lo, NAN]), *random.pick(&[hi, NAN])]
@@ -112,58 +112,59 @@ impl Operand {
         self
     }
 
-    /// Ends and members that are no NaN.
-    fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.ends.iter().chain(&self.members).copied().filter(|&x| !is_nan(self.ty, x))
+    /// Endpoints and members that are not NaN.
+    fn without_nan(&self) -> impl Iterator<Item = u32> {
+        self.endpoints.iter().chain(&self.members).copied().filter(|&x| !is_nan(self.ty, x))
     }
 }
 
-/// What a form gave.
+/// Result of a lowering.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     ty: Type,
-    /// Ends of the result.
-    pub ends: [u32; 2],
-    /// Whether no NaN was met.
-    pub clean: bool,
-    /// Whether there was a NaN on the way.
-    met_nan: bool,
+    /// Endpoints of the result.
+    pub endpoints: [u32; 2],
+    /// Whether no NaN was reported.
+    pub nan_free: bool,
+    /// Whether an operation on the path returned NaN.
+    nan_seen: bool,
     case: &'static str,
 }
 
 impl Outcome {
-    /// Whether it allows for NaN, where that propagates.
-    fn says_nothing(&self) -> bool {
+    /// Whether it allows a NaN, if NaN propagates.
+    fn is_unbounded(&self) -> bool {
         let is = |end: u32, infinity: f32| float(end).is_nan() || float(end) == infinity;
-        !self.clean
+        !self.nan_free
             || self.ty == Type::F32
-                && is(self.ends[0], f32::NEG_INFINITY)
-                && is(self.ends[1], f32::INFINITY)
+                && is(self.endpoints[0], f32::NEG_INFINITY)
+                && is(self.endpoints[1], f32::INFINITY)
     }
 
-    fn has_nan_ends(&self) -> bool {
-        self.ends.iter().any(|&end| is_nan(self.ty, end))
+    fn has_nan_endpoints(&self) -> bool {
+        self.endpoints.iter().any(|&end| is_nan(self.ty, end))
     }
 
-    /// Whether a result that is no NaN is within the ends.
+    /// Whether a result other than NaN is within the endpoints.
     fn holds(&self, x: u32) -> bool {
         let at_most = |a, b| is_nan(self.ty, a) || is_nan(self.ty, b) || at_most(self.ty, a, b);
-        !self.clean || at_most(self.ends[0], x) && at_most(x, self.ends[1])
+        !self.nan_free || at_most(self.endpoints[0], x) && at_most(x, self.endpoints[1])
     }
 
-    /// Whether another case may give `other`: the same, or anything where this one says nothing.
+    /// Whether another case may give `other`: the same, or anything if this one is unbounded.
     fn agrees(&self, other: &Outcome) -> bool {
         let same = |(a, b): (u32, u32)| match self.ty {
             Type::F32 => float(a).is_nan() || float(a) == float(b),
             Type::I32 | Type::Bool => a == b,
         };
-        !self.clean || other.clean && std::iter::zip(self.ends, other.ends).all(same)
+        !self.nan_free
+            || other.nan_free && std::iter::zip(self.endpoints, other.endpoints).all(same)
     }
 
-    /// Whether parts of the operands may give `part`.
+    /// Whether subsets of the operands may give `part`.
     fn contains(&self, part: &Outcome) -> bool {
         let [lo, hi] = [0, 1].map(|side| {
-            let (outer, inner) = (self.ends[side], part.ends[side]);
+            let (outer, inner) = (self.endpoints[side], part.endpoints[side]);
             is_nan(self.ty, outer)
                 || if side == 0 {
                     at_most(self.ty, outer, inner)
@@ -171,107 +172,111 @@ impl Outcome {
                     at_most(self.ty, inner, outer)
                 }
         });
-        self.says_nothing() || part.clean && lo && hi
+        self.is_unbounded() || part.nan_free && lo && hi
     }
 }
 
-/// A form to be tried.
+/// The test of an operation's lowering.
 #[derive(Debug)]
-pub struct Form<'t> {
+pub struct OpTest<'t> {
     op: Op,
     tables: &'t [Table<'t>],
     same: bool,
     is_monotone: bool,
 }
 
-/// Where ends of an operand are, mostly.
+/// The range of most endpoints of an operand.
 #[derive(Clone, Copy, Debug)]
 struct Domain {
     ty: Type,
-    /// Of floats.
-    ends: [f32; 2],
+    /// Range of floats.
+    endpoints: [f32; 2],
 }
 
 impl Domain {
     fn all(ty: Type) -> Domain {
-        Domain { ty, ends: [f32::NEG_INFINITY, f32::INFINITY] }
+        Domain { ty, endpoints: [f32::NEG_INFINITY, f32::INFINITY] }
     }
 
     fn clamp(&self, bits: u32) -> u32 {
         if self.ty == Type::F32 {
-            float(bits).clamp(self.ends[0], self.ends[1]).to_bits()
+            float(bits).clamp(self.endpoints[0], self.endpoints[1]).to_bits()
         } else {
             bits
         }
     }
 }
 
-impl<'t> Form<'t> {
-    /// That of an operation.
-    pub fn of(op: Op) -> Form<'t> {
-        Form { op, tables: &[], same: false, is_monotone: true }
+impl<'t> OpTest<'t> {
+    /// The test of an operation.
+    pub fn of(op: Op) -> OpTest<'t> {
+        OpTest { op, tables: &[], same: false, is_monotone: true }
     }
 
-    /// The same, with tables to read.
-    pub fn reading(self, tables: &'t [Table<'t>]) -> Form<'t> {
-        Form { tables, ..self }
+    /// The same, with tables for loads.
+    pub fn reading(self, tables: &'t [Table<'t>]) -> OpTest<'t> {
+        OpTest { tables, ..self }
     }
 
-    /// The same, of which both operands are one value.
-    pub fn of_one_value(self) -> Form<'t> {
-        Form { same: true, ..self }
+    /// The same, with one value as both operands.
+    pub fn of_one_value(self) -> OpTest<'t> {
+        OpTest { same: true, ..self }
     }
 
-    /// The same of an operation that is not quite monotone, so that parts of operands may have
+    /// The same for an operation that is not quite monotone, so that subsets of operands may have
     /// slightly wider results.
-    pub fn not_quite_monotone(self) -> Form<'t> {
-        Form { is_monotone: false, ..self }
+    pub fn not_quite_monotone(self) -> OpTest<'t> {
+        OpTest { is_monotone: false, ..self }
     }
 
-    /// Runs it on operands of which this is known; nothing, for naive code.
+    /// Runs the lowering on operands with these static bounds; `None` for naive code.
     pub fn run(&self, operands: &[Operand], nan: Nan, known: Option<&[Bounds]>) -> Outcome {
-        let mut emit = Handles { words: Words { tables: self.tables }, count: 0, met_nan: false };
+        let mut emit =
+            Handles { words: ConstantEvaluator { tables: self.tables }, count: 0, nan_seen: false };
         let mut args: Vec<Interval<Handle>> = vec![];
         for (k, x) in operands.iter().enumerate() {
             let known = known.map_or_else(|| Bounds::all(x.ty), |known| known[k]);
-            let lo = emit.handle(x.ends[0]);
-            let hi = if x.one_end { lo } else { emit.handle(x.ends[1]) };
+            let lo = emit.handle(x.endpoints[0]);
+            let hi = if x.one_handle { lo } else { emit.handle(x.endpoints[1]) };
             args.push(Interval { lo, hi, known, facts: x.facts });
         }
         if self.same {
             args[1] = args[0];
         }
-        let mut forms = Forms { emit: &mut emit, nan, same: self.same, clean: vec![], case: "" };
-        let ends = forms.apply(self.op, &args).map(|end| end.bits);
+        let mut lowering =
+            OpLowering { emit: &mut emit, nan, same: self.same, nan_free: vec![], case: "" };
+        let endpoints = lowering.apply(self.op, &args).map(|end| end.bits);
         let ty = self.op.signature().result.unwrap_or(operands[operands.len() - 1].ty);
-        let (clean, case) = (forms.clean.iter().all(|c| c.bits != 0), forms.case);
-        Outcome { ty, ends, clean, met_nan: emit.met_nan, case }
+        let (nan_free, case) = (lowering.nan_free.iter().all(|c| c.bits != 0), lowering.case);
+        Outcome { ty, endpoints, nan_free, nan_seen: emit.nan_seen, case }
     }
 
-    /// Ends of the result for operands that are numbers all over, in naive code.
-    pub fn ends(&self, ends: &[[f32; 2]]) -> [f32; 2] {
-        let facts = Facts { nan: false, negative_zero: true, number: false };
-        let operand = |ends: &[f32; 2]| Operand {
+    /// Endpoints of the result for operands without NaN, in naive code.
+    pub fn endpoints(&self, endpoints: &[[f32; 2]]) -> [f32; 2] {
+        let facts = Facts { nan: false, negative_zero: true, singleton: false };
+        let operand = |endpoints: &[f32; 2]| Operand {
             ty: Type::F32,
-            ends: ends.map(f32::to_bits),
-            one_end: false,
+            endpoints: endpoints.map(f32::to_bits),
+            one_handle: false,
             facts,
             members: vec![],
         };
-        let operands: Vec<_> = ends.iter().map(operand).collect();
-        self.run(&operands, Nan::Suppress, None).ends.map(f32::from_bits)
+        let operands: Vec<_> = endpoints.iter().map(operand).collect();
+        self.run(&operands, Nan::Suppress, None).endpoints.map(f32::from_bits)
     }
 
-    /// Tries random operands of these types; returns the cases that were met.
+    /// Tests random operands of these types; returns the selected cases.
     pub fn check(&self, types: &[Type], rounds: u32) -> BTreeSet<&'static str> {
         self.check_within(&types.iter().map(|&ty| Domain::all(ty)).collect::<Vec<_>>(), rounds)
     }
 
-    /// Tries random operands, most of which lie within these domains; returns the cases that were
-    /// met.
+    /// Tests random operands, most of them within these domains; returns the selected cases.
     pub fn check_floats(&self, domains: &[[f32; 2]], rounds: u32) -> BTreeSet<&'static str> {
         self.check_within(
-            &domains.iter().map(|&ends| Domain { ty: Type::F32, ends }).collect::<Vec<_>>(),
+            &domains
+                .iter()
+                .map(|&endpoints| Domain { ty: Type::F32, endpoints })
+                .collect::<Vec<_>>(),
             rounds,
         )
     }
@@ -295,7 +300,7 @@ impl<'t> Form<'t> {
         cases
     }
 
-    /// Tries operands; adds the cases that were met, and returns what naive code gives.
+    /// Tests operands; adds the selected cases, and returns the outcome of naive code.
     pub fn check_operands(
         &self,
         operands: &[Operand],
@@ -311,14 +316,14 @@ impl<'t> Form<'t> {
             if self.same {
                 known[1] = known[0];
             }
-            let told = self.run(operands, nan, Some(&known));
-            cases.insert(told.case);
-            self.check_containment(operands, nan, &told);
-            let agrees = [&naive, &told].iter().any(|x| self.is_void(operands, nan, x))
-                || naive.agrees(&told);
+            let optimized = self.run(operands, nan, Some(&known));
+            cases.insert(optimized.case);
+            self.check_containment(operands, nan, &optimized);
+            let agrees = [&naive, &optimized].iter().any(|x| self.is_void(operands, nan, x))
+                || naive.agrees(&optimized);
             assert!(
                 agrees,
-                "{} {nan:?} of {operands:x?}, {known:?}: {told:x?} is not {naive:x?}",
+                "{} {nan:?} of {operands:x?}, {known:?}: {optimized:x?} is not {naive:x?}",
                 self.op.name()
             );
         }
@@ -341,7 +346,7 @@ impl<'t> Form<'t> {
         let context = || format!("{} {nan:?} of {operands:x?}: {outcome:x?}", self.op.name());
         let is_void = self.is_void(operands, nan, outcome);
         self.for_each_choice(operands, &mut vec![], &mut |args| {
-            let result = self.op.eval_with(&mut Words { tables: self.tables }, args);
+            let result = self.op.eval_with(&mut ConstantEvaluator { tables: self.tables }, args);
             if !is_nan(outcome.ty, result) {
                 assert!(
                     is_void || outcome.holds(result),
@@ -349,13 +354,15 @@ impl<'t> Form<'t> {
                     context()
                 );
             } else if nan == Nan::Propagate {
-                assert!(outcome.says_nothing(), "{} loses NaN of {args:x?}", context());
+                assert!(outcome.is_unbounded(), "{} loses NaN of {args:x?}", context());
             }
         });
         match nan {
-            Nan::Suppress => assert!(!outcome.has_nan_ends(), "{} has NaN ends", context()),
+            Nan::Suppress => {
+                assert!(!outcome.has_nan_endpoints(), "{} has NaN endpoints", context())
+            }
             Nan::Propagate => assert!(
-                !outcome.has_nan_ends() || outcome.says_nothing(),
+                !outcome.has_nan_endpoints() || outcome.is_unbounded(),
                 "{} has one NaN end",
                 context()
             ),
@@ -381,22 +388,23 @@ impl<'t> Form<'t> {
         }
     }
 
-    /// Whether NaN that is ignored makes an outcome void.
+    /// Whether ignored NaN makes an outcome void.
     fn is_void(&self, operands: &[Operand], nan: Nan, outcome: &Outcome) -> bool {
         nan == Nan::Ignore
-            && (self.op.is_composite() && outcome.met_nan || !self.is_defined_at_ends(operands))
+            && (self.op.is_composite() && outcome.nan_seen
+                || !self.is_defined_at_endpoints(operands))
     }
 
-    /// Whether no NaN is met at ends of floats.
-    fn is_defined_at_ends(&self, operands: &[Operand]) -> bool {
+    /// Whether no result at endpoints of floats is NaN.
+    fn is_defined_at_endpoints(&self, operands: &[Operand]) -> bool {
         if operands.iter().any(|operand| operand.ty != Type::F32) {
             return true;
         }
-        let ends =
-            |operand: &Operand| Operand { members: operand.ends.to_vec(), ..operand.clone() };
-        let ends: Vec<_> = operands.iter().map(ends).collect();
+        let endpoints =
+            |operand: &Operand| Operand { members: operand.endpoints.to_vec(), ..operand.clone() };
+        let endpoints: Vec<_> = operands.iter().map(endpoints).collect();
         let mut is_defined = true;
-        self.for_each_choice(&ends, &mut vec![], &mut |args| {
+        self.for_each_choice(&endpoints, &mut vec![], &mut |args| {
             is_defined &=
                 !is_nan(Type::F32, self.op.eval(args)) && args.iter().all(|&x| !float(x).is_nan());
         });
@@ -421,12 +429,12 @@ fn at_most(ty: Type, a: u32, b: u32) -> bool {
     }
 }
 
-/// Two words in their order.
+/// Two words in ascending order.
 fn ordered(ty: Type, a: u32, b: u32) -> [u32; 2] {
     if at_most(ty, a, b) { [a, b] } else { [b, a] }
 }
 
-/// A word between two.
+/// A random word between two.
 pub fn within(random: &mut Random, ty: Type, [low, high]: [u32; 2]) -> u32 {
     match (random.below(8), ty) {
         (0, _) => low,
@@ -459,7 +467,7 @@ pub fn within(random: &mut Random, ty: Type, [low, high]: [u32; 2]) -> u32 {
     }
 }
 
-fn number(random: &mut Random, ty: Type) -> u32 {
+fn non_nan_word(random: &mut Random, ty: Type) -> u32 {
     let bits = match ty {
         Type::F32 if random.once_in(3) => (random.bits() as i32 as f32 / 5e8).to_bits(),
         _ => word(random, ty),
@@ -467,7 +475,7 @@ fn number(random: &mut Random, ty: Type) -> u32 {
     if is_nan(ty, bits) { 0 } else { bits }
 }
 
-/// A number close to another one.
+/// A word close to another one.
 fn near(random: &mut Random, ty: Type, x: u32) -> u32 {
     let by = random.below(9) as i32 - 4;
     let y = match ty {
@@ -479,66 +487,82 @@ fn near(random: &mut Random, ty: Type, x: u32) -> u32 {
     if is_nan(ty, y) { x } else { y }
 }
 
-/// An operand at random.
+/// A random operand.
 fn operand(random: &mut Random, nan: Nan, domain: &Domain) -> Operand {
     let ty = domain.ty;
-    let facts = Facts { nan: false, negative_zero: random.once_in(2), number: random.once_in(6) };
-    let first = domain.clamp(number(random, ty));
+    let facts =
+        Facts { nan: false, negative_zero: random.once_in(2), singleton: random.once_in(6) };
+    let first = domain.clamp(non_nan_word(random, ty));
     let second = match random.below(8) {
-        _ if facts.number => first,
+        _ if facts.singleton => first,
         0 => first,
         1 if ty == Type::F32 => random.pick(&[0.0f32, -0.0]).to_bits(),
         2..=4 => near(random, ty, first),
-        _ => number(random, ty),
+        _ => non_nan_word(random, ty),
     };
-    let mut ends = ordered(ty, first, domain.clamp(second));
-    let mut members = members(random, ty, ends);
+    let mut endpoints = ordered(ty, first, domain.clamp(second));
+    let mut members = members(random, ty, endpoints);
     if ty == Type::F32 && !facts.negative_zero {
-        // Neither ends nor members are −0, of which the sum with 0 is 0.
+        // Neither endpoints nor members are −0, since −0 + 0 is 0.
         let positive = |x: &mut u32| *x = (float(*x) + 0.0).to_bits();
-        ends.iter_mut().for_each(positive);
+        endpoints.iter_mut().for_each(positive);
         members.iter_mut().for_each(positive);
     }
-    if facts.number {
-        members = vec![ends[0]];
+    if facts.singleton {
+        members = vec![endpoints[0]];
     }
     members.sort_unstable();
     members.dedup();
-    let one_end = facts.number || ends[0] == ends[1] && random.once_in(2);
-    let operand = Operand { ty, ends, one_end, facts, members };
+    let one_handle = facts.singleton || endpoints[0] == endpoints[1] && random.once_in(2);
+    let operand = Operand { ty, endpoints, one_handle, facts, members };
     if ty == Type::F32 && random.once_in(4) { operand.with_nan(random, nan) } else { operand }
 }
 
-/// Some of what lies between ends, these among it.
-fn members(random: &mut Random, ty: Type, ends: [u32; 2]) -> Vec<u32> {
-    let mut members = ends.to_vec();
-    members.extend((0..3).map(|_| within(random, ty, ends)));
+/// Some values between the endpoints, and the endpoints.
+fn members(random: &mut Random, ty: Type, endpoints: [u32; 2]) -> Vec<u32> {
+    let mut members = endpoints.to_vec();
+    members.extend((0..3).map(|_| within(random, ty, endpoints)));
     if ty == Type::F32 {
-        let [lo, hi] = ends.map(float);
+        let [lo, hi] = endpoints.map(float);
         let middle = lo / 2.0 + hi / 2.0;
-        let others =
-            [lo.next_up(), hi.next_down(), 0.0, -0.0, 1.0, -1.0, float(number(random, ty)), middle];
+        let others = [
+            lo.next_up(),
+            hi.next_down(),
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            float(non_nan_word(random, ty)),
+            middle,
+        ];
         members.extend(others.iter().filter(|x| !x.is_nan()).map(|x| x.clamp(lo, hi).to_bits()));
     }
     members
 }
 
-/// A part of what an operand stands for.
+/// A random subset of an operand.
 fn part(operand: &Operand, random: &mut Random) -> Operand {
     let ty = operand.ty;
     let numbers: Vec<_> = operand.members.iter().copied().filter(|&x| !is_nan(ty, x)).collect();
-    if operand.one_end || numbers.is_empty() || operand.ends.iter().any(|&end| is_nan(ty, end)) {
+    if operand.one_handle
+        || numbers.is_empty()
+        || operand.endpoints.iter().any(|&end| is_nan(ty, end))
+    {
         return operand.clone();
     }
     let a = *random.pick(&numbers);
     let b = if random.once_in(4) { a } else { *random.pick(&numbers) };
-    let ends = ordered(ty, a, b);
-    Operand { ends, one_end: ends[0] == ends[1] && random.once_in(2), ..operand.clone() }
+    let endpoints = ordered(ty, a, b);
+    Operand {
+        endpoints,
+        one_handle: endpoints[0] == endpoints[1] && random.once_in(2),
+        ..operand.clone()
+    }
 }
 
-/// Something that is known of the operand.
+/// Random static bounds of the operand.
 fn known(operand: &Operand, random: &mut Random) -> Bounds {
-    let numbers: Vec<_> = operand.numbers().collect();
+    let numbers: Vec<_> = operand.without_nan().collect();
     match operand.ty {
         Type::F32 => {
             let mut floats = known_of_float(&numbers, random);
@@ -549,9 +573,9 @@ fn known(operand: &Operand, random: &mut Random) -> Bounds {
         Type::I32 => {
             let hull =
                 [numbers.iter().map(|&x| x as i32).min(), numbers.iter().map(|&x| x as i32).max()];
-            let [mut low, mut high] = hull.map(|end| end.expect("the ends are numbers"));
+            let [mut low, mut high] = hull.map(|end| end.expect("the endpoints are numbers"));
             if random.once_in(2) {
-                let far = number(random, Type::I32) as i32;
+                let far = non_nan_word(random, Type::I32) as i32;
                 (low, high) = (low.min(far), high.max(far));
             }
             Bounds::Int(Pieces::one(low, high))
@@ -566,7 +590,7 @@ fn known(operand: &Operand, random: &mut Random) -> Bounds {
     }
 }
 
-/// Bounds of some numbers.
+/// Bounds of some floats.
 fn known_of_float(numbers: &[u32], random: &mut Random) -> Floats {
     const LEAST: f32 = f32::from_bits(1);
     const CHOICES: [[f32; 2]; 15] = [
@@ -595,7 +619,7 @@ fn known_of_float(numbers: &[u32], random: &mut Random) -> Floats {
     let [least, most] = match random.below(20) {
         k @ 0..15 => CHOICES[k],
         15 | 16 => {
-            let far = float(number(random, Type::F32));
+            let far = float(non_nan_word(random, Type::F32));
             [low.min(far), high.max(far)]
         }
         _ => [low, high],

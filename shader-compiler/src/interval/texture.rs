@@ -1,54 +1,52 @@
-//! Look-ups in images whose coordinates are intervals: least and greatest texels, out of a min–max
+//! Texture lookups with interval coordinates: the minimum and maximum of texels, from a min–max
 //! pyramid (Clarberg et al. 2010 §3.4).
 //!
-//! Columns and rows that coordinates can lead to lie between those of the ends, as each step from a
-//! coordinate to a texel is monotone as computed (see [`crate::math::texture`]). They are covered
-//! by two by two blocks of the pyramid's finest level where that is possible. What wraps around the
-//! edge of a repeated image is covered by the last block and the first one, or taken for all of it;
-//! what is turned back at the edges of an octahedral map, by the columns or rows between.
+//! The columns and rows that coordinates can map to lie between those of the endpoints, as each
+//! step from a coordinate to a texel is monotone as computed (see [`crate::math::texture`]). They
+//! are covered by two by two blocks of the finest possible level of the pyramid. A range that wraps
+//! around the edge of a repeated image is covered by the last block and the first one, or by the
+//! entire image. A range that is folded at the edges of an octahedral map is covered by the columns
+//! or rows between.
 //!
-//! A narrower box has its blocks within those of a wider one, so its bounds are not wider.
+//! The blocks of a subset of a box are within those of the box, so its bounds are not wider.
 
-use super::{Forms, Interval, Nan};
-use crate::analysis::Floats;
+use super::{Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
-use crate::math::texture::{Access, Taps, access, modulo, round, size};
-use crate::texture::{CHANNELS, ENTRY, LEVELS, MAX_SIDE, Wrap};
+use crate::math::texture::{access, modulo, round, size};
+use crate::texture::{Access, CHANNELS, ENTRY, LEVELS, MAX_SIDE, Taps, Wrap};
 
 /// Bits of the exponent of a float.
 const EXPONENT: i32 = 0x7f80_0000;
 
-/// Exponents of a power of two and of its reciprocal add up to this.
-const RECIPROCAL: i32 = 0x7f00_0000;
+/// The sum of the biased exponents of a power of two and its reciprocal.
+const EXPONENT_SUM: i32 = 0x7f00_0000;
 
-/// Coordinates of this magnitude lead to texels whose numbers are far from the ends of the
-/// integers.
-const NEAR: f32 = (1 << 30) as f32 / MAX_SIDE as f32;
+/// Coordinates of at most this magnitude map to texel indices far from the limits of integers.
+const MAX_NEAR_COORDINATE: f32 = (1 << 30) as f32 / MAX_SIDE as f32;
 
-/// Columns or rows that are looked at, from the first to the last one; if the first is greater,
-/// those are meant that are not between the two.
+/// A range of columns or rows, from the first to the last one. If the first is greater, the range
+/// is the complement of what is between the two.
 struct Span<V> {
     first: V,
     last: V,
-    /// The number of the greatest column or row.
+    /// The index of the greatest column or row.
     end: V,
-    /// An integer as long as the number of a level that is fine enough, or one level too fine.
+    /// An integer with as many bits as the index of a sufficient level, or of one level finer.
     length: V,
-    /// Whether all and whether some of what was asked for lies outside of the image, where that
-    /// matters.
+    /// Whether all and whether some of the range lies outside of the image, if that matters.
     outside: Option<[V; 2]>,
 }
 
-/// Coordinates along a dimension, and what is known of them.
+/// Coordinates along a dimension, with their facts.
 struct Range<V> {
-    ends: [V; 2],
+    endpoints: [V; 2],
     is_near: bool,
     may_be_nan: bool,
 }
 
-impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
-    /// A word of a table, any where its place is not certain.
+impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
+    /// A word of a table; unbounded unless its index is a singleton.
     pub(super) fn load(
         &mut self,
         table: &Interval<E::Value>,
@@ -61,7 +59,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.unless(unknown, [word; 2])
     }
 
-    /// A channel of an image at texture coordinates
+    /// A channel of an image at texture coordinates.
     pub(super) fn texel(
         &mut self,
         what: &Interval<E::Value>,
@@ -86,9 +84,9 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             (Wrap::Black, Some(columns), Some(rows)) => {
                 let [all, some] = [0, 1].map(|k| self.emit.either(columns[k], rows[k]));
                 let zero = self.emit.f32(0.0);
-                let ends = [self.emit.min(lo, zero), self.emit.max(hi, zero)];
+                let endpoints = [self.emit.min(lo, zero), self.emit.max(hi, zero)];
                 [0, 1].map(|side| {
-                    let end = self.emit.select(some, ends[side], [lo, hi][side]);
+                    let end = self.emit.select(some, endpoints[side], [lo, hi][side]);
                     self.emit.select(all, zero, end)
                 })
             }
@@ -96,7 +94,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// A channel of a texel
+    /// A channel of a texel.
     pub(super) fn fetch(
         &mut self,
         what: &Interval<E::Value>,
@@ -114,24 +112,24 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         self.least_and_greatest(access, &columns, &rows)
     }
 
-    /// The number of the greatest column (0) or row (1).
+    /// The index of the greatest column (0) or row (1).
     fn last(&mut self, access: Access, dimension: usize) -> E::Value {
         let size = size(self.emit, access, dimension as i32);
         let one = self.emit.i32(1);
         self.emit.isub(size, one)
     }
 
-    /// Columns or rows that a look-up reads for coordinates between two ends, which come from those
-    /// of `from`.
+    /// The columns or rows that a lookup reads for coordinates between two endpoints, which come
+    /// from those of `from`.
     fn span(
         &mut self,
         access: Access,
         dimension: usize,
         from: &Interval<E::Value>,
-        ends: [E::Value; 2],
+        endpoints: [E::Value; 2],
     ) -> Span<E::Value> {
         let range = Range {
-            ends,
+            endpoints,
             is_near: is_near(from),
             may_be_nan: self.nan == Nan::Suppress && from.facts.nan,
         };
@@ -157,13 +155,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         }
     }
 
-    /// An integer, within [low, high].
+    /// Clamps an integer to [low, high].
     fn between(&mut self, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
         let x = self.emit.smax(x, low);
         self.emit.smin(x, high)
     }
 
-    /// Whether all and whether some of what lies between two numbers is outside of the image.
+    /// Whether all and whether some indices between two are outside of the image.
     fn outside(&mut self, [first, last]: [E::Value; 2], end: E::Value) -> [E::Value; 2] {
         let zero = self.emit.i32(0);
         let (starts_before, ends_before) = (self.emit.slt(first, zero), self.emit.slt(last, zero));
@@ -171,8 +169,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [self.emit.either(ends_before, starts_behind), self.emit.either(starts_before, ends_behind)]
     }
 
-    /// Numbers of the first and the last column or row, before it is asked what lies beyond the
-    /// edge.
+    /// Indices of the first and the last column or row, before wrapping.
     fn indices(
         &mut self,
         access: Access,
@@ -181,7 +178,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     ) -> [E::Value; 2] {
         let size = size(self.emit, access, dimension as i32);
         let extent = self.emit.convert(size);
-        let [lo, hi] = range.ends.map(|coordinate| {
+        let [lo, hi] = range.endpoints.map(|coordinate| {
             let place = self.emit.mul(coordinate, extent);
             let half = self.emit.f32(0.5);
             let place = self.emit.sub(place, half);
@@ -192,12 +189,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
             }
         });
         let [mut first, mut last] = if range.is_near {
-            [lo, hi].map(|x| self.emit.chop(x))
+            [lo, hi].map(|x| self.emit.truncate_to_int(x))
         } else {
             self.saturated([lo, hi])
         };
         if range.may_be_nan {
-            // It leads to texel 0.
+            // It maps to texel 0.
             let zero = self.emit.i32(0);
             (first, last) = (self.emit.smin(first, zero), self.emit.smax(last, zero));
         }
@@ -218,7 +215,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         [first, last]
     }
 
-    /// Columns or rows of an image that repeats itself.
+    /// Columns or rows of a repeated image.
     fn repeated(
         &mut self,
         access: Access,
@@ -240,8 +237,8 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let stop = self.emit.iadd(start, width);
         let wraps = self.emit.slt(end, stop);
         let rest = self.emit.isub(stop, size);
-        // One block at either edge is enough on a level of so many bits, if that is finer than what
-        // has two blocks.
+        // One block at either edge suffices on a level of this many bits, if that is finer than the
+        // level where two blocks cover the range.
         let differs = self.emit.xor(start, end);
         let bits = self.emit.or(differs, rest);
         let (other, common) = (self.emit.xor(bits, end), self.emit.and(bits, end));
@@ -258,14 +255,19 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         Span { first, last, end, length, outside: None }
     }
 
-    /// Columns or rows of an octahedral map: what passes an edge comes back.
-    fn folded(&mut self, access: Access, dimension: usize, ends: [E::Value; 2]) -> Span<E::Value> {
+    /// Columns or rows of an octahedral map, folded at the edges.
+    fn folded(
+        &mut self,
+        access: Access,
+        dimension: usize,
+        endpoints: [E::Value; 2],
+    ) -> Span<E::Value> {
         let size = size(self.emit, access, dimension as i32);
         let (zero, one, all) = (self.emit.i32(0), self.emit.i32(1), self.emit.i32(-1));
         let end = self.emit.isub(size, one);
         // −size and 2 · size − 1
         let (low, high) = (self.emit.xor(end, all), self.emit.iadd(size, end));
-        let [first, last] = ends.map(|index| self.between(index, low, high));
+        let [first, last] = endpoints.map(|index| self.between(index, low, high));
         let outside = self.outside([first, last], end);
         let folded = [first, last].map(|at| {
             let below = self.emit.xor(at, all);
@@ -285,7 +287,7 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         Span { first, last, end, length, outside: Some(outside) }
     }
 
-    /// Adds what columns or rows become where the other ones pass an edge.
+    /// Adds the columns or rows that result from folding along the other dimension.
     fn turn(&mut self, span: &mut Span<E::Value>, turns: Option<E::Value>) {
         let Some(turns) = turns else { return };
         let [first, last] = [span.last, span.first].map(|index| self.emit.isub(span.end, index));
@@ -303,12 +305,12 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         rows: &Span<E::Value>,
     ) -> [E::Value; 2] {
         let (zero, one) = (self.emit.i32(0), self.emit.i32(1));
-        // The level, and 2 to the power of minus that.
+        // The level, and 2 to the power of minus the level.
         let length = self.emit.smax(columns.length, rows.length);
         let length = self.emit.smax(length, one);
         let length = self.emit.convert(length);
         let length = self.emit.bits(length);
-        let (mask, both) = (self.emit.i32(EXPONENT), self.emit.i32(RECIPROCAL));
+        let (mask, both) = (self.emit.i32(EXPONENT), self.emit.i32(EXPONENT_SUM));
         let exponent = self.emit.and(length, mask);
         let scale = self.emit.isub(both, exponent);
         let scale = self.emit.float(scale);
@@ -316,13 +318,13 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
         let level = self.emit.lshr(exponent, by);
         let level = self.emit.isub(level, bias);
 
-        let numbers = [columns.first, columns.last, rows.first, rows.last, columns.end];
-        let blocks = numbers.map(|number| {
-            let x = self.emit.convert(number);
+        let indices = [columns.first, columns.last, rows.first, rows.last, columns.end];
+        let blocks = indices.map(|index| {
+            let x = self.emit.convert(index);
             let x = self.emit.mul(x, scale);
-            self.emit.chop(x)
+            self.emit.truncate_to_int(x)
         });
-        // Three blocks in a row make two on the next level.
+        // Three adjacent blocks are two blocks of the next level.
         let [wide, high] = [[blocks[0], blocks[1]], [blocks[2], blocks[3]]].map(|[first, last]| {
             let steps = self.emit.isub(last, first);
             self.emit.slt(one, steps)
@@ -367,26 +369,26 @@ impl<E: Emit<Value: PartialEq>> Forms<'_, E> {
     }
 }
 
-/// Whether a coordinate is known to lead to a texel whose number is far from the ends of the
-/// integers.
+/// Whether a coordinate is known to map to texel indices far from the limits of integers.
 fn is_near<V>(coordinate: &Interval<V>) -> bool {
     let floats: &Floats = coordinate.known.floats();
-    !floats.nan && -NEAR < floats.low() && floats.high() < NEAR
+    !floats.nan && -MAX_NEAR_COORDINATE < floats.low() && floats.high() < MAX_NEAR_COORDINATE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::interval::Facts;
-    use crate::interval::testing::{Form, Operand, within};
-    use crate::ir::random::{Random, word};
+    use crate::interval::testing::{OpTest, Operand, within};
     use crate::ir::{Table, Type};
+    use crate::random::Random;
+    use crate::testing::random::word;
     use crate::texture::Texture;
     use std::collections::BTreeSet;
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
-    /// Every texel differs from all others, in each channel.
+    /// An image whose texels all differ from each other, in each channel.
     fn image(width: u32, height: u32) -> Texture {
         let mut random = Random::new(u64::from(width * height));
         let texels = (0..width * height).map(|k| {
@@ -395,7 +397,7 @@ mod tests {
         Texture::new(width, &texels.collect::<Vec<_>>())
     }
 
-    /// A coordinate: between texels or at the centre of one, any in or next to the image, or
+    /// A coordinate: between texels, at the centre of one, anywhere in or next to the image, or
     /// special.
     fn coordinate(random: &mut Random, size: u32) -> f32 {
         const SPECIAL: [f32; 7] = [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9];
@@ -408,13 +410,20 @@ mod tests {
         }
     }
 
-    fn operand(random: &mut Random, ty: Type, ends: [u32; 2]) -> Operand {
-        let facts = Facts { nan: false, negative_zero: true, number: false };
-        let members = ends.into_iter().chain((0..4).map(|_| within(random, ty, ends))).collect();
-        Operand { ty, ends, one_end: ends[0] == ends[1] && random.once_in(2), facts, members }
+    fn operand(random: &mut Random, ty: Type, endpoints: [u32; 2]) -> Operand {
+        let facts = Facts { nan: false, negative_zero: true, singleton: false };
+        let members =
+            endpoints.into_iter().chain((0..4).map(|_| within(random, ty, endpoints))).collect();
+        Operand {
+            ty,
+            endpoints,
+            one_handle: endpoints[0] == endpoints[1] && random.once_in(2),
+            facts,
+            members,
+        }
     }
 
-    /// Coordinates: a point, few texels, a part of the image, or many of them.
+    /// Coordinates: a singleton, a few texels, a part of the image, or a large part.
     fn coordinates(random: &mut Random, size: u32, nan: Nan) -> Operand {
         let low = coordinate(random, size);
         let width =
@@ -435,14 +444,14 @@ mod tests {
         random: &mut Random,
     ) -> [f32; 2] {
         let tables = [Table::new(texture.words())];
-        let outcome = Form::of(op).reading(&tables).check_operands(
+        let outcome = OpTest::of(op).reading(&tables).check_operands(
             operands,
             nan,
             random,
             &mut BTreeSet::new(),
         );
-        assert!(outcome.clean, "{operands:x?}");
-        outcome.ends.map(f32::from_bits)
+        assert!(outcome.nan_free, "{operands:x?}");
+        outcome.endpoints.map(f32::from_bits)
     }
 
     #[test]
@@ -460,7 +469,7 @@ mod tests {
                 };
                 let nan = *random.pick(&[Nan::Propagate, Nan::Suppress, Nan::Ignore]);
                 let [u, v] = [width, height].map(|size| coordinates(&mut random, size, nan));
-                let ends = [&u, &v].map(|x| x.ends.map(f32::from_bits));
+                let endpoints = [&u, &v].map(|x| x.endpoints.map(f32::from_bits));
                 let may_be_nan = u.facts.nan || v.facts.nan;
                 let found = check(
                     Op::Texel,
@@ -470,7 +479,7 @@ mod tests {
                     &mut random,
                 );
                 if matches!(access.wrap, Wrap::Clamp | Wrap::Black) && !may_be_nan {
-                    let [u, v] = ends;
+                    let [u, v] = endpoints;
                     assert_eq!(
                         found,
                         texture.range_of(access, u, v),
@@ -492,12 +501,14 @@ mod tests {
                     ..Access::new(0, 0, Default::default())
                 };
                 let [column, row] = [width, height].map(|size| {
-                    let ends = [0, 1].map(|_| match random.below(4) {
+                    let endpoints = [0, 1].map(|_| match random.below(4) {
                         0 => word(&mut random, Type::I32) as i32,
                         _ => random.below(size as usize + 3) as i32 - 1,
                     });
-                    let ends = [ends[0].min(ends[1]), ends[0].max(ends[1])].map(|end| end as u32);
-                    operand(&mut random, Type::I32, ends)
+                    let endpoints =
+                        [endpoints[0].min(endpoints[1]), endpoints[0].max(endpoints[1])]
+                            .map(|end| end as u32);
+                    operand(&mut random, Type::I32, endpoints)
                 });
                 check(
                     Op::Fetch,
@@ -511,21 +522,21 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_image_is_seen_across_its_edge_by_the_blocks_there() {
-        // Texels that are their column's distance from the edge.
+    fn lookups_across_the_edge_of_a_repeated_image_use_its_edge_blocks() {
+        // Each texel holds its column's distance from the edge.
         let texels: Vec<_> = (0..64 * 64).map(|k| [(k % 64).min(63 - k % 64) as f32; 4]).collect();
         let texture = Texture::new(64, &texels);
         let tables = [Table::new(texture.words())];
         let access = Access { taps: Taps::Point, ..Access::new(0, 0, Default::default()) };
         let mut random = Random::new(3);
         let mut range = |u: [f32; 2]| {
-            let [u, v] =
-                [u, [0.5; 2]].map(|ends| operand(&mut random, Type::F32, ends.map(f32::to_bits)));
+            let [u, v] = [u, [0.5; 2]]
+                .map(|endpoints| operand(&mut random, Type::F32, endpoints.map(f32::to_bits)));
             let what = Operand::constant(Type::I32, access.pack());
-            Form::of(Op::Texel)
+            OpTest::of(Op::Texel)
                 .reading(&tables)
                 .run(&[what, u, v], Nan::Suppress, None)
-                .ends
+                .endpoints
                 .map(f32::from_bits)
         };
         assert_eq!(range([0.30, 0.31]), [19.0, 19.0]);
@@ -538,15 +549,15 @@ mod tests {
     }
 
     #[test]
-    fn words_of_tables_are_anything_unless_their_place_is_certain() {
+    fn loads_are_unbounded_unless_their_index_is_a_singleton() {
         let tables = [Table::new(&[7, 8, 9])];
         let mut random = Random::new(1);
-        let mut load = |ends| {
-            let index = Operand { one_end: false, ..operand(&mut random, Type::I32, ends) };
-            Form::of(Op::Load)
+        let mut load = |endpoints| {
+            let index = Operand { one_handle: false, ..operand(&mut random, Type::I32, endpoints) };
+            OpTest::of(Op::Load)
                 .reading(&tables)
                 .run(&[Operand::constant(Type::I32, 0), index], Nan::Suppress, None)
-                .ends
+                .endpoints
         };
         assert_eq!(load([1, 1]), [8, 8]);
         assert_eq!(load([1, 2]), [i32::MIN as u32, i32::MAX as u32]);

@@ -1,87 +1,88 @@
-//! What the compiler knows of each operation beyond its meaning: one row per operation.
+//! Properties of operations beyond their definition: one row per operation.
 //!
 //! The match in [`Op::facts`] has no wildcard arm, so an operation without a row does not compile.
-//! What a row leaves out is the safe default: any range, any sign of zero, not monotone. Analyses
-//! that treat all operations alike read these rows; a transfer function that knows more of one
-//! operation matches on it, and takes the row for the others. Tests below check each row against
-//! the operation's meaning.
+//! Defaults are conservative: any range, any sign of zero, not monotone. Analyses that treat all
+//! operations uniformly read these rows; a transfer function with more precise knowledge of an
+//! operation matches on it, and uses the row for the others. The tests below check each row against
+//! the operation's definition.
 //!
 //! Interval lowerings are code, and are listed by the match of
-//! [`Forms::apply`](crate::interval::Forms::apply), which has no wildcard arm either.
+//! [`OpLowering::apply`](crate::interval::OpLowering::apply), which has no wildcard arm either.
 
 use super::Op;
 use std::f32::consts::{FRAC_PI_2, PI};
 
-/// What is known of an operation.
+/// Properties of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpFacts {
-    /// Least and greatest float that a result can be, NaN aside.
+    /// Smallest and largest float result, except for NaN.
     pub range: [f32; 2],
-    /// Least and greatest first operand for which the result is defined: outside of it, the result
-    /// is NaN. With one operand, the result is NaN for no other number, unless the operation is
+    /// Domain of the first operand: for operands outside of it, the result is NaN. If the operation
+    /// has one operand, the result is NaN for no other non-NaN operand, unless the operation is
     /// [not monotone](Monotonicity::Unknown).
     pub domain: [f32; 2],
-    /// How the result depends on each operand, as computed in floats, where the other operands stay
-    /// as they are.
+    /// How the result, as computed in floats, depends on each operand if the others are fixed.
     pub monotone: &'static [Monotonicity],
-    /// By how much results violate that: the factors 1 ± k · 2⁻²³ of the least and the greatest
-    /// result at the ends of an interval make up for it. The k are measured (`math/TABLE.md`).
+    /// How far computed results violate the monotonicity: multiplying the smallest and the largest
+    /// result at the endpoints of an interval by 1 ± k · 2⁻²³ compensates for it. The k are
+    /// measured (`math/TABLE.md`).
     pub widening: u8,
     /// Operands for which the result can be −0, and +0.
     pub zeros: [ZeroFrom; 2],
-    /// Whether [relations](crate::relations) know slope, elasticity and error of the result.
+    /// Whether [relations](crate::relations) have slope, elasticity and error of the result.
     pub has_growth: bool,
-    /// What it costs.
+    /// Cost class.
     pub cost: CostClass,
 }
 
-/// How results depend on an operand. Floats are ordered as numbers, NaN aside, integers as signed,
-/// and bools with false < true.
+/// How results depend on an operand. Floats are ordered as numbers, except for NaN, integers as
+/// signed, and bools with false < true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monotonicity {
-    /// They never decrease.
+    /// Nondecreasing.
     Increasing,
-    /// They never increase.
+    /// Nonincreasing.
     Decreasing,
-    /// One of both, depending on the other operands.
+    /// Either of the two, depending on the other operands.
     EitherWay,
-    /// They decrease up to zero and increase from there.
+    /// Nonincreasing up to zero and nondecreasing from there.
     SplitAtZero,
-    /// They are monotone below zero and above it, with a jump or a pole there.
+    /// Monotone below zero and above it, with a jump or a pole at zero.
     JumpAtZero,
-    /// They are monotone between points that repeat, which the interval lowering knows.
+    /// Monotone between periodic points, which the interval lowering handles.
     Periodic,
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
 }
 
-/// Operands of operations of one float for which a zero of some sign can be the result.
+/// For operations with one float operand: the operands for which the result can be a zero of a
+/// given sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroFrom {
-    /// None, whatever the operation's operands are.
+    /// None; holds for any operation.
     Never,
-    /// −0 alone.
+    /// Only −0.
     NegativeZero,
-    /// +0 alone.
+    /// Only +0.
     PositiveZero,
-    /// Those whose sign bit is set.
+    /// Operands whose sign bit is set.
     Negative,
-    /// Those whose sign bit is clear.
+    /// Operands whose sign bit is clear.
     Positive,
-    /// Any.
+    /// Any operand.
     Any,
 }
 
-/// Classes of cost.
+/// Cost classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostClass {
-    /// A machine instruction or two.
+    /// One or two machine instructions.
     Basic,
     /// Division, square root and loads.
     Slow,
     /// A sequence of basic operations.
     Sequence,
-    /// An approximation of an elementary function, which is a sequence as well.
+    /// An approximation of an elementary function, also a sequence.
     Elementary,
 }
 
@@ -126,18 +127,13 @@ impl OpFacts {
         OpFacts { zeros: [negative, positive], ..self }
     }
 
-    /// No zero is −0.
+    /// The result is never −0.
     const fn no_negative_zero(self) -> OpFacts {
         self.zeros(ZeroFrom::Never, ZeroFrom::Any)
     }
 
     const fn growth(self) -> OpFacts {
         OpFacts { has_growth: true, ..self }
-    }
-
-    /// Whether the domain leaves out infinities at most.
-    pub fn is_defined_for_finite(&self) -> bool {
-        self.domain[0] <= f32::MIN && self.domain[1] >= f32::MAX
     }
 }
 
@@ -158,7 +154,7 @@ const fn elementary(monotone: &'static [Monotonicity]) -> OpFacts {
 }
 
 impl Op {
-    /// What is known of the operation.
+    /// Properties of the operation.
     pub const fn facts(self) -> OpFacts {
         use Monotonicity::*;
         use ZeroFrom::{Any, Negative, NegativeZero, Positive, PositiveZero};
@@ -184,7 +180,7 @@ impl Op {
             Op::Lt | Op::Le => basic(&[Decreasing, Increasing]),
             Op::Eq => basic(&[Unknown, Unknown]),
 
-            // Integers. What wraps is not monotone.
+            // Integers. Wrapping operations are not monotone.
             Op::IAdd | Op::ISub | Op::IMul => basic(&[Unknown, Unknown]),
             Op::SMin | Op::SMax => basic(&[Increasing, Increasing]),
             Op::UMin | Op::UMax | Op::And | Op::Or | Op::Xor | Op::Shl | Op::LShr => {
@@ -202,7 +198,7 @@ impl Op {
             Op::Select => basic(&[EitherWay, Increasing, Increasing]).growth(),
 
             // Conversions and memory.
-            Op::Bits | Op::Float | Op::Chop => basic(&[Unknown]),
+            Op::Bits | Op::Float | Op::TruncateToInt => basic(&[Unknown]),
             Op::FromS32 => basic(&[Increasing]).no_negative_zero(),
             Op::Load => slow(&[Unknown, Unknown]),
 
@@ -215,7 +211,7 @@ impl Op {
                 .range(0.0, 1.0)
                 .widening(1)
                 .no_negative_zero(),
-            // Of −0 it is −∞.
+            // −∞ for −0.
             Op::Rsqrt => sequence(&[Decreasing]).domain(0.0, INFINITY).no_negative_zero().growth(),
 
             // Elementary functions.
@@ -241,7 +237,7 @@ impl Op {
             Op::Acosh => elementary(&[Increasing]).range(0.0, INFINITY).domain(1.0, INFINITY),
             Op::Atanh => elementary(&[Increasing]).domain(-1.0, 1.0),
 
-            // Sequences on integers. Unsigned ones are not in the order of signed ones.
+            // Sequences on integers. Unsigned operations do not follow the signed order.
             Op::ToS32 => sequence(&[Increasing]),
             Op::ToU32 => sequence(&[Unknown]),
             Op::FromU32 => sequence(&[Unknown]).range(0.0, 4294967296.0).no_negative_zero(),
@@ -259,18 +255,19 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::random::{FLOATS, Random, word};
     use crate::ir::{Emit, Type};
+    use crate::random::Random;
+    use crate::testing::random::{FLOATS, word};
 
     /// Operations that read no table.
-    fn computing() -> impl Iterator<Item = Op> {
-        Op::ALL.iter().copied().filter(|op| !op.is_reading())
+    fn non_loads() -> impl Iterator<Item = Op> {
+        Op::ALL.iter().copied().filter(|op| !op.is_load())
     }
 
-    /// Those of floats alone, with a float for a result.
+    /// Operations from floats to a float.
     fn of_floats() -> impl Iterator<Item = Op> {
         let is_float = |ty: &Option<Type>| *ty == Some(Type::F32);
-        computing().filter(move |op| {
+        non_loads().filter(move |op| {
             is_float(&op.signature().result) && op.signature().args.iter().all(is_float)
         })
     }
@@ -287,7 +284,7 @@ mod tests {
         op.signature().args.iter().map(|&ty| operand(random, ty)).collect()
     }
 
-    /// Position among all words of a type, in order.
+    /// Index among all words of a type, in order.
     fn rank(ty: Type, bits: u32) -> i64 {
         match ty {
             Type::F32 if bits >> 31 == 1 => -i64::from(bits & 0x7fff_ffff),
@@ -305,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Words of a type in ascending order: random and special ones, and a run of neighbours.
+    /// Words of a type in ascending order: random and special ones, and a run of neighbors.
     fn ascending(random: &mut Random, ty: Type) -> Vec<u32> {
         if ty == Type::Bool {
             return [0, 1].map(|rank| unrank(ty, rank)).to_vec();
@@ -321,12 +318,12 @@ mod tests {
         ranks.into_iter().map(|rank| unrank(ty, rank)).collect()
     }
 
-    /// Whether results rise, as they should but for a widening.
-    fn rises(ty: Type, results: impl Iterator<Item = u32>, widening: u8) -> bool {
+    /// Whether results are nondecreasing, up to a widening.
+    fn is_nondecreasing(ty: Type, results: impl Iterator<Item = u32>, widening: u8) -> bool {
         let mut top = i64::MIN;
         results.into_iter().all(|bits| {
             top = top.max(rank(ty, bits));
-            // The factor 1 − k · 2⁻²³ is a step of 2k floats at most.
+            // The factor 1 − k · 2⁻²³ is a step of at most 2k floats.
             top - rank(ty, bits) <= 2 * i64::from(widening)
         })
     }
@@ -366,7 +363,7 @@ mod tests {
     #[test]
     fn results_are_within_ranges() {
         let mut random = Random::new(3);
-        for op in computing().filter(|op| op.signature().result == Some(Type::F32)) {
+        for op in non_loads().filter(|op| op.signature().result == Some(Type::F32)) {
             let [low, high] = op.facts().range;
             for _ in 0..40_000 {
                 let args = operands(&mut random, op);
@@ -381,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_nan_outside_of_domains_alone() {
+    fn results_are_nan_only_outside_domains() {
         let mut random = Random::new(4);
         for op in of_floats() {
             let OpFacts { domain: [low, high], monotone, .. } = op.facts();
@@ -406,7 +403,7 @@ mod tests {
     #[test]
     fn results_are_as_monotone_as_stated() {
         let mut random = Random::new(5);
-        for op in computing() {
+        for op in non_loads() {
             let OpFacts { monotone, widening, .. } = op.facts();
             let types: Vec<_> =
                 op.signature().args.iter().map(|ty| ty.unwrap_or(Type::F32)).collect();
@@ -421,7 +418,7 @@ mod tests {
                     };
                     let is_number = |&bits: &u32| ty != Type::F32 || !f32::from_bits(bits).is_nan();
                     let mut results = |sign: &[i32]| -> Vec<u32> {
-                        // At zeros, −0 may count for itself.
+                        // At zeros, −0 is tested separately.
                         let is_in = |&&bits: &&u32| {
                             bits != 1 << 31
                                 && sign.contains(&(rank(types[k], bits).signum() as i32))
@@ -433,8 +430,11 @@ mod tests {
                             .filter(is_number)
                             .collect()
                     };
-                    let up = |results: &[u32]| rises(ty, results.iter().copied(), widening);
-                    let down = |results: &[u32]| rises(ty, results.iter().rev().copied(), widening);
+                    let up =
+                        |results: &[u32]| is_nondecreasing(ty, results.iter().copied(), widening);
+                    let down = |results: &[u32]| {
+                        is_nondecreasing(ty, results.iter().rev().copied(), widening)
+                    };
                     let all = [-1, 0, 1];
                     let holds = match monotone {
                         Monotonicity::Increasing => up(&results(&all)),
@@ -447,7 +447,7 @@ mod tests {
                             let results = results(sign);
                             up(&results) || down(&results)
                         }),
-                        // Pieces are those of `tests/math.rs`.
+                        // `tests/math.rs` defines the pieces.
                         Monotonicity::Periodic | Monotonicity::Unknown => true,
                     };
                     assert!(holds, "operand {k} of {}, with {args:x?}", op.name());

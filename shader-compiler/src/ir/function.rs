@@ -1,42 +1,42 @@
 //! Functions: scalar SSA values in structured control flow.
 //!
 //! A function is a tree of [`Block`]s. A block is a list of statements that run in order: an
-//! operation, which defines one value; an [`If`] with two arms; or a [`Loop`] whose exit stands
-//! between two blocks, its head and its body. Control flow joins only at the results of an if and
-//! at the parameters and results of a loop, which take the place of phis. A value may be used where
-//! it is in scope: after its definition in the same block, and in blocks inside of that. So
-//! dominance is nesting, and needs no analysis.
+//! operation, which defines one value; an [`If`] with two arms; or a [`Loop`], which exits between
+//! its two blocks, the head and the body. Control flow joins only at the results of an if and at
+//! the parameters and results of a loop, which take the place of phis. A value may be used where it
+//! is in scope: after its definition in the same block, and in nested blocks. So dominance is
+//! nesting, and needs no analysis.
 //!
-//! Early exits of WGSL (`return`, `break`, `continue`) have become conditions by the time they are
-//! here. That is no loss for a machine with masks, where lanes that leave go idle and the others go
-//! on.
+//! The frontend has already converted WGSL's early exits (`return`, `break`, `continue`) to
+//! conditions. This costs nothing on a SIMD machine with masks, where lanes that exit are idle
+//! while the others continue.
 
 use super::op::Op;
 use super::types::Type;
 
 /// Handle of a value of one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value(pub(crate) u32);
+pub struct Value(pub u32);
 
 impl Value {
-    /// Position in arrays with an entry for each value.
+    /// Index into arrays with an entry for each value.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a value comes from.
+/// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Def {
-    /// The argument of this number.
+    /// The argument with this index.
     Input(u32),
-    /// A constant of these bits; in scope everywhere.
+    /// A constant with these bits; in scope everywhere.
     Const(u32),
     /// An operation; unused arguments repeat the first.
     Op {
-        /// Which.
+        /// The operation.
         op: Op,
-        /// Arguments, of which the operation has [arity](Op::arity).
+        /// Its arguments, the first [arity](Op::arity) of which are used.
         args: [Value; 3],
     },
     /// A parameter of a loop.
@@ -54,23 +54,23 @@ pub struct Port {
     pub ty: Type,
 }
 
-/// Statements, and the values that the block hands on.
+/// Statements, and the values that the block yields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// In order.
+    /// The statements, in order.
     pub stmts: Vec<Stmt>,
-    /// What they are for is said where the block stands: [`Function::body`], [`If`], [`Loop`].
+    /// Their meaning depends on the owner of the block: [`Function::body`], [`If`] or [`Loop`].
     pub yields: Vec<Value>,
 }
 
 /// A step of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stmt {
-    /// Computes a value that is defined by an operation.
+    /// Computes a value that an operation defines.
     Op(Value),
     /// Runs one of two blocks.
     If(Box<If>),
-    /// Runs blocks over and over.
+    /// Runs blocks repeatedly.
     Loop(Box<Loop>),
 }
 
@@ -79,9 +79,9 @@ pub enum Stmt {
 pub struct If {
     /// A bool.
     pub cond: Value,
-    /// Runs where `cond` is true.
+    /// Runs if `cond` is true.
     pub then: Block,
-    /// Runs where it is false.
+    /// Runs if `cond` is false.
     pub otherwise: Block,
     /// Defined after the statement.
     pub results: Vec<Value>,
@@ -89,52 +89,56 @@ pub struct If {
 
 /// A loop with one exit, between head and body.
 ///
-/// `params` start as `init`. The head runs; where `cond`, a value in scope at its end, is false,
-/// the loop is left with the head's yields as `results`. Else the body runs, in the scope of the
+/// `params` start as `init`. The head runs. If `cond`, a value in scope at its end, is false, the
+/// loop exits and the head's yields become `results`. Otherwise the body runs, in the scope of the
 /// head, and its yields are the next `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// First values of `params`.
+    /// Initial values of `params`.
     pub init: Vec<Value>,
     /// Defined in head and body.
     pub params: Vec<Value>,
     /// Runs once more than the body.
     pub head: Block,
-    /// Whether to go on.
+    /// Whether to continue.
     pub cond: Value,
-    /// Runs where `cond` holds.
+    /// Runs if `cond` is true.
     pub body: Block,
     /// Defined after the statement.
     pub results: Vec<Value>,
 }
 
+/// Type and definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ValueData {
+pub struct ValueData {
+    /// Its type.
     pub ty: Type,
+    /// Its definition.
     pub def: Def,
-    /// In a bounding shader, the value of the point shader for whose sake it is there. Passes hand
-    /// it on.
+    /// In a bounding shader, the value of the point shader that it was generated for. Passes
+    /// preserve it.
     pub origin: Option<Value>,
 }
 
 /// A function: named inputs in, named outputs out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Name, for readers.
+    /// Name, for display.
     pub name: String,
     /// Arguments.
     pub inputs: Vec<Port>,
-    /// Results, whose values the body yields.
+    /// Results; the body yields their values.
     pub outputs: Vec<Port>,
-    /// All of the function; its yields are the outputs.
+    /// The body; its yields are the outputs.
     pub body: Block,
-    pub(crate) values: Vec<ValueData>,
+    /// All values, in the order of their handles.
+    pub values: Vec<ValueData>,
 }
 
 impl Op {
     /// Number of arguments.
     pub const fn arity(self) -> usize {
-        // Asked for at every turn, so looked up.
+        // A lookup table, since this is a hot path.
         const ARITIES: [u8; Op::ALL.len()] = {
             let mut arities = [0; Op::ALL.len()];
             let mut k = 0;
@@ -149,7 +153,7 @@ impl Op {
 }
 
 impl Function {
-    /// Number of values, reachable or not; handles are below it.
+    /// Number of values, reachable or not; an upper bound on handles.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -159,8 +163,8 @@ impl Function {
         self.values.is_empty()
     }
 
-    /// Adds a value; where it is an operation, parameter or result, a statement has to define it.
-    pub(crate) fn add(&mut self, ty: Type, def: Def) -> Value {
+    /// Adds a value. A statement must define it if it is an operation, parameter or result.
+    pub fn add(&mut self, ty: Type, def: Def) -> Value {
         let value = Value(self.values.len() as u32);
         self.values.push(ValueData { ty, def, origin: None });
         value
@@ -171,12 +175,12 @@ impl Function {
         self.values[value.index()].ty
     }
 
-    /// Where a value comes from.
+    /// Definition of a value.
     pub fn def(&self, value: Value) -> Def {
         self.values[value.index()].def
     }
 
-    /// The bits of a constant.
+    /// The bits of a value, if it is a constant.
     pub fn constant(&self, value: Value) -> Option<u32> {
         match self.def(value) {
             Def::Const(bits) => Some(bits),
@@ -184,22 +188,23 @@ impl Function {
         }
     }
 
-    /// Number of tables of which some may be read: one more than the greatest number of a table.
+    /// Number of tables that the function may read: one more than the largest table index.
     pub fn tables(&self) -> usize {
         let mut tables = 0;
         for_each_stmt(&self.body, &mut |stmt| {
             if let Stmt::Op(value) = stmt
                 && let Some((op, args)) = self.operation(*value)
-                && op.is_reading()
+                && op.is_load()
             {
                 let table = self.constant(args[0]).and_then(|first| op.table(first));
-                tables = tables.max(table.expect("operations tell their tables") as usize + 1);
+                tables =
+                    tables.max(table.expect("verified loads identify their tables") as usize + 1);
             }
         });
         tables
     }
 
-    /// Operation and arguments of a value that is defined by one.
+    /// Operation and arguments of a value, if an operation defines it.
     pub fn operation(&self, value: Value) -> Option<(Op, &[Value])> {
         match &self.values[value.index()].def {
             Def::Op { op, args } => Some((*op, &args[..op.arity()])),
@@ -208,7 +213,7 @@ impl Function {
     }
 }
 
-/// Calls `f` for every statement, those of inner blocks after the statement that they are in.
+/// Calls `f` for every statement in preorder: nested statements follow the one that contains them.
 pub fn for_each_stmt<'a>(block: &'a Block, f: &mut impl FnMut(&'a Stmt)) {
     for stmt in &block.stmts {
         f(stmt);

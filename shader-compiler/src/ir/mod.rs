@@ -1,24 +1,17 @@
 //! The intermediate representation: scalar SSA values in structured control flow.
 //!
-//! [`op`] is the table of operations, [`facts`] what is known of each beyond its meaning,
-//! [`function`] what a function is made of, [`builder`] the one way to make one, [`rewrite`] the
-//! way in which passes change one, [`text`] how it is written and read, [`verify`] what must hold
-//! of it. [`table`] is memory that it may read.
+//! [`op`] is the table of operations, [`facts`] lists properties of each operation, [`function`]
+//! defines functions, [`text`] prints and parses them, and [`verify`] checks them. [`table`] is
+//! read-only memory that functions load from. [`builder`](crate::builder) constructs functions.
 
-mod alike;
-pub mod builder;
 pub mod facts;
 pub mod function;
 pub mod op;
-#[doc(hidden)]
-pub mod random;
-pub mod rewrite;
 pub mod table;
 pub mod text;
 pub mod types;
 pub mod verify;
 
-pub use builder::{Builder, Rules};
 pub use facts::{CostClass, Monotonicity, OpFacts, ZeroFrom};
 pub use function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 pub use op::{Emit, Op};

@@ -1,35 +1,33 @@
-//! The op table: one row per operation. What analyses may assume of it beyond its meaning stands in
-//! [`facts`](super::facts), which has a row for each operation, too.
+//! The op table: one row per operation. [`facts`](super::facts) has another row for each operation,
+//! which lists properties that analyses may assume.
 //!
-//! A row gives the name in textual IR, the types, whether arguments commute, and the scalar
-//! meaning, which the interpreter and constant folding run. A *basic* operation (`{ … }`) is a
-//! machine instruction or a short fixed sequence of them in every back end. A *composite* one
-//! (`via …`) is defined by a sequence of basic operations in [`crate::math`], written once and
-//! generic over [`Emit`]: run on words it is the meaning, run on a builder it is the expansion that
-//! back ends see. So the two cannot differ. One that is *reading* looks into [tables](Table)
-//! (`read …` says how, or it is composite); its first argument is a constant that [tells the
-//! table](Op::table), so that code knows where to look. What is read is known only when code runs,
-//! so nothing folds it.
+//! A row gives the name in textual IR, the types, whether the arguments commute, and the scalar
+//! definition, which the interpreter and constant folding run. A *basic* operation (`{ … }`) is a
+//! machine instruction or a short fixed sequence of them in every backend. A *composite* one
+//! (`via …`) is defined by a sequence of basic operations in [`crate::math`], written once and generic
+//! over [`Emit`]. The constant evaluator runs the sequence to define the operation; a builder
+//! records it as the expansion that backends see. So the two cannot differ. A *load* reads
+//! [tables](super::Table): `read …` defines it, or it is composite. Its first argument is a
+//! constant that [identifies the table](Op::table), so that code can address it directly. The
+//! contents of tables are known only at run time, so loads are never folded.
 //!
-//! All operations are pure and total: no traps, no undefined results; tables do not change while
+//! All operations are pure and total: no traps, no undefined results. Tables do not change while
 //! code runs. NaN payloads and signs are unspecified.
 
-use super::table::{TABLES, Table};
+use super::table::TABLES;
 use super::types::{Any, Type, Word};
-use crate::math::{
-    exponential, integer, inverse_trigonometric, logarithm, numeric, power, texture, trigonometric,
-};
+use crate::texture::Access;
 
-/// What a sequence of operations is written into: a builder, which appends them, or [`Words`],
-/// which computes them.
+/// Destination of a sequence of operations: a builder, which appends them, or the
+/// [`ConstantEvaluator`](crate::math::eval::ConstantEvaluator), which evaluates them.
 pub trait Emit {
-    /// A handle of a value, or the value itself.
+    /// Handle of a value, or the value itself.
     type Value: Copy;
     /// A constant, given by its bits.
     fn constant(&mut self, ty: Type, bits: u32) -> Self::Value;
-    /// Applies an operation; as many arguments as its arity.
+    /// Applies an operation; the number of arguments must be its arity.
     fn op(&mut self, op: Op, args: &[Self::Value]) -> Self::Value;
-    /// The bits of a value that are known already, as those of constants are.
+    /// The bits of a value if they are already known, such as those of a constant.
     fn known(&self, value: Self::Value) -> Option<u32>;
     /// A float constant.
     fn f32(&mut self, x: f32) -> Self::Value {
@@ -39,44 +37,13 @@ pub trait Emit {
     fn i32(&mut self, x: i32) -> Self::Value {
         self.constant(Type::I32, x as u32)
     }
-    /// A truth value.
+    /// A boolean constant.
     fn bool(&mut self, x: bool) -> Self::Value {
         self.constant(Type::Bool, Word::to_bits(x))
     }
 }
 
-/// Computes at once, on the bits of words.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Words<'t> {
-    /// What reading operations look into.
-    pub tables: &'t [Table<'t>],
-}
-
-impl Words<'_> {
-    /// The word at a place of a table, the last one for places beyond its end.
-    #[inline]
-    fn load(&mut self, table: u32, index: u32) -> u32 {
-        self.tables[table as usize].word(index)
-    }
-}
-
-impl Emit for Words<'_> {
-    type Value = u32;
-    #[inline(always)]
-    fn constant(&mut self, _: Type, bits: u32) -> u32 {
-        bits
-    }
-    #[inline(always)]
-    fn op(&mut self, op: Op, args: &[u32]) -> u32 {
-        op.eval_with(self, args)
-    }
-    #[inline(always)]
-    fn known(&self, value: u32) -> Option<u32> {
-        Some(value)
-    }
-}
-
-/// Types of an operation's arguments and result; `None` is any type, the same throughout.
+/// Types of an operation's arguments and result. `None` is any type, the same throughout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// One per argument.
@@ -86,12 +53,12 @@ pub struct Signature {
 }
 
 impl Op {
-    /// Number of the table that a reading operation looks into, told by its first argument: the
-    /// number itself, or an [`Access`](texture::Access). `None` where it tells none.
+    /// Index of the table that a load reads, given its first argument, which is the index itself or
+    /// an [`Access`]. `None` if the argument is invalid.
     pub fn table(self, first: u32) -> Option<u32> {
         match self {
             Op::Load => Some(first).filter(|&table| table < TABLES),
-            op if op.is_reading() => texture::Access::unpack(first).map(|access| access.table),
+            op if op.is_load() => Access::unpack(first).map(|access| access.table),
             _ => None,
         }
     }
@@ -102,34 +69,12 @@ macro_rules! row_flag {
     (commutative commutative) => {
         true
     };
-    (reading reading) => {
+    (load load) => {
         true
     };
     ($flag:ident $($other:ident)?) => {
         false
     };
-}
-
-macro_rules! row_eval {
-    ($words:ident, $args:ident, ($($arg:ident: $ty:ty),*), $out:ty, $body:block) => {{
-        let mut bits = $args.iter().copied();
-        $(let $arg = <$ty as Word>::from_bits(bits.next().expect("an operation has its arguments"));)*
-        let out: $out = $body;
-        Word::to_bits(out)
-    }};
-    ($words:ident, $args:ident, ($($arg:ident: $ty:ty),*), $out:ty, $path:path) => {{
-        let mut bits = $args.iter().copied();
-        $(let $arg = bits.next().expect("an operation has its arguments");)*
-        $path($words, $($arg),*)
-    }};
-}
-
-macro_rules! row_expand {
-    ($emit:ident, $args:ident, ($($arg:ident: $ty:ty),*), $path:path) => {{
-        let mut values = $args.iter().copied();
-        $(let $arg = values.next().expect("an operation has its arguments");)*
-        Some($path($emit, $($arg),*))
-    }};
 }
 
 macro_rules! ops {
@@ -157,58 +102,34 @@ macro_rules! ops {
                 }
             }
 
-            /// Whether exchanging the first two arguments leaves the result as it is, NaN payloads
-            /// aside.
+            /// Whether swapping the first two arguments preserves the result, except for NaN
+            /// payloads.
             pub const fn is_commutative(self) -> bool {
                 match self { $(Op::$op => row_flag!(commutative $($flag)?)),* }
             }
 
-            /// Whether the result depends on words of the [table](Op::table) that the first
-            /// argument tells.
-            pub const fn is_reading(self) -> bool {
-                match self { $(Op::$op => row_flag!(reading $($flag)?)),* }
+            /// Whether the operation reads a [table](Op::table), which the first argument
+            /// identifies.
+            pub const fn is_load(self) -> bool {
+                match self { $(Op::$op => row_flag!(load $($flag)?)),* }
             }
 
-            /// Whether the operation is defined by a sequence of basic ones.
+            /// Whether a sequence of basic operations defines the operation.
             pub const fn is_composite(self) -> bool {
                 match self { $(Op::$op => ops!(@composite $def $($path)?)),* }
             }
 
-            /// The operation's meaning, on the bits of words.
-            ///
-            /// *Panics* if it is reading.
-            #[inline(always)]
-            pub fn eval(self, args: &[u32]) -> u32 {
-                self.eval_with(&mut Words::default(), args)
-            }
-
-            /// The operation's meaning, on the bits of words and where there are tables.
-            ///
-            /// *Panics* if it reads a table that there is not.
-            #[inline(always)]
-            pub fn eval_with(self, words: &mut Words<'_>, args: &[u32]) -> u32 {
-                match self { $(Op::$op => ops!(@eval words, args, ($($arg: $ty),*), $out, $def $($path)?)),* }
-            }
-
-            /// Writes the sequence that defines a composite operation; `None` for basic ones.
-            pub fn expand<E: Emit>(self, emit: &mut E, args: &[E::Value]) -> Option<E::Value> {
-                match self { $(Op::$op => ops!(@expand emit, args, ($($arg: $ty),*), $def $($path)?)),* }
-            }
         }
     };
     (@composite via $path:path) => { true };
     (@composite read $path:path) => { false };
     (@composite $body:block) => { false };
-    (@eval $words:ident, $args:ident, $list:tt, $out:ty, via $path:path) => { row_eval!($words, $args, $list, $out, $path) };
-    (@eval $words:ident, $args:ident, $list:tt, $out:ty, read $path:path) => { row_eval!($words, $args, $list, $out, $path) };
-    (@eval $words:ident, $args:ident, $list:tt, $out:ty, $body:block) => { row_eval!($words, $args, $list, $out, $body) };
-    (@expand $emit:ident, $args:ident, $list:tt, via $path:path) => { row_expand!($emit, $args, $list, $path) };
-    (@expand $emit:ident, $args:ident, $list:tt, read $path:path) => { None };
-    (@expand $emit:ident, $args:ident, $list:tt, $body:block) => { None };
 }
 
-ops! {
-    // Floats. Rounding is to nearest even; denormals are kept.
+/// Passes the table to a macro: the rows define the operations here, and their evaluation in
+/// [`math`](crate::math).
+macro_rules! op_table { ($callback:ident) => { $callback! {
+    // Floats. Rounds to nearest even; subnormals are kept.
     /// a + b
     Add "add" commutative (a: f32, b: f32) -> f32, { a + b };
     /// a − b
@@ -217,28 +138,26 @@ ops! {
     Mul "mul" commutative (a: f32, b: f32) -> f32, { a * b };
     /// a ÷ b
     Div "div" (a: f32, b: f32) -> f32, { a / b };
-    /// −a: the sign bit flips, of NaN too
+    /// −a: flips the sign bit, even of NaN
     Neg "neg" (a: f32) -> f32, { -a };
-    /// |a|: the sign bit is cleared, of NaN too
+    /// |a|: clears the sign bit, even of NaN
     Abs "abs" (a: f32) -> f32, { a.abs() };
     /// √a; NaN below zero
     Sqrt "sqrt" (a: f32) -> f32, { a.sqrt() };
-    /// b where b < a, else a: a NaN in `a` comes through, one in `b` does not, and min(+0, −0) is
-    /// `a`
+    /// b if b < a, else a: propagates a NaN in `a`, discards one in `b`; min(+0, −0) is `a`
     Min "min" (a: f32, b: f32) -> f32, { if b < a { b } else { a } };
-    /// b where a < b, else a: a NaN in `a` comes through, one in `b` does not, and max(−0, +0) is
-    /// `a`
+    /// b if a < b, else a: propagates a NaN in `a`, discards one in `b`; max(−0, +0) is `a`
     Max "max" (a: f32, b: f32) -> f32, { if a < b { b } else { a } };
     /// ⌊a⌋
     Floor "floor" (a: f32) -> f32, { a.floor() };
     /// ⌈a⌉
     Ceil "ceil" (a: f32) -> f32, { a.ceil() };
-    /// The integer next to a towards zero
+    /// a rounded toward zero to an integer
     Trunc "trunc" (a: f32) -> f32, { a.trunc() };
-    /// The nearest integer; the even one of two
+    /// a rounded to the nearest integer, ties to even
     Round "round" (a: f32) -> f32, { a.round_ties_even() };
 
-    // Comparisons of floats; false where one is NaN.
+    // Comparisons of floats; false if an operand is NaN.
     /// a < b
     Lt "lt" (a: f32, b: f32) -> bool, { a < b };
     /// a ≤ b
@@ -261,17 +180,17 @@ ops! {
     UMin "umin" commutative (a: u32, b: u32) -> u32, { a.min(b) };
     /// Larger of two unsigned integers
     UMax "umax" commutative (a: u32, b: u32) -> u32, { a.max(b) };
-    /// Bits of both
+    /// Bitwise and
     And "and" commutative (a: u32, b: u32) -> u32, { a & b };
-    /// Bits of either
+    /// Bitwise or
     Or "or" commutative (a: u32, b: u32) -> u32, { a | b };
-    /// Bits of one but not both
+    /// Bitwise exclusive or
     Xor "xor" commutative (a: u32, b: u32) -> u32, { a ^ b };
-    /// a shifted up by the low five bits of b
+    /// a shifted left by the low five bits of b
     Shl "shl" (a: u32, b: u32) -> u32, { a << (b & 31) };
-    /// a shifted down by the low five bits of b, zeros coming in
+    /// a shifted right logically by the low five bits of b
     LShr "lshr" (a: u32, b: u32) -> u32, { a >> (b & 31) };
-    /// a shifted down by the low five bits of b, the sign coming in
+    /// a shifted right arithmetically by the low five bits of b
     AShr "ashr" (a: i32, b: u32) -> i32, { a >> (b & 31) };
     /// a < b, signed
     SLt "slt" (a: i32, b: i32) -> bool, { a < b };
@@ -281,17 +200,17 @@ ops! {
     IEq "ieq" commutative (a: u32, b: u32) -> bool, { a == b };
 
     // Bools.
-    /// Both
+    /// Logical and
     BAnd "band" commutative (a: bool, b: bool) -> bool, { a & b };
-    /// Either
+    /// Logical or
     BOr "bor" commutative (a: bool, b: bool) -> bool, { a | b };
-    /// One but not both
+    /// Logical exclusive or
     BXor "bxor" commutative (a: bool, b: bool) -> bool, { a ^ b };
-    /// Not a
+    /// Logical not
     BNot "bnot" (a: bool) -> bool, { !a };
-    /// Whether a is true in any lane of the group; of one lane alone, a itself
+    /// Whether a is true in any lane of the group; for a single lane, a itself
     Any "any" (a: bool) -> bool, { a };
-    /// t where c, else e
+    /// t if c, else e
     Select "select" (c: bool, t: Any, e: Any) -> Any, { if c { t } else { e } };
 
     // Conversions.
@@ -299,23 +218,23 @@ ops! {
     Bits "bits" (a: f32) -> u32, { a.to_bits() };
     /// The float of these bits
     Float "float" (a: u32) -> f32, { f32::from_bits(a) };
-    /// The float next to a signed integer
+    /// The float nearest to a signed integer
     FromS32 "from_s32" (a: i32) -> f32, { a as f32 };
-    /// The signed integer next to a towards zero; 0x80000000 for what does not fit and for NaN
-    Chop "chop" (a: f32) -> i32, { if (-2147483648.0..2147483648.0).contains(&a) { a as i32 } else { i32::MIN } };
+    /// a truncated toward zero to a signed integer; 0x80000000 if it does not fit or is NaN
+    TruncateToInt "truncate_to_int" (a: f32) -> i32, { if (-2147483648.0..2147483648.0).contains(&a) { a as i32 } else { i32::MIN } };
 
     // Memory.
-    /// The word of a table at an index, unsigned; the last word where the index is beyond the end
-    Load "load" reading (table: u32, index: u32) -> u32, read Words::load;
+    /// The word of a table at an unsigned index; the last word if the index is out of range
+    Load "load" load (table: u32, index: u32) -> u32, read ConstantEvaluator::load;
 
     // Composite operations on floats.
-    /// a − b·trunc(a ÷ b), the sign that of a: WGSL's `%`
+    /// a − b·trunc(a ÷ b), with the sign of a: WGSL's `%`
     Rem "rem" (a: f32, b: f32) -> f32, via numeric::rem;
     /// −1, 0 or 1
     Sign "sign" (a: f32) -> f32, via numeric::sign;
     /// a − ⌊a⌋
     Fract "fract" (a: f32) -> f32, via numeric::fract;
-    /// 1 where edge ≤ x, else 0
+    /// 1 if edge ≤ x, else 0
     Step "step" (edge: f32, x: f32) -> f32, via numeric::step;
     /// t²(3 − 2t) of t = clamp((x − low) ÷ (high − low), 0, 1)
     Smoothstep "smoothstep" (low: f32, high: f32, x: f32) -> f32, via numeric::smoothstep;
@@ -359,34 +278,38 @@ ops! {
     Atanh "atanh" (a: f32) -> f32, via logarithm::atanh;
 
     // Composite operations on integers.
-    /// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN
+    /// a truncated toward zero to a signed integer, saturated; 0 for NaN
     ToS32 "to_s32" (a: f32) -> i32, via integer::to_s32;
-    /// The unsigned integer next to a towards zero, the nearest end where none is, 0 for NaN
+    /// a truncated toward zero to an unsigned integer, saturated; 0 for NaN
     ToU32 "to_u32" (a: f32) -> u32, via integer::to_u32;
-    /// The float next to an unsigned integer
+    /// The float nearest to an unsigned integer
     FromU32 "from_u32" (a: u32) -> f32, via integer::from_u32;
-    /// Quotient towards zero of signed integers; a where b = 0 or the quotient does not fit
+    /// Quotient of signed integers, truncated toward zero; a if b = 0 or the quotient does not fit
     SDiv "sdiv" (a: i32, b: i32) -> i32, via integer::sdiv;
-    /// Quotient of unsigned integers; a where b = 0
+    /// Quotient of unsigned integers; a if b = 0
     UDiv "udiv" (a: u32, b: u32) -> u32, via integer::udiv;
-    /// Remainder of `sdiv`, the sign that of a; 0 where b = 0 or the quotient does not fit
+    /// Remainder of `sdiv`, with the sign of a; 0 if b = 0 or the quotient does not fit
     SRem "srem" (a: i32, b: i32) -> i32, via integer::srem;
-    /// Remainder of `udiv`; 0 where b = 0
+    /// Remainder of `udiv`; 0 if b = 0
     URem "urem" (a: u32, b: u32) -> u32, via integer::urem;
     /// Number of set bits
     CountOnes "count_ones" (a: u32) -> u32, via integer::count_ones;
-    /// Number of zeros above the highest set bit
+    /// Number of leading zeros
     LeadingZeros "leading_zeros" (a: u32) -> u32, via integer::leading_zeros;
-    /// Number of zeros below the lowest set bit
+    /// Number of trailing zeros
     TrailingZeros "trailing_zeros" (a: u32) -> u32, via integer::trailing_zeros;
-    /// Bits in reversed order
+    /// Bits in reverse order
     ReverseBits "reverse_bits" (a: u32) -> u32, via integer::reverse_bits;
 
-    // Composite operations on images, which tables are; `what` is an [`Access`](texture::Access).
-    /// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over
-    /// the image
-    Texel "texel" reading (what: u32, u: f32, v: f32) -> f32, via texture::texel;
-    /// A channel of a texel, whose column and row are counted from the top left and unsigned; of
-    /// the last one beyond the end
-    Fetch "fetch" reading (what: u32, column: u32, row: u32) -> f32, via texture::fetch;
-}
+    // Composite operations on images, which are stored as tables; `what` is an
+    // [`Access`](crate::texture::Access).
+    /// A channel of an image, sampled at texture coordinates: u to the right and v up, both from 0
+    /// to 1 over the image
+    Texel "texel" load (what: u32, u: f32, v: f32) -> f32, via texture::texel;
+    /// A channel of a texel, with unsigned column and row counted from the top left; clamped to the
+    /// image
+    Fetch "fetch" load (what: u32, column: u32, row: u32) -> f32, via texture::fetch;
+} } }
+pub(crate) use op_table;
+
+op_table!(ops);

@@ -1,44 +1,44 @@
-//! Tables: memory that functions read, an image say.
+//! Tables: read-only memory that functions load from, such as images.
 
 use std::mem::offset_of;
 
-/// Functions read fewer tables than this.
+/// Upper bound (exclusive) on the index of a table.
 pub const TABLES: u32 = 1 << 16;
 
-/// Words that [`Op::Load`](super::Op::Load) reads: one at least, and 2³¹ at most, so that indices
-/// are not negative where machines take them for signed.
+/// Words that [`Op::Load`](super::Op::Load) reads: at least one, and at most 2³¹, so that indices
+/// stay nonnegative on machines that treat them as signed.
 ///
-/// Machine code reads tables by `base` and `last`, at these offsets; the layout of a slice is not
+/// Machine code accesses `base` and `last` at these offsets, since the layout of a slice is not
 /// guaranteed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Table<'t> {
     base: *const u32,
     words: &'t [u32],
-    /// The greatest index.
-    last: Lanes,
+    /// The index of the last word.
+    last: SplatIndex,
 }
 
-/// The same word for each lane of the widest vectors, aligned as they want it.
+/// A word repeated for each lane of the widest SIMD register, and aligned for it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
-struct Lanes([u32; 8]);
+struct SplatIndex([u32; 8]);
 
 impl<'t> Table<'t> {
-    /// Where a table has the address of its first word.
+    /// Offset of the address of the first word.
     pub const BASE: usize = offset_of!(Table<'static>, base);
 
-    /// Where a table has a vector of its greatest index, aligned.
+    /// Offset of the index of the last word, repeated for each lane and aligned.
     pub const LAST: usize = offset_of!(Table<'static>, last);
 
-    /// *Panics* if there is no word or there are too many.
+    /// *Panics* if there are no words, or more than 2³¹.
     pub fn new(words: &'t [u32]) -> Table<'t> {
         assert!(
             !words.is_empty() && words.len() <= 1 << 31,
             "a table has 1 to 2^31 words, not {}",
             words.len()
         );
-        Table { base: words.as_ptr(), words, last: Lanes([(words.len() - 1) as u32; 8]) }
+        Table { base: words.as_ptr(), words, last: SplatIndex([(words.len() - 1) as u32; 8]) }
     }
 
     /// All words.
@@ -46,7 +46,7 @@ impl<'t> Table<'t> {
         self.words
     }
 
-    /// The word at an index, the last one for indices beyond the end.
+    /// The word at an index; the last word if the index is out of range.
     #[inline]
     pub fn word(&self, index: u32) -> u32 {
         self.words[index.min(self.last.0[0]) as usize]
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_beyond_the_end_give_the_last_word() {
+    fn out_of_range_indices_read_the_last_word() {
         let table = Table::new(&[7, 8, 9]);
         assert_eq!(
             [0, 1, 2, 3, 1 << 31, u32::MAX].map(|index| table.word(index)),
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a table has 1 to 2^31 words, not 0")]
-    fn tables_are_not_empty() {
+    fn empty_tables_are_rejected() {
         Table::new(&[]);
     }
 }

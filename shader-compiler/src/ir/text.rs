@@ -1,4 +1,4 @@
-//! The textual form of a function, to be read by people, compared by tests, and parsed back.
+//! The textual form of a function, for display, tests and parsing.
 //!
 //! ```text
 //! fn s(wi.x: f32, exponent: f32) -> (s.r: f32) {
@@ -21,14 +21,15 @@
 //! }
 //! ```
 //!
-//! Inputs go by their names, constants are written where they are used, and other values are
-//! numbered as they appear. A constant shows its type: floats have a point or an exponent or are
-//! `inf` or `nan`, integers are decimal or hexadecimal, bools are `true` and `false`. Values may
-//! have other names in text that is parsed (`%sum`), names of ports that are no identifiers stand
-//! in quotation marks, and `//` begins a comment. Parsing makes exactly what is written, without
-//! simplification, and printing what was parsed gives the same text again, but for layout, names,
-//! spelling of constants, and payloads of NaN.
+//! Inputs appear by name, constants are written inline, and other values are numbered in order of
+//! appearance. A constant shows its type: floats have a point or an exponent or are `inf` or `nan`,
+//! integers are decimal or hexadecimal, bools are `true` and `false`. The parser also accepts other
+//! names for values (`%sum`). Port names that are not identifiers are quoted, and `//` starts a
+//! comment. Parsing constructs exactly what is written, without simplification. Printing a parsed
+//! function reproduces its text, except for layout, names, the spelling of constants, and NaN
+//! payloads.
 
+mod lexer;
 mod parse;
 
 pub use parse::{TextError, parse};
@@ -40,25 +41,25 @@ use std::fmt::{self, Write};
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Line { text, .. } in lines(self, &Nothing) {
+        for Line { text, .. } in lines(self, &NoNotes) {
             writeln!(f, "{text}")?;
         }
         Ok(())
     }
 }
 
-/// What can be told of values beside what the text of their function says.
+/// Annotations of values in the text of a function.
 pub trait Notes {
-    /// Whether the value's name stands in brackets.
+    /// Whether the value's name is in brackets.
     fn brackets(&self, value: Value) -> bool;
-    /// What to say of the value where it is defined.
+    /// Comment at the value's definition.
     fn comment(&self, value: Value) -> Option<String>;
 }
 
 /// No notes.
-struct Nothing;
+struct NoNotes;
 
-impl Notes for Nothing {
+impl Notes for NoNotes {
     fn brackets(&self, _: Value) -> bool {
         false
     }
@@ -67,15 +68,16 @@ impl Notes for Nothing {
     }
 }
 
-/// The text of a function with notes: comments stand behind the lines that define values, and in
-/// lines of their own for inputs. It parses as the function if no name is in brackets.
+/// The text of a function with annotations: comments follow the lines that define values; those of
+/// inputs have lines of their own. The text parses as the function if no name is in brackets.
 pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
-    /// Comments begin in this column at most, unless a line is longer.
-    const WIDEST: usize = 48;
+    /// Rightmost column at which comments are aligned; longer lines push theirs further.
+    const MAX_COMMENT_COLUMN: usize = 48;
     let lines = lines(function, notes);
     let width = |line: &Line| line.text.chars().count();
     let commented = lines.iter().filter(|line| !line.comments.is_empty());
-    let column = commented.map(width).filter(|&width| width <= WIDEST).max().unwrap_or(0);
+    let column =
+        commented.map(width).filter(|&width| width <= MAX_COMMENT_COLUMN).max().unwrap_or(0);
     let mut text = String::new();
     for (index, data) in function.values.iter().enumerate() {
         let (Def::Input(input), Some(comment)) = (data.def, notes.comment(Value(index as u32)))
@@ -97,12 +99,12 @@ pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
     text
 }
 
-/// How a value is called in the text of its function.
+/// The name of a value in the text of its function.
 pub(crate) fn name(function: &Function, value: Value) -> String {
     Name { function, numbers: &numbers(function), value }.to_string()
 }
 
-/// Numbers of values, in order of appearance.
+/// Number of each value, in order of appearance.
 fn numbers(function: &Function) -> Vec<Option<u32>> {
     let mut numbers = vec![None; function.len()];
     let mut next = 0;
@@ -120,7 +122,7 @@ fn numbers(function: &Function) -> Vec<Option<u32>> {
     numbers
 }
 
-/// Writes a value's name. Total, so that functions that are wrong can be looked at.
+/// Displays a value's name. Total, so that invalid functions can be printed.
 struct Name<'a> {
     function: &'a Function,
     numbers: &'a [Option<u32>],
@@ -145,7 +147,7 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// Names that stand for constants.
+/// Names of constants.
 const CONSTANTS: [&str; 4] = ["true", "false", "inf", "nan"];
 
 fn begins_name(c: char) -> bool {
@@ -156,7 +158,7 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
 }
 
-/// A name as it is written: in quotation marks if it is no identifier.
+/// A name as printed: quoted unless it is an identifier.
 fn quoted(name: &str) -> Cow<'_, str> {
     let plain = name.starts_with(begins_name)
         && name.chars().all(continues_name)
@@ -185,10 +187,10 @@ fn literal(ty: Type, bits: u32) -> String {
     }
 }
 
-/// A line of text, without its end.
+/// A line of text, without the newline.
 struct Line {
     text: String,
-    /// The first stands behind the text, others below.
+    /// The first comment follows the text, others go below.
     comments: Vec<String>,
 }
 
@@ -243,7 +245,7 @@ impl Printer<'_> {
             .push(Line { text: format!("{:1$}{text}", "", self.indent * 2), comments: vec![] });
     }
 
-    /// A line that defines values.
+    /// Writes a line that defines values.
     fn definition(&mut self, text: fmt::Arguments<'_>, values: &[Value]) {
         self.line(text);
         let comments = values.iter().filter_map(|&value| Some((value, self.notes.comment(value)?)));
@@ -253,7 +255,7 @@ impl Printer<'_> {
                 .map(|(value, comment)| format!("{}: {comment}", self.name(value)))
                 .collect(),
         };
-        self.lines.last_mut().expect("it was just written").comments = comments;
+        self.lines.last_mut().expect("`line` has just added a line").comments = comments;
     }
 
     fn name(&self, value: Value) -> String {

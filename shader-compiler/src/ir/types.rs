@@ -1,8 +1,8 @@
-//! Types of values, and how their bits lie in a 32-bit word.
+//! Types of values, and their representation in a 32-bit word.
 //!
-//! Every value is one word, in the interpreter and in each lane of a vector register: a float, an
-//! integer whose sign is in the operations and not in the type, or a bool, which is all ones or all
-//! zeros, so that it can serve as a mask.
+//! Every value is one word, in the interpreter and in each lane of a SIMD register: a float, an
+//! integer (operations are signed or unsigned, types are not), or a bool. The bits of a bool are
+//! all ones or all zeros, so that it can serve as a mask.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// How the type is written in textual IR.
+    /// The type's name in textual IR.
     pub const fn name(self) -> &'static str {
         match self {
             Type::F32 => "f32",
@@ -34,7 +34,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// A Rust type that stands for an IR type in the meaning of an operation.
+/// A Rust type that represents an IR type in the definition of an operation.
 pub(crate) trait Word: Copy {
     /// The IR type; `None` for [`Any`].
     const TYPE: Option<Type>;
@@ -82,7 +82,7 @@ impl Word for bool {
     }
 }
 
-/// A word of any type; all such arguments and results of an operation have the same one.
+/// A word of any type. All such arguments and results of an operation have the same type.
 #[derive(Clone, Copy)]
 pub(crate) struct Any(u32);
 

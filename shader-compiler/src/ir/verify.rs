@@ -1,31 +1,31 @@
-//! What must hold of a function: every value is defined once and used only where it is in scope,
-//! and all types and counts fit.
+//! The IR verifier: every value is defined once and used only in scope, and all types and counts
+//! match.
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
 use super::types::Type;
 use rustc_hash::FxHashSet;
 
-/// What does not hold of a function, and where.
+/// A violated invariant of a function, with its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, `{text}`: {message}")]
 pub struct VerifyError {
     /// Line of the function's [text](super::text), from 1.
     pub line: usize,
-    /// What the line says.
+    /// Text of the line.
     pub text: String,
-    /// What is wrong. Values are called as in the text.
+    /// What is wrong. Values are named as in the text.
     pub message: String,
 }
 
-/// Checks what must hold of every function.
+/// Verifies the invariants of every function.
 pub fn verify(function: &Function) -> Result<(), VerifyError> {
     check(function, false)
 }
 
-/// Checks what must hold of a function that [`passes::lower`](crate::passes::lower) made, besides
-/// what must hold of every function: operations are basic; conditions of ifs and loops are results
-/// of `any`, which serve for nothing else; and amounts of shifts are constants.
+/// Verifies a function returned by [`passes::lower`](crate::passes::lower). In addition to the
+/// invariants of every function, operations are basic; conditions of ifs and loops are results of
+/// `any`, which have no other uses; and shift amounts are constants.
 pub fn verify_lowered(function: &Function) -> Result<(), VerifyError> {
     check(function, true)
 }
@@ -55,15 +55,15 @@ fn check(function: &Function, lowered: bool) -> Result<(), VerifyError> {
 struct Verifier<'a> {
     function: &'a Function,
     lowered: bool,
-    /// Line of the text.
+    /// Current line of the text.
     line: usize,
     defined: Vec<bool>,
     in_scope: Vec<bool>,
-    /// Values that came into scope, in order.
+    /// Values in scope, in order of definition.
     opened: Vec<Value>,
 }
 
-/// What is wrong, if anything is.
+/// `Err` describes the violation.
 type Check = Result<(), String>;
 
 fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
@@ -86,15 +86,16 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Inputs and constants, which are in scope everywhere.
+    /// Checks inputs and constants, which are in scope everywhere.
     fn values(&mut self) -> Check {
         let mut inputs = vec![0; self.function.inputs.len()];
         for (index, data) in self.function.values.iter().enumerate() {
             match data.def {
                 Def::Input(input) => {
                     let port = self.function.inputs.get(input as usize);
-                    let port = port
-                        .ok_or_else(|| format!("a value is input {input}, which there is not"))?;
+                    let port = port.ok_or_else(|| {
+                        format!("a value refers to input {input}, which does not exist")
+                    })?;
                     ensure(port.ty == data.ty, || {
                         format!(
                             "input `{}` of type {} has a value of type {}",
@@ -129,17 +130,17 @@ impl Verifier<'_> {
             .values
             .get(value.index())
             .map(|data| data.ty)
-            .ok_or_else(|| format!("there is no value {}", value.0))
+            .ok_or_else(|| format!("value {} does not exist", value.0))
     }
 
-    /// A value that is used, which must be in scope.
+    /// Type of a used value, which must be in scope.
     fn used(&self, value: Value) -> Result<Type, String> {
         let ty = self.ty(value)?;
         ensure(self.in_scope[value.index()], || format!("{} is not in scope", self.name(value)))?;
         Ok(ty)
     }
 
-    /// A value that is used otherwise than as a condition, and its type.
+    /// Checks a use other than as a condition, and its type.
     fn operand(&self, value: Value, want: Type, what: impl Fn() -> String) -> Check {
         let ty = self.used(value)?;
         ensure(ty == want, || {
@@ -147,7 +148,7 @@ impl Verifier<'_> {
         })?;
         ensure(!(self.lowered && self.is_any(value)), || {
             format!(
-                "{} is {}, but results of `any` are only for conditions",
+                "{} is {}, but results of `any` may only be conditions",
                 self.name(value),
                 what()
             )
@@ -172,7 +173,7 @@ impl Verifier<'_> {
         ensure(found == want, || format!("{found} values for {want} {what}s"))
     }
 
-    /// Values that become others of equal types.
+    /// Checks values that flow into others of equal types.
     fn flow(&self, from: &[Value], to: &[Value], what: &str) -> Check {
         self.count(from.len(), to.len(), what)?;
         for (&from, &to) in std::iter::zip(from, to) {
@@ -211,7 +212,7 @@ impl Verifier<'_> {
         ensure(!(self.lowered && op.is_composite()), || format!("`{}` is not basic", op.name()))?;
         let (args, unused) = all.split_at(op.arity());
         ensure(unused.iter().all(|&arg| arg == args[0]), || {
-            format!("`{}` takes {} arguments, and others are set", op.name(), op.arity())
+            format!("`{}` takes {} arguments, but others are set", op.name(), op.arity())
         })?;
         let signature = op.signature();
         let mut any = None;
@@ -222,14 +223,18 @@ impl Verifier<'_> {
         }
         let (want, found) = (signature.result.or(any), self.ty(value)?);
         ensure(want == Some(found), || {
-            format!("{} is {found}, but that is not what `{}` gives", self.name(value), op.name())
+            format!(
+                "{} is {found}, which is not the result type of `{}`",
+                self.name(value),
+                op.name()
+            )
         })?;
-        if op.is_reading() {
+        if op.is_load() {
             let first = self.function.constant(args[0]);
             let first =
                 first.ok_or_else(|| format!("the table of `{}` is not a constant", op.name()))?;
             ensure(op.table(first).is_some(), || {
-                format!("{first} does not tell which table `{}` reads", op.name())
+                format!("{first} does not identify a table for `{}`", op.name())
             })?;
         }
         if self.lowered && matches!(op, Op::Shl | Op::LShr | Op::AShr) {
@@ -273,7 +278,7 @@ impl Verifier<'_> {
         self.results(&l.results)
     }
 
-    /// Results, and the line with the brace before them.
+    /// Checks results, and advances past the line with the closing brace.
     fn results(&mut self, results: &[Value]) -> Check {
         for &result in results {
             self.define(result, "a result", |def| def == Def::Result)?;
@@ -282,7 +287,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// What came into scope since goes out of it.
+    /// Removes the values defined since `outside` from scope.
     fn leave(&mut self, outside: usize) {
         for value in self.opened.drain(outside..) {
             self.in_scope[value.index()] = false;
@@ -293,7 +298,7 @@ impl Verifier<'_> {
 fn distinct(ports: &[Port], what: &str) -> Check {
     let mut names = FxHashSet::default();
     let twice = ports.iter().find(|port| !names.insert(&port.name));
-    twice.map_or(Ok(()), |port| Err(format!("two {what} are called `{}`", port.name)))
+    twice.map_or(Ok(()), |port| Err(format!("two {what} are named `{}`", port.name)))
 }
 
 #[cfg(test)]
@@ -342,7 +347,7 @@ mod tests {
         l
     }
 
-    /// What is said of the sample after a change.
+    /// The verifier's message for the sample after a change.
     fn wrong<R>(change: impl FnOnce(&mut Function, &dyn Fn(usize) -> Value) -> R) -> String {
         let original = parse(SAMPLE).unwrap();
         let mut function = original.clone();
@@ -356,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_are_in_scope() {
+    fn uses_must_be_in_scope() {
         assert_eq!(
             wrong(|f, v| f.body.yields[0] = v(3)),
             "line 16, `return %3, %2`: %3 is not in scope"
@@ -391,13 +396,13 @@ mod tests {
         );
         assert_eq!(
             wrong(|f, _| f.body.yields[0] = Value(99)),
-            "line 16, `return %undefined99, %2`: there is no value 99"
+            "line 16, `return %undefined99, %2`: value 99 does not exist"
         );
         assert_eq!(
             wrong(|f, _| f.body.stmts.remove(0)),
             "line 2, `%0, %1 = if %undefined3 {`: %undefined3 is not in scope"
         );
-        // The body of a loop sees its head.
+        // The body of a loop is in the scope of its head.
         let mut function = parse(SAMPLE).unwrap();
         let (select, one) = (value(&function, 8), value(&function, 5));
         function.values[select.index()].def =
@@ -406,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_defined_once() {
+    fn values_must_be_defined_once() {
         assert_eq!(
             wrong(|f, v| f.body.stmts.push(Stmt::Op(v(0)))),
             "line 16, `%0 = lt a, 0.5`: %0 is defined twice"
@@ -433,14 +438,14 @@ mod tests {
     }
 
     #[test]
-    fn types_fit() {
+    fn types_must_match() {
         assert_eq!(
             wrong(|f, v| set_arg(f, v(8), 1, v(6))),
             "line 12, `%8 = mul %5, %6`: %6 is argument 2 of `mul`, which must be f32 but is i32"
         );
         assert_eq!(
             wrong(|f, v| f.values[v(8).index()].ty = Type::I32),
-            "line 12, `%8 = mul %5, %5`: %8 is i32, but that is not what `mul` gives"
+            "line 12, `%8 = mul %5, %5`: %8 is i32, which is not the result type of `mul`"
         );
         let select = wrong(|f, v| {
             f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(5), v(6)] }
@@ -454,7 +459,7 @@ mod tests {
         });
         assert_eq!(
             select,
-            "line 12, `%8 = select %7, %6, %6`: %8 is f32, but that is not what `select` gives"
+            "line 12, `%8 = select %7, %6, %6`: %8 is f32, which is not the result type of `select`"
         );
         assert_eq!(
             wrong(|f, v| f.body.yields[1] = v(4)),
@@ -487,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_fit() {
+    fn counts_must_match() {
         assert_eq!(
             wrong(|f, _| f.body.yields.pop()),
             "line 16, `return %4`: 1 values for 2 outputs"
@@ -512,24 +517,26 @@ mod tests {
         let arity = wrong(|f, v| set_arg(f, v(8), 2, v(1)));
         assert_eq!(
             arity,
-            "line 12, `%8 = mul %5, %5`: `mul` takes 2 arguments, and others are set"
+            "line 12, `%8 = mul %5, %5`: `mul` takes 2 arguments, but others are set"
         );
     }
 
     #[test]
-    fn ports_fit() {
+    fn ports_must_match() {
         assert!(
-            wrong(|f, _| f.inputs[1].name = "a".to_owned()).ends_with("two inputs are called `a`")
+            wrong(|f, _| f.inputs[1].name = "a".to_owned()).ends_with("two inputs are named `a`")
         );
         assert!(
-            wrong(|f, _| f.outputs[1].name = "r".to_owned())
-                .ends_with("two outputs are called `r`")
+            wrong(|f, _| f.outputs[1].name = "r".to_owned()).ends_with("two outputs are named `r`")
         );
         assert!(
             wrong(|f, _| f.inputs[1].ty = Type::F32)
                 .ends_with("input `i` of type f32 has a value of type i32")
         );
-        assert!(wrong(|f, _| f.inputs.pop()).ends_with("a value is input 1, which there is not"));
+        assert!(
+            wrong(|f, _| f.inputs.pop())
+                .ends_with("a value refers to input 1, which does not exist")
+        );
         assert!(
             wrong(|f, _| f.inputs.push(Port { name: "b".to_owned(), ty: Type::F32 }))
                 .ends_with("input `b` has 0 values instead of one")
@@ -545,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn lowered_functions_keep_to_what_machines_do() {
+    fn lowered_functions_must_be_machine_operations() {
         let lowered = |line: &str| {
             let text = format!(
                 "fn f(a: f32, i: i32, c: bool) -> (r: f32, d: bool) {{
@@ -562,7 +569,7 @@ mod tests {
         assert_eq!(lowered("%x = shl i, i").unwrap_err(), "the amount of `shl` is not a constant");
         assert_eq!(
             lowered("%x = bnot %any").unwrap_err(),
-            "%0 is argument 1 of `bnot`, but results of `any` are only for conditions"
+            "%0 is argument 1 of `bnot`, but results of `any` may only be conditions"
         );
         assert_eq!(
             lowered("%x = if c { yield a } else { yield a }").unwrap_err(),
@@ -575,12 +582,12 @@ mod tests {
         let yields = "%x = if %any { yield %any } else { yield c }";
         assert_eq!(
             lowered(yields).unwrap_err(),
-            "%0 is a value of the result %1, but results of `any` are only for conditions"
+            "%0 is a value of the result %1, but results of `any` may only be conditions"
         );
     }
 
     #[test]
-    fn tables_are_constants() {
+    fn tables_must_be_constants() {
         let read = |table: &str| {
             let text = format!(
                 "fn f(i: i32) -> (r: i32) {{\n  %word = load {table}, i\n  return %word\n}}"
@@ -594,8 +601,8 @@ mod tests {
         };
         read("0").unwrap();
         assert_eq!(read("i").unwrap_err(), "the table of `load` is not a constant");
-        assert_eq!(read("65536").unwrap_err(), "65536 does not tell which table `load` reads");
+        assert_eq!(read("65536").unwrap_err(), "65536 does not identify a table for `load`");
         look_up(65536 + 7).unwrap();
-        assert_eq!(look_up(3 << 18).unwrap_err(), "786432 does not tell which table `texel` reads");
+        assert_eq!(look_up(3 << 18).unwrap_err(), "786432 does not identify a table for `texel`");
     }
 }

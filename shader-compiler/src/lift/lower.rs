@@ -1,41 +1,42 @@
-//! Writes the bounding shader: forms for operations, both arms of what is undecided, unions of what
-//! loops come to.
+//! Emits the bounding shader: lowerings of operations, both arms of undecided ifs, and unions of
+//! loop results.
 //!
-//! Ifs are written by `branches`, loops by `loops`.
+//! Ifs are lowered by `branches`, loops by `loops`.
 //!
-//! Where NaN is propagated, the conditions that say that none was met are collected through all of
-//! this, those of arms and bodies for boxes that may run them.
+//! If NaN propagates, this collects the conditions under which no NaN occurred, including those of
+//! arms and bodies for boxes that may run them.
 
 mod branches;
 mod loops;
 
 use super::{Options, Selected, Sides, Tracking};
 use crate::analysis::reported::Tests;
-use crate::analysis::{Bounds, Floats};
-use crate::interval::{Facts, Forms, Interval, Nan};
-use crate::ir::rewrite::liveness;
-use crate::ir::{Block, Builder, Def, Emit, Function, Op, Rules, Stmt, Type, Value};
+use crate::builder::rewrite::liveness;
+use crate::builder::{Builder, Rules};
+use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
+use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Type, Value};
 use crate::relations::{Related, emptiness, support};
 
-/// What was found out about the values of a point shader.
+/// Results of the analyses of a point shader.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    /// Which are intervals.
-    pub kinds: &'a [bool],
-    /// What they can be, on which bounds may depend, so that it is the same for all kinds of code.
+    /// For each value, whether it is an interval.
+    pub is_interval: &'a [bool],
+    /// Static bounds without tests. Bounds may depend on these, so they are the same for naive,
+    /// optimized and related code.
     pub untested: &'a [Bounds],
-    /// What they can be, where the tests are made.
+    /// Static bounds with the tests.
     pub bounds: &'a [Bounds],
-    /// The tests for NaN that are made where they are made.
+    /// NaN tests made where each value is defined.
     pub tests: &'a [Tests],
-    /// Whose operations test nothing, because the end of their result that is needed tells of a
-    /// NaN.
-    pub telling: &'a [bool],
-    /// What relations say.
+    /// Values whose operations test nothing, because the demanded endpoint of their result reveals
+    /// a NaN.
+    pub reveals_nan: &'a [bool],
+    /// Relations.
     pub related: &'a Related,
 }
 
-/// A bounding shader as it is written.
+/// The result of lowering.
 pub struct Lowered {
     pub function: Function,
     /// For each value of the point shader that is an operation on intervals, how it was lowered.
@@ -44,60 +45,60 @@ pub struct Lowered {
     pub endpoints: Vec<Option<[Value; 2]>>,
 }
 
-/// Writes the bounding shader.
-pub fn run(point: &Function, known: &Known<'_>, sides: &[Sides], options: &Options) -> Lowered {
+/// Emits the bounding shader.
+pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> Lowered {
     let builder = Builder::new(&point.name, Rules::Exact);
     let mut lowering = Lowering {
         point,
         known: *known,
         options,
         live: liveness(point),
-        ends: vec![None; point.len()],
+        endpoints: vec![None; point.len()],
         cases: vec![None; point.len()],
-        met: None,
+        nan_seen: None,
         rounds: None,
-        cuts: vec![],
+        clamps: vec![],
         support: None,
         builder,
     };
     lowering.inputs();
     lowering.block(&point.body);
-    let outputs = lowering.outputs(sides);
+    let outputs = lowering.outputs();
     Lowered {
         function: lowering.builder.finish(outputs),
         cases: lowering.cases,
-        endpoints: lowering.ends,
+        endpoints: lowering.endpoints,
     }
 }
 
-type Ends = [Value; 2];
+type Endpoints = [Value; 2];
 
 struct Lowering<'a> {
     point: &'a Function,
     known: Known<'a>,
     options: &'a Options,
     live: Vec<bool>,
-    ends: Vec<Option<Ends>>,
+    endpoints: Vec<Option<Endpoints>>,
     cases: Vec<Option<Selected>>,
-    /// Whether a NaN was met so far in the open block; `None` for certainly none.
-    met: Option<Value>,
-    /// Rounds so far of the loops around, and of those within them, where they count.
+    /// Whether a NaN occurred so far in the open block; `None` if certainly none.
+    nan_seen: Option<Value>,
+    /// Iterations so far of the enclosing loops, and of loops nested in them, if they are counted.
     rounds: Option<Value>,
-    /// Ends that are cut in the open arms.
-    cuts: Vec<branches::Cut>,
-    /// The lower end, uncut, of the value that counts only where it is positive.
+    /// Endpoints that are clamped in the open arms.
+    clamps: Vec<branches::Clamp>,
+    /// The lower endpoint, before clamping, of the value that matters only where it is positive.
     support: Option<Value>,
     builder: Builder,
 }
 
 impl Lowering<'_> {
     fn inputs(&mut self) {
-        let mut ends = vec![];
+        let mut endpoints = vec![];
         for (index, port) in self.point.inputs.iter().enumerate() {
             let is_interval = self.point.values.iter().enumerate().any(|(value, data)| {
-                data.def == Def::Input(index as u32) && self.known.kinds[value]
+                data.def == Def::Input(index as u32) && self.known.is_interval[value]
             });
-            ends.push(if is_interval {
+            endpoints.push(if is_interval {
                 ["lo", "hi"].map(|end| self.builder.input(&format!("{}.{end}", port.name), port.ty))
             } else {
                 [self.builder.input(&port.name, port.ty); 2]
@@ -105,25 +106,28 @@ impl Lowering<'_> {
         }
         for (value, data) in self.point.values.iter().enumerate() {
             if let Def::Input(index) = data.def {
-                self.set(Value(value as u32), ends[index as usize]);
+                self.set(Value(value as u32), endpoints[index as usize]);
             }
         }
     }
 
-    /// The outputs, NaN where one was met.
-    fn outputs(&mut self, sides: &[Sides]) -> Vec<(String, Value)> {
+    /// The outputs, which are NaN if one occurred.
+    fn outputs(&mut self) -> Vec<(String, Value)> {
+        let sides: &[usize] = match self.options.sides {
+            Sides::Upper => &[1],
+            Sides::Lower => &[0],
+            Sides::Both => &[0, 1],
+        };
         let mut outputs = vec![];
-        for ((port, &value), sides) in
-            self.point.outputs.iter().zip(&self.point.body.yields).zip(sides)
-        {
-            let mut ends = self.ends(value);
+        for (port, &value) in self.point.outputs.iter().zip(&self.point.body.yields) {
+            let mut endpoints = self.endpoints(value);
             if let Some(least) =
                 self.support.filter(|_| self.known.related.may_cross && self.is_interval(value))
             {
-                ends = support::joined(
+                endpoints = support::joined(
                     &mut self.builder,
                     least,
-                    ends,
+                    endpoints,
                     &self.known.untested[value.index()],
                     self.options.nan,
                 );
@@ -132,23 +136,18 @@ impl Lowering<'_> {
                 && self.is_interval(value)
                 && self.known.related.may_be_empty[value.index()]
             {
-                ends = emptiness::without_nan(
+                endpoints = emptiness::without_nan(
                     &mut self.builder,
                     &self.known.untested[value.index()],
-                    ends,
+                    endpoints,
                 );
             }
-            let sides: &[usize] = match sides {
-                Sides::Upper => &[1],
-                Sides::Lower => &[0],
-                Sides::Both => &[0, 1],
-            };
             for &side in sides {
-                let mut end = ends[side];
-                if let (Some(met), Type::F32) = (self.met, port.ty) {
-                    // All bits set, so that machine code has but to set those of the mask.
+                let mut end = endpoints[side];
+                if let (Some(seen), Type::F32) = (self.nan_seen, port.ty) {
+                    // With all bits set, machine code only needs a bitwise or with the mask.
                     let nan = self.builder.constant(Type::F32, !0);
-                    end = self.builder.op(Op::Select, &[met, nan, end]);
+                    end = self.builder.op(Op::Select, &[seen, nan, end]);
                 }
                 outputs.push((format!("{}.{}", port.name, ["lo", "hi"][side]), end));
             }
@@ -157,71 +156,71 @@ impl Lowering<'_> {
     }
 
     fn is_interval(&self, value: Value) -> bool {
-        self.known.kinds[value.index()]
+        self.known.is_interval[value.index()]
     }
 
     fn is_live(&self, value: Value) -> bool {
         self.live[value.index()]
     }
 
-    fn ends(&mut self, value: Value) -> Ends {
-        if let Some(ends) = self.ends[value.index()] {
-            return ends;
+    fn endpoints(&mut self, value: Value) -> Endpoints {
+        if let Some(endpoints) = self.endpoints[value.index()] {
+            return endpoints;
         }
         let bits = self.point.constant(value).expect("values are defined before their use");
-        let ends = [self.builder.constant(self.point.ty(value), bits); 2];
-        self.ends[value.index()] = Some(ends);
-        ends
+        let endpoints = [self.builder.constant(self.point.ty(value), bits); 2];
+        self.endpoints[value.index()] = Some(endpoints);
+        endpoints
     }
 
-    /// The ends of a value as they are joined with others: those of an [empty](emptiness) interval,
-    /// too, are within static bounds.
-    fn joinable(&mut self, value: Value, ends: Ends) -> Ends {
+    /// The endpoints of a value as they are joined with others: endpoints of an [empty](emptiness)
+    /// interval are clamped to static bounds.
+    fn joinable(&mut self, value: Value, endpoints: Endpoints) -> Endpoints {
         if !self.known.related.may_be_empty[value.index()] {
-            return ends;
+            return endpoints;
         }
         let known = &self.known.untested[value.index()];
-        // Where the value itself may be NaN, joins see to that.
-        let tells_nan = matches!(known, Bounds::Float(floats) if floats.nan)
+        // If the value itself may be NaN, joins handle that.
+        let keeps_nan = matches!(known, Bounds::Float(floats) if floats.nan)
             && self.options.nan == Nan::Propagate;
-        emptiness::clamped(&mut self.builder, known, ends, tells_nan)
+        emptiness::clamped(&mut self.builder, known, endpoints, keeps_nan)
     }
 
-    /// The ends of a value as they go into another one.
-    fn ends_for(&mut self, into: Value, value: Value) -> Ends {
+    /// The endpoints of a value as they are assigned to another one.
+    fn endpoints_for(&mut self, into: Value, value: Value) -> Endpoints {
         if !self.is_interval(into) {
-            return self.ends(value);
+            return self.endpoints(value);
         }
         let Interval { lo, hi, .. } = self.interval(value);
         [lo, hi]
     }
 
-    fn set(&mut self, value: Value, mut ends: Ends) {
+    fn set(&mut self, value: Value, mut endpoints: Endpoints) {
         if self.known.related.support == Some(value) {
-            self.support = Some(ends[0]);
-            ends = support::cut(&mut self.builder, ends);
+            self.support = Some(endpoints[0]);
+            endpoints = support::clamped(&mut self.builder, endpoints);
         }
-        self.ends[value.index()] = Some(ends);
+        self.endpoints[value.index()] = Some(endpoints);
     }
 
-    /// A value with what is known of it.
+    /// A value with its known facts.
     fn interval(&mut self, value: Value) -> Interval<Value> {
-        let [lo, hi] = self.ends(value);
+        let [lo, hi] = self.endpoints(value);
         let bounds = self.known.bounds[value.index()];
-        let number = !self.is_interval(value);
+        let singleton = !self.is_interval(value);
         let facts = match self.known.untested[value.index()] {
             Bounds::Float(floats) => {
-                Facts { nan: floats.nan, negative_zero: floats.negative_zero, number }
+                Facts { nan: floats.nan, negative_zero: floats.negative_zero, singleton }
             }
-            _ => Facts { nan: false, negative_zero: false, number },
+            _ => Facts { nan: false, negative_zero: false, singleton },
         };
-        let known = told(self.options.tracking, bounds);
-        if number && facts.nan && self.options.nan == Nan::Suppress {
-            // What is no interval has been computed as the point shader does.
-            let number = self.forms(false).or_zero(lo);
+        let known = tracked(self.options.tracking, bounds);
+        if singleton && facts.nan && self.options.nan == Nan::Suppress {
+            // A scalar has been computed as in the point shader.
+            let scalar = self.op_lowering(false).nan_to_zero(lo);
             return Interval {
-                lo: number,
-                hi: number,
+                lo: scalar,
+                hi: scalar,
                 known: known.join(&Bounds::constant(Type::F32, 0)),
                 facts,
             };
@@ -229,43 +228,49 @@ impl Lowering<'_> {
         Interval { lo, hi, known, facts }
     }
 
-    fn forms(&mut self, same: bool) -> Forms<'_, Builder> {
-        Forms { emit: &mut self.builder, nan: self.options.nan, same, clean: vec![], case: "" }
+    fn op_lowering(&mut self, same: bool) -> OpLowering<'_, Builder> {
+        OpLowering {
+            emit: &mut self.builder,
+            nan: self.options.nan,
+            same,
+            nan_free: vec![],
+            case: "",
+        }
     }
 
-    /// Applies a form.
-    fn apply(&mut self, op: Op, args: &[Interval<Value>], same: bool) -> (Ends, &'static str) {
-        let mut forms = self.forms(same);
-        let ends = forms.apply(op, args);
-        let (clean, case) = (forms.clean, forms.case);
-        self.require(&clean);
-        (ends, case)
+    /// Lowers one operation.
+    fn apply(&mut self, op: Op, args: &[Interval<Value>], same: bool) -> (Endpoints, &'static str) {
+        let mut lowering = self.op_lowering(same);
+        let endpoints = lowering.apply(op, args);
+        let (nan_free, case) = (lowering.nan_free, lowering.case);
+        self.require(&nan_free);
+        (endpoints, case)
     }
 
-    /// Says of conditions that one which does not hold tells of a NaN.
-    fn require(&mut self, clean: &[Value]) {
-        // Tests of single values first, by pairs: machine code makes one of two.
-        let is_number = |&&value: &&Value| matches!(self.builder.function().operation(value), Some((Op::Eq, &[a, b])) if a == b);
-        let (mut numbers, rest): (Vec<Value>, Vec<Value>) = clean.iter().partition(is_number);
+    /// Notes a NaN if one of these conditions does not hold.
+    fn require(&mut self, nan_free: &[Value]) {
+        // Tests of single values first, in pairs: machine code fuses two into one instruction.
+        let is_not_nan = |&&value: &&Value| matches!(self.builder.function().operation(value), Some((Op::Eq, &[a, b])) if a == b);
+        let (mut numbers, rest): (Vec<Value>, Vec<Value>) = nan_free.iter().partition(is_not_nan);
         numbers.sort();
         numbers.dedup();
         for pair in numbers.chunks(2) {
-            let mut met = self.builder.op(Op::BNot, &[pair[0]]);
+            let mut nan = self.builder.op(Op::BNot, &[pair[0]]);
             if let Some(&other) = pair.get(1) {
                 let other = self.builder.op(Op::BNot, &[other]);
-                met = self.builder.op(Op::BOr, &[met, other]);
+                nan = self.builder.op(Op::BOr, &[nan, other]);
             }
-            self.meet(Some(met));
+            self.note_nan(Some(nan));
         }
         for condition in rest {
-            let met = self.builder.op(Op::BNot, &[condition]);
-            self.meet(Some(met));
+            let nan = self.builder.op(Op::BNot, &[condition]);
+            self.note_nan(Some(nan));
         }
     }
 
-    /// Adds a condition that says that a NaN was met.
-    fn meet(&mut self, met: Option<Value>) {
-        self.met = match (self.met, met) {
+    /// Adds a condition that holds if there was a NaN.
+    fn note_nan(&mut self, nan: Option<Value>) {
+        self.nan_seen = match (self.nan_seen, nan) {
             (Some(a), Some(b)) => Some(self.builder.op(Op::BOr, &[a, b])),
             (a, b) => a.or(b),
         };
@@ -298,27 +303,28 @@ impl Lowering<'_> {
     fn operation(&mut self, value: Value) {
         let (op, args) = self.point.operation(value).expect("statements define operations");
         if !self.is_interval(value) {
-            let args: Vec<_> = args.iter().map(|&arg| self.ends(arg)[0]).collect();
+            let args: Vec<_> = args.iter().map(|&arg| self.endpoints(arg)[0]).collect();
             let result = self.builder.op(op, &args);
             return self.set(value, [result; 2]);
         }
         let before = self.builder.function().len();
         let intervals: Vec<_> = args.iter().map(|&arg| self.interval(arg)).collect();
         let same = matches!(args, [a, b] if a == b);
-        let met = self.met;
-        let (ends, case) = self.apply(op, &intervals, same);
-        if self.known.telling[value.index()] {
-            self.met = met;
+        let nan_seen = self.nan_seen;
+        let (endpoints, case) = self.apply(op, &intervals, same);
+        if self.known.reveals_nan[value.index()] {
+            self.nan_seen = nan_seen;
         }
-        let ends = self.tightened(value, ends);
-        self.set(value, ends);
+        let endpoints = self.tightened(value, endpoints);
+        self.set(value, endpoints);
         let tests = self.known.tests[value.index()].tested;
         for (tested, side, infinity) in
             [(tests.lo, 0, f32::NEG_INFINITY), (tests.hi, 1, f32::INFINITY)]
         {
             if tested {
                 let infinity = self.builder.f32(infinity);
-                let order = if side == 0 { [infinity, ends[0]] } else { [ends[1], infinity] };
+                let order =
+                    if side == 0 { [infinity, endpoints[0]] } else { [endpoints[1], infinity] };
                 let finite = self.builder.op(Op::Lt, &order);
                 self.require(&[finite]);
             }
@@ -327,36 +333,37 @@ impl Lowering<'_> {
             Some(Selected { case, operations: self.operations_since(before) });
     }
 
-    /// What is both within the ends of a value's interval form and within those that relations
-    /// give.
-    fn tightened(&mut self, value: Value, form: Ends) -> Ends {
+    /// The intersection of the endpoints of a value's interval lowering with those of its
+    /// refinements.
+    fn tightened(&mut self, value: Value, lowered: Endpoints) -> Endpoints {
         let related = self.known.related;
-        let mut ends = form;
-        for alternative in &related.alternatives[value.index()] {
-            for source in alternative.sources() {
-                self.ends(source);
+        let mut endpoints = lowered;
+        for refinement in &related.refinements[value.index()] {
+            for source in refinement.sources() {
+                self.endpoints(source);
             }
-            let of = |source: Value| self.ends[source.index()].expect("it was asked for");
-            let others = alternative.ends(&mut self.builder, of);
+            let of = |source: Value| self.endpoints[source.index()].expect("sources were lowered");
+            let others = refinement.endpoints(&mut self.builder, of);
             let tighter = match self.point.ty(value) {
                 Type::Bool => [(Op::BOr, None), (Op::BAnd, None)],
                 _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
             };
             for (side, (tighter, none)) in tighter.into_iter().enumerate() {
-                if alternative.is_exact() || alternative.is_within(side) && ends[side] == form[side]
+                if refinement.is_exact()
+                    || refinement.is_within(side) && endpoints[side] == lowered[side]
                 {
-                    ends[side] = others[side];
+                    endpoints[side] = others[side];
                 } else if none
                     .is_none_or(|none| self.builder.known(others[side]) != Some(none.to_bits()))
                 {
-                    ends[side] = self.builder.op(tighter, &[ends[side], others[side]]);
+                    endpoints[side] = self.builder.op(tighter, &[endpoints[side], others[side]]);
                 }
             }
         }
-        ends
+        endpoints
     }
 
-    /// Operations that were appended since there were so many values.
+    /// Number of operations appended since there were `values` values.
     fn operations_since(&self, values: usize) -> usize {
         self.builder.function().values[values..]
             .iter()
@@ -365,8 +372,8 @@ impl Lowering<'_> {
     }
 }
 
-/// What selection of cases is told.
-fn told(tracking: Tracking, bounds: Bounds) -> Bounds {
+/// The facts that are tracked, so that case selection may use them.
+fn tracked(tracking: Tracking, bounds: Bounds) -> Bounds {
     let Bounds::Float(floats) = bounds else {
         return if tracking.ranges { bounds } else { unknown(&bounds) };
     };

@@ -1,40 +1,37 @@
-//! The way from a point shader to its bounding shader, to be read by people: which values are
-//! intervals, what is known of each, what was selected on that account, and what has become of it
-//! in the end.
+//! Listings of the steps from a point shader to its bounding shader: which values are intervals,
+//! their static bounds, the selected cases, and the resulting code.
 
 use super::Lifted;
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Notes, annotated, name};
 use crate::ir::{Function, Stmt, Value};
-use crate::relations::{Alternative, Related, Relation, Relations};
+use crate::relations::{Refinement, Related, Relation, Relations};
 use rustc_hash::FxHashSet;
 
 impl Lifted {
-    /// The point shader, in which intervals stand in brackets: `[%4] = mul [%3], kd.x`.
+    /// The point shader, with intervals in brackets: `[%4] = mul [%3], kd.x`.
     pub fn interval_text(&self) -> String {
-        annotated(&self.point, &Kinds { lifted: self })
+        annotated(&self.point, &Intervals { lifted: self })
     }
 
-    /// The same, with comments: what each value can be, and for operations on intervals the case of
-    /// the form that was selected, how many operations on numbers it took, and which relations
-    /// between values gave it other ends.
+    /// The same, with comments: static bounds of each value, and for operations on intervals the
+    /// selected case of the lowering, the number of scalar operations it took, and the relations
+    /// that refined its endpoints.
     pub fn bounds_text(&self) -> String {
-        annotated(&self.point, &Selection { kinds: Kinds { lifted: self } })
+        annotated(&self.point, &Selection { intervals: Intervals { lifted: self } })
     }
 
-    /// The bounding shader, or what passes have made of it, with comments that tell which operation
-    /// of the point shader each operation is there for. The first one for it tells as well what it
-    /// may be and the case that was selected, as [`Lifted::bounds_text`].
+    /// The bounding shader, or a later stage of it. Comments name the operation of the point shader
+    /// that each operation belongs to. The first operation of each also has its static bounds and
+    /// the selected case, as in [`Lifted::bounds_text`].
     pub fn origins_text(&self, function: &Function) -> String {
         let text =
             annotated(function, &Origins { lifted: self, function, first: firsts(function) });
-        format!(
-            "// Comments name values as the point shader has them, with intervals in brackets.\n{text}"
-        )
+        format!("// Comments name values of the point shader, with intervals in brackets.\n{text}")
     }
 }
 
-/// The first value for each origin, in the order of the text.
+/// The first value for each origin, in text order.
 fn firsts(function: &Function) -> FxHashSet<Value> {
     let (mut origins, mut first) = (FxHashSet::default(), FxHashSet::default());
     for_each_stmt(&function.body, &mut |stmt| {
@@ -47,13 +44,13 @@ fn firsts(function: &Function) -> FxHashSet<Value> {
     first
 }
 
-struct Kinds<'a> {
+struct Intervals<'a> {
     lifted: &'a Lifted,
 }
 
-impl Notes for Kinds<'_> {
+impl Notes for Intervals<'_> {
     fn brackets(&self, value: Value) -> bool {
-        self.lifted.kinds[value.index()]
+        self.lifted.is_interval[value.index()]
     }
     fn comment(&self, _: Value) -> Option<String> {
         None
@@ -61,15 +58,15 @@ impl Notes for Kinds<'_> {
 }
 
 struct Selection<'a> {
-    kinds: Kinds<'a>,
+    intervals: Intervals<'a>,
 }
 
 impl Notes for Selection<'_> {
     fn brackets(&self, value: Value) -> bool {
-        self.kinds.brackets(value)
+        self.intervals.brackets(value)
     }
     fn comment(&self, value: Value) -> Option<String> {
-        let lifted = self.kinds.lifted;
+        let lifted = self.intervals.lifted;
         let bounds = lifted.bounds[value.index()].to_string();
         let tightened = tightened(&lifted.related, value);
         let Some(selected) = &lifted.cases[value.index()] else {
@@ -82,12 +79,12 @@ impl Notes for Selection<'_> {
     }
 }
 
-/// By which relations a value is tightened, each named once.
+/// The relations that tighten a value, without duplicates.
 fn tightened(related: &Related, value: Value) -> String {
     let support = (related.support == Some(value)).then_some(Relation::Support);
-    let relations: Relations = related.alternatives[value.index()]
+    let relations: Relations = related.refinements[value.index()]
         .iter()
-        .map(Alternative::relation)
+        .map(Refinement::relation)
         .chain(support)
         .collect();
     let names: Vec<_> = relations.iter().map(Relation::name).collect();
@@ -106,15 +103,15 @@ impl Notes for Origins<'_> {
     }
     fn comment(&self, value: Value) -> Option<String> {
         let (lifted, origin) = (self.lifted, self.function.values[value.index()].origin?);
-        let kinds = Kinds { lifted };
+        let intervals = Intervals { lifted };
         let name = |value: Value| {
             let name = name(&lifted.point, value);
-            if kinds.brackets(value) { format!("[{name}]") } else { name }
+            if intervals.brackets(value) { format!("[{name}]") } else { name }
         };
         if !self.first.contains(&value) {
             return Some(name(origin));
         }
-        let known = Selection { kinds: Kinds { lifted } }.comment(origin)?;
+        let known = Selection { intervals: Intervals { lifted } }.comment(origin)?;
         Some(match lifted.point.operation(origin) {
             Some((op, args)) => {
                 let args: Vec<_> = args.iter().map(|&arg| name(arg)).collect();
@@ -128,10 +125,10 @@ impl Notes for Origins<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Bounds, Floats, solve};
-    use crate::interval::Nan;
+    use crate::analysis::solve;
+    use crate::interval::{Bounds, Floats, Nan};
     use crate::ir::text::parse;
-    use crate::lift::{Input, Options, Selected, Sides, kinds};
+    use crate::lift::{Input, Options, Selected, Sides, classify};
     use crate::passes;
     use crate::relations::{Axis, Related};
 
@@ -155,32 +152,31 @@ mod tests {
             return %5
         }";
         let point = parse(text).expect("the text is well formed");
-        let kinds = kinds::kinds(&point, &[true, false]);
+        let is_interval = classify::classify(&point, &[true, false]);
         let inputs = [Floats::between(0.0, 1.0), Floats::constant(2.0)].map(Bounds::Float);
-        let bounds =
-            solve::run(&point, &vec![true; point.len()], &inputs, Nan::Suppress, None, false);
+        let bounds = solve::run(&point, &vec![true; point.len()], &inputs, Nan::Suppress, None);
         let mut cases = vec![None; point.len()];
-        let first =
-            (0..point.len()).find(|&k| kinds[k] && point.operation(Value(k as u32)).is_some());
-        cases[first.expect("there is one")] = Some(Selected { case: "ends", operations: 2 });
+        let first = (0..point.len())
+            .find(|&k| is_interval[k] && point.operation(Value(k as u32)).is_some());
+        cases[first.expect("there is one")] = Some(Selected { case: "endpoints", operations: 2 });
         let related = Related::nothing(&point);
         let inputs = inputs.map(|bounds| Input { interval: true, bounds, axis: None }).to_vec();
         let (function, relations) = (point.clone(), Relations::NONE);
         Lifted {
             point,
-            kinds,
+            is_interval,
             bounds,
             cases,
             inputs,
             relations,
             related,
             function,
-            sides: vec![Sides::Both],
+            sides: Sides::Both,
         }
     }
 
     #[test]
-    fn intervals_stand_in_brackets_wherever_they_are_named() {
+    fn intervals_are_always_in_brackets() {
         let expected = "fn f([x]: f32, y: f32) -> ([r]: f32) {
   %0 = neg y
   [%1] = neg [x]
@@ -203,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_bounding_shaders_tell_those_they_are_there_for() {
+    fn operations_of_bounding_shaders_name_their_origin() {
         let text = "fn f(x: f32, y: f32) -> (r: f32) {
             %0 = mul x, y
             %1 = exp %0
@@ -246,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_tell_which_relations_tighten_a_value() {
+    fn comments_name_the_relations_that_tighten_a_value() {
         let text = "fn f(a.x: f32, a.y: f32, a.z: f32, b.x: f32, b.y: f32, b.z: f32) -> (r: f32) {
             %0 = mul a.x, b.x
             %1 = mul a.y, b.y
@@ -281,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_tell_what_is_known_and_selected() {
+    fn comments_show_static_bounds_and_cases() {
         let lifted = lifted();
         let text = lifted.bounds_text();
         let of = |line: &str| {
@@ -292,16 +288,16 @@ mod tests {
             line.split_once("  // ").map_or("", |(_, comment)| comment)
         };
         assert!(text.starts_with("// x: [0, 1], -0\n// y: {2}\nfn f("), "{text}");
-        assert!(of("[%1] =").ends_with(": ends (2 operations)"), "{text}");
+        assert!(of("[%1] =").ends_with(": endpoints (2 operations)"), "{text}");
         assert!(!of("%0 =").contains("operation") && !of("%0 =").is_empty(), "{text}");
-        // What a loop defines is told line by line.
+        // The values that a loop defines have a line each.
         let of_loop: Vec<_> =
             text.lines().skip_while(|line| !line.contains("= loop")).take(3).collect();
         for (line, name) in of_loop.iter().zip(["// [%6]: ", "// %7: ", "// [%5]: "]) {
             assert_eq!(line.find(name), of_loop[0].find("//"), "{text}");
         }
         assert_eq!((of("return"), of("yield")), ("", ""));
-        // What is behind `//` is nothing to the parser.
+        // The parser ignores comments.
         let plain = text.replace(['[', ']'], "");
         assert_eq!(
             parse(&plain).map(|function| function.to_string()),

@@ -1,5 +1,5 @@
-//! The interval endpoints that naive code computes for one box, for tests: is an interval
-//! [empty](crate::relations::emptiness)?
+//! The interval endpoints that naive code computes for one box, for tests: whether an interval is
+//! [empty](crate::relations::emptiness).
 
 use super::lower::{self, Known};
 use super::{Lifted, Options, Tracking};
@@ -7,11 +7,11 @@ use crate::analysis::reported::Tests;
 use crate::interpreter;
 use crate::ir::{Block, Def, Function, Stmt, Table, Type, Value};
 
-/// Naive code, before dead code is removed, and the endpoints in it of the point shader's floats.
+/// Naive code before dead code elimination, with the endpoints of the point shader's floats.
 #[derive(Clone, Debug)]
 pub struct Trace {
     function: Function,
-    /// By the one that is computed last.
+    /// Intervals by the endpoint that is computed last.
     intervals: Vec<Vec<Interval>>,
 }
 
@@ -19,25 +19,31 @@ pub struct Trace {
 #[derive(Clone, Debug)]
 struct Interval {
     endpoints: [Value; 2],
-    /// What must hold for the arms around it to be reached: booleans, and which they must be. Cheap
-    /// arms run, and cut what their condition compares, even where no member takes them.
+    /// Conditions under which the enclosing arms are reached: booleans, and their values. Cheap
+    /// arms run, and refine the values that their condition compares, even if no member takes them.
     reached: Vec<(Value, bool)>,
 }
 
 impl Trace {
     /// The trace of code that was lifted with these options.
     ///
-    /// *Panics* unless selection of cases was told nothing: what other code knows depends on tests
-    /// that are not kept.
+    /// *Panics* unless case selection had no known facts: facts in other code depend on tests that
+    /// are not kept.
     pub fn new(lifted: &Lifted, options: &Options) -> Trace {
         assert_eq!(options.tracking, Tracking::NONE, "the code is naive");
-        let Lifted { point, kinds, bounds, related, sides, .. } = lifted;
-        let (tests, telling) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
-        let known =
-            Known { kinds, untested: bounds, bounds, tests: &tests, telling: &telling, related };
-        let lowered = lower::run(point, &known, sides, options);
+        let Lifted { point, is_interval, bounds, related, .. } = lifted;
+        let (tests, reveals_nan) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
+        let known = Known {
+            is_interval,
+            untested: bounds,
+            bounds,
+            tests: &tests,
+            reveals_nan: &reveals_nan,
+            related,
+        };
+        let lowered = lower::run(point, &known, options);
         let mut arms = Arms {
-            kinds,
+            is_interval,
             endpoints: &lowered.endpoints,
             around: vec![],
             of: vec![vec![]; point.len()],
@@ -45,8 +51,10 @@ impl Trace {
         arms.visit(&point.body);
         let reached = arms.of;
         let mut intervals = vec![vec![]; lowered.function.len()];
-        for (value, (ends, reached)) in lowered.endpoints.into_iter().zip(reached).enumerate() {
-            let Some([lo, hi]) = ends.filter(|_| point.ty(Value(value as u32)) == Type::F32) else {
+        for (value, (endpoints, reached)) in lowered.endpoints.into_iter().zip(reached).enumerate()
+        {
+            let Some([lo, hi]) = endpoints.filter(|_| point.ty(Value(value as u32)) == Type::F32)
+            else {
                 continue;
             };
             let is_computed = |value: &Value| {
@@ -77,19 +85,19 @@ impl Trace {
             };
             found |= self.intervals[value.index()].iter().any(crosses);
         };
-        // What never ends for an empty interval has been seen to be empty by then.
+        // A loop that never terminates for an empty interval has been seen to be empty by then.
         let _ = interpreter::watch(&self.function, tables, inputs, rounds, watch);
         found
     }
 }
 
-/// Finds under which conditions values are reached.
+/// Finds the conditions under which values are reached.
 struct Arms<'a> {
-    kinds: &'a [bool],
+    is_interval: &'a [bool],
     endpoints: &'a [Option<[Value; 2]>],
-    /// Those of the arms around the block that is visited.
+    /// Conditions of the arms around the current block.
     around: Vec<(Value, bool)>,
-    /// Those of each value.
+    /// Conditions of each value.
     of: Vec<Vec<(Value, bool)>>,
 }
 
@@ -99,9 +107,9 @@ impl Arms<'_> {
             match stmt {
                 Stmt::Op(value) => self.of[value.index()].clone_from(&self.around),
                 Stmt::If(node) => {
-                    let undecided =
-                        self.endpoints[node.cond.index()].filter(|_| self.kinds[node.cond.index()]);
-                    // An arm is reached where the condition may be true, or need not be.
+                    let undecided = self.endpoints[node.cond.index()]
+                        .filter(|_| self.is_interval[node.cond.index()]);
+                    // An arm is reached if the condition may be true, or may be false.
                     let reached = |truth, [must, may]: [Value; 2]| if truth { may } else { must };
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
                         let known = self.around.len();
@@ -127,7 +135,7 @@ impl Arms<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Bounds, Floats};
+    use crate::interval::{Bounds, Floats};
     use crate::ir::text::parse;
     use crate::lift::{self, Input};
     use crate::relations::{Axis, Relations};
@@ -149,10 +157,14 @@ mod tests {
         };
         let options =
             |relations| Options { tracking: Tracking::NONE, relations, ..Options::default() };
-        let has_empty = |relations, ends: [f32; 6]| {
+        let has_empty = |relations, endpoints: [f32; 6]| {
             let point = parse(text).expect("the text is well formed");
             let lifted = lift::run(&point, &[0, 1, 2].map(input), &[0], &options(relations));
-            Trace::new(&lifted, &options(relations)).has_empty(&[], &ends.map(f32::to_bits), 10)
+            Trace::new(&lifted, &options(relations)).has_empty(
+                &[],
+                &endpoints.map(f32::to_bits),
+                10,
+            )
         };
         let (inside, outside) = ([0.5, 0.7, 0.5, 0.7, 0.4, 0.6], [0.1, 0.2, 0.1, 0.2, 0.1, 0.2]);
         assert!(has_empty(Relations::all(), outside));
@@ -161,8 +173,8 @@ mod tests {
 
     #[test]
     fn intervals_of_arms_count_only_where_they_are_reached() {
-        // Both arms are too long for a select, and short enough to run even if no member takes them. In
-        // the first one, x is cut to what is below y; in the second one, to what is above.
+        // Both arms are too long for a select, and short enough to run even if no member takes
+        // them. In the first one, x is clamped to at most y; in the second one, to at least y.
         let steps = |first: usize| -> String {
             let step = |k: usize| format!("%{} = mul %{}, 1.25 ", first + k + 1, first + k);
             (0..10).map(step).collect()
@@ -186,7 +198,8 @@ mod tests {
         let point = parse(&text).expect("the text is well formed");
         let lifted = lift::run(&point, &[(); 2].map(input), &[0], &options);
         let trace = Trace::new(&lifted, &options);
-        let has_empty = |ends: [f32; 4]| trace.has_empty(&[], &ends.map(f32::to_bits), 10);
+        let has_empty =
+            |endpoints: [f32; 4]| trace.has_empty(&[], &endpoints.map(f32::to_bits), 10);
         // No member takes the first arm, or the second one.
         assert!(!has_empty([0.7, 0.9, 0.1, 0.2]) && !has_empty([0.1, 0.2, 0.7, 0.9]));
         // Both are taken.

@@ -1,8 +1,8 @@
-//! eˣ, 2ˣ and the hyperbolic functions made of eˣ.
+//! eˣ, 2ˣ and the hyperbolic functions, which use eˣ.
 //!
-//! x is reduced by a floor, so that what is left is not negative and a polynomial with positive
-//! coefficients is monotone; the power of two comes in through the exponent bits, in two factors
-//! where the result may be subnormal.
+//! The argument is reduced with a floor, so that the remainder is nonnegative and a polynomial with
+//! positive coefficients is monotone. The power of two is added to the exponent bits, in two
+//! factors if the result may be subnormal.
 
 use super::{FRACTION, Steps, with_sign};
 use crate::ir::Emit;
@@ -22,47 +22,47 @@ const HALF_EXP: [f32; 7] = [
     0.0019120649 / 2.0,
 ];
 
-/// ln 2 in two parts; products of the first and integers up to 2⁸ are exact.
+/// ln 2 in two parts; products of the first with integers up to 2⁸ are exact.
 pub(super) const LN_2: [f32; 2] = [0.69314575, 1.4286068e-6];
 
 /// 2ᵃ
 pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let a = e.clamp(a, -151.0, 128.0);
-    let whole = e.floor(a);
-    let rest = e.sub(a, whole);
+    let floor = e.floor(a);
+    let rest = e.sub(a, floor);
     let p = e.horner(rest, &EXP2);
-    // 2¹²⁸ comes out as the bits of infinity.
-    scale(e, p, whole, 1.0)
+    // 2¹²⁸ yields the bits of infinity.
+    scale(e, p, floor, 1.0)
 }
 
 /// eᵃ
 pub fn exp<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let a = e.clamp(a, -104.5, 89.0);
-    let (p, whole) = half_exp(e, a);
-    // Half of the result stays finite, so that the last product overflows.
-    scale(e, p, whole, 2.0)
+    let (p, floor) = half_exp(e, a);
+    // Half of the result stays finite, so that only the last product overflows.
+    scale(e, p, floor, 2.0)
 }
 
-/// (p, n) with eᵃ = 2p · 2ⁿ, n whole and p in [½, 1].
+/// (p, n) with eᵃ = 2p · 2ⁿ, n an integer and p in [½, 1].
 #[inline(always)]
 fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     let per_octave = e.f32(std::f32::consts::LOG2_E);
     let octaves = e.mul(a, per_octave);
-    let whole = e.floor(octaves);
+    let floor = e.floor(octaves);
     let mut rest = a;
     for part in LN_2 {
         let part = e.f32(part);
-        let part = e.mul(whole, part);
+        let part = e.mul(floor, part);
         rest = e.sub(rest, part);
     }
-    (e.horner(rest, &HALF_EXP), whole)
+    (e.horner(rest, &HALF_EXP), floor)
 }
 
-/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ goes into the bits of p, but what is below about
-/// 2⁻²⁴ into those of `factor`.
+/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ is added to the exponent bits of p, except for
+/// the part below about 2⁻²⁴, which is added to those of `factor`.
 ///
-/// At n = −151 the bits of the factor are those of 0. So results far below the least subnormal,
-/// which exp often has, come from no product that underflows, which some processors are slow at.
+/// At n = −151 the bits of the factor are those of 0. So results far below the smallest subnormal,
+/// which are common for exp, involve no product that underflows, which is slow on some processors.
 #[inline(always)]
 fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, factor: f32) -> E::Value {
     let all = exponent(e, n);
@@ -75,15 +75,15 @@ fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, factor: f32) -> E::Value 
     e.mul(p, factor)
 }
 
-/// A whole number, as exponent bits; 0 for NaN.
+/// An integral float as exponent bits; 0 for NaN.
 #[inline(always)]
 pub(super) fn exponent<E: Emit>(e: &mut E, n: E::Value) -> E::Value {
-    let n = e.chop(n);
+    let n = e.truncate_to_int(n);
     let up = e.i32(FRACTION);
     e.shl(n, up)
 }
 
-/// x, its exponent raised.
+/// x with its exponent increased.
 #[inline(always)]
 pub(super) fn add_exponent<E: Emit>(e: &mut E, x: E::Value, exponent: E::Value) -> E::Value {
     let x = e.bits(x);
@@ -94,8 +94,8 @@ pub(super) fn add_exponent<E: Emit>(e: &mut E, x: E::Value, exponent: E::Value) 
 /// eᵃ ÷ 2 for 0 ≤ a ≤ 89.
 #[inline(always)]
 fn half_exp_of_positive<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let (p, whole) = half_exp(e, a);
-    let n = exponent(e, whole);
+    let (p, floor) = half_exp(e, a);
+    let n = exponent(e, floor);
     add_exponent(e, p, n)
 }
 
@@ -124,13 +124,13 @@ pub fn cosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// eˣ ÷ 2 and e⁻ˣ ÷ 2 for x ≥ 0.
 #[inline(always)]
 fn halves<E: Emit>(e: &mut E, x: E::Value) -> (E::Value, E::Value) {
-    // Beyond 89.42 both sinh and cosh overflow; eˣ ÷ 4 does not yet.
+    // Beyond 89.42 both sinh and cosh overflow, but eˣ ÷ 4 does not yet.
     let end = e.f32(89.5);
     let x = e.min(x, end);
-    let (p, whole) = half_exp(e, x);
+    let (p, floor) = half_exp(e, x);
     let half = e.f32(0.5);
     let p = e.mul(p, half);
-    let n = exponent(e, whole);
+    let n = exponent(e, floor);
     let quarter = add_exponent(e, p, n);
     let half = e.add(quarter, quarter);
     let c = e.f32(0.25);

@@ -1,47 +1,47 @@
-//! Conversions, division and bit counting of integers, out of what 4-wide integer instructions
-//! there are: no division, shifts by constants, products of the low 32 bits.
+//! Conversions, division and bit counting of integers, with the integer instructions of SSE4.1: no
+//! division, shifts by constants, products of the low 32 bits.
 
 use super::{FRACTION, Steps};
 use crate::ir::Emit;
 
-/// The signed integer next to a towards zero, the nearest end where none is, 0 for NaN
+/// a truncated toward zero to a signed integer, saturated; 0 for NaN
 pub fn to_s32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let i = e.chop(a);
+    let i = e.truncate_to_int(a);
     let end = e.f32(2147483648.0);
     let is_large = e.le(end, a);
-    let most = e.i32(i32::MAX);
-    let i = e.select(is_large, most, i);
+    let max = e.i32(i32::MAX);
+    let i = e.select(is_large, max, i);
     let is_number = e.eq(a, a);
     let zero = e.i32(0);
     e.select(is_number, i, zero)
 }
 
-/// The unsigned integer next to a towards zero, the nearest end where none is, 0 for NaN
+/// a truncated toward zero to an unsigned integer, saturated; 0 for NaN
 pub fn to_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let zero = e.f32(0.0);
     let a = e.max(zero, a);
     let i = below_two_to_32(e, a);
     let end = e.f32(4294967296.0);
     let is_large = e.le(end, a);
-    let most = e.i32(-1);
-    e.select(is_large, most, i)
+    let max = e.i32(-1);
+    e.select(is_large, max, i)
 }
 
-/// The unsigned integer next to a towards zero, for a in [0, 2³²).
+/// a truncated toward zero to an unsigned integer, for a in [0, 2³²).
 #[inline(always)]
 fn below_two_to_32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // From 2³¹ on `low` is 2³¹, whose sign masks what is above 2³¹ in.
+    // From 2³¹ on, `low` is 2³¹. Its sign is a mask that enables the part above 2³¹.
     let half = e.f32(2147483648.0);
-    let low = e.chop(a);
+    let low = e.truncate_to_int(a);
     let high = e.sub(a, half);
-    let high = e.chop(high);
+    let high = e.truncate_to_int(high);
     let all = e.i32(31);
     let mask = e.ashr(low, all);
     let high = e.and(high, mask);
     e.or(low, high)
 }
 
-/// The float next to an unsigned integer
+/// The float nearest to an unsigned integer
 pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     // Both halves are exact, so the sum is rounded once.
     let up = e.i32(16);
@@ -55,12 +55,12 @@ pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     e.add(high, low)
 }
 
-/// Quotient and remainder of unsigned integers; (a, 0) where b = 0.
+/// Quotient and remainder of unsigned integers; (a, 0) if b = 0.
 #[inline(always)]
 fn divide<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> (E::Value, E::Value) {
-    // Two digits of the quotient, each from floats and never too large: the inverse is less than 1
-    // ÷ b by 2⁻²² to 2⁻²⁰ of it, more than all roundings. After the first digit the remainder is
-    // below b + 2⁻²⁰ · a, so the second is below 2¹² and with it the remainder is below 2b.
+    // The quotient has two digits, computed in floats and never too large: the inverse is less than
+    // 1 ÷ b by 2⁻²² to 2⁻²⁰ of it, more than all roundings. After the first digit, the remainder is
+    // below b + 2⁻²⁰ · a, so the second digit is below 2¹² and the final remainder below 2b.
     let divisor = from_u32(e, b);
     let almost_one = e.f32(1.0 - 2f32.powi(-21));
     let inverse = e.div(almost_one, divisor);
@@ -68,7 +68,7 @@ fn divide<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> (E::Value, E::Value) 
     for is_first in [true, false] {
         let digit = from_u32(e, rest);
         let digit = e.mul(digit, inverse);
-        let digit = if is_first { below_two_to_32(e, digit) } else { e.chop(digit) };
+        let digit = if is_first { below_two_to_32(e, digit) } else { e.truncate_to_int(digit) };
         let product = e.imul(digit, b);
         rest = e.isub(rest, product);
         quotient = Some(match quotient {
@@ -88,33 +88,33 @@ fn divide<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> (E::Value, E::Value) 
     (e.select(is_zero, a, quotient), e.select(is_zero, zero, rest))
 }
 
-/// −x where the mask is all ones, x where it is zero.
+/// −x if the mask is all ones, x if it is zero.
 #[inline(always)]
 fn negate_where<E: Emit>(e: &mut E, x: E::Value, mask: E::Value) -> E::Value {
     let x = e.xor(x, mask);
     e.isub(x, mask)
 }
 
-/// All ones where x is negative, else zero.
+/// All ones if x is negative, else zero.
 #[inline(always)]
 fn sign_mask<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let all = e.i32(31);
     e.ashr(x, all)
 }
 
-/// Quotient of unsigned integers; a where b = 0
+/// Quotient of unsigned integers; a if b = 0
 pub fn udiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     divide(e, a, b).0
 }
 
-/// Remainder of `udiv`; 0 where b = 0
+/// Remainder of `udiv`; 0 if b = 0
 pub fn urem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     divide(e, a, b).1
 }
 
-/// Quotient towards zero of signed integers; a where b = 0 or the quotient does not fit
+/// Quotient of signed integers, truncated toward zero; a if b = 0 or the quotient does not fit
 pub fn sdiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
-    // −2³¹ ÷ −1 wraps to −2³¹ by itself, and a ÷ 0 gives |a| the sign of a.
+    // −2³¹ ÷ −1 wraps to −2³¹ without special handling, and a ÷ 0 gives |a| the sign of a.
     let (sa, sb) = (sign_mask(e, a), sign_mask(e, b));
     let (ua, ub) = (negate_where(e, a, sa), negate_where(e, b, sb));
     let (quotient, _) = divide(e, ua, ub);
@@ -122,7 +122,7 @@ pub fn sdiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     negate_where(e, quotient, sign)
 }
 
-/// Remainder of `sdiv`, the sign that of a; 0 where b = 0 or the quotient does not fit
+/// Remainder of `sdiv`, with the sign of a; 0 if b = 0 or the quotient does not fit
 pub fn srem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     let (sa, sb) = (sign_mask(e, a), sign_mask(e, b));
     let (ua, ub) = (negate_where(e, a, sa), negate_where(e, b, sb));
@@ -132,7 +132,7 @@ pub fn srem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
 
 /// Number of set bits
 pub fn count_ones<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // Sums of 2, 4 and 8 bits side by side; the product adds the four bytes in the highest one.
+    // Parallel sums of 2, 4 and 8 bits; the product adds the four bytes in the highest one.
     let (mask, by) = (e.i32(0x55555555), e.i32(1));
     let half = e.lshr(a, by);
     let half = e.and(half, mask);
@@ -151,7 +151,7 @@ pub fn count_ones<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     e.lshr(x, by)
 }
 
-/// Exponent, with its bias, of an integer as a float; 0 for 0.
+/// Biased exponent of an integer converted to a float; 0 for 0.
 #[inline(always)]
 fn exponent<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let x = e.convert(a);
@@ -162,35 +162,36 @@ fn exponent<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     e.and(x, mask)
 }
 
-/// Number of zeros above the highest set bit
+/// Number of leading zeros
 pub fn leading_zeros<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // Without the bits below others the integer cannot round up to the next power of two.
+    // Clearing bits next to a higher set bit keeps the conversion from rounding up to the next
+    // power of two.
     let (one, all) = (e.i32(1), e.i32(-1));
     let below = e.lshr(a, one);
     let below = e.xor(below, all);
     let x = e.and(a, below);
     let x = exponent(e, x);
-    let (top, most) = (e.i32(127 + 31), e.i32(32));
+    let (top, width) = (e.i32(127 + 31), e.i32(32));
     let zeros = e.isub(top, x);
-    let zeros = e.umin(zeros, most);
-    // The conversion takes the highest bit for a sign.
+    let zeros = e.umin(zeros, width);
+    // The conversion treats the highest bit as a sign.
     let zero = e.i32(0);
     let is_negative = e.slt(a, zero);
     e.select(is_negative, zero, zeros)
 }
 
-/// Number of zeros below the lowest set bit
+/// Number of trailing zeros
 pub fn trailing_zeros<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let zero = e.i32(0);
     let minus = e.isub(zero, a);
     let x = e.and(a, minus);
     let x = exponent(e, x);
-    let (bottom, most) = (e.i32(127), e.i32(32));
+    let (bottom, width) = (e.i32(127), e.i32(32));
     let zeros = e.isub(x, bottom);
-    e.umin(zeros, most)
+    e.umin(zeros, width)
 }
 
-/// Bits in reversed order
+/// Bits in reverse order
 pub fn reverse_bits<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let mut x = a;
     for (by, mask) in [(1, 0x55555555), (2, 0x33333333), (4, 0x0f0f0f0f), (8, 0x00ff00ff)] {

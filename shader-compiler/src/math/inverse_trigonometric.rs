@@ -26,7 +26,7 @@ pub fn asin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let quarter = e.f32(FRAC_PI_2);
     let double = e.add(p, p);
     let large = e.sub(quarter, double);
-    // What π/2 is less than its float.
+    // Amount by which the float exceeds π/2.
     let excess = e.f32(4.371139e-8);
     let large = e.sub(large, excess);
     let x = e.select(is_large, large, p);
@@ -46,8 +46,8 @@ const ACOS: [f32; 7] = [
 
 /// arccos a, in [0, π]
 pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // s + s · w · polynomial in w = 2 (1 − |a|), s = √w, whose steps are all monotone; π less that
-    // for negative a.
+    // s + s · w · polynomial in w = 2 (1 − |a|), s = √w, with monotone steps only; π minus that for
+    // negative a.
     let x = e.abs(a);
     let one = e.f32(1.0);
     let half = e.sub(one, x);
@@ -64,8 +64,8 @@ pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     e.select(is_negative, other, x)
 }
 
-/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. The common factor is one that
-/// makes for the fewest violations of monotonicity.
+/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. The common factor minimizes the
+/// violations of monotonicity.
 const ATAN: [[f32; 3]; 2] =
     [[0.23333204, 0.13033156, 0.0020442137], [0.70000005, 0.8109168, 0.19320555]];
 
@@ -79,7 +79,7 @@ pub fn atan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     with_sign(e, x, a)
 }
 
-/// The angle of small ÷ large, or what is left to π/2 where x < y.
+/// The angle of small ÷ large, or π/2 minus that if x < y.
 #[inline(always)]
 fn angle<E: Emit>(
     e: &mut E,
@@ -99,15 +99,15 @@ fn angle<E: Emit>(
     let p = e.sub(u, p);
     let quarter = e.f32(FRAC_PI_2);
     let rest = e.sub(quarter, p);
-    let is_steep = e.lt(x, y);
-    e.select(is_steep, rest, p)
+    let is_mirrored = e.lt(x, y);
+    e.select(is_mirrored, rest, p)
 }
 
-/// The angle of (x, y), in [−π, π], as in IEEE 754 for zeros of either sign; NaN where both are
+/// The angle of (x, y), in [−π, π], as in IEEE 754 for zeros of either sign; NaN if both are
 /// infinite
 pub fn atan2<E: Emit>(e: &mut E, y: E::Value, x: E::Value) -> E::Value {
     let (ay, ax) = (e.abs(y), e.abs(x));
-    // The order of arguments lets NaN through from either.
+    // This order of arguments propagates NaN from either.
     let small = e.min(ax, ay);
     let large = e.max(ay, ax);
     let tiny = e.f32(f32::from_bits(1));

@@ -1,8 +1,8 @@
-//! Logarithms, and the inverse hyperbolic functions made of them.
+//! Logarithms, and the inverse hyperbolic functions, which use them.
 //!
-//! x = m · 2ⁿ with m in [√½, √2), by integer arithmetic on the bits; subnormal x is scaled up
-//! first. With f = m − 1, which is exact, and s = f ÷ (2 + f), log m = f − s · (f − s² · polynomial
-//! in s²): f leads, so the rounding of the rest hardly shows.
+//! Integer arithmetic on the bits decomposes x = m · 2ⁿ with m in [√½, √2); subnormal x is scaled
+//! up first. With f = m − 1, which is exact, and s = f ÷ (2 + f), log m = f − s · (f − s² ·
+//! polynomial in s²): f dominates, so the rounding of the remaining terms hardly matters.
 
 use super::exponential::LN_2;
 use super::{FRACTION, Steps, with_sign};
@@ -12,7 +12,7 @@ use std::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 /// (log((1 + s) ÷ (1 − s)) ÷ s − 2) ÷ s² in s², where |s| < 3 − 2√2.
 const LOG: [f32; 3] = [0.66666776, 0.39977583, 0.29870796];
 
-/// 2⁻²³, by which an exponent in its place in the bits, as a number, is more than the exponent.
+/// 2⁻²³ converts exponent bits in place, read as an integer, to the exponent.
 const UNIT: f32 = 1.0 / (1 << FRACTION) as f32;
 
 /// ln a
@@ -35,8 +35,8 @@ pub fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     of_positive(e, a, l)
 }
 
-/// l + n · ln 2, where n comes as n · 2²³. The larger product is exact, as otherwise results would
-/// fall where n rises.
+/// l + n · ln 2, where n is given as n · 2²³. The larger product is exact; otherwise results would
+/// decrease where n increases.
 #[inline(always)]
 fn add_octaves<E: Emit>(e: &mut E, l: E::Value, n: E::Value) -> E::Value {
     let [high, low] = LN_2.map(|part| e.f32(part * UNIT));
@@ -46,7 +46,7 @@ fn add_octaves<E: Emit>(e: &mut E, l: E::Value, n: E::Value) -> E::Value {
     e.add(high, l)
 }
 
-/// (m, n) with a = m · 2ⁿ, m in [√½, √2), for positive a; n comes as the float n · 2²³.
+/// (m, n) with a = m · 2ⁿ, m in [√½, √2), for positive a; n is returned as the float n · 2²³.
 #[inline(always)]
 pub(super) fn split<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     let normal = e.f32(f32::MIN_POSITIVE);
@@ -70,7 +70,7 @@ pub(super) fn split<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (m, e.convert(n))
 }
 
-/// The logarithm l where a is positive and finite; −∞ at 0, ∞ at ∞, NaN elsewhere.
+/// The logarithm l if a is positive and finite; −∞ at 0, ∞ at ∞, NaN elsewhere.
 #[inline(always)]
 fn of_positive<E: Emit>(e: &mut E, a: E::Value, l: E::Value) -> E::Value {
     let root = e.sqrt(a);
@@ -96,12 +96,12 @@ pub(super) fn is_positive_and_finite<E: Emit>(e: &mut E, a: E::Value) -> E::Valu
 fn log_near_one<E: Emit>(e: &mut E, m: E::Value) -> E::Value {
     let one = e.f32(1.0);
     let f = e.sub(m, one);
-    log_of_rest(e, f)
+    log_of_one_plus(e, f)
 }
 
 /// ln(1 + f)
 #[inline(always)]
-fn log_of_rest<E: Emit>(e: &mut E, f: E::Value) -> E::Value {
+fn log_of_one_plus<E: Emit>(e: &mut E, f: E::Value) -> E::Value {
     let two = e.f32(2.0);
     let sum = e.add(f, two);
     let s = e.div(f, sum);
@@ -130,7 +130,7 @@ fn log_of_double<E: Emit>(e: &mut E, high: E::Value, low: E::Value) -> E::Value 
     let bias = e.i32(0.5f32.to_bits() as i32);
     let n = e.isub(exponent, bias);
     let n = e.convert(n);
-    // 2⁻ⁿ, which turns `low` into a part of f. Where it does not count, it may be NaN.
+    // 2⁻ⁿ scales `low` to a correction of f. It may be NaN if it is not used.
     let top = e.i32(1.0f32.to_bits() as i32 * 2);
     let down = e.isub(top, exponent);
     let down = e.float(down);
@@ -141,7 +141,7 @@ fn log_of_double<E: Emit>(e: &mut E, high: E::Value, low: E::Value) -> E::Value 
     let one = e.f32(1.0);
     let f = e.sub(m, one);
     let f = e.add(f, low);
-    let l = log_of_rest(e, f);
+    let l = log_of_one_plus(e, f);
     let l = add_octaves(e, l, n);
     let infinity = e.f32(f32::INFINITY);
     let is_finite = e.lt(high, infinity);
@@ -160,7 +160,7 @@ fn log_of_one_and_double<E: Emit>(e: &mut E, u: E::Value) -> E::Value {
 
 /// arsinh a
 pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), u = x + x² ÷ (1 + √(1 + x²)); for large x the quotient comes to x − 1, so from
+    // log(1 + u), u = x + x² ÷ (1 + √(1 + x²)). For large x the quotient tends to x − 1, so from
     // 2²⁰ on the excess is added.
     let x = e.abs(a);
     let (near, excess) = part(e, x);
@@ -181,11 +181,11 @@ pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// arcosh a
 pub fn acosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), u = t + √(t² + 2t), t = a − 1; for large t the root comes to t + 1, so from 2²⁰
+    // log(1 + u), u = t + √(t² + 2t), t = a − 1. For large t the root tends to t + 1, so from 2²⁰
     // on the excess is added.
     let one = e.f32(1.0);
     let t = e.sub(a, one);
-    // At −1 and below, where the product might be positive again, −1, so that the root is NaN.
+    // At −1 and below, the product might be positive again. −1 makes the root NaN.
     let minus = e.f32(-1.0);
     let t = e.max(t, minus);
     let (near, excess) = part(e, t);
@@ -201,7 +201,7 @@ pub fn acosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     log_of_one_and_double(e, u)
 }
 
-/// x as the sum of what is below 2²⁰, so that its square is finite, and the excess.
+/// x as the sum of min(x, 2²⁰), whose square is finite, and the excess.
 #[inline(always)]
 fn part<E: Emit>(e: &mut E, x: E::Value) -> (E::Value, E::Value) {
     let end = e.f32(1048576.0);

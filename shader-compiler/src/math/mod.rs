@@ -1,29 +1,31 @@
-//! Sequences of basic operations that define the composite ones, each written once over [`Emit`]:
-//! run on words it is the meaning of the operation, run on a builder it is what machine code is
-//! made of.
+//! Sequences of basic operations that define the composite ones, each written once over [`Emit`].
+//! The constant evaluator runs them to define the operation; a builder records them for code
+//! generation.
 //!
 //! The elementary functions ([`exponential`], [`logarithm`], [`power`], [`trigonometric`],
-//! [`inverse_trigonometric`]) reduce their argument, evaluate a polynomial (Horner's rule, one
-//! fixed order) and put the result together again, without branches, with IEEE additions, products,
-//! quotients and square roots alone. Polynomials are minimax fits, rounded to floats; `fit.py` in
-//! this folder makes them.
+//! [`inverse_trigonometric`]) reduce their argument, evaluate a polynomial (Horner's rule, in one
+//! fixed order) and reconstruct the result, without branches, with only IEEE additions, products,
+//! quotients and square roots. Polynomials are minimax fits, rounded to floats by `fit.py` in this
+//! folder.
 //!
-//! Interval forms evaluate such a function at the ends of an interval, so what counts besides
-//! accuracy is that it is *monotone as computed*. Rounded operations are monotone in each argument,
-//! hence so is a sequence whose every step is monotone in the argument: a polynomial with positive
-//! coefficients of a positive argument, say. Reductions are chosen for that: by floors rather than
-//! to the nearest integer, to 1 − |x| rather than |x|. Where it cannot be had, one leading term
-//! that is exact is added last, next to which the rounding of the rest is small. `TABLE.md` in this
-//! folder says for each function what errors, ranges and violations of monotonicity there are over
-//! all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
+//! Interval lowerings evaluate such a function at the endpoints of an interval. So besides
+//! accuracy, the function must be *monotone as computed*. Rounded operations are monotone in each
+//! argument, and so is a sequence whose every step is monotone in the argument: for example, a
+//! polynomial with positive coefficients of a positive argument. Reductions are chosen accordingly:
+//! with floors rather than rounding to the nearest integer, to 1 − |x| rather than |x|. Where that
+//! is impossible, an exact leading term is added last, so that the rounding of the remaining terms
+//! is relatively small. `TABLE.md` in this folder lists errors, ranges and violations of
+//! monotonicity of each function over all inputs; `cargo run -p lightbound-benches --release --
+//! math` measures them.
 //!
-//! Products that underflow are avoided for usual arguments, as some processors take a hundred
-//! cycles for one.
+//! Products do not underflow for common arguments, since an underflow takes a hundred cycles on
+//! some processors.
 #![allow(
     clippy::excessive_precision,
-    reason = "coefficients stand here with the nine digits that tell floats apart"
+    reason = "coefficients have the nine digits that identify a float"
 )]
 
+pub mod eval;
 pub mod exponential;
 pub mod integer;
 pub mod inverse_trigonometric;
@@ -38,7 +40,7 @@ use crate::ir::{Emit, Op};
 macro_rules! steps {
     ($($name:ident = $op:ident($($arg:ident),+);)*) => {
         /// Basic operations, as methods.
-        #[allow(clippy::wrong_self_convention, reason = "they are called as the operations are")]
+        #[allow(clippy::wrong_self_convention, reason = "they are named like the operations")]
         pub(crate) trait Steps: Emit {
             $(#[inline(always)]
             fn $name(&mut self, $($arg: Self::Value),+) -> Self::Value {
@@ -58,7 +60,7 @@ macro_rules! steps {
                 sum
             }
 
-            /// x, within [low, high]; NaN stays.
+            /// x clamped to [low, high]; NaN stays.
             #[inline(always)]
             fn clamp(&mut self, x: Self::Value, low: f32, high: f32) -> Self::Value {
                 let (low, high) = (self.f32(low), self.f32(high));
@@ -109,7 +111,7 @@ steps! {
     bits = Bits(a);
     float = Float(a);
     convert = FromS32(a);
-    chop = Chop(a);
+    truncate_to_int = TruncateToInt(a);
     load = Load(table, index);
 }
 
@@ -119,8 +121,8 @@ const FRACTION: i32 = 23;
 /// Sign bit of a float.
 const SIGN: i32 = i32::MIN;
 
-/// |x| with the sign of another float, or turned by it: x has no sign bit or `sign` stands for a
-/// factor ±1.
+/// Copies or multiplies the sign: |x| with the sign of `sign` if x has no sign bit, or x · `sign`
+/// if `sign` represents ±1.
 #[inline(always)]
 fn with_sign<E: Emit>(e: &mut E, x: E::Value, sign: E::Value) -> E::Value {
     let mask = e.i32(SIGN);

@@ -1,42 +1,41 @@
-//! Small sequences: what WGSL spells out.
+//! Short sequences for WGSL builtins.
 
 use super::Steps;
 use crate::ir::Emit;
 
-/// a − b · trunc(a ÷ b). Where a ÷ b rounds to an integer from below, the result may have the other
-/// sign.
+/// a − b · trunc(a ÷ b). If a ÷ b rounds up to an integer, the result may have the opposite sign.
 pub fn rem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     let quotient = e.div(a, b);
-    let whole = e.trunc(quotient);
-    let whole = e.mul(b, whole);
-    e.sub(a, whole)
+    let truncated = e.trunc(quotient);
+    let multiple = e.mul(b, truncated);
+    e.sub(a, multiple)
 }
 
-/// −1, 0 or 1; a zero keeps its sign, NaN stays
+/// −1, 0 or 1; zeros keep their sign, NaN stays
 pub fn sign<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // The least subnormal, 2⁻¹⁴⁹, comes to 2¹⁰⁵.
+    // The smallest subnormal, 2⁻¹⁴⁹, becomes 2¹⁰⁵.
     let up = e.f32(2f32.powi(127));
     let a = e.mul(a, up);
     let a = e.mul(a, up);
     e.clamp(a, -1.0, 1.0)
 }
 
-/// a − ⌊a⌋, in [0, 1]: 1 where a is negative and tiny, as in WGSL
+/// a − ⌊a⌋, in [0, 1]: 1 if a is negative and tiny, as in WGSL
 pub fn fract<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let whole = e.floor(a);
-    e.sub(a, whole)
+    let multiple = e.floor(a);
+    e.sub(a, multiple)
 }
 
-/// 1 where edge ≤ x, else 0, for NaN too
+/// 1 if edge ≤ x, else 0, even for NaN
 pub fn step<E: Emit>(e: &mut E, edge: E::Value, x: E::Value) -> E::Value {
     let is_reached = e.le(edge, x);
     let (one, zero) = (e.f32(1.0), e.f32(0.0));
     e.select(is_reached, one, zero)
 }
 
-/// t²(3 − 2t) of t = clamp((x − low) ÷ (high − low), 0, 1), in [0, 1]; NaN where the quotient is
+/// t²(3 − 2t) with t = clamp((x − low) ÷ (high − low), 0, 1), in [0, 1]; NaN if the quotient is
 ///
-/// In t, over all of [0, 1], it falls behind a result before it by at most 1 ulp.
+/// As a function of t over [0, 1], it is monotone up to 1 ulp.
 pub fn smoothstep<E: Emit>(e: &mut E, low: E::Value, high: E::Value, x: E::Value) -> E::Value {
     let x = e.sub(x, low);
     let width = e.sub(high, low);

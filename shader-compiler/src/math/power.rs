@@ -1,11 +1,11 @@
 //! aᵇ = 2^(b · log₂ a), in single precision throughout, so that errors grow with |b · log₂ a|, as
 //! WGSL allows.
 //!
-//! Each step is monotone, so pow is, in either argument; where the mantissa jumps back from √2 to
-//! √½, that was checked for all n. Special values are those of IEEE 754, but: negative a, for which
-//! WGSL leaves it open, gives NaN whatever b is; NaN in either argument gives NaN, and so does 1 to
-//! the power ±∞; results below 2⁻¹²⁶ are off by up to 2⁻¹²⁷; and 0 and ∞ are taken for 2^∓(2¹²⁶),
-//! which shows in exponents below 2⁻¹¹⁹.
+//! Each step is monotone, hence so is pow in either argument; at the jump of the mantissa from √2
+//! back to √½ this was checked for all n. Special values are those of IEEE 754, with these
+//! exceptions. Negative a, which WGSL leaves undefined, gives NaN for all b. NaN in either argument
+//! gives NaN, and so does 1 to the power ±∞. Results below 2⁻¹²⁶ have an error of up to 2⁻¹²⁷. 0
+//! and ∞ are treated as 2^∓(2¹²⁶), which is visible for exponents below 2⁻¹¹⁹.
 //!
 //! # Error bound
 //!
@@ -13,25 +13,25 @@
 //! r(|τ|) · aᵇ with r(τ) = (1 + κ) · 2^(στ + 2⁻²⁵ + 2⁻¹⁵⁰) − 1, σ = (1 + λ)(1 + u) − 1
 //! ([`relative_error`]). Proof, step by step:
 //!
-//! 1. a = m · 2ⁿ is split exactly, and the float n is exact: n · 2²³ is a multiple of 2²³ of at
+//! 1. a = m · 2ⁿ is split exactly, and the float n is exact: n · 2²³ is a multiple of 2²³ with at
 //!    most 8 bits.
 //! 2. l = n + L(m), rounded, has |l − log₂ a| ≤ λ |log₂ a|, λ = [`LOG2_ERROR`]. For n ∈ {−1, 0, 1}
-//!    that is checked for all 2²³ mantissas m. For |n| ≥ 2 it follows from |L(m) − log₂ m| ≤ 1.42
-//!    u, checked for all m, and |n + log₂ m| ≥ 3/2: the sum rounds by u, relatively, so that the
-//!    error is below u + (1 + u) · 1.42 u ÷ 1.5 < 2 u.
-//! 3. t = b · l, rounded, has |t − τ| ≤ σ |τ| + 2⁻¹⁵⁰; the second term is for a subnormal product.
-//! 4. Clamping t to [−127, 128] changes no normal result. x = t − ⌊t⌋ is exact but for −½ < t < 0,
-//!    where it lies in [½, 1] and rounds by at most 2⁻²⁵. So ⌊t⌋ + x is off τ by at most σ |τ| +
-//!    2⁻²⁵ + 2⁻¹⁵⁰.
+//!    this is checked for all 2²³ mantissas m. For |n| ≥ 2 it follows from |L(m) − log₂ m| ≤ 1.42
+//!    u, checked for all m, and |n + log₂ m| ≥ 3/2: the sum has a relative rounding error of u, so
+//!    the total error is below u + (1 + u) · 1.42 u ÷ 1.5 < 2 u.
+//! 3. t = b · l, rounded, has |t − τ| ≤ σ |τ| + 2⁻¹⁵⁰; the second term covers a subnormal product.
+//! 4. Clamping t to [−127, 128] changes no normal result. x = t − ⌊t⌋ is exact except for
+//!    −½ < t < 0, where it lies in [½, 1] and rounds by at most 2⁻²⁵. So ⌊t⌋ + x differs from τ by
+//!    at most σ |τ| + 2⁻²⁵ + 2⁻¹⁵⁰.
 //! 5. The polynomial p has |p(x) − 2ˣ| ≤ κ 2ˣ, κ = [`EXP2_ERROR`], and 1 ≤ p(x) < 2, checked for
 //!    all floats x in [0, 1].
-//! 6. Adding ⌊t⌋ to the exponent of p(x) multiplies exactly where the result is normal, that is for
+//! 6. Adding ⌊t⌋ to the exponent of p(x) multiplies exactly if the result is normal, that is for
 //!    ⌊t⌋ ≥ −126.
 //!
 //! For ⌊t⌋ = −127 the exponent field becomes 0, and F = (p(x) − 1) · 2⁻¹²⁶. With q = 2ˣ, which is
-//! in [1, 2], this is off q · 2⁻¹²⁷ by at most 2⁻¹²⁷ (|q − 2| + 2 q κ) < 2⁻¹²⁶; for smaller t,
-//! F = 0. That comes on top of step 4, so that |F − aᵇ| ≤ r(|τ|) · aᵇ + 2⁻¹²⁶ for all finite
-//! results.
+//! in [1, 2], this differs from q · 2⁻¹²⁷ by at most 2⁻¹²⁷ (|q − 2| + 2 q κ) < 2⁻¹²⁶; for smaller
+//! t, F = 0. This adds to the error of step 4, so that |F − aᵇ| ≤ r(|τ|) · aᵇ + 2⁻¹²⁶ for all
+//! finite results.
 //!
 //! `tests/math.rs` checks the mantissas of steps 2 and a sample of step 5; `TABLE.md` records both
 //! over all floats.
@@ -50,17 +50,17 @@ const EXP2: [f32; 6] = [1.0, 0.6931525, 0.24015263, 0.05583655, 0.008972542, 0.0
 /// u, the largest relative error of rounding to a float.
 const U: f64 = 1.0 / (1u32 << 24) as f64;
 
-/// Largest relative error of the computed log₂ a.
+/// Bound on the relative error of the computed log₂ a.
 pub const LOG2_ERROR: f64 = 3.81 * U;
 
-/// Largest relative error of [`exp2_of_fraction`].
+/// Bound on the relative error of [`exp2_of_fraction`].
 pub const EXP2_ERROR: f64 = 2.94 * U;
 
-/// Bound of |pow(a, b) − aᵇ| ÷ aᵇ for t = |b · log₂ a| where the result is normal; see the
+/// Bound on |pow(a, b) − aᵇ| ÷ aᵇ for t = |b · log₂ a| if the result is normal; see the
 /// [proof](self).
 pub fn relative_error(t: f64) -> f64 {
     let slope = (1.0 + LOG2_ERROR) * (1.0 + U) - 1.0;
-    // 2⁻¹⁵⁰ is added and not lost: the sum is rounded up.
+    // The sum with 2⁻¹⁵⁰ is rounded up, so that the term is not lost.
     let exponent = (slope * t + 0.5 * U).next_up();
     (1.0 + EXP2_ERROR) * (1.0 + libm::expm1(exponent * std::f64::consts::LN_2)) - 1.0
 }
@@ -72,7 +72,7 @@ pub fn pow<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     exp2(e, t)
 }
 
-/// log₂ a; at 0 and ∞ not infinite, so that products with 0 are 0, but ∓2¹²⁶; NaN below 0.
+/// log₂ a; ∓2¹²⁶ instead of ∓∞ at 0 and ∞, so that products with 0 are 0; NaN below 0.
 #[inline(always)]
 fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let (m, n) = split(e, a);
@@ -101,16 +101,16 @@ pub fn log2_of_mantissa<E: Emit>(e: &mut E, m: E::Value) -> E::Value {
     e.mul(s, p)
 }
 
-/// 2ᵗ, with results below 2⁻¹²⁶ off by up to 2⁻¹²⁷.
+/// 2ᵗ; results below 2⁻¹²⁶ have an error of up to 2⁻¹²⁷.
 #[inline(always)]
 fn exp2<E: Emit>(e: &mut E, t: E::Value) -> E::Value {
     let t = e.clamp(t, -127.0, 128.0);
-    let whole = e.floor(t);
-    let rest = e.sub(t, whole);
-    let p = exp2_of_fraction(e, rest);
-    // 2¹²⁸ comes out as the bits of infinity, 2⁻¹²⁷ as those of 0, and what is between that and
-    // 2⁻¹²⁶ on a straight line.
-    let n = exponent(e, whole);
+    let floor = e.floor(t);
+    let fraction = e.sub(t, floor);
+    let p = exp2_of_fraction(e, fraction);
+    // 2¹²⁸ yields the bits of infinity and 2⁻¹²⁷ those of 0; between 2⁻¹²⁷ and 2⁻¹²⁶ the result is
+    // linear.
+    let n = exponent(e, floor);
     add_exponent(e, p, n)
 }
 

@@ -1,132 +1,64 @@
-//! Look-ups in images: coordinates become texels, and texels a value.
+//! Texture lookups: map coordinates to texels, and texels to a value.
 //!
-//! The rule is that of the renderer's image maps. With (s, t) = (u, 1 − v), which is (0, 0) at the
-//! upper left corner and (1, 1) at the lower right one, the place in units of texels is (x, y) = (s
-//! · width − ½, t · height − ½), whole numbers at texels' centres. The nearest texel is that of the
-//! rounded place, halves away from zero; the four around it are those of ⌊x⌋, ⌊x⌋ + 1 and ⌊y⌋,
-//! ⌊y⌋ + 1. Numbers of texels saturate at the ends of the 32-bit integers and are 0 for NaN, then
-//! [`Wrap`] says which texel is meant.
+//! The lookup matches the renderer's image maps. (s, t) = (u, 1 − v) is (0, 0) at the upper left
+//! corner and (1, 1) at the lower right one. The location in texel units is (x, y), where
+//! x = s · width − ½ and y = t · height − ½, with integers at texel centers. The nearest texel is at
+//! the rounded location, with halves rounded away from zero. The four nearest are in columns ⌊x⌋ and
+//! ⌊x⌋ + 1 and in rows ⌊y⌋ and ⌊y⌋ + 1. Texel indices saturate at the limits of 32-bit integers and
+//! are 0 for NaN, then [`Wrap`] maps them into the image.
 //!
-//! Two properties are what bounds rest on. Each end of the footprint grows with its coordinate, as
-//! every step that leads to it is monotone as computed. And a value lies in the hull of the texels
-//! in its footprint, to which interpolated values are cut; that also makes one of them of what is
+//! Bounds rely on two properties. Each end of the footprint is monotone in its coordinate, because
+//! every step that computes it is monotone as computed. And a value lies in the hull of the texels
+//! in its footprint, because interpolated values are clamped to it; the clamp also replaces NaN,
+//! the result of a NaN coordinate, by one of the texels.
 //! NaN since a coordinate is.
 
 use super::{Steps, integer, with_sign};
 use crate::ir::Emit;
-use crate::texture::{Filter, HEADER, Lookup, Wrap};
+use crate::texture::{Access, HEADER, Taps, Wrap};
 
-/// How an operation looks into an image: a constant, which code is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    /// Number of the table that the image is, less than [`TABLES`](crate::ir::table::TABLES).
-    pub table: u32,
-    /// Number of the channel: 0 to 3 for red, green, blue, alpha.
-    pub channel: u32,
-    /// Which texels are read.
-    pub taps: Taps,
-    /// Beyond the edge.
-    pub wrap: Wrap,
-    /// Texels by which the footprint is moved, to the right and down, before `wrap` is asked; each
-    /// from −16 to 15.
-    pub offset: [i32; 2],
-}
-
-/// Which texels a value is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taps {
-    /// The nearest one.
-    Point,
-    /// The four nearest ones, linearly.
-    Bilinear,
-    /// The upper left one of the four nearest ones.
-    Corner,
-}
-
-impl Access {
-    /// A channel of an image, looked up as usual.
-    pub fn new(table: u32, channel: u32, lookup: Lookup) -> Access {
-        let taps = match lookup.filter {
-            Filter::Point => Taps::Point,
-            Filter::Bilinear => Taps::Bilinear,
-        };
-        Access { table, channel, taps, wrap: lookup.wrap, offset: [0, 0] }
-    }
-
-    /// The word that operations are given: 16 bits for the table, then two each for channel, taps
-    /// and wrap mode, and five for each component of the offset.
-    pub fn pack(self) -> u32 {
-        let taps = match self.taps {
-            Taps::Point => 0,
-            Taps::Bilinear => 1,
-            Taps::Corner => 2,
-        };
-        let wrap = match self.wrap {
-            Wrap::Repeat => 0,
-            Wrap::Black => 1,
-            Wrap::Clamp => 2,
-            Wrap::Octahedral => 3,
-        };
-        let [x, y] = self.offset.map(|offset| offset as u32 & 31);
-        let word = self.table | self.channel << 16 | taps << 18 | wrap << 20 | x << 22 | y << 27;
-        debug_assert_eq!(Access::unpack(word), Some(self), "each part fits into its bits");
-        word
-    }
-
-    /// What [`pack`](Access::pack) packed; `None` where it did not make the word.
-    pub fn unpack(word: u32) -> Option<Access> {
-        let taps = [Some(Taps::Point), Some(Taps::Bilinear), Some(Taps::Corner), None]
-            [(word >> 18 & 3) as usize]?;
-        let wrap =
-            [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral][(word >> 20 & 3) as usize];
-        let offset = [word << 5, word].map(|bits| bits as i32 >> 27);
-        Some(Access { table: word & 0xffff, channel: word >> 16 & 3, taps, wrap, offset })
-    }
-}
-
-/// The constant that says what is looked up.
+/// Decodes the constant that describes the access.
 pub(crate) fn access<E: Emit>(e: &E, what: E::Value) -> Access {
-    e.known(what).and_then(Access::unpack).expect("what is looked up is a constant, packed")
+    e.known(what).and_then(Access::unpack).expect("the access is a valid constant")
 }
 
-/// A column, or a row, as far as the wrap mode can tell from it alone.
+/// A column or a row, as far as the wrap mode determines it without the other axis.
 #[derive(Clone, Copy)]
 struct Tap<V> {
-    /// Number of the texel; any where black lies outside.
+    /// Index of the texel; unspecified if the texel is black.
     at: V,
     beyond: Beyond<V>,
 }
 
-/// What being outside of the image means.
+/// Effect of a tap outside of the image.
 #[derive(Clone, Copy)]
 enum Beyond<V> {
-    /// Nothing: the tap lies inside.
-    Nothing,
-    /// The texel is black where this holds.
+    /// None: the tap is inside.
+    None,
+    /// The texel is black if this condition holds.
     Black(V),
-    /// Where the first holds, the other axis is turned round; the second is this axis when it is
-    /// turned round itself.
-    Turned(V, V),
+    /// If the condition holds, the other axis is mirrored. The second value is this axis, mirrored.
+    Mirrored(V, V),
 }
 
-/// Where the footprint lies in one dimension.
+/// The footprint along one axis.
 struct Axis<V> {
     /// Columns or rows of the image.
     size: V,
     first: Tap<V>,
-    /// The neighbour and its weight, where values are interpolated.
+    /// The neighbor and its weight, if values are interpolated.
     next: Option<(Tap<V>, V)>,
 }
 
-/// A channel of an image at texture coordinates, u to the right and v up, both from 0 to 1 over the
-/// image
+/// A channel of an image, sampled at texture coordinates: u to the right and v up, both in [0, 1]
+/// over the image
 pub fn texel<E: Emit>(e: &mut E, what: E::Value, u: E::Value, v: E::Value) -> E::Value {
     let access = access(e, what);
     let one = e.f32(1.0);
     let t = e.sub(one, v);
     let (columns, rows) = (axis(e, access, 0, u), axis(e, access, 1, t));
     let width = columns.size;
-    let mut tap = |column, row| read(e, access, width, column, row);
+    let mut tap = |column, row| read_tap(e, access, width, column, row);
     match (columns.next, rows.next) {
         (Some((right, dx)), Some((below, dy))) => {
             let upper = [tap(columns.first, rows.first), tap(right, rows.first)];
@@ -137,25 +69,25 @@ pub fn texel<E: Emit>(e: &mut E, what: E::Value, u: E::Value, v: E::Value) -> E:
     }
 }
 
-/// A channel of a texel, whose column and row are counted from the top left and unsigned; of the
-/// last one beyond the end
+/// A channel of a texel, with unsigned column and row counted from the top left; clamped to the
+/// image
 pub fn fetch<E: Emit>(e: &mut E, what: E::Value, column: E::Value, row: E::Value) -> E::Value {
     let access = access(e, what);
     let one = e.i32(1);
     let [width, height] = [0, 1].map(|dimension| size(e, access, dimension));
     let [right, bottom] = [width, height].map(|size| e.isub(size, one));
     let (column, row) = (e.umin(column, right), e.umin(row, bottom));
-    cell(e, access, width, column, row)
+    load_texel(e, access, width, column, row)
 }
 
-/// Columns (0) or rows (1) of an image.
+/// Number of columns (dimension 0) or rows (1) of an image.
 #[inline(always)]
 pub(crate) fn size<E: Emit>(e: &mut E, access: Access, dimension: i32) -> E::Value {
     let (table, word) = (e.i32(access.table as i32), e.i32(dimension));
     e.load(table, word)
 }
 
-/// Where the footprint lies along a dimension.
+/// The footprint along a dimension.
 #[inline(always)]
 fn axis<E: Emit>(
     e: &mut E,
@@ -165,20 +97,20 @@ fn axis<E: Emit>(
 ) -> Axis<E::Value> {
     let size = size(e, access, dimension as i32);
     let extent = e.convert(size);
-    let place = e.mul(coordinate, extent);
+    let location = e.mul(coordinate, extent);
     let half = e.f32(0.5);
-    let place = e.sub(place, half);
-    let whole = match access.taps {
-        Taps::Point => round(e, place),
-        Taps::Bilinear | Taps::Corner => e.floor(place),
+    let location = e.sub(location, half);
+    let rounded = match access.taps {
+        Taps::Point => round(e, location),
+        Taps::Bilinear | Taps::Corner => e.floor(location),
     };
-    let mut index = integer::to_s32(e, whole);
+    let mut index = integer::to_s32(e, rounded);
     let offset = access.offset[dimension];
     if offset != 0 {
-        // Room for the sum and its neighbours.
-        let (least, most) = (e.i32(i32::MIN + 32), e.i32(i32::MAX - 32));
-        index = e.smax(index, least);
-        index = e.smin(index, most);
+        // Leaves room for the offset and the neighbor.
+        let (min, max) = (e.i32(i32::MIN + 32), e.i32(i32::MAX - 32));
+        index = e.smax(index, min);
+        index = e.smin(index, max);
         let offset = e.i32(offset);
         index = e.iadd(index, offset);
     }
@@ -189,32 +121,33 @@ fn axis<E: Emit>(
         Wrap::Clamp => clamp(e, index, size, interpolates),
         Wrap::Octahedral => octahedral(e, index, size, interpolates),
     };
-    Axis { size, first, next: next.map(|next| (next, e.sub(place, whole))) }
+    Axis { size, first, next: next.map(|next| (next, e.sub(location, rounded))) }
 }
 
-/// The nearest whole number, halves away from zero.
+/// Rounds to the nearest integer, halves away from zero.
 #[inline(always)]
 pub(crate) fn round<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
-    // The float below ½: ½ itself would round the one below it up.
-    let almost_half = e.f32(0.499_999_97);
-    let almost_half = with_sign(e, almost_half, x);
-    let x = e.add(x, almost_half);
+    // The largest float below ½. Adding ½ would round its predecessor up to 1.
+    let below_half = e.f32(0.499_999_97);
+    let below_half = with_sign(e, below_half, x);
+    let x = e.add(x, below_half);
     e.trunc(x)
 }
 
-/// A tap, and its neighbour where one is wanted.
-type Taken<V> = (Tap<V>, Option<Tap<V>>);
+/// A tap, and its neighbor if needed.
+type TapPair<V> = (Tap<V>, Option<Tap<V>>);
 
 fn inside<V>(at: V) -> Tap<V> {
-    Tap { at, beyond: Beyond::Nothing }
+    Tap { at, beyond: Beyond::None }
 }
 
 /// The index modulo the size.
 ///
-/// Of images wider than 256, a quotient of floats is off by less than one, so that what the first
-/// one leaves lies between −1 and 2 sizes; of others, it is off by 64 + 64/size at most, for the
-/// largest indices. Either way a float has the rest exactly, for sizes up to 2²³. The second
-/// quotient then is right, since it is a whole number or differs from one by 1/size at least.
+/// For images wider than 256, the float quotient has an error of less than one, so the first
+/// remainder lies between −1 and 2 sizes. For others, the error is at most 64 + 64/size, for the
+/// largest indices. Either way a float represents the remainder exactly, for sizes up to 2²³. The
+/// second quotient is then correct, since its exact value is an integer or differs from one by at
+/// least 1/size.
 #[inline(always)]
 pub(crate) fn modulo<E: Emit>(
     e: &mut E,
@@ -228,9 +161,9 @@ pub(crate) fn modulo<E: Emit>(
         let quotient = e.div(x, extent);
         let quotient = e.floor(quotient);
         // 2³¹ becomes −2³¹, which is the same modulo 2³².
-        let quotient = e.chop(quotient);
-        let whole = e.imul(quotient, size);
-        left = e.isub(left, whole);
+        let quotient = e.truncate_to_int(quotient);
+        let multiple = e.imul(quotient, size);
+        left = e.isub(left, multiple);
     }
     left
 }
@@ -242,7 +175,7 @@ fn repeat<E: Emit>(
     size: E::Value,
     extent: E::Value,
     interpolates: bool,
-) -> Taken<E::Value> {
+) -> TapPair<E::Value> {
     let left = modulo(e, index, size, extent);
     let next = interpolates.then(|| {
         let (zero, one) = (e.i32(0), e.i32(1));
@@ -259,7 +192,7 @@ fn black<E: Emit>(
     index: E::Value,
     size: E::Value,
     interpolates: bool,
-) -> Taken<E::Value> {
+) -> TapPair<E::Value> {
     let tap = |e: &mut E, at| {
         let is_inside = e.ult(at, size);
         Tap { at, beyond: Beyond::Black(e.not(is_inside)) }
@@ -279,7 +212,7 @@ fn clamp<E: Emit>(
     index: E::Value,
     size: E::Value,
     interpolates: bool,
-) -> Taken<E::Value> {
+) -> TapPair<E::Value> {
     let (zero, one) = (e.i32(0), e.i32(1));
     let last = e.isub(size, one);
     let first = within(e, index, zero, last);
@@ -287,14 +220,14 @@ fn clamp<E: Emit>(
     (inside(first), next)
 }
 
-/// Passing an edge comes back through the same edge at the point mirrored at its middle.
+/// A path across an edge re-enters through the same edge, mirrored at its midpoint.
 #[inline(always)]
 fn octahedral<E: Emit>(
     e: &mut E,
     index: E::Value,
     size: E::Value,
     interpolates: bool,
-) -> Taken<E::Value> {
+) -> TapPair<E::Value> {
     let (all, one) = (e.i32(-1), e.i32(1));
     let last = e.isub(size, one);
     // −size and 2 · size − 1
@@ -308,7 +241,7 @@ fn octahedral<E: Emit>(
         let at = e.smax(at, below);
         let above = e.isub(high, at);
         let at = e.smin(at, above);
-        Tap { at, beyond: Beyond::Turned(outside, e.isub(last, at)) }
+        Tap { at, beyond: Beyond::Mirrored(outside, e.isub(last, at)) }
     };
     let first = within(e, index, low, high);
     let first = tap(e, first);
@@ -319,14 +252,14 @@ fn octahedral<E: Emit>(
     (first, next)
 }
 
-/// An integer, within [low, high].
+/// Clamps an integer to [low, high].
 #[inline(always)]
 fn within<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
     let x = e.smax(x, low);
     e.smin(x, high)
 }
 
-/// x + 1, within [low, high], where x + 1 may overflow.
+/// x + 1, clamped to [low, high]; x + 1 may overflow.
 #[inline(always)]
 fn after<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
     let one = e.i32(1);
@@ -335,9 +268,9 @@ fn after<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::V
     e.iadd(x, one)
 }
 
-/// The texel in a column and a row.
+/// The value of the texel in a column and a row.
 #[inline(always)]
-fn read<E: Emit>(
+fn read_tap<E: Emit>(
     e: &mut E,
     access: Access,
     width: E::Value,
@@ -347,21 +280,24 @@ fn read<E: Emit>(
     match (column.beyond, row.beyond) {
         (Beyond::Black(left_or_right), Beyond::Black(above_or_below)) => {
             let outside = e.either(left_or_right, above_or_below);
-            let (zero, texel) = (e.f32(0.0), cell(e, access, width, column.at, row.at));
+            let (zero, texel) = (e.f32(0.0), load_texel(e, access, width, column.at, row.at));
             e.select(outside, zero, texel)
         }
-        (Beyond::Turned(turns_rows, turned_column), Beyond::Turned(turns_columns, turned_row)) => {
-            let column = e.select(turns_columns, turned_column, column.at);
-            let row = e.select(turns_rows, turned_row, row.at);
-            cell(e, access, width, column, row)
+        (
+            Beyond::Mirrored(mirrors_rows, mirrored_column),
+            Beyond::Mirrored(mirrors_columns, mirrored_row),
+        ) => {
+            let column = e.select(mirrors_columns, mirrored_column, column.at);
+            let row = e.select(mirrors_rows, mirrored_row, row.at);
+            load_texel(e, access, width, column, row)
         }
-        _ => cell(e, access, width, column.at, row.at),
+        _ => load_texel(e, access, width, column.at, row.at),
     }
 }
 
-/// What stands in a column and a row.
+/// Loads the texel in a column and a row.
 #[inline(always)]
-fn cell<E: Emit>(
+fn load_texel<E: Emit>(
     e: &mut E,
     access: Access,
     width: E::Value,
@@ -379,7 +315,7 @@ fn cell<E: Emit>(
     e.float(bits)
 }
 
-/// A value between four texels, the upper ones first, cut to their hull.
+/// Bilinear interpolation of four texels, the upper ones first, clamped to their hull.
 #[inline(always)]
 fn interpolate<E: Emit>(
     e: &mut E,
@@ -394,28 +330,29 @@ fn interpolate<E: Emit>(
     };
     let (upper, lower) = (mix(a, b, dx), mix(c, d, dx));
     let value = mix(upper, lower, dy);
-    let [mut least, mut most] = [a, a];
+    let [mut lo, mut hi] = [a, a];
     for x in [b, c, d] {
-        (least, most) = (e.min(least, x), e.max(most, x));
+        (lo, hi) = (e.min(lo, x), e.max(hi, x));
     }
-    // Where the value is NaN, `least` comes through.
-    let value = e.max(least, value);
-    e.min(value, most)
+    // If the value is NaN, this yields `lo`.
+    let value = e.max(lo, value);
+    e.min(value, hi)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builder::{Builder, Rules};
     use crate::interpreter;
-    use crate::ir::op::Words;
-    use crate::ir::random::Random;
-    use crate::ir::{Builder, Op, Rules, Table, Type};
+    use crate::ir::{Op, Table, Type};
+    use crate::math::eval::ConstantEvaluator;
     use crate::passes;
-    use crate::texture::Texture;
+    use crate::random::Random;
+    use crate::texture::{Lookup, Texture};
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
-    /// An image and the rule of image maps, written down as the renderer has it.
+    /// An image and a reference implementation of image maps, as in the renderer.
     struct Image {
         width: i64,
         height: i64,
@@ -460,7 +397,7 @@ mod tests {
             self.texels[(y * width + x) as usize][access.channel as usize]
         }
 
-        fn look_up(&self, access: Access, u: f32, v: f32) -> f32 {
+        fn lookup(&self, access: Access, u: f32, v: f32) -> f32 {
             let index = |x: f32| x as i32 as i64;
             let (s, t) = (u, 1.0 - v);
             let (x, y) = (s * self.width as f32 - 0.5, t * self.height as f32 - 0.5);
@@ -482,7 +419,7 @@ mod tests {
         }
     }
 
-    /// All that may be asked of an image.
+    /// All accesses to an image with this offset.
     fn accesses(offset: [i32; 2]) -> impl Iterator<Item = Access> {
         let taps = [Taps::Point, Taps::Bilinear, Taps::Corner];
         taps.into_iter().flat_map(move |taps| {
@@ -490,8 +427,7 @@ mod tests {
         })
     }
 
-    /// Coordinates: special ones, ones that hit edges and centres of texels, usual ones and large
-    /// ones.
+    /// Coordinates: special values, texel edges and centers, common values and large ones.
     fn coordinate(random: &mut Random, size: i64) -> f32 {
         const SPECIAL: [f32; 14] = [
             0.0,
@@ -528,15 +464,17 @@ mod tests {
             let (u, v) =
                 (coordinate(&mut random, image.width), coordinate(&mut random, image.height));
             let args = [access.pack(), u.to_bits(), v.to_bits()];
-            let found = f32::from_bits(Op::Texel.eval_with(&mut Words { tables: &tables }, &args));
-            // Where an offset could pass the ends of the integers, they are not as far away as the
-            // rule has it.
+            let found = f32::from_bits(
+                Op::Texel.eval_with(&mut ConstantEvaluator { tables: &tables }, &args),
+            );
+            // With an offset, the implementation saturates indices slightly before the limits of
+            // integers.
             let far =
                 |x: f32, size: i64| !(x * size as f32).is_finite() || (x * size as f32).abs() > 2e9;
             if access.offset != [0, 0] && (far(u, image.width) || far(v, image.height)) {
                 continue;
             }
-            let expected = image.look_up(access, u, v);
+            let expected = image.lookup(access, u, v);
             assert!(
                 found == expected,
                 "{access:?} at ({u:e}, {v:e}) of {} × {}: {found}, not {expected}",
@@ -547,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_image_maps() {
+    fn lookups_match_the_reference() {
         for (width, height) in [(1, 1), (1, 7), (2, 1), (2, 2), (3, 5), (64, 37), (300, 2)] {
             let image = Image::new(width, height);
             for (k, access) in accesses([0, 0]).chain(accesses([7, -8])).enumerate() {
@@ -593,7 +531,8 @@ mod tests {
                         .wrapping_sub(random.below(3) as i32),
                 };
                 let (size, extent) = (size as u32, (size as f32).to_bits());
-                let (first, next) = repeat(&mut Words::default(), x as u32, size, extent, true);
+                let (first, next) =
+                    repeat(&mut ConstantEvaluator::default(), x as u32, size, extent, true);
                 let expected = i64::from(x).rem_euclid(i64::from(size)) as u32;
                 assert_eq!(first.at, expected, "{x} modulo {size}");
                 assert_eq!(
@@ -606,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn lowered_look_ups_are_the_same() {
+    fn lowered_lookups_have_the_same_bits() {
         let image = Image::new(5, 3);
         let texture = image.texture();
         let tables = [Table::new(&[0]), Table::new(texture.words())];
@@ -631,14 +570,15 @@ mod tests {
     }
 
     #[test]
-    fn texels_count_from_the_upper_left() {
+    fn texels_are_counted_from_the_upper_left() {
         let image = Image::new(3, 2);
         let texture = image.texture();
         let tables = [Table::new(texture.words())];
         let fetch = |channel: u32, column: u32, row: u32| {
             let what = Access::new(0, channel, Lookup::default()).pack();
             f32::from_bits(
-                Op::Fetch.eval_with(&mut Words { tables: &tables }, &[what, column, row]),
+                Op::Fetch
+                    .eval_with(&mut ConstantEvaluator { tables: &tables }, &[what, column, row]),
             )
         };
         for (row, column, channel) in (0..4)
@@ -651,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_are_words() {
+    fn accesses_round_trip_through_words() {
         for channel in 0..4 {
             for (x, y) in (-16..16).flat_map(|x| [(x, -x - 1), (x, x)]) {
                 for access in accesses([x, y]) {

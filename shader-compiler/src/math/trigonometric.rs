@@ -1,27 +1,27 @@
 //! sin, cos and tan.
 //!
-//! The argument is reduced by a multiple of π or π/2 that is subtracted in four parts (Cody and
-//! Waite 1980), all products but the last being exact for |a| ≤ 2¹³. Beyond, what is left is ever
-//! less exact; sines and cosines stay within [−1, 1] all the same.
+//! The argument is reduced by a multiple of π or π/2, subtracted in four parts (Cody and Waite
+//! 1980). All products except the last are exact for |a| ≤ 2¹³. Beyond that, the accuracy of the
+//! remainder degrades, but sines and cosines stay within [−1, 1].
 
 use super::{SIGN, Steps};
 use crate::ir::Emit;
 use std::f32::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, FRAC_PI_4};
 
-/// π in parts of 11 bits, but the last; all are positive, so that −0 stays.
+/// π in parts of 11 bits, except for the last. All are positive, so that −0 is preserved.
 const PI: [f32; 4] = [3.140625, 0.0009675026, 1.5099067e-7, 5.126688e-12];
 
-/// Half of π in parts of 11 bits, but the last.
+/// π/2 in parts of 11 bits, except for the last.
 const HALF_PI: [f32; 4] = [1.5703125, 0.0004837513, 7.5495336e-8, 2.563344e-12];
 
 /// (sin x − x) ÷ x³ in x², on [0, π/4].
 const SIN: [f32; 3] = [-0.166666552, 0.00833218917, -0.000195182918];
 
-/// What the polynomial makes of π/4.
+/// The polynomial's value at π/4.
 const SIN_OF_QUARTER: f32 = 0.70710677;
 
-/// 1.5 · 2²³: added to a number below 2²² and taken away again, it leaves the nearest integer, and
-/// its lowest bit shows in the sum.
+/// 1.5 · 2²³: adding it to a number below 2²² and subtracting it again rounds to the nearest
+/// integer, whose lowest bit is the lowest bit of the sum.
 const MAGIC: f32 = 12582912.0;
 
 /// sin a
@@ -31,12 +31,12 @@ pub fn sin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let magic = e.f32(MAGIC);
     let sum = e.add(turns, magic);
     let turns = e.sub(sum, magic);
-    sin_of_rest(e, a, turns, sum)
+    reduced_sin(e, a, turns, sum)
 }
 
 /// cos a
 pub fn cos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // sin(a + π/2), the quarter turn being taken from the multiple of π.
+    // sin(a + π/2); the quarter turn is subtracted from the multiple of π.
     let per_turn = e.f32(FRAC_1_PI);
     let turns = e.mul(a, per_turn);
     let half = e.f32(0.5);
@@ -45,10 +45,10 @@ pub fn cos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let sum = e.add(turns, magic);
     let turns = e.sub(sum, magic);
     let turns = e.sub(turns, half);
-    sin_of_rest(e, a, turns, sum)
+    reduced_sin(e, a, turns, sum)
 }
 
-/// The lowest bit, as a sign.
+/// The lowest bit, moved to the sign.
 #[inline(always)]
 fn parity<E: Emit>(e: &mut E, sum: E::Value) -> E::Value {
     let sum = e.bits(sum);
@@ -56,29 +56,29 @@ fn parity<E: Emit>(e: &mut E, sum: E::Value) -> E::Value {
     e.shl(sum, up)
 }
 
-/// sin x for x = a − turns · π, negated where the lowest bit of `sum` is set.
+/// sin x for x = a − turns · π, negated if the lowest bit of `sum` is set.
 ///
-/// Monotone on [−π/2, π/2], to the bit, which lets interval forms evaluate it at endpoints without
+/// Exactly monotone on [−π/2, π/2], which lets interval lowerings evaluate it at endpoints without
 /// widening:
 ///
-/// - Up to π/4, sin x = x + x³ p(x²), and what is rounded last, the exact sum of the two terms,
-///   grows from one float to the next. With u = 2⁻²⁴, four roundings leave an error of at most 4.1
-///   u x³/6 in the second term. From ½ on, floats are u apart, the sum grows by at least (1 − x²/2)
-///   u ≥ 0.69 u, and errors are at most 0.33 u at each of the two; below, floats are u x apart or
-///   more, the sum grows by at least 0.87 u x, and errors are at most 0.18 u x.
-/// - Beyond, where the slope goes to 0, sin x = 1 − 2 sin² y with y = (π/2 − x)/2 ≤ π/8. The sine
-///   of y is monotone as above, and so are its square, twice that, and what it leaves to 1.
-/// - At the seam, the second branch is clamped to what the first one ends with.
-fn sin_of_rest<E: Emit>(e: &mut E, a: E::Value, turns: E::Value, sum: E::Value) -> E::Value {
+/// - Up to π/4, sin x = x + x³ p(x²). The exact sum of the two terms, which is rounded last, grows
+///   from one float to the next. With u = 2⁻²⁴, four roundings cause an error of at most 4.1 u x³/6
+///   in the second term. From ½ on, floats are u apart, the sum grows by at least (1 − x²/2) u ≥
+///   0.69 u, and the errors are at most 0.33 u at each of the two floats. Below ½, floats are at
+///   least u x apart, the sum grows by at least 0.87 u x, and the errors are at most 0.18 u x.
+/// - Beyond π/4, where the slope tends to 0, sin x = 1 − 2 sin² y with y = (π/2 − x)/2 ≤ π/8. The
+///   sine of y is monotone as above, and so are its square, twice that, and the difference from 1.
+/// - At the seam, the second branch is clamped to the last value of the first one.
+fn reduced_sin<E: Emit>(e: &mut E, a: E::Value, turns: E::Value, sum: E::Value) -> E::Value {
     let (x, correction) = reduce(e, a, turns, &PI);
     let x = e.sub(x, correction);
     let magnitude = e.abs(x);
     let (quarter, half) = (e.f32(FRAC_PI_4), e.f32(0.5));
-    let is_steep = e.le(magnitude, quarter);
+    let is_below_quarter = e.le(magnitude, quarter);
     let quarter_turn = e.f32(FRAC_PI_2);
     let y = e.sub(quarter_turn, magnitude);
     let y = e.mul(y, half);
-    let z = e.select(is_steep, magnitude, y);
+    let z = e.select(is_below_quarter, magnitude, y);
     let square = e.mul(z, z);
     let p = e.horner(square, &SIN);
     let p = e.mul(p, square);
@@ -90,20 +90,20 @@ fn sin_of_rest<E: Emit>(e: &mut E, a: E::Value, turns: E::Value, sum: E::Value) 
     let flat = e.sub(one, double);
     let least = e.f32(SIN_OF_QUARTER);
     let flat = e.max(flat, least);
-    let magnitude = e.select(is_steep, sine, flat);
-    // The sign of x, that of −0 too, and that of the turn.
+    let magnitude = e.select(is_below_quarter, sine, flat);
+    // The sign of x, including −0, times the sign of the turn.
     let x = e.bits(x);
     let mask = e.i32(SIGN);
     let sign = e.and(x, mask);
-    let turned = parity(e, sum);
-    let sign = e.xor(sign, turned);
+    let turn_sign = parity(e, sum);
+    let sign = e.xor(sign, turn_sign);
     let magnitude = e.bits(magnitude);
     let p = e.xor(magnitude, sign);
     e.float(p)
 }
 
-/// a − n · (sum of the parts), the last product apart, which is to be subtracted from what this
-/// leads to: that is one rounding less, and it is below 2⁻²⁶ for |a| ≤ 2¹³, so that the slope of
+/// a − n · (sum of the parts), with the last product returned separately, to be subtracted from the
+/// final result. This saves a rounding. The product is below 2⁻²⁶ for |a| ≤ 2¹³, so the slope of
 /// the function, where it is not 1, hardly matters.
 #[inline(always)]
 fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E::Value, E::Value) {
@@ -121,7 +121,7 @@ fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E:
 /// (tan x − x) ÷ x³ in x², on [0, π/4].
 const TAN: [f32; 6] = [0.33333156, 0.13338836, 0.0534082, 0.024441391, 0.0031014823, 0.009396526];
 
-/// tan a; beyond |a| = 2¹³ of no accuracy
+/// tan a; inaccurate beyond |a| = 2¹³
 pub fn tan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let per_turn = e.f32(FRAC_2_PI);
     let turns = e.mul(a, per_turn);

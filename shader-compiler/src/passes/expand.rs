@@ -1,11 +1,12 @@
-//! Writes composite operations out as the basic ones that define them, and shifts by amounts that
-//! vary, which SSE has not, as shifts that are fixed.
+//! Expands composite operations to the basic ones that define them, and shifts by variable amounts,
+//! which SSE lacks, to shifts by constants.
 
-use super::simplify;
-use crate::ir::rewrite::rewrite;
-use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
+use crate::builder::rewrite::rewrite;
+use crate::builder::simplify;
+use crate::builder::{Builder, Rules};
+use crate::ir::{Emit, Function, Op, Type, Value};
 
-/// Leaves basic operations alone, and shifts by constants.
+/// Runs the pass. Basic operations and shifts by constants stay.
 pub fn run(function: &Function) -> Function {
     let builder = Builder::new(&function.name, Rules::Exact);
     rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| {
@@ -13,7 +14,7 @@ pub fn run(function: &Function) -> Function {
     })
 }
 
-/// Expands whatever is appended, so that composite operations may be made of composite ones.
+/// Expands every appended operation, so that composite operations may expand to composite ones.
 struct Expand<'a>(&'a mut Builder);
 
 impl Emit for Expand<'_> {
@@ -25,13 +26,13 @@ impl Emit for Expand<'_> {
 
     fn op(&mut self, op: Op, args: &[Value]) -> Value {
         let known = |&value: &Value| self.known(value).is_some();
-        if !op.is_reading() && args.iter().all(known) {
+        if !op.is_load() && args.iter().all(known) {
             return self.0.op(op, args);
         }
         match op {
             Op::Shl if !known(&args[1]) => self.shl(args[0], args[1]),
             Op::LShr | Op::AShr if !known(&args[1]) => self.shift(op, args[0], args[1]),
-            // Constants that came up on the way may make it simple.
+            // Constants from earlier steps may allow a simplification.
             _ if op.is_composite() => simplify::simplify(self.0, op, args)
                 .or_else(|| op.expand(self, args))
                 .expect("composite operations have expansions"),
@@ -45,19 +46,19 @@ impl Emit for Expand<'_> {
 }
 
 impl Expand<'_> {
-    /// x · 2ⁿ, where the power is made as a float. Of 2³¹, which fits no signed integer, `chop`
-    /// makes 0x80000000, as it should be.
+    /// x · 2ⁿ; the power is constructed as a float. 2³¹ does not fit a signed integer, and
+    /// `truncate_to_int` correctly yields 0x80000000.
     fn shl(&mut self, x: Value, amount: Value) -> Value {
         let (mask, bias, place) = (self.i32(31), self.i32(127), self.i32(23));
         let amount = self.op(Op::And, &[amount, mask]);
         let biased = self.op(Op::IAdd, &[amount, bias]);
         let bits = self.op(Op::Shl, &[biased, place]);
         let float = self.op(Op::Float, &[bits]);
-        let power = self.op(Op::Chop, &[float]);
+        let power = self.op(Op::TruncateToInt, &[float]);
         self.op(Op::IMul, &[x, power])
     }
 
-    /// A shift by each bit of the amount that is set.
+    /// One conditional shift per bit of the amount.
     fn shift(&mut self, op: Op, mut x: Value, amount: Value) -> Value {
         let zero = self.i32(0);
         for bit in 0..5 {
@@ -74,9 +75,9 @@ impl Expand<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::differential::{op_function, same};
     use crate::interpreter;
-    use crate::ir::{Table, random};
+    use crate::ir::Table;
+    use crate::testing::{op_function, random, same};
 
     #[test]
     fn shifts_by_varying_amounts_keep_every_bit() {
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_known_only_when_it_runs() {
+    fn loads_are_not_folded() {
         let mut b = Builder::new("load", Rules::Relaxed);
         let (table, index) = (b.i32(1), b.i32(2));
         let word = b.op(Op::Load, &[table, index]);

@@ -1,25 +1,26 @@
-//! Common factors of sums of products: a·c + b·c → (a + b)·c, where each of the two is a sum of at
-//! least two products, as dot products are: a sum of two that share a vector becomes one of the
-//! summed vectors. That takes fewer products in the point shader, and in the bounding shader, where
-//! a product of intervals is dear, far fewer; and bounds get tighter, since x·z + y·z ⊇ (x + y)·z
-//! for intervals.
+//! Factors sums of products: a·c + b·c → (a + b)·c, where each operand is a sum of at least two
+//! products, such as a dot product. The sum of two dot products with a common vector becomes a dot
+//! product of the summed vectors. This saves products in the point shader, and many more in the
+//! bounding shader, where products of intervals are expensive. It also tightens bounds, since x·z +
+//! y·z ⊇ (x + y)·z for intervals.
 //!
-//! Sums that are used elsewhere as well stay, since they would be computed twice.
+//! Sums with other uses stay, since they would be computed twice.
 
+use crate::builder::rewrite::{Pass, rewrite};
+use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
-use crate::ir::rewrite::{Pass, rewrite};
-use crate::ir::{Builder, Emit, Function, Op, Rules, Stmt, Value};
+use crate::ir::{Emit, Function, Op, Stmt, Value};
 
-/// Products that a sum must have.
-const TERMS: usize = 2;
+/// Minimum number of products in a sum.
+const MIN_PRODUCTS: usize = 2;
 
-/// Takes common factors out of sums. Values may change by rounding.
+/// Runs the pass. Values may change by rounding.
 pub fn run(function: &Function) -> Function {
     let uses = uses(function);
     rewrite(function, Builder::new(&function.name, Rules::Relaxed), Factor { old: function, uses })
 }
 
-/// How often each value is used.
+/// Number of uses of each value.
 pub(crate) fn uses(function: &Function) -> Vec<u32> {
     let mut uses = vec![0; function.len()];
     let mut count = |values: &[Value]| values.iter().for_each(|value| uses[value.index()] += 1);
@@ -47,13 +48,13 @@ struct Factor<'a> {
 
 impl Pass for Factor<'_> {
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
-        let (_, sums) = self.old.operation(old).expect("it is an operation");
+        let (_, sums) = self.old.operation(old).expect("an operation defines the value");
         if matches!(op, Op::Add | Op::Sub)
-            && sums.iter().all(|&sum| self.terms(sum).is_some_and(|terms| terms >= TERMS))
+            && sums.iter().all(|&sum| self.terms(sum).is_some_and(|terms| terms >= MIN_PRODUCTS))
         {
             let (x, y) = (args[0], args[1]);
-            if is_alike(builder.function(), x, y) {
-                return join(builder, op, x, y);
+            if share_factors(builder.function(), x, y) {
+                return factor_out(builder, op, x, y);
             }
         }
         builder.op(op, args)
@@ -61,7 +62,7 @@ impl Pass for Factor<'_> {
 }
 
 impl Factor<'_> {
-    /// Number of products in a sum of which all parts have one use.
+    /// Number of products in a sum, if the sum and all its parts have a single use.
     fn terms(&self, value: Value) -> Option<usize> {
         match self.old.operation(value)? {
             _ if self.uses[value.index()] != 1 => None,
@@ -72,8 +73,8 @@ impl Factor<'_> {
     }
 }
 
-/// Arguments of an operation.
-fn arguments(function: &Function, value: Value, wanted: Op) -> Option<[Value; 2]> {
+/// Arguments of a value, if it is defined by the operation `wanted`.
+fn arguments_of(function: &Function, value: Value, wanted: Op) -> Option<[Value; 2]> {
     match function.operation(value) {
         Some((op, &[x, y])) if op == wanted => Some([x, y]),
         _ => None,
@@ -81,8 +82,9 @@ fn arguments(function: &Function, value: Value, wanted: Op) -> Option<[Value; 2]
 }
 
 /// The common factor of two products, and the other factors.
-fn common(function: &Function, x: Value, y: Value) -> Option<(Value, [Value; 2])> {
-    let ([a, b], [c, d]) = (arguments(function, x, Op::Mul)?, arguments(function, y, Op::Mul)?);
+fn common_factor(function: &Function, x: Value, y: Value) -> Option<(Value, [Value; 2])> {
+    let ([a, b], [c, d]) =
+        (arguments_of(function, x, Op::Mul)?, arguments_of(function, y, Op::Mul)?);
     match () {
         () if a == c => Some((a, [b, d])),
         () if a == d => Some((a, [b, c])),
@@ -92,29 +94,31 @@ fn common(function: &Function, x: Value, y: Value) -> Option<(Value, [Value; 2])
     }
 }
 
-/// Whether two sums of products have factors in common, one by one.
-fn is_alike(function: &Function, x: Value, y: Value) -> bool {
-    match (arguments(function, x, Op::Add), arguments(function, y, Op::Add)) {
+/// Whether the products of two sums pairwise share a factor.
+fn share_factors(function: &Function, x: Value, y: Value) -> bool {
+    match (arguments_of(function, x, Op::Add), arguments_of(function, y, Op::Add)) {
         (Some([a, b]), Some([c, d])) => {
-            (is_alike(function, a, c) && is_alike(function, b, d))
-                || (is_alike(function, a, d) && is_alike(function, b, c))
+            (share_factors(function, a, c) && share_factors(function, b, d))
+                || (share_factors(function, a, d) && share_factors(function, b, c))
         }
-        (None, None) => common(function, x, y).is_some(),
+        (None, None) => common_factor(function, x, y).is_some(),
         _ => false,
     }
 }
 
-/// The sum, or the difference, of two sums that are alike.
-fn join(builder: &mut Builder, op: Op, x: Value, y: Value) -> Value {
+/// The sum or difference of two sums whose products pairwise share a factor.
+fn factor_out(builder: &mut Builder, op: Op, x: Value, y: Value) -> Value {
     if let (Some([a, b]), Some([c, d])) =
-        (arguments(builder.function(), x, Op::Add), arguments(builder.function(), y, Op::Add))
+        (arguments_of(builder.function(), x, Op::Add), arguments_of(builder.function(), y, Op::Add))
     {
-        let straight = is_alike(builder.function(), a, c) && is_alike(builder.function(), b, d);
+        let straight =
+            share_factors(builder.function(), a, c) && share_factors(builder.function(), b, d);
         let [c, d] = if straight { [c, d] } else { [d, c] };
-        let [first, second] = [join(builder, op, a, c), join(builder, op, b, d)];
+        let [first, second] = [factor_out(builder, op, a, c), factor_out(builder, op, b, d)];
         return builder.op(Op::Add, &[first, second]);
     }
-    let (factor, others) = common(builder.function(), x, y).expect("the products are alike");
+    let (factor, others) =
+        common_factor(builder.function(), x, y).expect("the products share a factor");
     let sum = builder.op(op, &others);
     builder.op(Op::Mul, &[sum, factor])
 }
@@ -149,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_are_used_elsewhere_stay() {
+    fn sums_with_other_uses_stay() {
         let text = format!("{DOTS}  %6 = add %2, %5  return %6, %2");
         becomes(&text, &text.replace("mul x, c", "mul c, x").replace("add %4, %3", "add %3, %4"));
     }

@@ -1,22 +1,24 @@
-//! Proves by induction that counters stay in range, so that tests whose outcome is certain go:
-//! above all those for the cap on a loop's rounds, which every loop has and hardly one needs.
+//! Induction on loop counters: proves their ranges, and folds comparisons that the ranges decide.
+//! Its main target is the check of the iteration cap, which every loop has and hardly any needs.
 //!
-//! A loop whose condition holds only while p < n, where p grows by at least one each round, has a
-//! bound on its rounds; so has one that counts down, or up to p = n. With N the bound, every
-//! parameter that changes by a constant each round is at most N such steps away from where it
-//! starts, and comparisons of it come out one way.
+//! If a loop's condition implies p < n, and p grows by at least one in each iteration, the number
+//! of iterations is bounded. The same holds for counting down, or up to p = n. Let N be the bound.
+//! Every parameter that changes by a constant in each iteration is at most N such steps away from
+//! its initial value, which decides comparisons of it.
 //!
-//! After a `break`, a translated loop leaves p as it is, and clears a bool parameter that its
-//! condition wants. So for the bound on rounds it is enough that p grows whenever the parameters
-//! that the condition wants are such that there can be a next round.
+//! After a `break`, a translated loop leaves p unchanged, and clears a bool parameter that its
+//! condition requires. So the bound on iterations only requires that p grows if the parameters
+//! permit another iteration.
 
-use super::range;
+use crate::builder::rewrite::{Pass, Rewriter, rewrite};
+use crate::builder::value_tracking::{self, SIGNED, UNSIGNED};
+use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
-use crate::ir::rewrite::{Pass, Rewriter, rewrite};
-use crate::ir::{Builder, Emit, Function, If, Loop, Op, Rules, Stmt, Type, Value};
+use crate::ir::{Emit, Function, If, Loop, Op, Stmt, Type, Value};
+use crate::range::Range;
 use rustc_hash::FxHashMap;
 
-/// Decides comparisons of counters that are certain.
+/// Runs the pass: folds comparisons of counters that are decided.
 pub fn run(function: &Function, rules: Rules) -> Function {
     let mut arms = FxHashMap::default();
     for_each_stmt(&function.body, &mut |stmt| {
@@ -30,20 +32,21 @@ pub fn run(function: &Function, rules: Rules) -> Function {
 
 struct Induction<'a> {
     function: &'a Function,
-    /// The if that a result is of, and its number there.
+    /// The if that defines a result, and the index of the result.
     arms: FxHashMap<Value, (&'a If, usize)>,
     /// Ranges of counters, as signed integers.
-    ranges: FxHashMap<Value, [i64; 2]>,
+    ranges: FxHashMap<Value, Range<i64>>,
 }
 
-/// A bool that is known.
+/// A bool with a known value.
 type Fact = (Value, bool);
 
 impl Pass for Induction<'_> {
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
         if matches!(op, Op::SLt | Op::ULt | Op::IEq) && !self.ranges.is_empty() {
-            let (_, old_args) = self.function.operation(old).expect("it was made by an operation");
-            if let Some(known) = range::compare(self.function, op, old_args, &|value| {
+            let (_, old_args) =
+                self.function.operation(old).expect("an operation defines the value");
+            if let Some(known) = value_tracking::compare(self.function, op, old_args, &|value| {
                 self.ranges.get(&value).copied()
             }) {
                 return builder.bool(known);
@@ -53,73 +56,72 @@ impl Pass for Induction<'_> {
     }
 
     fn loop_(&mut self, rewriter: &mut Rewriter<'_>, node: &Loop) {
-        self.learn(node);
+        self.find_ranges(node);
         rewriter.loop_(self, node);
     }
 }
 
 impl Induction<'_> {
-    /// Finds ranges of a loop's counters.
-    fn learn(&mut self, node: &Loop) {
-        // What holds in the body, and what holds after it if there is to be another round.
+    /// Computes ranges of a loop's counters.
+    fn find_ranges(&mut self, node: &Loop) {
+        // Facts that hold in the body, and facts that hold after it if there is another iteration.
         let mut within = vec![];
-        self.conclude((node.cond, true), &mut within);
-        let mut onward = within.clone();
+        self.derive((node.cond, true), &mut within);
+        let mut continuing = within.clone();
         for &(value, truth) in &within {
             if let Some(k) = node.params.iter().position(|&param| param == value) {
-                self.conclude((node.body.yields[k], truth), &mut onward);
+                self.derive((node.body.yields[k], truth), &mut continuing);
             }
         }
-        let bounds = within.iter().flat_map(|&fact| self.rounds(node, fact, &onward));
-        let Some(rounds) = bounds.min() else { return };
+        let bounds = within.iter().flat_map(|&fact| self.iterations(node, fact, &continuing));
+        let Some(iterations) = bounds.min() else { return };
         for (k, &param) in node.params.iter().enumerate() {
             if self.function.ty(param) == Type::I32
                 && let Some(steps) = self.steps(node.body.yields[k], param, &within)
             {
-                let [low, high] = self.signed(node.init[k]);
-                let [least, most] = steps.map(|step| step.saturating_mul(rounds));
-                let (low, high) =
-                    (low.saturating_add(least.min(0)), high.saturating_add(most.max(0)));
-                if ENDS[0] <= low && high <= ENDS[1] {
-                    self.ranges.insert(param, [low, high]);
+                let [lo, hi] = [steps.lo, steps.hi].map(|step| step.saturating_mul(iterations));
+                let range = self.signed(node.init[k]).add(Range::new(lo, hi).hull(Range::ZERO));
+                if SIGNED.includes(range) {
+                    self.ranges.insert(param, range);
                 }
             }
         }
     }
 
-    fn signed(&self, value: Value) -> [i64; 2] {
-        range::signed(self.function, value, &|value| self.ranges.get(&value).copied())
+    fn signed(&self, value: Value) -> Range<i64> {
+        value_tracking::signed(self.function, value, &|value| self.ranges.get(&value).copied())
     }
 
-    /// Everything that follows from a fact.
-    fn conclude(&self, fact: Fact, known: &mut Vec<Fact>) {
+    /// Adds a fact and everything that it implies.
+    fn derive(&self, fact: Fact, known: &mut Vec<Fact>) {
         if known.contains(&fact) {
             return;
         }
         known.push(fact);
         let (value, truth) = fact;
         match self.function.operation(value) {
-            Some((Op::BNot, args)) => self.conclude((args[0], !truth), known),
+            Some((Op::BNot, args)) => self.derive((args[0], !truth), known),
             Some((Op::BAnd, args)) if truth => {
-                args.iter().for_each(|&arg| self.conclude((arg, true), known))
+                args.iter().for_each(|&arg| self.derive((arg, true), known))
             }
             Some((Op::BOr, args)) if !truth => {
-                args.iter().for_each(|&arg| self.conclude((arg, false), known))
+                args.iter().for_each(|&arg| self.derive((arg, false), known))
             }
             _ => {}
         }
-        // A choice of which one side is constant, and not what was found, took the other.
+        // If one arm of a select is a constant that contradicts the fact, the other arm was
+        // selected.
         if let Some((cond, t, e)) = self.choice(value) {
-            for (way, side, other) in [(true, t, e), (false, e, t)] {
+            for (taken, value, other) in [(true, t, e), (false, e, t)] {
                 if self.function.constant(other).is_some_and(|bits| (bits != 0) != truth) {
-                    self.conclude((cond, way), known);
-                    self.conclude((side, truth), known);
+                    self.derive((cond, taken), known);
+                    self.derive((value, truth), known);
                 }
             }
         }
     }
 
-    /// Condition and alternatives of a select, or of a result of an if.
+    /// Condition and arms of a select, or of a result of an if.
     fn choice(&self, value: Value) -> Option<(Value, Value, Value)> {
         match self.function.operation(value) {
             Some((Op::Select, &[cond, t, e])) => Some((cond, t, e)),
@@ -131,34 +133,31 @@ impl Induction<'_> {
         }
     }
 
-    /// Least and greatest amount that `next` differs from `param` by, if facts hold.
-    fn steps(&self, next: Value, param: Value, facts: &[Fact]) -> Option<[i64; 2]> {
+    /// Range of the difference between `next` and `param`, given some facts.
+    fn steps(&self, next: Value, param: Value, facts: &[Fact]) -> Option<Range<i64>> {
         if next == param {
-            return Some([0, 0]);
+            return Some(Range::ZERO);
         }
         if let Some((Op::IAdd, &[of, step])) = self.function.operation(next) {
             let step = i64::from(self.function.constant(step)? as i32);
-            return self.steps(of, param, facts).map(|steps| steps.map(|s| s + step));
+            return Some(self.steps(of, param, facts)?.add(Range::singleton(step)));
         }
         let (cond, t, e) = self.choice(next)?;
         match facts.iter().find(|fact| fact.0 == cond) {
             Some(&(_, true)) => self.steps(t, param, facts),
             Some(_) => self.steps(e, param, facts),
-            None => {
-                let ([a, b], [c, d]) = (self.steps(t, param, facts)?, self.steps(e, param, facts)?);
-                Some([a.min(c), b.max(d)])
-            }
+            None => Some(self.steps(t, param, facts)?.hull(self.steps(e, param, facts)?)),
         }
     }
 
-    /// Bounds on the number of rounds of a loop in which a fact holds.
-    fn rounds(&self, node: &Loop, (value, truth): Fact, onward: &[Fact]) -> Vec<i64> {
+    /// Bounds on the number of iterations of a loop, from a fact that holds in its body.
+    fn iterations(&self, node: &Loop, (value, truth): Fact, continuing: &[Fact]) -> Vec<i64> {
         let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) = self.function.operation(value)
         else {
             return vec![];
         };
         let side = |counter: Value, limit: Value, is_left: bool| {
-            // A parameter plus a constant counts like the parameter, from elsewhere.
+            // A parameter plus a constant is a counter with another initial value.
             let (param, offset) = match self.function.operation(counter) {
                 Some((Op::IAdd, &[of, offset])) => {
                     (of, i64::from(self.function.constant(offset)? as i32))
@@ -166,71 +165,69 @@ impl Induction<'_> {
                 _ => (counter, 0),
             };
             let k = node.params.iter().position(|&p| p == param)?;
-            let steps = self.steps(node.body.yields[k], param, onward)?;
-            let init = self.signed(node.init[k]).map(|init| init + offset);
-            if init[0] < ENDS[0] || init[1] > ENDS[1] {
+            let steps = self.steps(node.body.yields[k], param, continuing)?;
+            let init = self.signed(node.init[k]).add(Range::singleton(offset));
+            if !SIGNED.includes(init) {
                 return None;
             }
             let limit = self.signed(limit);
-            let (init, limit, ends) = match op {
+            let as_unsigned = value_tracking::as_unsigned;
+            let (init, limit, all) = match op {
                 Op::IEq if truth => return None,
-                Op::IEq => return rounds_until(init, steps, limit),
-                Op::SLt => (init, limit, ENDS),
-                _ => {
-                    (range::as_unsigned(init), range::as_unsigned(limit), [0, i64::from(u32::MAX)])
-                }
+                Op::IEq => return iterations_until(init, steps, limit),
+                Op::SLt => (init, limit, SIGNED),
+                _ => (as_unsigned(init), as_unsigned(limit), UNSIGNED),
             };
-            // param < limit, limit < param, or with ≤ where the fact is that a comparison is false.
+            // param < limit or limit < param; ≤ if the fact is that a comparison is false.
             let slack = i64::from(!truth);
             if is_left == truth {
-                rounds_below(init, steps, limit[1] + slack, ends)
+                iterations_below(init, steps, limit.hi + slack, all)
             } else {
-                let mirror = |[low, high]: [i64; 2]| [-high, -low];
-                rounds_below(mirror(init), mirror(steps), slack - limit[0], mirror(ends))
+                iterations_below(init.neg(), steps.neg(), slack - limit.lo, all.neg())
             }
         };
         [side(a, b, true), side(b, a, false)].into_iter().flatten().collect()
     }
 }
 
-/// Least and greatest signed integer.
-const ENDS: [i64; 2] = [i32::MIN as i64, i32::MAX as i64];
-
-/// Rounds of a loop that is left where a counter equals `limit`.
-fn rounds_until(
-    [low, high]: [i64; 2],
-    [step, most]: [i64; 2],
-    [limit, end]: [i64; 2],
-) -> Option<i64> {
-    if step != most || limit != end || step == 0 {
+/// Number of iterations of a loop that exits when a counter equals `limit`.
+fn iterations_until(init: Range<i64>, step: Range<i64>, limit: Range<i64>) -> Option<i64> {
+    if step.lo != step.hi || limit.lo != limit.hi || step.is_zero() {
         return None;
     }
-    // As if counting up.
-    let (low, high, limit) = if step > 0 { (low, high, limit) } else { (-high, -low, -limit) };
-    let step = step.abs();
-    if low == high {
-        let distance = (limit - low).rem_euclid(1 << 32);
+    // Mirror counters that count down.
+    let (init, limit) = if step.lo > 0 { (init, limit.lo) } else { (init.neg(), limit.neg().lo) };
+    let step = step.mag();
+    if init.lo == init.hi {
+        let distance = (limit - init.lo).rem_euclid(1 << 32);
         return (distance % step == 0).then_some(distance / step);
     }
-    (step == 1 && high <= limit).then_some(limit - low)
+    (step == 1 && init.hi <= limit).then_some(limit - init.lo)
 }
 
-/// Rounds of a loop in which a counter is below `limit`, if it grows and does not wrap.
-fn rounds_below(init: [i64; 2], steps: [i64; 2], limit: i64, ends: [i64; 2]) -> Option<i64> {
-    let wraps = limit - 1 + steps[1] > ends[1];
-    (steps[0] > 0 && !wraps).then(|| ((limit - 1 - init[0]).div_euclid(steps[0]) + 1).max(0))
+/// Maximum number of iterations of a loop while a counter that grows without wrapping is below
+/// `limit`.
+fn iterations_below(
+    init: Range<i64>,
+    steps: Range<i64>,
+    limit: i64,
+    all: Range<i64>,
+) -> Option<i64> {
+    let wraps = limit - 1 + steps.hi > all.hi;
+    (steps.lo > 0 && !wraps).then(|| ((limit - 1 - init.lo).div_euclid(steps.lo) + 1).max(0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::interpreter;
-    use crate::ir::random::{self, Random};
     use crate::ir::text::parse;
     use crate::passes;
+    use crate::random::Random;
+    use crate::testing::random;
 
-    /// A loop with a cap as the front end makes it; `cond` defines `%c`, `next` what comes after
-    /// `%i`. The outputs tell whether the cap was reached.
+    /// A loop with an iteration cap, as the frontend emits it. `cond` defines `%c`, and `next` the
+    /// value that follows `%i`. One output tells whether the cap was reached.
     fn capped(init: &str, cond: &str, next: &str, cap: u32) -> Function {
         let text = format!(
             "fn f(n: i32, x: f32) -> (i: i32, s: f32, capped: bool) {{
@@ -254,7 +251,7 @@ mod tests {
         parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
-    /// Whether the cap is proved never to be reached. Checks that nothing else changes.
+    /// Whether the cap is proved unreachable. Checks that nothing else changes.
     fn is_proved(function: &Function) -> bool {
         let proved = passes::optimize_by(function, Rules::Exact);
         for row in random::special_rows(&function.inputs, 40, 3) {
@@ -272,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn caps_of_counted_loops_go() {
+    fn caps_of_counted_loops_are_removed() {
         let up = "%i2 = iadd %i, 3";
         let down = "%i2 = iadd %i, -1";
         for (init, cond, next) in [
@@ -290,23 +287,23 @@ mod tests {
                 "%a = slt 99, %i %b = lt x, %s %d = bor %a, %b %c = bnot %d",
                 up,
             ),
-            // Counted before it is compared.
+            // Counters that are incremented before the comparison.
             (
                 "%init = and n, 7",
                 "%j = iadd %i, 1 %d = slt 10, %j %c = bnot %d",
                 "%i2 = iadd %i, 1",
             ),
-            // Steps that differ, but never stand still.
+            // Varying steps of at least one.
             (
                 "%init = and n, 7",
                 "%c = slt %i, 100",
                 "%e = lt %s, 0.5 %a = iadd %i, 1 %b = iadd %i, 2 %i2 = select %e, %a, %b",
             ),
-            // Frozen only where the loop is left.
+            // Constant only in the iteration that exits.
             ("%init = and n, 7", "%c = slt %i, 100", "%a = iadd %i, 1 %i2 = select %c, %a, %i"),
         ] {
             let proved = is_proved(&capped(init, cond, next, 1000));
-            // Of an unknown start nothing follows.
+            // An unknown initial value permits no conclusion.
             assert_eq!(proved, !init.contains("iadd"), "{init}; {cond}; {next}");
         }
         let exact = |step| {
@@ -334,7 +331,7 @@ mod tests {
             ),
             ("%init = and n, 7", "%c = slt %i, 100", "%i2 = iadd %i, -1"),
             ("%init = and n, 7", "%c = slt %i, 100", "%i2 = imul %i, 3"),
-            // Wraps before it gets there.
+            // Wraps before it reaches the limit.
             ("%init = and n, 7", "%c = slt %i, 2147483647", "%i2 = iadd %i, 8388608"),
             ("%init = and n, 7", "%a = slt %i, 100 %b = lt x, %s %c = bor %a, %b", up),
         ] {
@@ -343,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_jumps_where_the_loop_is_left_has_no_range() {
+    fn counter_that_jumps_in_the_last_iteration_has_no_range() {
         let function = parse(
             "fn f(x: f32) -> (small: bool) {
                %1 = loop (%go: bool = true, %i: i32 = 0, %s: f32 = x) {
@@ -365,14 +362,14 @@ mod tests {
         let after = passes::optimize_by(&function, Rules::Exact);
         for x in [0.0f32, 1.0, -1.0, 1e-40] {
             let run = |function| {
-                interpreter::run(function, &[], &[x.to_bits()], 1000).expect("the loop ends")
+                interpreter::run(function, &[], &[x.to_bits()], 1000).expect("the loop terminates")
             };
             assert_eq!(run(&function), run(&after), "{x}\n{after}");
         }
     }
 
     #[test]
-    fn caps_of_nested_loops_go() {
+    fn caps_of_nested_loops_are_removed() {
         let function = parse(
             "fn f(n: i32, x: f32) -> (s: f32, capped: bool) {
                %1, %2 = loop (%capped: bool = false, %i: i32 = 0, %s: f32 = x, %k: i32 = 0) {
@@ -407,11 +404,11 @@ mod tests {
         );
         let proved = passes::optimize(&function.unwrap_or_else(|error| panic!("{error}")));
         assert_eq!(proved.constant(proved.body.yields[1]), Some(0), "{proved}");
-        assert_eq!(passes::params_of(&proved), 4, "{proved}");
+        assert_eq!(passes::count_params(&proved), 4, "{proved}");
     }
 
     #[test]
-    fn random_counters_keep_their_rounds() {
+    fn random_counters_keep_their_iterations() {
         for seed in 0..400 {
             random_counter(seed);
         }
@@ -419,13 +416,13 @@ mod tests {
 
     #[test]
     #[ignore = "a minute; for changes of this pass: cargo test -p lightbound-shader --release -- --ignored"]
-    fn random_counters_keep_their_rounds_slow() {
+    fn random_counters_keep_their_iterations_slow() {
         for seed in 1000..200_000 {
             random_counter(seed);
         }
     }
 
-    /// Starts, limits and steps where signs, ends and wrapping matter.
+    /// Initial values, limits and steps for which signs, extremes and wrapping matter.
     fn random_counter(seed: u64) {
         let mut random = Random::new(seed);
         let mut number = |special: &[i32]| *random.pick(special) + (random.below(7) as i32 - 3);

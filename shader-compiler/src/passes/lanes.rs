@@ -1,39 +1,39 @@
-//! Control flow for groups of lanes: what a lane does alone becomes what a group does together.
+//! Converts control flow of single lanes to control flow of SIMD groups (predication).
 //!
-//! A group takes a branch if *any* of its lanes does, and lanes that would not have gone along
-//! are *idle*: they compute, but what they compute is not used. After this pass the condition of
-//! every if and loop is an `any`, which is the same in all lanes, and results are merged by
-//! `select` on the lane's own condition.
+//! A group takes a branch if *any* of its lanes does. Lanes that would not have taken it are
+//! *idle*: they compute, but their results are discarded. After this pass, the condition of every
+//! if and loop is an `any`, which is uniform over the group, and `select` on the lane's own
+//! condition merges results.
 //!
-//! - An if whose arms are cheap runs both, and selects. One with an expensive arm runs that if any
-//!   lane wants it; a cheap arm runs before the if; two expensive arms become two ifs.
-//! - A loop runs while any lane goes on. A lane that has left keeps its parameters, by select. So
-//!   its head computes over and over what it computed when the lane left: a false condition, and
-//!   the very same results. That is why no mask of lanes that are still in the loop needs to be
-//!   carried along, why results need no select, and why parameters that the head does not use for
-//!   condition or results need not be kept.
-//! - Idle lanes run on garbage, so their conditions count for nothing: within arms and bodies,
-//!   conditions are taken together with the *mask* of the lanes for which the block runs. The head
-//!   of a loop runs for all lanes that came to the loop.
-//! - Where a condition is made of constants and of counters of loops that all lanes leave together,
-//!   it is the same in all lanes, and there is nothing to select or to mask.
+//! - An if whose arms are cheap runs both, and selects. An expensive arm runs if any lane needs it;
+//!   a cheap arm next to it runs before the if; two expensive arms become two ifs.
+//! - A loop runs while any lane continues. A lane that has exited keeps its parameters, by select.
+//!   So the head recomputes, in every iteration, what it computed when the lane exited: a false
+//!   condition and the same results. Therefore the loop needs no mask of active lanes and results
+//!   need no select. Parameters that neither condition nor results depend on need not be kept.
+//! - Idle lanes compute with meaningless values, so their conditions must not count: within arms
+//!   and bodies, conditions are combined with the *mask* of the lanes for which the block runs. The
+//!   head of a loop runs for all lanes that entered the loop.
+//! - A condition is uniform if it depends only on constants and on counters of loops that all lanes
+//!   exit together. It needs no select and no mask.
 //!
-//! Of one lane alone, `any` is the lane's condition, and the function computes what it did before.
+//! For a single lane, `any` is the lane's condition, and the function computes what it did before.
 
-use crate::ir::builder::cost_of;
+use crate::builder::cost_of;
+use crate::builder::rewrite::{Open, Pass, Rewriter, rewrite};
+use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
-use crate::ir::rewrite::{Open, Pass, Rewriter, rewrite};
-use crate::ir::{Block, Builder, Def, Emit, Function, If, Loop, Op, Rules, Stmt, Value};
+use crate::ir::{Block, Def, Emit, Function, If, Loop, Op, Stmt, Value};
 use rustc_hash::FxHashSet;
 
-/// Cost of an arm, in basic operations, up to which it runs whether it is wanted or not. A branch
-/// costs a few instructions, and some twenty cycles where it is mispredicted.
-const CHEAP: u32 = 24;
+/// Maximum cost of an arm, in basic operations, that runs unconditionally. A branch costs a few
+/// instructions, and about twenty cycles if it is mispredicted.
+const SPECULATION_LIMIT: u32 = 24;
 
-/// The same for conditions that are the same in all lanes, where a branch always saves an arm.
-const CHEAP_IF_UNIFORM: u32 = 8;
+/// The same for uniform conditions, where a branch always skips an arm.
+const UNIFORM_SPECULATION_LIMIT: u32 = 8;
 
-/// Makes control flow fit for groups of lanes.
+/// Runs the pass.
 pub fn run(function: &Function) -> Function {
     let mut builder = Builder::new(&function.name, Rules::Exact);
     builder.set_speculation(None);
@@ -41,9 +41,9 @@ pub fn run(function: &Function) -> Function {
 }
 
 struct Lanes {
-    /// Which values of the old function are the same in all lanes.
+    /// Whether each value of the old function is uniform.
     uniform: Vec<bool>,
-    /// The lanes that the block runs for; `None` for all.
+    /// The lanes for which the block runs; `None` for all.
     mask: Option<Value>,
 }
 
@@ -58,7 +58,7 @@ impl Pass for Lanes {
         let values = if cheap && cheap_otherwise {
             let (then, otherwise) =
                 (rewriter.arm(self, node, true), rewriter.arm(self, node, false));
-            choose(&mut rewriter.builder, cond, &then, &otherwise)
+            select_all(&mut rewriter.builder, cond, &then, &otherwise)
         } else if self.uniform[node.cond.index()] {
             self.branch(rewriter, node, cond)
         } else if cheap {
@@ -77,22 +77,22 @@ impl Pass for Lanes {
 
     fn loop_(&mut self, rewriter: &mut Rewriter<'_>, node: &Loop) {
         if rewriter.old.constant(node.cond) == Some(0) {
-            return rewriter.last_round(self, node);
+            return rewriter.head_only(self, node);
         }
         let Open { params, next } = rewriter.open_loop(node);
         rewriter.stmts(self, &node.head);
         let cond = rewriter.get(node.cond);
         if rewriter.builder.known_bool(cond) == Some(false) {
             rewriter.builder.abandon_head();
-            return rewriter.last_round(self, node);
+            return rewriter.head_only(self, node);
         }
         let is_uniform = self.uniform[node.cond.index()];
         let exits = rewriter.exits(node);
         let kept = if is_uniform {
             FxHashSet::default()
         } else if has_loop(&node.head) {
-            // Lanes that have left go through it as well, and should not do so with what it was
-            // never meant for.
+            // Lanes that have exited run the inner loop as well, and must not do so with values
+            // that they never had while active.
             params.iter().copied().collect()
         } else {
             kept(&rewriter.builder, &params, &exits, cond)
@@ -103,7 +103,7 @@ impl Pass for Lanes {
         let next = if is_uniform {
             rewriter.body(self, node, &next)
         } else {
-            self.within(active, |pass| rewriter.body(pass, node, &next))
+            self.with_mask(active, |pass| rewriter.body(pass, node, &next))
         };
         let next = std::iter::zip(next, params).map(|(next, param)| {
             if kept.contains(&param) {
@@ -128,15 +128,15 @@ impl Lanes {
         }
     }
 
-    /// Does something in a block for some lanes only.
-    fn within<T>(&mut self, mask: Value, work: impl FnOnce(&mut Lanes) -> T) -> T {
+    /// Runs `work` in a block for the lanes of a mask.
+    fn with_mask<T>(&mut self, mask: Value, work: impl FnOnce(&mut Lanes) -> T) -> T {
         let outer = self.mask.replace(mask);
         let result = work(self);
         self.mask = outer;
         result
     }
 
-    /// An if that all lanes take the same way.
+    /// Emits an if with a uniform condition.
     fn branch(&mut self, rewriter: &mut Rewriter<'_>, node: &If, cond: Value) -> Vec<Value> {
         let any = rewriter.builder.op(Op::Any, &[cond]);
         let [then, otherwise] = [true, false].map(|truth| {
@@ -147,8 +147,8 @@ impl Lanes {
         rewriter.builder.push_if(any, then, otherwise)
     }
 
-    /// An arm that runs if any lane takes it. Its values are merged with those of the other arm, if
-    /// they are there already.
+    /// Emits an arm that runs if any lane takes it. Its values are merged with those of the other
+    /// arm, if that has been emitted already.
     fn guarded(
         &mut self,
         rewriter: &mut Rewriter<'_>,
@@ -164,9 +164,9 @@ impl Lanes {
         let any = rewriter.builder.op(Op::Any, &[active]);
         rewriter.builder.open_arm();
         let level = rewriter.builder.depth() - 1;
-        let values = self.within(active, |pass| rewriter.arm(pass, node, truth));
+        let values = self.with_mask(active, |pass| rewriter.arm(pass, node, truth));
         let builder = &mut rewriter.builder;
-        // Values from before the if are merged after it, and those of the arm in the arm.
+        // Values defined before the if are merged after it, those of the arm inside the arm.
         let inner: Vec<_> = values.iter().map(|&value| builder.level(value) == level).collect();
         let mut yields = (vec![], vec![]);
         for (k, &value) in values.iter().enumerate().filter(|&(k, _)| inner[k]) {
@@ -189,15 +189,19 @@ impl Lanes {
         values.into_iter().enumerate().map(merge).collect()
     }
 
-    /// Which arms of an if may run where they are not wanted. That both may means that the if
-    /// becomes selects.
+    /// Which arms of an if are cheap enough to run unconditionally. If both are, the if becomes
+    /// selects.
     fn cheap_arms(&self, rewriter: &Rewriter<'_>, node: &If) -> [bool; 2] {
-        let limit = if self.uniform[node.cond.index()] { CHEAP_IF_UNIFORM } else { CHEAP };
+        let limit = if self.uniform[node.cond.index()] {
+            UNIFORM_SPECULATION_LIMIT
+        } else {
+            SPECULATION_LIMIT
+        };
         [&node.then, &node.otherwise]
             .map(|arm| self.cost(rewriter, arm).is_some_and(|cost| cost <= limit))
     }
 
-    /// Cost of a block, if it has no control flow in the end.
+    /// Cost of a block, if no control flow remains in it.
     fn cost(&self, rewriter: &Rewriter<'_>, block: &Block) -> Option<u32> {
         block.stmts.iter().try_fold(0, |cost, stmt| match stmt {
             Stmt::Op(value) if !rewriter.is_live(*value) => Some(cost),
@@ -217,12 +221,17 @@ fn has_loop(block: &Block) -> bool {
     found
 }
 
-fn choose(builder: &mut Builder, cond: Value, then: &[Value], otherwise: &[Value]) -> Vec<Value> {
+fn select_all(
+    builder: &mut Builder,
+    cond: Value,
+    then: &[Value],
+    otherwise: &[Value],
+) -> Vec<Value> {
     std::iter::zip(then, otherwise).map(|(&t, &e)| builder.op(Op::Select, &[cond, t, e])).collect()
 }
 
-/// The parameters of a loop that lanes must keep when they leave it: those that its condition and
-/// its exits depend on. The head is the innermost open block.
+/// The loop parameters that lanes must keep when they exit: those that the condition and the exits
+/// depend on. The head is the innermost open block.
 fn kept(builder: &Builder, params: &[Value], exits: &[Value], cond: Value) -> FxHashSet<Value> {
     let head = builder.depth() - 1;
     let mut work: Vec<_> = exits.iter().copied().chain([cond]).collect();
@@ -233,7 +242,7 @@ fn kept(builder: &Builder, params: &[Value], exits: &[Value], cond: Value) -> Fx
         }
         match builder.function().def(value) {
             Def::Op { op, args } => work.extend(&args[..op.arity()]),
-            // Of control flow in the head: that may depend on everything.
+            // A result of control flow in the head may depend on everything.
             Def::Result => return params.iter().copied().collect(),
             Def::Param | Def::Input(_) | Def::Const(_) => {}
         }
@@ -241,7 +250,7 @@ fn kept(builder: &Builder, params: &[Value], exits: &[Value], cond: Value) -> Fx
     params.iter().copied().filter(|param| seen.contains(param)).collect()
 }
 
-/// Which values are the same in all lanes, idle ones among them, because no input goes into them.
+/// Whether each value is uniform over all lanes, including idle ones: it depends on no input.
 fn uniform(function: &Function) -> Vec<bool> {
     let mut uniform: Vec<_> =
         function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
@@ -269,7 +278,7 @@ fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
                 for (param, init) in std::iter::zip(&l.params, &l.init) {
                     uniform[param.index()] = uniform[init.index()];
                 }
-                // Assume the best of parameters, until what comes of it says otherwise.
+                // Assume that parameters are uniform, until the fixpoint iteration refutes it.
                 loop {
                     uniform_block(function, &l.head, uniform);
                     uniform_block(function, &l.body, uniform);
@@ -294,22 +303,22 @@ fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::differential;
     use crate::interpreter;
-    use crate::ir::op::Words;
-    use crate::ir::random::{self, Options};
     use crate::ir::text::parse;
     use crate::ir::verify::verify_lowered;
+    use crate::math::eval::ConstantEvaluator;
     use crate::passes;
+    use crate::testing;
+    use crate::testing::random::{self, Options};
 
     const LANES: usize = 4;
 
-    /// Runs a lowered function on a group, all of whose lanes go the same way; counts the rounds of
-    /// loops.
+    /// Runs a lowered function on a group, checks that conditions are uniform, and counts the
+    /// iterations of loops.
     struct Group<'a> {
         function: &'a Function,
         words: Vec<[u32; LANES]>,
-        rounds: usize,
+        iterations: usize,
     }
 
     impl Group<'_> {
@@ -319,12 +328,12 @@ mod tests {
                 Def::Const(bits) => [bits; LANES],
                 _ => [0; LANES],
             });
-            let mut group = Group { function, words: words.collect(), rounds: 0 };
+            let mut group = Group { function, words: words.collect(), iterations: 0 };
             group.block(&function.body);
             let outputs = group.all(&function.body.yields);
             (
                 (0..LANES).map(|lane| outputs.iter().map(|words| words[lane]).collect()).collect(),
-                group.rounds,
+                group.iterations,
             )
         }
 
@@ -355,7 +364,7 @@ mod tests {
                             self.function.operation(*value).expect("statements define operations");
                         let args = self.all(args);
                         let tables = random::tables();
-                        let mut tables = Words { tables: &tables };
+                        let mut tables = ConstantEvaluator { tables: &tables };
                         let mut lane = |lane: usize| {
                             op.eval_with(
                                 &mut tables,
@@ -376,8 +385,8 @@ mod tests {
                         self.set_all(&l.params, self.all(&l.init));
                         self.block(&l.head);
                         while self.holds(l.cond) {
-                            self.rounds += 1;
-                            assert!(self.rounds < 1 << 20, "a loop does not end");
+                            self.iterations += 1;
+                            assert!(self.iterations < 1 << 20, "a loop does not terminate");
                             self.block(&l.body);
                             self.set_all(&l.params, self.all(&l.body.yields));
                             self.block(&l.head);
@@ -389,8 +398,8 @@ mod tests {
         }
     }
 
-    /// Rounds of all loops of a function that is run alone.
-    fn rounds_alone(function: &Function, row: &[u32]) -> usize {
+    /// Number of iterations of all loops of a function for a single lane.
+    fn iterations_alone(function: &Function, row: &[u32]) -> usize {
         let mut low = 0;
         let mut high = 1 << 20;
         while low < high {
@@ -404,7 +413,7 @@ mod tests {
         low as usize
     }
 
-    /// Asserts that lanes compute in groups what they compute alone, and that no loop goes on for
+    /// Checks that lanes in a group compute the same as alone, and that no loop continues for
     /// idle lanes alone.
     fn check(before: &Function, rows: &[Vec<u32>]) -> Function {
         let after = passes::lower(before);
@@ -418,27 +427,26 @@ mod tests {
             }
         });
         for rows in rows.chunks_exact(LANES) {
-            let (group, rounds) = Group::run(&after, rows);
+            let (group, iterations) = Group::run(&after, rows);
             let mut alone = 0;
             for (lane, row) in rows.iter().enumerate() {
-                let expected =
-                    interpreter::run(before, &random::tables(), row, 1 << 20).expect("loops end");
+                let expected = interpreter::run(before, &random::tables(), row, 1 << 20)
+                    .expect("loops terminate");
                 let ports =
                     std::iter::zip(&before.outputs, std::iter::zip(&expected, &group[lane]));
-                let same =
-                    ports.into_iter().all(|(port, (&a, &b))| differential::same(port.ty, a, b));
+                let same = ports.into_iter().all(|(port, (&a, &b))| testing::same(port.ty, a, b));
                 assert!(
                     same,
                     "lane {lane} of {rows:x?}: {expected:x?} became {:x?}\n{before}\n{after}",
                     group[lane]
                 );
-                if rounds > 0 {
-                    alone += rounds_alone(before, row);
+                if iterations > 0 {
+                    alone += iterations_alone(before, row);
                 }
             }
             assert!(
-                has_loops_in_heads || rounds <= alone,
-                "{rounds} rounds for {alone}\n{before}\n{after}"
+                has_loops_in_heads || iterations <= alone,
+                "{iterations} iterations for {alone}\n{before}\n{after}"
             );
         }
         after
@@ -466,7 +474,7 @@ mod tests {
         )
     }
 
-    /// An expensive chain of operations from one value to another.
+    /// An expensive dependency chain from one value to another.
     fn chain(from: &str, to: &str) -> String {
         let mut text = format!("%{to}0 = add {from}, 1.5\n");
         for k in 0..30 {
@@ -497,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expensive_arm_runs_if_any_lane_wants_it() {
+    fn expensive_arm_runs_if_any_lane_takes_it() {
         let arm = chain("a", "t");
         for arms in [
             format!("{arm} yield %t, a }} else {{ yield b, b"),
@@ -529,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_leave_a_loop_keep_what_its_head_needs() {
+    fn exited_lanes_keep_parameters_that_the_head_uses() {
         let lowered = check_text(
             "fn f(x: f32, n: i32) -> (r: f32) {
                %limit = and n, 63
@@ -544,12 +552,12 @@ mod tests {
                return %r
              }",
         );
-        // Not %w, of which the head knows nothing.
+        // Not %w, which the head does not use.
         assert_eq!(selects(&lowered), 2, "{lowered}");
     }
 
     #[test]
-    fn a_loop_that_all_lanes_leave_together_needs_no_selects() {
+    fn uniform_loop_needs_no_selects() {
         let lowered = check_text(
             "fn f(x: f32) -> (r: f32) {
                %r = loop (%i: i32 = 0, %s: f32 = x) {
@@ -568,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_differs_where_lanes_leave_apart() {
+    fn counter_is_not_uniform_if_lanes_exit_separately() {
         check_text(&format!(
             "fn f(x: f32, n: i32) -> (r: f32) {{
                %limit = and n, 7
@@ -588,8 +596,8 @@ mod tests {
     }
 
     #[test]
-    fn idle_lanes_do_not_loop() {
-        // Alone, a lane whose n is not below 8 never gets to the loop, which would not end for it.
+    fn idle_lanes_do_not_keep_loops_running() {
+        // Alone, a lane whose n is at least 8 never enters the loop, which would not end for it.
         check_text(
             "fn f(x: f32, n: i32) -> (r: f32) {
                %few = ult n, 8
@@ -609,8 +617,8 @@ mod tests {
                return %r
              }",
         );
-        // The inner loop would go on for all integers for lanes that have left the outer one, with
-        // %j at 8.
+        // For lanes that have exited the outer loop with %j at 8, the inner loop would run through
+        // all integers.
         check_text(
             "fn f(x: f32, n: i32) -> (r: f32) {
                %few = and n, 7
@@ -634,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_compute_what_lanes_compute_alone() {
+    fn groups_and_single_lanes_agree() {
         for seed in 0..400 {
             random_function(seed);
         }
@@ -642,7 +650,7 @@ mod tests {
 
     #[test]
     #[ignore = "minutes; for changes of this pass: cargo test -p lightbound-shader --release -- --ignored"]
-    fn groups_compute_what_lanes_compute_alone_slow() {
+    fn groups_and_single_lanes_agree_slow() {
         for seed in 1000..40_000 {
             random_function(seed);
         }

@@ -1,29 +1,28 @@
-//! What is done to a function between front end and back end.
+//! Passes between frontend and backend.
 //!
 //! ```text
-//! front end ─► optimize ─► point shader ─► (analyses) ─► lower ─► back end
+//! frontend ─► optimize ─► point shader ─► (analyses) ─► lower ─► backend
 //! ```
 //!
-//! Up to the point shader, values may change: by rounding, in the sign of a zero, where they are
-//! not finite. What [`optimize`] returns *is* the point shader, to the bit, and everything after it
-//! computes exactly that, in the interpreter and on all targets. Passes rebuild the function
-//! through a [`Builder`], so each of them also folds, simplifies, numbers and hoists, and removes
-//! dead code.
+//! Up to the point shader, values may change: by rounding, in the sign of a zero, or if they are
+//! not finite. The function returned by [`optimize`] *is* the point shader, to the bit, and
+//! everything after it computes exactly that, in the interpreter and on all targets. Passes rebuild
+//! the function through a [`Builder`], so each of them also folds, simplifies, numbers and hoists,
+//! and removes dead code.
 
 pub mod expand;
 pub mod factor;
 pub mod induction;
 pub mod lanes;
-pub mod range;
-pub mod simplify;
 pub mod unroll;
 
+use crate::builder::rewrite::clean;
+use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
-use crate::ir::rewrite::clean;
-use crate::ir::{Builder, Function, Rules, Stmt, verify};
+use crate::ir::{Function, Stmt, verify};
 
-/// Fixes the point shader: everything that may change values, and everything else that pays.
-/// Composite operations stay, since analyses know them.
+/// Produces the point shader. Runs all passes that may change values, and all others that pay off.
+/// Composite operations stay, since analyses interpret them directly.
 pub fn optimize(function: &Function) -> Function {
     checked(factor::run(&optimize_by(function, Rules::Relaxed)))
 }
@@ -32,22 +31,22 @@ fn optimize_by(function: &Function, rules: Rules) -> Function {
     let mut function = checked(unroll::run(function, rules));
     if has_loops(&function) {
         function = checked(induction::run(&function, rules));
-        // Parameters that turn out not to vary may be what others, of loops around or within,
-        // depend on.
+        // Removing an invariant parameter may make parameters of enclosing or nested loops
+        // invariant.
         let mut params = usize::MAX;
-        while params_of(&function) < params {
-            params = params_of(&function);
+        while count_params(&function) < params {
+            params = count_params(&function);
             function = checked(clean(&function, Builder::new(&function.name, rules)));
         }
     }
     function
 }
 
-/// Makes a function ready for back ends: composite operations expanded, control flow on conditions
-/// that are the same in all lanes. Changes no value.
+/// Prepares a function for backends: expands composite operations, and makes the conditions of
+/// control flow uniform. Preserves all values.
 pub fn lower(function: &Function) -> Function {
     let mut function = checked(expand::run(function));
-    if !is_straight(&function) {
+    if !is_straight_line(&function) {
         function = lanes::run(&function);
     }
     debug_assert_eq!(verify::verify_lowered(&function), Ok(()), "{function}");
@@ -60,7 +59,7 @@ fn checked(function: Function) -> Function {
 }
 
 /// Whether there is no control flow.
-fn is_straight(function: &Function) -> bool {
+fn is_straight_line(function: &Function) -> bool {
     function.body.stmts.iter().all(|stmt| matches!(stmt, Stmt::Op(_)))
 }
 
@@ -70,8 +69,8 @@ fn has_loops(function: &Function) -> bool {
     found
 }
 
-/// Number of parameters of loops.
-fn params_of(function: &Function) -> usize {
+/// Number of loop parameters.
+fn count_params(function: &Function) -> usize {
     let mut params = 0;
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Loop(l) = stmt {
@@ -84,15 +83,16 @@ fn params_of(function: &Function) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::differential::same;
     use crate::interpreter;
-    use crate::ir::random::{self, Options};
+    use crate::testing::random::{self, Options};
+    use crate::testing::same;
 
-    /// Asserts that two functions have the same bits, NaN aside, for random inputs.
-    fn equals(before: &Function, after: &Function, rows: usize, seed: u64) {
+    /// Checks that two functions compute the same bits, except for NaNs, for random inputs.
+    fn check_equal(before: &Function, after: &Function, rows: usize, seed: u64) {
         for row in random::special_rows(&before.inputs, rows, seed) {
             let run = |function| {
-                interpreter::run(function, &random::tables(), &row, 1 << 22).expect("loops end")
+                interpreter::run(function, &random::tables(), &row, 1 << 22)
+                    .expect("loops terminate")
             };
             let (a, b) = (run(before), run(after));
             let equal = std::iter::zip(&before.outputs, std::iter::zip(&a, &b))
@@ -106,11 +106,10 @@ mod tests {
             let options = Options::any(seed, false);
             let before = random::function(seed, &options);
             let optimized = optimize_by(&before, Rules::Exact);
-            equals(&before, &optimized, 8, seed);
+            check_equal(&before, &optimized, 8, seed);
             let lowered = lower(&optimized);
-            equals(&before, &lowered, 8, seed);
-            // Relaxed rules, whose values may differ, must still make functions that are well
-            // formed.
+            check_equal(&before, &lowered, 8, seed);
+            // Relaxed rules may change values, but must still yield valid functions.
             lower(&optimize(&before));
         }
     }

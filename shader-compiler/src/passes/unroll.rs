@@ -1,24 +1,25 @@
-//! Unrolls loops whose number of rounds is known and small, those within them first of all.
+//! Unrolls loops with a small known number of iterations, innermost loops first.
 //!
-//! How often a loop runs is found by running it: what is constant is computed, everything else is
-//! unknown, and as long as the condition is constant there is another round. So it matters not how
-//! a loop counts.
+//! The number of iterations is found by abstract execution: constants are evaluated, everything
+//! else is unknown, and the loop continues while the condition is a constant. So any way of
+//! counting is recognized.
 
+use crate::builder::rewrite::{Pass, Rewriter, rewrite};
+use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
-use crate::ir::rewrite::{Pass, Rewriter, rewrite};
-use crate::ir::{Block, Builder, Function, If, Loop, Rules, Stmt, Value};
+use crate::ir::{Block, Function, If, Loop, Stmt, Value};
 use rustc_hash::FxHashMap;
 
-/// Greatest number of rounds that are unrolled.
-const ROUNDS: usize = 16;
+/// Maximum number of iterations to unroll.
+const MAX_ITERATIONS: usize = 16;
 
-/// Greatest number of operations that a loop is unrolled to.
-const SIZE: usize = 512;
+/// Maximum number of operations of an unrolled loop.
+const MAX_SIZE: usize = 512;
 
-/// Greatest number of statements that are tried out for a loop.
-const WORK: usize = 1 << 14;
+/// Maximum number of statements executed in a trial of a loop.
+const MAX_WORK: usize = 1 << 14;
 
-/// Unrolls what can be unrolled.
+/// Runs the pass.
 pub fn run(function: &Function, rules: Rules) -> Function {
     rewrite(function, Builder::new(&function.name, rules), Unroll)
 }
@@ -28,17 +29,17 @@ struct Unroll;
 impl Pass for Unroll {
     fn loop_(&mut self, rewriter: &mut Rewriter<'_>, node: &Loop) {
         let mut trial = Trial { rewriter, words: FxHashMap::default(), size: 0, work: 0 };
-        let rounds = trial.loop_(node);
-        let Some(rounds) = rounds.filter(|_| trial.size <= SIZE) else {
+        let iterations = trial.loop_(node);
+        let Some(iterations) = iterations.filter(|_| trial.size <= MAX_SIZE) else {
             return rewriter.loop_(self, node);
         };
         let params = rewriter.live(&node.params);
         let (init, next) = (
-            rewriter.beside_live(&node.params, &node.init),
-            rewriter.beside_live(&node.params, &node.body.yields),
+            rewriter.retain_live(&node.params, &node.init),
+            rewriter.retain_live(&node.params, &node.body.yields),
         );
         let mut values = rewriter.mapped(&init);
-        for _ in 0..rounds {
+        for _ in 0..iterations {
             rewriter.set_all(&params, &values);
             rewriter.stmts(self, &node.head);
             values = rewriter.body(self, node, &next);
@@ -50,14 +51,14 @@ impl Pass for Unroll {
     }
 }
 
-/// A run with what is constant.
+/// Trial execution of a loop with the known constants.
 struct Trial<'a, 'b> {
     rewriter: &'a Rewriter<'b>,
-    /// Values that were come by, and their bits where they are known.
+    /// Values computed so far, and their bits if they are known.
     words: FxHashMap<Value, Option<u32>>,
-    /// Operations that are left.
+    /// Number of operations that remain after folding.
     size: usize,
-    /// Statements that were run.
+    /// Number of statements executed.
     work: usize,
 }
 
@@ -93,7 +94,7 @@ impl Trial<'_, '_> {
         }
         let (op, args) = self.rewriter.old.operation(value).expect("statements define operations");
         let mut words = [0; 3];
-        let known = !op.is_reading()
+        let known = !op.is_load()
             && std::iter::zip(&mut words, args)
                 .all(|(word, &arg)| self.get(arg).map(|bits| *word = bits).is_some());
         self.size += usize::from(!known);
@@ -114,26 +115,29 @@ impl Trial<'_, '_> {
         self.set_all(&node.results, words);
     }
 
-    /// The number of rounds, if it is known and small.
+    /// The number of iterations, if it is known and small.
     fn loop_(&mut self, node: &Loop) -> Option<usize> {
         let size = self.size;
         let mut params = self.all(&node.init);
-        for round in 0..=ROUNDS {
+        for iteration in 0..=MAX_ITERATIONS {
             self.set_all(&node.params, params);
             self.block(&node.head);
             match self.get(node.cond) {
                 Some(0) => {
                     let words = self.all(&node.head.yields);
                     self.set_all(&node.results, words);
-                    return Some(round);
+                    return Some(iteration);
                 }
-                Some(_) if round < ROUNDS && self.size <= SIZE && self.work <= WORK => {}
+                Some(_)
+                    if iteration < MAX_ITERATIONS
+                        && self.size <= MAX_SIZE
+                        && self.work <= MAX_WORK => {}
                 _ => break,
             }
             self.block(&node.body);
             params = self.all(&node.body.yields);
         }
-        // The loop stays, and nothing is known of what it does.
+        // The loop stays; its results are unknown.
         self.size = size;
         for block in [&node.head, &node.body] {
             for_each_stmt(block, &mut |_| self.size += 1);
@@ -147,16 +151,17 @@ impl Trial<'_, '_> {
 mod tests {
     use super::*;
     use crate::interpreter;
-    use crate::ir::random;
     use crate::ir::text::parse;
+    use crate::testing::random;
 
-    /// Number of loops and of statements that are left; checks that values are.
+    /// Number of loops and of statements that remain; checks that values are preserved.
     fn unrolled(text: &str) -> (usize, usize) {
         let before = parse(text).unwrap_or_else(|error| panic!("{error}"));
         let after = run(&before, Rules::Exact);
         for row in random::rows(&before.inputs, 50, 5) {
             let run = |function| {
-                interpreter::run(function, &random::tables(), &row, 1 << 20).expect("loops end")
+                interpreter::run(function, &random::tables(), &row, 1 << 20)
+                    .expect("loops terminate")
             };
             assert_eq!(run(&before), run(&after), "{row:x?}\n{before}\n{after}");
         }
@@ -184,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn loops_of_few_rounds_go() {
+    fn loops_with_few_iterations_are_unrolled() {
         let body = "%u = imul %s, 3 %t = xor %u, %i";
         assert_eq!(unrolled(&counted(0, body)), (0, 0));
         assert_eq!(unrolled(&counted(1, body)), (0, 1));
-        // The first `xor` does nothing, and then two factors meet.
+        // The first `xor` has no effect, and then two factors merge.
         assert_eq!(unrolled(&counted(16, body)), (0, 30));
         assert_eq!(unrolled(&counted(17, body)).0, 1);
     }
@@ -202,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn loops_within_loops_go_with_them() {
-        // As many rounds as the outer loop's counter says.
+    fn nested_loops_are_unrolled() {
+        // The inner loop has as many iterations as the outer loop's counter says.
         let inner = |limit: &str| {
             format!(
                 "%t = loop (%j: i32 = 0, %v: i32 = %s) {{
@@ -222,12 +227,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_constant_is_found_by_running() {
+    fn iterations_are_counted_by_execution() {
         let text = counted(1, "%t = iadd %s, 1")
             .replace("slt %i, 1", "ult %i, 9")
             .replace("iadd %i, 1", "iadd %i, 4");
         assert_eq!(unrolled(&text), (0, 1));
-        // A condition that depends on an input in the third round.
+        // A condition that depends on an input in the third iteration.
         let text = "fn f(n: i32) -> (r: i32) {
                %r = loop (%i: i32 = 0, %s: i32 = 1) {
                  %few = slt %i, 2

@@ -1,35 +1,35 @@
-//! Dot products of two unit vectors: for real numbers, a·b = (|a|² + |b|² − |a − b|²) / 2. So it is
-//! at most 1, and below that by half the square of how far the boxes of a and b are apart; and it
-//! is at least −1, and above that likewise for a and −b.
+//! Dot products of two unit vectors: for real numbers, a·b = (|a|² + |b|² − |a − b|²) / 2. So a·b
+//! is at most 1 minus half the squared distance between the boxes of a and b. Likewise, it is at
+//! least −1 plus half the squared distance between the boxes of a and −b.
 //!
-//! Products with vectors of the frame are coordinates, which the ends of boxes tell well enough.
-//! For them there are limits alone, that ends keep by themselves: components are within ±(1 +
-//! 2⁻²²), so the ends are within the sum of the other vector's components, at most √3 of its length
-//! if that is a number. That takes both for inputs: the coordinates themselves may have wider ends.
-//! Where a vector is on the normal's side of the surface, the product with the normal is not
-//! negative.
+//! Dot products with vectors of the frame are coordinates, and the endpoints of boxes bound them
+//! well enough. For these, only constraints are added, which their endpoints satisfy anyway:
+//! components are within ±(1 + 2⁻²²), so the endpoints are within the sum of the other vector's
+//! components, at most √3 of its length if that vector is a singleton. This requires that both
+//! vectors are inputs: the coordinates themselves may have wider endpoints. If a vector is on the
+//! normal's side of the surface, its dot product with the normal is not negative.
 //!
-//! The product of a vector with itself has constants, too, and what is known of products of half
-//! vectors with what they are between is better. Where a vector is shorter than a unit one, both
-//! claims hold all the more.
+//! The dot product of a vector with itself is bounded by constants, too. For products of a half
+//! vector and one of its two vectors, the bounds of `half` are tighter. If a vector is shorter than
+//! a unit vector, both claims hold a fortiori.
 //!
-//! A sum of three products counts as one of components in any order and with any signs, which are
-//! given to b: that does not change |b|.
+//! A sum of three products is recognized with the components in any order and with any signs. The
+//! signs are attributed to b, which does not change |b|.
 //!
 //! # Rounding
 //!
-//! Let ||a|² − 1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. The dot product in floats, whatever the order
-//! of its sums, is off by at most 3.01u Σ|aᵢbᵢ| ≤ 3.01u (1 + (α + β)/2), and what products lose
-//! below the least normal number, less than 2⁻¹⁴⁰. So it is at most C₁ − d²/2 with C₁ = 1 + (α +
-//! β)/2 + 3.1u, where d is the distance of the boxes. Computed in floats, d² is the sum of three
-//! squares of differences: at most d² (1 + 5.01u). Its product with C₂ = ½ (1 − 8u), and the
-//! difference from C₁ + 1.1u, are off by u times themselves each, so that C₁ + 1.1u − C₂ d² in
-//! floats is never below C₁ − d²/2: what is rounded down is at most u (C₁ + d²/2) + 6.02u d²/2, and
-//! 1.1u + 8u d²/2 was added.
+//! Let ||a|² − 1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. The dot product in floats, in any order of
+//! summation, has an error of at most 3.01u Σ|aᵢbᵢ| ≤ 3.01u (1 + (α + β)/2), plus the underflow of
+//! the products, less than 2⁻¹⁴⁰. So it is at most C₁ − d²/2 with C₁ = 1 + (α + β)/2 + 3.1u, where
+//! d is the distance of the boxes. Computed in floats, d² is the sum of three squares of
+//! differences: at most d² (1 + 5.01u). Its product with C₂ = ½ (1 − 8u), and the difference from
+//! C₁ + 1.1u, each have a relative error of u, so that C₁ + 1.1u − C₂ d² in floats is never below
+//! C₁ − d²/2: rounding subtracts at most u (C₁ + d²/2) + 6.02u d²/2, and 1.1u + 8u d²/2 was added.
 
 use super::unit::{UnitVector, is_dot};
-use super::{Alternative, Guard, Point, Related, Relation, Relations};
-use crate::analysis::{Bounds, Constraint, Floats};
+use super::{Guard, Point, Refinement, Related, Relation, Relations};
+use crate::analysis::Constraint;
+use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
 
@@ -37,15 +37,15 @@ use crate::ir::{Emit, Function, Op, Stmt, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Dot {
     terms: [Term; 3],
-    /// What it is never above, its negative never below.
+    /// Upper bound of the dot product and of its negative.
     most: f32,
-    /// Whether it is looked at how far the vectors are apart.
+    /// Whether the distance of the vectors is used.
     by_distance: bool,
-    /// For which boxes the vectors are unit ones.
+    /// Conditions on the box under which the vectors are unit vectors.
     guards: [Option<Guard>; 2],
 }
 
-/// A product with a sign.
+/// A product of two values, with a sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Term {
     pub factors: [Value; 2],
@@ -55,14 +55,14 @@ pub(crate) struct Term {
 /// C₂.
 const HALF: f32 = 0.5 - 4.0 / (1 << 24) as f32;
 
-/// C₁ + 1.1u for vectors of these slacks, rounded up.
+/// C₁ + 1.1u for vectors with these slacks, rounded up.
 fn most(a: f64, b: f64) -> f32 {
     let u = 1.0 / f64::from(1 << 24);
     ((1.0 + 0.5 * (a + b) + 4.2 * u) as f32).next_up()
 }
 
-/// The three products of a sum of three, by additions and subtractions in any order, with signs of
-/// sums, products and factors.
+/// The three products of a sum of three. Additions and subtractions may come in any order; signs of
+/// sums, products and factors are collected.
 pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     let mut found = vec![];
     let mut work = vec![(sum, false)];
@@ -94,14 +94,14 @@ pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Relate
         let Stmt::Op(value) = stmt else { return };
         let Some(terms) = terms(point.function, *value) else { return };
         let Some((dot, [a, b])) = dot(&point.units, terms, by_distance) else { return };
-        if related.alternatives[value.index()]
+        if related.refinements[value.index()]
             .iter()
-            .any(|known| matches!(known, Alternative::Half(_)))
+            .any(|known| matches!(known, Refinement::HalfVectorDot(_)))
         {
             return;
         }
         if dot.is_guarded() {
-            return related.add(point, *value, Alternative::Dot(dot), Bounds::Float(Floats::all()));
+            return related.add(point, *value, Refinement::Dot(dot), Bounds::Float(Floats::all()));
         }
         let is_coordinate = (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some();
         if !relations.has(if dot.by_distance && !is_coordinate {
@@ -116,38 +116,38 @@ pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Relate
         let is_above = is_above && is_dot(&terms, a.parts, b.parts);
         let limit =
             |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
-        if !point.kinds[value.index()] {
+        if !point.is_interval[value.index()] {
             related.constrain(*value, Constraint::observe(limit(dot.most)));
         } else if is_coordinate {
             let is_number =
-                |unit: &UnitVector| unit.parts.iter().all(|part| !point.kinds[part.index()]);
+                |unit: &UnitVector| unit.parts.iter().all(|part| !point.is_interval[part.index()]);
             let most =
                 limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
             if is_above {
-                related.add(point, *value, Alternative::AtLeast(0.0), most);
+                related.add(point, *value, Refinement::AtLeast(0.0), most);
             } else {
                 related.constrain(*value, Constraint::observe(most));
             }
         } else {
-            related.add(point, *value, Alternative::Dot(dot), limit(dot.most));
+            related.add(point, *value, Refinement::Dot(dot), limit(dot.most));
         }
     });
 }
 
-/// More than √3 · (1 + 2⁻²²)(1 + 2⁻²¹), and what comes of rounding.
+/// More than √3 · (1 + 2⁻²²)(1 + 2⁻²¹), with rounding.
 const ROOT_3: f32 = 1.7321;
 
-/// More than a product of components is above 1, and the sums of three round.
+/// More than a product of components exceeds 1, with the rounding of the sums of three.
 const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
 
-/// The dot product that terms are, if they are one, and of what: the factors of either side are the
-/// components of a unit vector.
+/// The dot product that terms form, if any: the factors on either side are the components of a unit
+/// vector.
 fn dot(
     units: &[UnitVector],
     terms: [Term; 3],
     by_distance: bool,
 ) -> Option<(Dot, [&UnitVector; 2])> {
-    // Either factor of each product may be the one of the first vector.
+    // Either factor of each product may belong to the first vector.
     (0..4).find_map(|swapped: usize| {
         let mut terms = terms;
         terms[1..]
@@ -173,7 +173,7 @@ impl Dot {
         if self.by_distance { Relation::Dot } else { Relation::Unit }
     }
 
-    /// The values whose ends it needs.
+    /// The values whose endpoints it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         let guards = self.guards.iter().flatten().map(|guard| guard.value);
         self.terms.iter().flat_map(|term| term.factors).chain(guards).collect()
@@ -183,14 +183,17 @@ impl Dot {
         self.guards.iter().any(Option::is_some)
     }
 
-    /// Ends by the distance of the vectors, or constants.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+    /// Endpoints from the distance of the vectors, or constants.
+    pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
-        let ends = self.unguarded(emit, &of);
-        self.guards.iter().flatten().fold(ends, |ends, guard| guard.guarded(emit, &of, ends))
+        let endpoints = self.unguarded(emit, &of);
+        self.guards
+            .iter()
+            .flatten()
+            .fold(endpoints, |endpoints, guard| guard.guarded(emit, &of, endpoints))
     }
 
     fn unguarded<E: Emit<Value: PartialEq>>(
@@ -206,7 +209,7 @@ impl Dot {
         [emit.op(Op::Add, &[above, least]), emit.op(Op::Sub, &[most, below])]
     }
 
-    /// Half of the square of the distance between the boxes of a and of b, or of −b.
+    /// Half the squared distance between the boxes of a and of b, or of −b.
     fn half_distance2<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -225,8 +228,8 @@ impl Dot {
     }
 }
 
-/// How far two intervals are apart, the second one negated if so; where one is a number, with a
-/// sign.
+/// The distance between two intervals, the second one negated if `minus`. If one is a singleton,
+/// the distance has a sign.
 pub(super) fn gap<E: Emit<Value: PartialEq>>(
     emit: &mut E,
     a: [E::Value; 2],
@@ -234,17 +237,17 @@ pub(super) fn gap<E: Emit<Value: PartialEq>>(
     minus: bool,
 ) -> E::Value {
     let apart = if minus { Op::Add } else { Op::Sub };
-    for ([lo, hi], [number, other]) in [(a, b), (b, a)] {
-        if number == other {
-            // From the number to what is closest to it.
-            let number = if minus { emit.op(Op::Neg, &[number]) } else { number };
-            let closest = emit.op(Op::Max, &[number, lo]);
+    for ([lo, hi], [singleton, other]) in [(a, b), (b, a)] {
+        if singleton == other {
+            // From the singleton to the closest member of the other.
+            let singleton = if minus { emit.op(Op::Neg, &[singleton]) } else { singleton };
+            let closest = emit.op(Op::Max, &[singleton, lo]);
             let closest = emit.op(Op::Min, &[closest, hi]);
-            return emit.op(Op::Sub, &[closest, number]);
+            return emit.op(Op::Sub, &[closest, singleton]);
         }
     }
     let ([a_lo, a_hi], [b_lo, b_hi]) = (a, if minus { [b[1], b[0]] } else { b });
-    // −b ends where b begins.
+    // −b's upper endpoint is b's lower one, negated.
     let after = emit.op(apart, &[a_lo, b_hi]);
     let before = emit.op(apart, &[a_hi, b_lo]);
     let before = emit.op(Op::Neg, &[before]);
@@ -258,12 +261,12 @@ mod tests {
     use super::super::materials::{around, axes, nearly_unit};
     use super::super::unit::find;
     use super::*;
-    use crate::ir::op::Words;
-    use crate::ir::random::Random;
     use crate::ir::text::parse;
+    use crate::math::eval::ConstantEvaluator;
+    use crate::random::Random;
 
     #[test]
-    fn dot_products_are_within_the_ends_and_ends_are_tight() {
+    fn dot_products_have_tight_endpoints() {
         let text = "fn f(a: f32, b: f32, c: f32, x: f32, y: f32, z: f32) -> (r: f32) {
             %0 = mul c, z
             %1 = mul x, a
@@ -299,7 +302,8 @@ mod tests {
             ];
             let product = a[2] * b[2] - (b[0] * a[0] + a[1] * b[1]);
             let of = |value: Value| boxes[input(value) / 3][input(value) % 3].map(f32::to_bits);
-            let [lo, hi] = found.ends(&mut Words::default(), of).map(f32::from_bits);
+            let [lo, hi] =
+                found.endpoints(&mut ConstantEvaluator::default(), of).map(f32::from_bits);
             assert!(
                 lo <= product && product <= hi,
                 "{product} of {a:?} and {b:?} is not in [{lo}, {hi}]"

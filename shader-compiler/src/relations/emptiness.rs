@@ -1,34 +1,35 @@
 //! Empty intervals: the meaning of endpoints that cross.
 //!
-//! An alternative holds for every member of a box that meets the preconditions and reaches the
+//! A refinement holds for every member of a box that satisfies the preconditions and reaches the
 //! value. If no member does, the intersection of its endpoints with the operation's own may be
 //! empty: the lower endpoint is above the upper one. So **endpoints that cross denote the empty
 //! set**: no member has such a value, nor any value computed from it. There are three causes:
 //!
 //! - the box contains no unit vector, although its inputs are declared to be one;
 //! - all its unit vectors are below the horizon, where `support` replaces z by 0;
-//! - the endpoints of a condition allow an arm or a round that no member takes, since interval
-//!   arithmetic ignores the correlation of operands.
+//! - the endpoints of a condition allow an arm or a loop iteration that no member takes, since
+//!   interval arithmetic ignores the correlation of operands.
 //!
-//! Naive and optimized code has no alternatives, and endpoints never cross there.
+//! Naive and optimized code has no refinements, and endpoints never cross there.
 //!
 //! Code does not test for empty intervals: a test needs both endpoints, and often only one is
-//! computed. Operations go on with endpoints that static bounds no longer contain. That does no
-//! harm until they are joined with those of values that members do have. Then case selection may
-//! take the wrong arm for the greater one, and a NaN may replace a bound. So where control flow
-//! joins, endpoints of what may be empty are clamped to static bounds, and at outputs, if NaN is
-//! suppressed, static bounds replace a NaN. A condition may be empty, too: then it is "certainly
-//! true" and "never true" at once, neither arm runs, and all results of the `if` or loop may be
-//! empty. Which values may be empty is known at compile time (`may_be_empty`).
+//! computed. Operations are applied to crossing endpoints, which may lie outside static bounds.
+//! That is harmless until they are joined with endpoints of nonempty intervals. Then case selection
+//! may take the wrong operand for the greater one, and a NaN may replace a bound. So where control
+//! flow joins, endpoints of intervals that may be empty are clamped to static bounds. At outputs,
+//! if NaN is suppressed, static bounds replace a NaN. A condition may be empty, too: then it is
+//! "certainly true" and "never true" at once, neither arm runs, and all results of the `if` or loop
+//! may be empty. Which intervals may be empty is known at compile time (`may_be_empty`).
 
-use super::{Alternative, Point, Related, Relation};
-use crate::analysis::Bounds;
-use crate::ir::{Block, Builder, Emit, Op, Stmt, Value};
+use super::{Point, Refinement, Related, Relation};
+use crate::builder::Builder;
+use crate::interval::Bounds;
+use crate::ir::{Block, Emit, Op, Stmt, Value};
 
-/// For each value, whether its endpoints may cross, or come of some that do.
+/// For each value, whether its endpoints may cross, or depend on endpoints that may.
 pub(super) fn may_be_empty(point: &Point<'_>, related: &Related) -> Vec<bool> {
     let mut walk = Walk { point, related, empty: vec![false; point.function.len()] };
-    // What loops carry round makes of the next round what the last one was.
+    // Parameters of a loop carry emptiness from one iteration to the next.
     loop {
         let before = walk.empty.clone();
         walk.block(&point.function.body, false);
@@ -45,7 +46,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks a block, which is one of an arm or a loop if so.
+    /// Walks a block; `is_nested` if it belongs to an arm or a loop.
     fn block(&mut self, block: &Block, is_nested: bool) {
         for stmt in &block.stmts {
             match stmt {
@@ -56,8 +57,8 @@ impl Walk<'_> {
                         .operation(*value)
                         .expect("statements define operations");
                     let makes =
-                        |alternative: &Alternative| can_cross(alternative.relation(), is_nested);
-                    let is_made = self.related.alternatives[value.index()].iter().any(makes);
+                        |refinement: &Refinement| can_cross(refinement.relation(), is_nested);
+                    let is_made = self.related.refinements[value.index()].iter().any(makes);
                     self.empty[value.index()] =
                         is_made || args.iter().any(|arg| self.empty[arg.index()]);
                 }
@@ -85,17 +86,16 @@ impl Walk<'_> {
         }
     }
 
-    /// A result may be empty if a value is that it is joined of, or the condition: one whose
-    /// endpoints cross says of both arms that no member takes them, and of a loop that no member
-    /// leaves it.
+    /// A result may be empty if one of the values it joins is, or the condition. If the endpoints
+    /// of a condition cross, no member takes either arm, and no member leaves the loop.
     fn join(&mut self, result: Value, from: &[Value]) {
         self.empty[result.index()] |= from.iter().any(|value| self.empty[value.index()]);
     }
 }
 
-/// Whether an alternative and the operation's own endpoints may have an empty intersection: where
-/// it follows from preconditions, in any block; else only in nested blocks, which no member may
-/// reach.
+/// Whether a refinement and the operation's own endpoints may have an empty intersection. If the
+/// refinement follows from preconditions, this can happen in any block; otherwise only in nested
+/// blocks, which no member may reach.
 fn can_cross(relation: Relation, is_nested: bool) -> bool {
     is_nested || relation.needs_unit_vectors()
 }
@@ -112,12 +112,12 @@ pub(crate) fn without_nan(
         .hull()
         .unwrap_or([f32::NEG_INFINITY, f32::INFINITY])
         .map(|end| builder.f32(end));
-    // Of a number and a NaN, extrema return the first one.
+    // If one operand is NaN, min and max return the first operand.
     [builder.op(Op::Max, &[least, lo]), builder.op(Op::Min, &[most, hi])]
 }
 
-/// Endpoints of an interval that may be empty, clamped to its static bounds, which stand in for
-/// NaN, too, unless that is to be kept.
+/// Endpoints of an interval that may be empty, clamped to its static bounds. They replace NaN as
+/// well, unless `keeps_nan`.
 pub(crate) fn clamped(
     builder: &mut Builder,
     known: &Bounds,
@@ -138,7 +138,7 @@ pub(crate) fn clamped(
         }
     };
     let [min, max] = ops;
-    // Of a number and a NaN, extrema return the first one.
+    // If one operand is NaN, min and max return the first operand.
     let mut clamp =
         |op: Op, end: Value, x: Value| builder.op(op, &if keeps_nan { [x, end] } else { [end, x] });
     let lo = clamp(max, low, lo);
@@ -149,16 +149,17 @@ pub(crate) fn clamped(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Bools, Floats, Ints};
+    use crate::builder::Rules;
     use crate::interpreter;
+    use crate::interval::{Bools, Floats, Ints};
+    use crate::ir::Type;
     use crate::ir::text::parse;
     use crate::ir::types::Word;
-    use crate::ir::{Rules, Type};
     use crate::lift::{self, Input, Lifted, Options};
     use crate::relations::{Axis, Relations};
 
-    /// Code with all relations for a function of a unit vector's components and another number,
-    /// where NaN is suppressed.
+    /// Related code for a function of a unit vector's components and another float, with NaN
+    /// suppressed.
     fn lifted(body: &str) -> Lifted {
         let text = format!(
             "fn f(x: f32, y: f32, z: f32, a: f32) -> (r: f32) {{
@@ -180,13 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn outputs_of_boxes_without_unit_vectors_are_numbers() {
-        // The squared length is at least 1 and at most 0.12.
-        let ends = [0.1f32, 0.2, 0.1, 0.2, 0.1, 0.2, -1.0, 1.0].map(f32::to_bits);
+    fn outputs_of_boxes_without_unit_vectors_are_not_nan() {
+        // The squared length is at least 1 by the precondition, and at most 0.12 by the box.
+        let endpoints = [0.1f32, 0.2, 0.1, 0.2, 0.1, 0.2, -1.0, 1.0].map(f32::to_bits);
         for body in
             ["%5 = sub %4, 0.5 %6 = sqrt %5 return %6", "%5 = log %4 %6 = rsqrt %5 return %6"]
         {
-            let bound = interpreter::run(&lifted(body).function, &[], &ends, 1).expect("no loop");
+            let bound =
+                interpreter::run(&lifted(body).function, &[], &endpoints, 1).expect("no loop");
             let bound: Vec<_> = bound.into_iter().map(f32::from_bits).collect();
             assert!(bound.iter().all(|end| !end.is_nan()), "{body}: {bound:?}");
         }
@@ -237,13 +239,13 @@ mod tests {
         assert!(round("%4") && !round("1.0"));
     }
 
-    /// Endpoints clamped to static bounds, by their bits.
-    fn clamp(known: &Bounds, ty: Type, ends: [u32; 2], keeps_nan: bool) -> [u32; 2] {
+    /// Endpoints clamped to static bounds, as bits.
+    fn clamp(known: &Bounds, ty: Type, endpoints: [u32; 2], keeps_nan: bool) -> [u32; 2] {
         let mut builder = Builder::new("clamp", Rules::Exact);
         let [lo, hi] = ["lo", "hi"].map(|name| builder.input(name, ty));
         let [lo, hi] = clamped(&mut builder, known, [lo, hi], keeps_nan);
         let function = builder.finish(vec![("lo".into(), lo), ("hi".into(), hi)]);
-        interpreter::run(&function, &[], &ends, 1)
+        interpreter::run(&function, &[], &endpoints, 1)
             .expect("there is no loop")
             .try_into()
             .expect("there are two")
@@ -252,8 +254,8 @@ mod tests {
     #[test]
     fn clamped_endpoints_are_static_bounds_at_most() {
         let known = Bounds::Float(Floats::between(0.25, 2.0));
-        let floats = |ends: [f32; 2], keeps_nan| {
-            clamp(&known, Type::F32, ends.map(f32::to_bits), keeps_nan).map(f32::from_bits)
+        let floats = |endpoints: [f32; 2], keeps_nan| {
+            clamp(&known, Type::F32, endpoints.map(f32::to_bits), keeps_nan).map(f32::from_bits)
         };
         assert_eq!(floats([0.5, 1.0], false), [0.5, 1.0]);
         assert_eq!(floats([f32::INFINITY, f32::NEG_INFINITY], false), [2.0, 0.25]);

@@ -1,9 +1,10 @@
-//! How values grow with one of those that they are made of: for real numbers, and at compile time.
+//! How a value grows with one of the values that it is computed from: for real numbers, and at
+//! compile time.
 //!
-//! Of f(t) there is its *slope* t f'(t), and its *elasticity*, a number E with t f'(t) = E f(t)
-//! (the derivative of log f in log t). Both are ranges that hold for all t of a piece on which t
-//! has one sign and for all other operands. Elasticities of products add, which slopes do not, and
-//! slopes of sums add, which elasticities do not. Where f is not 0, one follows from the other. So:
+//! f(t) has a *slope* t f'(t), and an *elasticity*, a number E with t f'(t) = E f(t) (the
+//! derivative of log f in log t). Both are ranges that hold for all t of an interval on which t has
+//! one sign, and for all other operands. Elasticities of products add; slopes do not. Slopes of
+//! sums add; elasticities do not. Where f is not 0, one follows from the other. So:
 //!
 //! | f | elasticity | slope |
 //! |---|---|---|
@@ -19,31 +20,31 @@
 //! | log a | | E_a |
 //! | aᵇ | S_b log a + b E_a, and b log a (E_b + E_{log a}) | |
 //!
-//! With a = 1 + x, x ≥ 0, E_{log a} is E_x h(x), h(x) = x / ((1 + x) log (1 + x)), which falls from
-//! 1: (1 + x) log (1 + x) is convex and has slope 1 at 0. Of max(a, 0) it is E_a, whatever that is
+//! With a = 1 + x, x ≥ 0, E_{log a} is E_x h(x), h(x) = x / ((1 + x) log (1 + x)), which decreases
+//! from 1: (1 + x) log (1 + x) is convex and has slope 1 at 0. For max(a, 0) it is E_a, for any E_a
 //! below 0: there the maximum and its slope are 0.
 
-use super::range::Range;
 use super::rounding::Error;
 use crate::ir::Op;
+use crate::range::Range;
 
-/// What is known of a value.
+/// Range, slope and elasticity of a value, and the error of its float.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
-    /// What it is.
-    pub range: Range,
-    /// `None` where there is no such number, as where f is 0 and its slope is not.
-    pub elasticity: Option<Range>,
-    pub slope: Range,
-    /// How far the float is off.
+    /// Range of the value.
+    pub range: Range<f64>,
+    /// `None` if there is no such number, as where f is 0 and its slope is not.
+    pub elasticity: Option<Range<f64>>,
+    pub slope: Range<f64>,
+    /// Error of the float.
     pub error: Error,
-    /// What is added to 1 to make it.
-    pub above_one: Option<(Range, Option<Range>)>,
+    /// If the value is 1 + x: x and its elasticity.
+    pub above_one: Option<(Range<f64>, Option<Range<f64>>)>,
 }
 
 impl Growth {
-    /// Of what does not depend on t.
-    pub fn independent(range: Range) -> Growth {
+    /// Growth of a value that does not depend on t.
+    pub fn independent(range: Range<f64>) -> Growth {
         Growth {
             range,
             elasticity: Some(Range::ZERO),
@@ -53,8 +54,8 @@ impl Growth {
         }
     }
 
-    /// Of t itself.
-    pub fn identity(range: Range) -> Growth {
+    /// Growth of t itself.
+    pub fn identity(range: Range<f64>) -> Growth {
         Growth { elasticity: Some(Range::ONE), slope: range, ..Growth::independent(range) }
     }
 
@@ -62,8 +63,8 @@ impl Growth {
         self.slope.is_zero()
     }
 
-    /// Of an operation's result; `same` says that its two operands are one value. `None` where
-    /// nothing is known, as for operations without [growth](crate::ir::OpFacts::has_growth).
+    /// Growth of an operation's result; `same` if its two operands are one value. `None` if
+    /// unknown, as for operations without [growth](crate::ir::OpFacts::has_growth).
     pub fn apply(op: Op, args: &[Growth], same: bool) -> Option<Growth> {
         let growth = match (op, args) {
             (Op::Neg, [a]) => a.neg(),
@@ -85,18 +86,19 @@ impl Growth {
             (Op::Select, [cond, a, b]) if cond.is_independent() => a.either(b),
             _ => return None,
         };
-        Some(growth.settled())
+        Some(growth.refined())
     }
 
-    /// Elasticity and slope, as each tells of the other.
-    pub fn settled(mut self) -> Growth {
-        if !self.range.has_zero() {
+    /// Refines elasticity and slope by each other.
+    pub fn refined(mut self) -> Growth {
+        if !self.range.contains_zero() {
             let from_slope = self.slope.div(self.range);
-            self.elasticity =
-                Some(self.elasticity.map_or(from_slope, |elasticity| elasticity.meet(from_slope)));
+            self.elasticity = Some(
+                self.elasticity.map_or(from_slope, |elasticity| elasticity.intersect(from_slope)),
+            );
         }
         if let Some(elasticity) = self.elasticity {
-            self.slope = self.slope.meet(elasticity.mul(self.range));
+            self.slope = self.slope.intersect(elasticity.mul(self.range));
         }
         self
     }
@@ -106,11 +108,11 @@ impl Growth {
     }
 
     fn abs(&self) -> Growth {
-        if self.range.is_positive() {
+        if self.range.is_nonnegative() {
             return *self;
         }
         let neg = self.neg();
-        if self.range.is_negative() {
+        if self.range.is_nonpositive() {
             neg
         } else {
             Growth { range: self.range.abs(), slope: self.slope.hull(neg.slope), ..neg }
@@ -157,7 +159,7 @@ impl Growth {
 
     fn div(&self, other: &Growth) -> Option<Growth> {
         let range = self.range.div(other.range);
-        (!other.range.has_zero()).then(|| Growth {
+        (!other.range.contains_zero()).then(|| Growth {
             range,
             elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.sub(b)),
             slope: self.slope.sub(range.mul(other.slope)).div(other.range),
@@ -167,7 +169,7 @@ impl Growth {
     }
 
     fn sqrt(&self) -> Option<Growth> {
-        self.range.is_positive().then(|| Growth {
+        self.range.is_nonnegative().then(|| Growth {
             range: self.range.sqrt(),
             elasticity: self.elasticity.map(|elasticity| elasticity.scale(0.5)),
             slope: Range::ALL,
@@ -209,7 +211,10 @@ impl Growth {
 
     fn exp(&self, unit: f64) -> Growth {
         Growth {
-            range: self.range.mul(Range::of(unit).hull(Range::of(unit.next_up()))).exp(),
+            range: self
+                .range
+                .mul(Range::singleton(unit).hull(Range::singleton(unit.next_up())))
+                .exp(),
             elasticity: Some(self.slope.scale(unit)),
             slope: Range::ALL,
             error: self.error.of_exponential(self.range, unit),
@@ -218,8 +223,8 @@ impl Growth {
     }
 
     fn log(&self, unit: f64) -> Option<Growth> {
-        let per_unit = Range::of(unit).hull(Range::of(unit.next_up()));
-        self.range.is_positive().then(|| Growth {
+        let per_unit = Range::singleton(unit).hull(Range::singleton(unit.next_up()));
+        self.range.is_nonnegative().then(|| Growth {
             range: self.range.log().div(per_unit),
             elasticity: None,
             slope: self.elasticity.map_or(Range::ALL, |elasticity| elasticity.div(per_unit)),
@@ -229,22 +234,22 @@ impl Growth {
     }
 
     fn pow(&self, other: &Growth) -> Option<Growth> {
-        if !self.range.is_positive() {
+        if !self.range.is_nonnegative() {
             return None;
         }
         let log = self.range.log();
         let exponent = other.range.mul(log);
         let by_slope = self.elasticity.map(|e| other.slope.mul(log).add(other.range.mul(e)));
         let of_log = match (self.above_one, self.elasticity) {
-            (Some((x, Some(elasticity))), _) if x.is_positive() => {
+            (Some((x, Some(elasticity))), _) if x.is_nonnegative() => {
                 Some(elasticity.mul(share_above_one(x)))
             }
-            (_, Some(elasticity)) if !log.has_zero() => Some(elasticity.div(log)),
+            (_, Some(elasticity)) if !log.contains_zero() => Some(elasticity.div(log)),
             _ => None,
         };
         let by_elasticity = other.elasticity.zip(of_log).map(|(e, l)| exponent.mul(e.add(l)));
         let elasticity = match (by_slope, by_elasticity) {
-            (Some(a), Some(b)) => Some(a.meet(b)),
+            (Some(a), Some(b)) => Some(a.intersect(b)),
             (a, b) => a.or(b),
         };
         let error = self.error.of_power(self.range, other.error, other.range, exponent);
@@ -258,25 +263,31 @@ impl Growth {
     }
 }
 
-/// Of a + b, from the terms and their elasticities.
-fn elasticity_of_sum([a, b]: [Range; 2], sum: Range, [e, f]: [Range; 2]) -> Option<Range> {
-    let agree = a.is_positive() && b.is_positive() || a.is_negative() && b.is_negative();
+/// Elasticity of a + b, from the terms and their elasticities.
+fn elasticity_of_sum(
+    [a, b]: [Range<f64>; 2],
+    sum: Range<f64>,
+    [e, f]: [Range<f64>; 2],
+) -> Option<Range<f64>> {
+    let agree =
+        a.is_nonnegative() && b.is_nonnegative() || a.is_nonpositive() && b.is_nonpositive();
     if agree {
         let (a, b) = (a.abs(), b.abs());
-        // The less of a, the less its weight.
-        let weight = |a: f64, b: f64| Range::of(a).div(Range::of(a).add(Range::of(b)));
+        // The smaller a, the smaller its weight.
+        let weight =
+            |a: f64, b: f64| Range::singleton(a).div(Range::singleton(a).add(Range::singleton(b)));
         let whole = Range::new(0.0, 1.0);
-        let least = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.meet(whole);
+        let least = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.intersect(whole);
         let most = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }
-            .meet(whole);
-        let mean = |w: f64| e.scale(w).add(f.mul(Range::ONE.sub(Range::of(w))));
-        return Some(mean(least.lo).hull(mean(most.hi)).meet(e.hull(f)));
+            .intersect(whole);
+        let mean = |w: f64| e.scale(w).add(f.mul(Range::ONE.sub(Range::singleton(w))));
+        return Some(mean(least.lo).hull(mean(most.hi)).intersect(e.hull(f)));
     }
-    // The greater term, and the other one, which is taken off.
-    let is_first = (a.is_positive() && b.is_negative() && sum.is_positive())
-        || (a.is_negative() && b.is_positive() && sum.is_negative());
-    let is_second = (b.is_positive() && a.is_negative() && sum.is_positive())
-        || (b.is_negative() && a.is_positive() && sum.is_negative());
+    // The greater term, and the one that is subtracted.
+    let is_first = (a.is_nonnegative() && b.is_nonpositive() && sum.is_nonnegative())
+        || (a.is_nonpositive() && b.is_nonnegative() && sum.is_nonpositive());
+    let is_second = (b.is_nonnegative() && a.is_nonpositive() && sum.is_nonnegative())
+        || (b.is_nonpositive() && a.is_nonnegative() && sum.is_nonpositive());
     let (e, f, off) = match (is_first, is_second) {
         (true, _) => (e, f, b.abs()),
         (_, true) => (f, e, a.abs()),
@@ -287,11 +298,11 @@ fn elasticity_of_sum([a, b]: [Range; 2], sum: Range, [e, f]: [Range; 2]) -> Opti
     Some(e.add(ratio.mul(e.sub(f))))
 }
 
-/// h of a range of x ≥ 0.
-fn share_above_one(x: Range) -> Range {
-    let above = Range::ONE.add(Range::of(x.hi));
+/// h over a range of x ≥ 0.
+fn share_above_one(x: Range<f64>) -> Range<f64> {
+    let above = Range::ONE.add(Range::singleton(x.hi));
     let least = if x.hi.is_finite() && x.hi > 1e-6 {
-        Range::of(x.hi).div(above.mul(above.log())).lo
+        Range::singleton(x.hi).div(above.mul(above.log())).lo
     } else {
         0.0
     };
@@ -303,9 +314,9 @@ fn share_above_one(x: Range) -> Range {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::random::Random;
+    use crate::random::Random;
 
-    /// A value in double precision with its slope, and what is said of both.
+    /// A value in double precision with its slope, and the computed ranges of both.
     #[derive(Clone, Copy)]
     struct Pair {
         value: f64,
@@ -315,7 +326,7 @@ mod tests {
 
     impl Pair {
         fn holds(self) -> Pair {
-            let close = |range: Range, x: f64| {
+            let close = |range: Range<f64>, x: f64| {
                 let margin = 1e-9 * (1.0 + x.abs());
                 range.lo - margin <= x && x <= range.hi + margin
             };
@@ -369,20 +380,20 @@ mod tests {
         let mut random = Random::new(17);
         let mut known = 0;
         for _ in 0..40_000 {
-            let mut number = |low: f64, high: f64| {
+            let mut uniform = |low: f64, high: f64| {
                 low + (high - low) * random.below(1 << 16) as f64 / f64::from(1 << 16)
             };
-            let t = number(0.01, 4.0);
-            let source = Growth::identity(Range::new(t * number(0.3, 1.0), t * number(1.0, 3.0)));
+            let t = uniform(0.01, 4.0);
+            let source = Growth::identity(Range::new(t * uniform(0.3, 1.0), t * uniform(1.0, 3.0)));
             let mut values = vec![Pair { value: t, slope: t, growth: source }];
-            for constant in [1.0, 0.0, number(-2.0, 2.0)] {
+            for constant in [1.0, 0.0, uniform(-2.0, 2.0)] {
                 values.push(Pair {
                     value: constant,
                     slope: 0.0,
-                    growth: Growth::independent(Range::of(constant)),
+                    growth: Growth::independent(Range::singleton(constant)),
                 });
             }
-            let free = number(0.1, 2.0);
+            let free = uniform(0.1, 2.0);
             values.push(Pair {
                 value: free,
                 slope: 0.0,
@@ -425,7 +436,7 @@ mod tests {
                         && pair
                             .growth
                             .elasticity
-                            .is_some_and(|e| e.is_positive() || e.is_negative()),
+                            .is_some_and(|e| e.is_nonnegative() || e.is_nonpositive()),
                 );
             }
         }
@@ -435,7 +446,7 @@ mod tests {
     #[test]
     fn operations_with_growth_are_those_that_facts_name() {
         let a = Growth::identity(Range::new(1.5, 2.0));
-        let b = Growth::independent(Range::of(3.0));
+        let b = Growth::independent(Range::singleton(3.0));
         for &op in Op::ALL {
             let args = [b, a, a];
             let growth = Growth::apply(op, &args[3 - op.arity()..], false);
@@ -444,13 +455,13 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_what_is_above_one_rise_where_the_exponent_falls_with_the_base() {
-        // (1 + t)^(−1/t) rises to 1.
+    fn powers_increase_if_the_base_exceeds_one_and_the_exponent_decreases() {
+        // (1 + t)^(−1/t) increases to 1.
         let t = Growth::identity(Range::new(1e-20, 8.0));
         let of = |op, args: &[Growth]| Growth::apply(op, args, false).expect("it is defined");
         let one = Growth::independent(Range::ONE);
         let exponent = of(Op::Neg, &[of(Op::Div, &[one, t])]);
         let power = of(Op::Pow, &[of(Op::Add, &[t, one]), exponent]);
-        assert!(power.slope.is_positive(), "{power:?}");
+        assert!(power.slope.is_nonnegative(), "{power:?}");
     }
 }

@@ -1,18 +1,18 @@
-//! What tests of relations share: unit vectors of floats, boxes around them, and materials bounded
+//! Shared by tests of relations: unit vectors of floats, boxes around them, and materials bounded
 //! with and without relations.
 
 use super::{Axis, Related, Relations, SLACK, run};
-use crate::analysis::{Bounds, Constraint, Floats, solve};
+use crate::analysis::{Constraint, solve};
 use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
-use crate::interval::Nan;
+use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::Function;
-use crate::ir::random::Random;
 use crate::ir::text::parse;
-use crate::lift::{self, Input, Lifted, Options, Sides, kinds};
+use crate::lift::{self, Input, Lifted, Options, Sides, classify};
+use crate::random::Random;
 use crate::{Arena, Settings, Shader, Target, interpreter};
 
-/// A vector of floats whose length is off from 1 by as much as may be, up or down, or anything
-/// between.
+/// A vector of floats whose length differs from 1 by the maximum that the precondition allows, up
+/// or down, or less.
 pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
     loop {
         let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
@@ -38,7 +38,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f64 {
     std::iter::zip(a, b).map(|(a, b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// A box around a vector: wide or narrow, or no wider than the vector, along each axis.
+/// A box around a vector: along each axis wide, narrow, or a single float.
 pub fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
     let widest = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
     v.map(|x| {
@@ -47,7 +47,7 @@ pub fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
     })
 }
 
-/// Descriptions of the inputs of so many unit vectors.
+/// Axes of the inputs of `vectors` unit vectors.
 pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
     let axis = |input: usize| {
         Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false })
@@ -55,21 +55,20 @@ pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
     (0..3 * vectors).map(axis).collect()
 }
 
-/// What is found out of a function all of whose inputs are intervals.
+/// The relations found in a function whose inputs are all intervals.
 pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> Related {
-    let kinds = kinds::kinds(point, &vec![true; axes.len()]);
+    let is_interval = classify::classify(point, &vec![true; axes.len()]);
     let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
     let solve = |constraints: &[Constraint]| {
         solve::run(
             point,
-            &kinds,
+            &is_interval,
             &vec![unit; axes.len()],
             Nan::Propagate,
             Some(constraints.to_vec()),
-            false,
         )
     };
-    run(point, &kinds, axes, relations, Nan::Propagate, solve)
+    run(point, &is_interval, axes, relations, Nan::Propagate, solve)
 }
 
 /// A function with bounds of its outputs.
@@ -79,7 +78,7 @@ pub struct Bounder {
 }
 
 impl Bounder {
-    /// Of a text, all of whose inputs are intervals within ±[`UNIT`](super::UNIT).
+    /// Compiles a text, with all inputs intervals within ±[`UNIT`](super::UNIT).
     pub fn new(text: &str, axes: &[Option<Axis>], relations: Relations, nan: Nan) -> Bounder {
         let point = parse(text).expect("the text is well formed");
         let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
@@ -90,19 +89,21 @@ impl Bounder {
         Bounder { lifted: lift::run(&point, &inputs, &outputs, &options), nan }
     }
 
-    /// Bounds of the outputs, in which those of the members are.
+    /// Bounds of the outputs, which must contain those of the members.
     ///
     /// *Panics* if they are not.
     pub fn run<'a, M: AsRef<[f32]> + ?Sized + 'a>(
         &self,
-        ends: &[[f32; 2]],
+        endpoints: &[[f32; 2]],
         members: impl IntoIterator<Item = &'a M>,
     ) -> Vec<[f32; 2]> {
-        let words: Vec<_> = ends.iter().flatten().map(|end| end.to_bits()).collect();
+        let words: Vec<_> = endpoints.iter().flatten().map(|end| end.to_bits()).collect();
         let bounds =
             interpreter::run(&self.lifted.function, &[], &words, 1).expect("there is no loop");
-        let bounds: Vec<_> =
-            bounds.chunks(2).map(|ends| [ends[0], ends[1]].map(f32::from_bits)).collect();
+        let bounds: Vec<_> = bounds
+            .chunks(2)
+            .map(|endpoints| [endpoints[0], endpoints[1]].map(f32::from_bits))
+            .collect();
         for member in members {
             let words: Vec<_> = member.as_ref().iter().map(|x| x.to_bits()).collect();
             let values =
@@ -112,7 +113,7 @@ impl Bounder {
                     .enumerate()
             {
                 let says = format!(
-                    "output {k} of {:?} in {ends:?}: {value} is not in [{lo}, {hi}], {:?}",
+                    "output {k} of {:?} in {endpoints:?}: {value} is not in [{lo}, {hi}], {:?}",
                     member.as_ref(),
                     self.nan
                 );
@@ -130,21 +131,21 @@ impl Bounder {
     }
 }
 
-/// How bounds of a material compare with and without relations, over boxes around light directions
-/// that meet the precondition.
+/// Comparison of a material's bounds with and without relations, over boxes around light directions
+/// that satisfy the precondition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compared {
-    /// Results of members that were held against bounds.
+    /// Number of members' results that were checked.
     pub members: usize,
-    /// Boxes with finite bounds with relations.
+    /// Number of boxes whose bounds with relations are finite.
     pub boxes: usize,
-    /// Boxes that had none without.
+    /// Number of boxes whose bounds are infinite without relations.
     pub unbounded: usize,
-    /// Mean of log₂ of the upper bound without, over the one with.
+    /// Mean of log₂ of the upper bound without relations over the one with them.
     pub gain: f64,
 }
 
-/// Holds results against bounds with relations, and these against bounds without.
+/// Checks results against bounds with relations, and these against bounds without.
 ///
 /// *Panics* if a result is not within bounds, or these are wider.
 pub fn compare(
@@ -167,10 +168,13 @@ pub fn compare(
     let mut random = Random::new(23);
     let mut compared = Compared::default();
     for _ in 0..boxes {
-        let (ends, members) = cone(&mut random, frame, degrees, inputs.len());
+        let (endpoints, members) = cone(&mut random, frame, degrees, inputs.len());
         let bounds = kernels.each_ref().map(|kernel| {
             let (mut boxes, mut limits) = (Boxes::new(kernel, 1), Limits::new(kernel, 1));
-            ends.iter().enumerate().for_each(|(input, &ends)| boxes.set(0, input, ends));
+            endpoints
+                .iter()
+                .enumerate()
+                .for_each(|(input, &endpoints)| boxes.set(0, input, endpoints));
             kernel.run(&[], &boxes, &mut limits);
             [0, 1, 2].map(|output| limits.get(0, output))
         });
@@ -181,23 +185,26 @@ pub fn compare(
                 interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops end");
             for (k, value) in values.into_iter().map(f32::from_bits).enumerate() {
                 let [plain, tight] = [0, 1].map(|kind| bounds[kind][k]);
-                // Where code that ignores NaN has one, it says nothing.
+                // If code that ignores NaN returns one, its bounds are void.
                 exempt |=
                     nan == Nan::Ignore && (value.is_nan() || plain.iter().any(|end| end.is_nan()));
                 let within = !(value < tight[0] || tight[1] < value);
-                let told = nan != Nan::Propagate
+                let reports_nan = nan != Nan::Propagate
                     || !value.is_nan()
                     || !(tight[0] > f32::NEG_INFINITY || tight[1] < f32::INFINITY);
                 assert!(
-                    exempt || within && told,
-                    "{value} of {member:?} in {ends:?} is not in {tight:?}, {plain:?}, {nan:?}"
+                    exempt || within && reports_nan,
+                    "{value} of {member:?} in {endpoints:?} is not in {tight:?}, {plain:?}, {nan:?}"
                 );
                 compared.members += usize::from(!exempt);
             }
         }
         for [plain, tight] in [0, 1, 2].map(|k| [bounds[0][k], bounds[1][k]]) {
             let wider = tight[0] < plain[0] || plain[1] < tight[1];
-            assert!(exempt || !wider, "{tight:?} is wider than {plain:?} for {ends:?}, {nan:?}");
+            assert!(
+                exempt || !wider,
+                "{tight:?} is wider than {plain:?} for {endpoints:?}, {nan:?}"
+            );
             if tight[1].is_finite() && tight[1] > 1e-6 {
                 compared.boxes += 1;
                 compared.unbounded += usize::from(!plain[1].is_finite());
@@ -211,8 +218,8 @@ pub fn compare(
     compared
 }
 
-/// A box of light directions in a cone, with other inputs as numbers, and members of it that meet
-/// the precondition. Parameters are 0.5.
+/// A box of light directions in a cone, other inputs as singletons, and members of the box that
+/// satisfy the precondition. Parameters are 0.5.
 fn cone(
     random: &mut Random,
     frame: Frame,
@@ -244,27 +251,28 @@ fn cone(
     let wi =
         if near == Some(wo.map(|x| -x)) { nearly_unit(random, near) } else { upper(random, near) };
     let radius = (degrees.to_radians() * (random.below(1000) as f64 / 1000.0)) as f32;
-    let mut ends: Vec<_> =
+    let mut endpoints: Vec<_> =
         wi.map(|x| [(x - radius).max(-super::UNIT), (x + radius).min(super::UNIT)]).to_vec();
     let numbers = wo.into_iter().chain([n, t, b].into_iter().flatten().filter(|_| world));
-    ends.extend(numbers.map(|x| [x; 2]));
-    ends.resize(inputs, [0.5; 2]);
+    endpoints.extend(numbers.map(|x| [x; 2]));
+    endpoints.resize(inputs, [0.5; 2]);
     let mut lights = vec![wi];
     for _ in 0..40 {
         let w = [0, 1, 2].map(|k| {
             f64::from(wi[k]) + f64::from(radius) * (random.below(2001) as f64 / 1000.0 - 1.0)
         });
         let w = normalized(w).map(|x| x as f32);
-        if (0..3).all(|k| ends[k][0] <= w[k] && w[k] <= ends[k][1])
+        if (0..3).all(|k| endpoints[k][0] <= w[k] && w[k] <= endpoints[k][1])
             && (dot(w, w) - 1.0).abs() <= SLACK
         {
             lights.push(w);
         }
     }
-    let member =
-        |light: [f32; 3]| light.into_iter().chain(ends[3..].iter().map(|ends| ends[0])).collect();
+    let member = |light: [f32; 3]| {
+        light.into_iter().chain(endpoints[3..].iter().map(|endpoints| endpoints[0])).collect()
+    };
     let members = lights.into_iter().map(member).collect();
-    (ends, members)
+    (endpoints, members)
 }
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {

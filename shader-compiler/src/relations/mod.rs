@@ -1,37 +1,38 @@
-//! Relations between values, which interval arithmetic forgets (Clarberg et al. 2010 §7): that a
-//! vector is a unit one, that two operands are one value, that x ≤ y.
+//! Relations between values, which interval arithmetic ignores (Clarberg et al. 2010 §7): a vector
+//! has unit length, two operands are the same value, x ≤ y.
 //!
-//! Each relation is found in the point shader by a search for a pattern in a file of its own, and
-//! becomes up to two things for a value of the point shader:
+//! Each relation has a file of its own, which searches the point shader for a pattern. It yields up
+//! to two things for a value of the point shader:
 //!
-//! - a [`Constraint`]: what is known of it at compile time, so that cheaper cases are selected;
-//! - an [`Alternative`]: other ends of the value, computed at run time from the ends of values that
-//!   it depends on. The bounding shader intersects them with those of the interval form, so bounds
-//!   are never wider than without relations. The one exception is what [`Monotone`] adds to outputs
-//!   for results below the least normal number, 2⁻¹²⁶, which is less than that.
+//! - a [`Constraint`]: a fact known at compile time, which lets the lowering select cheaper cases;
+//! - a [`Refinement`]: a second pair of endpoints for the value, computed at run time from the
+//!   endpoints of values that it depends on. The bounding shader intersects them with those of the
+//!   interval lowering, so bounds are never wider than without relations. The one exception:
+//!   [`Monotone`] adds less than the least normal number, 2⁻¹²⁶, to outputs below that number.
 //!
-//! [`Relation::Support`] is of another kind: one value's ends are cut, and then bounds of boxes
-//! whose unit vectors are all beyond the cut contain what results are there, 0, and that is all
-//! that is said.
+//! [`Relation::Support`] differs: it clamps the endpoints of one value. If all unit vectors of a
+//! box lie beyond the clamp, bounds contain the results that occur and 0, and nothing more is
+//! guaranteed.
 //!
 //! # What both must keep
 //!
-//! - *Containment*: for all members x of the box that meet the [preconditions](Axis), the float
-//!   that the point shader computes lies within the ends, with no tolerance. What is true of real
-//!   numbers is widened by a proved bound of the rounding errors; the proof stands with the
-//!   relation.
-//! - *Static bounds hold of endpoints*, not only of members: case selection relies on that. An
-//!   alternative puts endpoints where no member is, between discrete values for instance, so a
-//!   value with alternatives has [`Constraint::replace`], which closes the gaps, and no endpoint of
-//!   an alternative is beyond it on its own side; debug builds check that on samples. A relation
-//!   that leaves endpoints as they are has [`Constraint::observe`], and shows that the form's own
-//!   ones keep it.
-//! - Where no member of a box is left, endpoints may cross: [`emptiness`] says what that means.
-//! - Ends of alternatives are never NaN for ends within the values' bounds. Values that can be NaN
-//!   themselves have no alternatives but those with a [`Guard`], which are infinite wherever some
-//!   member of the box may make the value NaN.
-//! - What an alternative needs is in scope where the value is defined (`Point::for_each_operation`
-//!   tells).
+//! - *Containment*: for all members x of the box that satisfy the [preconditions](Axis), the float
+//!   that the point shader computes lies within the endpoints, with no tolerance. Statements about
+//!   real numbers are widened by a proved bound of the rounding errors. The proof is in the
+//!   relation's file.
+//! - *Static bounds hold for endpoints*, not only for members: case selection relies on that. A
+//!   refinement may put endpoints where no member is, for instance between discrete values. So a
+//!   value with refinements has [`Constraint::replace`], which closes the gaps, and no endpoint of
+//!   a refinement is beyond the constraint on its own side. Debug builds check that on samples. A
+//!   relation that leaves endpoints unchanged has [`Constraint::observe`], and shows that the
+//!   endpoints of the interval lowering satisfy it.
+//! - If a box has no member that satisfies all conditions, endpoints may cross: [`emptiness`]
+//!   defines what that means.
+//! - Endpoints of refinements are never NaN if the sources' endpoints are within their static
+//!   bounds. A value that can be NaN itself only has refinements with a [`Guard`], which are
+//!   infinite if some member of the box may make the value NaN.
+//! - The sources of a refinement are in scope where the value is defined (see
+//!   `Point::for_each_operation`).
 
 mod dot;
 pub mod emptiness;
@@ -44,22 +45,19 @@ pub(crate) mod order;
 mod powers;
 mod products;
 mod quotients;
-mod range;
 mod rounding;
 mod soundness;
 mod squares;
 pub(crate) mod support;
-#[cfg(test)]
-mod testing;
 mod unit;
 
-use crate::analysis::{Bounds, Constraint, Floats};
-use crate::interval::Nan;
+use crate::analysis::Constraint;
+use crate::builder::rewrite::liveness;
+use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::ValueData;
-use crate::ir::rewrite::liveness;
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Value};
 pub use dot::Dot;
-pub use half::{Half, Length, Part};
+pub use half::{HalfVectorDot, NormalizedComponent, SquaredLength};
 pub use monotone::Monotone;
 pub use order::Order;
 pub use powers::Power;
@@ -71,18 +69,18 @@ use unit::UnitVector;
 
 /// An input that is a component of a unit vector.
 ///
-/// That is the precondition of related bounds: they hold for all members v of the box with ||v|² −
-/// 1| ≤ 2⁻²¹, components within ±(1 + 2⁻²²), for vectors of a [frame](Axis::frame), |u·v| ≤ 2⁻²¹
-/// for any two, and for one that is [above](Axis::above), no negative dot product, in floats, with
-/// the normal.
+/// This is the precondition of related bounds. They hold for all members v of the box with ||v|² −
+/// 1| ≤ 2⁻²¹ and components within ±(1 + 2⁻²²). For two vectors of a [frame](Axis::frame), |u·v| ≤
+/// 2⁻²¹. For a vector [above](Axis::above) the surface, the dot product with the normal, in floats,
+/// is not negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Which vector.
+    /// Index of the vector.
     pub vector: usize,
-    /// Which component: 0, 1 or 2.
+    /// Index of the component: 0, 1 or 2.
     pub component: usize,
-    /// Whether the vector is one of three that are perpendicular to each other, of which there is
-    /// but one set: the normal comes first.
+    /// Whether the vector is one of three mutually perpendicular ones. There is at most one such
+    /// frame, and its normal comes first.
     pub frame: bool,
     /// Whether the vector is on the normal's side of the surface.
     pub above: bool,
@@ -94,35 +92,35 @@ pub const SLACK: f64 = 1.0 / (1u32 << 21) as f64;
 /// Components of unit vectors that are inputs are within ± that: |v| ≤ √(1 + 2⁻²¹).
 pub const UNIT: f32 = 1.0 + 1.0 / (1 << 22) as f32;
 
-/// A kind of relation, which can be made use of or not.
+/// A relation, which can be enabled or disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Relation {
-    /// Components of unit vectors, and their dot products, have limits.
+    /// Components of unit vectors, and their dot products, are bounded.
     Unit,
-    /// The dot product of two unit vectors is as far below 1 as they are apart.
+    /// The dot product of two unit vectors is below 1 by half their squared distance.
     Dot,
     /// The squares of a unit vector's components add up to 1.
     Squares,
-    /// What is divided by its length is a unit vector, and the sum of two unit vectors is as long
-    /// as they are close.
+    /// A vector divided by its length is a unit vector, and the length of the sum of two unit
+    /// vectors depends on their distance.
     Half,
-    /// What is multiplied by max(z, 0) counts only where z > 0.
+    /// A product with max(z, 0) is nonzero only where z > 0.
     Support,
-    /// What a minimum, a maximum or a branch says of two values' order.
+    /// The order of two values, known from a minimum, a maximum or a branch.
     Order,
     /// Quotients of sums over the same terms.
     Quotients,
-    /// Odd powers, by products of one value.
+    /// Odd powers, computed as products of one value.
     Powers,
     /// Products of x and c − x.
     Products,
-    /// Values that grow with one that they use several times.
+    /// Values that are monotone in a value that they use several times.
     Monotone,
 }
 
 impl Relation {
-    /// All kinds.
+    /// All relations.
     pub const ALL: &[Relation] = &[
         Relation::Unit,
         Relation::Dot,
@@ -136,7 +134,7 @@ impl Relation {
         Relation::Monotone,
     ];
 
-    /// The name by which it is switched.
+    /// The name that options use.
     pub const fn name(self) -> &'static str {
         match self {
             Relation::Unit => "unit",
@@ -152,35 +150,29 @@ impl Relation {
         }
     }
 
-    /// Whether it holds for unit vectors alone.
+    /// Whether it applies to unit vectors only.
     fn needs_unit_vectors(self) -> bool {
         matches!(self, Relation::Unit | Relation::Dot | Relation::Squares | Relation::Half)
     }
 
-    /// What it knows, in a line.
+    /// One line of help.
     pub const fn help(self) -> &'static str {
         match self {
             Relation::Unit => {
-                "Directions are unit vectors: their components and dot products have limits"
+                "Directions are unit vectors: components and dot products are bounded"
             }
-            Relation::Dot => {
-                "Dot products of unit vectors, from how far a box is from the other vector"
-            }
-            Relation::Squares => {
-                "Sums of squares of a unit vector's components, and what they leave to 1"
-            }
+            Relation::Dot => "Dot products of unit vectors, from the distance of their boxes",
+            Relation::Squares => "Sums of squares of a unit vector's components, which add up to 1",
             Relation::Half => {
-                "Half vectors: lengths of sums of unit vectors, and what is divided by its length"
+                "Half vectors: lengths of sums of unit vectors, and normalized vectors"
             }
-            Relation::Support => "What is multiplied by max(z, 0) counts only where z > 0",
-            Relation::Order => {
-                "Order of values that a minimum, a maximum, a comparison or a branch tells"
-            }
-            Relation::Quotients => "Quotients of sums over the same terms, as in weighted means",
-            Relation::Powers => "Odd powers, as x x x, grow with x whatever its sign",
+            Relation::Support => "Products with max(z, 0) are nonzero only where z > 0",
+            Relation::Order => "Order of values, from minima, maxima, comparisons and branches",
+            Relation::Quotients => "Quotients of sums over the same terms, such as weighted means",
+            Relation::Powers => "Odd powers, such as x x x, are monotone in x",
             Relation::Products => "Products x (c - x)",
             Relation::Monotone => {
-                "Values that grow with one that they use several times, as z / sqrt(1 - z z)"
+                "Values monotone in a value used several times, such as z / sqrt(1 - z z)"
             }
         }
     }
@@ -192,35 +184,35 @@ impl fmt::Display for Relation {
     }
 }
 
-/// A set of kinds of relations.
+/// A set of relations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Relations(u16);
 
 impl Relations {
-    /// None: those of naive and optimized code.
+    /// None, as in naive and optimized code.
     pub const NONE: Relations = Relations(0);
 
-    /// Those of related code.
+    /// All relations, as in related code.
     pub fn all() -> Relations {
         Relation::ALL.iter().copied().collect()
     }
 
-    /// Whether a kind is among them.
+    /// Whether the set contains a relation.
     pub fn has(self, relation: Relation) -> bool {
         self.0 & 1 << relation as u8 != 0
     }
 
-    /// Those, and one more.
+    /// The set with one more relation.
     pub fn with(self, relation: Relation) -> Relations {
         Relations(self.0 | 1 << relation as u8)
     }
 
-    /// Those but for one.
+    /// The set without one relation.
     pub fn without(self, relation: Relation) -> Relations {
         Relations(self.0 & !(1 << relation as u8))
     }
 
-    /// One after the other.
+    /// Iterates over the relations in the set.
     pub fn iter(self) -> impl Iterator<Item = Relation> {
         Relation::ALL.iter().copied().filter(move |&relation| self.has(relation))
     }
@@ -232,111 +224,113 @@ impl FromIterator<Relation> for Relations {
     }
 }
 
-/// Other ends of a value, beside those of its interval form.
+/// A second pair of endpoints of a value, beside those of its interval lowering.
 #[derive(Clone, Debug)]
-pub enum Alternative {
-    /// A lower end.
+pub enum Refinement {
+    /// A lower endpoint.
     AtLeast(f32),
-    /// Of the dot product of two unit vectors.
+    /// For the dot product of two unit vectors.
     Dot(Dot),
-    /// Of a value that is monotone in one that it uses several times.
+    /// For a value that is monotone in a value that it uses several times.
     Monotone(Monotone),
-    /// Of what the order of two values says something of.
+    /// For a value that depends on the order of two others.
     Order(Order),
-    /// Of sums of squares of a unit vector's components.
+    /// For sums of squares of a unit vector's components.
     Squares(Squares),
-    /// Of the square of the length of a sum of unit vectors.
-    Length(Length),
-    /// Of a component of a vector that was divided by its length.
-    Part(Part),
-    /// Of the dot product of a half vector and what it is between.
-    Half(Half),
-    /// Of an odd power.
+    /// For the squared length of a sum of unit vectors.
+    SquaredLength(SquaredLength),
+    /// For a component of a vector divided by its length.
+    NormalizedComponent(NormalizedComponent),
+    /// For the dot product of a half vector and one of its two vectors.
+    HalfVectorDot(HalfVectorDot),
+    /// For an odd power.
     Power(Power),
-    /// Of a quotient of sums over the same terms.
+    /// For a quotient of sums over the same terms.
     Quotient(Quotient),
-    /// Of a product x (c − x).
+    /// For a product x (c − x).
     Product(Product),
 }
 
-impl Alternative {
-    /// The kind of relation that gives it.
+impl Refinement {
+    /// The relation that yields it.
     pub fn relation(&self) -> Relation {
         match self {
-            Alternative::AtLeast(_) => Relation::Unit,
-            Alternative::Monotone(_) => Relation::Monotone,
-            Alternative::Dot(dot) => dot.relation(),
-            Alternative::Power(_) => Relation::Powers,
-            Alternative::Order(_) => Relation::Order,
-            Alternative::Quotient(_) => Relation::Quotients,
-            Alternative::Product(_) => Relation::Products,
-            Alternative::Squares(_) => Relation::Squares,
-            Alternative::Length(_) | Alternative::Part(_) | Alternative::Half(_) => Relation::Half,
+            Refinement::AtLeast(_) => Relation::Unit,
+            Refinement::Monotone(_) => Relation::Monotone,
+            Refinement::Dot(dot) => dot.relation(),
+            Refinement::Power(_) => Relation::Powers,
+            Refinement::Order(_) => Relation::Order,
+            Refinement::Quotient(_) => Relation::Quotients,
+            Refinement::Product(_) => Relation::Products,
+            Refinement::Squares(_) => Relation::Squares,
+            Refinement::SquaredLength(_)
+            | Refinement::NormalizedComponent(_)
+            | Refinement::HalfVectorDot(_) => Relation::Half,
         }
     }
 
-    /// The values whose ends it needs, of which the value is made.
+    /// The values whose endpoints it needs; the value depends on them.
     pub fn sources(&self) -> Vec<Value> {
         match self {
-            Alternative::AtLeast(_) => vec![],
-            Alternative::Dot(dot) => dot.sources(),
-            Alternative::Order(order) => order.sources(),
-            Alternative::Squares(squares) => squares.sources(),
-            Alternative::Length(length) => length.sources(),
-            Alternative::Part(part) => part.sources(),
-            Alternative::Half(half) => half.sources(),
-            Alternative::Power(power) => power.sources(),
-            Alternative::Quotient(quotient) => quotient.sources(),
-            Alternative::Product(product) => product.sources(),
-            Alternative::Monotone(monotone) => monotone.sources(),
+            Refinement::AtLeast(_) => vec![],
+            Refinement::Dot(dot) => dot.sources(),
+            Refinement::Order(order) => order.sources(),
+            Refinement::Squares(squares) => squares.sources(),
+            Refinement::SquaredLength(length) => length.sources(),
+            Refinement::NormalizedComponent(part) => part.sources(),
+            Refinement::HalfVectorDot(half) => half.sources(),
+            Refinement::Power(power) => power.sources(),
+            Refinement::Quotient(quotient) => quotient.sources(),
+            Refinement::Product(product) => product.sources(),
+            Refinement::Monotone(monotone) => monotone.sources(),
         }
     }
 
-    /// Ends of the value, infinite where there is none; `of` gives those of the sources.
-    pub fn ends<E: Emit<Value: PartialEq>>(
+    /// Endpoints of the value, infinite if unbounded; `of` returns those of the sources.
+    pub fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
         match self {
-            Alternative::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
-            Alternative::Dot(dot) => dot.ends(emit, of),
-            Alternative::Order(order) => order.ends(emit, of),
-            Alternative::Squares(squares) => squares.ends(emit, of),
-            Alternative::Length(length) => length.ends(emit, of),
-            Alternative::Part(part) => part.ends(emit, of),
-            Alternative::Half(half) => half.ends(emit, of),
-            Alternative::Power(power) => power.ends(emit, of),
-            Alternative::Quotient(quotient) => quotient.ends(emit, of),
-            Alternative::Product(product) => product.ends(emit, of),
-            Alternative::Monotone(monotone) => monotone.ends(emit, of),
+            Refinement::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
+            Refinement::Dot(dot) => dot.endpoints(emit, of),
+            Refinement::Order(order) => order.endpoints(emit, of),
+            Refinement::Squares(squares) => squares.endpoints(emit, of),
+            Refinement::SquaredLength(length) => length.endpoints(emit, of),
+            Refinement::NormalizedComponent(part) => part.endpoints(emit, of),
+            Refinement::HalfVectorDot(half) => half.endpoints(emit, of),
+            Refinement::Power(power) => power.endpoints(emit, of),
+            Refinement::Quotient(quotient) => quotient.endpoints(emit, of),
+            Refinement::Product(product) => product.endpoints(emit, of),
+            Refinement::Monotone(monotone) => monotone.endpoints(emit, of),
         }
     }
 
-    /// Whether it is infinite for boxes of which some member may make the value NaN.
+    /// Whether it is infinite for boxes with a member that may make the value NaN.
     fn is_guarded(&self) -> bool {
         match self {
-            Alternative::Dot(dot) => dot.is_guarded(),
-            Alternative::Squares(squares) => squares.is_guarded(),
-            Alternative::Part(part) => part.is_guarded(),
-            Alternative::Half(_) => true,
+            Refinement::Dot(dot) => dot.is_guarded(),
+            Refinement::Squares(squares) => squares.is_guarded(),
+            Refinement::NormalizedComponent(part) => part.is_guarded(),
+            Refinement::HalfVectorDot(_) => true,
             _ => false,
         }
     }
 
-    /// Whether an end is never wider than that of the interval form, but for what is below 1e-30,
-    /// so that it takes its place.
+    /// Whether this endpoint is never wider than the one of the interval lowering, below 1e-30
+    /// aside, so that it replaces it.
     pub fn is_within(&self, side: usize) -> bool {
-        matches!(self, Alternative::Monotone(monotone) if monotone.is_within(side))
+        matches!(self, Refinement::Monotone(monotone) if monotone.is_within(side))
     }
 
-    /// Whether no ends are tighter, so that there is no need for others.
+    /// Whether its endpoints are optimal, so that no others are needed.
     pub fn is_exact(&self) -> bool {
-        matches!(self, Alternative::Power(_))
+        matches!(self, Refinement::Power(_))
     }
 }
 
-/// A condition on a box: the lower end of a value is not below a constant.
+/// A condition on a box: the lower endpoint of a value is not below a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     value: Value,
@@ -344,30 +338,30 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// The ends where the condition holds, infinite ones elsewhere.
+    /// The endpoints if the condition holds, else infinite ones.
     fn guarded<E: Emit>(
         self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
-        ends: [E::Value; 2],
+        endpoints: [E::Value; 2],
     ) -> [E::Value; 2] {
         let least = emit.f32(self.least);
         let holds = emit.op(Op::Le, &[least, of(self.value)[0]]);
         let infinite = [f32::NEG_INFINITY, f32::INFINITY].map(|end| emit.f32(end));
-        [0, 1].map(|side| emit.op(Op::Select, &[holds, ends[side], infinite[side]]))
+        [0, 1].map(|side| emit.op(Op::Select, &[holds, endpoints[side], infinite[side]]))
     }
 }
 
-/// What is found out of a function.
+/// The relations found in a function.
 #[derive(Clone, Debug)]
 pub struct Related {
-    /// For each value, what is known of it beside what the operations tell.
+    /// For each value, known facts beyond those that the operations imply.
     pub constraints: Vec<Constraint>,
-    /// For each value, other ends.
-    pub alternatives: Vec<Vec<Alternative>>,
-    /// A value that counts only where it is positive.
+    /// For each value, its refinements.
+    pub refinements: Vec<Vec<Refinement>>,
+    /// A value that matters only where it is positive.
     pub support: Option<Value>,
-    /// Whether ends of what depends on that value may cross each other, for boxes in which it is
+    /// Whether endpoints of values that depend on `support` may cross, for boxes in which it is
     /// nowhere positive.
     pub may_cross: bool,
     /// For each value, whether it [may be empty](emptiness).
@@ -375,51 +369,51 @@ pub struct Related {
 }
 
 impl Related {
-    /// Nothing, for so many values.
+    /// No relations, for the values of a function.
     pub fn nothing(function: &Function) -> Related {
         let constraints = function.values.iter().map(|data| Constraint::none(data.ty)).collect();
-        let (alternatives, may_be_empty) =
+        let (refinements, may_be_empty) =
             (vec![vec![]; function.len()], vec![false; function.len()]);
-        Related { constraints, alternatives, support: None, may_cross: false, may_be_empty }
+        Related { constraints, refinements, support: None, may_cross: false, may_be_empty }
     }
 
-    /// Adds an alternative to the ends of a value, all of whose members are in `set`, and whose
-    /// ends are in its hull; unless the value can be NaN and there is no guard.
-    fn add(&mut self, point: &Point<'_>, value: Value, alternative: Alternative, set: Bounds) {
-        if !alternative.is_guarded()
+    /// Adds a refinement to a value. All members of the value are in `set`, and the refined
+    /// endpoints are in its hull. Skips values that can be NaN if the refinement has no guard.
+    fn add(&mut self, point: &Point<'_>, value: Value, refinement: Refinement, set: Bounds) {
+        if !refinement.is_guarded()
             && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. }))
         {
             return;
         }
         let constraint = Constraint::replace(set);
         debug_assert_eq!(
-            soundness::escaping(point, value, &alternative, &constraint),
+            soundness::escaping(point, value, &refinement, &constraint),
             None,
-            "{alternative:?} of {value:?}"
+            "{refinement:?} of {value:?}"
         );
-        self.alternatives[value.index()].push(alternative);
+        self.refinements[value.index()].push(refinement);
         self.constrain(value, constraint);
     }
 
-    /// Adds a constraint to what is known of a value.
+    /// Adds a constraint to a value.
     fn constrain(&mut self, value: Value, constraint: Constraint) {
         self.constraints[value.index()] = self.constraints[value.index()].and(&constraint);
     }
 }
 
-/// What a relation is sought in.
+/// The point shader in which relations are searched.
 pub(crate) struct Point<'a> {
     pub function: &'a Function,
-    /// Which values are intervals.
-    pub kinds: &'a [bool],
-    /// What values can be, by what is known so far.
+    /// For each value, whether it is an interval.
+    pub is_interval: &'a [bool],
+    /// Static bounds of the values, as known so far.
     pub bounds: Vec<Bounds>,
-    /// Vectors of values that are unit vectors.
+    /// Triples of values that are unit vectors.
     pub units: Vec<UnitVector>,
 }
 
 impl Point<'_> {
-    /// Least and greatest number of what a value can be, if it can be no NaN.
+    /// The least and the greatest float that a value can be, if it cannot be NaN.
     fn hull(&self, value: Value) -> Option<[f32; 2]> {
         match &self.bounds[value.index()] {
             Bounds::Float(floats) if !floats.nan => floats.pieces.hull(),
@@ -427,12 +421,12 @@ impl Point<'_> {
         }
     }
 
-    /// Whether a value can be no NaN and is not negative.
+    /// Whether a value cannot be NaN and is not negative.
     fn is_positive(&self, value: Value) -> bool {
         self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
     }
 
-    /// Looks at all operations on intervals, in order, with which values are in scope there.
+    /// Visits all operations on intervals, in order, each with the set of values in scope.
     fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
         let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
         let mut scope: Vec<_> =
@@ -445,7 +439,7 @@ impl Point<'_> {
         for stmt in &block.stmts {
             let new = match stmt {
                 Stmt::Op(value) => {
-                    if self.kinds[value.index()] {
+                    if self.is_interval[value.index()] {
                         look(*value, scope);
                     }
                     std::slice::from_ref(value)
@@ -468,17 +462,17 @@ impl Point<'_> {
         defined.iter().for_each(|value| scope[value.index()] = false);
     }
 
-    /// What is known of a float.
+    /// Static bounds of a float.
     fn floats(&self, value: Value) -> &Floats {
         self.bounds[value.index()].floats()
     }
 }
 
-/// Finds relations in a point shader for code that treats NaN in a certain way; `solve` gives
+/// Finds relations in a point shader for code that treats NaN in the given way; `solve` returns
 /// static bounds under constraints.
 pub fn run(
     function: &Function,
-    kinds: &[bool],
+    is_interval: &[bool],
     axes: &[Option<Axis>],
     relations: Relations,
     nan: Nan,
@@ -490,7 +484,7 @@ pub fn run(
     }
     let mut point = Point {
         function,
-        kinds,
+        is_interval,
         bounds: solve(&related.constraints),
         units: unit::find(function, axes),
     };
@@ -499,7 +493,7 @@ pub fn run(
     }
     if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations, &mut related);
-        // What follows needs to know ranges.
+        // The following relations need ranges.
         point.bounds = solve(&related.constraints);
     }
     if relations.has(Relation::Support)
@@ -525,31 +519,32 @@ pub fn run(
         products::find(&point, &mut related);
     }
     if relations.has(Relation::Monotone) {
-        // The last one: it needs to know of which values the ends are not those of their forms.
+        // This is the last relation, because it needs to know which values have endpoints other
+        // than those of their lowering.
         point.bounds = solve(&related.constraints);
         monotone::find(&point, &mut related);
     }
     related.may_cross = related.support.is_some_and(|z| support::may_cross(&point, &related, z));
     related.may_be_empty = emptiness::may_be_empty(&point, &related);
-    // Where an empty interval is joined, its endpoints are clamped to the hull of what is known,
-    // and may lie in its gaps.
+    // Where an empty interval is joined, its endpoints are clamped to the hull of its static
+    // bounds, and may lie in their gaps.
     for (index, data) in function.values.iter().enumerate() {
         if related.may_be_empty[index] && matches!(data.def, Def::Param | Def::Result) {
             related.constrain(Value(index as u32), Constraint::replace(Bounds::all(data.ty)));
         }
     }
     if cfg!(debug_assertions) {
-        // Closed gaps may admit endpoints that were not known of when an alternative was added.
+        // Closed gaps may admit endpoints that were not known when a refinement was added.
         point.bounds = solve(&related.constraints);
         soundness::recheck(&point, &related);
     }
     related
 }
 
-/// Whether related bounds of an output lie within optimized ones, but for the 2⁻¹²⁶ of
-/// [`Monotone`]. Not so if it depends on an operation that is widened (`OpFacts::widening`) since
-/// its results are not quite monotone: those at the endpoints of a narrower operand may be a few
-/// ulps further out.
+/// Whether related bounds of an output lie within optimized ones, apart from the 2⁻¹²⁶ of
+/// [`Monotone`]. Not so if the output depends on an operation that is widened (`OpFacts::widening`)
+/// because its results are not quite monotone: results at the endpoints of a narrower operand may
+/// be a few ulps further out.
 pub fn only_tighten(point: &Function, output: usize) -> bool {
     let mut one = point.clone();
     one.body.yields = vec![point.body.yields[output]];
@@ -558,8 +553,8 @@ pub fn only_tighten(point: &Function, output: usize) -> bool {
     !std::iter::zip(liveness(&one), &point.values).any(|(live, data)| live && is_widened(data))
 }
 
-/// Bounds of an input under the precondition, which related code has, whichever relations it makes
-/// use of.
+/// Bounds of an input under the precondition, which related code relies on whichever relations are
+/// enabled.
 pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
         Some(_) if relations != Relations::NONE => {

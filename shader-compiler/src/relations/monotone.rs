@@ -1,77 +1,83 @@
-//! Values that rise, or fall, with one that they use several times, as z / √(z² + y²) does with z.
+//! Values that increase, or decrease, with a value that they use several times, as z / √(z² + y²)
+//! does with z.
 //!
-//! Interval forms take each use by itself: for the upper end, z̄ in the numerator and z̲ in the
-//! other place. Where [`Growth`] proves that a value v, as a function of some of the uses of t,
-//! rises for real numbers, whatever all else it is made of, v is at most what comes of t̄ in all of
-//! these uses. So the operations between t and v are written once more, with forms in which uses of
-//! t are a number, and all else has its ends; what is the same as before is shared. In this text v
-//! rises, and its upper end is sought; the rest is mirrored.
+//! Interval lowerings treat each use independently: for the upper endpoint, they take z̄ in the
+//! numerator and z̲ in the denominator. Suppose [`Growth`] proves that a value v, as a function of
+//! some uses of t, is increasing for real numbers, whatever its other operands are. Then v is at
+//! most its value with t̄ in all of these uses. So the operations from t to v are lowered a second
+//! time, with these uses of t *pinned* to a singleton and all other operands as intervals;
+//! unchanged operations are shared. In the following, v is increasing and the upper endpoint is
+//! sought. The other cases are symmetric.
 //!
 //! # Proof
 //!
-//! F is the function of floats, G that of real numbers, by the same operations; u is all that is
-//! not tied. F(t, u) is as close to G(t, u) ≤ G(t̄, u) as [`Error`] says, and so is F(t̄, u), which
-//! is within the forms' ends. What holds of t̄ and u is that each is within its own bounds: so what
-//! is known of the operations between is what [`transfer`] says. Limits of other relations need not
-//! hold at (t̄, u). There are two ways to make up for what floats are off.
+//! F is the function of floats, G that of real numbers, by the same operations; u are all operands
+//! that are not pinned. F(t, u) is as close to G(t, u) ≤ G(t̄, u) as [`Error`] says. So is F(t̄,
+//! u), which is within the endpoints of the lowering. About t̄ and u, we only know that each is
+//! within its own bounds: so the bounds of the operations between are those of [`transfer`].
+//! Constraints of other relations need not hold at (t̄, u). There are two methods to compensate for
+//! rounding errors.
 //!
-//! - *Widening.* All of the uses are t̄, and the end is widened. It is intersected with v's own
-//!   end.
-//! - *Moving.* Where v ≥ 0 and t ≥ 0, only the uses by which v may fall are tied, as the second
-//!   argument of v = F(t, t, u). There, the interval of t is cut to [t', t̄], t' some floats below
-//!   t̄, or t̲. So F(t, t, u) is within the forms' ends for members with t ≥ t'. For the others,
-//!   G(t, t, u) ≤ G(t', t', u) ≤ (t'/t̄)ᵉ G(t̄, t', u) with the least elasticity e of G in its
-//!   first argument, which has to be above 0: t' is such that this makes up for what is relative of
-//!   the errors. What is absolute, by results below the least normal number, is added. As [t', t̄]
-//!   is within t's ends, the end is within that of v's form before that, and takes its place at no
-//!   cost, where v is an output or nothing is added; elsewhere what comes after v might make more
-//!   of it, and the two are intersected. All of this needs ends of the operations between that are
-//!   those of their forms, so they have no alternatives.
+//! - *Widening.* All of the uses are t̄, and the endpoint is widened. It is intersected with v's
+//!   own endpoint.
+//! - *Moving.* If v ≥ 0 and t ≥ 0, only the uses in which v may decrease are pinned, as the second
+//!   argument of v = F(t, t, u). There, the interval of t is reduced to [t', t̄], where t' is some
+//!   floats below t̄, or t̲. So F(t, t, u) is within the lowering's endpoints for members with t ≥
+//!   t'. For the others, G(t, t, u) ≤ G(t', t', u) ≤ (t'/t̄)ᵉ G(t̄, t', u) with the least
+//!   elasticity e of G in its first argument, which must be above 0: t' is chosen such that this
+//!   factor compensates for the relative errors. The absolute errors, from results below the least
+//!   normal number, are added. As [t', t̄] is within t's endpoints, the new endpoint is within that
+//!   of v's own lowering without the shift. It replaces that endpoint at no cost, if v is an output
+//!   or the shift is 0. Otherwise, operations after v might amplify the shift, and the two
+//!   endpoints are intersected. All of this requires that the operations between have the endpoints
+//!   of their lowering, so they have no refinements.
 //!
 //! Moreover:
 //!
-//! - *Pieces.* If t can have both signs, v is looked at where t ≤ 0 and where t ≥ 0; it is
-//!   continuous, as all operations are where they are defined. If it is 0 where t ≤ 0, that is no
-//!   less than the end, since v's form has it; and all else is within what it is where t ≥ 0.
-//! - *Limits.* They do hold at (t, u), and on the way to t̄ those keep holding from which a value
-//!   recedes: what falls stays below its upper limit.
-//! - *Guards.* If v rises only where t ≥ c, for a c that t has a maximum with, the end holds for
-//!   boxes with t̲ ≥ c.
-//! - *Cut operands.* A factor of unknown sign leaves it open whether v rises. If v, in floats, does
-//!   not fall with the factor, it is no less at the greater one of it and 0, of which the sign is
-//!   known: that will do for upper ends when they are widened. When t is moved, members whose
-//!   factor is not negative are as above; of the others, v must rise in floats with the uses that
-//!   fell before: F(t, t, u) ≤ F(t, t', u) for t < t'.
+//! - *Pieces.* If t can have both signs, v is analyzed for t ≤ 0 and for t ≥ 0 separately; it is
+//!   continuous, since all operations are where they are defined. If v is 0 for t ≤ 0, that is not
+//!   above the endpoint, since v's lowering contains it, and all else is within the bounds for t ≥
+//!   0.
+//! - *Constraints.* They do hold at (t, u). On the path from there to t̄, a constraint remains
+//!   valid if the value moves away from it: a decreasing value stays below its upper constraint.
+//! - *Guards.* If v is increasing only for t ≥ c, where some operation is max(t, c), the endpoint
+//!   holds for boxes with t̲ ≥ c.
+//! - *Clamped operands.* With a factor of unknown sign, it is unknown whether v is increasing. If
+//!   v, in floats, does not decrease with the factor, it does not decrease if the factor is
+//!   replaced by its maximum with 0, whose sign is known. That suffices for upper endpoints with
+//!   widening. With moving, members whose factor is not negative are as above. For the others, v
+//!   must be increasing in floats in the uses in which it decreased before: F(t, t, u) ≤ F(t, t',
+//!   u) for t < t'.
 
+mod pinned;
 mod search;
-mod tie;
 
-use super::range::Range;
 use super::rounding::Error;
-use crate::analysis::{Bounds, Floats};
-use crate::interval::{Facts, Forms, Interval, Nan};
+use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op, Value};
+use crate::range::Range;
 pub(super) use search::find;
 
 /// A value as a function of one that it uses several times.
 #[derive(Clone, Debug)]
 pub struct Monotone {
-    /// The one that is used several times.
+    /// The value that is used several times.
     source: Value,
-    /// The operations from it to the value, or from those of its uses that are moved.
+    /// The operations from the source to the value, or from those of its uses that are moved.
     steps: Vec<Step>,
-    /// Operands that are cut at 0.
-    cut: Vec<Value>,
-    /// What the value can be.
+    /// Operands that are clamped to nonnegative values.
+    clamped: Vec<Value>,
+    /// Sign of the value.
     sign: Sign,
-    /// How the lower and the upper end are found.
-    ends: [Option<End>; 2],
-    /// Whether moved ends take the place of those of the interval form: no NaN is on the way, of
-    /// which those would have to tell, and nothing comes after a shift that might make more of it.
+    /// How the lower and the upper endpoint are computed.
+    endpoints: [Option<End>; 2],
+    /// Whether moved endpoints replace those of the interval lowering: no operation on the path can
+    /// be NaN, which the lowering would have to report, and no operation after a shift can amplify
+    /// it.
     replaces: bool,
 }
 
-/// An operation.
+/// One operation of the second lowering.
 #[derive(Clone, Debug)]
 struct Step {
     value: Value,
@@ -80,15 +86,15 @@ struct Step {
     bounds: Bounds,
 }
 
-/// An operand.
+/// An operand of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Arg {
-    /// The source.
-    Tied(Floats),
+    /// The source, pinned.
+    Pinned(Floats),
     /// The result of a step.
     Step(usize),
     /// Another value.
-    Other { value: Value, bounds: Bounds, number: bool },
+    Other { value: Value, bounds: Bounds, singleton: bool },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,70 +114,80 @@ impl Sign {
     }
 }
 
-/// How an end is found.
+/// How an endpoint is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct End {
-    /// From which end of the source.
+    /// Index of the source's endpoint that it is computed from.
     of: usize,
-    way: By,
+    method: Method,
 }
 
-/// How it is made sure that an end holds for floats.
+/// How an endpoint accounts for rounding errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum By {
-    /// The end is widened by what floats may be off. The source must not be below the guard.
+enum Method {
+    /// The endpoint is widened by the error. The source must not be below the guard.
     Widening { error: Error, guard: Option<f32> },
-    /// The source is moved by so many floats, and the end shifted.
+    /// The source is moved by a number of floats, and the endpoint shifted.
     Moving { floats: i32, shift: f32 },
 }
 
-/// Which way a value goes.
+/// Monotonicity of a value in the source.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+enum Monotonicity {
     Constant,
-    Rises,
-    Falls,
+    Increasing,
+    Decreasing,
 }
 
-impl Way {
-    /// By the sign of the slope where the source is in a range of one sign.
-    fn of(slope: Range, source: Range) -> Option<Way> {
-        match (slope.is_positive(), slope.is_negative()) {
-            (true, true) => Some(Way::Constant),
-            (true, _) => Some(if source.is_positive() { Way::Rises } else { Way::Falls }),
-            (_, true) => Some(if source.is_positive() { Way::Falls } else { Way::Rises }),
+impl Monotonicity {
+    /// From the sign of the slope, with the source in a range of one sign.
+    fn of(slope: Range<f64>, source: Range<f64>) -> Option<Monotonicity> {
+        match (slope.is_nonnegative(), slope.is_nonpositive()) {
+            (true, true) => Some(Monotonicity::Constant),
+            (true, _) => Some(if source.is_nonnegative() {
+                Monotonicity::Increasing
+            } else {
+                Monotonicity::Decreasing
+            }),
+            (_, true) => Some(if source.is_nonnegative() {
+                Monotonicity::Decreasing
+            } else {
+                Monotonicity::Increasing
+            }),
             _ => None,
         }
     }
 
-    /// Of the negative.
-    fn turned(self) -> Way {
+    /// Monotonicity of the negated value.
+    fn reversed(self) -> Monotonicity {
         match self {
-            Way::Constant => Way::Constant,
-            Way::Rises => Way::Falls,
-            Way::Falls => Way::Rises,
+            Monotonicity::Constant => Monotonicity::Constant,
+            Monotonicity::Increasing => Monotonicity::Decreasing,
+            Monotonicity::Decreasing => Monotonicity::Increasing,
         }
     }
 
-    /// Of a product with something of such a sign.
-    fn times(self, sign: Sign) -> Option<Way> {
+    /// Monotonicity of a product with a value of the given sign.
+    fn times(self, sign: Sign) -> Option<Monotonicity> {
         match sign {
             Sign::Plus => Some(self),
-            Sign::Minus => Some(self.turned()),
-            Sign::Any => (self == Way::Constant).then_some(self),
+            Sign::Minus => Some(self.reversed()),
+            Sign::Any => (self == Monotonicity::Constant).then_some(self),
         }
     }
 
-    /// On two pieces, or of what two operands make.
-    fn and(self, other: Way) -> Option<Way> {
+    /// Monotonicity on two pieces, or of two operands combined.
+    fn and(self, other: Monotonicity) -> Option<Monotonicity> {
         match (self, other) {
-            (Way::Constant, way) | (way, Way::Constant) => Some(way),
+            (Monotonicity::Constant, direction) | (direction, Monotonicity::Constant) => {
+                Some(direction)
+            }
             (a, b) => (a == b).then_some(a),
         }
     }
 }
 
-/// Numbers alone: neither NaN nor infinite.
+/// Whether a value is finite: neither NaN nor infinite.
 fn is_finite(bounds: &Bounds) -> bool {
     match bounds {
         Bounds::Float(floats) => {
@@ -181,12 +197,12 @@ fn is_finite(bounds: &Bounds) -> bool {
     }
 }
 
-fn range(floats: &Floats) -> Range {
+fn range(floats: &Floats) -> Range<f64> {
     Range::new(f64::from(floats.low()), f64::from(floats.high()))
 }
 
 impl Monotone {
-    /// The values whose ends it needs.
+    /// The values whose endpoints it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         let other =
             |arg: &Arg| if let Arg::Other { value, .. } = arg { Some(*value) } else { None };
@@ -198,30 +214,31 @@ impl Monotone {
             .collect()
     }
 
-    /// Whether an end is within that of the interval form already, but for what is below 1e-30.
+    /// Whether an endpoint is within that of the interval lowering already, below 1e-30 aside.
     pub(super) fn is_within(&self, side: usize) -> bool {
-        self.replaces && matches!(self.ends[side], Some(End { way: By::Moving { .. }, .. }))
+        self.replaces
+            && matches!(self.endpoints[side], Some(End { method: Method::Moving { .. }, .. }))
     }
 
-    /// Ends with the source tied; infinite where there is none.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+    /// Endpoints with the source pinned; infinite if unknown.
+    pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
         [0, 1].map(|side| {
-            let Some(end) = self.ends[side] else { return emit.f32(NOTHING[side]) };
+            let Some(end) = self.endpoints[side] else { return emit.f32(UNBOUNDED[side]) };
             let source = of(self.source);
-            match end.way {
-                By::Widening { error, guard } => {
+            match end.method {
+                Method::Widening { error, guard } => {
                     let x = self.end(emit, &of, side, [source[end.of]; 2]);
                     let x = self.widened(emit, x, side, error);
                     let Some(floor) = guard else { return x };
-                    let [floor, nothing] = [floor, NOTHING[side]].map(|x| emit.f32(x));
+                    let [floor, unbounded] = [floor, UNBOUNDED[side]].map(|x| emit.f32(x));
                     let is_above = emit.op(Op::Le, &[floor, source[0]]);
-                    emit.op(Op::Select, &[is_above, x, nothing])
+                    emit.op(Op::Select, &[is_above, x, unbounded])
                 }
-                By::Moving { floats, shift } => {
+                Method::Moving { floats, shift } => {
                     let part = self.part(emit, source, end.of, floats);
                     let x = self.end(emit, &of, side, part);
                     self.shifted(emit, x, side, source, shift)
@@ -230,7 +247,7 @@ impl Monotone {
         })
     }
 
-    /// An end of the steps, with an interval for the source.
+    /// One endpoint of the last step, with an interval for the source.
     fn end<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -241,28 +258,28 @@ impl Monotone {
         let mut intervals: Vec<Interval<E::Value>> = vec![];
         for step in &self.steps {
             let mut arg = |arg: &Arg| match *arg {
-                Arg::Tied(floats) => {
+                Arg::Pinned(floats) => {
                     interval(source, Bounds::Float(floats), source[0] == source[1])
                 }
                 Arg::Step(step) => intervals[step],
-                Arg::Other { value, bounds, number } => {
-                    let mut ends = of(value);
-                    if self.cut.contains(&value) {
+                Arg::Other { value, bounds, singleton } => {
+                    let mut endpoints = of(value);
+                    if self.clamped.contains(&value) {
                         let zero = emit.f32(0.0);
-                        ends = ends.map(|end| emit.op(Op::Max, &[zero, end]));
+                        endpoints = endpoints.map(|end| emit.op(Op::Max, &[zero, end]));
                     }
-                    interval(ends, bounds, number)
+                    interval(endpoints, bounds, singleton)
                 }
             };
             let args: Vec<_> = step.args.iter().map(&mut arg).collect();
-            let mut forms = Forms {
+            let mut lowering = OpLowering {
                 emit,
                 nan: Nan::Ignore,
                 same: is_same(&step.args),
-                clean: vec![],
+                nan_free: vec![],
                 case: "",
             };
-            intervals.push(interval(forms.apply(step.op, &args), step.bounds, false));
+            intervals.push(interval(lowering.apply(step.op, &args), step.bounds, false));
         }
         let last = intervals.last().expect("there are steps");
         [last.lo, last.hi][side]
@@ -270,12 +287,12 @@ impl Monotone {
 
     /// Whether the source can be negative, or −0.
     fn is_signed(&self) -> bool {
-        let is_signed = |arg: &Arg| matches!(arg, Arg::Tied(floats) if floats.low() < 0.0 || floats.negative_zero);
+        let is_signed = |arg: &Arg| matches!(arg, Arg::Pinned(floats) if floats.low() < 0.0 || floats.negative_zero);
         self.steps.iter().flat_map(|step| &step.args).any(is_signed)
     }
 
-    /// The part of the source next to one end, so many floats wide; all of it if it is not wider,
-    /// or near 0.
+    /// The part of the source next to one endpoint, `floats` floats wide. The entire source if it
+    /// is not wider, or close to 0.
     fn part<E: Emit>(
         &self,
         emit: &mut E,
@@ -285,14 +302,14 @@ impl Monotone {
     ) -> [E::Value; 2] {
         let count = emit.i32(floats);
         if end == 1 {
-            // Of zeros and what is next to them that comes to a NaN, which the maximum passes over.
+            // For zeros and their neighbours, this is NaN, which the maximum ignores.
             let bits = emit.op(Op::Bits, &[hi]);
             let bits = emit.op(Op::ISub, &[bits, count]);
             let moved = emit.op(Op::Float, &[bits]);
             return [emit.op(Op::Max, &[lo, moved]), hi];
         }
-        // Not from 0, next to which numbers are slow to compute with.
-        let tiny = emit.f32(TINY);
+        // Not from 0, because arithmetic on subnormal numbers is slow.
+        let tiny = emit.f32(MIN_MOVED_SOURCE);
         let least = emit.op(Op::Max, &[tiny, lo]);
         let bits = emit.op(Op::Bits, &[least]);
         let bits = emit.op(Op::IAdd, &[bits, count]);
@@ -300,7 +317,7 @@ impl Monotone {
         [lo, emit.op(Op::Min, &[hi, moved])]
     }
 
-    /// What is beyond an end by a shift, where the source is not negative.
+    /// An endpoint moved outwards by a shift, for nonnegative sources.
     fn shifted<E: Emit>(
         &self,
         emit: &mut E,
@@ -321,11 +338,11 @@ impl Monotone {
         emit.op(Op::Add, &[x, shift])
     }
 
-    /// What is beyond an end by what floats may be off.
+    /// An endpoint moved outwards by the error.
     fn widened<E: Emit>(&self, emit: &mut E, x: E::Value, side: usize, error: Error) -> E::Value {
         let [factor, shift] = error.widening();
         let inverse = (1.0 / f64::from(factor)) as f32;
-        // Away from 0, and towards it.
+        // Away from 0, and towards 0.
         let [away, towards] = [factor, inverse.next_down()].map(|factor| emit.f32(factor));
         let outwards = if side == 1 { Sign::Plus } else { Sign::Minus };
         let x = match self.sign {
@@ -345,16 +362,16 @@ fn is_same(args: &[Arg]) -> bool {
     matches!(args, [a, b] if a == b)
 }
 
-/// A source is cut this far from 0, or farther: products with what is not much smaller are normal
-/// numbers.
-const TINY: f32 = 1e-20;
+/// Sources are moved from at least this distance from 0, so that products with operands that are
+/// not much smaller are normal numbers.
+const MIN_MOVED_SOURCE: f32 = 1e-20;
 
-/// Ends that say nothing.
-const NOTHING: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
+/// Endpoints without information.
+const UNBOUNDED: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
-fn interval<V>([lo, hi]: [V; 2], known: Bounds, number: bool) -> Interval<V> {
+fn interval<V>([lo, hi]: [V; 2], known: Bounds, singleton: bool) -> Interval<V> {
     let negative_zero = matches!(known, Bounds::Float(floats) if floats.negative_zero);
-    Interval { lo, hi, known, facts: Facts { nan: false, negative_zero, number } }
+    Interval { lo, hi, known, facts: Facts { nan: false, negative_zero, singleton } }
 }
 
 #[cfg(test)]
@@ -362,14 +379,14 @@ mod tests {
     use super::search::find_up_to;
     use super::*;
     use crate::interpreter;
-    use crate::ir::op::Words;
-    use crate::ir::random::Random;
     use crate::ir::text::parse;
     use crate::ir::{Def, Function};
     use crate::lift::{self, Input, Lifted, Options};
+    use crate::math::eval::ConstantEvaluator;
+    use crate::random::Random;
     use crate::relations::{Point, Related, Relation, Relations};
 
-    /// A function of intervals and numbers, each between two bounds.
+    /// A function with a range for each input.
     struct Case {
         function: Function,
         inputs: Vec<Input>,
@@ -397,8 +414,8 @@ mod tests {
             )
         }
 
-        /// Ends of a box: of any width, at bounds, at zeros and from where to where kinks are.
-        fn ends(&self, random: &mut Random) -> Vec<[f32; 2]> {
+        /// Endpoints of a box: of any width, at bounds, at zeros and across kinks.
+        fn endpoints(&self, random: &mut Random) -> Vec<[f32; 2]> {
             let end = |random: &mut Random, input: &Input| {
                 let Bounds::Float(floats) = &input.bounds else {
                     unreachable!("inputs are floats")
@@ -425,40 +442,41 @@ mod tests {
             self.inputs.iter().map(|input| end(random, input)).collect()
         }
 
-        /// Holds results of members against ends; gives how much narrower ends are than without
-        /// relations, the median of what is narrower, and for how many boxes of a hundred.
+        /// Checks results of members against endpoints. Returns the median width relative to that
+        /// without relations, over endpoints that are narrower, and for what percentage of boxes
+        /// they are.
         fn check(&self, boxes: usize) -> (f64, usize) {
             let mut random = Random::new(11);
             let mut shares = vec![];
             let only = Relations::NONE.with(Relation::Monotone);
-            let kinds = [Nan::Ignore, Nan::Suppress, Nan::Propagate]
+            let modes = [Nan::Ignore, Nan::Suppress, Nan::Propagate]
                 .map(|nan| (self.lifted(nan, only), self.lifted(nan, Relations::NONE)));
             for index in 0..boxes {
-                let ends = self.ends(&mut random);
+                let endpoints = self.endpoints(&mut random);
                 let run = |function: &Function, words: &[f32]| {
                     let words: Vec<_> = words.iter().map(|x| x.to_bits()).collect();
                     let results =
                         interpreter::run(function, &[], &words, 1 << 20).expect("there is no loop");
                     results.into_iter().map(f32::from_bits).collect::<Vec<_>>()
                 };
-                let (related, other) = &kinds[index % kinds.len()];
-                let row: Vec<f32> = std::iter::zip(&ends, &self.inputs)
-                    .flat_map(|(ends, input)| &ends[..1 + usize::from(input.interval)])
+                let (related, other) = &modes[index % modes.len()];
+                let row: Vec<f32> = std::iter::zip(&endpoints, &self.inputs)
+                    .flat_map(|(endpoints, input)| &endpoints[..1 + usize::from(input.interval)])
                     .copied()
                     .collect();
                 let (found, other) = (run(&related.function, &row), run(&other.function, &row));
-                // But for what has an absolute error, below the least normal number.
+                // Except for the absolute error, below the least normal number.
                 assert!(
                     other[0] <= found[0] + 1e-30 && found[1] <= other[1] + 1e-30,
-                    "{found:?} is wider than {other:?} for {ends:?}"
+                    "{found:?} is wider than {other:?} for {endpoints:?}"
                 );
                 for _ in 0..6 {
                     let member: Vec<f32> =
-                        ends.iter().map(|ends| inside(&mut random, *ends)).collect();
+                        endpoints.iter().map(|endpoints| inside(&mut random, *endpoints)).collect();
                     let value = run(&self.function, &member)[0];
                     assert!(
                         found[0] <= value && value <= found[1],
-                        "{value} of {member:?} is not in {found:?} for {ends:?}"
+                        "{value} of {member:?} is not in {found:?} for {endpoints:?}"
                     );
                 }
                 let share = f64::from(found[1] - found[0]) / f64::from(other[1] - other[0]);
@@ -470,23 +488,23 @@ mod tests {
             (shares.get(shares.len() / 2).copied().unwrap_or(1.0), shares.len() * 100 / boxes)
         }
 
-        /// Checks that so many values are found, and that ends which are narrower are so to this
-        /// share in the middle, for so many boxes of a hundred at least.
+        /// Checks that `found` refinements are found, that narrower endpoints have at most the
+        /// given median relative width, and that at least `percent` of boxes have narrower ones.
         fn tightens(&self, found: usize, share: f64, percent: usize) {
             let (middle, count) = self.check(20_000);
             assert_eq!(self.found(), found);
             assert!(middle <= share && count >= percent, "{middle} of {count} %");
         }
 
-        /// How many values were found.
+        /// Number of refinements found.
         fn found(&self) -> usize {
             let related =
                 self.lifted(Nan::Ignore, Relations::NONE.with(Relation::Monotone)).related;
-            related.alternatives.iter().map(Vec::len).sum()
+            related.refinements.iter().map(Vec::len).sum()
         }
     }
 
-    /// A member of an interval: an end, next to one, or any.
+    /// A member of an interval: an endpoint, one next to it, or any.
     fn inside(random: &mut Random, [low, high]: [f32; 2]) -> f32 {
         let x = match random.below(5) {
             0 => low,
@@ -511,7 +529,7 @@ mod tests {
 
     #[test]
     fn components_of_normalized_vectors_are_monotone() {
-        // Longer than it has to be, since such ends may cost a share of all.
+        // Longer than necessary, since such endpoints may only cost a share of all operations.
         let to_and_fro: String = (0..8)
             .map(|k| {
                 format!("%{} = exp %{}\n %{} = log %{}\n", 2 * k + 1, 2 * k, 2 * k + 2, 2 * k + 1)
@@ -536,7 +554,7 @@ mod tests {
         case.tightens(1, 0.6, 30);
     }
 
-    /// The tail of Ward's model, where the lobe is any number.
+    /// The last factors of Ward's model, with the lobe as a scalar.
     #[test]
     fn cosine_over_a_root_of_it_is_monotone() {
         let text = "fn f(z: f32, w: f32, kd: f32, ks: f32) -> (r: f32) {
@@ -558,9 +576,9 @@ mod tests {
         case.tightens(1, 0.36, 15);
     }
 
-    /// A factor of unknown sign that does not depend on it.
+    /// A factor of unknown sign that does not depend on the source.
     #[test]
-    fn upper_ends_do_with_factors_of_unknown_sign() {
+    fn upper_endpoints_allow_factors_of_unknown_sign() {
         let text = "fn f(z: f32, w: f32, f: f32) -> (r: f32) {
             %0 = max z, w
             %1 = max %0, 0.0001
@@ -577,7 +595,7 @@ mod tests {
     /// The power in Ashikhmin and Shirley's model: (1 + t/z)^(−e/2t), where e/t is known to be at
     /// most 1000.
     #[test]
-    fn powers_rise_with_what_base_and_exponent_share() {
+    fn powers_increase_with_a_value_shared_by_base_and_exponent() {
         let text = "fn f(t: f32, e: f32, z: f32) -> (r: f32) {
             %0 = max t, 1e-20
             %1 = div e, %0
@@ -597,38 +615,44 @@ mod tests {
             let value = (0..solved.point.len()).find(|value| is(value, op)).expect("there is one");
             bounds[value] = bounds[value].meet(&Bounds::Float(Floats::between(low, high)));
         }
-        let point = Point { function: &solved.point, kinds: &solved.kinds, bounds, units: vec![] };
+        let point = Point {
+            function: &solved.point,
+            is_interval: &solved.is_interval,
+            bounds,
+            units: vec![],
+        };
         let mut related = Related::nothing(&solved.point);
         find_up_to(&point, u32::MAX, &mut related);
         let result = solved.point.body.yields[0];
-        let [alternative] = &related.alternatives[result.index()][..] else {
-            panic!("{:?}", related.alternatives)
+        let [refinement] = &related.refinements[result.index()][..] else {
+            panic!("{:?}", related.refinements)
         };
         let mut random = Random::new(3);
         let (mut narrow, mut count) = (0, 0);
         for _ in 0..200_000 {
-            let mut ends = case.ends(&mut random);
-            let [t, z] = [0, 2].map(|k| inside(&mut random, ends[k]));
+            let mut endpoints = case.endpoints(&mut random);
+            let [t, z] = [0, 2].map(|k| inside(&mut random, endpoints[k]));
             let share = [1.0, 50.0, 999.0, 1000.0][random.below(4)]
                 * if random.once_in(2) { 1.0 } else { 0.5 };
             let e = share * t.max(1e-20);
             if e / t.max(1e-20) > 1000.0 || e > 8000.0 {
                 continue;
             }
-            ends[1] = [e * (1.0 - 0.1 * (random.below(3) as f32)), (e * 1.1).min(8000.0)];
+            endpoints[1] = [e * (1.0 - 0.1 * (random.below(3) as f32)), (e * 1.1).min(8000.0)];
             let of = |value: Value| match solved.point.def(value) {
-                Def::Input(k) => ends[k as usize].map(f32::to_bits),
+                Def::Input(k) => endpoints[k as usize].map(f32::to_bits),
                 Def::Const(bits) => [bits; 2],
                 _ => unreachable!("there are only inputs"),
             };
-            let [lo, hi] = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
+            let [lo, hi] =
+                refinement.endpoints(&mut ConstantEvaluator::default(), of).map(f32::from_bits);
             let value = [t, e, z].map(f32::to_bits);
             let value = f32::from_bits(
                 interpreter::run(&solved.point, &[], &value, 10).expect("there is no loop")[0],
             );
             assert!(
                 lo <= value && value <= hi,
-                "{value} of {t} {e} {z} is not in [{lo}, {hi}] for {ends:?}"
+                "{value} of {t} {e} {z} is not in [{lo}, {hi}] for {endpoints:?}"
             );
             count += 1;
             narrow += usize::from(hi < 1.0);
@@ -637,9 +661,9 @@ mod tests {
     }
 
     #[test]
-    fn products_that_do_not_rise_are_left_alone() {
-        // x (1 − x) rises and falls; x (1 + x) and x √(1 / (1 − x²)) have the same ends anyway,
-        // where x ≥ 0.
+    fn products_that_are_not_increasing_get_no_refinement() {
+        // x (1 − x) increases and decreases; x (1 + x) and x √(1 / (1 − x²)) have the same
+        // endpoints anyway for x ≥ 0.
         for text in ["sub 1.0, x", "add 1.0, x", "rsqrt %9"] {
             let text = format!(
                 "fn f(x: f32) -> (r: f32) {{

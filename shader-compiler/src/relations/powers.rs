@@ -1,15 +1,15 @@
-//! Odd powers by products of one value, such as x · (x²)²: an interval form takes x and x² for
-//! independent where the sign of x is not known, and tries all corners.
+//! Odd powers, computed as products of one value such as x · (x²)². An interval lowering takes x
+//! and x² for independent if the sign of x is not known, and tries all corners.
 //!
-//! In floats, just as for reals, such a product is non-decreasing in x: a product of numbers that
-//! are not negative rounds monotonically in each of them, so |xⁿ| is non-decreasing in |x|,
-//! whatever the order of products; and xⁿ has the sign of x, rounding being symmetric. So its ends
-//! are the powers of the ends, exactly: they are results for members of the interval, which any
-//! bounds contain, and replace those of the form. Even powers need nothing: a square is known as
-//! such, and not negative.
+//! In floats, as for reals, such a product is non-decreasing in x. A product of nonnegative numbers
+//! rounds monotonically in each of them, so |xⁿ| is non-decreasing in |x|, whatever the order of
+//! products. And xⁿ has the sign of x, since rounding is symmetric. So its endpoints are exactly
+//! the powers of the endpoints: they are results for members of the interval, which all valid
+//! bounds contain, and replace those of the interval lowering. Even powers need no refinement: a
+//! square is recognized as one, and not negative.
 
-use super::{Alternative, Point, Related};
-use crate::analysis::Bounds;
+use super::{Point, Refinement, Related};
+use crate::interval::Bounds;
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
 
@@ -17,8 +17,8 @@ use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
 #[derive(Clone, Debug)]
 pub struct Power {
     base: Value,
-    /// The products that make it, in order: each of two powers, by their position, of which the
-    /// base is the first.
+    /// The products that compute it, in order: each of two earlier powers, by index. Index 0 is the
+    /// base.
     products: Vec<[usize; 2]>,
 }
 
@@ -27,7 +27,8 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
     let powers = powers(point.function);
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
-        let Some((base, degree)) = powers[value.index()].filter(|_| point.kinds[value.index()])
+        let Some((base, degree)) =
+            powers[value.index()].filter(|_| point.is_interval[value.index()])
         else {
             return;
         };
@@ -35,12 +36,12 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
         if degree % 2 == 1 && floats.low() < 0.0 && floats.high() > 0.0 {
             let mut found = Power { base, products: vec![] };
             found.position(point.function, &mut vec![base], *value);
-            related.add(point, *value, Alternative::Power(found), Bounds::all(Type::F32));
+            related.add(point, *value, Refinement::Power(found), Bounds::all(Type::F32));
         }
     });
 }
 
-/// For each product, the value that it is a power of, and which one.
+/// For each product, its base and its degree.
 fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
     let mut powers = vec![None; function.len()];
     for_each_stmt(&function.body, &mut |stmt| {
@@ -53,7 +54,7 @@ fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
 }
 
 impl Power {
-    /// The position of a power among those that are made so far.
+    /// The index of a power among those computed so far.
     fn position(&mut self, function: &Function, made: &mut Vec<Value>, value: Value) -> usize {
         if let Some(position) = made.iter().position(|&other| other == value) {
             return position;
@@ -65,13 +66,13 @@ impl Power {
         made.len() - 1
     }
 
-    /// The value whose ends it needs.
+    /// The value whose endpoints it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         vec![self.base]
     }
 
-    /// The powers of the ends.
-    pub(super) fn ends<E: Emit>(
+    /// The powers of the endpoints.
+    pub(super) fn endpoints<E: Emit>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
@@ -90,9 +91,9 @@ impl Power {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::op::Words;
-    use crate::ir::random::Random;
     use crate::ir::text::parse;
+    use crate::math::eval::ConstantEvaluator;
+    use crate::random::Random;
 
     #[test]
     fn odd_powers_never_decrease() {
@@ -112,8 +113,11 @@ mod tests {
         assert_eq!(powers[fifth.index()], Some((base, 5)));
         let mut found = Power { base, products: vec![] };
         found.position(&function, &mut vec![base], fifth);
-        let at =
-            |x: f32| f32::from_bits(found.ends(&mut Words::default(), |_| [x.to_bits(); 2])[0]);
+        let at = |x: f32| {
+            f32::from_bits(
+                found.endpoints(&mut ConstantEvaluator::default(), |_| [x.to_bits(); 2])[0],
+            )
+        };
         assert_eq!([at(2.0), at(-2.0), at(0.0), at(f32::MAX)], [32.0, -32.0, 0.0, f32::INFINITY]);
         let mut random = Random::new(3);
         for _ in 0..200_000 {

@@ -1,58 +1,58 @@
-//! Quotients of sums over the same terms, Σ cᵢpᵢ / Σ dᵢpᵢ with pᵢ ≥ 0 and dᵢ > 0: weighted means of
-//! the cᵢ/dᵢ, so no less than the least of them and no more than the greatest. Weighted means
-//! proper have dᵢ = 1, shares as a/(a + b) have cᵢ of 1 and 0.
+//! Quotients of sums over the same terms, Σ cᵢpᵢ / Σ dᵢpᵢ with pᵢ ≥ 0 and dᵢ > 0. They are weighted
+//! means of the cᵢ/dᵢ, so they lie between the least and the greatest of these. Ordinary weighted
+//! means have dᵢ = 1; shares such as a/(a + b) have cᵢ of 1 and 0.
 //!
-//! A divisor max(Σ dᵢpᵢ, ε) takes the quotient towards 0 where ε is the greater; where the lower
-//! end of the sum is not below ε, it is the mean. A quotient by max(a, b) of a is one such, with a
-//! single term.
+//! A divisor max(Σ dᵢpᵢ, ε) moves the quotient towards 0 if ε is greater. If the lower endpoint of
+//! the sum is not below ε, the quotient is the mean. The quotient a / max(a, b) is such a quotient
+//! with a single term.
 //!
-//! A term cᵢpᵢ and a term dᵢpᵢ are products, of which pᵢ are the factors that they share: one of
-//! them as a whole, so that how it is computed does not matter, or else any of the values that both
-//! are the products of.
+//! The terms cᵢpᵢ and dᵢpᵢ are products, and pᵢ are the factors that they share. Either one of them
+//! is the entire term, so that it does not matter how it is computed, or pᵢ is any subset of the
+//! values that both products multiply.
 //!
 //! # Rounding
 //!
-//! Let u = 2⁻²⁴, and N, D be the sums for real numbers, the pᵢ and the other factors taken as they
-//! are in floats; r is the mean that is sought, N = rD. A product of k roundings is itself times
-//! (1 + θ), |θ| ≤ (1 + u)ᵏ − 1, and off by what it loses below the least normal number: each
-//! rounding by at most 2⁻¹⁵⁰, times all factors that come after it, for which their static bounds
-//! are taken. Sums lose nothing there. So, with the most roundings that a term goes through, N in
-//! floats is within Σ|cᵢ|pᵢ γ + A of N, and D, all of whose terms are positive, within Dγ' + A' of
-//! D. As the divisor in floats is at least its static bound M > 0, and at least D in floats, the
-//! quotient in floats is off from r by at most δ max|cᵢ/dᵢ| + A/M and what the division loses,
-//! where δ is u times the number of roundings, and one more for terms of higher order (fewer than
-//! 1000 roundings), and A'/M.
+//! Let u = 2⁻²⁴, and let N, D be the sums for real numbers, with the pᵢ and the other factors equal
+//! to their floats. Let r be the mean, N = rD. A product with k roundings has a relative error θ
+//! with |θ| ≤ (1 + u)ᵏ − 1, and an absolute error from underflow: each rounding contributes at most
+//! 2⁻¹⁵⁰, times all factors multiplied after it, bounded by their static bounds. Sums do not
+//! underflow. So, with the largest number of roundings of any term, N in floats differs from N by
+//! at most Σ|cᵢ|pᵢ γ + A. All terms of D are positive, so D in floats differs from D by at most A'
+//! plus Dγ'. As the divisor in floats is at least its static bound M > 0, and at least D in floats,
+//! the quotient in floats differs from r by at most δ max|cᵢ/dᵢ| + A/M plus the division's own
+//! error. Here δ is u times the number of roundings, plus one for terms of higher order (fewer than
+//! 1000 roundings), plus A'/M.
 //!
-//! The ratios cᵢ/dᵢ at run time are products and quotients in the same way, so their roundings add
-//! to δ, and so do those of the two operations that widen the ends. Where nothing is negative, ends
-//! are scaled by 1 ± δ; else they are moved by δ times the greatest magnitude. What is lost below
-//! the least normal number is added, or is one more u in δ where no ratio is small enough for it to
-//! count.
+//! The ratios cᵢ/dᵢ at run time are products and quotients as well, so their roundings add to δ,
+//! and so do those of the two operations that widen the endpoints. If nothing is negative,
+//! endpoints are scaled by 1 ± δ; else they are moved by δ times the greatest magnitude. The
+//! underflow term is added, or counted as one more u in δ if no ratio is small enough for it to
+//! matter.
 //!
-//! A sum N that overflows says nothing of the mean, so that the upper end is infinite where the
-//! upper end of N is. Nothing else may overflow.
+//! If the sum N overflows, the mean is unbounded, so the upper endpoint is infinite if that of N
+//! is. Nothing else may overflow.
 
-use super::{Alternative, Point, Related};
-use crate::analysis::{Bounds, Floats};
+use super::{Point, Refinement, Related};
+use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
-use crate::ir::op::Words;
 use crate::ir::{Emit, Function, Op, Stmt, Value};
+use crate::math::eval::ConstantEvaluator;
 
 /// A quotient of sums over the same terms.
 #[derive(Clone, Debug)]
 pub struct Quotient {
     ratios: Vec<Ratio>,
-    /// Whether terms of the divisor are not in the dividend, so that 0 is among the ratios.
+    /// Whether some terms of the divisor are not in the dividend, so that 0 is among the ratios.
     zero: bool,
     /// δ.
     relative: f32,
-    /// What is lost below the least normal number, or 0 where that is part of δ.
+    /// Absolute error from underflow, or 0 if δ includes it.
     absolute: f32,
     /// The sum in the divisor.
     sum: Value,
-    /// What that may be less than, so that the divisor is one of them.
+    /// Values ε that the sum may be less than, so that the divisor may be one of them.
     floors: Vec<Value>,
-    /// The dividend, where it may overflow.
+    /// The dividend, if it may overflow.
     overflows: Option<Value>,
 }
 
@@ -64,16 +64,16 @@ struct Ratio {
     minus: bool,
 }
 
-/// Unit of rounding.
+/// Unit roundoff.
 const U: f64 = 1.0 / (1 << 24) as f64;
 
-/// What a rounding loses below the least normal number.
+/// Underflow error of one rounding.
 const LOST: f64 = f32::from_bits(1) as f64 / 2.0;
 
-/// What covers terms of higher order where losses are added.
+/// Factor that covers terms of higher order where underflow errors are added.
 const MORE: f64 = 1.01;
 
-/// Sums of more terms, and products of more factors, are not looked at.
+/// Maximum number of terms in a sum, and of factors in a product.
 const MOST: usize = 16;
 
 /// Finds quotients that are intervals.
@@ -83,23 +83,27 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
         let Some((Op::Div, &[dividend, divisor])) = point.function.operation(*value) else {
             return;
         };
-        if !point.kinds[value.index()] {
+        if !point.is_interval[value.index()] {
             return;
         }
         let Some(quotient) = point.quotient(dividend, divisor) else { return };
         let of = |value: Value| {
-            point.hull(value).map(|ends| ends.map(f32::to_bits)).expect("it was looked at")
+            point
+                .hull(value)
+                .map(|endpoints| endpoints.map(f32::to_bits))
+                .expect("operands of found quotients are bounded")
         };
-        let [lo, hi] = quotient.ends(&mut Words::default(), of).map(f32::from_bits);
+        let [lo, hi] =
+            quotient.endpoints(&mut ConstantEvaluator::default(), of).map(f32::from_bits);
         let known = point.bounds[value.index()].floats();
-        // Limits are all that there is to ratios of constants.
+        // For ratios of constants, a constraint suffices.
         let constant =
             quotient.sources().iter().all(|&source| point.function.constant(source).is_some());
         if !constant || lo > known.low() || hi < known.high() {
             related.add(
                 point,
                 *value,
-                Alternative::Quotient(quotient),
+                Refinement::Quotient(quotient),
                 Bounds::Float(Floats::between(lo, hi)),
             );
         }
@@ -123,7 +127,7 @@ fn terms(function: &Function, sum: Value) -> Option<Vec<(Value, bool)>> {
     Some(found)
 }
 
-/// The values of which one is the maximum of several, or the one that it is itself.
+/// The operands of a maximum of several values, or the value itself.
 fn maximum_of(function: &Function, value: Value) -> Vec<Value> {
     match function.operation(value) {
         Some((Op::Max, &[a, b])) => [maximum_of(function, a), maximum_of(function, b)].concat(),
@@ -131,7 +135,7 @@ fn maximum_of(function: &Function, value: Value) -> Vec<Value> {
     }
 }
 
-/// The values that a product is made of, which are no products.
+/// The factors of a product that are not products themselves.
 fn factors(function: &Function, product: Value) -> Option<Vec<Value>> {
     let (mut found, mut work) = (vec![], vec![product]);
     while let Some(value) = work.pop() {
@@ -146,7 +150,7 @@ fn factors(function: &Function, product: Value) -> Option<Vec<Value>> {
     Some(found)
 }
 
-/// The factors of a product beside one that it has.
+/// The other factors of a product that contains a given factor.
 fn rest(function: &Function, product: Value, factor: Value) -> Option<Vec<Value>> {
     if product == factor {
         return Some(vec![]);
@@ -157,7 +161,7 @@ fn rest(function: &Function, product: Value, factor: Value) -> Option<Vec<Value>
         .find_map(|(a, b)| Some([rest(function, a, factor)?, vec![b]].concat()))
 }
 
-/// How far a product is off: roundings, and what is lost below the least normal number.
+/// Error of a product: its number of roundings, and its underflow error.
 #[derive(Clone, Copy, Default)]
 struct Error {
     roundings: usize,
@@ -165,7 +169,7 @@ struct Error {
 }
 
 impl Error {
-    /// The worst of a sum's terms, what they lose added up.
+    /// The greatest number of roundings among a sum's terms, and the sum of their underflow errors.
     fn of_sum(errors: &[Error]) -> Error {
         let roundings = errors.iter().map(|error| error.roundings).max().unwrap_or(0);
         Error {
@@ -175,11 +179,11 @@ impl Error {
     }
 }
 
-/// What two terms share, p, and the rest.
+/// The shared factors p of two terms, and the other factors.
 struct Shared {
     above: Vec<Value>,
     below: Vec<Value>,
-    /// All values that count as they are.
+    /// All values that count as exact.
     leaves: Vec<Value>,
 }
 
@@ -193,7 +197,7 @@ impl Point<'_> {
         })
     }
 
-    /// The quotient by a divisor that is a sum or the maximum of that and of other values.
+    /// The quotient by a divisor that is a sum, or the maximum of a sum and other values.
     fn over(
         &self,
         dividend: Value,
@@ -241,8 +245,8 @@ impl Point<'_> {
         self.with_errors(quotient, errors.map(|errors| Error::of_sum(&errors)), f64::from(least))
     }
 
-    /// The factors that terms of dividend and divisor share, if what they come to is not negative,
-    /// nor are the others.
+    /// The factors that terms of dividend and divisor share, if their product is not negative and
+    /// the other factors are not.
     fn shared(&self, term: Value, other: Value) -> Option<Shared> {
         let of = |p: &[Value], above: Vec<Value>, below: Vec<Value>| {
             let leaves = [p, &above, &below].concat();
@@ -270,7 +274,7 @@ impl Point<'_> {
         if positive { of(&shared, above, below) } else { None }
     }
 
-    /// How far a product is off, of values that count as they are.
+    /// The error of a product; `leaves` count as exact.
     fn error(&self, product: Value, leaves: &[Value]) -> Error {
         match self.function.operation(product) {
             Some((Op::Mul, &[a, b])) if !leaves.contains(&product) => {
@@ -287,7 +291,7 @@ impl Point<'_> {
         }
     }
 
-    /// What a ratio is between, and how far it is off at run time; `None` if it might overflow.
+    /// The range of a ratio, and its error at run time; `None` if it might overflow.
     fn range(&self, ratio: &Ratio) -> Option<([f64; 2], Error)> {
         let (mut range, mut error) = ([1.0; 2], Error::default());
         for (k, &factor) in ratio.above.iter().enumerate() {
@@ -314,8 +318,8 @@ impl Point<'_> {
         (range[1].max(quotient[1]) <= f64::from(f32::MAX)).then_some((quotient, error))
     }
 
-    /// A quotient with δ and losses, of sums that are off by `errors` and a divisor that is at
-    /// least so much.
+    /// A quotient with δ and its underflow error, for sums with `errors` and a divisor with a
+    /// positive lower bound.
     fn with_errors(
         &self,
         mut quotient: Quotient,
@@ -329,7 +333,7 @@ impl Point<'_> {
             of_ratios.roundings = of_ratios.roundings.max(error.roundings);
             of_ratios.lost = f64::max(of_ratios.lost, error.lost);
         }
-        // The division, the two operations that widen, and terms of higher order.
+        // The division, two operations that widen, and terms of higher order.
         let mut roundings = above.roundings + below.roundings + of_ratios.roundings + 4;
         let lost = MORE * (MORE * above.lost / least + MORE * of_ratios.lost + 4.0 * LOST);
         if quotient.zero || quotient.is_signed() || lost > smallest * U {
@@ -348,15 +352,15 @@ impl Quotient {
         self.ratios.iter().any(|ratio| ratio.minus)
     }
 
-    /// The values whose ends it needs.
+    /// The values whose endpoints it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         let of_ratios = self.ratios.iter().flat_map(|ratio| ratio.above.iter().chain(&ratio.below));
         let of_floors = self.floors.iter().chain((!self.floors.is_empty()).then_some(&self.sum));
         of_ratios.chain(of_floors).chain(&self.overflows).copied().collect()
     }
 
-    /// Least and greatest of the ratios, widened.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+    /// The least and the greatest ratio, widened.
+    pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
@@ -364,7 +368,7 @@ impl Quotient {
         let zero = emit.f32(0.0);
         let mut range = self.zero.then_some([zero; 2]);
         for ratio in &self.ratios {
-            let [lo, hi] = ratio.ends(emit, &of);
+            let [lo, hi] = ratio.endpoints(emit, &of);
             range = Some(match range {
                 Some([least, most]) => {
                     [emit.op(Op::Min, &[least, lo]), emit.op(Op::Max, &[most, hi])]
@@ -372,7 +376,7 @@ impl Quotient {
                 None => [lo, hi],
             });
         }
-        let [lo, hi] = range.expect("there is a ratio");
+        let [lo, hi] = range.expect("a quotient has a ratio");
         let [mut lo, mut hi] =
             if self.is_signed() { self.moved(emit, lo, hi) } else { self.scaled(emit, lo, hi) };
         let floor =
@@ -396,14 +400,14 @@ impl Quotient {
         [lo, hi]
     }
 
-    /// Ends that are not negative, widened.
+    /// Nonnegative endpoints, widened.
     fn scaled<E: Emit>(&self, emit: &mut E, lo: E::Value, hi: E::Value) -> [E::Value; 2] {
         let [below, above] = [(1.0 - self.relative).next_down(), (1.0 + self.relative).next_up()]
             .map(|end| emit.f32(end));
         let absolute = emit.f32(self.absolute);
         let mut hi = emit.op(Op::Mul, &[hi, above]);
         if self.zero {
-            // The interval form is not below 0 either.
+            // The endpoint of the interval lowering is not below 0 either.
             let nothing = emit.f32(f32::NEG_INFINITY);
             return [nothing, emit.op(Op::Add, &[hi, absolute])];
         }
@@ -415,7 +419,7 @@ impl Quotient {
         [lo, hi]
     }
 
-    /// Ends of any sign, widened.
+    /// Endpoints of any sign, widened.
     fn moved<E: Emit>(&self, emit: &mut E, lo: E::Value, hi: E::Value) -> [E::Value; 2] {
         let opposite = emit.op(Op::Neg, &[lo]);
         let most = emit.op(Op::Max, &[hi, opposite]);
@@ -427,11 +431,15 @@ impl Quotient {
 }
 
 impl Ratio {
-    fn ends<E: Emit>(&self, emit: &mut E, of: &impl Fn(Value) -> [E::Value; 2]) -> [E::Value; 2] {
-        let ends = [0, 1].map(|side| {
+    fn endpoints<E: Emit>(
+        &self,
+        emit: &mut E,
+        of: &impl Fn(Value) -> [E::Value; 2],
+    ) -> [E::Value; 2] {
+        let endpoints = [0, 1].map(|side| {
             let product = |emit: &mut E, factors: &[Value], side: usize| {
-                let ends = factors.iter().map(|&factor| of(factor)[side]);
-                ends.reduce(|a, b| emit.op(Op::Mul, &[a, b]))
+                let endpoints = factors.iter().map(|&factor| of(factor)[side]);
+                endpoints.reduce(|a, b| emit.op(Op::Mul, &[a, b]))
             };
             let above = match product(emit, &self.above, side) {
                 Some(above) => above,
@@ -442,120 +450,10 @@ impl Ratio {
                 None => above,
             }
         });
-        if self.minus { [emit.op(Op::Neg, &[ends[1]]), emit.op(Op::Neg, &[ends[0]])] } else { ends }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::Case;
-    use super::super::{Relation, Relations};
-    use super::*;
-    use crate::interval::Nan;
-
-    const WITH: Relations = Relations::NONE;
-
-    fn within(lo: f32, hi: f32) -> (bool, Bounds) {
-        (true, Bounds::Float(Floats::between(lo, hi)))
-    }
-
-    /// The exponent of an anisotropic lobe, between n_u and n_v.
-    const EXPONENT: &str = "fn f(x: f32, y: f32, n_u: f32, n_v: f32) -> (r: f32) {
-        %0 = mul x, x
-        %1 = mul y, y
-        %2 = mul n_u, %0
-        %3 = mul n_v, %1
-        %4 = add %2, %3
-        %5 = add %0, %1
-        %6 = max %5, 1e-20
-        %7 = div %4, %6
-        return %7
-    }";
-
-    #[test]
-    fn means_are_between_what_they_are_of() {
-        let number = |lo, hi| (false, Bounds::Float(Floats::between(lo, hi)));
-        let case = Case::new(
-            EXPONENT,
-            &[within(-2.0, 2.0), within(-2.0, 2.0), number(1.0, 1e4), number(1.0, 1e4)],
-        );
-        let ends = |relations: Relations, x: [f32; 2]| {
-            let lifted = case.lifted(relations, Nan::Ignore);
-            case.ends(&lifted, &[x, [0.1, 0.2], [1000.0; 2], [50.0; 2]])[0]
-        };
-        let [lo, hi] = ends(WITH.with(Relation::Quotients), [-0.1, 0.1]);
-        assert!((49.999..=50.0).contains(&lo) && (1000.0..1000.001).contains(&hi), "{lo:?} {hi:?}");
-        let [lo, hi] = ends(WITH, [-0.1, 0.1]);
-        assert!(lo < 11.0 && hi > 1100.0, "{lo:?} {hi:?}");
-    }
-
-    #[test]
-    fn quotients_are_within_their_ends() {
-        let all = Floats::between(0.0, f32::MAX);
-        let number = |floats| (false, Bounds::Float(floats));
-        // Whatever the exponents are, the dividend may overflow.
-        for n in [
-            Floats::between(1.0, 1e4),
-            Floats::between(0.0, 1.0),
-            all,
-            Floats::between(f32::MIN_POSITIVE, 1e30),
-        ] {
-            for x in [within(-2.0, 2.0), within(0.0, 1e-18), within(1.0, 1e15)] {
-                let case = Case::new(
-                    EXPONENT,
-                    &[x, within(-1.0, 1.0), number(n), (true, Bounds::Float(n))],
-                );
-                let seen = case.check(Relation::Quotients, 2000);
-                assert!(seen.tighter * 20 > seen.ends, "{n:?} {x:?} {seen:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn quotients_of_all_shapes_are_within_their_ends() {
-        let positive = |hi| within(0.0, hi);
-        let shapes: [(&str, &[(bool, Bounds)]); 6] = [
-            // (a − b)/(a + b)
-            (
-                "fn f(a: f32, b: f32) -> (r: f32) { %0 = sub a, b %1 = add b, a %2 = div %0, %1 return %2 }",
-                &[positive(1.0), within(1e-30, 2.0)],
-            ),
-            // b/(a + b)
-            (
-                "fn f(a: f32, b: f32) -> (r: f32) { %1 = add b, a %2 = div b, %1 return %2 }",
-                &[positive(1e30), within(1e-3, 1.0)],
-            ),
-            // a/max(a, max(b, 1e-4))
-            (
-                "fn f(a: f32, b: f32) -> (r: f32) { %0 = max b, 1e-4 %1 = max a, %0 %2 = div a, %1 return %2 }",
-                &[positive(1.0), within(-1.0, 1.0)],
-            ),
-            // (x² + y²)/((αx)² + (y + y²β)²) is none; with factors in another order, (x x + y
-            // y)/((α x)(α x) + (β y)(β y)) is one.
-            (
-                "fn f(x: f32, y: f32, a: f32, b: f32) -> (r: f32) {
-                    %0 = mul x, x %1 = mul y, y %2 = add %0, %1
-                    %3 = mul a, x %4 = mul %3, %3 %5 = mul y, b %6 = mul %5, %5 %7 = add %6, %4
-                    %8 = max %7, 1e-15 %9 = div %2, %8 return %9 }",
-                &[within(-1.0, 1.0), within(-3.0, 1e-4), within(1e-3, 1.0), (false, Bounds::Float(Floats::between(0.01, 1.0)))],
-            ),
-            // (a x² − b y + c·3 z)/(x² + y + z + 1)
-            (
-                "fn f(x: f32, y: f32, z: f32, a: f32, b: f32, c: f32) -> (r: f32) {
-                    %0 = mul x, x %1 = mul %0, a %2 = mul b, y %3 = sub %1, %2 %4 = mul c, 3.0 %5 = mul %4, z %6 = add %3, %5
-                    %7 = add y, 1.0 %8 = add %0, z %9 = add %8, %7 %10 = div %6, %9 return %10 }",
-                &[within(-9.0, 9.0), positive(1.0), positive(1e-40), positive(2.0), positive(1.0), within(0.5, 1e9)],
-            ),
-            // (x³ + y²)/(x² + y) for x ≥ 0
-            (
-                "fn f(x: f32, y: f32) -> (r: f32) {
-                    %0 = mul x, x %1 = mul %0, x %2 = mul y, y %3 = add %1, %2 %4 = add %0, y %5 = div %3, %4 return %5 }",
-                &[positive(1.0), within(1e-10, 2.0)],
-            ),
-        ];
-        for (text, inputs) in shapes {
-            let seen = Case::new(text, inputs).check(Relation::Quotients, 5000);
-            assert!(seen.tighter * 50 > seen.ends, "{text}: {seen:?}");
+        if self.minus {
+            [emit.op(Op::Neg, &[endpoints[1]]), emit.op(Op::Neg, &[endpoints[0]])]
+        } else {
+            endpoints
         }
     }
 }

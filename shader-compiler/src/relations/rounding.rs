@@ -1,25 +1,27 @@
-//! How far values in floats are from those of real numbers, where operands may be off already.
+//! Error bounds of floats relative to the real numbers that they approximate, for operands with
+//! errors of their own.
 //!
-//! For a float F and the real number G that it stands for, |F − G| ≤ r |G| + η. What is relative
-//! comes from rounding, u = 2⁻²⁴ at each operation; what is absolute, from results below the least
-//! normal number, 2⁻¹⁵⁰ each, and from differences. The rules are first those of Higham 2002 §3.1,
-//! all terms kept: r of a product is (1 + r_a)(1 + r_b)(1 + u) − 1, and so on. Then:
+//! For a float F and the real number G that it approximates, |F − G| ≤ r |G| + η. The relative part
+//! comes from rounding, u = 2⁻²⁴ for each operation. The absolute part comes from results below the
+//! least normal number, 2⁻¹⁵⁰ each, and from differences. The rules are those of Higham 2002 §3.1,
+//! with all terms kept: r of a product is (1 + r_a)(1 + r_b)(1 + u) − 1, and so on. In addition:
 //!
-//! - A sum of terms with one sign is off by no more than its terms, relatively: r is the greater
-//!   one. A difference has an absolute error, of r_a |a| + r_b |b| at most; where its magnitude is
-//!   bounded from below, that becomes a relative one.
-//! - eˣ of an x that is off by δ is off by a factor e^δ, and by [`EXPONENTIAL`] itself. log x of an
-//!   x that is off by a factor 1 + δ is off by log (1 + δ), and by [`LOGARITHM`] itself. Both
-//!   follow from the largest errors over all floats (`math/TABLE.md`), in ulp, one of which is at
-//!   most 2u, relatively; a test compares them.
-//! - aᵇ is as eˣ with x = b ln a, where what is relative of a is times b. It is off by
-//!   [`power::relative_error`] of |b log₂ a| itself, which is proved there, and below 2⁻¹²⁶ by
-//!   2⁻¹²⁶ more at most.
+//! - A sum of terms with one sign has at most the relative error of its terms: r is the greater
+//!   one. A difference has an absolute error of at most r_a |a| + r_b |b|. If its magnitude is
+//!   bounded from below, that is converted to a relative one.
+//! - If x has an absolute error δ, eˣ has a factor e^δ, and [`EXPONENTIAL`] of its own. If x has a
+//!   relative error δ, log x has an absolute error log (1 + δ), and [`LOGARITHM`] of its own. Both
+//!   constants follow from the largest errors over all floats (`math/TABLE.md`), in ulps. One ulp
+//!   is at most 2u, relatively; a test compares them.
+//! - aᵇ is treated as eˣ with x = b ln a, where the relative error of a is multiplied by b. Its own
+//!   error is [`power::relative_error`] of |b log₂ a|, which is proved there, and below 2⁻¹²⁶ at
+//!   most 2⁻¹²⁶ more.
 //!
-//! The figures are computed in double precision, and grown by 1e-9 of themselves for that.
+//! The figures are computed in double precision, and increased by 1e-9 of themselves to cover its
+//! rounding.
 
-use super::range::Range;
 use crate::math::power;
+use crate::range::Range;
 use std::f64::consts::LOG2_E;
 
 /// r and η.
@@ -32,63 +34,63 @@ pub(super) struct Error {
 /// Half an ulp of 1.
 const U: f64 = 1.0 / (1u32 << 24) as f64;
 
-/// Half the least number.
+/// Half the least positive float.
 const UNDERFLOW: f64 = 7.006492321624086e-46;
 
-/// Relative error of `exp` and `exp2`, where results are normal; elsewhere, they are off by half as
-/// many of the least numbers.
+/// Relative error of `exp` and `exp2` for normal results. Subnormal results have an absolute error
+/// of half as many least positive floats.
 const EXPONENTIAL: f64 = 5.0 * U;
 
 /// Relative error of `log` and `log2`, whose results are never subnormal.
 const LOGARITHM: f64 = 4.0 * U;
 
-/// What results of `pow` below the least normal number are off by.
+/// Absolute error of `pow` for results below the least normal number.
 const POW_UNDERFLOW: f64 = 1.1754943508222875e-38;
 
-/// The least exponent for which `pow` takes 0 for a base that is small enough.
+/// The least exponent for which `pow` returns 0 for a small enough base.
 const LEAST_EXPONENT: f64 = 1.504632769052528e-36;
 
-/// Real numbers from here on have normal floats, off as they are.
+/// Real numbers of at least this magnitude have normal floats, in spite of their error.
 const NORMAL: f64 = 1e-37;
 
-/// A source is moved by so much, relatively, at most.
-const MOST_MOVED: f64 = 0.01;
+/// Maximum relative distance that a source is moved by.
+const MAX_RELATIVE_MOVE: f64 = 0.01;
 
-/// An end shifts by so much at most, which is no more than rounding for what is greater than 1e-30.
-const MOST_SHIFTED: f64 = 1e-38;
+/// Maximum shift of an endpoint: below rounding for values above 1e-30.
+const MAX_SHIFT: f64 = 1e-38;
 
-/// Errors of which nothing is expected.
-const TOO_MUCH: f64 = 0.25;
+/// Relative errors from here on are treated as unbounded.
+const MAX_RELATIVE_ERROR: f64 = 0.25;
 
 impl Error {
-    /// Of an exact value.
+    /// Error of an exact value.
     pub const NONE: Error = Error { relative: 0.0, absolute: 0.0 };
 
-    /// Of a value of which nothing is known.
+    /// Error of an unknown value.
     const UNKNOWN: Error = Error { relative: f64::INFINITY, absolute: f64::INFINITY };
 
-    /// Grown for how it was computed.
+    /// An error, increased to cover the rounding of its own computation.
     fn of(relative: f64, absolute: f64) -> Error {
-        if relative < TOO_MUCH && absolute.is_finite() {
+        if relative < MAX_RELATIVE_ERROR && absolute.is_finite() {
             Error { relative: relative * (1.0 + 1e-9), absolute: absolute * (1.0 + 1e-9) }
         } else {
             Error::UNKNOWN
         }
     }
 
-    /// Rounds once more, where results may be subnormal if so.
+    /// Adds one rounding; `subnormal` if results may be subnormal.
     fn rounded(self, subnormal: bool) -> Error {
         let absolute = self.absolute * (1.0 + U) + if subnormal { UNDERFLOW } else { 0.0 };
         Error::of((1.0 + self.relative) * (1.0 + U) - 1.0, absolute)
     }
 
-    /// Both kinds of a value of at least such a magnitude, as a relative one; infinite where it may
-    /// be 0.
+    /// Both parts as one relative error, for a value of at least the given magnitude; infinite if
+    /// that is 0.
     fn all_relative(self, least: f64) -> f64 {
         if self.absolute == 0.0 { self.relative } else { self.relative + self.absolute / least }
     }
 
-    /// The worse of both.
+    /// The greater error of two.
     pub fn either(self, other: Error) -> Error {
         Error {
             relative: self.relative.max(other.relative),
@@ -96,64 +98,65 @@ impl Error {
         }
     }
 
-    /// Of max(a, b) or min(a, b): where the floats' order is the other one, they are as close as
-    /// they are off.
+    /// Error of max(a, b) or min(a, b): if the floats are in the other order, their distance is at
+    /// most their errors.
     pub fn of_choice(self, other: Error) -> Error {
         Error::of(self.relative.max(other.relative), self.absolute + other.absolute)
     }
 
-    /// Of a sum, its terms and what it is.
-    pub fn of_sum(self, a: Range, other: Error, b: Range, sum: Range) -> Error {
+    /// Error of a sum, from its terms and its range.
+    pub fn of_sum(self, a: Range<f64>, other: Error, b: Range<f64>, sum: Range<f64>) -> Error {
         let absolute = self.absolute + other.absolute;
-        let agree = a.is_positive() && b.is_positive() || a.is_negative() && b.is_negative();
+        let agree =
+            a.is_nonnegative() && b.is_nonnegative() || a.is_nonpositive() && b.is_nonpositive();
         let off = if agree {
             Error::of(self.relative.max(other.relative), absolute)
         } else {
-            let lost = product(self.relative, a.most()) + product(other.relative, b.most());
-            match sum.least() > 0.0 && lost / sum.least() < TOO_MUCH {
-                true => Error::of(lost / sum.least(), absolute),
+            let lost = product(self.relative, a.mag()) + product(other.relative, b.mag());
+            match sum.mig() > 0.0 && lost / sum.mig() < MAX_RELATIVE_ERROR {
+                true => Error::of(lost / sum.mig(), absolute),
                 false => Error::of(0.0, absolute + lost),
             }
         };
         off.rounded(false)
     }
 
-    /// Of a product.
-    pub fn of_product(self, a: Range, other: Error, b: Range) -> Error {
-        let is_exact_zero = |error: Error, x: Range| x.is_zero() && error.absolute == 0.0;
+    /// Error of a product.
+    pub fn of_product(self, a: Range<f64>, other: Error, b: Range<f64>) -> Error {
+        let is_exact_zero = |error: Error, x: Range<f64>| x.is_zero() && error.absolute == 0.0;
         if is_exact_zero(self, a) || is_exact_zero(other, b) {
             return Error::NONE;
         }
         let relative = (1.0 + self.relative) * (1.0 + other.relative) - 1.0;
-        let absolute = product(self.absolute, b.most() * (1.0 + other.relative))
-            + product(other.absolute, a.most() * (1.0 + self.relative))
+        let absolute = product(self.absolute, b.mag() * (1.0 + other.relative))
+            + product(other.absolute, a.mag() * (1.0 + self.relative))
             + self.absolute * other.absolute;
-        // Infinite bounds say nothing.
-        let is_normal = a.least() * b.least() >= NORMAL;
+        // Infinite bounds carry no information.
+        let is_normal = a.mig() * b.mig() >= NORMAL;
         Error::of(relative, absolute).rounded(!is_normal)
     }
 
-    /// Of a quotient.
-    pub fn of_quotient(self, a: Range, other: Error, b: Range) -> Error {
+    /// Error of a quotient.
+    pub fn of_quotient(self, a: Range<f64>, other: Error, b: Range<f64>) -> Error {
         if a.is_zero() && self.absolute == 0.0 {
             return Error::NONE;
         }
-        let divisor = other.all_relative(b.least());
-        if divisor >= TOO_MUCH {
+        let divisor = other.all_relative(b.mig());
+        if divisor >= MAX_RELATIVE_ERROR {
             return Error::UNKNOWN;
         }
         let relative = (1.0 + self.relative) / (1.0 - divisor) - 1.0;
         let absolute =
-            if self.absolute == 0.0 { 0.0 } else { self.absolute / (b.least() * (1.0 - divisor)) };
-        let is_normal = a.least() / b.most() >= NORMAL;
+            if self.absolute == 0.0 { 0.0 } else { self.absolute / (b.mig() * (1.0 - divisor)) };
+        let is_normal = a.mig() / b.mag() >= NORMAL;
         Error::of(relative, absolute).rounded(!is_normal)
     }
 
-    /// Of a square root, which is never subnormal.
-    pub fn of_root(self, a: Range) -> Error {
-        let all = self.all_relative(a.least());
+    /// Error of a square root, which is never subnormal.
+    pub fn of_root(self, a: Range<f64>) -> Error {
+        let all = self.all_relative(a.mig());
         // √(x + y) ≤ √x + √y.
-        let off = if all < TOO_MUCH {
+        let off = if all < MAX_RELATIVE_ERROR {
             Error::of(all, 0.0)
         } else {
             Error::of(self.relative, self.absolute.sqrt())
@@ -161,69 +164,80 @@ impl Error {
         off.rounded(false)
     }
 
-    /// Of a logarithm whose argument is a; `unit` is its value at e.
-    pub fn of_logarithm(self, a: Range, unit: f64) -> Error {
-        let all = self.all_relative(a.least());
+    /// Error of a logarithm with argument a; `unit` is its value at e.
+    pub fn of_logarithm(self, a: Range<f64>, unit: f64) -> Error {
+        let all = self.all_relative(a.mig());
         Error::of(
             LOGARITHM,
-            if all < TOO_MUCH { all / (1.0 - all) * unit * (1.0 + 8.0 * U) } else { f64::INFINITY },
+            if all < MAX_RELATIVE_ERROR {
+                all / (1.0 - all) * unit * (1.0 + 8.0 * U)
+            } else {
+                f64::INFINITY
+            },
         )
     }
 
-    /// Of the exponential function of x; `unit` is the logarithm of its base.
-    pub fn of_exponential(self, x: Range, unit: f64) -> Error {
-        let off = (product(self.relative, x.most()) + self.absolute) * unit;
+    /// Error of the exponential function of x; `unit` is the logarithm of its base.
+    pub fn of_exponential(self, x: Range<f64>, unit: f64) -> Error {
+        let off = (product(self.relative, x.mag()) + self.absolute) * unit;
         Error::of((1.0 + libm::expm1(off.min(1.0))) * (1.0 + EXPONENTIAL) - 1.0, 8.0 * UNDERFLOW)
     }
 
-    /// Of aᵇ, which is `power`; `exponent` is the range of b ln a.
-    pub fn of_power(self, a: Range, other: Error, b: Range, exponent: Range) -> Error {
-        let base = self.all_relative(a.least());
-        if base >= TOO_MUCH {
+    /// Error of aᵇ, which is `power`; `exponent` is the range of b ln a.
+    pub fn of_power(
+        self,
+        a: Range<f64>,
+        other: Error,
+        b: Range<f64>,
+        exponent: Range<f64>,
+    ) -> Error {
+        let base = self.all_relative(a.mig());
+        if base >= MAX_RELATIVE_ERROR {
             return Error::UNKNOWN;
         }
-        // Of 0, `pow` gives something else than 0 for very small exponents.
-        if a.least() == 0.0 && b.hi > 0.0 && b.lo < LEAST_EXPONENT {
+        // For the base 0, `pow` is not 0 for very small exponents.
+        if a.mig() == 0.0 && b.hi > 0.0 && b.lo < LEAST_EXPONENT {
             return Error::UNKNOWN;
         }
-        // Where the result is normal. Elsewhere it is below 2⁻¹²⁶ (1 + r) in floats, too.
-        let t = exponent.most().min(89.0);
-        let magnitude = b.most() * (1.0 + other.relative) + other.absolute;
-        let log = a.log().most() + 2.0 * base;
+        // For normal results. Others are below 2⁻¹²⁶ (1 + r) in floats, too.
+        let t = exponent.mag().min(89.0);
+        let magnitude = b.mag() * (1.0 + other.relative) + other.absolute;
+        let log = a.log().mag() + 2.0 * base;
         let off = product(base / (1.0 - base), magnitude)
             + other.relative * t
             + product(other.absolute, log);
-        // The operation's own error is that for operands in floats.
+        // The operation's own error applies to operands in floats.
         let own = power::relative_error((t + off) * LOG2_E);
         Error::of((1.0 + libm::expm1(off.min(1.0))) * (1.0 + own) - 1.0, 2.0 * POW_UNDERFLOW)
     }
 
-    /// (k, H), so that of two floats that stand for real numbers 0 ≤ G ≤ G', the first is at most k
-    /// F' + H, and F' at least F / k − H, if they are computed in floats.
+    /// Returns (k, H) for two floats that approximate real numbers 0 ≤ G ≤ G': F is at most k F' +
+    /// H, and F' is at least F / k − H, if these are computed in floats.
     ///
-    /// F ≤ (1 + r) G' + η ≤ (1 + r) / (1 − r) (F' + η) + η. Product and sum are rounded down by
-    /// 2.1u, and by 2⁻¹⁴⁹, at most.
+    /// F ≤ (1 + r) G' + η ≤ (1 + r) / (1 − r) (F' + η) + η. Rounding decreases the product and the
+    /// sum by at most 2.1u, and by 2⁻¹⁴⁹.
     pub fn widening(self) -> [f32; 2] {
         let k = (1.0 + self.relative) / (1.0 - self.relative) * (1.0 + 3.0 * U);
         let h = (k + 1.0) * self.absolute + 2.0 * UNDERFLOW;
         [(k as f32).next_up(), ((h * (1.0 + 3.0 * U)) as f32).next_up()]
     }
 
-    /// How many floats to move by, from t' to t, and H, so that G ≤ (t'/t)ᵉ G' makes F at most F' +
-    /// H, where e is the least elasticity and G ≥ 0; `None` where that is too much.
+    /// Returns the number of floats to move by, from t' to t, and H, such that G ≤ (t'/t)ᵉ G'
+    /// implies F ≤ F' + H, where e is the least elasticity and G ≥ 0. `None` if that exceeds the
+    /// limits.
     ///
-    /// F ≤ (1 + r) G + η, and F' ≥ (1 − r) G' − η. So (t/t')ᵉ has to be (1 + r) / (1 − r), and 3u
-    /// more for the rounding of the sum. Each float is u or more, relatively.
+    /// F ≤ (1 + r) G + η, and F' ≥ (1 − r) G' − η. So (t/t')ᵉ has to be (1 + r) / (1 − r), plus 3u
+    /// for the rounding of the sum. The relative distance of adjacent floats is at least u.
     pub fn moving(self, elasticity: f64) -> Option<(i32, f32)> {
         let gain = (1.0 + self.relative) / (1.0 - self.relative) * (1.0 + 3.0 * U);
         let floats = libm::expm1(libm::log(gain) / elasticity) / U + 2.0;
         let shift = 2.0 * self.absolute * (1.0 + 4.0 * U) + 2.0 * UNDERFLOW;
-        (floats <= MOST_MOVED / U && shift <= MOST_SHIFTED)
+        (floats <= MAX_RELATIVE_MOVE / U && shift <= MAX_SHIFT)
             .then_some((floats.ceil() as i32, (shift as f32).next_up()))
     }
 }
 
-/// A product, 0 where a factor is.
+/// The product, 0 if either factor is 0.
 fn product(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
@@ -232,7 +246,7 @@ fn product(a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::ir::Op;
-    use crate::ir::random::Random;
+    use crate::random::Random;
 
     fn eval(op: Op, args: &[f32]) -> f32 {
         f32::from_bits(op.eval(&args.iter().map(|x| x.to_bits()).collect::<Vec<_>>()))
@@ -246,15 +260,15 @@ mod tests {
         );
     }
 
-    /// (a / b + c)ᵈ and e^(a b − c), whose operations each have numbers that are off already.
+    /// (a / b + c)ᵈ and e^(a b − c), whose operands have errors themselves.
     #[test]
-    fn floats_are_as_close_as_is_said() {
+    fn floats_are_within_their_error_bounds() {
         let mut random = Random::new(23);
-        let of = |x: f32| Range::of(f64::from(x));
+        let of = |x: f32| Range::singleton(f64::from(x));
         for _ in 0..200_000 {
-            let mut number =
+            let mut uniform =
                 |high: f32| high * (random.below(1 << 24) as f32 + 1.0) / (1 << 24) as f32;
-            let [a, b, c, d] = [number(2.0), number(2.0), number(2.0), number(20.0)];
+            let [a, b, c, d] = [uniform(2.0), uniform(2.0), uniform(2.0), uniform(20.0)];
             let quotient = Error::NONE.of_quotient(of(a), Error::NONE, of(b));
             let real = of(a).div(of(b));
             holds(quotient, a / b, real.lo, "quotient");
@@ -262,7 +276,7 @@ mod tests {
             let off = quotient.of_sum(real, Error::NONE, of(c), sum);
             holds(off, a / b + c, sum.lo, "sum");
             let exponent = sum.log().mul(of(d));
-            if exponent.most() < 80.0 {
+            if exponent.mag() < 80.0 {
                 let power = off.of_power(sum, Error::NONE, of(d), exponent);
                 holds(
                     power,
@@ -287,7 +301,7 @@ mod tests {
                 libm::exp(difference.lo),
                 "exponential",
             );
-            let root = off.of_root(Range::of(difference.lo.max(0.0)));
+            let root = off.of_root(Range::singleton(difference.lo.max(0.0)));
             if difference.lo > 0.0 && a * b > c {
                 holds(root, (a * b - c).sqrt(), difference.lo.sqrt(), "root");
             }
@@ -296,7 +310,7 @@ mod tests {
 
     #[test]
     fn errors_of_elementary_functions_are_those_of_the_table() {
-        // In ulp, which is at most 2u.
+        // In ulps; one ulp is at most 2u.
         let largest = |name: &str| -> f64 {
             let row = include_str!("../math/TABLE.md")
                 .lines()
@@ -314,12 +328,12 @@ mod tests {
                 );
             }
         }
-        // Subnormal results are off by as many of the least numbers, which are two of `UNDERFLOW`.
+        // Errors of subnormal results are in least positive floats, which are twice `UNDERFLOW`.
         assert!(["exp", "exp2"].iter().all(|name| 2.0 * largest(name) <= 8.0));
     }
 
     #[test]
-    fn powers_are_as_close_as_is_proved() {
+    fn powers_are_within_their_proved_error() {
         let mut random = Random::new(29);
         let mut closest = 0.0f64;
         for _ in 0..400_000 {
@@ -334,13 +348,13 @@ mod tests {
                 closest = closest.max(off / power::relative_error(t.abs()));
             }
         }
-        // The bound is not much larger than what there is.
+        // The bound is tight within a factor of 2.
         assert!(closest > 0.5, "{closest}");
     }
 
     #[test]
-    fn nothing_is_known_of_powers_of_zero_with_tiny_exponents() {
-        let power = |lo: f64, b: Range| {
+    fn powers_of_zero_with_tiny_exponents_are_unbounded() {
+        let power = |lo: f64, b: Range<f64>| {
             let (a, other) = (Range::new(lo, 1.0), Error::NONE);
             Error::NONE.of_power(a, other, b, b.mul(a.log()))
         };
@@ -352,7 +366,7 @@ mod tests {
 
     #[test]
     fn results_below_the_least_normal_number_have_an_absolute_error() {
-        let of = |x: f32| Range::of(f64::from(x));
+        let of = |x: f32| Range::singleton(f64::from(x));
         let (a, b) = (1.1e-20f32, 1.3e-22f32);
         let product = Error::NONE.of_product(of(a), Error::NONE, of(b));
         holds(product, a * b, of(a).mul(of(b)).lo, "product");

@@ -1,31 +1,32 @@
-//! A check on every alternative that a relation adds, in debug builds: its endpoints, for endpoints
-//! of its sources that static bounds admit, are no NaN, are within the constraint that comes with
-//! it, and are not −0 where the value never is. Case selection relies on all three. The samples are
-//! fixed, so that a compilation fails always or never.
+//! Checks every refinement that a relation adds, in debug builds. For endpoints of its sources that
+//! static bounds admit, its endpoints are not NaN, satisfy the constraint that comes with it, and
+//! are not −0 if the value never is. Case selection relies on all three. The samples are fixed, so
+//! that a compilation fails always or never.
 
 use super::half::MARGIN;
-use super::{Alternative, Guard, Point, Related};
-use crate::analysis::{Bounds, Constraint, Floats};
-use crate::ir::op::Words;
-use crate::ir::random::Random;
+use super::{Guard, Point, Refinement, Related};
+use crate::analysis::Constraint;
+use crate::interval::{Bounds, Floats};
 use crate::ir::types::Word;
 use crate::ir::{Type, Value};
+use crate::math::eval::ConstantEvaluator;
+use crate::random::Random;
 
-/// Endpoints of an alternative that break a rule, with those of its sources.
+/// Endpoints of a refinement that break a rule, with those of its sources.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Escape {
     sources: Vec<(Value, [u32; 2])>,
     endpoints: [f32; 2],
 }
 
-/// Boxes of the sources that are looked at.
+/// Number of sampled boxes of the sources.
 const SAMPLES: usize = 24;
 
 /// The first sample with endpoints that break a rule.
 pub(super) fn escaping(
     point: &Point<'_>,
     value: Value,
-    alternative: &Alternative,
+    refinement: &Refinement,
     constraint: &Constraint,
 ) -> Option<Escape> {
     if point.function.ty(value) != Type::F32 {
@@ -34,7 +35,7 @@ pub(super) fn escaping(
     let random = &mut Random::new(u64::from(value.0));
     let known = &point.bounds[value.index()];
     (0..SAMPLES).find_map(|_| {
-        let mut sources: Vec<_> = alternative
+        let mut sources: Vec<_> = refinement
             .sources()
             .into_iter()
             .map(|source| (source, endpoints(random, point, source)))
@@ -44,19 +45,21 @@ pub(super) fn escaping(
             sources
                 .iter()
                 .find(|(source, _)| *source == value)
-                .expect("alternatives name their sources")
+                .expect("refinements name their sources")
                 .1
         };
-        let ends = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
-        let is_admitted = constraint.admits(known, ends);
+        let endpoints =
+            refinement.endpoints(&mut ConstantEvaluator::default(), of).map(f32::from_bits);
+        let is_admitted = constraint.admits(known, endpoints);
         let has_wrong_zero = !known.floats().negative_zero
-            && ends.iter().any(|end| *end == 0.0 && end.is_sign_negative());
-        (!is_admitted || has_wrong_zero).then_some(Escape { sources, endpoints: ends })
+            && endpoints.iter().any(|end| *end == 0.0 && end.is_sign_negative());
+        (!is_admitted || has_wrong_zero).then_some(Escape { sources, endpoints })
     })
 }
 
-/// Clamps endpoints of the components of unit vectors whose guards hold, as [`Part`](super::Part) does
-/// in code. Static bounds say nothing of that, since they hold where a guard does not, too.
+/// Clamps endpoints of the components of unit vectors whose guards hold, as
+/// [`NormalizedComponent`](super::NormalizedComponent) does in code. Static bounds do not include
+/// this, since they hold without the guard, too.
 fn clamp_components(point: &Point<'_>, sources: &mut [(Value, [u32; 2])]) {
     let most = 1.0 + 2.0 * MARGIN;
     for unit in &point.units {
@@ -67,31 +70,32 @@ fn clamp_components(point: &Point<'_>, sources: &mut [(Value, [u32; 2])]) {
         if !unit.guard.is_some_and(holds) {
             continue;
         }
-        for (_, ends) in sources.iter_mut().filter(|(source, _)| unit.parts.contains(source)) {
-            *ends = ends.map(|end| f32::from_bits(end).clamp(-most, most).to_bits());
+        for (_, endpoints) in sources.iter_mut().filter(|(source, _)| unit.parts.contains(source)) {
+            *endpoints = endpoints.map(|end| f32::from_bits(end).clamp(-most, most).to_bits());
         }
     }
 }
 
-/// Checks all alternatives against the static bounds under all constraints.
+/// Checks all refinements against the static bounds under all constraints.
 ///
 /// *Panics* if one breaks a rule.
 pub(super) fn recheck(point: &Point<'_>, related: &Related) {
-    for (index, alternatives) in related.alternatives.iter().enumerate() {
+    for (index, refinements) in related.refinements.iter().enumerate() {
         let (value, constraint) = (Value(index as u32), Constraint::none(Type::F32));
-        // Its own constraint was checked when it was added; those of others are not its business.
-        for alternative in alternatives {
+        // Its own constraint was checked when it was added, and the constraints of other relations
+        // do not apply to it.
+        for refinement in refinements {
             assert_eq!(
-                escaping(point, value, alternative, &constraint),
+                escaping(point, value, refinement, &constraint),
                 None,
-                "{alternative:?} of {value:?}"
+                "{refinement:?} of {value:?}"
             );
         }
     }
 }
 
-/// Endpoints of a value that its static bounds admit once gaps are closed: bits of one float, or of
-/// two in order.
+/// Endpoints of a value within its static bounds, with gaps closed: bits of one float, or of two in
+/// order.
 fn endpoints(random: &mut Random, point: &Point<'_>, value: Value) -> [u32; 2] {
     let mut pick = || match &point.bounds[value.index()] {
         Bounds::Float(floats) => float(random, floats).to_bits(),
@@ -107,17 +111,17 @@ fn endpoints(random: &mut Random, point: &Point<'_>, value: Value) -> [u32; 2] {
     let is_in_order = match point.function.ty(value) {
         Type::F32 => f32::from_bits(a) <= f32::from_bits(b),
         Type::I32 => a as i32 <= b as i32,
-        // False comes first.
+        // False is less than true.
         Type::Bool => a == 0 || b != 0,
     };
-    match (point.kinds[value.index()], is_in_order) {
+    match (point.is_interval[value.index()], is_in_order) {
         (false, _) => [a, a],
         (true, true) => [a, b],
         (true, false) => [b, a],
     }
 }
 
-/// A float between the least and the greatest that a value can be.
+/// A float between the least and the greatest one that a value can be.
 fn float(random: &mut Random, floats: &Floats) -> f32 {
     let Some([low, high]) = floats.pieces.hull() else { return 0.0 };
     let [least, most] = [low.max(f32::MIN), high.min(f32::MAX)].map(f64::from);
@@ -143,16 +147,16 @@ mod tests {
         let unit = Floats { negative_zero: false, ..Floats::between(0.0, 1.0) };
         let bounds = vec![Bounds::Float(unit); function.len()];
         let units = unit::find(&function, &[None]);
-        let point = Point { function: &function, kinds: &[true, true], bounds, units };
+        let point = Point { function: &function, is_interval: &[true, true], bounds, units };
         let value = function.body.yields[0];
         let escapes = |least: f32, set: Floats| {
             let constraint = Constraint::replace(Bounds::Float(set));
-            escaping(&point, value, &Alternative::AtLeast(least), &constraint).is_some()
+            escaping(&point, value, &Refinement::AtLeast(least), &constraint).is_some()
         };
         let half = Floats::between(0.5, 1.0);
         assert!(!escapes(0.5, half) && !escapes(0.75, half) && !escapes(0.0, unit));
-        // It says that members are at least 0.5, and computes a lower endpoint below; NaN; a zero
-        // that abs never returns.
+        // The refinement claims that members are at least 0.5, but computes a lower endpoint below
+        // that, a NaN, or a zero that abs never returns.
         assert!(
             escapes(0.25, half)
                 && escapes(f32::NAN, half)

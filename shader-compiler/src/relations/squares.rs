@@ -1,38 +1,38 @@
 //! Squares of a unit vector's components add up to 1: x² + y² = 1 − z², 1 − z² = x² + y², 1 − x² −
 //! y² = z².
 //!
-//! A value that is c + k Σ pᵢ², over some components pᵢ of one unit vector, with k = ±1 and a
-//! constant c, is c + k (1 − Σ rⱼ²) over the other components rⱼ. So it has the ends of that, too,
-//! and is at most c + 1 for k = 1, at least c − 1 for k = −1. The terms stand in any order, and (1
-//! − z)(1 + z) is 1 − z². Of vectors that can be shorter than 1, only the end that this is true of
-//! is told.
+//! A value of the form c + k Σ pᵢ², over some components pᵢ of one unit vector, with k = ±1 and a
+//! constant c, equals c + k (1 − Σ rⱼ²) over the other components rⱼ. So it has the endpoints of
+//! that expression as well, and is at most c + 1 for k = 1, at least c − 1 for k = −1. The terms
+//! may come in any order, and (1 − z)(1 + z) counts as 1 − z². For vectors that can be shorter than
+//! 1, only one of the endpoints is valid and used.
 //!
 //! # Rounding
 //!
 //! Let ||v|² − 1| ≤ α, u = 2⁻²⁴ and M = |c| + 1 + α. The value has at most four terms and three
-//! additions. Squares are off by u times themselves, in all by less than uM, and each sum by u
-//! times itself, whose size is at most M (1 + 4u): together by at most 4.02 uM, where what squares
-//! lose below the least normal number, 2⁻¹⁴⁸, has its place. (1 − z)(1 + z) is off by 3.01u times
-//! itself, of which the size is at most 1 for |z| ≤ 1, and as small as 1 − |z| beyond. The ends are
-//! those of C − Σ rⱼ² or C + Σ rⱼ², of at most two squares of ends of intervals within ±(1 + 2⁻¹⁹):
-//! squares and their sum are off by at most 4.03u, and the last sum by u (|c| + 3.1). So for C =
-//! c + k ± (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, ends are not
-//! within what the value is. That is less than α + u (5.1 |c| + 11.3). Ends further out make for
-//! squares of which the sum is far more than 1, and are off by less than that is.
+//! additions. Squares have a relative error of u, in all less than uM. Each sum has a relative
+//! error of u, and its magnitude is at most M (1 + 4u): together at most 4.02 uM, which includes
+//! the underflow of the squares, 2⁻¹⁴⁸. (1 − z)(1 + z) has a relative error of 3.01u. Its magnitude
+//! is at most 1 for |z| ≤ 1, and as small as 1 − |z| beyond. The endpoints are those of C − Σ rⱼ²
+//! or C + Σ rⱼ², of at most two squares of endpoints of intervals within ±(1 + 2⁻¹⁹): squares and
+//! their sum have an error of at most 4.03u, and the last sum of u (|c| + 3.1). So for C = c + k ±
+//! (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, the endpoints enclose
+//! the value. The widening is less than α + u (5.1 |c| + 11.3). For endpoints further out, the sum
+//! of squares exceeds 1 by far more than its error.
 
 use super::unit::UnitVector;
-use super::{Alternative, Guard, Point, Related};
-use crate::analysis::{Bounds, Floats};
+use super::{Guard, Point, Refinement, Related};
+use crate::interval::{Bounds, Floats};
 use crate::ir::{Emit, Function, Op, Value};
 
 /// Squares of some components of a unit vector, and a constant.
 #[derive(Clone, Debug)]
 pub struct Squares {
-    /// The other components, and whether they are known not to be negative.
+    /// The other components, and whether each is known to be nonnegative.
     rest: Vec<(Value, bool)>,
     /// Whether the squares of the others are subtracted: k = 1.
     minus: bool,
-    /// C for either end; infinite where nothing is known.
+    /// C for the lower and the upper endpoint; infinite if unbounded.
     limits: [f32; 2],
     guard: Option<Guard>,
 }
@@ -56,11 +56,11 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
             None if squares.minus => Floats::between(f32::NEG_INFINITY, most),
             None => Floats::between(least, f32::INFINITY),
         };
-        related.add(point, value, Alternative::Squares(squares), Bounds::Float(limit));
+        related.add(point, value, Refinement::Squares(squares), Bounds::Float(limit));
     });
 }
 
-/// The constant and the squares of which a value is the sum.
+/// The constant and the squares of a sum.
 fn sum(function: &Function, value: Value) -> Option<Sum> {
     if let Some(z) = conjugates(function, value) {
         return Some(Sum { constant: 1.0, squares: vec![(z, true)] });
@@ -102,16 +102,16 @@ fn conjugates(function: &Function, value: Value) -> Option<Value> {
 }
 
 impl Squares {
-    /// What a unit vector tells of a sum, if it is of its components and tells more than the sum
-    /// itself.
+    /// The bounds that a unit vector implies for a sum of its components' squares, if they are
+    /// tighter than those of the sum itself.
     fn new(point: &Point<'_>, scope: &[bool], unit: &UnitVector, sum: &Sum) -> Option<Squares> {
         let minus = !sum.squares.first()?.1;
         let is_part =
             |(part, negative): &(Value, bool)| unit.parts.contains(part) && *negative != minus;
         let used = |part: &Value| sum.squares.iter().filter(|square| square.0 == *part).count();
         let (size, constant) = (sum.constant.abs(), sum.constant);
-        // A square alone, or less a constant of 0, is its own bound, and where there is no
-        // constant, 0 may have a sign that ends have not.
+        // A square alone, or minus a constant 0, is its own bound. Without a constant, 0 may have a
+        // sign that the endpoints do not have.
         let tells = if minus { constant != 0.0 || sum.squares.len() > 1 } else { constant != 0.0 };
         if !sum.squares.iter().all(is_part)
             || !unit.parts.iter().all(|part| used(part) <= 1)
@@ -135,7 +135,7 @@ impl Squares {
         Some(Squares { rest, minus, limits, guard: unit.guard })
     }
 
-    /// The values whose ends it needs.
+    /// The values whose endpoints it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
         self.rest.iter().map(|&(part, _)| part).chain(self.guard.map(|guard| guard.value)).collect()
     }
@@ -144,32 +144,36 @@ impl Squares {
         self.guard.is_some()
     }
 
-    /// Ends by those of the other components.
-    pub(super) fn ends<E: Emit<Value: PartialEq>>(
+    /// Endpoints from those of the other components.
+    pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
-        let mut ends = self.limits.map(|end| emit.f32(end));
+        let mut endpoints = self.limits.map(|end| emit.f32(end));
         let squares: Vec<_> =
             self.rest.iter().map(|&(part, positive)| square(emit, of(part), positive)).collect();
         let total = squares
             .into_iter()
             .reduce(|a, b| [0, 1].map(|side| emit.op(Op::Add, &[a[side], b[side]])));
         if let Some([lo, hi]) = total {
-            ends = match self.minus {
-                true => [emit.op(Op::Sub, &[ends[0], hi]), emit.op(Op::Sub, &[ends[1], lo])],
-                false => [emit.op(Op::Add, &[ends[0], lo]), emit.op(Op::Add, &[ends[1], hi])],
+            endpoints = match self.minus {
+                true => {
+                    [emit.op(Op::Sub, &[endpoints[0], hi]), emit.op(Op::Sub, &[endpoints[1], lo])]
+                }
+                false => {
+                    [emit.op(Op::Add, &[endpoints[0], lo]), emit.op(Op::Add, &[endpoints[1], hi])]
+                }
             };
         }
         match self.guard {
-            Some(guard) => guard.guarded(emit, of, ends),
-            None => ends,
+            Some(guard) => guard.guarded(emit, of, endpoints),
+            None => endpoints,
         }
     }
 }
 
-/// Ends of the square of what is within ends.
+/// Endpoints of the square of an interval.
 fn square<E: Emit<Value: PartialEq>>(
     emit: &mut E,
     [lo, hi]: [E::Value; 2],
@@ -189,18 +193,17 @@ fn square<E: Emit<Value: PartialEq>>(
 #[cfg(test)]
 mod tests {
     use super::super::materials::{around, axes, compare, nearly_unit, related};
-    use super::super::{Alternative, Relation, Relations};
-    use crate::analysis::Bounds;
+    use super::super::{Refinement, Relation, Relations};
     use crate::bounding::Frame;
     use crate::interpreter;
-    use crate::interval::Nan;
+    use crate::interval::{Bounds, Nan};
     use crate::ir::Type;
-    use crate::ir::op::Words;
-    use crate::ir::random::Random;
     use crate::ir::text::parse;
+    use crate::math::eval::ConstantEvaluator;
+    use crate::random::Random;
 
     #[test]
-    fn sums_of_squares_are_within_the_ends() {
+    fn sums_of_squares_are_within_the_endpoints() {
         let text =
             "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32, e: f32, f: f32) {
             %0 = mul x, x
@@ -223,20 +226,20 @@ mod tests {
         let mut narrow = [0; 6];
         for _ in 0..100_000 {
             let v = nearly_unit(&mut random, None);
-            let ends = around(&mut random, v);
+            let endpoints = around(&mut random, v);
             let values =
                 interpreter::run(&point, &[], &v.map(f32::to_bits), 1).expect("there is no loop");
             for (k, (&result, value)) in std::iter::zip(&point.body.yields, values).enumerate() {
-                let of = |value: crate::ir::Value| ends[value.index()].map(f32::to_bits);
-                let is_it =
-                    |alternative: &&Alternative| matches!(alternative, Alternative::Squares(_));
-                let alternative =
-                    found.alternatives[result.index()].iter().find(is_it).expect("there is one");
-                let [lo, hi] = alternative.ends(&mut Words::default(), of).map(f32::from_bits);
+                let of = |value: crate::ir::Value| endpoints[value.index()].map(f32::to_bits);
+                let is_it = |refinement: &&Refinement| matches!(refinement, Refinement::Squares(_));
+                let refinement =
+                    found.refinements[result.index()].iter().find(is_it).expect("there is one");
+                let [lo, hi] =
+                    refinement.endpoints(&mut ConstantEvaluator::default(), of).map(f32::from_bits);
                 let value = f32::from_bits(value);
                 assert!(
                     lo <= value && value <= hi,
-                    "output {k} of {v:?} in {ends:?}: {value} is not in [{lo}, {hi}]"
+                    "output {k} of {v:?} in {endpoints:?}: {value} is not in [{lo}, {hi}]"
                 );
                 assert!(
                     found.constraints[result.index()]

@@ -1,35 +1,34 @@
-//! What is multiplied by max(z, 0) counts only where z > 0: elsewhere it is 0, whatever the rest
-//! is. The integrand of every material with one side is such a product, where z is the cosine of
-//! the light's direction. So z is taken to be max(z, 0) in all of its uses, of which the sign is
-//! known then, and results are joined with 0 for boxes that have members with z < 0.
+//! A product with max(z, 0) matters only where z > 0: elsewhere it is 0, whatever the other factors
+//! are. The integrand of every one-sided material is such a product, where z is the cosine of the
+//! light's direction. So all uses of z see max(z, 0) instead, whose sign is known. For boxes that
+//! have members with z < 0, the results are united with 0.
 //!
 //! # Proof
 //!
-//! Let z' = [max(z̲, 0), max(z̄, 0)] be the ends that uses of z get, and let all results vanish
-//! with m = max(z, 0): each is m, a product with what vanishes, or a sum, a difference or a
-//! negation of what vanishes. Members with z ≥ 0 are within z', and all is as ever. For a member
-//! with z < 0, ends of what depends on z may not contain what it computes. But its results are 0 or
-//! NaN, and 0 is contained: as z̲ < 0, z' begins with 0, and what is computed from intervals
-//! contains what is computed from their members, whatever these are of, among them a vector with
-//! z = 0, for which results are 0, too.
+//! Let z' = [max(z̲, 0), max(z̄, 0)] be the endpoints that uses of z see, and let all results
+//! vanish with m = max(z, 0): each is m, a product with a vanishing value, or a sum, a difference
+//! or a negation of vanishing values. Members with z ≥ 0 are within z', and containment holds for
+//! them as usual. For a member with z < 0, endpoints of values that depend on z may not contain the
+//! member's values. But its results are 0 or NaN, and 0 is contained: as z̲ < 0, z' begins with 0.
+//! Results computed from intervals contain the results for all their members, including a vector
+//! with z = 0, for which results are 0, too.
 //!
-//! That is so unless something is said of ends of what depends on z that is true of unit vectors
-//! alone, since there may be none with z ≥ 0 in the box. Ends that come of it may cross each other,
-//! and nothing is known of what is made of them. Then 0 is joined to the ends of results where z̲
-//! < 0.
+//! The exception are refinements of values that depend on z which are valid for unit vectors only,
+//! since the box may have no unit vector with z ≥ 0. Such endpoints may cross, and values computed
+//! from them are arbitrary. Then the endpoints of results are united with 0 if z̲ < 0.
 //!
-//! Where results of members with z < 0 are NaN, code that suppresses or ignores NaN owes nothing;
-//! where NaN propagates, no result may be NaN, as far as is known at compile time without this
-//! relation.
+//! If results of members with z < 0 are NaN, code that suppresses or ignores NaN guarantees nothing
+//! for them. If NaN propagates, no result may be NaN, by static bounds without this relation.
 
-use super::{Alternative, Point, Related};
-use crate::analysis::{Bounds, Constraint, Floats};
-use crate::interval::Nan;
+use super::{Point, Refinement, Related};
+use crate::analysis::Constraint;
+use crate::builder::Builder;
+use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::{ValueData, for_each_stmt};
-use crate::ir::{Builder, Def, Emit, Function, Op, Stmt, Value};
+use crate::ir::{Def, Emit, Function, Op, Stmt, Value};
 
-/// Finds a value that counts only where it is positive, if more is saved than is spent by that;
-/// `solve` gives static bounds under constraints.
+/// Finds a value that matters only where it is positive, if this saves more than it costs; `solve`
+/// returns static bounds under constraints.
 pub(super) fn find(
     point: &Point<'_>,
     nan: Nan,
@@ -37,8 +36,8 @@ pub(super) fn find(
     solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
 ) -> Option<Value> {
     let function = point.function;
-    // What is no interval does not depend on one.
-    let is_interval = |output: &&Value| point.kinds[output.index()];
+    // Scalars do not depend on an interval.
+    let is_interval = |output: &&Value| point.is_interval[output.index()];
     let outputs: Vec<_> = function.body.yields.iter().filter(is_interval).copied().collect();
     let may_be_nan = |output: &Value| point.hull(*output).is_none();
     if nan == Nan::Propagate && outputs.iter().any(may_be_nan) {
@@ -50,10 +49,10 @@ pub(super) fn find(
         let Some((Op::Max, &[a, b])) = function.operation(*positive) else { return };
         for (z, zero) in [(a, b), (b, a)] {
             let is_zero = function.constant(zero).is_some_and(|bits| f32::from_bits(bits) == 0.0);
-            let cuts = is_zero
-                && point.kinds[z.index()]
+            let is_candidate = is_zero
+                && point.is_interval[z.index()]
                 && point.hull(z).is_some_and(|[least, _]| least < 0.0);
-            if cuts {
+            if is_candidate {
                 let vanishes = vanishing(function, *positive);
                 found =
                     outputs.iter().all(|output| vanishes[output.index()]).then_some(z).or(found);
@@ -66,10 +65,10 @@ pub(super) fn find(
     (gain(point, &solve(&constraints)) > COST).then_some(z)
 }
 
-/// What cutting a value and joining results with 0 may cost, in operations.
+/// Cost of clamping a value and uniting results with 0, in operations.
 const COST: usize = 5;
 
-/// Operations that are saved in products and quotients of intervals whose sign is known only
+/// Number of operations saved in products and quotients of intervals whose sign is known only in
 /// `after`.
 fn gain(point: &Point<'_>, after: &[Bounds]) -> usize {
     let has_sign = |bounds: &[Bounds], value: Value| {
@@ -81,44 +80,44 @@ fn gain(point: &Point<'_>, after: &[Bounds]) -> usize {
         let Some((Op::Mul | Op::Div, &[a, b])) = point.function.operation(value) else { return };
         let is_gained = |&arg: &Value| !has_sign(&point.bounds, arg) && has_sign(after, arg);
         let saved = if a == b { 2 } else { 4 };
-        if point.kinds[a.index()] && point.kinds[b.index()] && [a, b].iter().any(is_gained) {
+        if point.is_interval[a.index()]
+            && point.is_interval[b.index()]
+            && [a, b].iter().any(is_gained)
+        {
             gain += saved;
         }
     });
     gain
 }
 
-/// What is known of the value where it is clamped.
+/// Constraint on the value where it is clamped.
 pub(super) fn positive() -> Constraint {
     Constraint::replace(Bounds::Float(Floats::between(0.0, f32::INFINITY)))
 }
 
-/// Whether ends of what depends on z can cross each other: whether anything that is true of unit
-/// vectors alone is said of it.
+/// Whether endpoints of values that depend on z can cross: whether one of them has a refinement
+/// that is valid for unit vectors only.
 pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool {
-    let of_units = |alternative: &Alternative| alternative.relation().needs_unit_vectors();
-    // What comes of loops and ifs may depend on anything.
+    let of_units = |refinement: &Refinement| refinement.relation().needs_unit_vectors();
+    // Results of loops and ifs may depend on anything.
     let is_joined = |data: &ValueData| matches!(data.def, Def::Param | Def::Result);
     let mut depends: Vec<_> = point.function.values.iter().map(is_joined).collect();
     depends[z.index()] = true;
     let mut crosses = false;
     point.for_each_operation(|value, _| {
-        let alternatives = &related.alternatives[value.index()];
-        let (_, args) = point.function.operation(value).expect("operations are looked at");
-        let sources: Vec<_> = alternatives
-            .iter()
-            .flat_map(Alternative::sources)
-            .chain(args.iter().copied())
-            .collect();
+        let refinements = &related.refinements[value.index()];
+        let (_, args) = point.function.operation(value).expect("only operations are visited");
+        let sources: Vec<_> =
+            refinements.iter().flat_map(Refinement::sources).chain(args.iter().copied()).collect();
         if value != z && sources.iter().any(|source| depends[source.index()]) {
             depends[value.index()] = true;
-            crosses |= alternatives.iter().any(of_units);
+            crosses |= refinements.iter().any(of_units);
         }
     });
     crosses
 }
 
-/// For each value, whether it is 0 or NaN wherever another one is 0.
+/// For each value, whether it is 0 or NaN wherever `with` is 0.
 fn vanishing(function: &Function, with: Value) -> Vec<bool> {
     let mut vanishes = vec![false; function.len()];
     vanishes[with.index()] = true;
@@ -135,33 +134,33 @@ fn vanishing(function: &Function, with: Value) -> Vec<bool> {
     vanishes
 }
 
-/// The ends that uses of such a value get.
-pub(crate) fn cut(builder: &mut Builder, ends: [Value; 2]) -> [Value; 2] {
+/// The clamped endpoints that uses of the value see.
+pub(crate) fn clamped(builder: &mut Builder, endpoints: [Value; 2]) -> [Value; 2] {
     let zero = builder.f32(0.0);
-    ends.map(|end| builder.op(Op::Max, &[end, zero]))
+    endpoints.map(|end| builder.op(Op::Max, &[end, zero]))
 }
 
-/// The ends of a result, joined with 0 if the lower end of the value is negative. `known` is what
-/// they are at compile time. NaN stays, but for code that suppresses it.
+/// The endpoints of a result, united with 0 if the lower endpoint of the value is negative. `known`
+/// are the result's static bounds. NaN is kept, unless it is suppressed.
 pub(crate) fn joined(
     builder: &mut Builder,
     least: Value,
-    ends: [Value; 2],
+    endpoints: [Value; 2],
     known: &Bounds,
     nan: Nan,
 ) -> [Value; 2] {
     let is_positive = known.floats().pieces.hull().is_some_and(|[lo, _]| lo >= 0.0);
     let zero = builder.f32(0.0);
     let is_below = builder.op(Op::Lt, &[least, zero]);
-    // Of a NaN and a number, extrema return what comes first.
+    // If one operand is NaN, min and max return the first operand.
     let with_zero = |builder: &mut Builder, op: Op, end: Value| match nan {
         Nan::Suppress => builder.op(op, &[zero, end]),
         Nan::Propagate | Nan::Ignore => builder.op(op, &[end, zero]),
     };
-    let lo = if is_positive { zero } else { with_zero(builder, Op::Min, ends[0]) };
-    let lo = builder.op(Op::Select, &[is_below, lo, ends[0]]);
-    let hi = with_zero(builder, Op::Max, ends[1]);
-    let hi = if is_positive { hi } else { builder.op(Op::Select, &[is_below, hi, ends[1]]) };
+    let lo = if is_positive { zero } else { with_zero(builder, Op::Min, endpoints[0]) };
+    let lo = builder.op(Op::Select, &[is_below, lo, endpoints[0]]);
+    let hi = with_zero(builder, Op::Max, endpoints[1]);
+    let hi = if is_positive { hi } else { builder.op(Op::Select, &[is_below, hi, endpoints[1]]) };
     [lo, hi]
 }
 
@@ -187,7 +186,7 @@ mod tests {
         integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options)
     }
 
-    /// Products in which the sign of wi.z counts, at most 1.
+    /// Products in which the sign of wi.z matters, at most 1.
     const PRODUCTS: &str =
         "let a = wi.x * wi.y; let p = wi.z * a * (wi.z * wi.x) * (wi.z + wi.z * wi.y * wi.y);";
 
@@ -200,10 +199,10 @@ mod tests {
         }
         let text = lifted(&format!("{PRODUCTS} return vec3f(p);"), Nan::Ignore).bounds_text();
         assert!(text.contains("wi.z: [0, 1.0000002], -0, tightened by support\n"), "{text}");
-        // What may be NaN below the horizon.
+        // Values that may be NaN below the horizon.
         let root = "return vec3f(sqrt(wi.z + 0.5 + p));";
         assert!(!is_cut(root, Nan::Propagate) && is_cut(root, Nan::Ignore));
-        // Nothing to gain.
+        // No gain.
         assert!(lifted("return vec3f(1.0);", Nan::Ignore).related.support.is_none());
     }
 
@@ -231,7 +230,8 @@ mod tests {
 
     #[test]
     fn zero_is_contained_where_no_direction_is_above_the_horizon() {
-        // What of z is left when x and y are known: nothing, if they say that the box is all below.
+        // The part of z that remains once x and y are known: none, if they imply that the entire
+        // box is below.
         let body = format!(
             "{PRODUCTS} let r = 1.0 - wi.x * wi.x - wi.y * wi.y; return vec3f(1.0 - p, r + p, (r - wi.z * wi.z) * 1e3 - 5.0);"
         );
@@ -253,7 +253,7 @@ mod tests {
                     .copied()
                     .chain(numbers)
                     .enumerate()
-                    .for_each(|(input, ends)| all.set(row, input, ends));
+                    .for_each(|(input, endpoints)| all.set(row, input, endpoints));
             }
             kernel.run(&[], &all, &mut limits);
             for (row, output) in

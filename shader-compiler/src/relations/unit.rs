@@ -1,12 +1,12 @@
-//! Which three values are a unit vector.
+//! Recognizes triples of values that are unit vectors.
 //!
-//! - Inputs that are said to be ([`Axis`]): ||v|² − 1| ≤ 2⁻²¹.
+//! - Inputs that are declared to be ([`Axis`]): ||v|² − 1| ≤ 2⁻²¹.
 //! - Such a vector in the coordinates of the frame, v' = Qv with the rows n, t and b of Q, by dot
 //!   products in floats. QQᵀ = I + E with entries of E of at most 2⁻²¹, so its eigenvalues, which
 //!   are those of QᵀQ, are within 1 ± 3·2⁻²¹, and ||Qv|² − 1| ≤ 4.01·2⁻²¹. A dot product of unit
-//!   vectors in floats is off by at most 3.01 · 2⁻²⁴ times its terms' magnitudes, whose sum is at
-//!   most 1 + 2⁻²⁰. So |v'| is off by √3 · 3.02 · 2⁻²⁴, and |v'|² by 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In
-//!   all, ||v'|² − 1| ≤ 6 · 2⁻²¹.
+//!   vectors in floats has an error of at most 3.01 · 2⁻²⁴ times its terms' magnitudes, whose sum
+//!   is at most 1 + 2⁻²⁰. So |v'| has an error of √3 · 3.02 · 2⁻²⁴, and |v'|² of 10.5 · 2⁻²⁴ < 1.4
+//!   · 2⁻²¹. In all, ||v'|² − 1| ≤ 6 · 2⁻²¹.
 
 use super::dot::{Term, terms};
 use super::{Axis, Guard, SLACK};
@@ -19,21 +19,21 @@ pub(crate) struct UnitVector {
     pub parts: [Value; 3],
     /// Bound of ||v|² − 1|.
     pub slack: f64,
-    /// The input that it is.
+    /// The input, if the vector is one.
     pub axis: Option<Axis>,
-    /// Whether it may be shorter than that, as what is divided by no less than its length.
+    /// Whether it may be shorter than 1, because the divisor may exceed its length.
     pub short: bool,
-    /// For which boxes it is one.
+    /// Condition on the box under which it is a unit vector.
     pub guard: Option<Guard>,
 }
 
 impl UnitVector {
-    /// One that is no input.
+    /// A unit vector that is not an input.
     pub(crate) fn new(parts: [Value; 3], slack: f64) -> UnitVector {
         UnitVector { parts, slack, axis: None, short: false, guard: None }
     }
 
-    /// Whether it is one of the frame.
+    /// Whether it belongs to the frame.
     pub(crate) fn is_frame(&self) -> bool {
         self.axis.is_some_and(|axis| axis.frame)
     }
@@ -43,7 +43,7 @@ impl UnitVector {
         units.iter().find(|unit| unit.is_frame()).is_some_and(|normal| normal == self)
     }
 
-    /// Whether it is on the normal's side.
+    /// Whether it is on the normal's side of the surface.
     pub(crate) fn is_above(&self) -> bool {
         self.axis.is_some_and(|axis| axis.above)
     }
@@ -52,7 +52,7 @@ impl UnitVector {
 /// Bound of ||v|² − 1| for a vector in the coordinates of the frame.
 const IN_FRAME: f64 = 6.0 * SLACK;
 
-/// All that are found.
+/// Finds all unit vectors.
 pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector> {
     let mut units = vec![];
     let vectors = axes.iter().flatten().map(|axis| axis.vector + 1).max().unwrap_or(0);
@@ -72,7 +72,7 @@ pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector
     units
 }
 
-/// Inputs that have been turned into the frame, the components in any order.
+/// Inputs transformed into the frame, with components in any order.
 fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
     let (frame, others): (Vec<&UnitVector>, Vec<&UnitVector>) =
         inputs.iter().partition(|unit| unit.is_frame());
@@ -95,7 +95,7 @@ fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
     found.into_iter().filter_map(unit).collect()
 }
 
-/// Whether terms are those of a dot product of two vectors.
+/// Whether terms form the dot product of two vectors.
 pub(super) fn is_dot(terms: &[Term; 3], a: [Value; 3], b: [Value; 3]) -> bool {
     std::iter::zip(a, b).all(|(a, b)| {
         terms.iter().any(|term| !term.minus && (term.factors == [a, b] || term.factors == [b, a]))

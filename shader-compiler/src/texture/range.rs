@@ -1,33 +1,32 @@
-//! Bounds of look-ups: the texels that coordinates in a box can lead to, and the hull of their
-//! values, out of a pyramid.
+//! Bounds of texture lookups: the texels that coordinates in a box can reach, and the hull of their
+//! values, from a min-max pyramid.
 //!
-//! The footprint of a box is found with the arithmetic of the look-up itself, at the ends of the
-//! box: each step of it is monotone as computed (see [`crate::math::texture`]), so the footprint of
-//! every place within lies between, rounding included. Of the footprint, the pyramid's entries that
-//! cover it are read on the finest level where they are two by two at most.
+//! The footprint of a box is computed with the arithmetic of the lookup itself, at the endpoints of
+//! the box. Each step is monotone as computed (see [`crate::math::texture`]), so the footprint of
+//! every location inside lies between, rounding included. The bounds come from the finest level on
+//! which at most two by two entries cover the footprint.
 
-use super::{CHANNELS, ENTRY, HEADER, LEVELS, Lookup, Texture, Wrap};
-use crate::math::texture::{Access, Taps};
+use super::{Access, CHANNELS, ENTRY, HEADER, LEVELS, Lookup, Taps, Texture, Wrap};
 
 /// A level of the pyramid.
 #[derive(Clone, Copy)]
 struct Level {
-    /// Texels in a block are 4 to this power.
+    /// Log₂ of the block's side in texels.
     level: u32,
-    /// Entries in a row.
+    /// Entries per row.
     width: u32,
     height: u32,
-    /// Its first word.
+    /// Index of its first word.
     start: usize,
 }
 
 impl Level {
-    /// Words of an entry; level 0 has the texels themselves.
+    /// Words per entry; the entries of level 0 are the texels themselves.
     fn stride(self) -> usize {
         if self.level == 0 { CHANNELS } else { ENTRY }
     }
 
-    /// First words of the least and the greatest values of an entry.
+    /// Indices of the first words of an entry's minima and maxima.
     fn entry(self, column: u32, row: u32) -> [usize; 2] {
         let at =
             self.start + (row as usize * self.width as usize + column as usize) * self.stride();
@@ -35,7 +34,7 @@ impl Level {
     }
 }
 
-/// The levels of an image's pyramid, from the texels to the single entry.
+/// The levels of an image's pyramid, from the texels up to the single entry.
 fn levels(width: u32, height: u32) -> impl Iterator<Item = Level> {
     let texels = Level { level: 0, width, height, start: HEADER };
     std::iter::successors(Some(texels), |&fine| {
@@ -51,76 +50,81 @@ fn levels(width: u32, height: u32) -> impl Iterator<Item = Level> {
     })
 }
 
-/// Number of words of an image.
+/// Size of an image in words.
 pub(super) fn size(width: u32, height: u32) -> usize {
-    let top = levels(width, height).last().expect("there is the level of the texels");
+    let top = levels(width, height).last().expect("the pyramid contains the texels");
     top.start + top.stride() + top.level as usize + 1
 }
 
-/// Columns or rows that follow each other, in an image.
+/// A contiguous range of columns or rows of an image.
 #[derive(Clone, Copy)]
-struct Part {
+struct TexelRange {
     first: i64,
     last: i64,
-    /// They lie outside of the image: black where that is so, else these are where they come back,
-    /// and the other axis is turned round.
+    /// Whether the range is where coordinates outside of the image land. With [`Wrap::Black`] the
+    /// value is then black; otherwise the other axis is mirrored.
     beyond: bool,
 }
 
-impl Part {
-    fn inside(first: i64, last: i64) -> Option<Part> {
-        (first <= last).then_some(Part { first, last, beyond: false })
+impl TexelRange {
+    fn inside(first: i64, last: i64) -> Option<TexelRange> {
+        (first <= last).then_some(TexelRange { first, last, beyond: false })
     }
 
-    fn beyond(first: i64, last: i64) -> Option<Part> {
-        (first <= last).then_some(Part { first, last, beyond: true })
+    fn beyond(first: i64, last: i64) -> Option<TexelRange> {
+        (first <= last).then_some(TexelRange { first, last, beyond: true })
     }
 
-    fn turned(self, size: i64) -> Part {
-        Part { first: size - 1 - self.last, last: size - 1 - self.first, ..self }
+    fn mirrored(self, size: i64) -> TexelRange {
+        TexelRange { first: size - 1 - self.last, last: size - 1 - self.first, ..self }
     }
 }
 
-/// Columns or rows of an image of `size` of them that those from `first` to `last` mean.
-fn parts(wrap: Wrap, [first, last]: [i64; 2], size: i64) -> [Option<Part>; 3] {
+/// Columns or rows of an image of `size` that the indices from `first` to `last` map to.
+fn parts(wrap: Wrap, [first, last]: [i64; 2], size: i64) -> [Option<TexelRange>; 3] {
     let end = size - 1;
-    let within = Part::inside(first.max(0), last.min(end));
+    let within = TexelRange::inside(first.max(0), last.min(end));
     match wrap {
-        Wrap::Clamp => [Part::inside(first.clamp(0, end), last.clamp(0, end)), None, None],
-        Wrap::Repeat if last - first >= end => [Part::inside(0, end), None, None],
+        Wrap::Clamp => [TexelRange::inside(first.clamp(0, end), last.clamp(0, end)), None, None],
+        Wrap::Repeat if last - first >= end => [TexelRange::inside(0, end), None, None],
         Wrap::Repeat => match (first.rem_euclid(size), last.rem_euclid(size)) {
-            (first, last) if first <= last => [Part::inside(first, last), None, None],
-            (first, last) => [Part::inside(first, end), Part::inside(0, last), None],
+            (first, last) if first <= last => [TexelRange::inside(first, last), None, None],
+            (first, last) => [TexelRange::inside(first, end), TexelRange::inside(0, last), None],
         },
-        Wrap::Black => {
-            [within, Part::beyond(first, last.min(-1)), Part::beyond(first.max(size), last)]
-        }
+        Wrap::Black => [
+            within,
+            TexelRange::beyond(first, last.min(-1)),
+            TexelRange::beyond(first.max(size), last),
+        ],
         Wrap::Octahedral => {
             let (first, last) = (first.clamp(-size, size + end), last.clamp(-size, size + end));
-            let low = Part::beyond(-1 - last.min(-1), -1 - first);
-            let high = Part::beyond(size + end - last, size + end - first.max(size));
-            [Part::inside(first.max(0), last.min(end)), low, high]
+            let low = TexelRange::beyond(-1 - last.min(-1), -1 - first);
+            let high = TexelRange::beyond(size + end - last, size + end - first.max(size));
+            [TexelRange::inside(first.max(0), last.min(end)), low, high]
         }
     }
 }
 
-/// The smallest interval with both.
+/// The smallest interval that contains both.
 fn hull(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
-/// The hulls of all channels; texels are not NaN.
-fn both([a, b]: [[f32; CHANNELS]; 2], [c, d]: [[f32; CHANNELS]; 2]) -> [[f32; CHANNELS]; 2] {
-    let least = std::array::from_fn(|k| if c[k] < a[k] { c[k] } else { a[k] });
-    let greatest = std::array::from_fn(|k| if b[k] < d[k] { d[k] } else { b[k] });
-    [least, greatest]
+/// Hulls per channel; texels are not NaN.
+fn channel_hulls(
+    [a, b]: [[f32; CHANNELS]; 2],
+    [c, d]: [[f32; CHANNELS]; 2],
+) -> [[f32; CHANNELS]; 2] {
+    let minima = std::array::from_fn(|k| if c[k] < a[k] { c[k] } else { a[k] });
+    let maxima = std::array::from_fn(|k| if b[k] < d[k] { d[k] } else { b[k] });
+    [minima, maxima]
 }
 
-/// The hull of nothing.
+/// The empty interval, the identity of [`hull`].
 const EMPTY: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
 impl Texture {
-    /// Writes the levels of the pyramid behind the texels, and where each starts behind them.
+    /// Appends the levels of the pyramid and the level table.
     pub(super) fn build_pyramid(&mut self) {
         self.build_levels();
         self.words[LEVELS] = self.words.len() as u32;
@@ -143,25 +147,25 @@ impl Texture {
                         (right, below),
                     ];
                     let [a, b, c, d] = children.map(|(column, row)| self.entry(fine, column, row));
-                    let [least, greatest] = both(both(a, b), both(c, d));
-                    self.words.extend(least.map(f32::to_bits));
-                    self.words.extend(greatest.map(f32::to_bits));
+                    let [minima, maxima] = channel_hulls(channel_hulls(a, b), channel_hulls(c, d));
+                    self.words.extend(minima.map(f32::to_bits));
+                    self.words.extend(maxima.map(f32::to_bits));
                 }
             }
             fine = level;
         }
     }
 
-    /// Least and greatest values of the channels in a block.
+    /// Minima and maxima of the channels over a block.
     fn entry(&self, level: Level, column: u32, row: u32) -> [[f32; CHANNELS]; 2] {
         level.entry(column, row).map(|at| {
-            let words = self.words[at..].first_chunk().expect("an entry has all its words");
+            let words = self.words[at..].first_chunk().expect("an entry has 2 · CHANNELS words");
             words.map(f32::from_bits)
         })
     }
 
-    /// Bounds of a channel in a rectangle of texels, which contain the rectangle's hull.
-    fn rectangle(&self, channel: u32, columns: Part, rows: Part) -> [f32; 2] {
+    /// Bounds of a channel over a rectangle of texels; they contain its hull.
+    fn rectangle(&self, channel: u32, columns: TexelRange, rows: TexelRange) -> [f32; 2] {
         let [left, right, top, bottom] =
             [columns.first, columns.last, rows.first, rows.last].map(|end| end as u32);
         let spans_two = |level: &Level| {
@@ -177,17 +181,17 @@ impl Texture {
         entries.map(|ends| ends.map(|channels| channels[channel as usize])).fold(EMPTY, hull)
     }
 
-    /// Bounds of all values that a look-up of a channel gives for coordinates in a box, given by
-    /// the least and the greatest of either: no such value lies outside.
+    /// Bounds of all values of a channel that a lookup returns for coordinates in a box, given by
+    /// the endpoints of `u` and of `v`.
     ///
-    /// Ends may be infinite. Where one is NaN, or the first is the greater, any coordinate at all
-    /// is meant, NaN included.
+    /// Endpoints may be infinite. If one is NaN, or the lower exceeds the upper, the coordinate is
+    /// unrestricted, NaN included.
     pub fn range(&self, lookup: Lookup, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
         self.range_of(Access::new(0, channel, lookup), u, v)
     }
 
-    /// [`range`](Texture::range) for all that an operation can ask of an image, whichever table it
-    /// is.
+    /// As [`range`](Texture::range), for any access that an operation can encode; the table is
+    /// ignored.
     pub fn range_of(&self, access: Access, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
         // Rows count from the top.
         let columns = axis(access, 0, self.width(), u);
@@ -199,8 +203,8 @@ impl Texture {
                 let part = match access.wrap {
                     Wrap::Black if column.beyond || row.beyond => [0.0, 0.0],
                     _ => {
-                        let columns = if row.beyond { column.turned(width) } else { column };
-                        let rows = if column.beyond { row.turned(height) } else { row };
+                        let columns = if row.beyond { column.mirrored(width) } else { column };
+                        let rows = if column.beyond { row.mirrored(height) } else { row };
                         self.rectangle(access.channel, columns, rows)
                     }
                 };
@@ -211,12 +215,17 @@ impl Texture {
     }
 }
 
-/// Columns (0) or rows (1) that a look-up reads for coordinates between two ends.
-fn axis(access: Access, dimension: usize, size: u32, [low, high]: [f32; 2]) -> [Option<Part>; 3] {
+/// Columns (dimension 0) or rows (1) that a lookup reads for coordinates in an interval.
+fn axis(
+    access: Access,
+    dimension: usize,
+    size: u32,
+    [low, high]: [f32; 2],
+) -> [Option<TexelRange>; 3] {
     let index = |coordinate: f32| {
-        let place = coordinate * size as f32 - 0.5;
-        let whole = if access.taps == Taps::Point { place.round() } else { place.floor() };
-        let index = whole as i32;
+        let location = coordinate * size as f32 - 0.5;
+        let rounded = if access.taps == Taps::Point { location.round() } else { location.floor() };
+        let index = rounded as i32;
         let index = match access.offset[dimension] {
             0 => index,
             offset => index.clamp(i32::MIN + 32, i32::MAX - 32) + offset,
@@ -232,14 +241,14 @@ fn axis(access: Access, dimension: usize, size: u32, [low, high]: [f32; 2]) -> [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::op::Words;
-    use crate::ir::random::Random;
     use crate::ir::{Op, Table};
+    use crate::math::eval::ConstantEvaluator;
+    use crate::random::Random;
     use crate::texture::Filter;
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
-    /// Every texel differs from all others, in each channel.
+    /// An image whose texels all differ from each other in each channel.
     fn image(width: u32, height: u32) -> Texture {
         let mut random = Random::new(u64::from(width * height));
         let texels = (0..width * height)
@@ -288,7 +297,8 @@ mod tests {
         }
     }
 
-    /// An end of an interval: special, a place between texels or at a centre of one, or any.
+    /// An interval endpoint: a special value, a location between texels or at a texel center, or
+    /// any float.
     fn end(random: &mut Random, size: u32) -> f32 {
         const SPECIAL: [f32; 8] =
             [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9, f32::NAN];
@@ -301,7 +311,7 @@ mod tests {
         }
     }
 
-    /// An interval: a point, tiny, a part of the image, or wide.
+    /// An interval: a point, tiny, part of the image, or wide.
     fn interval(random: &mut Random, size: u32) -> [f32; 2] {
         let low = end(random, size);
         let width = [0.0, 1e-7, 0.3 / size as f32, 0.1, 0.7, 3.0][random.below(6)];
@@ -312,7 +322,7 @@ mod tests {
         }
     }
 
-    /// A coordinate in an interval; any where that means all.
+    /// A coordinate in an interval; any coordinate if the interval means all.
     fn within(random: &mut Random, [low, high]: [f32; 2], size: u32) -> f32 {
         match random.below(6) {
             _ if low.partial_cmp(&high).is_none_or(|order| order.is_gt()) => end(random, size),
@@ -341,8 +351,9 @@ mod tests {
                     within(&mut random, v, texture.height()),
                 );
                 let args = [access.pack(), x.to_bits(), y.to_bits()];
-                let value =
-                    f32::from_bits(Op::Texel.eval_with(&mut Words { tables: &tables }, &args));
+                let value = f32::from_bits(
+                    Op::Texel.eval_with(&mut ConstantEvaluator { tables: &tables }, &args),
+                );
                 let context = || {
                     format!(
                         "{access:?} of {} × {} at ({x:e}, {y:e})",
@@ -360,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn look_ups_lie_in_their_range() {
+    fn lookups_lie_in_their_range() {
         for (width, height) in [(1, 1), (2, 2), (3, 5), (64, 37), (7, 1)] {
             let texture = image(width, height);
             for (k, wrap) in WRAPS.into_iter().enumerate() {
@@ -374,16 +385,16 @@ mod tests {
         }
     }
 
-    /// The hull of texels, of channel 1.
+    /// The hull of texels in channel 1.
     fn of_texels(texture: &Texture, texels: &[(u32, u32)]) -> [f32; 2] {
         texels.iter().map(|&(x, y)| [texel(texture, x, y, 1); 2]).fold(EMPTY, hull)
     }
 
     #[test]
-    fn small_boxes_have_the_range_of_their_texels() {
+    fn range_of_small_box_is_hull_of_its_texels() {
         let (width, height) = (64, 37);
         let texture = image(width, height);
-        // Coordinates of a place in units of texels, with rows from the top.
+        // Texture coordinates of a location in texel units, with rows from the top.
         let place = |x: f32, y: f32| (x / width as f32, 1.0 - y / height as f32);
         let range = |wrap, filter, [left, right]: [f32; 2], [top, bottom]: [f32; 2]| {
             let ((u0, v1), (u1, v0)) = (place(left, top), place(right, bottom));
@@ -400,11 +411,11 @@ mod tests {
                 );
                 assert_eq!(inside, of_texels(&texture, &[(x, y)]), "{wrap:?}");
             }
-            // Between four centres.
+            // Between four texel centers.
             let four = range(wrap, Filter::Bilinear, [5.6, 6.4], [8.6, 9.4]);
             assert_eq!(four, of_texels(&texture, &[(5, 8), (6, 8), (5, 9), (6, 9)]), "{wrap:?}");
         }
-        // Across the left edge, half way between rows 8 and 9.
+        // Across the left edge, halfway between rows 8 and 9.
         let edge = |wrap| range(wrap, Filter::Bilinear, [-0.1, 0.1], [8.9, 9.1]);
         let inside = [(0, 8), (0, 9)];
         assert_eq!(edge(Wrap::Clamp), of_texels(&texture, &inside));
@@ -417,33 +428,33 @@ mod tests {
             of_texels(&texture, &[inside[0], inside[1], (0, 28), (0, 27)])
         );
         assert_eq!(edge(Wrap::Black), hull(of_texels(&texture, &inside), [0.0, 0.0]));
-        // Far from the image.
+        // Far outside of the image.
         assert_eq!(range(Wrap::Black, Filter::Bilinear, [80.0, 90.0], [1.0, 36.0]), [0.0, 0.0]);
         assert_eq!(
             range(Wrap::Clamp, Filter::Point, [80.0, 90.0], [1.1, 1.9]),
             of_texels(&texture, &[(63, 1)])
         );
-        // Once around, and any coordinates.
-        let whole = levels(width, height)
+        // One full period, and unrestricted coordinates.
+        let full = levels(width, height)
             .last()
             .map(|top| texture.entry(top, 0, 0).map(|ends| ends[1]))
-            .expect("there is a top");
-        assert_eq!(range(Wrap::Repeat, Filter::Point, [10.0, 74.0], [3.0, 40.0]), whole);
+            .expect("the pyramid has a top level");
+        assert_eq!(range(Wrap::Repeat, Filter::Point, [10.0, 74.0], [3.0, 40.0]), full);
         for ends in
             [[f32::NAN, 0.0], [0.0, f32::NAN], [f32::NEG_INFINITY, f32::INFINITY], [1.0, 0.0]]
         {
             for wrap in WRAPS {
                 let lookup = Lookup { wrap, filter: Filter::Bilinear };
-                let expected = if wrap == Wrap::Black { hull(whole, [0.0, 0.0]) } else { whole };
+                let expected = if wrap == Wrap::Black { hull(full, [0.0, 0.0]) } else { full };
                 assert_eq!(texture.range(lookup, 1, ends, ends), expected, "{wrap:?} {ends:?}");
             }
         }
     }
 
     #[test]
-    fn ranges_are_at_most_four_times_as_wide_as_their_boxes() {
-        // Texels that are their column: the width of a range is the number of columns that it looks
-        // at.
+    fn range_covers_at_most_four_times_the_columns_of_its_box() {
+        // Each texel's value is its column, so the width of a range is the number of columns that
+        // it covers.
         let texels: Vec<_> = (0..64 * 64).map(|k| [(k % 64) as f32; 4]).collect();
         let texture = Texture::new(64, &texels);
         let mut random = Random::new(5);

@@ -1,16 +1,16 @@
-//! How far functions of one float are from the true ones and from monotone, over all or some
-//! inputs.
+//! Measures the error and the violations of monotonicity of functions of one float, over all or
+//! some inputs.
 //!
-//! Shared by a test, which samples, and by `cargo run -p lightbound-benches --release -- math`,
-//! which leaves nothing out.
+//! Shared by a test, which samples the inputs, and by `cargo run -p lightbound-benches --release --
+//! math`, which covers all of them.
 
-use lightbound_shader::ir::op::Words;
 use lightbound_shader::ir::{Emit, Op, Type};
+use lightbound_shader::math::eval::ConstantEvaluator;
 use lightbound_shader::math::power;
 use std::f32::consts::FRAC_1_SQRT_2;
 use std::f64::consts::PI;
 
-/// A function of one float and what it should be.
+/// A function of one float and its reference.
 #[derive(Clone, Copy)]
 pub struct Unary {
     /// The operation.
@@ -19,28 +19,28 @@ pub struct Unary {
     pub rounded: fn(f32) -> f32,
     /// The result in double precision.
     pub real: fn(f64) -> f64,
-    /// Number of the monotone piece.
+    /// Index of the monotone piece.
     pub piece: fn(f64) -> i64,
-    /// The pieces, in words.
-    #[allow(dead_code, reason = "the test has no use for it, the table of the benches has")]
+    /// Description of the pieces.
+    #[allow(dead_code, reason = "only the table of the benches uses it")]
     pub pieces: &'static str,
-    /// Whether the function falls on a piece.
+    /// Whether the function is decreasing on a piece.
     pub falls: fn(i64) -> bool,
-    /// What f(−x) is.
+    /// Relation between f(−x) and f(x).
     pub symmetry: Symmetry,
-    /// Where errors are relative; beyond this |x|, they are absolute and monotonicity does not
-    /// count.
+    /// Range of |x| in which errors are relative. Beyond it they are absolute, and monotonicity is
+    /// not measured.
     pub within: f32,
 }
 
-/// What f(−x) is.
+/// Relation between f(−x) and f(x).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Symmetry {
     /// f(x)
     Even,
     /// −f(x)
     Odd,
-    /// Something else
+    /// Neither
     None,
 }
 
@@ -109,50 +109,50 @@ pub fn functions() -> Vec<Unary> {
     ]
 }
 
-/// What was found.
+/// Results of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings {
     /// Largest error, in ulp of the true result.
     pub error: f64,
-    /// Where.
+    /// Its input.
     pub error_at: f32,
-    /// Floats between the result and the correctly rounded one, that one counted, at most.
+    /// Largest distance between the result and the correctly rounded one, in floats.
     pub distance: u32,
-    /// Largest absolute error as a part of |x|, where errors are absolute.
+    /// Largest absolute error as a fraction of |x|, where errors are absolute.
     pub part: f64,
-    /// Inputs whose result is below one of a smaller input, on a piece that rises, or above on one
-    /// that falls.
+    /// Number of inputs whose result is below that of a smaller input on an increasing piece, or
+    /// above it on a decreasing one.
     pub violations: u64,
-    /// By how much at most, in ulp.
+    /// Largest such difference, in ulp.
     pub violation: u32,
-    /// Where.
+    /// Its input.
     pub violation_at: f32,
-    /// Least k for which the factors 1 ± k · 2⁻²³, by which interval forms widen, make up for all
-    /// violations.
+    /// Smallest k for which the factors 1 ± k · 2⁻²³, by which interval lowerings widen, compensate
+    /// for all violations.
     pub widening: u32,
-    /// Least result.
+    /// Smallest result.
     pub low: f32,
     /// Largest result.
     pub high: f32,
-    /// Inputs with a result that is NaN and should not be, or the other way round, or that is not
-    /// as symmetric as it should be.
+    /// Number of inputs whose result is NaN but should not be, or the reverse, or violates the
+    /// symmetry.
     pub faults: u64,
     /// The last of them.
     pub fault_at: f32,
 }
 
-/// A float's place among all floats in order; −0 has that of 0.
-pub fn place(x: f32) -> i32 {
+/// Index of a float among all floats in order; −0 has the index of 0.
+pub fn ordinal(x: f32) -> i32 {
     let bits = x.to_bits() as i32;
     if bits >= 0 { bits } else { i32::MIN - bits }
 }
 
-/// The float at a place.
-pub fn float_at(place: i32) -> f32 {
-    f32::from_bits(if place >= 0 { place as u32 } else { (i32::MIN - place) as u32 })
+/// The float at an index.
+pub fn float_at(ordinal: i32) -> f32 {
+    f32::from_bits(if ordinal >= 0 { ordinal as u32 } else { (i32::MIN - ordinal) as u32 })
 }
 
-/// Distance from the true result, in ulp of that; infinity stands for 2¹²⁸.
+/// Distance from the exact result, in ulp of that; infinity counts as 2¹²⁸.
 pub fn error(result: f32, real: f64) -> f64 {
     let end = 2f64.powi(128);
     let result = (result as f64).clamp(-end, end);
@@ -161,7 +161,7 @@ pub fn error(result: f32, real: f64) -> f64 {
     (result - real).abs() / 2f64.powi(exponent - 23)
 }
 
-/// Inputs that are evaluated at once.
+/// Number of inputs evaluated at once.
 pub const BLOCK: usize = 4096;
 
 /// Measures a function at each `step`-th float from −∞ to ∞; `evaluate` computes it for up to
@@ -171,7 +171,7 @@ pub fn measure(
     step: usize,
     evaluate: &mut dyn FnMut(&[u32], &mut [u32]),
 ) -> Findings {
-    let last = place(f32::INFINITY) as i64;
+    let last = ordinal(f32::INFINITY) as i64;
     let mut scan = Scan::new(function);
     let mut places = (-last..=last).step_by(step);
     let (mut results, mut mirrored) = (vec![0; BLOCK], vec![0; BLOCK]);
@@ -182,7 +182,7 @@ pub fn measure(
             return scan.findings;
         }
         evaluate(&inputs, &mut results[..inputs.len()]);
-        // Of symmetric functions, negative inputs need no reference.
+        // For symmetric functions, negative inputs need no reference.
         let is_mirrored = |&bits: &u32| (-function.within..0.0).contains(&f32::from_bits(bits));
         let by_symmetry = function.symmetry != Symmetry::None && inputs.iter().all(is_mirrored);
         if by_symmetry {
@@ -205,8 +205,8 @@ struct Scan<'a> {
     function: &'a Unary,
     findings: Findings,
     piece: i64,
-    /// Place of the largest result on the piece, or of the least, negated, where the function
-    /// falls.
+    /// Index of the largest result on the piece; if the function is decreasing, of the smallest,
+    /// negated.
     top: i64,
 }
 
@@ -246,7 +246,7 @@ impl Scan<'_> {
         if rounded.is_nan() != y.is_nan() {
             self.fault(x);
         }
-        let distance = (place(y) as i64 - place(rounded) as i64).abs() as f64;
+        let distance = (ordinal(y) as i64 - ordinal(rounded) as i64).abs() as f64;
         if rounded.is_nan() || y.is_nan() || distance == 0.0 {
             return;
         }
@@ -257,7 +257,7 @@ impl Scan<'_> {
             return;
         }
         found.distance = found.distance.max(distance as u32);
-        // Only then can it be the largest.
+        // Only then can it be the largest error.
         if distance + 0.5 > found.error {
             let error = error(y, (self.function.real)(x as f64));
             if error > found.error {
@@ -277,7 +277,7 @@ impl Scan<'_> {
         }
         let piece = (self.function.piece)(x as f64);
         let height =
-            if (self.function.falls)(piece) { -(place(y) as i64) } else { place(y) as i64 };
+            if (self.function.falls)(piece) { -(ordinal(y) as i64) } else { ordinal(y) as i64 };
         if piece != self.piece {
             self.piece = piece;
             self.top = height;
@@ -296,7 +296,8 @@ impl Scan<'_> {
     }
 }
 
-/// Least k for which each of two floats, times 1 + k · 2⁻²³ or 1 − k · 2⁻²³, reaches the other one.
+/// Smallest k for which each of two floats, times 1 + k · 2⁻²³ or 1 − k · 2⁻²³, reaches the other
+/// one.
 fn widening(x: f32, y: f32) -> u32 {
     let (low, high) = (x.min(y), x.max(y));
     let reaches = |k: &u32| {
@@ -309,9 +310,9 @@ fn widening(x: f32, y: f32) -> u32 {
 }
 
 /// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulp, and the
-/// widening that makes up for them.
+/// widening that compensates for them.
 ///
-/// Each `step`-th quotient of the smaller and the larger operand is taken, in each of four octants.
+/// Samples each `step`-th quotient of the smaller and the larger operand, in each of four octants.
 pub fn half_turn(step: usize) -> (u64, u32, u32) {
     let one = 1.0f32.to_bits();
     let turned = |bits: u32| f32::from_bits(one - bits);
@@ -327,7 +328,7 @@ pub fn half_turn(step: usize) -> (u64, u32, u32) {
             let angle = f32::from_bits(Op::Atan2.eval(&octant(bits).map(f32::to_bits)));
             if angle < top {
                 violations += 1;
-                largest = largest.max(place(top).abs_diff(place(angle)));
+                largest = largest.max(ordinal(top).abs_diff(ordinal(angle)));
                 needed = needed.max(widening(angle, top));
             }
             top = top.max(angle);
@@ -336,13 +337,13 @@ pub fn half_turn(step: usize) -> (u64, u32, u32) {
     (violations, largest, needed)
 }
 
-/// Largest errors of the logarithm within `pow`, over all mantissas m: of n + log₂ m for n = −1, 0
-/// and 1, relative to that, and of log₂ m itself, absolute.
+/// Largest errors of the logarithm in `pow`, over all mantissas m: relative errors of n + log₂ m
+/// for n = −1, 0 and 1, and the absolute error of log₂ m.
 pub fn log2_kernel() -> [f64; 4] {
     let mut most = [0.0f64; 4];
     let least = FRAC_1_SQRT_2.to_bits();
     for bits in least..least + (1 << 23) {
-        let log = f32::from_bits(power::log2_of_mantissa(&mut Words::default(), bits));
+        let log = f32::from_bits(power::log2_of_mantissa(&mut ConstantEvaluator::default(), bits));
         let real = core_math::log2(f32::from_bits(bits) as f64);
         for (most, n) in most.iter_mut().zip([-1.0f32, 0.0, 1.0]) {
             let (sum, real) = ((n + log) as f64, n as f64 + real);
@@ -356,12 +357,13 @@ pub fn log2_kernel() -> [f64; 4] {
     most
 }
 
-/// Largest relative error of the power of two within `pow`, and its least and largest result, for
+/// Largest relative error of the power of two in `pow`, and its smallest and largest result, for
 /// each `step`-th float in [0, 1].
 pub fn exp2_kernel(step: usize) -> (f64, [f32; 2]) {
     let (mut most, mut range) = (0.0f64, [f32::INFINITY, f32::NEG_INFINITY]);
     for bits in (0..=1.0f32.to_bits()).step_by(step) {
-        let power = f32::from_bits(power::exp2_of_fraction(&mut Words::default(), bits));
+        let power =
+            f32::from_bits(power::exp2_of_fraction(&mut ConstantEvaluator::default(), bits));
         let real = core_math::exp2(f32::from_bits(bits) as f64);
         most = most.max((power as f64 / real - 1.0).abs());
         range = [range[0].min(power), range[1].max(power)];
@@ -369,7 +371,7 @@ pub fn exp2_kernel(step: usize) -> (f64, [f32; 2]) {
     (most, range)
 }
 
-/// Number of basic operations that an operation comes to; [`Op::Bits`] and [`Op::Float`] are none.
+/// Number of basic operations that an operation expands to, without [`Op::Bits`] and [`Op::Float`].
 pub fn cost(op: Op) -> usize {
     struct Count(usize);
     impl Emit for Count {

@@ -1,8 +1,8 @@
-//! What tests ask of error messages.
+//! Checks of error messages.
 
 use lightbound_shader::ShaderError;
 
-/// The error as a terminal shows it, without colours.
+/// Renders the error as in a terminal, without colors.
 pub fn render(error: &ShaderError) -> String {
     let theme = miette::GraphicalTheme::unicode_nocolor();
     let mut text = String::new();
@@ -12,7 +12,7 @@ pub fn render(error: &ShaderError) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// What in a message speaks of naga's inside or of Rust, if anything does; `text` is the shader's.
+/// Finds internals of naga or Rust in a message. `text` is the source of the shader.
 pub fn jargon(error: &ShaderError, text: &str) -> Option<String> {
     const WORDS: [&str; 12] = [
         "Some",

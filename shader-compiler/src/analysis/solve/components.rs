@@ -3,11 +3,11 @@
 
 use super::{Node, Region};
 
-/// Not a node, or one that was not met yet.
+/// Not a node, or not visited yet.
 const NONE: u32 = u32::MAX;
 
-/// The components of a region's nodes, those that others depend on first; within one, nodes in
-/// their order.
+/// The components of a region's nodes in dependence order. Within a component, nodes keep their
+/// order.
 pub(super) fn sorted(values: usize, region: &Region) -> Vec<Vec<usize>> {
     let mut nodes = vec![NONE; values];
     for (k, node) in region.nodes.iter().enumerate() {
@@ -40,8 +40,8 @@ pub(super) fn sorted(values: usize, region: &Region) -> Vec<Vec<usize>> {
 #[derive(Default)]
 struct Search {
     edges: Vec<Vec<usize>>,
-    /// When a node was met; and the earliest node in an open component that it leads to, `NONE`
-    /// when its component is closed.
+    /// The index at which a node was visited; and the earliest node in an open component that it
+    /// reaches, `NONE` if its component is closed.
     order: Vec<u32>,
     low: Vec<u32>,
     met: u32,
@@ -57,7 +57,7 @@ impl Search {
     }
 
     fn from(&mut self, root: usize) {
-        // Nodes on the way, each with the number of edges that were followed.
+        // Nodes on the path, each with the number of edges that were followed.
         let mut path = vec![(root, 0)];
         self.enter(root);
         while let Some((node, followed)) = path.last_mut() {

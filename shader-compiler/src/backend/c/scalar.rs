@@ -1,38 +1,60 @@
-//! A lowered function as C on numbers: a loop over the lanes of a group, and in it each operation
-//! as C itself has it. What a C compiler makes of this text, by vectorizing the loop or otherwise,
-//! is what our code competes with.
+//! Scalar C: a loop over the lanes of a group, each operation written as plain C. Compilers may
+//! vectorize the loop; the result is what our machine code competes with.
 //!
-//! Truth values are integers, 0 and 1; other integers are unsigned, which wrap, and are cast where
-//! they count as signed. `chop` is C's conversion, which is not defined for what does not fit:
-//! compiled for x86 it is the instruction that the operation stands for.
+//! Booleans are integers, 0 and 1. Other integers are unsigned, which wrap, and are cast where an
+//! operation is signed. `truncate_to_int` is C's conversion, which is undefined for floats that do not fit;
+//! compiled for x86 it is the instruction that defines the operation.
 
-use super::structure::{Scope, Spelling, Writer};
+use super::control::{Scope, Syntax, Writer};
 use super::{TABLES, identifier, integer, names};
-use crate::ir::rewrite::{liveness, sweep};
+use crate::backend::Backend;
+use crate::builder::rewrite::{liveness, sweep};
 use crate::ir::{Function, Op, Type, Value};
 
-/// C source of one function with the interface of [`c::emit`](super::emit), for groups of so many
-/// lanes.
-pub fn emit(function: &Function, lanes: usize) -> String {
-    debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
-    // What no output needs may hang on names that are not written.
-    let mut function = function.clone();
-    sweep(&mut function);
-    let (function, used) = (&function, liveness(&function));
-    let text =
-        Numbers { scope: Scope { function, names: names(function, &used), used } }.text(lanes);
-    let tables = if text.contains("word_at(") {
-        [TABLES, WORD].concat()
-    } else {
-        "struct table;\n\n".to_owned()
-    };
-    format!(
-        "// {}: {lanes} evaluations, one after the other.\n{HELPERS}{tables}{text}",
-        identifier(&function.name)
-    )
+/// Scalar C source for groups of this number of lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Scalar {
+    /// Evaluations per group.
+    pub lanes: usize,
 }
 
-/// What C has no operators for, once for all functions of a file.
+impl Backend for Scalar {
+    type Output = String;
+
+    fn name(&self) -> &'static str {
+        "c-scalar"
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn is_available(&self) -> bool {
+        true
+    }
+
+    fn emit(&self, function: &Function) -> String {
+        debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
+        // Dead code may use names that are not written.
+        let mut function = function.clone();
+        sweep(&mut function);
+        let (function, used) = (&function, liveness(&function));
+        let scope = Scope { function, names: names(function, &used), used };
+        let text = Scalars { scope }.text(self.lanes);
+        let tables = if text.contains("word_at(") {
+            [TABLES, WORD].concat()
+        } else {
+            "struct table;\n\n".to_owned()
+        };
+        format!(
+            "// {}: {} evaluations, one after the other.\n{HELPERS}{tables}{text}",
+            identifier(&function.name),
+            self.lanes
+        )
+    }
+}
+
+/// Operations for which C has no operators. Guarded, since a file may contain several functions.
 const HELPERS: &str = "\
 #ifndef HELPERS
 #define HELPERS
@@ -46,8 +68,8 @@ static inline float float_of(unsigned bits) {
     __builtin_memcpy(&x, &bits, sizeof x);
     return x;
 }
-#ifndef chop
-static inline unsigned chop(float x) { return (unsigned)(int)x; }
+#ifndef truncate_to_int
+static inline unsigned truncate_to_int(float x) { return (unsigned)(int)x; }
 #endif
 #endif
 
@@ -60,12 +82,12 @@ static inline unsigned word_at(const struct table *table, unsigned index) {
 
 ";
 
-/// A function whose values are numbers.
-struct Numbers<'a> {
+/// A function whose values are C scalars.
+struct Scalars<'a> {
     scope: Scope<'a>,
 }
 
-/// What an operation is in C, with `$0`, `$1`, `$2` for its arguments.
+/// The C expression of an operation, with `$0`, `$1`, `$2` for its arguments.
 fn template(op: Op) -> &'static str {
     match op {
         Op::Add | Op::IAdd => "$0 + $1",
@@ -101,13 +123,13 @@ fn template(op: Op) -> &'static str {
         Op::Bits => "bits_of($0)",
         Op::Float => "float_of($0)",
         Op::FromS32 => "(float)(int)$0",
-        Op::Chop => "chop($0)",
+        Op::TruncateToInt => "truncate_to_int($0)",
         Op::Load => "word_at(&tables[$0], $1)",
         _ => unreachable!("`{}` is not basic", op.name()),
     }
 }
 
-impl Numbers<'_> {
+impl Scalars<'_> {
     fn text(&self, lanes: usize) -> String {
         let head = format!(
             "void {}(const float *restrict in, float *restrict out, const struct table *tables) {{\n    (void)in;\n    \
@@ -138,7 +160,7 @@ impl Numbers<'_> {
     }
 }
 
-impl Spelling for Numbers<'_> {
+impl Syntax for Scalars<'_> {
     fn scope(&self) -> &Scope<'_> {
         &self.scope
     }

@@ -1,6 +1,7 @@
-//! Allocated code: instructions on registers and memory, with labels in place of addresses.
+//! Code after register allocation: instructions on registers and memory, with labels in place of
+//! addresses.
 
-use super::machine::{Any, Opcode};
+use super::machine::{Opcode, TestOp};
 
 /// Number of a vector register.
 pub(super) type Register = u8;
@@ -11,16 +12,17 @@ pub(super) enum Mem {
     Input(u32),
     Output(u32),
     Const(u32),
-    /// The greatest index of the table of this number.
+    /// The last index of the table with this number.
     Last(u32),
-    /// The slot of this variable, later of this number, on the stack.
+    /// Before slots are assigned, the spill slot of this variable; afterwards, the slot with this
+    /// number.
     Slot(u32),
-    /// A slot for moves in circles.
+    /// A scratch slot that breaks cycles of parallel moves.
     Scratch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum Location {
     Reg(Register),
     Mem(Mem),
 }
@@ -29,16 +31,16 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Label(pub u32);
 
-/// An instruction on registers, or several that always go together.
+/// An instruction, or a fixed sequence of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asm {
-    /// Nothing.
+    /// No instruction; layout removes it.
     Nop,
     Op {
         op: Opcode,
         dst: Register,
         a: Register,
-        b: Place,
+        b: Location,
         c: Register,
         imm: u32,
     },
@@ -54,36 +56,36 @@ pub(super) enum Asm {
         dst: Register,
         src: Register,
     },
-    /// From memory to memory, without a vector register.
+    /// Copies from memory to memory without a SIMD register.
     Copy {
         from: Mem,
         to: Mem,
     },
     Test {
         a: Register,
-        b: Place,
+        b: Location,
     },
     Jump(Label),
-    /// Jumps if the test found bits, or if it did not.
+    /// Jumps if the test found a set bit, or, if `found` is false, if it found none.
     Branch {
-        any: Any,
+        test: TestOp,
         found: bool,
         to: Label,
     },
     Label(Label),
-    /// What follows is the head of a loop, up to its middle; then comes the body, up to the end.
-    /// They will be laid out the other way round, so that a round takes one jump.
+    /// Starts the head of a loop, which extends to `LoopBody`. The body extends from there to
+    /// `LoopEnd`. Layout puts the body first, so that an iteration takes one jump.
     LoopHead,
     LoopBody {
-        test: Any,
+        test: TestOp,
     },
     LoopEnd,
 }
 
-/// Allocated code.
+/// Code after register allocation.
 #[derive(Debug)]
 pub(super) struct Allocated {
     pub code: Vec<Asm>,
-    /// Slots on the stack, of a register's size.
+    /// Number of spill slots, each as large as a SIMD register.
     pub slots: u32,
 }

@@ -1,42 +1,42 @@
-//! Counts of instructions, by decoding.
+//! Instruction counts, from decoding the code.
 
 use super::Code;
 use iced_x86::{
     Code as Encoding, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register,
 };
 
-/// Numbers of instructions, by what they are for.
+/// Static instruction counts by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All.
+    /// All instructions.
     pub total: usize,
-    /// From register to register.
+    /// Moves between registers.
     pub copies: usize,
-    /// From inputs and constants to registers, by instructions that do nothing else.
+    /// Pure loads of inputs and constants.
     pub loads: usize,
     /// Stores of outputs.
     pub stores: usize,
-    /// From registers to the stack.
+    /// Stores to spill slots.
     pub spills: usize,
-    /// From the stack to registers, by instructions that do nothing else.
+    /// Pure loads from spill slots.
     pub reloads: usize,
 }
 
 impl Code {
-    /// Instructions with their offsets; counting ones, of instrumented code, left out.
+    /// The instructions with their offsets, without the counting ones of instrumented code.
     pub(super) fn instructions(&self) -> impl Iterator<Item = Instruction> + '_ {
         let mut decoder = Decoder::with_ip(
             64,
-            &self.bytes[self.entry()..],
-            self.entry as u64,
+            &self.machine.bytes[self.entry()..],
+            self.entry() as u64,
             DecoderOptions::NONE,
         );
         std::iter::from_fn(move || decoder.can_decode().then(|| decoder.decode()))
             .filter(|i| i.code() != Encoding::Inc_rm64)
     }
 
-    /// Number of instructions that compute something: those on vectors that are no movement, no
-    /// test before a jump and no constant made out of nothing.
+    /// Number of instructions that compute something: SIMD instructions other than moves, tests for
+    /// branches, and idioms that produce a constant.
     pub fn computing(&self) -> usize {
         let computes = |i: &Instruction| {
             let register = i.op0_register();
@@ -56,7 +56,7 @@ impl Code {
         self.instructions().filter(computes).count()
     }
 
-    /// Static counts.
+    /// Static instruction counts.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for instruction in self.instructions() {
@@ -77,15 +77,15 @@ impl Code {
         counts
     }
 
-    /// Instructions with the number of their basic block; counting ones, of instrumented code, left
-    /// out.
-    pub(crate) fn instructions_in_blocks(&self) -> impl Iterator<Item = (usize, Instruction)> + '_ {
+    /// The instructions with the number of their basic block, without the counting ones of
+    /// instrumented code.
+    pub fn instructions_in_blocks(&self) -> impl Iterator<Item = (usize, Instruction)> + '_ {
         let block =
             |i: &Instruction| self.blocks.partition_point(|&start| u64::from(start) <= i.ip()) - 1;
         self.instructions().map(move |instruction| (block(&instruction), instruction))
     }
 
-    /// Number of instructions of each basic block; counting ones, of instrumented code, left out.
+    /// Number of instructions of each basic block, without the counting ones of instrumented code.
     pub fn block_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.blocks.len()];
         self.instructions_in_blocks().for_each(|(block, _)| sizes[block] += 1);

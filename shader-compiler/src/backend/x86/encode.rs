@@ -1,51 +1,47 @@
-//! Encoding: bytes for allocated code.
+//! Encoding: allocated code becomes bytes.
 //!
-//! The pool of constants comes first, then the code, so that all addresses are known when an
-//! instruction that reads a constant is encoded. The code takes the address of inputs in rdi, of
-//! outputs in rsi, of tables in rdx, as System V has it; the [instrumented](encode) form takes that
-//! of its counters in rcx. It uses rax for the stack, r8 to r11 for what is short-lived. Slots lie
-//! below the stack pointer, in the zone that signal handlers leave alone, as long as they fit.
+//! The constant pool comes first, then the instructions, so that the addresses of constants are
+//! known when an instruction that reads one is encoded. The code follows the System V calling
+//! convention: inputs are at rdi, outputs at rsi, tables at rdx, and the counters of
+//! [instrumented](encode) code at rcx. It uses rax to address the stack and r8 to r11 as scratch
+//! registers. Spill slots are in the red zone if they fit.
 
 mod gather;
 
-use super::Code;
-use super::asm::{Allocated, Asm, Label, Mem, Place, Register};
-use super::machine::{Any, Form, Opcode};
+use super::asm::{Allocated, Asm, Label, Location, Mem, Register};
+use super::machine::{Form, Opcode, TestOp};
+use super::{Code, Isa};
+use crate::backend::{Backend, MachineCode};
 use crate::ir::Table;
-use crate::target::Target;
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register as Name};
 use rustc_hash::FxHashMap;
 
-/// Bytes below the stack pointer that are a function's own.
-const RED_ZONE: u32 = 128;
-/// Aligns an address to the 32 bytes of a slot.
+/// Size of the red zone in bytes: memory below the stack pointer that a leaf function may use.
+/// Windows has none. There, the system may overwrite that memory at any time.
+const RED_ZONE: u32 = if cfg!(windows) { 0 } else { 128 };
+/// Mask that aligns an address to 32 bytes, the size of a spill slot.
 const ALIGN: i32 = -32;
 /// Size of a page of memory.
 const PAGE: u32 = 4096;
 /// Alignment of the first instruction.
 const ENTRY_ALIGNMENT: usize = 64;
 
-/// Encodes a function with so many inputs and outputs, which reads so many tables. With
-/// `instrument`, each basic block starts by counting itself.
+/// Encodes a function with these numbers of inputs and outputs, and of tables. With `instrument`,
+/// each basic block starts by incrementing its counter.
 pub(super) fn encode(
     allocated: &Allocated,
-    target: Target,
+    isa: Isa,
     ports: (usize, usize),
     tables: usize,
     instrument: bool,
 ) -> Code {
     let pool = pool(&allocated.code);
-    let width = 4 * target.lanes();
+    let width = isa.register_size();
     let entry = (pool.len() * width).next_multiple_of(ENTRY_ALIGNMENT);
     let addresses = pool.iter().zip(0..).map(|(&bits, k)| (bits, (k * width) as i64)).collect();
     let mut writer = Writer {
         encoder: Encoder::new(64),
-        column: match target {
-            Target::Interpreter => unreachable!("the interpreter takes no code"),
-            Target::Sse => 0,
-            Target::Avx => 1,
-            Target::Avx2 => 2,
-        },
+        isa,
         width: width as i64,
         addresses,
         frame: Frame::new(allocated.slots, width as u32),
@@ -62,7 +58,7 @@ pub(super) fn encode(
     let frame = writer.frame.size as usize;
     let mut bytes = Vec::with_capacity(writer.at as usize);
     for bits in &pool {
-        (0..target.lanes()).for_each(|_| bytes.extend(bits.to_le_bytes()));
+        (0..isa.lanes()).for_each(|_| bytes.extend(bits.to_le_bytes()));
     }
     bytes.resize(entry, 0xcc);
     bytes.extend(writer.encoder.take_buffer());
@@ -71,28 +67,31 @@ pub(super) fn encode(
         let distance = i32::try_from(distance).expect("jumps are short");
         bytes[end as usize - 4..end as usize].copy_from_slice(&distance.to_le_bytes());
     }
-    Code {
-        target,
+    let blocks = writer.blocks;
+    let counters = if instrument { blocks.len() } else { 0 };
+    let machine = MachineCode {
         bytes,
-        entry: entry as u32,
-        blocks: writer.blocks,
+        entry,
+        lanes: isa.lanes(),
+        is_available: isa.is_available(),
         inputs: ports.0,
         outputs: ports.1,
         tables,
+        counters,
         frame,
-        instrumented: instrument,
-    }
+    };
+    Code { isa, machine, blocks }
 }
 
-/// The constants that code reads from memory.
+/// The constant pool: constants that the code reads from memory.
 fn pool(code: &[Asm]) -> Vec<u32> {
     let mut pool = vec![];
     let mut seen = rustc_hash::FxHashSet::default();
     for asm in code {
         let bits = match *asm {
-            Asm::Op { b: Place::Mem(Mem::Const(bits)), .. }
-            | Asm::Test { b: Place::Mem(Mem::Const(bits)), .. } => bits,
-            Asm::Load { from: Mem::Const(bits), .. } if !is_made(bits) => bits,
+            Asm::Op { b: Location::Mem(Mem::Const(bits)), .. }
+            | Asm::Test { b: Location::Mem(Mem::Const(bits)), .. } => bits,
+            Asm::Load { from: Mem::Const(bits), .. } if !is_idiom(bits) => bits,
             Asm::Copy { from: Mem::Const(bits), .. } => bits,
             _ => continue,
         };
@@ -103,43 +102,44 @@ fn pool(code: &[Asm]) -> Vec<u32> {
     pool
 }
 
-/// Whether an instruction without operands gives this constant.
-fn is_made(bits: u32) -> bool {
+/// Whether an instruction without inputs produces this constant.
+fn is_idiom(bits: u32) -> bool {
     bits == 0 || bits == !0
 }
 
-/// Offset of a table in the array of them.
+/// Offset of a table in the array of tables.
 fn table_offset(table: u32) -> i64 {
     i64::from(table) * size_of::<Table<'static>>() as i64
 }
 
-/// Where slots lie.
+/// The stack frame, which holds the spill slots.
 struct Frame {
     base: Name,
-    /// Of slot 0 from the base.
+    /// Offset of slot 0 from the base.
     offset: i64,
-    /// Bytes that the stack pointer is lowered by.
+    /// Size in bytes.
     size: u32,
     kind: FrameKind,
 }
 
 #[derive(PartialEq)]
 enum FrameKind {
-    /// No preparation is needed.
+    /// No prologue.
     Bare,
-    /// rax points to aligned memory in the red zone.
+    /// The prologue points rax to aligned memory in the red zone.
     Pointer,
-    /// The stack pointer is lowered, which keeps it as aligned as slots need.
+    /// The prologue decrements rsp; the result is aligned to 16 bytes.
     Lowered,
-    /// The stack pointer is lowered and aligned; rax keeps what it was.
+    /// The prologue decrements and aligns rsp; rax holds its old value.
     Aligned,
 }
 
 impl Frame {
     fn new(slots: u32, width: u32) -> Frame {
         let size = slots * width;
-        // At entry the stack pointer is 8 more than a multiple of 16.
+        // On entry, rsp is 8 more than a multiple of 16.
         match width {
+            _ if size == 0 => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Bare },
             16 if size + 8 <= RED_ZONE => Frame {
                 base: Name::RSP,
                 offset: -(i64::from(size) + 8),
@@ -147,7 +147,6 @@ impl Frame {
                 kind: FrameKind::Bare,
             },
             16 => Frame { base: Name::RSP, offset: 0, size: size + 8, kind: FrameKind::Lowered },
-            _ if size == 0 => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Bare },
             _ if size + width <= RED_ZONE => {
                 Frame { base: Name::RAX, offset: 0, size, kind: FrameKind::Pointer }
             }
@@ -158,15 +157,14 @@ impl Frame {
 
 struct Writer {
     encoder: Encoder,
-    /// Of the encodings of an opcode.
-    column: usize,
+    isa: Isa,
     width: i64,
-    /// Of constants.
+    /// Addresses of constants.
     addresses: FxHashMap<u32, i64>,
     frame: Frame,
     at: u64,
     labels: FxHashMap<Label, u64>,
-    /// Ends of jumps, and where they go.
+    /// End of each jump, and its target.
     jumps: Vec<(u64, Label)>,
     /// Offsets at which basic blocks start.
     blocks: Vec<u32>,
@@ -174,17 +172,19 @@ struct Writer {
     instrument: bool,
 }
 
-/// Movement of a whole register: from register or memory, and to memory.
+/// Moves of a whole register, from a register or memory.
 const MOVE: [Encoding; 3] = [
     Encoding::Movaps_xmm_xmmm128,
     Encoding::VEX_Vmovaps_xmm_xmmm128,
     Encoding::VEX_Vmovaps_ymm_ymmm256,
 ];
+/// Stores of a whole register.
 const STORE: [Encoding; 3] = [
     Encoding::Movaps_xmmm128_xmm,
     Encoding::VEX_Vmovaps_xmmm128_xmm,
     Encoding::VEX_Vmovaps_ymmm256_ymm,
 ];
+/// Tests that set the flags of a [`TestOp`].
 const TEST: [Encoding; 3] = [
     Encoding::Ptest_xmm_xmmm128,
     Encoding::VEX_Vptest_xmm_xmmm128,
@@ -195,9 +195,9 @@ const TEST: [Encoding; 3] = [
 #[derive(Clone, Copy)]
 enum Operand {
     Reg(Name),
-    /// Base and displacement; of rip, the address itself.
+    /// Base and displacement. With rip as the base, the displacement is the address itself.
     Mem(Name, i64),
-    /// The word of this number, given by the second register, from the address in the first.
+    /// The 32-bit word at base (the first register) + 4 · index (the second register).
     Word(Name, Name),
     Imm8(u8),
     Imm32(i32),
@@ -226,7 +226,7 @@ impl Writer {
                     instruction.set_op_kind(k, OpKind::Memory);
                     instruction.set_memory_base(base);
                     instruction.set_memory_displacement64(displacement as u64);
-                    // The encoder finds the least that does.
+                    // The encoder selects the smallest displacement size that fits.
                     instruction.set_memory_displ_size(1);
                 }
                 Operand::Word(base, index) => {
@@ -249,7 +249,7 @@ impl Writer {
     }
 
     fn register(&self, register: Register) -> Name {
-        (if self.column == 2 { Name::YMM0 } else { Name::XMM0 }) + u32::from(register)
+        (if self.isa == Isa::Avx2 { Name::YMM0 } else { Name::XMM0 }) + u32::from(register)
     }
 
     fn memory(&self, mem: Mem) -> Operand {
@@ -259,15 +259,15 @@ impl Writer {
             Mem::Const(bits) => (Name::RIP, self.addresses[&bits]),
             Mem::Last(table) => (Name::RDX, table_offset(table) + Table::LAST as i64),
             Mem::Slot(slot) => (self.frame.base, self.frame.offset + i64::from(slot) * self.width),
-            Mem::Scratch => unreachable!("it has become a slot"),
+            Mem::Scratch => unreachable!("slots have been numbered"),
         };
         Operand::Mem(base, displacement)
     }
 
-    fn operand(&self, place: Place) -> Operand {
+    fn operand(&self, place: Location) -> Operand {
         match place {
-            Place::Reg(register) => Operand::Reg(self.register(register)),
-            Place::Mem(mem) => self.memory(mem),
+            Location::Reg(register) => Operand::Reg(self.register(register)),
+            Location::Mem(mem) => self.memory(mem),
         }
     }
 
@@ -296,8 +296,8 @@ impl Writer {
         }
     }
 
-    /// Touches every page of the frame, so that a stack that is too small ends at the page that
-    /// guards it, and not beyond.
+    /// Probes the stack: touches every page of the frame in order, so that an overflow hits the
+    /// guard page.
     fn probe(&mut self) {
         use Operand::{Mem, Reg};
         for page in 1..=self.frame.size / PAGE {
@@ -322,8 +322,8 @@ impl Writer {
                 self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RSP), Reg(Name::RAX)])
             }
         }
-        if self.column == 2 {
-            // Else code of the SSE kind that runs next would wait for the upper halves.
+        if self.isa == Isa::Avx2 {
+            // Avoids the penalty of mixing AVX with SSE code that runs next.
             self.write_with(Encoding::VEX_Vzeroupper, &[]);
         }
         self.write_with(Encoding::Retnq, &[]);
@@ -335,26 +335,26 @@ impl Writer {
             Asm::Load { dst, from } => self.load(dst, from),
             Asm::Store { src, to } => {
                 let operands = [self.memory(to), Operand::Reg(self.register(src))];
-                self.write_with(STORE[self.column], &operands);
+                self.write_with(STORE[self.isa as usize], &operands);
             }
             Asm::Move { dst, src } => {
                 self.write_with(
-                    MOVE[self.column],
+                    MOVE[self.isa as usize],
                     &[dst, src].map(|r| Operand::Reg(self.register(r))),
                 );
             }
             Asm::Copy { from, to } => self.copy(from, to),
             Asm::Test { a, b } => {
                 let operands = [Operand::Reg(self.register(a)), self.operand(b)];
-                self.write_with(TEST[self.column], &operands);
+                self.write_with(TEST[self.isa as usize], &operands);
             }
             Asm::Jump(to) => self.jump(Encoding::Jmp_rel32_64, to),
-            Asm::Branch { any, found, to } => {
-                let code = match (any, found) {
-                    (Any::Both, false) => Encoding::Je_rel32_64,
-                    (Any::Both, true) => Encoding::Jne_rel32_64,
-                    (Any::Second, false) => Encoding::Jb_rel32_64,
-                    (Any::Second, true) => Encoding::Jae_rel32_64,
+            Asm::Branch { test, found, to } => {
+                let code = match (test, found) {
+                    (TestOp::And, false) => Encoding::Je_rel32_64,
+                    (TestOp::And, true) => Encoding::Jne_rel32_64,
+                    (TestOp::AndNot, false) => Encoding::Jb_rel32_64,
+                    (TestOp::AndNot, true) => Encoding::Jae_rel32_64,
                 };
                 self.jump(code, to);
             }
@@ -363,7 +363,7 @@ impl Writer {
                 self.starts_block = true;
             }
             Asm::Nop | Asm::LoopHead | Asm::LoopBody { .. } | Asm::LoopEnd => {
-                unreachable!("only before loops are laid out")
+                unreachable!("loops have been laid out")
             }
         }
     }
@@ -375,11 +375,11 @@ impl Writer {
         self.starts_block = true;
     }
 
-    fn op(&mut self, op: Opcode, dst: Register, a: Register, b: Place, c: Register, imm: u32) {
+    fn op(&mut self, op: Opcode, dst: Register, a: Register, b: Location, c: Register, imm: u32) {
         if op.form() == Form::Gather {
             return self.gather(dst, a, c, imm);
         }
-        let code = op.codes()[self.column];
+        let code = op.codes()[self.isa as usize];
         let dst = Operand::Reg(self.register(dst));
         let mut operands = [dst; 4];
         let mut count = 1;
@@ -387,13 +387,13 @@ impl Writer {
             operands[count] = operand;
             count += 1;
         };
-        if op.form() != Form::Unary && self.column > 0 {
+        if op.form() != Form::Unary && self.isa.is_vex() {
             push(Operand::Reg(self.register(a)));
         }
         if op.form() != Form::Shift {
             push(self.operand(b));
         }
-        if op.form() == Form::Blend && self.column > 0 {
+        if op.form() == Form::Blend && self.isa.is_vex() {
             push(Operand::Reg(self.register(c)));
         }
         if op.has_immediate() {
@@ -405,22 +405,22 @@ impl Writer {
     fn load(&mut self, dst: Register, from: Mem) {
         let register = Operand::Reg(self.register(dst));
         match from {
-            Mem::Const(bits) if is_made(bits) => {
+            Mem::Const(bits) if is_idiom(bits) => {
                 let op = if bits == 0 { Opcode::Xor } else { Opcode::IEq };
                 let operands = [register; 3];
                 self.write_with(
-                    op.codes()[self.column],
-                    &operands[usize::from(self.column == 0)..],
+                    op.codes()[self.isa as usize],
+                    &operands[usize::from(!self.isa.is_vex())..],
                 );
             }
             _ => {
                 let memory = self.memory(from);
-                self.write_with(MOVE[self.column], &[register, memory]);
+                self.write_with(MOVE[self.isa as usize], &[register, memory]);
             }
         }
     }
 
-    /// Copies memory by way of r8.
+    /// Copies from memory to memory through r8.
     fn copy(&mut self, from: Mem, to: Mem) {
         let (Operand::Mem(from, from_offset), Operand::Mem(to, to_offset)) =
             (self.memory(from), self.memory(to))

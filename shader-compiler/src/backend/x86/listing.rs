@@ -1,5 +1,5 @@
-//! Machine code as text, for people: Intel syntax, labels for jumps, names for ports, values for
-//! constants.
+//! Disassembly: Intel syntax, labels for jump targets, comments with the names of ports and the
+//! values of constants.
 
 use super::Code;
 use crate::ir::{Function, Port, Table};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// Column at which comments start.
 const COMMENT: usize = 44;
 
-/// Names for addresses.
+/// Symbols of jump targets and constants.
 struct Symbols {
     labels: BTreeMap<u64, String>,
     entry: u64,
@@ -40,7 +40,7 @@ impl SymbolResolver for Symbols {
 }
 
 impl Code {
-    /// The instructions, one a line, of the code for this function.
+    /// Disassembles the code of this function, one instruction per line.
     pub fn listing(&self, function: &Function) -> String {
         let targets = self
             .instructions()
@@ -77,18 +77,19 @@ impl Code {
     }
 
     fn width(&self) -> usize {
-        4 * self.target.lanes()
+        self.isa.register_size()
     }
 
-    /// What the memory operand of an instruction is.
+    /// Describes the memory operand of an instruction.
     fn comment(&self, instruction: &Instruction, function: &Function) -> Option<String> {
         let offset = instruction.memory_displacement64() as usize / self.width();
         let name = |ports: &[Port]| ports.get(offset).map(|port| port.name.clone());
         match instruction.memory_base() {
             Register::RIP => {
                 let at = instruction.ip_rel_memory_address() as usize;
-                let bits =
-                    u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"));
+                let bits = u32::from_le_bytes(
+                    self.machine.bytes[at..at + 4].try_into().expect("four bytes"),
+                );
                 Some(constant(bits))
             }
             Register::RDI => name(&function.inputs),
@@ -99,14 +100,14 @@ impl Code {
     }
 }
 
-/// What is at an offset in the array of tables.
+/// Describes an offset in the array of tables.
 fn table(offset: usize) -> String {
     let (table, offset) =
         (offset / size_of::<Table<'static>>(), offset % size_of::<Table<'static>>());
     if offset == Table::LAST { format!("last of table {table}") } else { format!("table {table}") }
 }
 
-/// A constant as a float if it may well be one.
+/// A constant as a float if it looks like one, else in hexadecimal.
 fn constant(bits: u32) -> String {
     let x = f32::from_bits(bits);
     if x.is_normal() && (1e-20..1e20).contains(&x.abs()) {

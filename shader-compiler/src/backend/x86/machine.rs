@@ -1,9 +1,9 @@
-//! Programs between selection and encoding: machine operations on variables, in the IR's structured
-//! control flow.
+//! The machine IR between selection and allocation: machine operations on variables, with the
+//! structured control flow of the IR.
 //!
-//! A variable is a vector register's worth of words that is assigned once, as an SSA value is.
-//! Inputs and constants are variables too: they have a home in memory from the start, so that an
-//! operation reads them in place wherever its encoding takes a memory operand.
+//! A variable holds the contents of one SIMD register and is assigned once, like an SSA value.
+//! Inputs and constants are variables with a home in memory: an instruction reads them from there if
+//! its encoding allows a memory operand.
 
 use iced_x86::Code;
 
@@ -17,19 +17,19 @@ impl Var {
     }
 }
 
-/// Memory that holds a variable without any code storing it there.
+/// Memory that holds a variable from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
     None,
-    /// The argument of this number.
+    /// The input port with this number.
     Input(u32),
-    /// The pool, which has these bits in all lanes.
+    /// The constant pool: these bits in all lanes.
     Const(u32),
-    /// The table of this number, which has its greatest index in all lanes.
+    /// The table with this number: its last index, in all lanes.
     Last(u32),
 }
 
-/// How an operation takes its operands.
+/// The operands of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `dst = a ∘ b`; `b` may be in memory. In SSE, `dst` is `a`'s register.
@@ -41,16 +41,16 @@ pub(super) enum Form {
     /// `dst = b` where `c`, else `a`; `b` may be in memory. In SSE, `dst` is `a`'s register and `c`
     /// is in xmm0.
     Blend,
-    /// `dst` = the words at the indices `a`, none beyond the end, of the table whose number is the
+    /// `dst` = words at the indices `a`, which are in range, of the table whose number is the
     /// immediate.
     Gather,
-    /// Stores `a` as the output whose number is the immediate.
+    /// Stores `a` to the output port whose number is the immediate.
     Store,
 }
 
 macro_rules! opcodes {
     ($($op:ident $form:ident $commutative:ident $latency:literal $sse:ident $avx:ident $avx2:ident;)*) => {
-        /// A machine operation.
+        /// An operation of the machine.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Opcode { $($op),* }
 
@@ -63,13 +63,12 @@ macro_rules! opcodes {
                 match self { $(Opcode::$op => $commutative),* }
             }
 
-            /// Cycles from operands to result, as the scheduler sees them: those of recent Intel
-            /// cores.
+            /// Latency in cycles that the scheduler assumes: that of recent Intel cores.
             pub const fn latency(self) -> u32 {
                 match self { $(Opcode::$op => $latency),* }
             }
 
-            /// Encodings for SSE, AVX and AVX2.
+            /// Encodings for SSE4.1, AVX and AVX2.
             pub const fn codes(self) -> [Code; 3] {
                 match self { $(Opcode::$op => [Code::$sse, Code::$avx, Code::$avx2]),* }
             }
@@ -105,9 +104,9 @@ opcodes! {
     Sqrt Unary false 15 Sqrtps_xmm_xmmm128 VEX_Vsqrtps_xmm_xmmm128 VEX_Vsqrtps_ymm_ymmm256;
     Round Unary false 8 Roundps_xmm_xmmm128_imm8 VEX_Vroundps_xmm_xmmm128_imm8 VEX_Vroundps_ymm_ymmm256_imm8;
     FromS32 Unary false 4 Cvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_ymm_ymmm256;
-    Chop Unary false 4 Cvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_ymm_ymmm256;
+    TruncateToInt Unary false 4 Cvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_ymm_ymmm256;
     Blend Blend false 2 Blendvps_xmm_xmmm128 VEX_Vblendvps_xmm_xmm_xmmm128_xmm VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
-    // The encoding is that of one step; see `encode`.
+    // The encoding of one step; see `encode::gather`.
     Gather Gather false 20 Pinsrd_xmm_rm32_imm8 VEX_Vpinsrd_xmm_xmm_rm32_imm8 VEX_Vpgatherdd_ymm_vm32y_ymm;
     Store Store false 1 Movaps_xmmm128_xmm VEX_Vmovaps_xmmm128_xmm VEX_Vmovaps_ymmm256_ymm;
 }
@@ -124,7 +123,7 @@ impl Opcode {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inst {
     pub op: Opcode,
-    /// What is assigned; of a store, what is stored.
+    /// The variable that is assigned, or stored by a store.
     pub dst: Var,
     pub a: Var,
     pub b: Var,
@@ -133,7 +132,7 @@ pub(super) struct Inst {
 }
 
 impl Inst {
-    /// The variables that are read, each once.
+    /// The variables that the instruction reads, without duplicates.
     pub fn args(&self) -> impl Iterator<Item = Var> + use<> {
         let (a, b, c) = (self.a, self.b, self.c);
         let (args, count) = match self.op.form() {
@@ -146,30 +145,30 @@ impl Inst {
         args.into_iter().take(count)
     }
 
-    /// What is assigned.
+    /// The variable that the instruction assigns.
     pub fn result(&self) -> Option<Var> {
         (self.op.form() != Form::Store).then_some(self.dst)
     }
 }
 
-/// Which bits a test looks for; it succeeds where there are any.
+/// The bits that a test looks for. It succeeds if any bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Any {
+pub(super) enum TestOp {
     /// `a & b`
-    Both,
+    And,
     /// `b & !a`
-    Second,
+    AndNot,
 }
 
-/// The condition of a branch: whether any bit is set.
+/// The condition of a branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Test {
     pub a: Var,
     pub b: Var,
-    pub any: Any,
+    pub op: TestOp,
 }
 
-/// Steps that run in order.
+/// A sequence of steps.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub steps: Vec<Step>,
@@ -177,8 +176,8 @@ pub(super) struct Block {
 
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Operations without control flow among them, which may be put in another order.
-    Line(Vec<Inst>),
+    /// A straight-line segment, which may be reordered.
+    Segment(Vec<Inst>),
     If(Box<If>),
     Loop(Box<Loop>),
 }
@@ -187,14 +186,14 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct If {
     pub test: Test,
-    /// The arm that runs where the test succeeds, and the one where it does not.
+    /// The arm that runs if the test succeeds, and the other one.
     pub arms: [Block; 2],
     pub yields: [Vec<Var>; 2],
     pub results: Vec<Var>,
 }
 
-/// See [`crate::ir::Loop`]. Since there is one exit, the values that the head yields are at hand
-/// after the loop, and results need no variables of their own.
+/// See [`crate::ir::Loop`]. Since there is a single exit, the values that the head yields are
+/// available after the loop, and results share their variables.
 #[derive(Debug)]
 pub(super) struct Loop {
     pub init: Vec<Var>,
@@ -205,14 +204,14 @@ pub(super) struct Loop {
     pub next: Vec<Var>,
 }
 
-/// What selection makes of a function.
+/// A function after selection.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// Of all variables.
+    /// The home of each variable.
     pub homes: Vec<Home>,
     pub body: Block,
-    /// Whether masks of blends must be in xmm0.
+    /// Whether the masks of blends must be in xmm0.
     pub blends_by_xmm0: bool,
-    /// Tables with lower numbers may be read.
+    /// One more than the largest number of a table that is read.
     pub tables: usize,
 }

@@ -1,115 +1,92 @@
-//! Machine code for x86-64: SSE4.1 and AVX four lanes wide, AVX2 eight lanes wide.
+//! Machine code for x86-64: SSE4.1 and AVX with four lanes, AVX2 with eight.
 //!
 //! ```text
 //! function ─► select ─► schedule ─► allocate ─► encode ─► Code
 //! ```
 //!
-//! The code is a leaf function `extern "sysv64" fn(inputs, outputs, tables)` over one group of
-//! lanes: word l of port p is at `[p · lanes + l]` of the first two, aligned to the vector's size;
-//! `tables` is an array of [`Table`](crate::ir::Table). Truth values are masks, all bits set or
-//! none. Nothing is contracted or approximated, so all targets give the bits of the
-//! [interpreter](crate::interpreter).
+//! Booleans are masks: all bits of a lane are set, or none. Nothing is contracted or approximated,
+//! so all instruction sets compute the bits of the [interpreter](crate::interpreter).
+//!
+//! Tests run the code on Linux. On Windows it uses no red zone and is called with the same calling
+//! convention; this is only type-checked, not run. The code has no unwind information, which matters
+//! to debuggers alone: it is a leaf and never unwinds.
 
 mod allocate;
 mod asm;
+mod code;
 mod count;
 mod encode;
+mod isa;
 mod listing;
 mod machine;
 mod moves;
 mod schedule;
 mod select;
 
-use crate::ir::Function;
-use crate::target::Target;
-
+pub use code::Code;
 pub use count::Counts;
+pub use isa::Isa;
 
-/// Machine code of a function, position-independent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Code {
-    target: Target,
-    /// The pool of constants, then code.
-    bytes: Vec<u8>,
-    /// Offset of the first instruction.
-    entry: u32,
-    /// Offsets at which basic blocks start.
-    blocks: Vec<u32>,
-    inputs: usize,
-    outputs: usize,
-    tables: usize,
-    /// Bytes of the stack that are used.
-    frame: usize,
-    instrumented: bool,
+use super::{Backend, MachineCode};
+use crate::ir::Function;
+
+impl Backend for Isa {
+    type Output = MachineCode;
+
+    fn name(&self) -> &'static str {
+        match self {
+            Isa::Sse41 => "sse",
+            Isa::Avx => "avx",
+            Isa::Avx2 => "avx2",
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        match self {
+            Isa::Sse41 | Isa::Avx => 4,
+            Isa::Avx2 => 8,
+        }
+    }
+
+    fn is_available(&self) -> bool {
+        #[cfg(all(target_arch = "x86_64", any(unix, windows)))]
+        return match self {
+            Isa::Sse41 => std::is_x86_feature_detected!("sse4.1"),
+            Isa::Avx => std::is_x86_feature_detected!("avx"),
+            Isa::Avx2 => std::is_x86_feature_detected!("avx2"),
+        };
+        #[cfg(not(all(target_arch = "x86_64", any(unix, windows))))]
+        return false;
+    }
+
+    fn emit(&self, function: &Function) -> MachineCode {
+        Code::compile(function, *self).machine
+    }
 }
 
 impl Code {
     /// Compiles a lowered function.
     ///
-    /// *Panics* if the function is not lowered ([`crate::passes::lower`]), or the target is the
-    /// interpreter.
-    pub fn compile(function: &Function, target: Target) -> Code {
-        Code::with(function, target, false)
+    /// *Panics* if the function is not [lowered](crate::passes::lower).
+    pub fn compile(function: &Function, isa: Isa) -> Code {
+        compile(function, isa, false)
     }
 
-    /// The same code, but each basic block starts by incrementing a counter of its own, 64 bits
-    /// wide, in memory whose address is the fourth argument.
-    pub fn instrumented(function: &Function, target: Target) -> Code {
-        Code::with(function, target, true)
+    /// Compiles a lowered function to the same code, except that each basic block starts by
+    /// incrementing its own 64-bit counter.
+    ///
+    /// *Panics* if the function is not [lowered](crate::passes::lower).
+    pub fn instrumented(function: &Function, isa: Isa) -> Code {
+        compile(function, isa, true)
     }
+}
 
-    fn with(function: &Function, target: Target, instrument: bool) -> Code {
-        let mut program = select::select(function, target);
-        schedule::schedule(&mut program);
-        let allocated = allocate::allocate(&program, target);
-        encode::encode(
-            &allocated,
-            target,
-            (function.inputs.len(), function.outputs.len()),
-            program.tables,
-            instrument,
-        )
-    }
-
-    /// What it runs on.
-    pub fn target(&self) -> Target {
-        self.target
-    }
-
-    /// All bytes: a pool of constants, then instructions.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Offset of the first instruction.
-    pub fn entry(&self) -> usize {
-        self.entry as usize
-    }
-
-    /// Number of inputs.
-    pub fn inputs(&self) -> usize {
-        self.inputs
-    }
-
-    /// Number of outputs.
-    pub fn outputs(&self) -> usize {
-        self.outputs
-    }
-
-    /// Number of tables that it reads, or one more than the greatest number of one.
-    pub fn tables(&self) -> usize {
-        self.tables
-    }
-
-    /// Bytes of the stack that it uses.
-    pub fn frame(&self) -> usize {
-        self.frame
-    }
-
-    /// Number of counters that the code increments.
-    pub fn counters(&self) -> usize {
-        if self.instrumented { self.blocks.len() } else { 0 }
-    }
+fn compile(function: &Function, isa: Isa, instrument: bool) -> Code {
+    let mut program = select::select(function, isa);
+    schedule::schedule(&mut program);
+    let allocated = allocate::allocate(&program, isa);
+    let ports = (function.inputs.len(), function.outputs.len());
+    encode::encode(&allocated, isa, ports, program.tables, instrument)
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! Parallel moves: carries values to their places at once, where places that are written may also
-//! be read.
+//! Parallel moves: sequences moves whose sources and destinations overlap.
 
-use super::asm::{Asm, Mem, Place, Register};
+use super::asm::{Asm, Location, Mem, Register};
 
-/// Appends code that carries out all `moves`, from first to second, as if at the same time.
+/// Appends code that performs all `moves`, given as (source, destination), as if simultaneously.
 ///
-/// Destinations are distinct. `busy` are registers that hold something else that must stay.
-pub(super) fn emit(out: &mut Vec<Asm>, mut moves: Vec<(Place, Place)>, busy: u16) {
+/// Destinations are distinct. `busy` is the set of registers that hold other live variables.
+pub(super) fn emit(out: &mut Vec<Asm>, mut moves: Vec<(Location, Location)>, busy: u16) {
     let taken = moves.iter().fold(busy, |all, &(_, to)| all | mask(to));
     moves.retain(|(from, to)| from != to);
     while !moves.is_empty() {
@@ -18,9 +17,9 @@ pub(super) fn emit(out: &mut Vec<Asm>, mut moves: Vec<(Place, Place)>, busy: u16
                 carry(out, from, to, scratch);
             }
             None => {
-                // All that is left goes in circles. One place is emptied.
+                // Only cycles are left. Break one by saving a destination.
                 let emptied = moves[0].1;
-                let aside = scratch.map_or(Place::Mem(Mem::Scratch), Place::Reg);
+                let aside = scratch.map_or(Location::Mem(Mem::Scratch), Location::Reg);
                 carry(out, emptied, aside, None);
                 moves
                     .iter_mut()
@@ -31,10 +30,10 @@ pub(super) fn emit(out: &mut Vec<Asm>, mut moves: Vec<(Place, Place)>, busy: u16
     }
 }
 
-fn mask(place: Place) -> u16 {
+fn mask(place: Location) -> u16 {
     match place {
-        Place::Reg(register) => 1 << register,
-        Place::Mem(_) => 0,
+        Location::Reg(register) => 1 << register,
+        Location::Mem(_) => 0,
     }
 }
 
@@ -42,12 +41,12 @@ fn free(taken: u16) -> Option<Register> {
     (taken != u16::MAX).then(|| taken.trailing_ones() as Register)
 }
 
-fn carry(out: &mut Vec<Asm>, from: Place, to: Place, scratch: Option<Register>) {
+fn carry(out: &mut Vec<Asm>, from: Location, to: Location, scratch: Option<Register>) {
     match (from, to) {
-        (Place::Reg(src), Place::Reg(dst)) => out.push(Asm::Move { dst, src }),
-        (Place::Mem(from), Place::Reg(dst)) => out.push(Asm::Load { dst, from }),
-        (Place::Reg(src), Place::Mem(to)) => out.push(Asm::Store { src, to }),
-        (Place::Mem(from), Place::Mem(to)) => match scratch {
+        (Location::Reg(src), Location::Reg(dst)) => out.push(Asm::Move { dst, src }),
+        (Location::Mem(from), Location::Reg(dst)) => out.push(Asm::Load { dst, from }),
+        (Location::Reg(src), Location::Mem(to)) => out.push(Asm::Store { src, to }),
+        (Location::Mem(from), Location::Mem(to)) => match scratch {
             Some(register) => {
                 out.extend([Asm::Load { dst: register, from }, Asm::Store { src: register, to }])
             }
@@ -61,14 +60,14 @@ mod tests {
     use super::*;
     use rustc_hash::FxHashMap;
 
-    /// Runs moves over places that hold numbers.
-    fn run(code: &[Asm], places: &mut FxHashMap<Place, u32>) {
+    /// Interprets moves between places that hold numbers.
+    fn run(code: &[Asm], places: &mut FxHashMap<Location, u32>) {
         for asm in code {
             let (from, to) = match *asm {
-                Asm::Move { dst, src } => (Place::Reg(src), Place::Reg(dst)),
-                Asm::Load { dst, from } => (Place::Mem(from), Place::Reg(dst)),
-                Asm::Store { src, to } => (Place::Reg(src), Place::Mem(to)),
-                Asm::Copy { from, to } => (Place::Mem(from), Place::Mem(to)),
+                Asm::Move { dst, src } => (Location::Reg(src), Location::Reg(dst)),
+                Asm::Load { dst, from } => (Location::Mem(from), Location::Reg(dst)),
+                Asm::Store { src, to } => (Location::Reg(src), Location::Mem(to)),
+                Asm::Copy { from, to } => (Location::Mem(from), Location::Mem(to)),
                 ref other => unreachable!("{other:?} is no move"),
             };
             let value = places[&from];
@@ -77,10 +76,11 @@ mod tests {
     }
 
     #[test]
-    fn moves_happen_at_once() {
-        // A few registers and slots, permuted and copied in all sorts of ways, with many and no
-        // registers to spare.
-        let place = |k: u32| if k < 5 { Place::Reg(k as u8) } else { Place::Mem(Mem::Slot(k)) };
+    fn moves_are_parallel() {
+        // Random permutations and copies of a few registers and slots, with and without free
+        // registers.
+        let place =
+            |k: u32| if k < 5 { Location::Reg(k as u8) } else { Location::Mem(Mem::Slot(k)) };
         let mut seed = 1u32;
         let mut random = |below: u32| {
             seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
@@ -100,7 +100,7 @@ mod tests {
                 busy,
             );
             let mut places: FxHashMap<_, _> =
-                (0..16).map(|k| (Place::Reg(k), 100 + k as u32)).collect();
+                (0..16).map(|k| (Location::Reg(k), 100 + k as u32)).collect();
             places.extend((0..10).map(|k| (place(k), k)));
             run(&out, &mut places);
             for k in 0..10 {

@@ -1,28 +1,35 @@
-//! Scheduling: the order of the operations of each line.
+//! Scheduling: orders the instructions of each straight-line segment.
 //!
-//! List scheduling on a machine that starts one operation per cycle: of those whose operands are
-//! there, the one with the longest way to the end comes next. That alone would start every chain at
-//! once and spill. So from a number of live variables on, the operation comes next that frees most
-//! registers, and operations far ahead in program order wait until those before them are done. Real
-//! machines start more at a time, but look ahead so far that they only need to find the long chains
-//! early; orders made for two or four operations per cycle measured 1 to 3 % slower.
+//! List scheduling for a machine that issues one instruction per cycle: of the ready instructions,
+//! the one with the longest path to the end comes next. That alone would start all dependency chains
+//! at once and spill. So under register pressure the instruction that frees the most registers comes
+//! next, and instructions far ahead in program order wait for earlier ones. Real CPUs issue more per
+//! cycle, but reorder so many instructions that it suffices to start the long chains early. Schedules
+//! for two or four instructions per cycle measured 1 to 3 % slower.
 
 use super::machine::{Block, Home, Inst, Program, Step, Test, Var};
 
-/// Live variables from which on registers count more than time.
-const PRESSURE: i32 = 12;
-/// How far ahead of the first operation that waits another may come.
+/// Number of live variables from which freeing registers takes precedence over latency.
+const PRESSURE_LIMIT: i32 = 12;
+/// How far an instruction may move ahead of the first unscheduled one.
 const WINDOW: usize = 160;
 
 const NONE: u32 = u32::MAX;
 
-/// Puts the operations of all lines in order.
+/// Orders the instructions of all segments.
 pub(super) fn schedule(program: &mut Program) {
     let count = program.homes.len();
     let mut scheduler = Scheduler {
         homes: &program.homes,
         reads: vec![
-            Reads { total: 0, in_line: 0, readers: 0, combined: 0, def: NONE, def_loop: 0 };
+            Reads {
+                total: 0,
+                in_segment: 0,
+                readers: 0,
+                combined: 0,
+                def: NONE,
+                def_loop: 0
+            };
             count
         ],
         nodes: vec![],
@@ -35,37 +42,37 @@ pub(super) fn schedule(program: &mut Program) {
     scheduler.block(&mut program.body, 0, &mut loops);
 }
 
-/// What is known of an operation of the line at hand.
+/// Scheduling state of an instruction of the current segment.
 #[derive(Clone, Copy, Default)]
 struct Node {
-    /// Cycles from its start to the end of the longest chain from it.
+    /// Latency of the longest dependency chain that starts with it.
     height: u32,
-    /// Operands that are not yet computed.
+    /// Number of operands that are not yet computed.
     waits: u32,
-    /// When its operands are there.
+    /// Cycle in which its operands are ready.
     time: u32,
-    /// How many registers it frees if it comes next, less the one it takes.
+    /// Number of registers that it frees if it comes next, minus the one it needs.
     net: i32,
-    /// Where its users begin in the list of them.
+    /// Index of its first user in `users`.
     first_user: u32,
     done: bool,
 }
 
-/// What is known of a variable while a line is put in order.
+/// Scheduling state of a variable in the current segment.
 #[derive(Clone, Copy)]
 struct Reads {
-    /// How often the variable is read in all of the program.
+    /// Number of reads in the program.
     total: u32,
-    /// How often the line reads it.
-    in_line: u32,
-    /// Operations of the line that read it and are still to come, and their indices, all combined
-    /// by exclusive or: of one, itself.
+    /// Number of reads in the segment.
+    in_segment: u32,
+    /// Number of unscheduled instructions of the segment that read it.
     readers: u32,
+    /// The indices of these instructions, combined by exclusive or: the index itself if there is one.
     combined: u32,
-    /// Operation of the line that assigns it.
+    /// The instruction of the segment that assigns it.
     def: u32,
-    /// The innermost loop in which it is assigned; what comes from outside of a loop stays alive in
-    /// all of it.
+    /// The innermost loop in which it is assigned. Variables from outside of a loop are live in all
+    /// of it.
     def_loop: u32,
 }
 
@@ -81,8 +88,8 @@ impl Scheduler<'_> {
     fn count(&mut self, block: &Block, inside: u32, loops: &mut u32) {
         for step in &block.steps {
             match step {
-                Step::Line(line) => {
-                    for inst in line {
+                Step::Segment(segment) => {
+                    for inst in segment {
                         inst.args().for_each(|arg| self.reads[arg.index()].total += 1);
                         if let Some(result) = inst.result() {
                             self.reads[result.index()].def_loop = inside;
@@ -124,7 +131,7 @@ impl Scheduler<'_> {
     fn block(&mut self, block: &mut Block, inside: u32, loops: &mut u32) {
         for step in &mut block.steps {
             match step {
-                Step::Line(line) => *line = self.line(line, inside),
+                Step::Segment(segment) => *segment = self.segment(segment, inside),
                 Step::If(i) => i.arms.iter_mut().for_each(|arm| self.block(arm, inside, loops)),
                 Step::Loop(l) => {
                     *loops += 1;
@@ -136,37 +143,37 @@ impl Scheduler<'_> {
         }
     }
 
-    /// The operations of a line in their new order.
-    fn line(&mut self, line: &[Inst], inside: u32) -> Vec<Inst> {
-        let mut live = self.prepare(line, inside);
-        let mut scheduled = Vec::with_capacity(line.len());
+    /// The instructions of a segment in their new order.
+    fn segment(&mut self, segment: &[Inst], inside: u32) -> Vec<Inst> {
+        let mut live = self.prepare(segment, inside);
+        let mut scheduled = Vec::with_capacity(segment.len());
         let mut now = 0;
         let (mut first, mut seen) = (0, 0);
-        while scheduled.len() < line.len() {
+        while scheduled.len() < segment.len() {
             while self.nodes[first].done {
                 first += 1;
             }
-            while seen < line.len().min(first + WINDOW) {
+            while seen < segment.len().min(first + WINDOW) {
                 if self.nodes[seen].waits == 0 {
                     self.ready.push(seen as u32);
                 }
                 seen += 1;
             }
             let best =
-                if live >= PRESSURE { self.frees_most(now) } else { self.takes_longest(now) };
+                if live >= PRESSURE_LIMIT { self.frees_most(now) } else { self.takes_longest(now) };
             let index = self.ready.swap_remove(best) as usize;
             let node = self.nodes[index];
             now = node.time.max(now);
             live -= node.net;
-            scheduled.push(line[index]);
-            self.start(index, &line[index], inside, now, seen);
+            scheduled.push(segment[index]);
+            self.start(index, &segment[index], inside, now, seen);
             now += 1;
         }
-        line.iter().for_each(|inst| self.reads[inst.dst.index()].def = NONE);
+        segment.iter().for_each(|inst| self.reads[inst.dst.index()].def = NONE);
         scheduled
     }
 
-    /// Notes that an operation starts now; of its users, those before `seen` may become ready.
+    /// Records that an instruction issues at `now`. Its users before `seen` may become ready.
     fn start(&mut self, index: usize, inst: &Inst, inside: u32, now: u32, seen: usize) {
         self.nodes[index].done = true;
         for arg in inst.args() {
@@ -191,29 +198,29 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Sets up the nodes of a line; returns how many variables are live at its start, among those
-    /// that it reads.
-    fn prepare(&mut self, line: &[Inst], inside: u32) -> i32 {
+    /// Sets up the nodes of a segment. Returns how many of the variables that it reads are live at
+    /// its start.
+    fn prepare(&mut self, segment: &[Inst], inside: u32) -> i32 {
         self.nodes.clear();
-        self.nodes.resize(line.len() + 1, Node::default());
-        for (index, inst) in line.iter().enumerate() {
+        self.nodes.resize(segment.len() + 1, Node::default());
+        for (index, inst) in segment.iter().enumerate() {
             for arg in inst.args() {
                 let reads = &mut self.reads[arg.index()];
-                (reads.in_line, reads.readers, reads.combined) = (0, 0, 0);
+                (reads.in_segment, reads.readers, reads.combined) = (0, 0, 0);
             }
             if let Some(result) = inst.result() {
                 self.reads[result.index()].def = index as u32;
             }
         }
         let mut live = 0;
-        for (index, inst) in line.iter().enumerate() {
+        for (index, inst) in segment.iter().enumerate() {
             for arg in inst.args() {
                 let reads = &mut self.reads[arg.index()];
-                reads.in_line += 1;
+                reads.in_segment += 1;
                 if reads.def != NONE {
                     self.nodes[reads.def as usize].first_user += 1;
                     self.nodes[index].waits += 1;
-                } else if reads.in_line == 1 && self.homes[arg.index()] == Home::None {
+                } else if reads.in_segment == 1 && self.homes[arg.index()] == Home::None {
                     live += 1;
                 }
                 reads.readers += 1;
@@ -227,7 +234,7 @@ impl Scheduler<'_> {
         }
         self.users.clear();
         self.users.resize(start as usize, 0);
-        for (index, inst) in line.iter().enumerate().rev() {
+        for (index, inst) in segment.iter().enumerate().rev() {
             let height = self.nodes[index].height + inst.op.latency();
             self.nodes[index].height = height;
             for arg in inst.args() {
@@ -248,29 +255,29 @@ impl Scheduler<'_> {
         live
     }
 
-    /// Whether a variable's last read in the line is its last at all.
+    /// Whether the last read of a variable in the segment is its last one in the program.
     fn dies(&self, var: Var, inside: u32) -> bool {
         let reads = &self.reads[var.index()];
         self.homes[var.index()] == Home::None
-            && reads.in_line == reads.total
+            && reads.in_segment == reads.total
             && reads.def_loop == inside
     }
 
-    /// Position, among those that are ready, of the operation that need not wait, or least; of
-    /// several, that on the longest chain.
+    /// Position in `ready` of the instruction that waits the least; among equals, the one that starts
+    /// the longest chain.
     fn takes_longest(&self, now: u32) -> usize {
         self.best(|node| (soonness(node, now), node.height))
     }
 
-    /// Position, among those that are ready, of the operation that frees most registers; of
-    /// several, that which waits least.
+    /// Position in `ready` of the instruction that frees the most registers; among equals, the one
+    /// that waits the least.
     fn frees_most(&self, now: u32) -> usize {
-        // It takes one at most.
+        // An instruction needs at most one register, so the sum is not negative.
         self.best(|node| ((node.net + 1) as u32, soonness(node, now)))
     }
 
-    /// Position, among those that are ready, of the first operation in program order of those with
-    /// the highest key.
+    /// Position in `ready` of the instruction with the highest key; among equals, the first one in
+    /// program order.
     fn best(&self, key: impl Fn(&Node) -> (u32, u32)) -> usize {
         let (mut best, mut highest) = (0, (0, 0));
         for (k, &index) in self.ready.iter().enumerate() {
@@ -284,7 +291,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// Higher for what has to wait less.
+/// A key that is higher for instructions that wait less.
 fn soonness(node: &Node, now: u32) -> u32 {
     !node.time.saturating_sub(now)
 }

@@ -1,17 +1,24 @@
-//! Machine code against the interpreter, bit for bit, where registers and operands are at their
-//! trickiest; and listings. `tests/differential.rs` does the same for all operations, for random
-//! functions and for shaders.
+//! Compares machine code with the interpreter, bit for bit, in cases that are hard for allocation
+//! and operands, and checks listings. `tests/differential.rs` covers all ops, random functions and
+//! shaders.
 
-use super::Code;
+use super::{Code, Isa};
 use crate::Arena;
-use crate::differential::check;
-use crate::ir::random::{self, Random, rows, special_rows, word};
-use crate::ir::{Builder, Emit, Function, Op, Rules, Type, Value};
-use crate::kernel::{Batch, CompileError, Kernel, Twin};
+use crate::builder::{Builder, Rules};
+use crate::error::CompileError;
+use crate::ir::{Emit, Function, Op, Type, Value};
+use crate::kernel::{Batch, InstrumentedKernel, Kernel};
+use crate::random::Random;
 use crate::target::Target;
+use crate::testing::check;
+use crate::testing::random::{self, rows, special_rows, word};
 use crate::texture::Texture;
 
 const NATIVE: [Target; 3] = [Target::Sse, Target::Avx, Target::Avx2];
+
+fn compile(function: &Function, target: Target) -> Code {
+    Code::compile(function, target.isa().expect("a target of x86-64"))
+}
 
 fn check_native(function: &Function, rows: &[Vec<u32>], context: &str) {
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
@@ -21,7 +28,7 @@ fn check_native(function: &Function, rows: &[Vec<u32>], context: &str) {
 }
 
 #[test]
-fn operations_take_constants_on_any_side() {
+fn operations_accept_constants_in_any_argument() {
     let mut random = Random::new(1);
     let is_shift = |op| matches!(op, Op::Shl | Op::LShr | Op::AShr);
     for &op in Op::ALL.iter().filter(|op| !op.is_composite()) {
@@ -33,7 +40,7 @@ fn operations_take_constants_on_any_side() {
                 let args: Vec<_> = types
                     .map(|(k, ty)| {
                         let ty = ty.unwrap_or(any);
-                        if op.is_reading() && k == 0 {
+                        if op.is_load() && k == 0 {
                             b.i32(2)
                         } else if constants & 1 << k != 0 || (is_shift(op) && k == 1) {
                             let bits = word(&mut random, ty);
@@ -57,12 +64,12 @@ fn operations_take_constants_on_any_side() {
 }
 
 #[test]
-fn more_values_live_than_there_are_registers() {
+fn more_live_values_than_registers_are_spilled() {
     for count in [15, 16, 17, 40, 200] {
         let mut b = Builder::new("sums", Rules::Exact);
         let inputs: Vec<_> = (0..count).map(|k| b.input(&k.to_string(), Type::F32)).collect();
         let roots: Vec<_> = inputs.iter().map(|&x| b.op(Op::Sqrt, &[x])).collect();
-        // All of them twice, the second time in reversed order.
+        // Uses all of them twice, the second time in reverse order.
         let mut sum = roots[0];
         for &root in roots.iter().chain(roots.iter().rev()) {
             sum = b.op(Op::Sub, &[sum, root]);
@@ -72,8 +79,8 @@ fn more_values_live_than_there_are_registers() {
     }
 }
 
-/// A loop of five rounds over `count` parameters; `next` says what becomes of them.
-fn rounds(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> Function {
+/// A loop of five iterations over `count` parameters; `next` computes their next values.
+fn loop_over(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> Function {
     let mut b = Builder::new("rounds", Rules::Exact);
     let inputs: Vec<_> = (0..count).map(|k| b.input(&k.to_string(), Type::F32)).collect();
     let (zero, one, five) = (b.i32(0), b.i32(1), b.i32(5));
@@ -90,16 +97,16 @@ fn rounds(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> 
 }
 
 #[test]
-fn parameters_change_places() {
+fn parameters_can_be_permuted() {
     for count in [2, 3, 8, 14, 15, 16, 17, 30] {
         let turned =
-            rounds(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
-        let reversed = rounds(count, |_, params| params.iter().rev().copied().collect());
-        let summed = rounds(count, |b, params| {
+            loop_over(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
+        let reversed = loop_over(count, |_, params| params.iter().rev().copied().collect());
+        let summed = loop_over(count, |b, params| {
             (0..count).map(|k| b.op(Op::Add, &[params[k], params[(k + 1) % count]])).collect()
         });
-        // Arms leave the results where the other has something else.
-        let crossed = rounds(count, |b, params| {
+        // Each arm leaves its results in registers that hold other values in the other arm.
+        let crossed = loop_over(count, |b, params| {
             b.set_speculation(None);
             let less = b.op(Op::Lt, &[params[0], params[1]]);
             let cond = b.op(Op::Any, &[less]);
@@ -127,7 +134,7 @@ fn parameters_change_places() {
 }
 
 #[test]
-fn more_words_are_read_than_there_are_registers() {
+fn more_loaded_words_than_registers_are_spilled() {
     for count in [14, 15, 16, 17, 40] {
         let function = lookups(count);
         check_native(&function, &special_rows(&function.inputs, 200, 5), &format!("{count} words"));
@@ -156,16 +163,16 @@ fn executed_instructions_are_counted() {
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
         let executed = |function: &Function, groups: usize| {
             let inputs = Batch::new(target, function.inputs.len(), groups * target.lanes());
-            Twin::compile(&arena, function, target)
+            InstrumentedKernel::compile(&arena, function, target)
                 .expect("the target is available")
                 .executed(&[&texture; 4], &inputs)
         };
-        // The second has a frame on the stack, and reads, which takes general registers too.
+        // The second function has a stack frame, and table loads, which use general registers.
         for line in [small(), lookups(40)] {
-            assert_eq!(executed(&line, 3), 3 * Code::compile(&line, target).counts().total as u64);
+            assert_eq!(executed(&line, 3), 3 * compile(&line, target).counts().total as u64);
         }
-        // From zero, z stays within the circle in all rounds: 64 times body and head.
-        let code = Code::compile(&escape_time(), target);
+        // From zero, z stays within the circle in all iterations: 64 times body and head.
+        let code = compile(&escape_time(), target);
         let [before, body, head, after] = code.block_sizes()[..] else {
             panic!("a loop has four blocks")
         };
@@ -191,7 +198,7 @@ fn small() -> Function {
     b.finish([("square".to_owned(), square), ("chosen".to_owned(), chosen)])
 }
 
-/// Words of two tables, by turns, at indices that follow each other; all of them are needed twice.
+/// Loads from two tables in alternation, at consecutive indices; each result is used twice.
 fn lookups(count: u32) -> Function {
     let mut b = Builder::new("lookups", Rules::Exact);
     let index = b.input("index", Type::I32);
@@ -227,7 +234,7 @@ fn branching() -> Function {
     b.finish([("root".to_owned(), results[0])])
 }
 
-/// Escape time: rounds until z² + c leaves the circle of radius 2, in each lane.
+/// Escape time: iterations until z² + c leaves the circle of radius 2, in each lane.
 fn escape_time() -> Function {
     let mut b = Builder::new("escape_time", Rules::Exact);
     let [x, y] = ["c.x", "c.y"].map(|name| b.input(name, Type::F32));
@@ -255,12 +262,12 @@ fn escape_time() -> Function {
 }
 
 #[test]
-fn listings_are_as_accepted() {
+fn listings_match_snapshots() {
     for function in [small(), branching(), escape_time(), lookups(2)] {
         check_native(&function, &rows(&function.inputs, 100, 7), &function.name);
         for target in NATIVE {
             let name = format!("{}_{target}", function.name);
-            insta::assert_snapshot!(name, Code::compile(&function, target).listing(&function));
+            insta::assert_snapshot!(name, compile(&function, target).listing(&function));
         }
     }
 }
@@ -283,41 +290,41 @@ fn sums(count: u32) -> Function {
 }
 
 #[test]
-fn stacks_are_not_overrun() {
+fn large_frames_are_rejected() {
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
         let large = Kernel::compile(&Arena::new(), &sums(20_000), target);
         assert!(matches!(large, Err(CompileError::Stack(300_000..))), "{target}: {large:?}");
-        // Some pages, which are touched one after another.
+        // A few pages, which the prologue probes one by one.
         let function = sums(2000);
-        assert!(Code::compile(&function, target).frame() > 20_000);
+        assert!(compile(&function, target).frame() > 20_000);
         check(&function, &function, target, &rows(&function.inputs, 9, 1))
             .unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
 #[test]
-#[should_panic(expected = "the function has the inputs that it reads")]
-fn inputs_that_are_gone_are_not_read() {
+#[should_panic(expected = "the function declares the inputs that it reads")]
+fn undeclared_inputs_are_not_read() {
     let mut function = sums(3);
     function.inputs.clear();
-    Code::compile(&function, Target::Sse);
+    Code::compile(&function, Isa::Sse41);
 }
 
 #[test]
-#[should_panic(expected = "the function has the outputs that it writes")]
-fn outputs_that_are_gone_are_not_written() {
+#[should_panic(expected = "the function declares the outputs that it writes")]
+fn undeclared_outputs_are_not_written() {
     let mut function = sums(3);
     function.outputs.clear();
-    Code::compile(&function, Target::Sse);
+    Code::compile(&function, Isa::Sse41);
 }
 
 #[test]
 fn two_tests_for_nan_are_one_instruction() {
-    let count = |function: &Function| Code::compile(function, Target::Sse).counts().total;
+    let count = |function: &Function| Code::compile(function, Isa::Sse41).counts().total;
     let of = |merge: Op, complement: bool| {
         let mut b = Builder::new("tests", Rules::Exact);
         let inputs = ["a", "b"].map(|name| b.input(name, Type::F32));
-        // Values that are computed, as those that are tested are.
+        // Computed values, since only these are tested in practice.
         let [x, y] = inputs.map(|input| b.op(Op::Sqrt, &[input]));
         let tests = [x, y].map(|value| {
             let number = b.op(Op::Eq, &[value, value]);

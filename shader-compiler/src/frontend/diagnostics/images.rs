@@ -1,41 +1,38 @@
-//! What naga rejects about textures.
+//! Errors about textures.
 
 use super::super::ShaderError;
-use super::super::outline::{Kind, Place, Token};
+use super::super::lexer::{SourceRange, Token, TokenKind};
 use super::validator::Invalid;
 use naga::valid::ExpressionError;
 use naga::{Expression, Handle};
 
 impl Invalid<'_> {
-    /// The error of a look-up, if it is one.
+    /// The error of a texture lookup, if it is one.
     pub fn image(
         &self,
         handle: Handle<Expression>,
         error: &ExpressionError,
-        place: Place,
+        location: SourceRange,
     ) -> Option<ShaderError> {
         use ExpressionError as E;
-        let callee = self.callee(&place);
-        let here = |message: String| self.source.error(message).at(place.clone(), "in this call");
+        let callee = self.callee(&location);
+        let here =
+            |message: String| self.source.error(message).at(location.clone(), "in this call");
         let wrong = |what: &str, found: Handle<Expression>, wanted: &str| {
             let found = self.ty(found);
             Some(here(format!("the {what} of `{callee}` must be {wanted}, but is `{found}`")))
         };
         match *error {
             E::ExpectedImageType(_) => Some(
-                here(format!("`{callee}` is given no texture")).help("the texture comes first"),
+                here(format!("`{callee}` needs a texture"))
+                    .help("the texture is the first argument"),
             ),
             E::ExpectedSamplerType(_) => Some(
-                here(format!("`{callee}` is given no sampler"))
-                    .help("the sampler comes after the texture"),
+                here(format!("`{callee}` needs a sampler")).help("the sampler follows the texture"),
             ),
             E::ExpectedGlobalOrArgument => {
-                let error = here(format!("`{callee}` takes textures and samplers by their names"));
-                Some(
-                    error.help(
-                        "the names are those of variables outside of functions, or of arguments",
-                    ),
-                )
+                let error = here(format!("`{callee}` needs textures and samplers by name"));
+                Some(error.help("use the names of module-scope variables or of parameters"))
             }
             E::InvalidImageCoordinateType(_, coordinates) => {
                 let loads =
@@ -59,44 +56,43 @@ impl Invalid<'_> {
                 Some(here(format!("the offset of `{callee}` must be a constant")))
             }
             E::ComparisonSamplingMismatch { .. } => {
-                let error = here(format!("`{callee}` does not work on `texture_2d<f32>`"));
-                Some(error.help("look a value up with `textureSample`, and compare that"))
+                let error = here(format!("`{callee}` does not apply to `texture_2d<f32>`"));
+                Some(error.help("sample a value with `textureSample` and compare it"))
             }
             E::InvalidImageClass(_) => {
-                Some(here(format!("`{callee}` does not work on `texture_2d<f32>`")))
+                Some(here(format!("`{callee}` does not apply to `texture_2d<f32>`")))
             }
             _ => None,
         }
     }
 }
 
-/// The remedy for a name that is not known and is called for as a texture or sampler, which tokens
-/// before it tell.
+/// The remedy for an unknown name that is used as a texture or sampler, given the tokens before it.
 pub(super) fn undeclared(text: &str, before: &[Token], name: &str) -> Option<String> {
     let is_call = |function: &Token, bracket: &Token| {
-        let function = &text[function.place.clone()];
+        let function = &text[function.range.clone()];
         function.starts_with("texture")
             && function != "textureGather"
-            && text[bracket.place.clone()] == *"("
+            && text[bracket.range.clone()] == *"("
     };
     let ty = match before {
         [.., function, bracket] if is_call(function, bracket) => "texture_2d<f32>",
         [.., function, bracket, _, comma]
-            if is_call(function, bracket) && text[comma.place.clone()] == *"," =>
+            if is_call(function, bracket) && text[comma.range.clone()] == *"," =>
         {
             "sampler"
         }
         _ => return None,
     };
-    Some(format!("declare it outside of functions: `var {name}: {ty};`"))
+    Some(format!("declare it at module scope: `var {name}: {ty};`"))
 }
 
-/// Whether a text declares something of this name as a texture.
+/// Whether a text declares a texture of this name.
 pub(super) fn is_texture(text: &str, tokens: &[Token], name: &str) -> bool {
-    let spelling = |token: &Token| &text[token.place.clone()];
+    let spelling = |token: &Token| &text[token.range.clone()];
     tokens.windows(3).any(|declared| {
         let [found, colon, ty] = declared else { return false };
-        found.kind == Kind::Word
+        found.kind == TokenKind::Word
             && spelling(found) == name
             && spelling(colon) == ":"
             && spelling(ty).starts_with("texture_")

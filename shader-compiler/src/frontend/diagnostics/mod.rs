@@ -1,9 +1,9 @@
-//! naga's errors in the words of those who write shaders.
+//! naga's errors, rephrased for authors of shaders.
 //!
-//! What the parser rejects comes as finished text; it is told by its wording, and said again where
-//! it speaks of naga's inside, leaves out what was found, or names the wrong place. What the
-//! validator rejects comes as data with handles into the module, from which names and types are
-//! taken. What is not known here is passed on, cleaned of handles.
+//! The parser's errors are plain text. They are recognized by their wording, and rephrased if they
+//! mention naga's internals, omit what was found, or point at the wrong location. The validator's
+//! errors are structured, with handles into the module that yield names and types. All other
+//! messages are passed through, without handles.
 
 mod images;
 mod parser;
@@ -14,7 +14,7 @@ pub(in crate::frontend) use validator::validation_error;
 
 use naga::{Handle, Module, TypeInner};
 
-/// A type as shaders write it.
+/// A type in WGSL syntax.
 pub(super) fn type_name(module: &Module, ty: Handle<naga::Type>) -> String {
     plain(&naga::common::DiagnosticDisplay((ty, module.to_ctx())).to_string())
 }
@@ -29,7 +29,7 @@ fn inner_name(module: &Module, inner: &TypeInner) -> String {
     )
 }
 
-/// Text of naga's with short names of types, and without handles.
+/// Rewrites naga's text with WGSL's short type names and without handles.
 fn plain(text: &str) -> String {
     let mut text =
         text.replace("{AbstractFloat}", "abstract-float").replace("{AbstractInt}", "abstract-int");
@@ -60,11 +60,13 @@ fn plain(text: &str) -> String {
     clean + rest
 }
 
-/// Words in backticks, the last after `last_but`, which is `and` or `or`.
-pub(super) fn list(words: &[&str], last_but: &str) -> String {
+/// A list of words in backticks, the last two joined by `and` or `or`.
+pub(super) fn list(words: &[&str], conjunction: &str) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match &quoted[..] {
-        [init @ .., last] if !init.is_empty() => format!("{} {last_but} {last}", init.join(", ")),
+        [init @ .., last] if !init.is_empty() => {
+            format!("{} {conjunction} {last}", init.join(", "))
+        }
         _ => quoted.join(""),
     }
 }
@@ -79,7 +81,7 @@ fn lower_first(text: &str) -> String {
     }
 }
 
-/// A message of naga's that is not known here, unless it speaks Rust.
+/// An unrecognized message of naga, or a generic message if it contains Rust syntax.
 fn presentable(message: &str) -> String {
     let rust = message.contains(['{', '('])
         || message.contains("::")
@@ -92,7 +94,7 @@ fn presentable(message: &str) -> String {
     }
 }
 
-/// How to make a value of one type one of another.
+/// Help on how to convert a value from one type to another.
 fn conversion(found: &str, wanted: &str) -> Option<String> {
     let scalar =
         |ty: &str| matches!(ty, "f32" | "i32" | "u32" | "bool" | "abstract-float" | "abstract-int");
@@ -103,7 +105,7 @@ fn conversion(found: &str, wanted: &str) -> Option<String> {
     if scalar(found) && (scalar(wanted) || width(wanted).is_some())
         || width(found).is_some() && width(found) == width(wanted)
     {
-        return Some(format!("write `{wanted}(…)`, since WGSL converts nothing by itself"));
+        return Some(format!("write `{wanted}(…)`, since WGSL has no implicit conversions"));
     }
     if wanted.starts_with("ptr<") {
         return Some("pass a pointer to a variable, `&name`".to_owned());

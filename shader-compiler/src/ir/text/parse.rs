@@ -1,16 +1,16 @@
-//! Text becomes a function: a hand-written parser with one token of look-ahead. It checks what the
-//! text alone can tell (names, numbers of arguments); the rest is left to the verifier, whose lines
-//! are mapped back to the text.
+//! Parser of the textual form of a function: recursive descent with one token of lookahead. It
+//! checks names and argument counts; the verifier checks the rest, and its line numbers are mapped
+//! back to the text.
 
-use super::{CONSTANTS, begins_name, continues_name, quoted};
+use super::lexer::{Lexer, Parsed, Token, Wrong, number};
+use super::{CONSTANTS, quoted};
 use crate::ir::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use crate::ir::op::Op;
 use crate::ir::types::{Type, Word};
 use crate::ir::verify::verify;
 use rustc_hash::FxHashMap;
-use std::fmt;
 
-/// What is wrong with text that should be a function, and where, counted from 1.
+/// A syntax or verification error, with its position counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct TextError {
@@ -22,7 +22,7 @@ pub struct TextError {
     pub message: String,
 }
 
-/// Reads a function, exactly as it is written, and [verifies](crate::ir::verify) it.
+/// Parses a function exactly as written and [verifies](crate::ir::verify) it.
 pub fn parse(text: &str) -> Result<Function, TextError> {
     let function = Function {
         name: String::new(),
@@ -32,8 +32,7 @@ pub fn parse(text: &str) -> Result<Function, TextError> {
         values: vec![],
     };
     let mut parser = Parser {
-        text,
-        at: 0,
+        lexer: Lexer::new(text),
         begin: 0,
         token: Token::End,
         function,
@@ -61,52 +60,12 @@ pub fn parse(text: &str) -> Result<Function, TextError> {
     }
 }
 
-/// What is wrong, and the byte where it shows.
-struct Wrong {
-    at: usize,
-    message: String,
-}
-
-type Parsed<T> = Result<T, Wrong>;
-
-#[derive(Clone, Debug, PartialEq)]
-enum Token<'t> {
-    /// `mul`, `wi.x`
-    Name(&'t str),
-    /// `"a name"`
-    Quoted(String),
-    /// `%0`, without the percent sign.
-    Value(&'t str),
-    /// `1.0`, `-3`
-    Number(&'t str),
-    /// `->`
-    Arrow,
-    /// `=`, `{`, …
-    Sign(char),
-    End,
-}
-
-impl fmt::Display for Token<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Token::Name(text) | Token::Number(text) => write!(f, "`{text}`"),
-            Token::Quoted(name) => write!(f, "`{}`", quoted(name)),
-            Token::Value(name) => write!(f, "`%{name}`"),
-            Token::Arrow => f.write_str("`->`"),
-            Token::Sign(c) => write!(f, "`{c}`"),
-            Token::End => f.write_str("the end"),
-        }
-    }
-}
-
-/// Depth of nested blocks beyond which text is refused, so that it cannot overflow the stack.
-const DEPTH: usize = 200;
+/// Maximum nesting depth of blocks, to prevent stack overflow.
+const MAX_DEPTH: usize = 200;
 
 struct Parser<'t> {
-    text: &'t str,
-    /// Where the next token begins to be looked for.
-    at: usize,
-    /// Where the current token begins.
+    lexer: Lexer<'t>,
+    /// Offset of the current token.
     begin: usize,
     token: Token<'t>,
     function: Function,
@@ -115,7 +74,7 @@ struct Parser<'t> {
     constants: FxHashMap<(Type, u32), Value>,
     ops: FxHashMap<&'static str, Op>,
     depth: usize,
-    /// For each line that the function's text will have, where it begins in this text.
+    /// For each line of the printed function, the corresponding offset in this text.
     lines: Vec<usize>,
 }
 
@@ -152,69 +111,9 @@ impl<'t> Parser<'t> {
         self.wrong(format!("expected {want}, found {}", self.token))
     }
 
-    /// Reads on to the next token.
     fn advance(&mut self) -> Parsed<()> {
-        let text: &'t str = self.text;
-        loop {
-            let rest = &text[self.at..];
-            let trimmed = rest.trim_start();
-            self.at += rest.len() - trimmed.len();
-            if !trimmed.starts_with("//") {
-                break;
-            }
-            self.at += trimmed.find('\n').unwrap_or(trimmed.len());
-        }
-        self.begin = self.at;
-        let rest = &text[self.at..];
-        let length = |rest: &str, skip: usize, of: fn(char) -> bool| {
-            rest[skip..].find(|c| !of(c)).map_or(rest.len(), |length| length + skip)
-        };
-        let mut chars = rest.chars();
-        let (token, length) = match (chars.next(), chars.next()) {
-            (None, _) => (Token::End, 0),
-            (Some('-'), Some('>')) => (Token::Arrow, 2),
-            (Some('"'), _) => self.string(rest)?,
-            (Some('%'), _) => {
-                let length = length(rest, 1, continues_name);
-                (Token::Value(&rest[1..length]), length)
-            }
-            (Some('0'..='9' | '-' | '.'), _) => {
-                // The sign of an exponent belongs to it.
-                let mut end = length(rest, 1, continues_name);
-                if rest[..end].ends_with(['e', 'E'])
-                    && !rest.starts_with("0x")
-                    && rest[end..].starts_with(['+', '-'])
-                {
-                    end = length(rest, end + 1, continues_name);
-                }
-                (Token::Number(&rest[..end]), end)
-            }
-            (Some(c), _) if begins_name(c) => {
-                let length = length(rest, 0, continues_name);
-                (Token::Name(&rest[..length]), length)
-            }
-            (Some(c @ ('(' | ')' | '{' | '}' | ',' | ':' | '=')), _) => (Token::Sign(c), 1),
-            (Some(c), _) => {
-                return self.wrong(format!("unexpected character `{}`", c.escape_debug()));
-            }
-        };
-        self.token = token;
-        self.at += length;
+        (self.begin, self.token) = self.lexer.next_token()?;
         Ok(())
-    }
-
-    /// A name in quotation marks, and its length.
-    fn string(&self, rest: &str) -> Parsed<(Token<'t>, usize)> {
-        let mut name = String::new();
-        let mut chars = rest.char_indices().skip(1);
-        while let Some((index, c)) = chars.next() {
-            match c {
-                '"' => return Ok((Token::Quoted(name), index + 1)),
-                '\\' => name.extend(chars.next().map(|(_, c)| c)),
-                c => name.push(c),
-            }
-        }
-        self.wrong("this name has no closing quotation mark")
     }
 
     fn expect(&mut self, token: Token<'_>) -> Parsed<()> {
@@ -228,7 +127,7 @@ impl<'t> Parser<'t> {
         self.expect(Token::Name(name))
     }
 
-    /// Whether this token is next, which is then taken.
+    /// Consumes the next token if it is `token`; returns whether it was.
     fn accept(&mut self, token: Token<'_>) -> Parsed<bool> {
         let found = self.token == token;
         if found {
@@ -267,7 +166,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Items within parentheses, with commas between them.
+    /// Items in parentheses, separated by commas.
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = vec![];
         self.expect(Token::Sign('('))?;
@@ -290,12 +189,12 @@ impl<'t> Parser<'t> {
         value
     }
 
-    /// A value that is used.
+    /// A used value.
     fn operand(&mut self) -> Parsed<Value> {
         let value = match &self.token {
             Token::Value(name) => match self.names.get(name) {
                 Some(&value) => value,
-                None => return self.wrong(format!("no value is called `%{name}` here")),
+                None => return self.wrong(format!("`%{name}` is not defined here")),
             },
             &Token::Name("true") => self.constant(Type::Bool, Word::to_bits(true)),
             &Token::Name("false") => self.constant(Type::Bool, Word::to_bits(false)),
@@ -304,8 +203,7 @@ impl<'t> Parser<'t> {
             &Token::Number(text) => match number(text) {
                 Some((ty, bits)) => self.constant(ty, bits),
                 None => {
-                    return self
-                        .wrong(format!("`{text}` is neither a float nor an integer of 32 bits"));
+                    return self.wrong(format!("`{text}` is neither a float nor a 32-bit integer"));
                 }
             },
             &Token::Name(name) => self.input(name)?,
@@ -319,18 +217,18 @@ impl<'t> Parser<'t> {
     fn input(&self, name: &str) -> Parsed<Value> {
         match self.inputs.get(name) {
             Some(&value) => Ok(value),
-            None => self.wrong(format!("no input is called `{}`", quoted(name))),
+            None => self.wrong(format!("there is no input `{}`", quoted(name))),
         }
     }
 
-    fn begins_operand(&self) -> bool {
+    fn starts_operand(&self) -> bool {
         matches!(self.token, Token::Value(_) | Token::Name(_) | Token::Quoted(_) | Token::Number(_))
     }
 
-    /// Any number of values, with commas between them.
+    /// Any number of values, separated by commas.
     fn values(&mut self) -> Parsed<Vec<Value>> {
         let mut values = vec![];
-        if self.begins_operand() {
+        if self.starts_operand() {
             values.push(self.operand()?);
             while self.accept(Token::Sign(','))? {
                 values.push(self.operand()?);
@@ -339,7 +237,7 @@ impl<'t> Parser<'t> {
         Ok(values)
     }
 
-    /// A name that is given to a value.
+    /// The name of a new value.
     fn new_name(&mut self) -> Parsed<(usize, &'t str)> {
         let Token::Value(name) = self.token else { return self.unexpected("a value such as `%0`") };
         let at = self.begin;
@@ -351,7 +249,7 @@ impl<'t> Parser<'t> {
         let value = self.function.add(ty, def);
         match self.names.insert(name, value) {
             None => Ok(value),
-            Some(_) => Err(Wrong { at, message: format!("another value is called `%{name}`") }),
+            Some(_) => Err(Wrong { at, message: format!("`%{name}` is already defined") }),
         }
     }
 
@@ -359,8 +257,8 @@ impl<'t> Parser<'t> {
 
     fn stmts(&mut self) -> Parsed<Vec<Stmt>> {
         self.depth += 1;
-        if self.depth > DEPTH {
-            return self.wrong(format!("blocks are nested deeper than {DEPTH}"));
+        if self.depth > MAX_DEPTH {
+            return self.wrong(format!("blocks are nested deeper than {MAX_DEPTH}"));
         }
         let mut stmts = vec![];
         while matches!(self.token, Token::Value(_) | Token::Name("if" | "loop")) {
@@ -390,7 +288,7 @@ impl<'t> Parser<'t> {
 
     fn op(&mut self, name: &str, results: &[(usize, &'t str)]) -> Parsed<Stmt> {
         let Some(&op) = self.ops.get(name) else {
-            return self.wrong(format!("no operation is called `{name}`"));
+            return self.wrong(format!("there is no operation `{name}`"));
         };
         let at = self.begin;
         self.advance()?;
@@ -439,7 +337,7 @@ impl<'t> Parser<'t> {
         Ok(If { cond, then, otherwise, results })
     }
 
-    /// Results, which take their types from values they may come from; counts are verified later.
+    /// Defines results, with types from `from`; counts are verified later.
     fn results(&mut self, results: &[(usize, &'t str)], from: &[Value]) -> Parsed<Vec<Value>> {
         let types: Vec<_> = from.iter().map(|&value| self.function.ty(value)).collect();
         let types = types.into_iter().chain(std::iter::repeat(Type::F32));
@@ -476,33 +374,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Type and bits of a number.
-fn number(text: &str) -> Option<(Type, u32)> {
-    if let Some(digits) = text.strip_prefix("0x") {
-        return u32::from_str_radix(digits, 16)
-            .ok()
-            .filter(|_| !digits.starts_with('+'))
-            .map(|bits| (Type::I32, bits));
-    }
-    if matches!(text, "-inf") {
-        return Some((Type::F32, f32::NEG_INFINITY.to_bits()));
-    }
-    if let Ok(integer) = text.parse::<i64>() {
-        let fits = (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&integer);
-        return fits.then_some((Type::I32, integer as u32));
-    }
-    // Without this, words such as `-nan` and `-infinity` would be numbers too.
-    if !text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'))
-        || !text.contains(['.', 'e', 'E'])
-    {
-        return None;
-    }
-    text.parse::<f32>().ok().filter(|x| x.is_finite()).map(|x| (Type::F32, x.to_bits()))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::literal;
     use super::*;
     use proptest::prelude::*;
 
@@ -540,14 +413,13 @@ mod tests {
         parse(text).expect_err(text).to_string()
     }
 
-    /// A function of inputs `a` and `b`, floats, and `i`, an integer, with these lines after the
-    /// first.
+    /// A function of the floats `a` and `b` and the integer `i`, with these lines after the first.
     fn body(lines: &str) -> String {
         format!("fn f(a: f32, b: f32, i: i32) -> (r: f32) {{\n{lines}\n}}")
     }
 
     #[test]
-    fn text_comes_back_as_it_was() {
+    fn printing_and_parsing_round_trips() {
         let function = parse(SAMPLE).unwrap();
         assert_eq!(function.to_string(), SAMPLE);
         assert_eq!(parse(&function.to_string()).unwrap(), function);
@@ -564,56 +436,11 @@ mod tests {
     }
 
     #[test]
-    fn constants_come_back() {
-        for bits in [
-            0,
-            1,
-            0x7fff_ffff,
-            0x8000_0000,
-            0xffff_ffff,
-            0x3f80_0001,
-            0x7f7f_ffff,
-            0x0000_0001,
-            0x7f80_0000,
-            0xff80_0000,
-            65535,
-            65536,
-        ] {
-            for ty in [Type::F32, Type::I32] {
-                let text = literal(ty, bits);
-                let token = match text.as_str() {
-                    "nan" => continue,
-                    "inf" => Some((Type::F32, f32::INFINITY.to_bits())),
-                    _ => number(&text),
-                };
-                assert_eq!(token, Some((ty, bits)), "{text}");
-            }
-        }
-        for text in [
-            "-nan",
-            "-infinity",
-            "1e40",
-            "4294967296",
-            "-2147483649",
-            "0x123456789",
-            "0x",
-            "0x+1",
-            "1_000",
-            "--1",
-            "1.0.0",
-            "e",
-            "-",
-        ] {
-            assert_eq!(number(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn errors_say_where_and_what() {
+    fn errors_have_position_and_cause() {
         assert_eq!(error(""), "1:1: expected `fn`, found the end");
-        assert_eq!(error(&body("  return %0")), "2:10: no value is called `%0` here");
-        assert_eq!(error(&body("return c")), "2:8: no input is called `c`");
-        assert_eq!(error(&body("%0 = frob a\nreturn %0")), "2:6: no operation is called `frob`");
+        assert_eq!(error(&body("  return %0")), "2:10: `%0` is not defined here");
+        assert_eq!(error(&body("return c")), "2:8: there is no input `c`");
+        assert_eq!(error(&body("%0 = frob a\nreturn %0")), "2:6: there is no operation `frob`");
         assert_eq!(error(&body("%0 = add a\nreturn %0")), "2:6: `add` takes 2 arguments, not 1");
         assert_eq!(
             error(&body("%0, %1 = add a, b\nreturn %0")),
@@ -621,7 +448,7 @@ mod tests {
         );
         assert_eq!(
             error(&body("%0 = add a, b\n%0 = add b, b\nreturn %0")),
-            "3:1: another value is called `%0`"
+            "3:1: `%0` is already defined"
         );
         assert_eq!(
             error(&body("%0 = add a, 1\nreturn %0")),
@@ -639,7 +466,7 @@ mod tests {
         );
         assert_eq!(
             error(&body("return 1e99")),
-            "2:8: `1e99` is neither a float nor an integer of 32 bits"
+            "2:8: `1e99` is neither a float nor a 32-bit integer"
         );
         assert_eq!(error(&body("return a }")), "3:1: expected the end, found `}`");
         assert_eq!(error(&body("µ ; return a")), "2:1: expected `return`, found `µ`");

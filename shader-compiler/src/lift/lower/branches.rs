@@ -1,128 +1,132 @@
-//! Ifs: an undecided one, whose condition is an interval, runs each arm for the boxes of which some
-//! member may take it, and merges the results as a `select` of an interval condition does (Clarberg
-//! et al. 2010 §3.4).
+//! Lowering of ifs. An undecided if, whose condition is an interval, runs each arm if some member
+//! of the box may take it, and merges the results like a `select` with an interval condition
+//! (Clarberg et al. 2010 §3.4).
 
-use super::{Ends, Lowering};
-use crate::analysis::Bounds;
-use crate::interval::Nan;
-use crate::ir::builder::cost_of;
+use super::{Endpoints, Lowering};
+use crate::builder::cost_of;
+use crate::interval::{Bounds, Nan};
 use crate::ir::{Block, Emit, If, Op, Stmt, Value};
 use crate::lift::Selected;
 use crate::relations::{Relation, order};
 
-/// Cost of both arms of an undecided if, in basic operations, up to which both run without asking.
-const CHEAP: u32 = 24;
+/// Maximum cost of both arms of an undecided if, in basic operations, to run both unconditionally.
+const MAX_SPECULATION_COST: u32 = 24;
 
-/// An end of a value that is cut by that of another one.
-pub(super) struct Cut {
+/// An endpoint of a value that is clamped to that of another one.
+pub(super) struct Clamp {
     value: Value,
     side: usize,
     by: Value,
-    /// The ends before.
-    outer: Ends,
+    /// The endpoints before.
+    outer: Endpoints,
 }
 
 impl Lowering<'_> {
-    /// Does something in a block of its own, whose results are those of `work`, whether a NaN was
-    /// met, and rounds, where they count.
+    /// Lowers `work` in a block of its own. The block yields the results of `work`, whether a NaN
+    /// occurred, and the iteration count if there is one.
     fn arm(&mut self, work: impl FnOnce(&mut Self) -> Vec<Value>) -> Block {
         self.builder.open_arm();
-        let outer = self.met.take();
+        let outer = self.nan_seen.take();
         let rounds = self.rounds;
         let mut yields = work(self);
         if self.options.nan == Nan::Propagate {
-            let met = self.met.unwrap_or_else(|| self.builder.bool(false));
-            yields.push(met);
+            let nan = self.nan_seen.unwrap_or_else(|| self.builder.bool(false));
+            yields.push(nan);
         }
         yields.extend(self.rounds);
-        (self.met, self.rounds) = (outer, rounds);
+        (self.nan_seen, self.rounds) = (outer, rounds);
         self.builder.close_arm(&yields)
     }
 
-    /// Appends an if whose arms were made by [`arm`](Self::arm).
+    /// Appends an if whose arms were built by [`arm`](Self::arm).
     fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
         let mut results = self.builder.push_if(cond, then, otherwise);
         if self.rounds.is_some() {
             self.rounds = results.pop();
         }
         if self.options.nan == Nan::Propagate {
-            let met = results.pop();
-            self.meet(met);
+            let nan = results.pop();
+            self.note_nan(nan);
         }
         results
     }
 
-    /// The ends of an arm's live yields, one after the other.
+    /// The endpoints of an arm's live yields, flattened.
     fn yields(&mut self, node: &If, arm: &Block) -> Vec<Value> {
         let live: Vec<_> =
             std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
         let joined = |(&result, &value)| {
-            let ends = self.ends_for(result, value);
-            self.joinable(value, ends)
+            let endpoints = self.endpoints_for(result, value);
+            self.joinable(value, endpoints)
         };
         live.into_iter().flat_map(joined).collect()
     }
 
-    /// The statements of an arm, for members of the box whose condition is known; the ends of its
-    /// live yields.
+    /// Lowers the statements of an arm, for members of the box with a known condition. Returns the
+    /// endpoints of its live yields.
     fn within(&mut self, node: &If, truth: bool) -> Vec<Value> {
         let arm = if truth { &node.then } else { &node.otherwise };
-        let cond = self.ends[node.cond.index()];
+        let cond = self.endpoints[node.cond.index()];
         let known = self.builder.bool(truth);
         self.set(node.cond, [known; 2]);
-        let cuts = self.cuts.len();
-        self.cut(node.cond, truth);
+        let clamps = self.clamps.len();
+        self.clamp_to_condition(node.cond, truth);
         self.block(arm);
         let yields = self.yields(node, arm);
-        for Cut { value, outer, .. } in self.cuts.split_off(cuts).into_iter().rev() {
+        for Clamp { value, outer, .. } in self.clamps.split_off(clamps).into_iter().rev() {
             self.set(value, outer);
         }
-        self.ends[node.cond.index()] = cond;
+        self.endpoints[node.cond.index()] = cond;
         yields
     }
 
-    /// Cuts the ends of what a condition compares to where it may be true, or may be false.
+    /// Clamps the endpoints of compared values to the range in which a condition may be true, or
+    /// may be false.
     ///
-    /// An arm runs where ends that are not cut allow that some member takes it. So what one
-    /// comparison leaves is not empty then, and so it is where a value is cut from both sides, by
-    /// what is in order. Where the arm does not run, or for nothing, it does not matter.
-    fn cut(&mut self, cond: Value, truth: bool) {
+    /// An arm runs if the unclamped endpoints allow some member to take it. So the clamped interval
+    /// is not empty after one comparison. The same holds for a value that is clamped on both sides,
+    /// if the two bounds are in order. If the arm does not run, or runs speculatively, its results
+    /// do not matter.
+    fn clamp_to_condition(&mut self, cond: Value, truth: bool) {
         if !self.options.relations.has(Relation::Order) || !self.is_interval(cond) {
             return;
         }
-        let mut told = order::told(self.point, cond, truth);
-        // What is in order with most comes first.
-        told.sort_by_key(|pair| !pair.iter().any(|&value| self.point.constant(value).is_some()));
-        for [low, high] in told {
-            let [low_ends, high_ends] = [low, high].map(|value| {
-                let first = self.cuts.iter().find(|cut| cut.value == value).map(|cut| cut.outer);
-                first.unwrap_or_else(|| self.ends(value))
+        let mut orders = order::implied_orders(self.point, cond, truth);
+        // Constants come first: they are in order with the most values.
+        orders.sort_by_key(|pair| !pair.iter().any(|&value| self.point.constant(value).is_some()));
+        for [low, high] in orders {
+            let [low_endpoints, high_endpoints] = [low, high].map(|value| {
+                let first =
+                    self.clamps.iter().find(|clamp| clamp.value == value).map(|clamp| clamp.outer);
+                first.unwrap_or_else(|| self.endpoints(value))
             });
-            for (value, other, by, side, op) in
-                [(low, high, high_ends[1], 1, Op::Min), (high, low, low_ends[0], 0, Op::Max)]
-            {
-                let alone =
-                    self.cuts.iter().filter(|cut| cut.value == value && cut.side != side).all(
-                        |cut| {
-                            let [below, above] =
-                                if side == 1 { [cut.by, other] } else { [other, cut.by] };
-                            self.is_below(below, above)
-                        },
-                    );
-                if alone && self.can_cut(value, other) {
-                    let outer = self.ends(value);
-                    let mut ends = outer;
-                    ends[side] = self.builder.op(op, &[ends[side], by]);
-                    self.cuts.push(Cut { value, side, by: other, outer });
-                    self.set(value, ends);
+            for (value, other, by, side, op) in [
+                (low, high, high_endpoints[1], 1, Op::Min),
+                (high, low, low_endpoints[0], 0, Op::Max),
+            ] {
+                let alone = self
+                    .clamps
+                    .iter()
+                    .filter(|clamp| clamp.value == value && clamp.side != side)
+                    .all(|clamp| {
+                        let [below, above] =
+                            if side == 1 { [clamp.by, other] } else { [other, clamp.by] };
+                        self.is_below(below, above)
+                    });
+                if alone && self.can_clamp(value, other) {
+                    let outer = self.endpoints(value);
+                    let mut endpoints = outer;
+                    endpoints[side] = self.builder.op(op, &[endpoints[side], by]);
+                    self.clamps.push(Clamp { value, side, by: other, outer });
+                    self.set(value, endpoints);
                 }
             }
         }
     }
 
-    /// Whether an interval can have an end of another value for its own: neither is NaN, and there
-    /// is no −0 where there was none.
-    fn can_cut(&self, value: Value, by: Value) -> bool {
+    /// Whether an interval may take over an endpoint of another value: neither is NaN, and no −0 is
+    /// introduced.
+    fn can_clamp(&self, value: Value, by: Value) -> bool {
         let (Bounds::Float(a), Bounds::Float(b)) =
             (&self.known.untested[value.index()], &self.known.untested[by.index()])
         else {
@@ -131,7 +135,7 @@ impl Lowering<'_> {
         self.is_interval(value) && !a.nan && !b.nan && (a.negative_zero || !b.negative_zero)
     }
 
-    /// Whether all that a value can be is below all that another can be.
+    /// Whether a value is at most another one, by static bounds.
     fn is_below(&self, a: Value, b: Value) -> bool {
         match (&self.known.untested[a.index()], &self.known.untested[b.index()]) {
             (Bounds::Float(a), Bounds::Float(b)) => a.high() <= b.low(),
@@ -140,15 +144,15 @@ impl Lowering<'_> {
     }
 
     pub(super) fn if_(&mut self, node: &If) {
-        let [must, may] = self.ends(node.cond);
+        let [must, may] = self.endpoints(node.cond);
         let results: Vec<_> =
             node.results.iter().copied().filter(|&result| self.is_live(result)).collect();
         if !self.is_interval(node.cond) {
             let [then, otherwise] =
                 [true, false].map(|truth| self.arm(|lowering| lowering.within(node, truth)));
             let values = self.push_if(may, then, otherwise);
-            for (result, ends) in results.into_iter().zip(values.chunks(2)) {
-                self.set(result, [ends[0], ends[1]]);
+            for (result, endpoints) in results.into_iter().zip(values.chunks(2)) {
+                self.set(result, [endpoints[0], endpoints[1]]);
             }
             return;
         }
@@ -157,9 +161,9 @@ impl Lowering<'_> {
             .map(|arm| self.cost(arm))
             .into_iter()
             .try_fold(0, |sum, cost| Some(sum + cost?));
-        let asked = cheap.is_none_or(|cost| cost > CHEAP);
+        let is_conditional = cheap.is_none_or(|cost| cost > MAX_SPECULATION_COST);
         let [then, otherwise] = [(true, may), (false, must_not)].map(|(truth, reached)| {
-            if asked {
+            if is_conditional {
                 let arm = self.arm(|lowering| lowering.within(node, truth));
                 let none = self.arm(|lowering| {
                     let zero = |result: &Value| {
@@ -169,12 +173,12 @@ impl Lowering<'_> {
                 });
                 return self.push_if(reached, arm, none);
             }
-            let outer = self.met.take();
+            let outer = self.nan_seen.take();
             let yields = self.within(node, truth);
-            let inner = std::mem::replace(&mut self.met, outer);
+            let inner = std::mem::replace(&mut self.nan_seen, outer);
             if let Some(inner) = inner {
-                let met = self.builder.op(Op::BAnd, &[reached, inner]);
-                self.meet(Some(met));
+                let nan = self.builder.op(Op::BAnd, &[reached, inner]);
+                self.note_nan(Some(nan));
             }
             yields
         });
@@ -187,9 +191,9 @@ impl Lowering<'_> {
             [e.lo, e.hi] = [otherwise[2 * k], otherwise[2 * k + 1]];
             let before = self.builder.function().len();
             let outer = self.builder.set_origin(Some(result));
-            let (ends, case) = self.apply(Op::Select, &[cond, t, e], false);
+            let (endpoints, case) = self.apply(Op::Select, &[cond, t, e], false);
             self.builder.set_origin(outer);
-            self.set(result, ends);
+            self.set(result, endpoints);
             self.cases[result.index()] =
                 Some(Selected { case, operations: self.operations_since(before) });
         }

@@ -1,17 +1,18 @@
-//! Loops: an undecided one, whose condition is an interval, runs while some member may go on.
-//! Wherever some member may leave, what it would leave with is added to the results, which start
-//! empty (Clarberg et al. 2010 §4.6). A loop that might not end for intervals, though it does for
-//! all their members, is given up after so many rounds, those of loops around it and within it
-//! included, and has for results all that they can be.
+//! Lowering of loops. An undecided loop, whose condition is an interval, runs while some member may
+//! continue. In each iteration in which some member may exit, its exit values are united with the
+//! results, which start empty (Clarberg et al. 2010 §4.6). A loop might not terminate for
+//! intervals, though it does for all their members. Such a loop is aborted after a maximum number
+//! of iterations, counted together with enclosing and nested loops, and its results are set to
+//! their static bounds.
 
-use super::{Ends, Lowering, told};
-use crate::analysis::{Bounds, Floats};
-use crate::interval::Nan;
+use super::{Endpoints, Lowering, tracked};
+use crate::builder::Builder;
+use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::for_each_stmt;
-use crate::ir::{Builder, Emit, Loop, Op, Stmt, Type, Value};
+use crate::ir::{Emit, Loop, Op, Stmt, Type, Value};
 
-/// A nest of loops may take so many times as many rounds in all as a single one.
-const NEST: u32 = 16;
+/// A loop nest may take this many times the iterations of a single loop, in all.
+const NEST_FACTOR: u32 = 16;
 
 impl Lowering<'_> {
     pub(super) fn loop_(&mut self, node: &Loop) {
@@ -21,15 +22,17 @@ impl Lowering<'_> {
             (0..node.params.len()).filter(|&k| self.is_live(node.params[k])).collect();
         let results: Vec<_> =
             (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
-        // Rounds count where intervals might keep a loop from ending, of all the loops around and
-        // within together: each might run to its cap, and the products of caps have no end.
+        // Count iterations if intervals might keep a loop from terminating. All enclosing and
+        // nested loops share the count: each might run to its cap, and the product of caps is
+        // unbounded.
         let outer_rounds = self.rounds;
         let is_nest = self.rounds.is_some() || has_loop(node, |_| true);
         let counts = self.rounds.is_some()
             || has_loop(node, |inner| self.is_interval(inner.cond))
-            || undecided && (is_nest || !self.ends_by_counting(node));
+            || undecided && (is_nest || !self.terminates_by_counting(node));
 
-        // Parameters: those of the point shader, unions of results, whether a NaN was met, rounds.
+        // Parameters: those of the point shader, unions of results, whether a NaN occurred,
+        // iterations.
         let mut init: Vec<_> =
             params.iter().flat_map(|&k| self.widened(node.params[k], node.init[k])).collect();
         let unions = init.len();
@@ -40,7 +43,7 @@ impl Lowering<'_> {
                     .flat_map(|&k| empty(&mut self.builder, self.point.ty(node.results[k]))),
             );
         }
-        let outer = self.met.take();
+        let outer = self.nan_seen.take();
         if propagates {
             init.push(self.builder.bool(false));
         }
@@ -49,20 +52,20 @@ impl Lowering<'_> {
         }
         let mut new = self.builder.open_loop(&init);
         self.rounds = if counts { new.pop() } else { None };
-        self.met = if propagates { new.pop() } else { None };
+        self.nan_seen = if propagates { new.pop() } else { None };
         let union = new.split_off(unions);
         let mut next = new.into_iter();
         for &k in &params {
-            let ends = self.take(node.params[k], &mut next);
-            self.set(node.params[k], ends);
+            let endpoints = self.take(node.params[k], &mut next);
+            self.set(node.params[k], endpoints);
         }
 
         self.block(&node.head);
-        let [must, may] = self.ends(node.cond);
-        let mut go_on = may;
+        let [must, may] = self.endpoints(node.cond);
+        let mut continues = may;
         let exit = |&k: &usize| {
-            let ends = self.ends_for(node.results[k], node.head.yields[k]);
-            if undecided { self.joinable(node.head.yields[k], ends) } else { ends }
+            let endpoints = self.endpoints_for(node.results[k], node.head.yields[k]);
+            if undecided { self.joinable(node.head.yields[k], endpoints) } else { endpoints }
         };
         let mut exits: Vec<_> = results.iter().flat_map(exit).collect();
         if undecided {
@@ -71,37 +74,37 @@ impl Lowering<'_> {
         let joined = exits.clone();
         if let Some(rounds) = self.rounds.filter(|_| undecided) {
             let cap = if is_nest {
-                self.options.loop_cap.saturating_mul(NEST)
+                self.options.loop_cap.saturating_mul(NEST_FACTOR)
             } else {
                 self.options.loop_cap
             };
             let cap = self.builder.i32(cap.min(i32::MAX as u32) as i32);
             let below = self.builder.op(Op::ULt, &[rounds, cap]);
-            go_on = self.builder.op(Op::BAnd, &[may, below]);
+            continues = self.builder.op(Op::BAnd, &[may, below]);
             let stays = self.builder.op(Op::BNot, &[may]);
             let ended = self.builder.op(Op::BOr, &[stays, below]);
             if propagates {
-                // Of rounds that did not run, nothing tells.
-                let given_up = self.builder.op(Op::BNot, &[ended]);
-                self.meet(Some(given_up));
+                // For iterations that did not run, NaN is unknown.
+                let aborted = self.builder.op(Op::BNot, &[ended]);
+                self.note_nan(Some(aborted));
             }
-            for (&k, ends) in results.iter().zip(exits.chunks_mut(2)) {
-                let whole = self.whole(node.results[k]);
-                for (end, whole) in ends.iter_mut().zip(whole) {
-                    *end = self.builder.op(Op::Select, &[ended, *end, whole]);
+            for (&k, endpoints) in results.iter().zip(exits.chunks_mut(2)) {
+                let static_hull = self.static_hull(node.results[k]);
+                for (end, static_hull) in endpoints.iter_mut().zip(static_hull) {
+                    *end = self.builder.op(Op::Select, &[ended, *end, static_hull]);
                 }
             }
         }
         if propagates {
-            exits.push(self.met.expect("it is a parameter at least"));
+            exits.push(self.nan_seen.expect("NaN is tracked as a parameter"));
         }
         exits.extend(self.rounds.filter(|_| outer_rounds.is_some()));
-        self.builder.open_body(go_on, &exits);
-        let cond = self.ends[node.cond.index()];
+        self.builder.open_body(continues, &exits);
+        let cond = self.endpoints[node.cond.index()];
         let yes = self.builder.bool(true);
         self.set(node.cond, [yes; 2]);
         self.block(&node.body);
-        self.ends[node.cond.index()] = cond;
+        self.endpoints[node.cond.index()] = cond;
         let mut next: Vec<_> = params
             .iter()
             .flat_map(|&k| self.widened(node.params[k], node.body.yields[k]))
@@ -110,37 +113,38 @@ impl Lowering<'_> {
             next.extend(joined);
         }
         if propagates {
-            next.push(self.met.expect("it is a parameter at least"));
+            next.push(self.nan_seen.expect("NaN is tracked as a parameter"));
         }
         if let Some(rounds) = self.rounds {
             let one = self.builder.i32(1);
             next.push(self.builder.op(Op::IAdd, &[rounds, one]));
         }
         let mut values = self.builder.close_loop(&next);
-        self.met = outer;
+        self.nan_seen = outer;
         self.rounds = if outer_rounds.is_some() { values.pop() } else { None };
         if propagates {
-            let met = values.pop();
-            self.meet(met);
+            let nan = values.pop();
+            self.note_nan(nan);
         }
-        for (&k, ends) in results.iter().zip(values.chunks(2)) {
-            self.set(node.results[k], [ends[0], ends[1]]);
+        for (&k, endpoints) in results.iter().zip(values.chunks(2)) {
+            self.set(node.results[k], [endpoints[0], endpoints[1]]);
         }
     }
 
-    /// The ends of `value`, which goes into a parameter: one where that is no interval.
+    /// The endpoints of `value`, which is assigned to a parameter; one endpoint if the parameter is
+    /// a scalar.
     fn widened(&mut self, param: Value, value: Value) -> Vec<Value> {
-        let ends = self.ends_for(param, value);
-        if self.is_interval(param) { ends.to_vec() } else { vec![ends[0]] }
+        let endpoints = self.endpoints_for(param, value);
+        if self.is_interval(param) { endpoints.to_vec() } else { vec![endpoints[0]] }
     }
 
-    fn take(&self, param: Value, from: &mut impl Iterator<Item = Value>) -> Ends {
-        let mut end = || from.next().expect("there is a new parameter for each end");
+    fn take(&self, param: Value, from: &mut impl Iterator<Item = Value>) -> Endpoints {
+        let mut end = || from.next().expect("each endpoint has a new parameter");
         let lo = end();
         [lo, if self.is_interval(param) { end() } else { lo }]
     }
 
-    /// Adds to the unions of results what members of the box may leave the loop with, in place of
+    /// Unites the results so far with the values that members of the box may exit with, in place of
     /// `exits`.
     fn join(
         &mut self,
@@ -152,19 +156,20 @@ impl Lowering<'_> {
     ) {
         for ((&k, union), exits) in results.iter().zip(union.chunks(2)).zip(exits.chunks_mut(2)) {
             let ty = self.point.ty(node.results[k]);
-            let known = told(self.options.tracking, self.known.bounds[node.head.yields[k].index()]);
+            let known =
+                tracked(self.options.tracking, self.known.bounds[node.head.yields[k].index()]);
             if self.options.nan == Nan::Propagate
                 && matches!(known, Bounds::Float(Floats { nan: true, .. }))
             {
-                // A union would pass over it.
+                // A union would ignore it.
                 let [lo, hi] = [exits[0], exits[1]].map(|end| {
-                    let number = self.builder.op(Op::Eq, &[end, end]);
-                    self.builder.op(Op::BNot, &[number])
+                    let is_not_nan = self.builder.op(Op::Eq, &[end, end]);
+                    self.builder.op(Op::BNot, &[is_not_nan])
                 });
                 let nan = self.builder.op(Op::BOr, &[lo, hi]);
                 let leaves = self.builder.op(Op::BNot, &[must]);
-                let met = self.builder.op(Op::BAnd, &[leaves, nan]);
-                self.meet(Some(met));
+                let nan = self.builder.op(Op::BAnd, &[leaves, nan]);
+                self.note_nan(Some(nan));
             }
             let joined = hull(&mut self.builder, ty, [exits[0], exits[1]], [union[0], union[1]]);
             for (side, joined) in joined.into_iter().enumerate() {
@@ -173,8 +178,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// All that a value can be, as far as is known at compile time.
-    fn whole(&mut self, value: Value) -> Ends {
+    /// Static bounds of a value.
+    fn static_hull(&mut self, value: Value) -> Endpoints {
         match &self.known.untested[value.index()] {
             Bounds::Float(floats) => [floats.low(), floats.high()].map(|end| self.builder.f32(end)),
             Bounds::Int(ints) => {
@@ -184,9 +189,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether the loop ends, however wide the intervals are, because a counter that is no interval
-    /// runs up to a constant.
-    fn ends_by_counting(&self, node: &Loop) -> bool {
+    /// Whether the loop terminates however wide the intervals are, because a scalar counter runs up
+    /// to a constant.
+    fn terminates_by_counting(&self, node: &Loop) -> bool {
         let mut work = vec![node.cond];
         while let Some(cond) = work.pop() {
             match self.point.operation(cond) {
@@ -200,9 +205,10 @@ impl Lowering<'_> {
                         _ => None,
                     };
                     let end = self.point.constant(end);
-                    // Small enough not to wrap past the end.
-                    let ends = matches!((step, end), (Some(1..=0xffff), Some(0..=0x7fff_0000)));
-                    if ends
+                    // Small enough not to wrap around.
+                    let terminates =
+                        matches!((step, end), (Some(1..=0xffff), Some(0..=0x7fff_0000)));
+                    if terminates
                         && !self.is_interval(counter)
                         && self.point.constant(node.init[k]).is_some_and(|i| i as i32 >= 0)
                     {
@@ -216,7 +222,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether there is such a loop within a loop.
+/// Whether a loop contains a loop that satisfies `is_one`.
 fn has_loop(node: &Loop, is_one: impl Fn(&Loop) -> bool) -> bool {
     let mut found = false;
     for block in [&node.head, &node.body] {
@@ -227,8 +233,8 @@ fn has_loop(node: &Loop, is_one: impl Fn(&Loop) -> bool) -> bool {
     found
 }
 
-/// Ends of nothing: of a union before anything is in it.
-fn empty(builder: &mut Builder, ty: Type) -> Ends {
+/// Endpoints of the empty interval: a union without operands.
+fn empty(builder: &mut Builder, ty: Type) -> Endpoints {
     match ty {
         Type::F32 => [f32::INFINITY, f32::NEG_INFINITY].map(|end| builder.f32(end)),
         Type::I32 => [i32::MAX, i32::MIN].map(|end| builder.i32(end)),
@@ -236,8 +242,8 @@ fn empty(builder: &mut Builder, ty: Type) -> Ends {
     }
 }
 
-/// Ends of the least interval around two.
-fn hull(builder: &mut Builder, ty: Type, a: Ends, b: Ends) -> Ends {
+/// Endpoints of the smallest interval around two.
+fn hull(builder: &mut Builder, ty: Type, a: Endpoints, b: Endpoints) -> Endpoints {
     let ops = match ty {
         Type::F32 => [Op::Min, Op::Max],
         Type::I32 => [Op::SMin, Op::SMax],
@@ -248,14 +254,14 @@ fn hull(builder: &mut Builder, ty: Type, a: Ends, b: Ends) -> Ends {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::{Bounds, Floats};
     use crate::interpreter;
+    use crate::interval::{Bounds, Floats};
     use crate::ir::text::parse;
     use crate::lift::{Input, Options};
 
     #[test]
-    fn nests_of_loops_that_never_end_for_intervals_are_given_up_together() {
-        // For one number, some hundred rounds: no more than a few of each loop.
+    fn loop_nests_that_do_not_terminate_for_intervals_share_one_cap() {
+        // For a singleton, some hundred iterations: only a few of each loop.
         let text = "fn f(a: f32, n: i32) -> (r: f32) {
             %1 = loop (%2: f32 = a, %3: i32 = 0) {
                 %4 = lt %2, 1.0
@@ -298,7 +304,10 @@ mod tests {
         let options = Options { loop_cap: 50, ..Options::default() };
         let function = crate::lift::run(&function, &inputs, &[0], &options).function;
         let words = [(-1.5f32).to_bits(), 0.5f32.to_bits(), 1000];
-        let ends = interpreter::run(&function, &[], &words, 2000).expect("they end");
-        assert!(f32::from_bits(ends[0]) < 1.0 && f32::from_bits(ends[1]) > 1.0, "{ends:x?}");
+        let endpoints = interpreter::run(&function, &[], &words, 2000).expect("they end");
+        assert!(
+            f32::from_bits(endpoints[0]) < 1.0 && f32::from_bits(endpoints[1]) > 1.0,
+            "{endpoints:x?}"
+        );
     }
 }

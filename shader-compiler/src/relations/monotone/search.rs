@@ -1,41 +1,39 @@
-//! The search for values that are monotone in one that they use several times.
+//! Search for values that are monotone in a value that they use several times.
 
-use super::tie::Tie;
-use super::{Arg, By, End, Monotone, Sign, Step, Way, is_finite, is_same, range};
+use super::pinned::PinnedUses;
+use super::{Arg, End, Method, Monotone, Monotonicity, Sign, Step, is_finite, is_same, range};
 use crate::analysis::transfer::transfer;
-use crate::analysis::{Bounds, Floats};
-use crate::interval::Nan;
-use crate::ir::builder::cost_of;
+use crate::builder::cost_of;
+use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::{ValueData, for_each_stmt};
-use crate::ir::{Block, Def, Function, Monotonicity, Op, OpFacts, Stmt, Type, Value};
-use crate::relations::range::Range;
-use crate::relations::{Alternative, Point, Related};
+use crate::ir::{self, Block, Def, Function, Op, OpFacts, Stmt, Type, Value};
+use crate::range::Range;
+use crate::relations::{Point, Refinement, Related};
 use std::cell::Cell;
 
-/// More uses of a value than that are not looked at.
-const USES: usize = 12;
+/// Maximum number of uses of a source.
+const MAX_USES: usize = 12;
 
-/// Ends that do not take the place of others may cost as much as one operation in so many, all
-/// together.
-const SHARE: u32 = 16;
+/// Refinements that do not replace endpoints may cost one in this many of all operations, in total.
+const COST_DIVISOR: u32 = 16;
 
-/// The same where the sign of a cosine is known, which saves more than that.
-const SHARE_OF_SUPPORT: u32 = 5;
+/// The same if the sign of a cosine is known, which saves more than that.
+const COST_DIVISOR_WITH_SUPPORT: u32 = 5;
 
-/// Finds values that are monotone in one that they use several times.
+/// Finds values that are monotone in a value that they use several times.
 pub(in crate::relations) fn find(point: &Point<'_>, related: &mut Related) {
     let mut all = 0;
     point.for_each_operation(|value, _| {
         all += point.function.operation(value).map_or(0, |(op, _)| cost_of(op))
     });
-    let share = if related.support.is_some() { SHARE_OF_SUPPORT } else { SHARE };
+    let share = if related.support.is_some() { COST_DIVISOR_WITH_SUPPORT } else { COST_DIVISOR };
     find_up_to(point, all / share, related);
 }
 
-/// The same, where ends that do not take the place of others cost so much at most, in basic
+/// The same, where refinements that do not replace endpoints may cost at most `most` basic
 /// operations.
 pub(super) fn find_up_to(point: &Point<'_>, most: u32, related: &mut Related) {
-    let left = Cell::new(most);
+    let budget = Cell::new(most);
     let plain = vec![Cell::new(false); point.function.len()];
     blocks(&point.function.body, &mut |block| {
         let ops: Vec<_> = block
@@ -54,7 +52,7 @@ pub(super) fn find_up_to(point: &Point<'_>, most: u32, related: &mut Related) {
                 half,
                 found: vec![],
                 plain: &plain,
-                left: &left,
+                budget: &budget,
             }
             .run(related);
         }
@@ -76,13 +74,13 @@ fn blocks<'a>(block: &'a Block, f: &mut impl FnMut(&'a Block)) {
     }
 }
 
-/// Intervals that several operations of a block use, with these.
+/// Intervals that several operations of a block use, each with these operations.
 fn sources(point: &Point<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
     let mut users: Vec<Vec<Value>> = vec![vec![]; point.function.len()];
     for &value in ops {
         let (op, args) = point.function.operation(value).expect("statements define operations");
         for &arg in args {
-            let is_one = point.kinds[arg.index()]
+            let is_one = point.is_interval[arg.index()]
                 && point.function.ty(arg) == Type::F32
                 && is_finite(&point.bounds[arg.index()]);
             let users = &mut users[arg.index()];
@@ -92,12 +90,12 @@ fn sources(point: &Point<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
         }
     }
     let of = |(index, users): (usize, Vec<Value>)| {
-        ((2..=USES).contains(&users.len())).then_some((Value(index as u32), users))
+        ((2..=MAX_USES).contains(&users.len())).then_some((Value(index as u32), users))
     };
     users.into_iter().enumerate().filter_map(of).collect()
 }
 
-/// What values can be where a source is not negative; nothing if it never is.
+/// Bounds of all values for a nonnegative source; `None` if the source has one sign.
 fn half(point: &Point<'_>, ops: &[Value], source: Value) -> Option<Vec<Bounds>> {
     let floats = point.bounds[source.index()].floats();
     if floats.low() >= 0.0 || floats.high() <= 0.0 {
@@ -118,23 +116,23 @@ fn half(point: &Point<'_>, ops: &[Value], source: Value) -> Option<Vec<Bounds>> 
     Some(half)
 }
 
-/// A search for values that are monotone in a source, in a block.
+/// Search of one block for values that are monotone in a source.
 struct Search<'a> {
     point: &'a Point<'a>,
     ops: &'a [Value],
     source: Value,
     /// The operations that use it.
     sites: Vec<Value>,
-    /// For each value, the sites that it depends on, by bits.
+    /// For each value, a bit mask of the sites that it depends on.
     masks: Vec<u32>,
-    /// What values can be where the source is not negative; nothing if it never is.
+    /// Bounds of all values for a nonnegative source; `None` if the source has one sign.
     half: Option<Vec<Bounds>>,
-    /// What was found: the value, and the sites that are tied.
+    /// The values found so far, with masks of their pinned sites.
     found: Vec<(Value, u32)>,
-    /// Values whose ends have to be those of their forms.
+    /// Values that must keep the endpoints of their lowering.
     plain: &'a [Cell<bool>],
-    /// What ends that do not take the place of others may still cost.
-    left: &'a Cell<u32>,
+    /// Remaining budget for refinements that do not replace endpoints.
+    budget: &'a Cell<u32>,
 }
 
 impl Search<'_> {
@@ -143,7 +141,7 @@ impl Search<'_> {
             let (op, args) =
                 self.point.function.operation(value).expect("statements define operations");
             if !op.facts().has_growth
-                || !self.point.kinds[value.index()]
+                || !self.point.is_interval[value.index()]
                 || !is_finite(&self.point.bounds[value.index()])
             {
                 continue;
@@ -152,7 +150,7 @@ impl Search<'_> {
             let parts: Vec<u32> = args.iter().map(|arg| self.masks[arg.index()]).collect();
             let mask = parts.iter().fold(site, |mask, part| mask | part);
             self.masks[value.index()] = mask;
-            // Where uses come together.
+            // Several uses come together here.
             if !self.plain[value.index()].get()
                 && mask.count_ones() > 1
                 && parts.iter().all(|&part| part != mask)
@@ -162,72 +160,76 @@ impl Search<'_> {
         }
     }
 
-    /// Looks at a value in which uses come together.
+    /// Examines a value in which several uses come together.
     fn join(&mut self, value: Value, mask: u32, parts: &[u32], related: &mut Related) {
         let path = self.path(value);
         let units = self.units(mask, &path);
-        let ways: Vec<_> =
-            units.iter().map(|&unit| (unit, self.inclination(&path, unit))).collect();
+        let directions: Vec<_> =
+            units.iter().map(|&unit| (unit, self.monotonicity(&path, unit))).collect();
         let is_spread = |sites: u32| parts.iter().all(|&part| sites & !part != 0);
-        let monotone = |ways: &[(u32, Option<Way>)], half| {
-            let sites = ways.iter().fold(0, |sites, (unit, _)| sites | unit);
-            let differ = ways.iter().any(|(_, way)| *way != ways[0].1);
+        let monotone = |directions: &[(u32, Option<Monotonicity>)], half| {
+            let sites = directions.iter().fold(0, |sites, (unit, _)| sites | unit);
+            let differ = directions.iter().any(|(_, direction)| *direction != directions[0].1);
             (differ && is_spread(sites))
-                .then(|| self.tie(&path, sites, half))
+                .then(|| self.pin(&path, sites, half))
                 .flatten()
-                .map(|tie| (sites, tie))
+                .map(|pinned| (sites, pinned))
         };
         let halves = [Some(self.half.as_deref()), self.half.is_some().then_some(None)];
-        for (ways, half) in attempts(&ways)
+        for (directions, half) in attempts(&directions)
             .iter()
-            .flat_map(|ways| halves.into_iter().flatten().map(move |half| (ways, half)))
+            .flat_map(|directions| halves.into_iter().flatten().map(move |half| (directions, half)))
         {
-            let Some((mut sites, mut tie)) = monotone(ways, half) else { continue };
-            // Those that go the same way by themselves have the same end without being tied.
-            let mut needed = ways.clone();
-            for unit in ways
+            let Some((mut sites, mut pinned)) = monotone(directions, half) else { continue };
+            // Units with the same monotonicity have the same endpoint without being pinned.
+            let mut needed = directions.clone();
+            for unit in directions
                 .iter()
-                .filter(|(_, way)| *way == tie.way)
+                .filter(|(_, direction)| *direction == pinned.direction)
                 .map(|&(unit, _)| unit)
                 .collect::<Vec<_>>()
             {
                 let rest: Vec<_> =
                     needed.iter().copied().filter(|&(other, _)| other != unit).collect();
-                if let Some(less) =
-                    monotone(&rest, half).filter(|(_, less)| less.cut.len() <= tie.cut.len())
+                if let Some(less) = monotone(&rest, half)
+                    .filter(|(_, less)| less.clamped.len() <= pinned.clamped.len())
                 {
                     needed = rest;
-                    (sites, tie) = less;
+                    (sites, pinned) = less;
                 }
             }
             let is_plain = |step: &Step| {
-                step.value == value || related.alternatives[step.value.index()].is_empty()
+                step.value == value || related.refinements[step.value.index()].is_empty()
             };
-            let moving =
-                if tie.steps.iter().all(is_plain) { self.moving(&path, sites, &tie) } else { None };
-            let moving = moving.filter(|moved| moved.replaces || self.is_spent(moved));
+            let moving = if pinned.steps.iter().all(is_plain) {
+                self.moving(&path, sites, &pinned)
+            } else {
+                None
+            };
+            let moving = moving.filter(|moved| moved.replaces || self.spend(moved));
             if moving.is_some() {
-                tie.steps
+                pinned
+                    .steps
                     .iter()
                     .filter(|step| step.value != value)
                     .for_each(|step| self.plain[step.value.index()].set(true));
             }
             let Some(found) = moving
-                .or_else(|| tie.widening(self.source).filter(|widened| self.is_spent(widened)))
+                .or_else(|| pinned.widening(self.source).filter(|widened| self.spend(widened)))
             else {
                 continue;
             };
             self.found.push((value, sites));
-            related.add(self.point, value, Alternative::Monotone(found), Bounds::all(Type::F32));
+            related.add(self.point, value, Refinement::Monotone(found), Bounds::all(Type::F32));
             return;
         }
     }
 
-    /// Spends what ends cost, if there is so much left.
-    fn is_spent(&self, found: &Monotone) -> bool {
+    /// Charges the cost of a refinement to the budget; `false` if it exceeds the budget.
+    fn spend(&self, found: &Monotone) -> bool {
         let cost = found.steps.iter().map(|step| cost_of(step.op)).sum();
-        let left = self.left.get().checked_sub(cost);
-        self.left.set(left.unwrap_or(self.left.get()));
+        let left = self.budget.get().checked_sub(cost);
+        self.budget.set(left.unwrap_or(self.budget.get()));
         left.is_some()
     }
 
@@ -248,7 +250,8 @@ impl Search<'_> {
         path
     }
 
-    /// Sites, those together that are tied on the path already.
+    /// Groups of sites: those that are pinned together on the path already, and the rest one by
+    /// one.
     fn units(&self, mask: u32, path: &[Value]) -> Vec<u32> {
         let mut units: Vec<u32> = vec![];
         let mut rest = mask;
@@ -262,40 +265,41 @@ impl Search<'_> {
         units
     }
 
-    /// Which way the value at the end of a path goes with some uses, where the source has one sign.
-    fn inclination(&self, path: &[Value], sites: u32) -> Option<Way> {
+    /// The monotonicity of the path's last value in some uses, where the source has one sign.
+    fn monotonicity(&self, path: &[Value], sites: u32) -> Option<Monotonicity> {
         let bounds = self.half.as_ref().unwrap_or(&self.point.bounds);
         let steps = self.steps(path, sites, &[])?;
-        let cut = cuttable(&steps, bounds);
-        let tie = Tie { steps, cut, half: None, way: None, ends: [None; 2] };
-        let whole = range(tie.source());
-        let piece = if self.half.is_some() { Range::new(0.0, whole.hi) } else { whole };
-        Way::of(tie.growth(bounds, None, piece, true)?.slope, piece)
+        let clamped = clampable(&steps, bounds);
+        let pinned =
+            PinnedUses { steps, clamped, half: None, direction: None, endpoints: [None; 2] };
+        let entire = range(pinned.source());
+        let piece = if self.half.is_some() { Range::new(0.0, entire.hi) } else { entire };
+        Monotonicity::of(pinned.growth(bounds, None, piece, true)?.slope, piece)
     }
 
-    /// The value at the end of a path as a function of the source at these sites; operands are cut
-    /// only if that is needed.
-    fn tie<'t>(
+    /// The path's last value as a function of the source at these sites. Operands are clamped only
+    /// if necessary.
+    fn pin<'t>(
         &'t self,
         path: &[Value],
         sites: u32,
         half: Option<&'t [Bounds]>,
-    ) -> Option<Tie<'t>> {
+    ) -> Option<PinnedUses<'t>> {
         let steps = self.steps(path, sites, &[])?;
-        let cut = cuttable(&steps, half.unwrap_or(&self.point.bounds));
-        let tie = Tie::new(self.point, steps, vec![], half);
-        if tie.is_monotone() {
-            return Some(tie);
+        let clamped = clampable(&steps, half.unwrap_or(&self.point.bounds));
+        let pinned = PinnedUses::new(self.point, steps, vec![], half);
+        if pinned.is_monotone() {
+            return Some(pinned);
         }
-        if cut.is_empty() {
+        if clamped.is_empty() {
             return None;
         }
-        let steps = self.steps(path, sites, &self.parts(&cut, true))?;
-        Some(Tie::new(self.point, steps, cut, half)).filter(Tie::is_monotone)
+        let steps = self.steps(path, sites, &self.parts(&clamped, true))?;
+        Some(PinnedUses::new(self.point, steps, clamped, half)).filter(PinnedUses::is_monotone)
     }
 
-    /// Whether all that the values of a path are made of, by operations, is never NaN.
-    fn is_clean(&self, path: &[Value]) -> bool {
+    /// Whether all values that the path depends on, through operations, are never NaN.
+    fn is_nan_free(&self, path: &[Value]) -> bool {
         let Point { function, bounds, .. } = self.point;
         let (mut seen, mut work) = (vec![false; function.len()], path.to_vec());
         while let Some(value) = work.pop() {
@@ -316,8 +320,8 @@ impl Search<'_> {
         true
     }
 
-    /// What operands of unknown sign can be that is not negative, or not positive.
-    fn parts(&self, cut: &[Value], positive: bool) -> Vec<(Value, Floats)> {
+    /// The nonnegative, or the nonpositive, part of operands of unknown sign.
+    fn parts(&self, clamped: &[Value], positive: bool) -> Vec<(Value, Floats)> {
         let part = |&value: &Value| {
             let floats = self.point.bounds[value.index()].floats();
             (
@@ -329,28 +333,30 @@ impl Search<'_> {
                 },
             )
         };
-        cut.iter().map(part).collect()
+        clamped.iter().map(part).collect()
     }
 
-    /// The sites with which the last of the steps goes a way, in floats.
-    fn going(&self, steps: &[Step], way: Way) -> u32 {
+    /// The sites in which the last step has the given monotonicity, in floats.
+    fn sites_with(&self, steps: &[Step], direction: Monotonicity) -> u32 {
         let goes = |bit: &usize| {
             let site = self.sites[*bit];
-            course(steps, |step, arg| step.value == site && matches!(arg, Arg::Tied(_)))
-                == Some(way)
+            float_monotonicity(steps, |step, arg| {
+                step.value == site && matches!(arg, Arg::Pinned(_))
+            }) == Some(direction)
         };
         (0..self.sites.len()).filter(goes).fold(0, |sites, bit| sites | 1 << bit)
     }
 
-    /// The same with only those uses moved that do not go with it by each step, by which nothing
-    /// has to be widened.
-    fn moving(&self, path: &[Value], sites: u32, tie: &Tie<'_>) -> Option<Monotone> {
-        let way = tie.way?;
-        let mut against = sites & !self.going(&tie.steps, way);
-        if !tie.cut.is_empty() {
-            // Where the operand is negative, they have to go with it.
-            let steps = self.steps(path, sites, &self.parts(&tie.cut, false))?;
-            against &= if tie.cut.len() == 1 { self.going(&steps, way) } else { 0 };
+    /// The refinement that only moves the uses in which the value does not have its overall
+    /// monotonicity step by step. It needs no widening.
+    fn moving(&self, path: &[Value], sites: u32, pinned: &PinnedUses<'_>) -> Option<Monotone> {
+        let direction = pinned.direction?;
+        let mut against = sites & !self.sites_with(&pinned.steps, direction);
+        if !pinned.clamped.is_empty() {
+            // For a negative operand, they must have the overall monotonicity.
+            let steps = self.steps(path, sites, &self.parts(&pinned.clamped, false))?;
+            against &=
+                if pinned.clamped.len() == 1 { self.sites_with(&steps, direction) } else { 0 };
         }
         if against == 0 {
             return None;
@@ -359,54 +365,55 @@ impl Search<'_> {
             (0..self.sites.len())
                 .any(|bit| against >> bit & 1 == 1 && self.sites[bit] == step.value)
         };
-        let (floats, shift) = tie.margin(self.point, goes_against)?;
-        let is_last = path.last().is_some_and(|&value| is_last(self.point.function, value));
+        let (floats, shift) = pinned.margin(self.point, goes_against)?;
+        let is_only_output =
+            path.last().is_some_and(|&value| is_only_output(self.point.function, value));
         let steps = self.steps(path, against, &[])?;
         let bounds = steps.last().expect("there are steps").bounds;
         let (sign, [low, high]) =
             (Sign::of(&bounds), [bounds.floats().low(), bounds.floats().high()]);
         let end = |side: usize| End {
-            of: if way == Way::Rises { side } else { 1 - side },
-            way: By::Moving { floats, shift },
+            of: if direction == Monotonicity::Increasing { side } else { 1 - side },
+            method: Method::Moving { floats, shift },
         };
-        // A shift must not lead out of what is known.
+        // A shift must not violate static bounds.
         (high >= 1e-20 && (low >= 0.0 || low <= -1e-20)).then(|| Monotone {
             source: self.source,
             steps,
-            cut: vec![],
+            clamped: vec![],
             sign,
-            ends: [Some(end(0)), Some(end(1))],
-            replaces: self.is_clean(path) && (shift == 0.0 || is_last),
+            endpoints: [Some(end(0)), Some(end(1))],
+            replaces: self.is_nan_free(path) && (shift == 0.0 || is_only_output),
         })
     }
 
-    /// The operations between, where all is finite.
-    fn steps(&self, path: &[Value], sites: u32, cut: &[(Value, Floats)]) -> Option<Vec<Step>> {
-        let Point { function, bounds, kinds, .. } = self.point;
+    /// The operations on the path, if all are finite.
+    fn steps(&self, path: &[Value], sites: u32, clamped: &[(Value, Floats)]) -> Option<Vec<Step>> {
+        let Point { function, bounds, is_interval, .. } = self.point;
         let mut steps: Vec<Step> = vec![];
         for &value in path.iter().filter(|value| self.masks[value.index()] & sites != 0) {
             let (op, args) = function.operation(value).expect("they are operations");
-            let is_tied = self
+            let is_pinned = self
                 .sites
                 .iter()
                 .position(|&site| site == value)
                 .is_some_and(|bit| sites >> bit & 1 == 1);
             let arg = |&value: &Value| {
-                // Of either, a later alternative may replace endpoints.
+                // A later refinement may replace the endpoints of either.
                 let known = bounds[value.index()].hull();
-                if is_tied && value == self.source {
-                    return Arg::Tied(*known.floats());
+                if is_pinned && value == self.source {
+                    return Arg::Pinned(*known.floats());
                 }
                 if let Some(step) = steps.iter().position(|step| step.value == value) {
                     return Arg::Step(step);
                 }
-                let cut = cut.iter().find(|(other, _)| *other == value);
-                let bounds = cut.map_or(known, |(_, part)| Bounds::Float(*part));
-                Arg::Other { value, bounds, number: !kinds[value.index()] }
+                let part = clamped.iter().find(|(other, _)| *other == value);
+                let bounds = part.map_or(known, |(_, part)| Bounds::Float(*part));
+                Arg::Other { value, bounds, singleton: !is_interval[value.index()] }
             };
             let args: Vec<_> = args.iter().map(arg).collect();
             let of = |arg: &Arg| match *arg {
-                Arg::Tied(floats) => Bounds::Float(floats),
+                Arg::Pinned(floats) => Bounds::Float(floats),
                 Arg::Step(step) => steps[step].bounds,
                 Arg::Other { bounds, .. } => bounds,
             };
@@ -421,10 +428,12 @@ impl Search<'_> {
     }
 }
 
-/// Sets of units to tie, the first ones first: all; all whose way is known; these but for one.
-fn attempts(units: &[(u32, Option<Way>)]) -> Vec<Vec<(u32, Option<Way>)>> {
-    let known: Vec<_> = units.iter().copied().filter(|(_, way)| way.is_some()).collect();
-    let without = |unit: &(u32, Option<Way>)| {
+/// Sets of units to pin, in order of preference: all; all with known monotonicity; these without
+/// one of them.
+fn attempts(units: &[(u32, Option<Monotonicity>)]) -> Vec<Vec<(u32, Option<Monotonicity>)>> {
+    let known: Vec<_> =
+        units.iter().copied().filter(|(_, direction)| direction.is_some()).collect();
+    let without = |unit: &(u32, Option<Monotonicity>)| {
         known.iter().copied().filter(|other| other != unit).collect::<Vec<_>>()
     };
     let mut attempts = vec![units.to_vec()];
@@ -436,13 +445,13 @@ fn attempts(units: &[(u32, Option<Way>)]) -> Vec<Vec<(u32, Option<Way>)>> {
     attempts
 }
 
-/// Whether nothing is made of a value, which is an output.
-fn is_last(function: &Function, value: Value) -> bool {
+/// Whether a value is an output and has no other use.
+fn is_only_output(function: &Function, value: Value) -> bool {
     let is_operand =
         |data: &ValueData| matches!(data.def, Def::Op { args, .. } if args.contains(&value));
-    let mut is_handed_on = false;
+    let mut is_yielded = false;
     for_each_stmt(&function.body, &mut |stmt| {
-        is_handed_on |= match stmt {
+        is_yielded |= match stmt {
             Stmt::Op(_) => false,
             Stmt::If(node) => {
                 [&node.then, &node.otherwise].iter().any(|arm| arm.yields.contains(&value))
@@ -452,13 +461,11 @@ fn is_last(function: &Function, value: Value) -> bool {
                 .any(|values| values.contains(&value)),
         };
     });
-    function.body.yields.contains(&value)
-        && !is_handed_on
-        && !function.values.iter().any(is_operand)
+    function.body.yields.contains(&value) && !is_yielded && !function.values.iter().any(is_operand)
 }
 
-/// Other operands of unknown sign with which the last of the steps never falls, in floats.
-fn cuttable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
+/// Other operands of unknown sign in which the last step is non-decreasing, in floats.
+fn clampable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
     let mut all: Vec<Value> = vec![];
     for arg in steps.iter().flat_map(|step| &step.args) {
         let Arg::Other { value, .. } = arg else { continue };
@@ -471,44 +478,48 @@ fn cuttable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
     all.retain(|&operand| {
         let is_it =
             |_: &Step, arg: &Arg| matches!(arg, Arg::Other { value, .. } if *value == operand);
-        course(steps, is_it) == Some(Way::Rises)
+        float_monotonicity(steps, is_it) == Some(Monotonicity::Increasing)
     });
     all
 }
 
-/// Which way the last of the steps goes with some operands, in floats, since each step goes one
-/// way.
-fn course(steps: &[Step], is_it: impl Fn(&Step, &Arg) -> bool) -> Option<Way> {
-    let mut ways: Vec<Way> = vec![];
+/// The monotonicity of the last step in some operands, in floats. `None` unless each step is
+/// monotone.
+fn float_monotonicity(steps: &[Step], is_it: impl Fn(&Step, &Arg) -> bool) -> Option<Monotonicity> {
+    let mut directions: Vec<Monotonicity> = vec![];
     for step in steps {
         let of = |arg: &Arg| match arg {
-            Arg::Step(step) => ways[*step],
-            arg if is_it(step, arg) => Way::Rises,
-            _ => Way::Constant,
+            Arg::Step(step) => directions[*step],
+            arg if is_it(step, arg) => Monotonicity::Increasing,
+            _ => Monotonicity::Constant,
         };
         let sign = |arg: &Arg| {
             let bounds = match arg {
-                Arg::Tied(floats) => Bounds::Float(*floats),
+                Arg::Pinned(floats) => Bounds::Float(*floats),
                 Arg::Step(step) => steps[*step].bounds,
                 Arg::Other { bounds, .. } => *bounds,
             };
             Sign::of(&bounds)
         };
-        let which: Vec<Way> = step.args.iter().map(of).collect();
-        let way = match (step.op, &step.args[..], &which[..]) {
-            (_, _, which) if which.iter().all(|&way| way == Way::Constant) => Way::Constant,
+        let which: Vec<Monotonicity> = step.args.iter().map(of).collect();
+        let direction = match (step.op, &step.args[..], &which[..]) {
+            (_, _, which) if which.iter().all(|&direction| direction == Monotonicity::Constant) => {
+                Monotonicity::Constant
+            }
             (Op::Add | Op::Max | Op::Min, _, &[a, b]) => a.and(b)?,
-            (Op::Sub, _, &[a, b]) => a.and(b.turned())?,
+            (Op::Sub, _, &[a, b]) => a.and(b.reversed())?,
             (op, _, &[a]) => match op.facts() {
-                OpFacts { monotone: [Monotonicity::Increasing], widening: 0, .. } => a,
-                OpFacts { monotone: [Monotonicity::Decreasing], widening: 0, .. } => a.turned(),
+                OpFacts { monotone: [ir::Monotonicity::Increasing], widening: 0, .. } => a,
+                OpFacts { monotone: [ir::Monotonicity::Decreasing], widening: 0, .. } => {
+                    a.reversed()
+                }
                 _ => return None,
             },
             (Op::Mul, [x, y], &[a, b]) => a.times(sign(y))?.and(b.times(sign(x))?)?,
-            (Op::Div, [x, y], &[a, b]) => a.times(sign(y))?.and(b.turned().times(sign(x))?)?,
+            (Op::Div, [x, y], &[a, b]) => a.times(sign(y))?.and(b.reversed().times(sign(x))?)?,
             _ => return None,
         };
-        ways.push(way);
+        directions.push(direction);
     }
-    ways.pop()
+    directions.pop()
 }

@@ -1,17 +1,17 @@
-//! Registers where control flow parts and joins.
+//! Allocation across control flow: branches, joins and loops.
 
 use super::uses::length;
 use super::{Allocator, NEVER, NO_VAR, NONE, REGISTERS, RETRY_DEPTH, occupied, position};
-use crate::backend::x86::asm::{Asm, Label, Mem, Place, Register};
+use crate::backend::x86::asm::{Asm, Label, Location, Mem, Register};
 use crate::backend::x86::machine::{Block, If, Loop, Step, Var};
 use crate::backend::x86::moves;
 
 impl Allocator<'_> {
-    /// Allocates for the steps of a block.
+    /// Allocates registers for the steps of a block.
     pub(super) fn block(&mut self, block: &Block) {
         for step in &block.steps {
             match step {
-                Step::Line(line) => line.iter().for_each(|inst| self.inst(inst)),
+                Step::Segment(segment) => segment.iter().for_each(|inst| self.inst(inst)),
                 Step::If(i) => self.if_(i),
                 Step::Loop(l) => self.loop_(l),
             }
@@ -23,7 +23,7 @@ impl Allocator<'_> {
         Label(self.labels - 1)
     }
 
-    /// Frees the registers of all variables that are not read at or after `from`.
+    /// Frees the registers of all variables that are dead at `from`.
     fn sweep(&mut self, from: u32) {
         for register in 0..REGISTERS as Register {
             let var = self.state.regs[register as usize];
@@ -48,7 +48,7 @@ impl Allocator<'_> {
         self.hint_yields(i);
         let (otherwise, end) = (self.label(), self.label());
         let branch = self.out.len();
-        self.out.push(Asm::Branch { any: i.test.any, found: false, to: otherwise });
+        self.out.push(Asm::Branch { test: i.test.op, found: false, to: otherwise });
 
         self.state.pos += 1;
         self.skips.push((second.0, second.1 + 1));
@@ -83,7 +83,7 @@ impl Allocator<'_> {
         if second_empty {
             self.out[jump] = Asm::Nop;
         } else if first_empty {
-            self.out[branch] = Asm::Branch { any: i.test.any, found: true, to: end };
+            self.out[branch] = Asm::Branch { test: i.test.op, found: true, to: end };
             self.out[jump] = Asm::Nop;
         }
         self.out.push(Asm::Label(end));
@@ -95,7 +95,7 @@ impl Allocator<'_> {
         self.sweep(self.state.pos);
     }
 
-    /// First position and position of the yields of both arms; the test was just read.
+    /// First position and position of the yields of both arms; the current position is the test.
     fn arm_spans(&self, i: &If) -> [(u32, u32); 2] {
         let first = self.state.pos + 1;
         let first_end = first + length(&i.arms[0]) + 1;
@@ -103,8 +103,8 @@ impl Allocator<'_> {
         [(first, first_end), (second, second + length(&i.arms[1]) + 1)]
     }
 
-    /// Wants the yields of both arms where their result is wanted, or else where one of them is
-    /// already.
+    /// Hints the yields of both arms toward the hint of their result, or else toward the register
+    /// that one of them is in.
     fn hint_yields(&mut self, i: &If) {
         for (k, &result) in i.results.iter().enumerate() {
             let yields = [i.yields[0][k], i.yields[1][k]];
@@ -124,8 +124,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// Wants what the second arm yields for a result in the register in which the first arm left
-    /// its yield.
+    /// Hints the second arm's yield for a result toward the register of the first arm's yield.
     fn hint_second(&mut self, i: &If, result: Var, register: Register) {
         let k = i.results.iter().position(|&r| r == result).expect("it is a result");
         let hint = &mut self.state.hints[i.yields[1][k].index()];
@@ -134,8 +133,8 @@ impl Allocator<'_> {
         }
     }
 
-    /// Settles where everything is after an if. `first` is what registers held at the end of the
-    /// first arm, whose jump is at `jump`.
+    /// Decides the locations after an if, and emits moves at the end of both arms. `first` is the
+    /// register state at the end of the first arm, whose jump is at `jump`.
     fn join(&mut self, i: &If, first: [Var; REGISTERS], jump: usize) {
         let second = self.state.regs;
         let in_first = |var: Var| position(&first, var);
@@ -149,13 +148,13 @@ impl Allocator<'_> {
             match in_first(var) {
                 Some(from) => {
                     joined[register] = var;
-                    moves[0].push((Place::Reg(from), Place::Reg(register as Register)));
+                    moves[0].push((Location::Reg(from), Location::Reg(register as Register)));
                 }
-                // The first arm has it in memory.
+                // The first arm has evicted it.
                 None => _ = self.memory(var),
             }
         }
-        // What the first arm alone has in a register is in memory in the second.
+        // Variables that only the first arm has in a register are in memory in the second.
         let mut results: Vec<usize> = (0..i.results.len()).collect();
         for pass in 0..2 {
             results.retain(|&k| {
@@ -179,12 +178,12 @@ impl Allocator<'_> {
         }
         for (k, &result) in i.results.iter().enumerate() {
             let to = match position(&joined, result) {
-                Some(register) => Place::Reg(register),
-                None => Place::Mem(Mem::Slot(result.0)),
+                Some(register) => Location::Reg(register),
+                None => Location::Mem(Mem::Slot(result.0)),
             };
             let from = match in_first(i.yields[0][k]) {
-                Some(register) => Place::Reg(register),
-                None => Place::Mem(self.memory(i.yields[0][k])),
+                Some(register) => Location::Reg(register),
+                None => Location::Mem(self.memory(i.yields[0][k])),
             };
             moves[0].push((from, to));
             let from = self.place(i.yields[1][k]);
@@ -219,8 +218,8 @@ impl Allocator<'_> {
         self.depth -= 1;
     }
 
-    /// Allocates a loop in which the variables `left` are in memory from the start; returns those
-    /// that must be loaded in every round.
+    /// Allocates a loop with the variables `left` in memory from the start. Returns the variables
+    /// that are reloaded in every iteration.
     fn try_loop(&mut self, l: &Loop, left: &[Var]) -> Vec<Var> {
         self.state.pos += 1;
         let start = self.state.pos + 1;
@@ -237,7 +236,7 @@ impl Allocator<'_> {
         self.block(&l.head);
         self.test(&l.test);
         let at_exit = self.state.regs;
-        self.out.push(Asm::LoopBody { test: l.test.any });
+        self.out.push(Asm::LoopBody { test: l.test.op });
 
         self.state.pos += 1;
         self.bodies.push((start, end));
@@ -249,9 +248,9 @@ impl Allocator<'_> {
         for (&param, &next) in l.params.iter().zip(&l.next) {
             let from = self.place(next);
             match position(&header, param) {
-                Some(register) => moves.push((from, Place::Reg(register))),
+                Some(register) => moves.push((from, Location::Reg(register))),
                 None if self.state.slotted[param.index()] => {
-                    moves.push((from, Place::Mem(Mem::Slot(param.0))))
+                    moves.push((from, Location::Mem(Mem::Slot(param.0))))
                 }
                 None => {}
             }
@@ -263,7 +262,7 @@ impl Allocator<'_> {
                     reloaded.push(var);
                 }
                 let from = self.place(var);
-                moves.push((from, Place::Reg(register as Register)));
+                moves.push((from, Location::Reg(register as Register)));
             }
         }
         moves::emit(&mut self.out, moves, occupied(&header));
@@ -275,7 +274,8 @@ impl Allocator<'_> {
         reloaded
     }
 
-    /// Brings everything to where the loop has it in each round; returns what is in registers then.
+    /// Moves variables to the locations that they have at the start of each iteration. Returns the
+    /// register state there.
     fn enter_loop(&mut self, l: &Loop, left: &[Var]) -> [Var; REGISTERS] {
         let after = self.state.pos + 1;
         let mut header = self.state.regs;
@@ -309,10 +309,10 @@ impl Allocator<'_> {
         for (&param, &init) in l.params.iter().zip(&l.init) {
             if self.next_use(param, after) != NEVER {
                 let to = match position(&header, param) {
-                    Some(register) => Place::Reg(register),
+                    Some(register) => Location::Reg(register),
                     None => {
                         self.state.slotted[param.index()] = true;
-                        Place::Mem(Mem::Slot(param.0))
+                        Location::Mem(Mem::Slot(param.0))
                     }
                 };
                 moves.push((self.place(init), to));
@@ -329,8 +329,8 @@ impl Allocator<'_> {
         header
     }
 
-    /// The register, in the header of a loop, of what is read later than this parameter, if there
-    /// is such.
+    /// The register, at the start of a loop, of the variable with the furthest next use, if that is
+    /// further than this parameter's.
     fn displace(&mut self, param: Var, header: &[Var; REGISTERS], after: u32) -> Option<Register> {
         let own = self.next_use(param, after);
         let uses = header.map(|var| self.next_use(var, after));

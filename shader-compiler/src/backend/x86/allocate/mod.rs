@@ -1,37 +1,38 @@
-//! Register allocation: which register or slot of the stack holds each variable, and when.
+//! Register allocation: assigns registers and spill slots to variables.
 //!
-//! One walk in program order. A variable whose register is needed for something else is the one
-//! read again the furthest ahead (Belady 1966). It is stored right where it was assigned, which is
-//! once, so that from then on its slot is valid on every path, and no later eviction costs
-//! anything. Variables with a home in memory are never stored at all.
+//! One walk in program order. When no register is free, the variable with the furthest next use is
+//! evicted (Belady 1966). It is spilled right after its definition, so the slot is valid on every
+//! path from there on, and evicting it again is free. Variables with a home in memory are never
+//! spilled.
 //!
-//! Both arms of an if start from the same registers; where they join, a variable stays in a
-//! register if both have it in one. A loop fixes the registers of parameters and of what is alive
-//! in it at its entry, and the end of its body brings them back. Where that would load a variable
-//! in every round, the loop is walked again with that variable left in memory.
+//! Both arms of an if start with the same registers. Where they join, a variable stays in a
+//! register if both arms have it in one. A loop fixes the registers of its parameters and of the
+//! variables that are live in it at its entry, and the end of its body restores them. If that would
+//! reload a variable in every iteration, the loop is allocated again with that variable in memory.
 
 mod flow;
 mod layout;
 mod operands;
 mod uses;
 
-use super::asm::{Allocated, Asm, Mem, Place, Register};
+use super::Isa;
+use super::asm::{Allocated, Asm, Location, Mem, Register};
 use super::machine::{Block, Home, Opcode, Program, Step, Var};
-use crate::target::Target;
 use uses::Uses;
 
 const REGISTERS: usize = 16;
 const NONE: u8 = u8::MAX;
 const NO_VAR: Var = Var(u32::MAX);
-/// The position of a use that never comes.
+/// The next use of a variable that is not used again.
 const NEVER: u32 = u32::MAX;
-/// Loops within loops that may be walked again; each level doubles the walks of those within.
+/// Nesting depth up to which loops may be allocated twice. Each level doubles the work for the
+/// loops inside.
 const RETRY_DEPTH: usize = 3;
 
 /// Allocates registers for a program.
-pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
+pub(super) fn allocate(program: &Program, isa: Isa) -> Allocated {
     let count = program.homes.len();
-    let vex = target != Target::Sse;
+    let vex = isa.is_vex();
     let uses = Uses::collect(program, vex);
     let state = State {
         regs: [NO_VAR; REGISTERS],
@@ -48,7 +49,7 @@ pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
     let mut allocator = Allocator {
         program,
         vex,
-        wide: target == Target::Avx2,
+        wide: isa == Isa::Avx2,
         uses,
         state,
         out: vec![],
@@ -66,20 +67,20 @@ pub(super) fn allocate(program: &Program, target: Target) -> Allocated {
     allocator.finish()
 }
 
-/// What is undone when a loop is walked again.
+/// The state that is restored when a loop is allocated again.
 #[derive(Clone, Debug)]
 struct State {
     regs: [Var; REGISTERS],
     reg_of: Vec<u8>,
-    /// Variables with a slot.
+    /// Whether each variable has a spill slot.
     slotted: Vec<bool>,
-    /// After which instruction a variable is in which register for the first time.
+    /// The instruction after which a variable is first in a register, and the register.
     def: Vec<(u32, u8)>,
-    /// The first use, in the list of them, that may still come.
+    /// Index in `uses` of the next possible use of each variable.
     next: Vec<u32>,
-    /// The register that a variable should best be in.
+    /// The preferred register of each variable.
     hints: Vec<u8>,
-    /// Registers that hints want, to be left to those.
+    /// Registers reserved for variables that prefer them.
     wanted: u16,
     inserts: usize,
     len: usize,
@@ -89,17 +90,17 @@ struct State {
 struct Allocator<'a> {
     program: &'a Program,
     vex: bool,
-    /// Registers have eight lanes.
+    /// Whether registers have eight lanes.
     wide: bool,
     uses: Uses,
     state: State,
     out: Vec<Asm>,
-    /// Instructions to be inserted before others, given by index; of several, those with the
-    /// smaller number come first.
+    /// Instructions to insert: the index of the instruction that they precede, and their rank among
+    /// insertions there.
     inserts: Vec<(u32, u8, Asm)>,
-    /// Positions of arms that do not run after the one at hand.
+    /// Positions of arms that cannot run after the current one.
     skips: Vec<(u32, u32)>,
-    /// Start and end of loops whose body is at hand.
+    /// Start and end of the loops whose body contains the current position.
     bodies: Vec<(u32, u32)>,
     labels: u32,
     depth: usize,
@@ -109,7 +110,7 @@ impl Allocator<'_> {
     fn hint_masks(&mut self, block: &Block) {
         for step in &block.steps {
             match step {
-                Step::Line(line) => line
+                Step::Segment(segment) => segment
                     .iter()
                     .filter(|inst| inst.op == Opcode::Blend)
                     .for_each(|inst| self.state.hints[inst.c.index()] = 0),
@@ -123,7 +124,7 @@ impl Allocator<'_> {
 
     // Uses.
 
-    /// Position of the first use at or after `from`; `NEVER` if there is none on any way from here.
+    /// Position of the first use at or after `from`; `NEVER` if no path from here has one.
     fn next_use(&mut self, var: Var, from: u32) -> u32 {
         let end = self.uses.first[var.index() + 1];
         let mut next = self.state.next[var.index()];
@@ -146,7 +147,7 @@ impl Allocator<'_> {
         NEVER
     }
 
-    /// Whether a variable is not read after the position at hand.
+    /// Whether a variable is dead after the current position.
     fn dies(&mut self, var: Var) -> bool {
         self.next_use(var, self.state.pos + 1) == NEVER
     }
@@ -158,7 +159,7 @@ impl Allocator<'_> {
         (register != NONE).then_some(register)
     }
 
-    /// Memory that holds a variable; it is stored there if it was not.
+    /// Memory that holds a variable. Spills the variable if necessary.
     fn memory(&mut self, var: Var) -> Mem {
         match self.program.homes[var.index()] {
             Home::Input(port) => Mem::Input(port),
@@ -167,7 +168,10 @@ impl Allocator<'_> {
             Home::None => {
                 if !std::mem::replace(&mut self.state.slotted[var.index()], true) {
                     let (after, register) = self.state.def[var.index()];
-                    assert_ne!(register, NONE, "what has no slot is in a register first");
+                    assert_ne!(
+                        register, NONE,
+                        "a variable without a slot was defined in a register"
+                    );
                     self.inserts.push((
                         after,
                         0,
@@ -179,10 +183,10 @@ impl Allocator<'_> {
         }
     }
 
-    fn place(&mut self, var: Var) -> Place {
+    fn place(&mut self, var: Var) -> Location {
         match self.reg(var) {
-            Some(register) => Place::Reg(register),
-            None => Place::Mem(self.memory(var)),
+            Some(register) => Location::Reg(register),
+            None => Location::Mem(self.memory(var)),
         }
     }
 
@@ -193,14 +197,14 @@ impl Allocator<'_> {
         }
     }
 
-    /// Puts a variable into a register, which is free.
+    /// Assigns a free register to a variable.
     fn occupy(&mut self, register: Register, var: Var) {
         debug_assert_eq!(self.state.regs[register as usize], NO_VAR, "the register is free");
         self.state.regs[register as usize] = var;
         self.state.reg_of[var.index()] = register;
     }
 
-    /// The variable is assigned by the instruction emitted last.
+    /// Records that the last emitted instruction defines a variable in a register.
     fn assign(&mut self, register: Register, var: Var) {
         self.occupy(register, var);
         self.state.def[var.index()] = (self.out.len() as u32, register);
@@ -213,8 +217,8 @@ impl Allocator<'_> {
         !occupied(&self.state.regs)
     }
 
-    /// A free register outside of `pinned`, for a variable if given; another variable is evicted if
-    /// need be.
+    /// A free register outside of `pinned`, preferably the hint of `var`. Evicts a variable if
+    /// necessary.
     fn take(&mut self, pinned: u16, var: Option<Var>) -> Register {
         let free = self.free() & !pinned;
         if free == 0 {
@@ -255,7 +259,7 @@ impl Allocator<'_> {
             .fold(0, |pinned, register| pinned | 1 << register)
     }
 
-    /// Frees the registers of variables that are not read any more.
+    /// Frees the registers of those variables that are dead.
     fn release_dead(&mut self, vars: impl IntoIterator<Item = Var>) {
         for var in vars {
             if let Some(register) = self.reg(var)
@@ -266,7 +270,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// Brings a variable into a register and leaves it there.
+    /// Loads a variable into a register unless it is in one.
     fn fetch(&mut self, var: Var, pinned: u16) -> Register {
         if let Some(register) = self.reg(var) {
             return register;
@@ -278,7 +282,7 @@ impl Allocator<'_> {
         register
     }
 
-    /// Merges what is to be inserted, lays out loops and gives numbers to slots.
+    /// Merges the insertions, lays out loops and numbers spill slots.
     fn finish(mut self) -> Allocated {
         self.inserts.sort_by_key(|&(at, order, _)| (at, order));
         let mut merged = Vec::with_capacity(self.out.len() + self.inserts.len());
@@ -290,7 +294,7 @@ impl Allocator<'_> {
             merged.push(*asm);
         }
         merged.extend(inserts.map(|(_, _, asm)| *asm));
-        let (numbers, slots) = layout::number_slots(&self.state.slotted, &self.uses.span);
+        let (numbers, slots) = layout::assign_slots(&self.state.slotted, &self.uses.span);
         let mut code = layout::lay_out(merged, self.labels);
         let uses_scratch = code.iter().any(|asm| {
             matches!(
@@ -306,7 +310,7 @@ impl Allocator<'_> {
             };
             match asm {
                 Asm::Load { from: mem, .. } | Asm::Store { to: mem, .. } => renumber(mem),
-                Asm::Op { b: Place::Mem(mem), .. } | Asm::Test { b: Place::Mem(mem), .. } => {
+                Asm::Op { b: Location::Mem(mem), .. } | Asm::Test { b: Location::Mem(mem), .. } => {
                     renumber(mem)
                 }
                 Asm::Copy { from, to } => [from, to].into_iter().for_each(renumber),
@@ -317,12 +321,12 @@ impl Allocator<'_> {
     }
 }
 
-/// Where among registers a variable is.
+/// The register that holds a variable.
 fn position(regs: &[Var; REGISTERS], var: Var) -> Option<Register> {
     regs.iter().position(|&v| v == var).map(|register| register as Register)
 }
 
-/// Registers that hold something.
+/// The set of registers in use.
 fn occupied(regs: &[Var; REGISTERS]) -> u16 {
     (0..REGISTERS).filter(|&r| regs[r] != NO_VAR).fold(0, |all, r| all | 1 << r)
 }

@@ -1,11 +1,11 @@
-//! Registers for the operands of each operation.
+//! Allocation for single instructions: operands and destination.
 
 use super::{Allocator, NEVER, NO_VAR};
-use crate::backend::x86::asm::{Asm, Mem, Place};
-use crate::backend::x86::machine::{Any, Form, Inst, Test, Var};
+use crate::backend::x86::asm::{Asm, Location, Mem};
+use crate::backend::x86::machine::{Form, Inst, Test, TestOp, Var};
 
 impl Allocator<'_> {
-    /// Allocates for an operation.
+    /// Allocates registers for an instruction.
     pub(super) fn inst(&mut self, inst: &Inst) {
         self.state.pos += 1;
         match inst.op.form() {
@@ -41,8 +41,8 @@ impl Allocator<'_> {
         self.release_dead([inst.a]);
     }
 
-    /// Indices, a temporary register where lanes are eight, and the destination, which then are all
-    /// different.
+    /// Allocates registers for a gather. With eight lanes it needs a temporary register for the
+    /// mask, and the registers of indices, mask and destination must be distinct.
     fn gather(&mut self, inst: &Inst) {
         let a = self.fetch(inst.a, 0);
         let (mut c, mut pinned) = (0, 0);
@@ -53,13 +53,13 @@ impl Allocator<'_> {
             self.release_dead([inst.a]);
         }
         let dst = self.take(pinned, Some(inst.dst));
-        self.out.push(Asm::Op { op: inst.op, dst, a, b: Place::Reg(a), c, imm: inst.imm });
+        self.out.push(Asm::Op { op: inst.op, dst, a, b: Location::Reg(a), c, imm: inst.imm });
         self.release_dead([inst.a]);
         self.assign(dst, inst.dst);
     }
 
-    /// Operands of a binary operation in the better order: the first in a register, of which it can
-    /// be the last use.
+    /// The operands of a binary operation, swapped if that saves an instruction: the first one
+    /// should be in a register, and for SSE, which overwrites it, dead afterwards.
     fn ordered(&mut self, inst: &Inst) -> (Var, Var) {
         let (a, b) = (inst.a, inst.b);
         if !inst.op.is_commutative() || a == b || inst.op.form() != Form::Binary {
@@ -77,7 +77,7 @@ impl Allocator<'_> {
         if swap { (b, a) } else { (a, b) }
     }
 
-    /// VEX encodings, with a destination of their own.
+    /// Allocates registers for a VEX encoding, whose destination is separate from its sources.
     fn three_operands(&mut self, inst: &Inst) {
         let (a, b) = self.ordered(inst);
         let form = inst.op.form();
@@ -86,7 +86,7 @@ impl Allocator<'_> {
         if self.reg(a).is_none() && self.uses_in_register(a) > 0 {
             self.fetch(a, self.pinned(&[b, c]));
         }
-        let mut b_place = if form == Form::Shift { Place::Reg(0) } else { self.place(b) };
+        let mut b_location = if form == Form::Shift { Location::Reg(0) } else { self.place(b) };
         let (dst, a_reg) = match self.reg(a) {
             Some(a_reg) => {
                 self.release_dead([a, b, c]);
@@ -98,16 +98,23 @@ impl Allocator<'_> {
                 self.out.push(Asm::Load { dst, from });
                 self.release_dead([b, c]);
                 if a == b {
-                    b_place = Place::Reg(dst);
+                    b_location = Location::Reg(dst);
                 }
                 (dst, dst)
             }
         };
-        self.out.push(Asm::Op { op: inst.op, dst, a: a_reg, b: b_place, c: c_reg, imm: inst.imm });
+        self.out.push(Asm::Op {
+            op: inst.op,
+            dst,
+            a: a_reg,
+            b: b_location,
+            c: c_reg,
+            imm: inst.imm,
+        });
         self.assign(dst, inst.dst);
     }
 
-    /// How often, after this operation, a variable will be an operand that must be in a register.
+    /// Number of later uses of a variable that require a register.
     fn uses_in_register(&mut self, var: Var) -> usize {
         if self.next_use(var, self.state.pos + 1) == NEVER {
             return 0;
@@ -117,7 +124,8 @@ impl Allocator<'_> {
             .count()
     }
 
-    /// SSE encodings, whose destination is the first operand. Registers in `pinned` are left alone.
+    /// Allocates registers for an SSE encoding, whose destination is the first source. Does not
+    /// evict registers in `pinned`.
     fn two_operands(&mut self, inst: &Inst, pinned: u16) {
         let (mut a, mut b) = self.ordered(inst);
         if inst.op.form() == Form::Shift {
@@ -132,20 +140,20 @@ impl Allocator<'_> {
         let b_pinned = self.pinned(&[b]);
         let dst = match self.reg(a) {
             Some(register) if pinned & 1 << register == 0 && self.dies(a) => {
-                let b_place = self.place(b);
+                let b_location = self.place(b);
                 self.release_dead([a, b]);
                 self.out.push(Asm::Op {
                     op: inst.op,
                     dst: register,
                     a: register,
-                    b: b_place,
+                    b: b_location,
                     c: 0,
                     imm: inst.imm,
                 });
                 register
             }
             a_reg => {
-                let b_place = self.place(b);
+                let b_location = self.place(b);
                 let dst = self.take(b_pinned | pinned, Some(inst.dst));
                 match a_reg {
                     Some(src) if src == dst => {}
@@ -155,12 +163,12 @@ impl Allocator<'_> {
                         self.out.push(Asm::Load { dst, from });
                     }
                 }
-                let b_place = if a == b { Place::Reg(dst) } else { b_place };
+                let b_location = if a == b { Location::Reg(dst) } else { b_location };
                 self.out.push(Asm::Op {
                     op: inst.op,
                     dst,
                     a: dst,
-                    b: b_place,
+                    b: b_location,
                     c: 0,
                     imm: inst.imm,
                 });
@@ -174,22 +182,22 @@ impl Allocator<'_> {
         self.assign(dst, inst.dst);
     }
 
-    /// Brings the mask of a blend to xmm0, and what was there elsewhere.
+    /// Moves the mask of a blend to xmm0, and evicts the variable that occupies xmm0.
     fn mask_to_xmm0(&mut self, inst: &Inst) {
         if self.reg(inst.c) == Some(0) {
             return;
         }
-        let there = self.state.regs[0];
-        if there != NO_VAR {
+        let occupant = self.state.regs[0];
+        if occupant != NO_VAR {
             let pinned = self.pinned(&[inst.a, inst.b, inst.c]) | 1;
-            let is_operand = there == inst.a || there == inst.b;
+            let is_operand = occupant == inst.a || occupant == inst.b;
             if is_operand || self.free() & !pinned != 0 {
                 let dst = self.take(pinned, None);
                 self.out.push(Asm::Move { dst, src: 0 });
                 self.release(0);
-                self.occupy(dst, there);
+                self.occupy(dst, occupant);
             } else {
-                self.memory(there);
+                self.memory(occupant);
                 self.release(0);
             }
         }
@@ -206,11 +214,11 @@ impl Allocator<'_> {
         self.occupy(0, inst.c);
     }
 
-    /// Allocates for the test of a branch.
+    /// Allocates registers for the test of a branch.
     pub(super) fn test(&mut self, test: &Test) {
         self.state.pos += 1;
         let (mut a, mut b) = (test.a, test.b);
-        if test.any == Any::Both && self.reg(a).is_none() {
+        if test.op == TestOp::And && self.reg(a).is_none() {
             std::mem::swap(&mut a, &mut b);
         }
         let a_reg = match self.reg(a) {
@@ -222,8 +230,8 @@ impl Allocator<'_> {
                 register
             }
         };
-        let b_place = if a == b { Place::Reg(a_reg) } else { self.place(b) };
-        self.out.push(Asm::Test { a: a_reg, b: b_place });
+        let b_location = if a == b { Location::Reg(a_reg) } else { self.place(b) };
+        self.out.push(Asm::Test { a: a_reg, b: b_location });
         self.release_dead([a, b]);
     }
 }

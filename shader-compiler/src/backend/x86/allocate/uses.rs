@@ -1,26 +1,26 @@
-//! Where variables are read: what Belady's choice needs to know of the future.
+//! Positions of all uses, from which the allocator finds the next one.
 //!
-//! Positions count operations in program order, arms of ifs one after the other and heads of loops
-//! before bodies. What a loop reads from outside it reads again in the next round, so that counts
-//! as a use at the end of the body.
+//! Positions number instructions in program order: the arms of an if one after the other, the head
+//! of a loop before its body. A variable that a loop reads from outside is read again in the next
+//! iteration, which counts as a use at the end of the body.
 
 use crate::backend::x86::machine::{Block, Form, Home, Inst, Program, Step, Test, Var};
 
-/// Where each variable is read, in positions that count in program order, and where it is assigned.
+/// Positions of the uses and the definition of each variable.
 #[derive(Debug)]
 pub(super) struct Uses {
-    /// The first use of each variable, in `positions`, and the end of the last.
+    /// Index in `positions` of the first use of each variable; the next entry is the end.
     pub first: Vec<u32>,
     pub positions: Vec<u32>,
-    /// Beside each position, whether the variable must be in a register there.
+    /// Whether the variable must be in a register, for each of `positions`.
     pub in_register: Vec<bool>,
-    /// Position of the assignment.
+    /// Position of the definition of each variable.
     pub def: Vec<u32>,
-    /// From where to where a slot of the variable would be written and read.
+    /// Live range of a spill slot of each variable: its first write and last read.
     pub span: Vec<(u32, u32)>,
 }
 
-/// Walks a program as the allocator does, and notes uses.
+/// Walks a program in the order of the allocator and collects uses.
 struct Collector<'a> {
     program: &'a Program,
     vex: bool,
@@ -28,9 +28,9 @@ struct Collector<'a> {
     uses: Vec<(Var, u32, bool)>,
     def: Vec<u32>,
     span: Vec<(u32, u32)>,
-    /// Where each open loop starts, and what it reads from outside.
+    /// Start of each open loop, and the variables that it reads from outside.
     loops: Vec<(u32, Vec<Var>)>,
-    /// The innermost loop, by its start, for which the variable is noted already.
+    /// For each variable, the start of the innermost loop that lists it already.
     noted: Vec<u32>,
 }
 
@@ -71,8 +71,8 @@ impl Collector<'_> {
     fn block(&mut self, block: &Block) {
         for step in &block.steps {
             match step {
-                Step::Line(line) => {
-                    for inst in line {
+                Step::Segment(segment) => {
+                    for inst in segment {
                         self.pos += 1;
                         inst.args().for_each(|arg| self.read(arg, self.is_in_register(inst, arg)));
                         if let Some(result) = inst.result() {
@@ -109,7 +109,7 @@ impl Collector<'_> {
                     self.pos += 1;
                     l.next.iter().for_each(|&var| self.read(var, false));
                     let (_, live) = self.loops.pop().expect("the loop is open");
-                    // What comes from outside is read in the next round too.
+                    // Variables from outside are read again in the next iteration.
                     live.into_iter().for_each(|var| self.read(var, false));
                     l.params.iter().for_each(|param| {
                         let span = &mut self.span[param.index()];
@@ -120,14 +120,14 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether one of the operands must be, or may have to be, in a register.
+    /// Whether an operand must be in a register, or may have to be.
     fn is_in_register(&self, inst: &Inst, arg: Var) -> bool {
         let homed = |var: Var| self.program.homes[var.index()] != Home::None;
         match inst.op.form() {
             Form::Unary => false,
             Form::Gather => true,
             Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
-            // Of SSE, the destination is loaded as it would be copied.
+            // With SSE, the destination is loaded instead of copied.
             _ if !self.vex => false,
             Form::Shift | Form::Store => true,
             Form::Blend => arg != inst.b,
@@ -161,13 +161,13 @@ impl Collector<'_> {
     }
 }
 
-/// Positions that the walk through a block counts.
+/// Number of positions in a block.
 pub(super) fn length(block: &Block) -> u32 {
     block
         .steps
         .iter()
         .map(|step| match step {
-            Step::Line(line) => line.len() as u32,
+            Step::Segment(segment) => segment.len() as u32,
             Step::If(i) => 6 + length(&i.arms[0]) + length(&i.arms[1]),
             Step::Loop(l) => 5 + length(&l.head) + length(&l.body),
         })

@@ -1,11 +1,12 @@
-//! Words of tables, at an index of each lane.
+//! Gathers: reads a word of a table for each lane.
 //!
-//! AVX2 has an instruction for it; without, indices go to general registers in pairs, and words
-//! come back one by one. On Golden Cove, the instruction is 1.3 times as fast per lane as the other
-//! way would be where the table is in the first-level cache, 1.1 times in the second; on processors
-//! that are mitigated against *Downfall* it may be slower.
+//! AVX2 has an instruction for it. Without, indices move to general registers in pairs, and words
+//! are inserted one by one. On Golden Cove the instruction is 1.3 times as fast per lane if the table
+//! is in the L1 cache and 1.1 times if it is in the L2 cache. On CPUs with mitigations against
+//! *Downfall* it may be slower.
 
 use super::{Operand, Writer, table_offset};
+use crate::backend::x86::Isa;
 use crate::backend::x86::asm::Register;
 use crate::backend::x86::machine::Opcode;
 use crate::ir::Table;
@@ -14,43 +15,43 @@ use iced_x86::{Code as Encoding, Register as Name};
 
 /// The address of the table.
 const BASE: Name = Name::R8;
-/// Pairs of indices, of which the upper one remains.
+/// Pairs of indices; the upper one remains in the register.
 const PAIRS: [Name; 2] = [Name::R9, Name::R10];
 /// The lower index of a pair.
 const LOWER: Name = Name::R11;
 
-// Of SSE and AVX. The lower pair, and the upper:
+// For SSE4.1 and AVX. Extract the lower and the upper pair of indices:
 const FIRST_PAIR: [Encoding; 2] = [Encoding::Movq_rm64_xmm, Encoding::VEX_Vmovq_rm64_xmm];
 const PAIR: [Encoding; 2] = [Encoding::Pextrq_rm64_xmm_imm8, Encoding::VEX_Vpextrq_rm64_xmm_imm8];
-// The first word, which clears the register, and another:
+// Insert the first word, which clears the register, and another word:
 const FIRST_WORD: [Encoding; 2] = [Encoding::Movd_xmm_rm32, Encoding::VEX_Vmovd_xmm_rm32];
 const WORD: [Encoding; 2] =
     [Encoding::Pinsrd_xmm_rm32_imm8, Encoding::VEX_Vpinsrd_xmm_xmm_rm32_imm8];
 
 impl Writer {
-    /// `dst` = words of a table at the indices `a`; where lanes are eight, `mask` is lost, and all
-    /// registers differ.
+    /// `dst` = words of a table at the indices `a`. With eight lanes, `mask` is overwritten, and all
+    /// registers must differ.
     pub(super) fn gather(&mut self, dst: Register, a: Register, mask: Register, table: u32) {
         let address = table_offset(table) + Table::BASE as i64;
         self.write_with(Encoding::Mov_r64_rm64, &[Reg(BASE), Mem(Name::RDX, address)]);
         let [dst, indices, mask] = [dst, a, mask].map(|register| self.register(register));
-        match self.column {
-            2 => self.gather_at_once(dst, indices, mask),
-            _ => self.gather_one_by_one(dst, indices),
+        match self.isa {
+            Isa::Sse41 | Isa::Avx => self.gather_one_by_one(dst, indices),
+            Isa::Avx2 => self.gather_at_once(dst, indices, mask),
         }
     }
 
     fn gather_at_once(&mut self, dst: Name, indices: Name, mask: Name) {
         self.write_with(Opcode::IEq.codes()[2], &[Reg(mask); 3]);
-        // Lanes that are masked out would keep what they had. None is, but the instruction waits
-        // for it all the same.
+        // The instruction merges with masked-out lanes. There are none, but it still depends on the
+        // old value; zeroing breaks the dependency.
         self.write_with(Opcode::Xor.codes()[2], &[Reg(dst); 3]);
         self.write_with(Opcode::Gather.codes()[2], &[Reg(dst), Word(BASE, indices), Reg(mask)]);
     }
 
     fn gather_one_by_one(&mut self, dst: Name, indices: Name) {
-        self.write_with(FIRST_PAIR[self.column], &[Reg(PAIRS[0]), Reg(indices)]);
-        self.write_with(PAIR[self.column], &[Reg(PAIRS[1]), Reg(indices), Imm8(1)]);
+        self.write_with(FIRST_PAIR[self.isa as usize], &[Reg(PAIRS[0]), Reg(indices)]);
+        self.write_with(PAIR[self.isa as usize], &[Reg(PAIRS[1]), Reg(indices), Imm8(1)]);
         for (pair, lane) in std::iter::zip(PAIRS, [0, 2]) {
             self.write_with(
                 Encoding::Mov_r32_rm32,
@@ -58,7 +59,7 @@ impl Writer {
             );
             self.write_with(Encoding::Shr_rm64_imm8, &[Reg(pair), Imm8(32)]);
             if lane == 0 {
-                self.write_with(FIRST_WORD[self.column], &[Reg(dst), Word(BASE, LOWER)]);
+                self.write_with(FIRST_WORD[self.isa as usize], &[Reg(dst), Word(BASE, LOWER)]);
             } else {
                 self.insert(dst, LOWER, lane);
             }
@@ -66,10 +67,10 @@ impl Writer {
         }
     }
 
-    /// Puts a word into a lane.
+    /// Inserts a word into a lane.
     fn insert(&mut self, dst: Name, index: Name, lane: u8) {
         let operands = [Reg(dst), Reg(dst), Word(BASE, index), Imm8(lane)];
-        // SSE has the destination once.
-        self.write_with(WORD[self.column], &operands[usize::from(self.column == 0)..]);
+        // The SSE encoding names the destination once.
+        self.write_with(WORD[self.isa as usize], &operands[usize::from(!self.isa.is_vex())..]);
     }
 }

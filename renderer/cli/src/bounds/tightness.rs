@@ -1,0 +1,90 @@
+//! Runs `bounds --tightness`; [`tightness`](lightbound_study::tightness) has the measurement.
+
+use super::{Args, Format, json};
+use crate::console::Console;
+use crate::numbers::whole;
+use crate::output::to_stdout;
+use crate::{Error, Exit};
+use lightbound::material::library;
+use lightbound_image::write::save;
+use lightbound_shader::bounding::{Frame, Integrand};
+use lightbound_shader::{Settings, Shader, Target};
+use lightbound_study::report::{tightness_plot, tightness_tables};
+use lightbound_study::tightness::list::{LIST, Material};
+use lightbound_study::tightness::{Kind, Subject, kinds};
+use std::path::PathBuf;
+
+/// Options of `--tightness`.
+#[derive(Debug, clap::Args)]
+pub(super) struct TightnessArgs {
+    /// Measure how much upper bounds over-estimate instead, for a fixed list of materials; --shader
+    /// selects from it
+    #[arg(long, conflicts_with_all = ["frame", "ranges", "inputs", "sides", "target", "rounds", "by_relation"])]
+    pub tightness: bool,
+
+    /// Cases for each material and half-angle: view directions, and boxes of light directions
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "tightness", value_parser = whole(1..=100_000_u32))]
+    cases: u32,
+
+    /// Seed of the cases
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "tightness", value_parser = whole(0..=u64::MAX))]
+    seed: u64,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &Args) -> Result<Exit, Error> {
+    let svg = args.picture()?;
+    let TightnessArgs { cases, seed, .. } = args.tightness;
+    let setup = tightness_tables::Setup {
+        nan: args.nan.unwrap_or_default().of(),
+        relations: args.relations(),
+        cases: cases as usize,
+        seed,
+    };
+    let subjects = subjects(&args.shader, &kinds(setup.nan, setup.relations))?;
+    let progress = Console::new(args.quiet).measuring();
+    let rows =
+        tightness_tables::measure(&subjects, setup, &|fraction| progress.reach_fraction(fraction));
+    progress.finish();
+    if let Some(output) = svg {
+        output.write(|path| save(path, tightness_plot::draw(&rows).as_bytes()))?;
+    }
+    let text = match args.format {
+        Format::Json => {
+            let records = rows.iter().flat_map(|row| tightness_tables::records(row, setup));
+            json(&records.collect::<Vec<_>>())
+        }
+        format => tightness_tables::text(&rows, setup, format == Format::Markdown),
+    };
+    to_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// Compiles the materials of the list, or those with the given shaders.
+fn subjects(shaders: &[PathBuf], kinds: &[Kind]) -> Result<Vec<Subject>, Error> {
+    let matches = |shader: &PathBuf, material: &Material| {
+        let name = shader.to_string_lossy();
+        name.strip_suffix(".wgsl").unwrap_or(&name) == material.shader
+    };
+    if let Some(unknown) =
+        shaders.iter().find(|shader| !LIST.iter().any(|material| matches(shader, material)))
+    {
+        let mut names: Vec<_> = LIST.iter().map(|material| material.shader).collect();
+        names.dedup();
+        return Err(Error::Option {
+            message: format!("--tightness has no materials of `{}`", unknown.display()),
+            help: format!("its list has {}", names.join(", ")),
+        });
+    }
+    let chosen = LIST.iter().filter(|material| {
+        shaders.is_empty() || shaders.iter().any(|shader| matches(shader, material))
+    });
+    let compiled = chosen.map(|&material| {
+        // The library's shader, regardless of files in the current directory.
+        let entry = library::find(material.shader).expect("all listed shaders are in the library");
+        let shader = Shader::parse(entry.name, entry.text)?;
+        let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
+        Ok(Subject::new(material, &shader, integrand, kinds, Target::best())?)
+    });
+    compiled.collect()
+}

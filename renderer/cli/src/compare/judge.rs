@@ -1,0 +1,346 @@
+//! Requested metrics and limits of a comparison, and its results.
+
+use super::limit::Limit;
+use super::pair::{Pair, Pairs, Samples, quoted};
+use super::{Args, Error, MetricName, Output};
+use lightbound_image::compare::{Comparison, Fault, Figure, Metric, Validity, compare, map};
+use lightbound_image::heatmap::{self, Scale};
+use lightbound_image::layers::Area;
+use lightbound_image::six_digits;
+use lightbound_image::write::write_png_codes;
+use std::collections::BTreeSet;
+
+/// Requested metrics and limits.
+pub struct Request {
+    /// Metrics to compute, without duplicates.
+    pub metrics: Vec<Metric>,
+    /// Metrics named by --metric.
+    named: BTreeSet<Metric>,
+    limits: Vec<(Metric, Limit)>,
+    exposure: f32,
+    allow_nan: bool,
+    /// Metric of the heat map.
+    heatmap: Option<Metric>,
+}
+
+/// Results of a comparison.
+pub struct Judged {
+    /// Layers that could be compared.
+    pub layers: Vec<JudgedLayer>,
+    /// Failures, as sentences.
+    pub failures: Vec<String>,
+    /// Other remarks.
+    pub remarks: Vec<String>,
+}
+
+/// A layer and its metrics.
+pub struct JudgedLayer {
+    /// Name, channels and position.
+    pub pair: Pair,
+    /// Result of the comparison.
+    pub found: Found,
+    /// Requested metrics that are defined for this layer.
+    pub figures: Vec<(Metric, Figure)>,
+}
+
+/// Result of the comparison of a layer.
+pub enum Found {
+    /// For numeric values.
+    Values(Box<Comparison>, Validity),
+    /// For IDs: the number of pixels that differ, and the first one.
+    Ids(usize, Option<usize>),
+}
+
+impl Request {
+    /// Builds a request from the options; `displayed` tells whether both pictures are
+    /// display-referred.
+    pub fn new(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Request, Error> {
+        let named: BTreeSet<Metric> =
+            args.metric.iter().map(|name| name.resolve(displayed)).collect();
+        let flip = MetricName::Flip.resolve(displayed);
+        let default = Metric::ALL
+            .into_iter()
+            .filter(|m| !matches!(m, Metric::LdrFlip | Metric::HdrFlip) || *m == flip);
+        let mut metrics: Vec<Metric> =
+            if named.is_empty() { default.collect() } else { named.iter().copied().collect() };
+        let limits = args.fail_above.iter().chain(&args.fail_below);
+        let limits: Vec<_> =
+            limits.map(|limit| (limit.metric.resolve(displayed), *limit)).collect();
+        let heatmap =
+            args.heatmap.is_some().then(|| heatmap_metric(args, displayed, pairs)).transpose()?;
+        metrics.extend(limits.iter().map(|(metric, _)| metric).chain(&heatmap));
+        metrics.sort();
+        metrics.dedup();
+        Ok(Request {
+            metrics,
+            named,
+            limits,
+            exposure: args.exposure,
+            allow_nan: args.allow_nan,
+            heatmap,
+        })
+    }
+
+    /// Checks that each limit applies to a layer, and that the heat map's metric and the exposure have
+    /// an effect.
+    pub fn check(&self, pairs: &Pairs) -> Result<(), Error> {
+        if let (Some(metric), Some(first)) = (self.heatmap, pairs.pairs.first())
+            && !applies(metric, &first.samples)
+        {
+            return Err(Error::Option {
+                message: format!("the layer `{}` has no {} to draw", first.name, metric.name()),
+                help: "choose another --heatmap-metric, or another layer with --layers NAME".into(),
+            });
+        }
+        let is_unused = |metric: Metric| {
+            !pairs.pairs.is_empty()
+                && !pairs.pairs.iter().any(|pair| applies(metric, &pair.samples))
+        };
+        if self.exposure != 0.0
+            && self.metrics.iter().all(|metric| !metric.is_of_display() || is_unused(*metric))
+        {
+            return Err(Error::Option {
+                message: "--exposure has no effect: no compared metric depends on it".into(),
+                help: "it affects only psnr, ssim and ldr-flip of colours (hdr-flip chooses its own exposures); omit it".into(),
+            });
+        }
+        match self.limits.iter().find(|(metric, _)| is_unused(*metric)) {
+            None => Ok(()),
+            Some((metric, _)) => Err(Error::Option {
+                message: format!("no compared layer has the metric {}", metric.name()),
+                help: "see `lightbound compare --help` for the layers that metrics apply to".into(),
+            }),
+        }
+    }
+}
+
+/// Metric of the heat map: the requested one, or else the first one that has a map for the first
+/// layer.
+fn heatmap_metric(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Metric, Error> {
+    let flip = MetricName::Flip.resolve(displayed);
+    let is_available = |metric: &Metric| {
+        metric.has_map() && pairs.pairs.first().is_none_or(|first| applies(*metric, &first.samples))
+    };
+    match args.heatmap_metric.map(|name| name.resolve(displayed)) {
+        Some(metric) if metric.has_map() => Ok(metric),
+        Some(metric) => Err(Error::Option {
+            message: format!("{} has no value for each pixel to draw", metric.name()),
+            help: "choose another --heatmap-metric, such as flip or mae".into(),
+        }),
+        None => {
+            let given = args.metric.iter().map(|name| name.resolve(displayed));
+            Ok(given.chain([flip]).find(is_available).unwrap_or(Metric::Mae))
+        }
+    }
+}
+
+/// Whether a metric is defined for a layer.
+fn applies(metric: Metric, samples: &Samples) -> bool {
+    match samples {
+        Samples::Values { is_colour, .. } => *is_colour || !metric.is_of_colour(),
+        Samples::Ids { .. } => metric == Metric::Differing,
+    }
+}
+
+/// Lists the metrics of `named` that are undefined for a layer, with the reason.
+fn undefined_metrics(pair: &Pair, named: &BTreeSet<Metric>) -> Option<String> {
+    let names: Vec<&str> = named
+        .iter()
+        .filter(|metric| !applies(**metric, &pair.samples))
+        .map(|metric| metric.name())
+        .collect();
+    let why = match pair.samples {
+        Samples::Values { .. } => "for colours only (channels R, G, B or Y)",
+        Samples::Ids { .. } => "for values only; IDs have just `differing`",
+    };
+    (!names.is_empty()).then(|| {
+        format!("layer `{}`: {} cannot be computed: defined {why}", pair.name, quoted(&names))
+    })
+}
+
+impl Judged {
+    /// Compares all pairs.
+    pub fn of(pairs: Pairs, request: &Request) -> Judged {
+        let mut judged =
+            Judged { layers: Vec::new(), failures: pairs.mismatches, remarks: Vec::new() };
+        for pair in pairs.pairs {
+            let layer = JudgedLayer::of(pair, request);
+            judged.remarks.extend(undefined_metrics(&layer.pair, &request.named));
+            let name = format!("layer `{}`", layer.pair.name);
+            if let Found::Values(comparison, validity) = &layer.found {
+                judged.report_invalid(&layer.pair, comparison, validity, request.allow_nan);
+            }
+            for metric in
+                request.metrics.iter().filter(|metric| applies(**metric, &layer.pair.samples))
+            {
+                if !layer.figures.iter().any(|(m, _)| m == metric) {
+                    let why = layer.undefined_reason(*metric);
+                    judged
+                        .remarks
+                        .push(format!("{name}: {} cannot be computed: {why}", metric.name()));
+                }
+            }
+            for (metric, limit) in
+                request.limits.iter().filter(|(metric, _)| applies(*metric, &layer.pair.samples))
+            {
+                let figure = layer.figures.iter().find(|(m, _)| m == metric);
+                let failure = match figure {
+                    Some((_, figure)) => limit.check(*metric, figure, &layer.pair.channels),
+                    None => Some(format!(
+                        "{} cannot be computed: {}",
+                        metric.name(),
+                        layer.undefined_reason(*metric)
+                    )),
+                };
+                judged.failures.extend(failure.map(|failure| format!("{name}: {failure}")));
+            }
+            judged.layers.push(layer);
+        }
+        judged
+    }
+
+    /// Writes the heat map of the first layer, if one was requested.
+    pub fn draw(&self, request: &Request, end: Option<f32>, output: &Output) -> Result<(), Error> {
+        let (Some(metric), Some(layer)) = (request.heatmap, self.layers.first()) else {
+            return Ok(());
+        };
+        let (Samples::Values { a, b, .. }, Found::Values(comparison, _)) =
+            (&layer.pair.samples, &layer.found)
+        else {
+            return Ok(());
+        };
+        let map = map(a, b, metric, comparison).expect("the metric was checked and requested");
+        let end = end.or(matches!(metric, Metric::LdrFlip | Metric::HdrFlip).then_some(1.0));
+        let scale = Scale::of_errors(&map, metric == Metric::MeanError, end);
+        let canvas = heatmap::draw(
+            &map,
+            a.width(),
+            &scale,
+            &format!("{}: {}", layer.pair.name, metric.name()),
+        );
+        output.write(|path| {
+            write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes)
+        })
+    }
+
+    fn report_invalid(
+        &mut self,
+        pair: &Pair,
+        comparison: &Comparison,
+        validity: &Validity,
+        allow_nan: bool,
+    ) {
+        let location = |fault: Fault| {
+            let (x, y) = pair.area.position(fault.index);
+            format!(
+                "at ({x}, {y}), where `{}` is {} in A and {} in B",
+                pair.channels[fault.channel], fault.a, fault.b
+            )
+        };
+        let name = format!("layer `{}`", pair.name);
+        if let Some(first) = validity.nan.first {
+            let text = format!(
+                "{name}: NaN in {}, first {}",
+                pixels(validity.nan.pixels),
+                location(first)
+            );
+            if allow_nan { &mut self.remarks } else { &mut self.failures }.push(text);
+        }
+        if let Some(first) = validity.infinite.first {
+            let n = pixels(validity.infinite.pixels);
+            self.failures.push(format!(
+                "{name}: infinite in one picture only in {n}, first {}",
+                location(first)
+            ));
+        }
+        if comparison.left_out > 0 {
+            self.remarks.push(format!(
+                "{name}: {} excluded from the metrics because they are not finite",
+                pixels(comparison.left_out)
+            ));
+        }
+    }
+}
+
+fn pixels(n: usize) -> String {
+    format!("{n} pixel{}", if n == 1 { "" } else { "s" })
+}
+
+impl JudgedLayer {
+    fn of(pair: Pair, request: &Request) -> JudgedLayer {
+        let metrics: Vec<Metric> =
+            request.metrics.iter().copied().filter(|m| applies(*m, &pair.samples)).collect();
+        match &pair.samples {
+            Samples::Values { a, b, .. } => {
+                let comparison = compare(a, b, &metrics, request.exposure);
+                let figures =
+                    metrics.iter().filter_map(|&m| Some((m, comparison.figure(m)?))).collect();
+                let found = Found::Values(Box::new(comparison), Validity::check(a, b));
+                JudgedLayer { pair, found, figures }
+            }
+            Samples::Ids { a, b } => {
+                let mut unequal = (0..a.len()).filter(|&i| a[i] != b[i]);
+                let first = unequal.next();
+                let n = first.iter().count() + unequal.count();
+                let figure = Figure { overall: n as f64 / a.len() as f64, channels: Vec::new() };
+                let figures = metrics.into_iter().map(|metric| (metric, figure.clone())).collect();
+                JudgedLayer { pair, found: Found::Ids(n, first), figures }
+            }
+        }
+    }
+
+    /// Explains why an applicable metric could not be computed.
+    fn undefined_reason(&self, metric: Metric) -> String {
+        match (&self.found, metric) {
+            (Found::Values(comparison, _), _) if comparison.left_out == comparison.pixels => {
+                "no pixel is finite".into()
+            }
+            _ => "no window of 11 × 11 pixels fits, or each contains a pixel that is not finite"
+                .into(),
+        }
+    }
+
+    /// Channel and pixel of the largest error, if any.
+    pub fn largest(&self) -> Option<(usize, (i64, i64))> {
+        let Found::Values(comparison, _) = &self.found else { return None };
+        let channels = comparison.errors.iter().enumerate().filter(|(_, errors)| errors.max > 0.0);
+        // `rev`, so that the first of equal errors wins.
+        let (channel, errors) = channels.rev().max_by(|(_, a), (_, b)| a.max.total_cmp(&b.max))?;
+        Some((channel, self.area().position(errors.max_at)))
+    }
+
+    fn area(&self) -> Area {
+        self.pair.area
+    }
+
+    /// Additional text for a metric.
+    pub fn note(&self, metric: Metric) -> Option<String> {
+        match (&self.found, metric) {
+            (Found::Values(comparison, _), Metric::Differing) => {
+                Some(format!("{} of {} pixels", comparison.differing, comparison.pixels))
+            }
+            (Found::Ids(n, first), Metric::Differing) => {
+                let location = first
+                    .map(|i| self.area().position(i))
+                    .map(|(x, y)| format!(", the first at ({x}, {y})"));
+                let all = self.area().width() * self.area().height();
+                Some(format!("{n} of {all} pixels{}", location.unwrap_or_default()))
+            }
+            (_, Metric::Max) => {
+                let (channel, (x, y)) = self.largest()?;
+                Some(format!("{} at ({x}, {y})", self.pair.channels[channel]))
+            }
+            (Found::Values(comparison, _), Metric::HdrFlip) => {
+                let exposures = &comparison.hdr_flip.as_ref()?.exposures;
+                let (first, last) = (exposures.first()?, exposures.last()?);
+                Some(format!(
+                    "{} exposures from {} to {} stops",
+                    exposures.len(),
+                    six_digits(*first),
+                    six_digits(*last)
+                ))
+            }
+            _ => None,
+        }
+    }
+}

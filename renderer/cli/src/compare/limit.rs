@@ -1,0 +1,67 @@
+//! Limits on metrics.
+
+use super::MetricName;
+use lightbound_image::compare::{Better, Figure, Metric};
+use lightbound_image::six_digits;
+
+/// A limit on a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// The metric.
+    pub metric: MetricName,
+    /// The worst value that passes.
+    pub value: f64,
+}
+
+/// Parses `METRIC=VALUE` for a metric whose lower values are better.
+pub fn above(text: &str) -> Result<Limit, String> {
+    parse(text, Better::Lower, "is worse when it is lower; use --fail-below")
+}
+
+/// Parses `METRIC=VALUE` for a metric whose higher values are better.
+pub fn below(text: &str) -> Result<Limit, String> {
+    parse(text, Better::Higher, "is worse when it is higher; use --fail-above")
+}
+
+fn parse(text: &str, better: Better, wrong: &str) -> Result<Limit, String> {
+    let (name, value) = text.split_once('=').ok_or("expected METRIC=VALUE, as in relmse=0.01")?;
+    let metric: MetricName = name.parse()?;
+    if metric.better() != better {
+        return Err(format!("{name} {wrong}"));
+    }
+    let value = value.parse().ok().filter(|x: &f64| x.is_finite());
+    let value = value.filter(|&x| better == Better::Higher || x >= 0.0);
+    value.map(|value| Limit { metric, value }).ok_or_else(|| match better {
+        Better::Lower => "expected a number of at least 0 after the =".into(),
+        Better::Higher => "expected a number after the =".into(),
+    })
+}
+
+impl Limit {
+    /// Describes the violation of this limit, if any. Mean errors of `channels` must not cancel out:
+    /// the one with the largest magnitude counts.
+    pub fn check(&self, metric: Metric, figure: &Figure, channels: &[String]) -> Option<String> {
+        let largest = || {
+            figure
+                .channels
+                .iter()
+                .zip(channels)
+                .rev()
+                .max_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()))
+        };
+        let (found, of) = match (metric, largest()) {
+            (Metric::MeanError, Some((&mean, channel))) => {
+                (mean, format!(" of the channel `{channel}`"))
+            }
+            _ => (figure.overall, String::new()),
+        };
+        let (bad, word) = match metric.better() {
+            Better::Lower => (found.abs() > self.value, "above"),
+            Better::Higher => (found < self.value, "below"),
+        };
+        let sign = if found < 0.0 && word == "above" { "in magnitude " } else { "" };
+        bad.then(|| {
+            format!("{}{of} is {}, {sign}{word} {}", metric.name(), six_digits(found), self.value)
+        })
+    }
+}

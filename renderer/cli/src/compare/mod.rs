@@ -1,0 +1,256 @@
+//! `lightbound compare`: the error of a picture against a reference.
+
+mod judge;
+mod limit;
+mod pair;
+mod report;
+
+use super::console::{self, Console};
+use super::output::{self, Output};
+use super::render::stops;
+use super::{Error, Exit};
+use judge::{Judged, Request};
+use lightbound_image::compare::{Better, Metric};
+use lightbound_image::layers::{Area, read_layers};
+use limit::Limit;
+use pair::Crop;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "\
+Metrics of A against the reference B, in linear values; means are over pixels, \"overall\" is over channels:
+  mean-error  A − B; above 0 if A is brighter
+  mae         |A − B|
+  rmse        square root of the mean of (A − B)²
+  relmse      (A − B)² / (B² + 0.01)
+  mape        |A − B| / (|B| + 0.01), as a fraction
+  max         the largest |A − B|, with its pixel
+  differing   fraction of pixels that are not equal
+  psnr        in decibels, of display values: sRGB, clamped to 0..1; peak 1
+  ssim        of display values; 11 × 11 pixels, Gaussian with standard deviation 1.5 (Wang et al. 2004)
+  ldr-flip    ꟻLIP of display values, at 67 pixels per degree (Andersson et al. 2020)
+  hdr-flip    the largest ꟻLIP of each pixel over exposures derived from B, tone mapped
+              by ACES (Andersson et al. 2021)
+  flip        ldr-flip if both files are PNG, JPEG or TGA, else hdr-flip
+The last five apply to colours: layers with channels R, G, B or Y. IDs (unsigned integers) only have differing.
+
+A comparison fails, with exit code 1, if a limit is exceeded; if layers, channels or sizes differ; if either picture contains a NaN; \
+or if an infinity is in one picture only. --allow-nan turns NaNs into a remark. Pixels with a value that is not finite, in either \
+picture, are excluded from all metrics except differing, where NaN equals NaN.
+
+Examples:
+  lightbound compare new.exr reference.exr
+  lightbound compare new.exr reference.exr --layers all --metric rmse,max
+  lightbound compare new.png reference.exr --fail-above flip=0.05 --fail-below ssim=0.95
+  lightbound compare new.exr reference.exr --metric relmse --heatmap where.png
+  lightbound compare crop.exr whole.exr --crop 100,200,50,100 --format json";
+
+/// Options of `compare`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Picture under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
+    pub a: PathBuf,
+
+    /// Reference, in any of these formats
+    pub b: PathBuf,
+
+    /// Metrics to compute [default: all, with flip for the last three]
+    #[arg(short, long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "What")]
+    pub metric: Vec<MetricName>,
+
+    /// Compare these layers of EXR files instead of just the colour, as in --layers
+    /// normal,object.id; `all` selects all
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What")]
+    pub layers: Vec<String>,
+
+    /// Compare a crop only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1, from the upper
+    /// left corner of the full picture; fractions if all are from 0 to 1, otherwise pixels
+    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "What")]
+    pub crop: Option<Crop>,
+
+    /// Exposure in stops that is applied to both pictures for psnr, ssim and ldr-flip; other metrics
+    /// do not depend on it
+    #[arg(long, value_name = "STOPS", value_parser = stops, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
+    pub exposure: f32,
+
+    /// Fail if a metric is above a value in any compared layer; for mean-error, the magnitude in any
+    /// channel
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::above, help_heading = "Limits")]
+    pub fail_above: Vec<Limit>,
+
+    /// Fail if psnr or ssim, whose higher values are better, is below a value
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::below, help_heading = "Limits")]
+    pub fail_below: Vec<Limit>,
+
+    /// Do not fail on NaNs
+    #[arg(long, help_heading = "Limits")]
+    pub allow_nan: bool,
+
+    /// Write a heat map of the error, a PNG with a scale: --heatmap-metric of the first compared layer
+    #[arg(long, value_name = "OUT.png", help_heading = "Heat map")]
+    pub heatmap: Option<PathBuf>,
+
+    /// Metric of the heat map; all except differing, psnr and ssim have values for each pixel
+    /// [default: the first of these in --metric, or flip, or mae for layers without colour]
+    #[arg(long, value_name = "METRIC", requires = "heatmap", help_heading = "Heat map")]
+    pub heatmap_metric: Option<MetricName>,
+
+    /// Value at the end of the scale [default: 1 for flip, otherwise the 99th percentile of the
+    /// pixels, rounded up]
+    #[arg(long, value_name = "VALUE", value_parser = positive, allow_negative_numbers = true, requires = "heatmap", help_heading = "Heat map")]
+    pub heatmap_max: Option<f32>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
+    pub format: Format,
+
+    /// Print failures only
+    #[arg(short, long, conflicts_with = "format", help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Output format of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table for each layer
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// A metric name in an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricName {
+    /// A specific metric.
+    Of(Metric),
+    /// LDR-ꟻLIP or HDR-ꟻLIP, depending on the files.
+    Flip,
+}
+
+impl MetricName {
+    fn better(self) -> Better {
+        match self {
+            MetricName::Of(metric) => metric.better(),
+            MetricName::Flip => Better::Lower,
+        }
+    }
+
+    /// The metric for the files.
+    fn resolve(self, displayed: bool) -> Metric {
+        match self {
+            MetricName::Of(metric) => metric,
+            MetricName::Flip if displayed => Metric::LdrFlip,
+            MetricName::Flip => Metric::HdrFlip,
+        }
+    }
+}
+
+impl FromStr for MetricName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<MetricName, String> {
+        if text == "flip" {
+            return Ok(MetricName::Flip);
+        }
+        let found = Metric::ALL.into_iter().find(|metric| metric.name() == text);
+        found.map(MetricName::Of).ok_or_else(|| {
+            let names = Metric::ALL.map(Metric::name).join(", ");
+            format!("unknown metric `{text}`; the metrics are {names}, flip")
+        })
+    }
+}
+
+/// Parses `x0,x1,y0,y1`.
+fn crop(text: &str) -> Result<Crop, String> {
+    let expected = || {
+        "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of pixels".to_string()
+    };
+    let numbers: Vec<f64> = text.split(',').map_while(|s| s.trim().parse().ok()).collect();
+    let &[x0, x1, y0, y1] = numbers.as_slice() else { return Err(expected()) };
+    let all = |is: fn(&f64) -> bool| text.split(',').count() == 4 && numbers.iter().all(is);
+    if !(x0 < x1 && y0 < y1) {
+        Err(expected())
+    } else if all(|x| (0.0..=1.0).contains(x)) {
+        Ok(Crop::Fractions([x0, x1, y0, y1].map(|x| x as f32)))
+    } else if all(|x| x.fract() == 0.0 && x.abs() < 1e9) {
+        let [x0, x1, y0, y1] = [x0, x1, y0, y1].map(|x| x as i64);
+        Ok(Crop::Pixels(Area { x0, y0, x1, y1 }))
+    } else {
+        Err(expected())
+    }
+}
+
+/// Parses a number above 0.
+fn positive(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|x: &f32| *x >= f32::MIN_POSITIVE && x.is_finite());
+    number.ok_or_else(|| "expected a number above 0".into())
+}
+
+/// Checks the heat map's file, which must be a PNG and not one of the pictures.
+fn heatmap_output(args: &Args) -> Result<Option<Output>, Error> {
+    let Some(path) = &args.heatmap else { return Ok(None) };
+    let wrong = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+    if output::Format::of(path) != Some(output::Format::Png) {
+        return wrong(
+            format!("--heatmap writes PNG, not `{}`", path.display()),
+            "name a file that ends in .png",
+        );
+    }
+    let output = Output::check(path)?;
+    if [&args.a, &args.b].into_iter().any(|picture| output.is(picture)) {
+        return wrong(
+            format!("--heatmap would overwrite `{}`", path.display()),
+            "name another file",
+        );
+    }
+    Ok(Some(output))
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let heatmap = heatmap_output(args)?;
+    let read = |path: &PathBuf| read_layers(path).map_err(Error::Picture);
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let displayed = a.is_display_referred && b.is_display_referred;
+    let mixed = a.is_display_referred != b.is_display_referred;
+    let remark = mixed.then(|| {
+        format!(
+            "only {} is display-referred: 8 bits in sRGB, no values above 1",
+            if a.is_display_referred { "A" } else { "B" }
+        )
+    });
+    let pairs = pair::pair(a, b, [&args.a, &args.b], &args.layers, args.crop)?;
+    let request = Request::new(args, displayed, &pairs)?;
+    request.check(&pairs)?;
+    let working = (!args.quiet)
+        .then(|| Console::new(false))
+        .filter(|c| *c == Console::Terminal)
+        .map(|c| c.begin("comparing".into()));
+    let mut judged = Judged::of(pairs, &request);
+    judged.remarks.extend(remark);
+    if let Some(output) = heatmap.as_ref().filter(|_| judged.layers.is_empty()) {
+        // Prevents confusion with an earlier file of the same name.
+        judged.failures.push(format!(
+            "no heat map is written to {}: no layer could be compared",
+            output.path().display()
+        ));
+    }
+    if let Some(working) = working {
+        working.finish_and_clear();
+    }
+    if !args.quiet {
+        let text = match args.format {
+            Format::Text => report::text(args, &judged),
+            Format::Json => report::json(args, &judged),
+        };
+        output::to_stdout(text.as_bytes())?;
+    }
+    if let Some(output) = heatmap {
+        judged.draw(&request, args.heatmap_max, &output)?;
+    }
+    for failure in &judged.failures {
+        console::print(&format!("failed: {failure}"));
+    }
+    Ok(if judged.failures.is_empty() { Exit::Done } else { Exit::Failed })
+}

@@ -1,0 +1,284 @@
+//! Pairs of corresponding layers of two pictures.
+//!
+//! A layer that only one picture has, or whose channels or size differ, is a mismatch, which is
+//! reported and fails the comparison.
+
+use super::Error;
+use lightbound_image::compare::Planes;
+use lightbound_image::layers::{Area, COLOUR, Layer, Layers};
+use lightbound_image::write::ChannelSamples;
+use std::path::Path;
+
+/// The name that selects all layers.
+const ALL: &str = "all";
+
+/// A crop of the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Crop {
+    /// `x0, x1, y0, y1` as fractions of width and height.
+    Fractions([f32; 4]),
+    /// Pixels.
+    Pixels(Area),
+}
+
+/// A layer that both pictures have.
+#[derive(Debug)]
+pub struct Pair {
+    /// Name of the layer.
+    pub name: String,
+    /// Names of its channels.
+    pub channels: Vec<String>,
+    /// Its pixels within the full picture.
+    pub area: Area,
+    /// The samples to compare.
+    pub samples: Samples,
+}
+
+/// Samples of A and B.
+#[derive(Debug)]
+pub enum Samples {
+    /// Float values.
+    Values {
+        /// The picture under test.
+        a: Planes,
+        /// The reference.
+        b: Planes,
+        /// Whether they are colours.
+        is_colour: bool,
+    },
+    /// IDs.
+    Ids {
+        /// The picture under test.
+        a: Vec<u32>,
+        /// The reference.
+        b: Vec<u32>,
+    },
+}
+
+/// Pairs of layers, and mismatches.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    /// Layers that can be compared.
+    pub pairs: Vec<Pair>,
+    /// Descriptions of mismatches, each with its layer.
+    pub mismatches: Vec<String>,
+}
+
+/// Pairs the layers `names` of pictures from `files`; without names, the colour.
+pub fn pair(
+    mut a: Layers,
+    mut b: Layers,
+    files: [&Path; 2],
+    names: &[String],
+    crop: Option<Crop>,
+) -> Result<Pairs, Error> {
+    align(&mut a, &mut b);
+    let names = choose(&a, &b, names)?;
+    let crop = crop.map(|crop| resolve(crop, files, [a.full, b.full])).transpose()?;
+    let (names_a, names_b) = (layer_names(&a), layer_names(&b));
+    let mut pairs = Pairs::default();
+    for name in names {
+        match (take(&mut a, &name), take(&mut b, &name)) {
+            (Some(a), Some(b)) => match pair_layers(a, b, files, crop)? {
+                Ok(pair) => pairs.pairs.push(pair),
+                Err(mismatch) => pairs.mismatches.push(format!("layer `{name}`: {mismatch}")),
+            },
+            (Some(_), None) => pairs.mismatches.push(missing(&name, files[1], &names_b, &names_a)),
+            _ => pairs.mismatches.push(missing(&name, files[0], &names_a, &names_b)),
+        }
+    }
+    Ok(pairs)
+}
+
+fn layer_names(picture: &Layers) -> Vec<String> {
+    picture.layers.iter().map(|layer| layer.name.clone()).collect()
+}
+
+/// Reports that `file` lacks a layer, and which layers could be compared instead.
+fn missing(name: &str, file: &Path, has: &[String], other_has: &[String]) -> String {
+    let both: Vec<&str> =
+        has.iter().filter(|name| other_has.contains(name)).map(String::as_str).collect();
+    let remedy = match both.is_empty() {
+        true => "the files have no layer in common".into(),
+        false => format!("--layers {} compares the common layers", both.join(",")),
+    };
+    format!("layer `{name}`: {} lacks it and has {}; {remedy}", file.display(), listed(has))
+}
+
+/// Quotes names for a sentence.
+pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// Quotes names of layers for a sentence; the layers with sums of parts count as one.
+fn listed(names: &[String]) -> String {
+    let mut shown: Vec<&str> =
+        names.iter().map(|name| if name.starts_with("sums.") { "sums.*" } else { name }).collect();
+    shown.dedup();
+    quoted(&shown)
+}
+
+fn take(layers: &mut Layers, name: &str) -> Option<Layer> {
+    let at = layers.layers.iter().position(|layer| layer.name == name)?;
+    Some(layers.layers.remove(at))
+}
+
+/// If only one picture's format stores a position, moves the other picture there. Its size must be
+/// that of the data window or of the full picture.
+fn align(a: &mut Layers, b: &mut Layers) {
+    let (movable, fixed) = match (a.has_position, b.has_position) {
+        (false, true) => (a, b),
+        (true, false) => (b, a),
+        _ => return,
+    };
+    let Some(layer) = fixed.get(COLOUR).or(fixed.layers.first()) else { return };
+    let size = |area: Area| (area.width(), area.height());
+    if let Some(place) =
+        [layer.area, fixed.full].into_iter().find(|area| size(*area) == size(movable.full))
+    {
+        movable.move_to(place, fixed.full);
+    }
+}
+
+/// Names of the layers to compare, those of A first.
+fn choose(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error> {
+    let mut all = layer_names(a);
+    all.extend(layer_names(b).into_iter().filter(|name| a.get(name).is_none()));
+    if names.iter().any(|name| name == ALL) {
+        return Ok(all);
+    }
+    let colour = [COLOUR.to_string()];
+    let names = if names.is_empty() { &colour } else { names };
+    if let Some(name) = names.iter().find(|name| !all.contains(name)) {
+        return Err(Error::Option {
+            message: format!(
+                "neither picture has the layer `{name}`; the layers are {}",
+                listed(&all)
+            ),
+            help: format!("name some of these with --layers NAME,NAME, or all with --layers {ALL}"),
+        });
+    }
+    let is_first = |i: &usize| !names[..*i].contains(&names[*i]);
+    Ok((0..names.len()).filter(is_first).map(|i| names[i].clone()).collect())
+}
+
+/// Converts a crop to pixels.
+fn resolve(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Error> {
+    let [x0, x1, y0, y1] = match crop {
+        Crop::Pixels(area) => return Ok(area),
+        Crop::Fractions(fractions) => fractions,
+    };
+    if a != b {
+        return Err(Error::Option {
+            message: format!(
+                "--crop in fractions is ambiguous: {} has {} × {} pixels in full, {} {} × {}",
+                files[0].display(),
+                a.width(),
+                a.height(),
+                files[1].display(),
+                b.width(),
+                b.height()
+            ),
+            help: "give the crop in pixels".into(),
+        });
+    }
+    // The rounding of `render --crop`.
+    let edge = |fraction: f32, n: usize| (fraction * n as f32).ceil() as i64;
+    let area = Area {
+        x0: a.x0 + edge(x0, a.width()),
+        x1: a.x0 + edge(x1, a.width()),
+        y0: a.y0 + edge(y0, a.height()),
+        y1: a.y0 + edge(y1, a.height()),
+    };
+    if area.width() == 0 || area.height() == 0 {
+        return Err(Error::Option {
+            message: "the crop contains no pixel".into(),
+            help: format!(
+                "the picture has {} × {} pixels; choose a larger crop",
+                a.width(),
+                a.height()
+            ),
+        });
+    }
+    Ok(area)
+}
+
+/// Pairs two layers; the inner error describes their mismatch.
+fn pair_layers(
+    a: Layer,
+    b: Layer,
+    files: [&Path; 2],
+    crop: Option<Area>,
+) -> Result<Result<Pair, String>, Error> {
+    let name = a.name.clone();
+    let channels =
+        |layer: &Layer| layer.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    if channels(&a) != channels(&b) {
+        let [a, b] = [(files[0], a), (files[1], b)].map(|(file, layer)| {
+            format!("{} has the channels {}", file.display(), quoted(&channels(&layer)))
+        });
+        return Ok(Err(format!("{a}, {b}; convert one of them to the same channels")));
+    }
+    let area = match crop {
+        Some(area) => area,
+        None if a.area == b.area => a.area,
+        None => return Ok(Err(differing_areas(files, a.area, b.area))),
+    };
+    for (file, layer) in files.into_iter().zip([&a, &b]) {
+        if !layer.area.contains(area) {
+            let (file, place) = (file.display(), describe(layer.area));
+            return Err(Error::Option {
+                message: format!(
+                    "--crop is not within the layer `{name}` of {file}, which has {place}"
+                ),
+                help: "columns and rows count from 0 at the upper left corner of the full picture"
+                    .into(),
+            });
+        }
+    }
+    let (channels, is_colour) = (channels(&a), a.is_colour());
+    let samples = samples(a.crop(area), b.crop(area), is_colour);
+    Ok(Ok(Pair { name, channels, area, samples }))
+}
+
+fn samples(mut a: Layer, mut b: Layer, is_colour: bool) -> Samples {
+    if let ([one], [other]) = (&mut a.channels[..], &mut b.channels[..])
+        && let (ChannelSamples::U32(one), ChannelSamples::U32(other)) =
+            (&mut one.samples, &mut other.samples)
+    {
+        return Samples::Ids { a: std::mem::take(one), b: std::mem::take(other) };
+    }
+    Samples::Values { a: planes(a), b: planes(b), is_colour }
+}
+
+/// Converts all samples to floats, also integers that are compared with floats.
+fn planes(layer: Layer) -> Planes {
+    let plane = |samples| match samples {
+        ChannelSamples::F32(samples) => samples,
+        ChannelSamples::U32(samples) => samples.into_iter().map(|id| id as f32).collect(),
+    };
+    let planes = layer.channels.into_iter().map(|c| plane(c.samples)).collect();
+    Planes::new(layer.area.width(), layer.area.height(), planes)
+}
+
+fn describe(area: Area) -> String {
+    format!("{} × {} pixels at ({}, {})", area.width(), area.height(), area.x0, area.y0)
+}
+
+fn differing_areas(files: [&Path; 2], a: Area, b: Area) -> String {
+    let both = a.intersection(b);
+    let sizes = format!(
+        "{} has {}, {} has {}",
+        files[0].display(),
+        describe(a),
+        files[1].display(),
+        describe(b)
+    );
+    match both.width() * both.height() {
+        0 => format!("{sizes}; they have no pixel in common"),
+        _ => format!(
+            "{sizes}; --crop {},{},{},{} compares the common pixels",
+            both.x0, both.x1, both.y0, both.y1
+        ),
+    }
+}

@@ -1,0 +1,121 @@
+//! Text and JSON output of comparisons.
+
+use super::Args;
+use super::judge::{Found, Judged, JudgedLayer};
+use lightbound_image::compare::{Figure, Metric};
+use lightbound_image::six_digits;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Width of a column.
+const COLUMN: usize = 13;
+
+/// Prints tables as text.
+pub fn text(args: &Args, judged: &Judged) -> String {
+    let mut text = format!("A: {}\nB: {} (the reference)\n", args.a.display(), args.b.display());
+    for layer in &judged.layers {
+        table(&mut text, layer);
+    }
+    if !judged.remarks.is_empty() {
+        text.push('\n');
+    }
+    for remark in &judged.remarks {
+        writeln!(text, "note: {remark}").expect("writing to a string succeeds");
+    }
+    text
+}
+
+fn table(text: &mut String, layer: &JudgedLayer) {
+    let (pair, area) = (&layer.pair, layer.pair.area);
+    let place = if (area.x0, area.y0) == (0, 0) {
+        String::new()
+    } else {
+        format!(" at ({}, {})", area.x0, area.y0)
+    };
+    let mut line =
+        |line: String| writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
+    line(format!("\n{}, {} × {} pixels{place}", pair.name, area.width(), area.height()));
+    // A single channel equals the overall value.
+    let single = pair.channels.len() == 1;
+    let per_channel = layer.figures.iter().any(|(_, figure)| !figure.channels.is_empty());
+    let names = if single || !per_channel { &[][..] } else { &pair.channels[..] };
+    if !names.is_empty() {
+        let columns: String = names.iter().map(|name| format!("{name:>COLUMN$}")).collect();
+        line(format!("{:<12}{:>COLUMN$}{columns}", "", "overall"));
+    }
+    for (metric, figure) in &layer.figures {
+        let channels: String = figure
+            .channels
+            .iter()
+            .filter(|_| !single)
+            .map(|x| format!("{:>COLUMN$}", six_digits(*x)))
+            .collect();
+        let note = layer.note(*metric).map(|note| format!("  {note}")).unwrap_or_default();
+        line(format!(
+            "{:<12}{:>COLUMN$}{channels}{note}",
+            metric.name(),
+            six_digits(figure.overall)
+        ));
+    }
+}
+
+/// Prints one JSON object; values that are not finite are `null`.
+pub fn json(args: &Args, judged: &Judged) -> String {
+    let report = json!({
+        "a": args.a.display().to_string(),
+        "b": args.b.display().to_string(),
+        "passed": judged.failures.is_empty(),
+        "failures": judged.failures,
+        "remarks": judged.remarks,
+        "layers": judged.layers.iter().map(layer_json).collect::<Vec<_>>(),
+    });
+    format!("{:#}\n", report)
+}
+
+fn layer_json(layer: &JudgedLayer) -> Value {
+    let (pair, area) = (&layer.pair, layer.pair.area);
+    let metrics: Map<String, Value> = layer
+        .figures
+        .iter()
+        .map(|(metric, figure)| (metric.name().into(), figure_json(layer, *metric, figure)))
+        .collect();
+    let mut value = json!({
+        "name": pair.name,
+        "channels": pair.channels,
+        "x": area.x0,
+        "y": area.y0,
+        "width": area.width(),
+        "height": area.height(),
+        "metrics": metrics,
+    });
+    if let Found::Values(comparison, validity) = &layer.found {
+        value["nan_pixels"] = validity.nan.pixels.into();
+        value["infinite_pixels"] = validity.infinite.pixels.into();
+        value["pixels_left_out"] = comparison.left_out.into();
+    }
+    value
+}
+
+fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &Figure) -> Value {
+    let mut value = json!({ "overall": figure.overall });
+    if !figure.channels.is_empty() {
+        let channels =
+            layer.pair.channels.iter().cloned().zip(figure.channels.iter().map(|&x| json!(x)));
+        value["channels"] = Value::Object(channels.collect());
+    }
+    match (metric, layer.largest(), &layer.found) {
+        (Metric::Max, Some((channel, (x, y))), _) => {
+            value["channel"] = layer.pair.channels[channel].clone().into();
+            value["pixel"] = json!([x, y]);
+        }
+        (Metric::Differing, _, Found::Ids(_, Some(first))) => {
+            let (x, y) = layer.pair.area.position(*first);
+            value["pixel"] = json!([x, y]);
+        }
+        (Metric::HdrFlip, _, Found::Values(comparison, _)) => {
+            value["exposures"] = json!(comparison.hdr_flip.as_ref().map(|map| &map.exposures));
+        }
+        _ => {}
+    }
+    value
+}

@@ -1,0 +1,277 @@
+//! Progress output: a bar with the remaining time on a terminal, plain lines elsewhere, nothing when
+//! quiet.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Prints a line to stderr and ignores errors: a closed stderr must not end the program.
+pub fn print(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Prints a warning, even when quiet.
+pub fn warn(warning: &dyn Display) {
+    print(&format!("warning: {warning}"));
+}
+
+/// Kind of progress output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Console {
+    /// Bars that are redrawn.
+    Terminal,
+    /// An occasional line.
+    Lines,
+    /// Warnings and errors only.
+    Quiet,
+}
+
+impl Console {
+    /// Chooses the kind for stderr.
+    pub fn new(quiet: bool) -> Console {
+        match quiet {
+            true => Console::Quiet,
+            false if std::io::stderr().is_terminal() => Console::Terminal,
+            false => Console::Lines,
+        }
+    }
+
+    /// Prints a line of information unless quiet.
+    pub fn say(self, line: &str) {
+        if self != Console::Quiet {
+            print(line);
+        }
+    }
+
+    /// Shows an activity of unknown duration, until [`ProgressBar::finish_and_clear`].
+    pub fn begin(self, activity: String) -> ProgressBar {
+        match self {
+            Console::Terminal => {
+                let spinner = ProgressBar::new_spinner().with_message(activity);
+                spinner.enable_steady_tick(Duration::from_millis(100));
+                spinner
+            }
+            Console::Lines | Console::Quiet => {
+                self.say(&activity);
+                ProgressBar::hidden()
+            }
+        }
+    }
+
+    /// Shows the progress of a rendering with `spp` camera samples for each of `pixels`.
+    pub fn rendering(self, pixels: u64, spp: u32, limit: Option<Duration>) -> Progress {
+        self.progress("rendering", Plan { required: pixels, all: pixels * u64::from(spp), limit })
+    }
+
+    /// Shows the progress of a measurement, which reports fractions.
+    pub fn measuring(self) -> Progress {
+        self.progress("measuring", Plan { required: STEPS, all: STEPS, limit: None })
+    }
+
+    /// Shows the progress of test cases with `steps` steps in total.
+    pub fn testing(self, steps: u64) -> Progress {
+        self.progress("testing", Plan { required: steps, all: steps, limit: None })
+    }
+
+    fn progress(self, activity: &'static str, plan: Plan) -> Progress {
+        let bar = match self {
+            Console::Terminal => {
+                // A fixed width keeps the bar in place while the text after it changes.
+                let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}")
+                    .expect("the template is well-formed");
+                ProgressBar::new(STEPS).with_style(style).with_prefix(activity)
+            }
+            Console::Lines | Console::Quiet => ProgressBar::hidden(),
+        };
+        bar.tick();
+        Progress {
+            console: self,
+            activity,
+            bar,
+            plan,
+            skipped: AtomicU64::new(0),
+            start: Instant::now(),
+            done: AtomicU64::new(0),
+            next: Mutex::default(),
+        }
+    }
+}
+
+/// Number of steps of the bar.
+const STEPS: u64 = 10_000;
+
+/// Progress of long work; all threads may report.
+pub struct Progress {
+    console: Console,
+    activity: &'static str,
+    bar: ProgressBar,
+    plan: Plan,
+    /// Camera samples of the plan that need not be rendered.
+    skipped: AtomicU64,
+    start: Instant,
+    done: AtomicU64,
+    /// Time since the start at which the output is updated next.
+    next: Mutex<Duration>,
+}
+
+impl Progress {
+    /// The bar on the terminal; hidden if there is none.
+    pub fn bar(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+
+    /// Adds finished camera samples, and shows the sample rate.
+    pub fn advance(&self, samples: u64) {
+        let done = self.done.fetch_add(samples, Ordering::Relaxed) + samples;
+        self.show(done, |elapsed| format!("  {}", rate(done, elapsed)));
+    }
+
+    /// Sets the number of camera samples that a checkpoint already has.
+    pub fn skip(&self, samples: u64) {
+        self.skipped.store(samples, Ordering::Relaxed);
+    }
+
+    /// Sets the number of finished steps.
+    pub fn reach(&self, steps: u64) {
+        self.done.store(steps, Ordering::Relaxed);
+        self.show(steps, |_| String::new());
+    }
+
+    /// Sets the completed fraction of a measurement.
+    pub fn reach_fraction(&self, fraction: f64) {
+        self.reach((fraction * STEPS as f64) as u64);
+    }
+
+    fn show(&self, done: u64, speed: impl Fn(Duration) -> String) {
+        // Skips the update if another thread is updating.
+        let Ok(mut next) = self.next.try_lock() else { return };
+        let elapsed = self.start.elapsed();
+        if self.console == Console::Quiet || elapsed < *next {
+            return;
+        }
+        let all = self.plan.all.saturating_sub(self.skipped.load(Ordering::Relaxed));
+        let (fraction, left) = Plan { all, ..self.plan }.outlook(elapsed, done);
+        let text = format!("{:3.0} %  {} left", 100.0 * fraction, duration(left));
+        if self.console == Console::Terminal {
+            self.bar.set_message(text + &speed(elapsed));
+            self.bar.set_position((fraction * STEPS as f64) as u64);
+            *next = elapsed + Duration::from_millis(100);
+        } else {
+            // No line at the start, since short work needs none; then at growing intervals.
+            if !next.is_zero() {
+                print(&format!("{} {text}", self.activity));
+            }
+            *next = elapsed + (elapsed / 10).clamp(Duration::from_secs(3), Duration::from_secs(60));
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The planned work.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// Camera samples, or steps, that are done regardless of the limit: one for each pixel.
+    required: u64,
+    /// All camera samples or steps.
+    all: u64,
+    limit: Option<Duration>,
+}
+
+impl Plan {
+    /// Finished fraction and remaining time, if all samples take equally long. A time limit that ends
+    /// the work earlier takes precedence, but every pixel gets a sample.
+    fn outlook(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
+        let seconds = elapsed.as_secs_f64();
+        let needed = |samples: u64| seconds * samples as f64 / done.max(1) as f64;
+        let limit = self
+            .limit
+            .map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.required)));
+        let total = needed(self.all).min(limit).max(seconds);
+        let fraction = if total > 0.0 { seconds / total } else { 0.0 };
+        (fraction, Duration::try_from_secs_f64(total - seconds).unwrap_or(Duration::MAX))
+    }
+}
+
+/// A count with its noun: `1 light`, `2 lights`.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A sample rate: `85 samples/s`, `720 k samples/s`, `1.25 M samples/s`.
+pub fn rate(samples: u64, time: Duration) -> String {
+    match samples as f64 / time.as_secs_f64().max(1e-6) {
+        rate if rate < 1e4 => format!("{rate:.0} samples/s"),
+        rate if rate < 1e6 => format!("{:.0} k samples/s", rate * 1e-3),
+        rate => format!("{:.2} M samples/s", rate * 1e-6),
+    }
+}
+
+/// A duration for readers: `8 ms`, `0.4 s`, `37 s`, `4 min 10 s`, `2 h 5 min`.
+pub fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        0 if time.as_millis() < 100 => format!("{} ms", time.as_millis()),
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        s @ 10..60 => format!("{s} s"),
+        s @ 60..3600 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{} h {} min", s / 3600, s / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn plan(limit: Option<Duration>) -> Plan {
+        Plan { required: 100, all: 1000, limit }
+    }
+
+    #[test]
+    fn time_left_is_extrapolated_from_samples() {
+        let (fraction, left) = plan(None).outlook(10 * SECOND, 250);
+        assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
+        assert_eq!(plan(None).outlook(10 * SECOND, 1000), (1.0, Duration::ZERO));
+    }
+
+    #[test]
+    fn time_limit_bounds_the_time_left() {
+        let (fraction, left) = plan(Some(20 * SECOND)).outlook(10 * SECOND, 250);
+        assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
+        let (fraction, left) = plan(Some(100 * SECOND)).outlook(10 * SECOND, 250);
+        assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
+        assert_eq!(plan(Some(20 * SECOND)).outlook(30 * SECOND, 250), (1.0, Duration::ZERO));
+    }
+
+    #[test]
+    fn one_sample_per_pixel_outlasts_the_limit() {
+        let (fraction, left) = plan(Some(SECOND)).outlook(10 * SECOND, 50);
+        assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
+    }
+
+    #[test]
+    fn zero_finished_samples_do_not_divide_by_zero() {
+        assert_eq!(plan(None).outlook(Duration::ZERO, 0), (0.0, Duration::ZERO));
+        assert!(plan(None).outlook(SECOND, 0).0 < 0.01);
+    }
+
+    #[test]
+    fn durations_and_rates_have_readable_units() {
+        let text: Vec<String> = [0.04, 0.4, 9.26, 37.8, 250.0, 7500.0]
+            .map(|s| duration(Duration::from_secs_f64(s)))
+            .into();
+        assert_eq!(text, ["40 ms", "0.4 s", "9.3 s", "37 s", "4 min 10 s", "2 h 5 min"]);
+        let text: Vec<String> =
+            [170, 1_440_000, 2_500_000].map(|samples| rate(samples, 2 * SECOND)).into();
+        assert_eq!(text, ["85 samples/s", "720 k samples/s", "1.25 M samples/s"]);
+        assert_eq!(rate(0, Duration::ZERO), "0 samples/s");
+        assert_eq!([0, 1, 2].map(|n| count(n, "light")), ["0 lights", "1 light", "2 lights"]);
+    }
+}

@@ -1,0 +1,216 @@
+//! `lightbound`, the command line: options, progress and messages. The libraries do all rendering.
+//!
+//! Arguments are checked as far as possible before any work starts. Messages go to
+//! stderr; stdout is reserved for data. Exit codes are those of [`Exit`].
+
+mod bounds;
+mod compare;
+mod console;
+mod falsecolor;
+mod interrupt;
+mod merge;
+mod numbers;
+mod output;
+mod regress;
+mod render;
+mod shader;
+mod stats;
+mod variant;
+
+use clap::{Parser, Subcommand};
+use lightbound::integrator::IntegratorError;
+use lightbound::part::PartError;
+use lightbound_image::ImageError;
+use lightbound_pbrt::diagnostics::SceneError;
+use lightbound_shader::ShaderError;
+use miette::{Diagnostic, GraphicalTheme, MietteHandlerOpts, Report};
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+/// Exit code of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Success; a reached time limit counts as success.
+    Done = 0,
+    /// The command ran, but a comparison or test failed.
+    Failed = 1,
+    /// The input or the options are wrong.
+    Input = 2,
+    /// A result could not be written to its file.
+    Write = 3,
+    /// Interrupted by Ctrl-C; 128 + SIGINT, as in shells.
+    Interrupted = 130,
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum Error {
+    /// The scene cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Scene(#[from] SceneError),
+    /// A shader cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Shader(ShaderError),
+    /// A picture cannot be read; the message contains the remedy.
+    #[error(transparent)]
+    Picture(ImageError),
+    /// The input data are invalid.
+    #[error("{message}")]
+    Data {
+        /// Location and problem.
+        message: String,
+        /// Remedy.
+        #[help]
+        help: String,
+    },
+    /// An option is invalid.
+    #[error("{message}")]
+    Option {
+        /// Problem.
+        message: String,
+        /// Remedy.
+        #[help]
+        help: String,
+    },
+    /// A finished result could not be written.
+    #[error("{cause}")]
+    Write {
+        /// File and problem.
+        cause: ImageError,
+        /// Where the result was saved instead, if anywhere.
+        #[help]
+        help: String,
+    },
+    /// Stdout cannot be written.
+    #[error("stdout: cannot be written ({0})")]
+    #[diagnostic(help("check where stdout is redirected to, and the free space there"))]
+    Stdout(io::Error),
+    /// A warning after loading, under `--strict`.
+    #[error("{0}")]
+    #[diagnostic(help("the picture was written; --strict turns warnings into errors"))]
+    Strict(String),
+}
+
+impl From<ShaderError> for Error {
+    /// Adds the file name if the error has no source excerpt.
+    fn from(mut error: ShaderError) -> Error {
+        if error.labels.is_empty() {
+            error.message = format!("{}: {}", error.source_code.name(), error.message);
+        }
+        Error::Shader(error)
+    }
+}
+
+impl From<PartError> for Error {
+    fn from(error: PartError) -> Error {
+        Error::Data { message: error.message, help: error.remedy }
+    }
+}
+
+impl From<IntegratorError> for Error {
+    fn from(error: IntegratorError) -> Error {
+        Error::Scene(SceneError::new(error.to_string()))
+    }
+}
+
+impl Error {
+    fn exit(&self) -> Exit {
+        match self {
+            Error::Scene(_) | Error::Shader(_) | Error::Picture(_) | Error::Data { .. } => {
+                Exit::Input
+            }
+            Error::Option { .. } | Error::Strict(_) => Exit::Input,
+            Error::Write { .. } | Error::Stdout(_) => Exit::Write,
+        }
+    }
+}
+
+/// Renders pbrt-v4 scenes on the CPU; compiles materials written in WGSL
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "\
+Examples:
+  lightbound render scene.pbrt -o picture.exr
+  lightbound compare picture.exr reference.exr
+  lightbound shader preview ward -o ward.png
+  lightbound help shader bound                    (help on any command; -h is shorter)
+
+Exit codes:
+    0  done
+    1  a comparison or a regression test failed
+    2  the input or the options are invalid, or a warning occurred under --strict
+    3  a result could not be written
+  130  interrupted by Ctrl-C; during rendering, the unfinished picture is written",
+    // Lets the caller of a script override the script's own options.
+    args_override_self = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Render a scene file to a picture
+    Render(render::Args),
+    /// Merge parts of a picture: ranges of samples, crops
+    Merge(merge::Args),
+    /// Measure the error of a picture against a reference, and fail beyond limits
+    Compare(compare::Args),
+    /// Draw a layer of a picture in false colours, with a scale
+    Falsecolor(falsecolor::Args),
+    /// Measure bounding shaders against the point shaders that they bound
+    Bounds(bounds::Args),
+    /// Test a suite of scenes against reference pictures
+    Regress(regress::Args),
+    /// List, check, show, evaluate, bound and preview materials written in WGSL
+    #[command(subcommand)]
+    Shader(shader::Command),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
+    let result = match cli.command {
+        Command::Render(args) => render::run(&args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Falsecolor(args) => falsecolor::run(&args),
+        Command::Bounds(args) => bounds::run(&args),
+        Command::Regress(args) => regress::run(&args),
+        Command::Shader(command) => shader::run(&command),
+    };
+    let exit = result.unwrap_or_else(|error| {
+        let exit = error.exit();
+        console::print(&format!("{:?}", Report::new(error)));
+        exit
+    });
+    ExitCode::from(exit as u8)
+}
+
+/// Error formatting: coloured and wrapped on a terminal; elsewhere plain, in unwrapped lines that
+/// can be searched.
+fn reports() -> MietteHandlerOpts {
+    let terminal = io::stderr().is_terminal();
+    let variable = |name| std::env::var_os(name).unwrap_or_default();
+    let plain = !terminal || !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb";
+    let mut theme =
+        if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
+    // The word that people search logs for.
+    theme.characters.error = "error:".into();
+    MietteHandlerOpts::new().graphical_theme(theme).wrap_lines(terminal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,117 @@
+//! `lightbound merge`: merges parts of a picture.
+
+use super::console::{self, count, duration};
+use super::output::{Format, Output};
+use super::render::{invalid_samples_remark, sample_counts, violated_bounds_remark};
+use super::{Error, Exit};
+use lightbound::film::{Coverage, layers};
+use lightbound::part::{self, Header, Merged, merge};
+use lightbound_image::write::{Attribute, write_exr};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr     on one machine
+  lightbound render scene.pbrt --spp 256 --sample-range 128..256 -o b.exr   on another
+  lightbound merge a.exr b.exr -o picture.exr                               the picture of 256 samples
+
+Parts may be ranges of samples, crops, or both, in any order. The result is
+identical, bit by bit, to a picture that was rendered in one run. Parts of
+another scene, seed, size or version are rejected, as are parts that share
+samples. If samples are still missing, the result is a part that can be merged
+later.";
+
+/// Options of `merge`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Parts written by `lightbound render` with --sample-range or --crop, or by
+    /// `lightbound merge`
+    #[arg(required = true, value_name = "PART")]
+    pub parts: Vec<PathBuf>,
+
+    /// Output picture, an .exr
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Print nothing but warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let output = output(args)?;
+    let Merged { first, film, coverage, missing, stats } = merge(&args.parts)?;
+    let picture = film.picture();
+    let mut attributes = first.settings.clone();
+    attributes.extend(first.scene.clone().map(|scene| ("lightbound/scene".to_string(), scene)));
+    attributes.extend(sample_counts(&picture));
+    attributes
+        .push(("lightbound/renderSeconds".into(), Attribute::Float(stats.wall.as_secs_f32())));
+    let exr = if missing.blocks().is_empty() {
+        layers::exr_picture(first.resolution.into(), &picture, attributes)
+    } else {
+        let header =
+            Header::new(first.header.whole, coverage, &film, picture.invalid_samples, stats);
+        part::picture(first.resolution, attributes, &header, &film, &picture)
+    };
+    output.write(|path| write_exr(path, &exr))?;
+
+    let window = picture.window;
+    if !args.quiet {
+        console::print(&format!(
+            "{}: {} × {} pixels, {} merged, rendered in {}",
+            output.path().display(),
+            window.width(),
+            window.height(),
+            count(args.parts.len() as u64, "part"),
+            duration(stats.wall),
+        ));
+    }
+    if !missing.blocks().is_empty() {
+        console::warn(&format!(
+            "{} is still a part: it misses {}",
+            output.path().display(),
+            list(&missing)
+        ));
+    }
+    let remarks = [
+        invalid_samples_remark(&picture, stats.camera_samples),
+        violated_bounds_remark(&stats.counts.cuts),
+    ];
+    remarks.iter().flatten().for_each(|remark| console::warn(remark));
+    Ok(Exit::Done)
+}
+
+/// Checks the output file, which must not be one of the parts.
+fn output(args: &Args) -> Result<Output, Error> {
+    let option_error =
+        |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+    if Format::expect(&args.output)? != Format::Exr {
+        return option_error(
+            format!("`{}` cannot store a merged part", args.output.display()),
+            "name an .exr file with -o",
+        );
+    }
+    let output = Output::check(&args.output)?;
+    match args.parts.iter().find(|part| output.is(part)) {
+        Some(part) => option_error(
+            format!("-o would overwrite the part `{}`", part.display()),
+            "name another file",
+        ),
+        None => Ok(output),
+    }
+}
+
+/// Describes a set of samples; beyond a few blocks, it only counts them.
+fn list(samples: &Coverage) -> String {
+    const MAX_SHOWN: usize = 6;
+    let blocks = samples.blocks();
+    let mut descriptions: Vec<String> =
+        blocks.iter().take(MAX_SHOWN).map(ToString::to_string).collect();
+    if blocks.len() > MAX_SHOWN {
+        descriptions.push(format!("{} more blocks", blocks.len() - MAX_SHOWN));
+    }
+    descriptions.join("; ")
+}

@@ -1,0 +1,283 @@
+//! Files that commands write: checked before the work starts, written completely or not at all.
+//!
+//! [`lightbound_image::write`] ensures the latter. If writing fails after the work is done (disk
+//! full, directory removed), it is retried in the system's directory for temporary files and in the
+//! current directory, under an unused name.
+
+use super::Error;
+use lightbound_image::ImageError;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Prints data to stdout; returns false if the reader has closed it.
+pub fn to_stdout(text: &[u8]) -> Result<bool, Error> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        // The reader, such as `head`, needs no more.
+        Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(cause) => Err(Error::Stdout(cause)),
+    }
+}
+
+/// Picture formats, known by their extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenEXR, scene-linear 32-bit float, with feature layers and attributes.
+    Exr,
+    /// sRGB, 8 bits.
+    Png,
+    /// Portable float map, scene-linear 32-bit float.
+    Pfm,
+}
+
+impl Format {
+    /// The format of a file extension, in upper or lower case.
+    pub fn of(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "exr" => Some(Format::Exr),
+            "png" => Some(Format::Png),
+            "pfm" => Some(Format::Pfm),
+            _ => None,
+        }
+    }
+
+    /// [`Format::of`] a path from an option.
+    ///
+    /// *Errors*: the path is a directory, or has no known extension.
+    pub fn expect(path: &Path) -> Result<Format, Error> {
+        if path.is_dir() {
+            return Err(is_a_folder(path));
+        }
+        Format::of(path).ok_or_else(|| Error::Option {
+            message: format!("unknown picture format: `{}`", path.display()),
+            help: "name a file that ends in .exr (float, all layers), .png (sRGB, 8 bits) or .pfm (float)".into(),
+        })
+    }
+}
+
+/// An output file that was checked to be writable.
+#[derive(Clone, Debug)]
+pub struct Output {
+    path: PathBuf,
+}
+
+impl Output {
+    /// Checks that a file can be created at `path`.
+    pub fn check(path: &Path) -> Result<Output, Error> {
+        let fault = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+        // The file is written at the target of a symbolic link.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let folder = folder(&target);
+        if target.is_dir() {
+            return Err(is_a_folder(path));
+        }
+        if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
+            // A device or a pipe; a trial could disturb it.
+            return Ok(Output { path: path.into() });
+        }
+        if !folder.is_dir() {
+            return fault(
+                format!(
+                    "cannot write `{}`: there is no folder `{}`",
+                    path.display(),
+                    folder.display()
+                ),
+                "create the folder first, or name another",
+            );
+        }
+        // Only a trial checks permissions, read-only file systems and quotas.
+        let trial = folder.join(format!(".lightbound-{}.tmp", std::process::id()));
+        if let Err(cause) = File::create_new(&trial).and_then(|_| fs::remove_file(&trial)) {
+            return fault(
+                format!(
+                    "cannot write `{}`: no file can be created in `{}`: {cause}",
+                    path.display(),
+                    folder.display()
+                ),
+                "check the folder's permissions, or name another",
+            );
+        }
+        Ok(Output { path: path.into() })
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether `other` is the same file. Symbolic links are followed, as writing follows them. Always
+    /// false for devices and pipes, which have no content to lose.
+    pub fn is(&self, other: &Path) -> bool {
+        if fs::metadata(&self.path).is_ok_and(|m| !m.is_file()) {
+            return false;
+        }
+        // A new file has no canonical path yet, but its directory has one.
+        let new_file =
+            |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
+        let canonical = |path: &Path| fs::canonicalize(path).ok().or_else(|| new_file(path));
+        canonical(&self.path).is_some_and(|path| Some(path) == canonical(other))
+    }
+
+    /// Whether writing would replace an existing file.
+    pub fn is_file(&self) -> bool {
+        self.path.is_file()
+    }
+
+    /// An unused path in the same directory, with a similar name.
+    pub fn beside(&self) -> Option<Output> {
+        Some(Output { path: free_name(self.path.parent()?, &self.path)? })
+    }
+
+    /// Writes the file with `write`, which must leave the complete file or none.
+    ///
+    /// *Errors*: the file could not be written; the error says where it was saved instead, if
+    /// anywhere.
+    pub fn write(&self, write: impl Fn(&Path) -> Result<(), ImageError>) -> Result<(), Error> {
+        let Err(cause) = write(&self.path) else { return Ok(()) };
+        let folders = [std::env::temp_dir(), PathBuf::from(".")];
+        let spare = folders
+            .iter()
+            .find_map(|folder| free_name(folder, &self.path).filter(|path| write(path).is_ok()));
+        let help = match spare {
+            Some(spare) => format!("it was saved as `{}` instead; move it from there", spare.display()),
+            None => "nothing was kept, since it could not be written elsewhere either; free some space and try again".into(),
+        };
+        Err(Error::Write { cause, help })
+    }
+}
+
+/// An unused path in `folder` with a name similar to that of `file`: `a.exr`, `a-1.exr`, …
+fn free_name(folder: &Path, file: &Path) -> Option<PathBuf> {
+    let stem = file.file_stem()?;
+    let name = |n: u32| {
+        let mut name = stem.to_os_string();
+        if n > 0 {
+            name.push(format!("-{n}"));
+        }
+        // Appended, since a stem may contain dots.
+        if let Some(extension) = file.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        folder.join(name)
+    };
+    (0..1000).map(name).find(|path| fs::symlink_metadata(path).is_err())
+}
+
+fn is_a_folder(path: &Path) -> Error {
+    Error::Option {
+        message: format!("`{}` is a folder", path.display()),
+        help: "add a file name to it".into(),
+    }
+}
+
+/// The directory that contains `path`.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_image::write::save;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn extensions_determine_formats() {
+        assert_eq!(Format::of(Path::new("a/b.EXR")), Some(Format::Exr));
+        assert_eq!(Format::of(Path::new("b.tar.png")), Some(Format::Png));
+        assert_eq!(Format::of(Path::new("exr")), None);
+        assert!(Format::expect(Path::new("a.jpg")).unwrap_err().to_string().contains("a.jpg"));
+    }
+
+    #[test]
+    fn checking_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::check(&folder.path().join("a.exr")).unwrap();
+        assert!(names(folder.path()).is_empty());
+        output.write(|path| save(path, b"picture")).unwrap();
+        assert_eq!(names(folder.path()), ["a.exr"]);
+    }
+
+    #[test]
+    fn unusable_paths_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = |path: &Path| Output::check(path).unwrap_err().to_string();
+        assert!(message(folder.path()).contains("is a folder"));
+        assert!(Format::expect(folder.path()).unwrap_err().to_string().contains("is a folder"));
+        assert!(message(&folder.path().join("no/a.exr")).contains("no folder"));
+    }
+
+    #[test]
+    fn spare_paths_replace_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for expected in ["a.b.exr", "a.b-1.exr", "a.b-2.exr"] {
+            let path = free_name(folder.path(), Path::new("/elsewhere/a.b.exr")).unwrap();
+            assert_eq!(path, folder.path().join(expected));
+            fs::write(path, b"earlier").unwrap();
+        }
+        let output = Output::check(&folder.path().join("a.b.exr")).unwrap();
+        assert!(output.is_file());
+        assert_eq!(output.beside().unwrap().path(), folder.path().join("a.b-3.exr"));
+    }
+
+    #[test]
+    fn relative_paths_to_the_same_file_are_equal() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::check(&folder.path().join("a.png")).unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        assert!(output.is(&folder.path().join("sub/../a.png")));
+        assert!(!output.is(&folder.path().join("sub/a.png")) && !output.is(Path::new("a.png")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_links_to_the_same_file_are_equal() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, copy] =
+            ["a.png", "link.png", "copy.png"].map(|name| folder.path().join(name));
+        fs::write(&file, b"picture").unwrap();
+        fs::write(&copy, b"picture").unwrap();
+        std::os::unix::fs::symlink("a.png", &link).unwrap();
+        let is = |output: &Path, other: &Path| Output::check(output).unwrap().is(other);
+        assert!(is(&link, &file) && is(&file, &link) && is(&link, &link));
+        assert!(!is(&copy, &file) && !is(&link, &copy));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_need_no_writable_directory() {
+        let output = Output::check(Path::new("/dev/null")).unwrap();
+        output.write(|path| save(path, b"picture")).unwrap();
+        assert!(!output.is(Path::new("/dev/null")));
+    }
+
+    #[test]
+    fn a_removed_directory_does_not_lose_the_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let name = format!("lightbound-spare-{}.exr", std::process::id());
+        let output = Output::check(&inner.join(&name)).unwrap();
+        fs::remove_dir(&inner).unwrap();
+        let error = output.write(|path| save(path, b"picture")).unwrap_err();
+        let spare = std::env::temp_dir().join(name);
+        assert_eq!(fs::read_to_string(&spare).unwrap(), "picture");
+        fs::remove_file(&spare).unwrap();
+        let Error::Write { help, .. } = error else { panic!("{error}") };
+        assert!(help.contains("saved as"), "{help}");
+    }
+}

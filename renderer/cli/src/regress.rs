@@ -1,0 +1,380 @@
+//! `lightbound regress`: tests the cases of a suite against their references.
+
+use super::console::{self, Console, Progress, count, duration};
+use super::interrupt::{Interrupt, Stage};
+use super::numbers::whole;
+use super::render::{MAX_THREADS, all_threads};
+use super::{Error, Exit};
+use lightbound::suggestion::did_you_mean;
+use lightbound_regress::outcome::{Figure, Limit, Outcome, Status};
+use lightbound_regress::report::{Report, ReportError};
+use lightbound_regress::run::RenderContext;
+use lightbound_regress::schedule::{Event, Schedule};
+use lightbound_regress::state::State;
+use lightbound_regress::suite::{Case, Suite, SuiteError};
+use lightbound_regress::update::{Change, Update, UpdateError, update};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound regress                                     the suite scenes/suite.toml
+  lightbound regress my/suite.toml --report my/report    with a report: my/report/index.html
+  lightbound regress --filter glass --filter light       cases whose names contain one of these
+  lightbound regress --seed 7                            other noise: correct pictures still pass
+  lightbound regress --update glass mirror               new references after an intended change
+
+A suite is a TOML file. Its paths are relative to its directory; [defaults] applies to keys that a case omits:
+
+  [defaults]
+  resolution = [64, 64]
+  spp = 256
+
+  [[case]]
+  name = \"glass\"
+  about = \"smooth and rough dielectrics\"
+  scene = \"suite/glass.pbrt\"
+
+Keys of cases and of [defaults]:
+  name, about, scene           in cases only; name and scene are required
+  reference = \"FILE.exr\"       in cases only; by default references/NAME.exr
+  kind = \"statistical\"         or \"exact\": bit-identical, with the built-in accelerator
+  resolution, spp, seed        instead of the scene's
+  depth = 8                    maximum scattering events on a path, instead of the scene's
+  sampler = \"sobol\"            or \"independent\", instead of the scene's
+  integrator = \"path\"          or \"lightcuts\", instead of the scene's
+  accel = \"auto\"               or \"builtin\", \"embree\"
+  reference-spp                samples per pixel of the reference; by default 64 times those of the case
+  significance = 0.001         probability that a correct picture fails, for each of the two tests
+  accepted = 0.9975            fraction of pixel tests that must pass
+
+A statistical case has two tests. The first is a z-test of each pixel and channel, with the variances of result and reference and a
+common limit (Šidák correction); a given fraction of these must pass. The second is a z-test of the mean of each block of 8², 16², …
+pixels up to the full picture; all of these must pass. It finds errors below the noise of a pixel.
+
+Results of an interrupted run are kept in .regress/ next to the suite. The same command resumes from there, as long as program,
+suite and scenes are unchanged.";
+
+/// Options of `regress`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Suite: a TOML file that lists cases
+    #[arg(default_value = "scenes/suite.toml")]
+    suite: PathBuf,
+
+    /// Run only cases whose names contain TEXT; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
+
+    /// Write a report with pictures, index.html and its files, to a folder
+    #[arg(long, value_name = "DIR", conflicts_with = "update")]
+    report: Option<PathBuf>,
+
+    /// Cases to render at the same time [default: one for every four threads]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
+    jobs: Option<u16>,
+
+    /// Total number of threads [default: all]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
+    threads: Option<u16>,
+
+    /// Seed of all statistical cases instead of the suite's
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), conflicts_with = "update")]
+    seed: Option<u32>,
+
+    /// Render new references for these cases and report the changes; no tests run
+    #[arg(long, value_name = "NAME", num_args = 1.., conflicts_with = "filter")]
+    update: Vec<String>,
+
+    /// Print failures only
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl From<ReportError> for Error {
+    fn from(error: ReportError) -> Error {
+        match error {
+            ReportError::Write(cause) => {
+                let help = "the results are kept: free some space, or name another folder, and run the same command again".into();
+                Error::Write { cause, help }
+            }
+            ReportError::Foreign(_) => Error::Option {
+                message: error.to_string(),
+                help: "name another folder with --report".into(),
+            },
+        }
+    }
+}
+
+impl From<SuiteError> for Error {
+    fn from(SuiteError { message, help }: SuiteError) -> Error {
+        Error::Data { message, help }
+    }
+}
+
+/// Steps of the progress bar per case.
+const STEPS_PER_CASE: f64 = 1000.0;
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let suite = Suite::read(&args.suite)?;
+    if args.update.is_empty() { test(args, &suite) } else { update_references(args, &suite) }
+}
+
+/// Runs cases and prints their outcomes.
+fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
+    let cases = select_cases(suite, &args.filter)?;
+    let report = args.report.as_deref().map(Report::open).transpose()?;
+    let (console, interrupt) = (Console::new(args.quiet), Interrupt::install(args.quiet));
+    let state = State::open(&suite.path)
+        .map_err(|error| {
+            console::warn(&format!("{error}; an interrupted run will start from the beginning"))
+        })
+        .ok();
+    let start = Instant::now();
+    let progress = console.testing(cases.len() as u64 * STEPS_PER_CASE as u64);
+    interrupt.enter(Stage::Testing, Some(progress.bar()));
+    let threads = args.threads.map_or_else(all_threads, usize::from);
+    let done = Mutex::new(0.0);
+    let outcomes = Schedule {
+        jobs: args.jobs.map_or_else(|| threads.div_ceil(4), usize::from),
+        threads,
+        seed: args.seed,
+        pictures: report.is_some(),
+        state: state.as_ref(),
+        stop: interrupt.stop(),
+        progress: &|fraction| advance(&progress, &done, fraction),
+        event: &|event| progress.bar().suspend(|| print_event(console, &event)),
+    }
+    .run(&cases);
+    progress.finish();
+    interrupt.enter(Stage::Writing, None);
+    let failed =
+        outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Failed(_))).count();
+    let broken =
+        outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Error { .. })).count();
+    console.say(&summary(&outcomes, failed, broken, cases.len(), start));
+    if outcomes.len() < cases.len() {
+        return Ok(Exit::Interrupted);
+    }
+    if let Some(report) = report {
+        let index = report.write(&suite.path.display().to_string(), &outcomes)?;
+        console.say(&format!("report: {}", index.display()));
+    }
+    if let Some(Err(error)) =
+        state.map(|state| state.finish(cases.iter().map(|case| case.name.as_str())))
+    {
+        console::warn(&error);
+    }
+    Ok(match (failed, broken) {
+        (0, 0) => Exit::Done,
+        (0, _) => Exit::Input,
+        _ => Exit::Failed,
+    })
+}
+
+/// Advances the progress bar by a fraction of a case.
+fn advance(progress: &Progress, done: &Mutex<f64>, fraction: f64) {
+    let mut done = done.lock().expect("no thread panics here");
+    *done += fraction;
+    progress.reach((*done * STEPS_PER_CASE) as u64);
+}
+
+/// The cases whose names contain one of `filters`; all cases without filters.
+fn select_cases<'a>(suite: &'a Suite, filters: &[String]) -> Result<Vec<&'a Case>, Error> {
+    let matches = |case: &&Case| {
+        filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()))
+    };
+    let cases: Vec<&Case> = suite.cases.iter().filter(matches).collect();
+    match cases.is_empty() {
+        true => Err(Error::Option {
+            message: format!(
+                "no case of `{}` has `{}` in its name",
+                suite.path.display(),
+                filters.join("` or `")
+            ),
+            help: format!("the cases are {}", names(suite)),
+        }),
+        false => Ok(cases),
+    }
+}
+
+fn names(suite: &Suite) -> String {
+    suite.cases.iter().map(|case| case.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Prints an event.
+fn print_event(console: Console, event: &Event) {
+    match event {
+        Event::Done { outcome, reused } => {
+            let text = line(outcome, *reused);
+            match outcome.status {
+                Status::Passed => console.say(&text),
+                _ => console::print(&text),
+            }
+        }
+        Event::Warning(case, warning) => console::warn(&format!("{}: {warning}", case.name)),
+        Event::StoreFailed(error) => {
+            console::warn(&format!("{error}; an interrupted run will repeat this case"))
+        }
+    }
+}
+
+/// The line of a case, followed by its failures.
+fn line(outcome: &Outcome, reused: bool) -> String {
+    let label = match outcome.status {
+        Status::Passed => "passed",
+        Status::Failed(_) => "FAILED",
+        Status::Error { .. } => "BROKEN",
+    };
+    let mut line = format!("{label}  {:20}", outcome.name);
+    // Only figures with a limit; the report has the others.
+    for figure in outcome.figures.iter().filter(|figure| figure.limit.is_some()) {
+        line.push_str(&format!("  {}", format_figure(figure)));
+    }
+    match (outcome.time, outcome.last_time) {
+        (Some(_), _) if reused => line.push_str("  (kept)"),
+        (Some(time), Some(last)) => {
+            line.push_str(&format!("  {} (last {})", duration(time), duration(last)))
+        }
+        (Some(time), None) => line.push_str(&format!("  {}", duration(time))),
+        (None, _) => (),
+    }
+    let details: Vec<String> = match &outcome.status {
+        Status::Passed => Vec::new(),
+        Status::Failed(failures) => failures.clone(),
+        Status::Error { message, help } => vec![message.clone(), format!("help: {help}")],
+    };
+    for sentence in details {
+        line.push_str(&format!("\n        {sentence}"));
+    }
+    line
+}
+
+/// Formats a figure.
+fn format_figure(figure: &Figure) -> String {
+    let number = |x: f64| match x.abs() {
+        0.0 => "0".to_string(),
+        0.01..1000.0 => format!("{x:.2}"),
+        _ => format!("{x:.1e}"),
+    };
+    match figure.limit {
+        Some(Limit::AtLeast(limit)) => {
+            format!("{} {} (≥ {})", figure.name, number(figure.value), number(limit))
+        }
+        Some(Limit::AtMost(limit)) => {
+            format!("{} {} (≤ {})", figure.name, number(figure.value), number(limit))
+        }
+        None => format!("{} {}", figure.name, number(figure.value)),
+    }
+}
+
+/// The summary line.
+fn summary(
+    outcomes: &[Outcome],
+    failed: usize,
+    broken: usize,
+    all: usize,
+    start: Instant,
+) -> String {
+    let mut parts = vec![format!("{} passed", outcomes.len() - failed - broken)];
+    for (n, what) in
+        [(failed, "failed"), (broken, "cannot be run"), (all - outcomes.len(), "not done")]
+    {
+        if n > 0 {
+            parts.push(format!("{n} {what}"));
+        }
+    }
+    format!("{}: {}; {}", count(all as u64, "case"), parts.join(", "), duration(start.elapsed()))
+}
+
+/// Renders new references.
+fn update_references(args: &Args, suite: &Suite) -> Result<Exit, Error> {
+    let find = |name: &String| {
+        suite.cases.iter().find(|case| case.name == *name).ok_or_else(|| Error::Option {
+            message: format!("`{}` has no case `{name}`", suite.path.display()),
+            help: did_you_mean(
+                name,
+                suite.cases.iter().map(|case| case.name.as_str()),
+                &format!("the cases are {}", names(suite)),
+            ),
+        })
+    };
+    let cases = args.update.iter().map(find).collect::<Result<Vec<&Case>, Error>>()?;
+    let (console, interrupt) = (Console::new(args.quiet), Interrupt::install(args.quiet));
+    let progress = console.testing(cases.len() as u64 * STEPS_PER_CASE as u64);
+    interrupt.enter(Stage::Testing, Some(progress.bar()));
+    let threads = args.threads.map_or_else(all_threads, usize::from);
+    let mut exit = Exit::Done;
+    for (index, case) in cases.into_iter().enumerate() {
+        let reach =
+            |fraction: f64| progress.reach(((index as f64 + fraction) * STEPS_PER_CASE) as u64);
+        if interrupt.stop().load(Ordering::Relaxed) {
+            return Ok(Exit::Interrupted);
+        }
+        let text =
+            match update(case, RenderContext { threads, stop: interrupt.stop(), progress: &reach })
+            {
+                Ok(None) => return Ok(Exit::Interrupted),
+                Ok(Some(update)) => describe_update(case, &update),
+                Err(UpdateError::Write(cause)) => {
+                    progress.finish();
+                    return Err(Error::Write {
+                        cause,
+                        help:
+                            "the old reference is unchanged; free some space, or check the folder"
+                                .into(),
+                    });
+                }
+                Err(UpdateError::Broken(broken)) => {
+                    exit = Exit::Input;
+                    let text = format!(
+                        "BROKEN  {}\n        {}\n        help: {}",
+                        case.name, broken.message, broken.help
+                    );
+                    progress.bar().suspend(|| console::print(&text));
+                    continue;
+                }
+            };
+        progress.bar().suspend(|| console.say(&text));
+    }
+    progress.finish();
+    Ok(exit)
+}
+
+/// Describes a new reference.
+fn describe_update(case: &Case, update: &Update) -> String {
+    let samples = count(update.samples.into(), "sample");
+    let mut text = format!(
+        "written {} ({samples} per pixel, {})",
+        case.reference.display(),
+        duration(update.time)
+    );
+    match &update.change {
+        Change::New => text.push_str("\n        there was no reference before"),
+        Change::Size(width, height) => {
+            text.push_str(&format!("\n        the old reference had {width} × {height} pixels"))
+        }
+        Change::Figures(figures, found) => {
+            let figures: Vec<String> = figures.iter().map(self::format_figure).collect();
+            let verdict = if found.refused_blocks > 0 {
+                "a different picture"
+            } else {
+                "equal except for noise"
+            };
+            let z = found.worst_block.z;
+            text.push_str(&format!(
+                "\n        compared with the old reference: {}; {verdict} (largest block z {z:.1}, limit {:.1})",
+                figures.join(", "),
+                found.block_limit
+            ));
+        }
+    }
+    for warning in &update.warnings {
+        text.push_str(&format!("\n        warning: {warning}"));
+    }
+    text
+}

@@ -1,0 +1,296 @@
+//! A finished rendering: its picture, messages, attributes and statistics.
+
+use super::work::Outcome;
+use super::{Args, Job, lightcuts, path};
+use crate::console::{duration, rate};
+use crate::output::Format;
+use crate::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
+use lightbound::film::layers;
+use lightbound::film::{Coverage, Film, Picture, PixelBlock};
+use lightbound::integrator::{CutCounts, Integrator};
+use lightbound::part::{self, Attributes, Header};
+use lightbound::render::{RenderStats, StopReason, Work};
+use lightbound::settings::Method;
+use lightbound_image::ImageError;
+use lightbound_image::write::{Attribute, ExrPicture, write_exr, write_pfm, write_png};
+use lightbound_pbrt::build::Loaded;
+use std::ops::Range;
+use std::path::Path;
+
+/// EXR attributes of the settings of a rendering.
+pub fn attributes(args: &Args, loaded: &Loaded, integrator: &dyn Integrator) -> Attributes {
+    let (scene, settings, text) = (&loaded.scene, &loaded.settings, Attribute::text);
+    let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
+    let mut values = vec![
+        ("lightbound/version", text(env!("CARGO_PKG_VERSION"))),
+        // Only the file name, since directories are private.
+        ("lightbound/scene", text(&args.scene.file_name().unwrap_or_default().to_string_lossy())),
+        ("lightbound/sceneHash", text(&loaded.inputs.hash())),
+        ("lightbound/integrator", text(integrator.name())),
+        ("lightbound/maxDepth", count(settings.integrator.max_depth)),
+        ("lightbound/sampler", text(&format!("{:?}", settings.sampling.kind).to_lowercase())),
+        // As text, since EXR's integers have a sign.
+        ("lightbound/seed", text(&settings.sampling.seed.to_string())),
+        ("lightbound/samples", count(settings.sampling.spp)),
+        ("lightbound/gain", Attribute::Float(settings.gain)),
+        ("lightbound/accel", text(scene.accel.name())),
+    ];
+    let names = [
+        ("lightbound/materials", &scene.material_names),
+        ("lightbound/objects", &scene.object_names),
+    ];
+    values.extend(
+        names.into_iter().filter_map(|(key, names)| Some((key, text(&layers::manifest(names)?)))),
+    );
+    let mut attributes: Attributes =
+        values.into_iter().map(|(key, value)| (key.into(), value)).collect();
+    attributes.extend(match &settings.integrator.method {
+        Method::Path(own) => path::attributes(own),
+        Method::Lightcuts(own) => lightcuts::attributes(own),
+    });
+    attributes
+}
+
+/// EXR attributes of the sample counts of a picture.
+pub fn sample_counts(picture: &Picture) -> Attributes {
+    let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
+    [("lightbound/minSamples", picture.min_samples), ("lightbound/maxSamples", picture.max_samples)]
+        .map(|(key, n)| (key.into(), count(n)))
+        .into()
+}
+
+/// A remark on invalid samples among all camera samples, if any.
+pub fn invalid_samples_remark(picture: &Picture, samples: u64) -> Option<String> {
+    let n = picture.invalid_samples;
+    (n > 0).then(|| {
+        format!(
+            "{n} of {samples} samples were infinite, not a number, or beyond the film's range; instead: they count as black, or are \
+             clamped to the range"
+        )
+    })
+}
+
+/// A remark on checked bounds that do not hold, if any.
+pub fn violated_bounds_remark(cuts: &CutCounts) -> Option<String> {
+    let (n, checks) = (cuts.violations, cuts.checks);
+    (n > 0).then(|| {
+        format!(
+            "{n} of {checks} checked bounds do not hold; instead: they are used unchanged, and errors may be larger than requested"
+        )
+    })
+}
+
+/// The mean size of cuts, and the share of cuts that reached the maximum size; empty without cuts.
+fn cut_sizes(cuts: &CutCounts) -> String {
+    let Some(mean) = cuts.sizes.mean() else { return String::new() };
+    let capped = 100.0 * cuts.capped as f64 / cuts.sizes.count() as f64;
+    let ended =
+        if cuts.capped > 0 { format!(" ({capped:.1} % limited by maxcut)") } else { String::new() };
+    format!(", cuts of {mean:.0} clusters{ended}")
+}
+
+/// A rendered scene.
+pub struct Finished<'a> {
+    job: Job<'a>,
+    /// The requested samples.
+    samples: Range<u32>,
+    outcome: Outcome,
+    stats: RenderStats,
+    film: Film,
+    /// The samples that the film contains.
+    coverage: Coverage,
+    picture: Picture,
+}
+
+impl<'a> Finished<'a> {
+    /// The result of the work on `samples`.
+    pub fn new(job: Job<'a>, samples: Range<u32>, outcome: Outcome, work: Work) -> Finished<'a> {
+        let (coverage, stats, film) = (work.coverage(), work.stats(), work.into_film());
+        let mut picture = film.picture();
+        // A noise threshold also computes the variance.
+        picture.variance = picture.variance.filter(|_| job.args.variance);
+        Finished { job, samples, outcome, stats, film, coverage, picture }
+    }
+
+    /// Whether Ctrl-C interrupted the rendering.
+    pub fn interrupted(&self) -> bool {
+        self.outcome.reason == StopReason::Stopped
+    }
+
+    /// Minimum and maximum number of samples per pixel.
+    pub fn samples_per_pixel(&self) -> (u32, u32) {
+        (self.picture.min_samples, self.picture.max_samples)
+    }
+
+    /// Writes the picture.
+    pub fn write_picture(&self, path: &Path) -> Result<(), ImageError> {
+        let picture = &self.picture;
+        let (width, height) = (picture.window.width(), picture.window.height());
+        match self.job.place.format {
+            Format::Exr => write_exr(path, &self.exr()),
+            Format::Png => write_png(
+                path,
+                width,
+                height,
+                &picture.radiance,
+                self.job.args.exposure.unwrap_or(0.0),
+            ),
+            Format::Pfm => write_pfm(path, width, height, &picture.radiance),
+        }
+    }
+
+    /// All layers and attributes, with the exact sums of a part.
+    fn exr(&self) -> ExrPicture {
+        let resolution = self.job.loaded.settings.resolution;
+        let mut attributes = attributes(self.job.args, self.job.loaded, self.job.integrator);
+        attributes.extend(sample_counts(&self.picture));
+        attributes.push((
+            "lightbound/renderSeconds".into(),
+            Attribute::Float(self.stats.wall.as_secs_f32()),
+        ));
+        if let (Some(threshold), Some(noise)) =
+            (self.job.args.work.noise_threshold, self.outcome.noise)
+        {
+            attributes
+                .push(("lightbound/noiseThreshold".into(), Attribute::Float(threshold as f32)));
+            attributes.push(("lightbound/noise".into(), Attribute::Float(noise as f32)));
+        }
+        if !self.job.args.makes_part() {
+            return layers::exr_picture(resolution, &self.picture, attributes);
+        }
+        let (coverage, film) = (self.coverage.clone(), &self.film);
+        let header = Header::new(
+            full_block(self.job.loaded),
+            coverage,
+            film,
+            self.picture.invalid_samples,
+            self.stats,
+        );
+        part::picture(resolution.into(), attributes, &header, film, &self.picture)
+    }
+
+    /// One line about the picture.
+    pub fn summary(&self, output: &Path) -> String {
+        let (picture, spp) = (&self.picture, self.job.loaded.settings.sampling.spp);
+        let all = self.samples.len() as u32;
+        let samples = match (picture.min_samples, picture.max_samples) {
+            (min, _) if min >= spp => format!("{spp}"),
+            (min, _) if min >= all => {
+                format!("{min} (numbers {}..{}) of {spp}", self.samples.start, self.samples.end)
+            }
+            (min, max) if min == max => format!("{min} of {all}"),
+            (min, max) => format!("{min} to {max} of {all}"),
+        };
+        let per_pixel = if spp == 1 { "sample per pixel" } else { "samples per pixel" };
+        let noise = self
+            .outcome
+            .noise
+            .map_or(String::new(), |noise| format!(", estimated error {noise:.4}"));
+        let ended = match self.outcome.reason {
+            StopReason::Done => "",
+            StopReason::Paused => " (below the threshold)",
+            StopReason::Stopped => " (ended by Ctrl-C)",
+            StopReason::TimeLimit => " (ended by the time limit)",
+        };
+        let cuts = cut_sizes(&self.stats.counts.cuts);
+        format!(
+            "{}: {} × {} pixels, {samples} {per_pixel}{noise}{cuts}, rendered in {} at {}{ended}",
+            output.display(),
+            picture.window.width(),
+            picture.window.height(),
+            duration(self.stats.wall),
+            rate(self.stats.camera_samples, self.stats.wall),
+        )
+    }
+
+    /// Remarks on problems of the picture.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks =
+            Vec::from_iter(invalid_samples_remark(&self.picture, self.stats.camera_samples));
+        remarks.extend(violated_bounds_remark(&self.stats.counts.cuts));
+        let shading = &self.stats.counts.shading;
+        if shading.capped > 0 {
+            let (capped, all) = (shading.capped, shading.evaluations);
+            remarks.push(format!("a loop of a shader did not terminate in {capped} of {all} evaluations; instead: it was stopped"));
+        }
+        remarks
+    }
+
+    /// The statistics of `--stats`.
+    pub fn stats(&self, output: Option<&Path>, warnings: Vec<String>) -> Stats {
+        let (loaded, stats) = (self.job.loaded, &self.stats);
+        let (scene, picture, shading) = (&loaded.scene, &self.picture, &stats.counts.shading);
+        Stats {
+            version: env!("CARGO_PKG_VERSION"),
+            scene: self.job.args.scene.display().to_string(),
+            output: output.map(|path| path.display().to_string()),
+            load_seconds: loaded.load.as_secs_f64(),
+            build_seconds: loaded.build.as_secs_f64(),
+            render_seconds: stats.wall.as_secs_f64(),
+            render_cpu_seconds: stats.cpu.as_secs_f64(),
+            spp: loaded.settings.sampling.spp,
+            min_samples: picture.min_samples,
+            max_samples: picture.max_samples,
+            camera_samples: stats.camera_samples,
+            invalid_samples: picture.invalid_samples,
+            noise_threshold: self.job.args.work.noise_threshold,
+            noise: self.outcome.noise.filter(|noise| noise.is_finite()),
+            rays: stats.counts.rays,
+            shadow_rays: stats.counts.shadow_rays,
+            shader_evaluations: shading.evaluations,
+            shader_occupancy: (shading.lanes > 0)
+                .then(|| shading.evaluations as f64 / shading.lanes as f64),
+            shader_capped: shading.capped,
+            shader_target: scene.shaders.first().map(|bound| bound.program.target().name()),
+            width: picture.window.width(),
+            height: picture.window.height(),
+            lights: scene.lights.all().len(),
+            triangles: scene.geometry.triangles(),
+            accel_memory_bytes: scene.accel.memory_bytes(),
+            peak_memory_bytes: peak_memory_bytes(),
+            threads: self.job.threads,
+            seed: loaded.settings.sampling.seed,
+            accel: scene.accel.name(),
+            integrator: self.job.integrator.name(),
+            light_tree: self.job.integrator.light_tree().map(LightTreeStats::from),
+            lightcuts: matches!(loaded.settings.integrator.method, Method::Lightcuts(_))
+                .then(|| CutStats::new(&stats.counts.cuts)),
+            interrupted: self.interrupted(),
+            warnings,
+        }
+    }
+}
+
+/// The pixels and samples of the full picture, without a crop by options.
+fn full_block(loaded: &Loaded) -> PixelBlock {
+    let spp = loaded.settings.sampling.spp;
+    let full = PixelBlock::new(loaded.file_window, 0..spp);
+    // If the window of the file is empty, the options gave a crop.
+    full.or_else(|| PixelBlock::new(loaded.settings.window, 0..spp)).expect("a picture has pixels")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn violated_bounds_are_reported() {
+        let counts = CutCounts { checks: 9, ..CutCounts::default() };
+        assert_eq!(violated_bounds_remark(&counts), None);
+        let remark = violated_bounds_remark(&CutCounts { violations: 2, ..counts }).unwrap();
+        assert!(
+            remark.starts_with("2 of 9 checked bounds") && remark.contains("; instead: "),
+            "{remark}"
+        );
+    }
+
+    #[test]
+    fn summary_has_cut_sizes() {
+        let mut cuts = CutCounts::default();
+        assert_eq!(cut_sizes(&cuts), "");
+        [10, 20, 30, 30].into_iter().for_each(|size| cuts.sizes.add(size));
+        assert_eq!(cut_sizes(&cuts), ", cuts of 22 clusters");
+        cuts.capped = 2;
+        assert_eq!(cut_sizes(&cuts), ", cuts of 22 clusters (50.0 % limited by maxcut)");
+    }
+}

@@ -1,0 +1,240 @@
+//! Options of the lightcuts integrator, and the EXR attributes of its settings.
+
+use crate::Error;
+use crate::numbers::{choice, whole};
+use lightbound::choice::Choice;
+use lightbound::part::Attributes;
+use lightbound::settings::{
+    BoundMode, Cut, CutMode, ErrorMode, LightcutsSettings, Method, MethodName,
+};
+use lightbound_image::write::Attribute;
+use lightbound_pbrt::build::LightcutsOverrides;
+
+/// Options of the lightcuts integrator, which override the scene's settings.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Lightcuts")]
+pub struct LightcutsArgs {
+    /// Maximum error bound relative to the light at a point; 0 with a large --max-cut evaluates all
+    /// lights [default: the scene's, or 0.02]
+    #[arg(long, value_name = "X", value_parser = error, allow_negative_numbers = true)]
+    error: Option<f32>,
+
+    /// Quantity that the error bound applies to [default: the scene's, or cluster]
+    #[arg(long, value_parser = choice::<ErrorMode>())]
+    error_mode: Option<ErrorMode>,
+
+    /// Maximum number of clusters in a cut [default: the scene's, or 1000, or unlimited with
+    /// --error-mode total]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
+    max_cut: Option<u32>,
+
+    /// Selection of the representatives of clusters [default: the scene's, or deterministic]
+    #[arg(long, value_parser = choice::<CutMode>())]
+    mode: Option<CutMode>,
+
+    /// Number of clusters in a cut of --mode stochastic [default: the scene's, or 64]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
+    cut_size: Option<u32>,
+
+    /// Approximate number of points that represent all area lights [default: the scene's, or 1024]
+    #[arg(long, value_name = "N", value_parser = whole(1..=LightcutsSettings::MAX_POINTS))]
+    area_points: Option<u32>,
+
+    /// Approximate number of directions that represent all environment lights [default: the scene's,
+    /// or 1024]
+    #[arg(long = "sky-points", value_name = "N", value_parser = whole(1..=LightcutsSettings::MAX_POINTS))]
+    environment_points: Option<u32>,
+
+    /// Compilation of material bounds [default: related]
+    #[arg(long, value_parser = choice::<BoundMode>())]
+    bounds: Option<BoundMode>,
+
+    /// Check every bound against the exact value, and count violations; slow
+    #[arg(long)]
+    check_bounds: bool,
+}
+
+/// Maximum count: scene files store 32-bit signed integers.
+const MAX_COUNT: u32 = i32::MAX as u32;
+
+/// Parses a relative error.
+fn error(text: &str) -> Result<f32, String> {
+    let x = text.parse().ok().filter(|x: &f32| *x >= 0.0 && x.is_finite());
+    x.ok_or_else(|| "expected a number of at least 0, as in 0.02 for 2 %".into())
+}
+
+impl LightcutsArgs {
+    /// Overrides of the scene's settings.
+    pub fn overrides(&self) -> LightcutsOverrides {
+        LightcutsOverrides {
+            error: self.error,
+            error_mode: self.error_mode,
+            max_cut: self.max_cut,
+            mode: self.mode,
+            cut_size: self.cut_size,
+            area_points: self.area_points,
+            environment_points: self.environment_points,
+            bounds: self.bounds.unwrap_or_default(),
+            check_bounds: self.check_bounds,
+        }
+    }
+
+    /// Rejects options that have no effect on the integrator.
+    pub fn check(&self, method: &Method) -> Result<(), Error> {
+        let cut_options = |mode: CutMode| match mode {
+            CutMode::Deterministic => vec![
+                ("--error", self.error.is_some()),
+                ("--error-mode", self.error_mode.is_some()),
+                ("--max-cut", self.max_cut.is_some()),
+            ],
+            CutMode::Stochastic => vec![("--cut-size", self.cut_size.is_some())],
+        };
+        let common_options = [
+            ("--mode", self.mode.is_some()),
+            ("--area-points", self.area_points.is_some()),
+            ("--sky-points", self.environment_points.is_some()),
+            ("--bounds", self.bounds.is_some()),
+            ("--check-bounds", self.check_bounds),
+        ];
+        let first_given = |options: &[(&'static str, bool)]| {
+            options.iter().find(|(_, given)| *given).map(|(name, _)| *name)
+        };
+        let (deterministic, stochastic) =
+            (cut_options(CutMode::Deterministic), cut_options(CutMode::Stochastic));
+        match method {
+            Method::Path(_) => {
+                match first_given(&[&deterministic[..], &stochastic, &common_options].concat()) {
+                    Some(option) => Err(Error::Option {
+                        message: format!(
+                            "{option} is an option of the integrator lightcuts; this picture is rendered by path"
+                        ),
+                        help: format!(
+                            "add --integrator {}, or omit {option}",
+                            MethodName::Lightcuts.name()
+                        ),
+                    }),
+                    None => Ok(()),
+                }
+            }
+            Method::Lightcuts(settings) => {
+                let (other, options) = match settings.cut.mode() {
+                    CutMode::Deterministic => (CutMode::Stochastic, stochastic),
+                    CutMode::Stochastic => (CutMode::Deterministic, deterministic),
+                };
+                match first_given(&options) {
+                    Some(option) => Err(Error::Option {
+                        message: format!(
+                            "{option} is an option of lightcuts mode {}; the mode is {}",
+                            other.name(),
+                            settings.cut.mode().name()
+                        ),
+                        help: format!("add --mode {}, or omit {option}", other.name()),
+                    }),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// EXR attributes of the settings that affect a picture.
+pub fn attributes(settings: &LightcutsSettings) -> Attributes {
+    let (text, count) =
+        (Attribute::text, |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX)));
+    let mut attributes = vec![("mode", text(settings.cut.mode().name()))];
+    match settings.cut {
+        Cut::Deterministic { error, error_mode, max_cut } => attributes.extend([
+            ("error", Attribute::Float(error)),
+            ("errorMode", text(error_mode.name())),
+            ("maxCut", count(max_cut)),
+        ]),
+        Cut::Stochastic { size } => attributes.push(("cutSize", count(size))),
+    }
+    attributes.extend([
+        ("areaPoints", count(settings.area_points)),
+        ("skyPoints", count(settings.environment_points)),
+        ("bounds", text(settings.bounds.name())),
+    ]);
+    attributes.into_iter().map(|(key, value)| (format!("lightbound/{key}"), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound::settings::PathSettings;
+
+    const STOCHASTIC: Method = Method::Lightcuts(LightcutsSettings {
+        cut: Cut::Stochastic { size: 64 },
+        bounds: BoundMode::Related,
+        check_bounds: false,
+        area_points: 1,
+        environment_points: 1,
+    });
+
+    #[test]
+    fn options_without_effect_are_rejected() {
+        let Method::Lightcuts(settings) = STOCHASTIC else { unreachable!() };
+        let cut = Cut::Deterministic { error: 0.0, error_mode: ErrorMode::Total, max_cut: 1 };
+        let deterministic = Method::Lightcuts(LightcutsSettings { cut, ..settings });
+        let rejections = |args: &LightcutsArgs| {
+            [Method::Path(PathSettings::default()), deterministic, STOCHASTIC]
+                .map(|method| args.check(&method).err().map(|error| error.to_string()))
+        };
+        let none = LightcutsArgs::default();
+        assert_eq!(rejections(&none), [None, None, None]);
+        let [path, no, stochastic] =
+            rejections(&LightcutsArgs { max_cut: Some(5), ..none.clone() });
+        assert_eq!(
+            path.unwrap(),
+            "--max-cut is an option of the integrator lightcuts; this picture is rendered by path"
+        );
+        assert_eq!(
+            stochastic.unwrap(),
+            "--max-cut is an option of lightcuts mode deterministic; the mode is stochastic"
+        );
+        assert_eq!(no, None);
+        let [path, deterministic, no] =
+            rejections(&LightcutsArgs { cut_size: Some(5), ..none.clone() });
+        assert!(
+            path.unwrap().starts_with("--cut-size")
+                && deterministic.unwrap().contains("mode stochastic")
+        );
+        assert_eq!(no, None);
+        let [path, no, neither] = rejections(&LightcutsArgs { check_bounds: true, ..none });
+        assert!(path.unwrap().starts_with("--check-bounds"));
+        assert_eq!((no, neither), (None, None));
+    }
+
+    #[test]
+    fn attributes_include_all_settings_that_affect_pictures() {
+        let Method::Lightcuts(stochastic) = STOCHASTIC else { unreachable!() };
+        let cut = |error, error_mode, max_cut| Cut::Deterministic { error, error_mode, max_cut };
+        let base = LightcutsSettings { cut: cut(0.02, ErrorMode::Cluster, 9), ..stochastic };
+        let others = [
+            stochastic,
+            LightcutsSettings { cut: cut(0.03, ErrorMode::Cluster, 9), ..base },
+            LightcutsSettings { cut: cut(0.02, ErrorMode::Total, 9), ..base },
+            LightcutsSettings { cut: cut(0.02, ErrorMode::Cluster, 10), ..base },
+            LightcutsSettings { bounds: BoundMode::Naive, ..base },
+            LightcutsSettings { area_points: 2, ..base },
+            LightcutsSettings { environment_points: 2, ..base },
+        ];
+        assert!(others.iter().all(|other| attributes(other) != attributes(&base)));
+        let other = LightcutsSettings { cut: Cut::Stochastic { size: 65 }, ..stochastic };
+        assert_ne!(attributes(&other), attributes(&stochastic));
+        // Checking does not affect the picture.
+        assert_eq!(
+            attributes(&LightcutsSettings { check_bounds: true, ..base }),
+            attributes(&base)
+        );
+        assert_eq!(attributes(&base)[1], ("lightbound/error".into(), Attribute::Float(0.02)));
+    }
+
+    #[test]
+    fn relative_errors_are_parsed() {
+        assert_eq!((error("0"), error("0.02")), (Ok(0.0), Ok(0.02)));
+        for wrong in ["", "-0.1", "nan", "inf", "2%"] {
+            assert!(error(wrong).is_err(), "{wrong}");
+        }
+    }
+}

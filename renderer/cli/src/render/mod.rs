@@ -1,0 +1,419 @@
+//! `lightbound render`: renders a scene file to a picture.
+
+mod checkpoint;
+mod finished;
+mod lightcuts;
+mod path;
+mod place;
+mod work;
+
+use super::console::{self, Console, count, duration};
+use super::interrupt::{Interrupt, Stage};
+use super::numbers::{choice, whole};
+use super::output::{Format, Output};
+use super::shader::{target_name, unavailable};
+use super::{Error, Exit};
+use checkpoint::ReportedCheckpoint;
+use finished::{Finished, attributes};
+pub use finished::{invalid_samples_remark, sample_counts, violated_bounds_remark};
+use lightbound::accel::AccelKind;
+use lightbound::film::{FilmOptions, PixelBlock};
+use lightbound::integrator::{self, Integrator};
+use lightbound::render::{RenderOptions, Work};
+use lightbound::settings::MethodName;
+use lightbound_image::write::save;
+use lightbound_pbrt::build::{Loaded, NamedShader, Overrides, load_source};
+use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
+use lightbound_shader::Target;
+pub use lightcuts::LightcutsArgs;
+pub use path::PathArgs;
+use place::{Kept, PictureFile, default_output};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+pub use work::WorkArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound render scene.pbrt -o picture.exr            all layers, scene-linear
+  lightbound render scene.pbrt -o picture.png --exposure 1.5
+  lightbound render scene.pbrt --spp 16 --resolution 320x180
+  lightbound render scene.pbrt --crop 0.4,0.6,0.4,0.6 --spp 1024
+  lightbound render scene.pbrt --time-limit 60 --stats stats.json
+  lightbound render scene.pbrt --spp 4096 --noise-threshold 0.02
+  lightbound render manylights.pbrt --light-sampling material-tree
+  lightbound render scene.pbrt --bsdf-sampling bounds
+  lightbound render outdoors.pbrt --sky-sampling product
+  lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
+  lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
+  lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
+
+/// Options of `render`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub struct Args {
+    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
+    pub scene: PathBuf,
+
+    /// Output picture: .exr (float, all layers), .png (sRGB) or .pfm (float)
+    ///
+    /// The default is the film's file name in the scene, in the current folder, or otherwise the
+    /// scene's name with .exr.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// Exposure of a .png in stops [default: 0]
+    #[arg(long, value_name = "STOPS", value_parser = stops, help_heading = "Output")]
+    pub exposure: Option<f32>,
+
+    /// Also write the variance of each pixel's mean, as channels variance.R, .G and .B of an .exr
+    ///
+    /// The estimate treats the pixel's samples as independent (sample variance divided by sample
+    /// count); it is infinite for a single sample. It is conservative for Sobol' points, the default
+    /// of most scenes, which are better distributed than independent samples: the true error is
+    /// usually smaller. Use the sampler "independent" for unbiased estimates.
+    #[arg(long, help_heading = "Output")]
+    pub variance: bool,
+
+    /// Write times, ray counts, memory and warnings as JSON
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub stats: Option<PathBuf>,
+
+    /// Print nothing but warnings and errors
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Integrator, overriding the scene's
+    #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Picture")]
+    pub integrator: Option<MethodName>,
+
+    /// Samples per pixel, overriding the scene's
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_SPP), help_heading = "Picture")]
+    pub spp: Option<u32>,
+
+    /// Random seed; the same seed gives the same pixels [default: the scene's, or 0]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), help_heading = "Picture")]
+    pub seed: Option<u32>,
+
+    /// Size of the full image in pixels, overriding the scene's
+    #[arg(long, value_name = "WxH", value_parser = resolution, help_heading = "Picture")]
+    pub resolution: Option<(u32, u32)>,
+
+    /// Render a crop of the image only; fractions of its width and height from the upper left corner
+    ///
+    /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge` can
+    /// merge crops.
+    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "Picture")]
+    pub crop: Option<[f32; 4]>,
+
+    /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per pixel
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Work")]
+    pub time_limit: Option<Duration>,
+
+    /// Number of threads, which does not affect pixels [default: all]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS), help_heading = "Work")]
+    pub threads: Option<u16>,
+
+    /// Acceleration structure
+    #[arg(long, value_parser = choice::<AccelKind>(), default_value = "auto", help_heading = "Work")]
+    pub accel: AccelKind,
+
+    /// Instruction set of compiled shaders, which does not affect pixels [default: the best of this
+    /// machine]
+    #[arg(long, value_name = "TARGET", value_parser = target_name(), help_heading = "Work")]
+    pub target: Option<Target>,
+
+    #[command(flatten)]
+    pub path: PathArgs,
+
+    #[command(flatten)]
+    pub lightcuts: LightcutsArgs,
+
+    #[command(flatten)]
+    pub work: WorkArgs,
+
+    /// Turn warnings into errors: stop at unsupported features of the scene
+    #[arg(long, help_heading = "Work")]
+    pub strict: bool,
+}
+
+/// Limit of samples per pixel: more than any picture needs, and keeps the list of passes small.
+pub(super) const MAX_SPP: u32 = 1 << 24;
+
+/// Limit of threads: more than any machine has.
+pub(super) const MAX_THREADS: u16 = 4096;
+
+/// Parses `WxH`.
+fn resolution(text: &str) -> Result<(u32, u32), String> {
+    let side = |s: &str| s.parse().ok().filter(|n| (1..=1 << 16).contains(n));
+    let parsed = text.split_once(['x', 'X', '×']).and_then(|(w, h)| Some((side(w)?, side(h)?)));
+    parsed.ok_or_else(|| "expected columns x rows, each from 1 to 65536, as in 1920x1080".into())
+}
+
+/// Parses `x0,x1,y0,y1`.
+fn crop(text: &str) -> Result<[f32; 4], String> {
+    let numbers: Option<Vec<f32>> = text.split(',').map(|s| s.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[x0, x1, y0, y1])
+            if 0.0 <= x0 && x0 < x1 && x1 <= 1.0 && 0.0 <= y0 && y0 < y1 && y1 <= 1.0 =>
+        {
+            Ok([x0, x1, y0, y1])
+        }
+        _ => Err("expected four fractions from 0 to 1, x0 < x1 and y0 < y1, as in 0.25,0.75,0,0.5"
+            .into()),
+    }
+}
+
+/// Parses a positive time in seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text
+        .parse()
+        .ok()
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .filter(|time| !time.is_zero());
+    time.ok_or_else(|| "expected a number of seconds above 0".into())
+}
+
+/// Parses an exposure.
+pub(super) fn stops(text: &str) -> Result<f32, String> {
+    let stops = text.parse().ok().filter(|stops: &f32| stops.abs() <= 64.0);
+    stops.ok_or_else(|| "expected a number of stops from -64 to 64".into())
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    render_source(&Source::file(&args.scene), &[], args)
+}
+
+/// Renders a scene from any source, with the given `shaders` and options; `args.scene` is its name in
+/// messages.
+pub fn render_source(
+    source: &Arc<Source>,
+    shaders: &[NamedShader],
+    args: &Args,
+) -> Result<Exit, Error> {
+    let console = Console::new(args.quiet);
+    let interrupt = Interrupt::install(args.quiet);
+    let named = args.output.as_deref().map(|path| PictureFile::check(path, args)).transpose()?;
+    let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
+    let threads = prepare(args)?;
+
+    let mut diagnostics = Diagnostics::new(args.strict);
+    let loading = console.begin(format!("loading {}", args.scene.display()));
+    interrupt.enter(Stage::Loading, Some(loading.clone()));
+    let loaded =
+        load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
+            if loaded.scene.lights.is_black() {
+                let none = loaded.scene.lights.all().is_empty();
+                let message = if none {
+                    "the scene has no light"
+                } else {
+                    "no light of the scene has any power"
+                };
+                diagnostics.warn(None, message, "the picture is black")?;
+            }
+            Ok(loaded)
+        });
+    loading.finish_and_clear();
+    for warning in diagnostics.warnings() {
+        console::warn(warning);
+    }
+    let loaded = loaded?;
+    args.path.check(&loaded.settings.integrator.method)?;
+    args.lightcuts.check(&loaded.settings.integrator.method)?;
+    let place = match named {
+        Some(named) => named,
+        None => PictureFile::check(&default_output(&args.scene, &loaded.filename), args)?,
+    };
+    place::check_overwrites(&place, stats_file.as_ref(), args, &loaded.inputs)?;
+    console.say(&contents(&loaded));
+
+    let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
+    let job = Job { args, loaded: &loaded, integrator: &*integrator, threads, place: &place };
+    let (result, kept) = job.run(console, &interrupt)?;
+    if let Some(path) = kept.path(&place) {
+        console.say(&result.summary(path));
+    }
+    let remarks = Vec::from_iter(kept.remark(&place, &result).into_iter().chain(result.remarks()));
+    for remark in &remarks {
+        console::warn(remark);
+    }
+    if let Some(file) = stats_file {
+        let warnings = diagnostics
+            .warnings()
+            .iter()
+            .map(Warning::to_string)
+            .chain(remarks.iter().cloned())
+            .collect();
+        let json = serde_json::to_vec_pretty(&result.stats(kept.path(&place), warnings))
+            .expect("numbers and texts make JSON");
+        file.write(|path| save(path, &json))?;
+    }
+    match remarks.into_iter().next() {
+        _ if matches!(kept, Kept::Nowhere) => Ok(Exit::Interrupted),
+        Some(remark) if args.strict => Err(Error::Strict(remark)),
+        _ if result.interrupted() => Ok(Exit::Interrupted),
+        _ => Ok(Exit::Done),
+    }
+}
+
+/// Checks the target and starts the thread pool; returns the number of threads.
+fn prepare(args: &Args) -> Result<usize, Error> {
+    if let Some(target) = args.target.filter(|target| !target.is_available()) {
+        return Err(unavailable(target));
+    }
+    let threads = args.threads.map_or_else(all_threads, usize::from);
+    // The pool that builds acceleration structures and light trees.
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| {
+        Error::Option {
+            message: format!("cannot start {threads} threads: {cause}"),
+            help: "use fewer, with --threads".into(),
+        }
+    })?;
+    Ok(threads)
+}
+
+/// A loaded scene to be rendered to a file.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    args: &'a Args,
+    loaded: &'a Loaded,
+    integrator: &'a dyn Integrator,
+    threads: usize,
+    place: &'a PictureFile,
+}
+
+impl<'a> Job<'a> {
+    /// Renders, resuming a checkpoint if requested, and writes the picture. Returns the result and
+    /// where it was written.
+    fn run(self, console: Console, interrupt: &Interrupt) -> Result<(Finished<'a>, Kept), Error> {
+        let Job { args, loaded: Loaded { scene, settings, .. }, .. } = self;
+        let samples = args.work.samples(settings.sampling.spp)?;
+        let window = settings.window;
+        let mut checkpoint = self.checkpoint(
+            PixelBlock::new(window, samples.clone()).expect("the rendered block is not empty"),
+        );
+        if let Some(checkpoint) = &checkpoint {
+            checkpoint.prepare(&args.work, console)?;
+        }
+        let pixels = u64::from(window.width()) * u64::from(window.height());
+        let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
+        interrupt.enter(Stage::Rendering, Some(progress.bar()));
+        let moments = args.variance || args.work.noise_threshold.is_some();
+        let layers = self.place.format == Format::Exr;
+        let options = RenderOptions {
+            threads: self.threads,
+            time_limit: args.time_limit,
+            film: FilmOptions {
+                features: layers,
+                moments,
+                channels: if layers { self.integrator.film_channels() } else { &[] },
+            },
+            stop: interrupt.stop(),
+            progress: &|samples| progress.advance(samples),
+        };
+        let mut work = Work::new(scene, settings, self.integrator, samples.clone(), &options);
+        if let Some(checkpoint) = checkpoint.as_ref().filter(|checkpoint| checkpoint.exists()) {
+            work = checkpoint.load(work).inspect_err(|_| progress.finish())?;
+            progress.skip(work.stats().camera_samples);
+        }
+        let outcome = work::run(&mut work, &args.work, &mut checkpoint);
+        progress.finish();
+        interrupt.enter(Stage::Writing, None);
+
+        let result = Finished::new(self, samples, outcome, work);
+        let kept = self.place.keep(&result)?;
+        if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
+            checkpoint.remove();
+        }
+        Ok((result, kept))
+    }
+
+    /// The checkpoint of `block`, if one is requested.
+    fn checkpoint(self, block: PixelBlock) -> Option<ReportedCheckpoint> {
+        let requested = self.args.work.checkpoint.is_some() || self.args.work.resume;
+        requested.then(|| {
+            ReportedCheckpoint::new(
+                self.place.output.path(),
+                self.loaded.settings.resolution.into(),
+                attributes(self.args, self.loaded, self.integrator),
+                block,
+            )
+        })
+    }
+}
+
+impl Args {
+    /// Whether only a part of the picture is rendered, whose file also contains exact sums.
+    fn makes_part(&self) -> bool {
+        self.crop.is_some() || self.work.sample_range.is_some()
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            accel: self.accel,
+            target: self.target.unwrap_or_else(Target::best),
+            integrator: self.integrator,
+            path: self.path.overrides(),
+            lightcuts: self.lightcuts.overrides(),
+            spp: self.spp,
+            seed: self.seed,
+            resolution: self.resolution,
+            crop: self.crop,
+        }
+    }
+}
+
+/// The number of threads available to the process.
+pub(super) fn all_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// A one-line summary of a loaded scene.
+fn contents(loaded: &Loaded) -> String {
+    let scene = &loaded.scene;
+    let instances = match scene.geometry.instances.len() {
+        0 => String::new(),
+        n => format!("{}, ", count(n as u64, "instance")),
+    };
+    format!(
+        "{}, {instances}{}, accelerator {}; loaded in {}, built in {}",
+        count(scene.geometry.triangles(), "triangle"),
+        count(scene.lights.all().len() as u64, "light"),
+        scene.accel.name(),
+        duration(loaded.load),
+        duration(loaded.build),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolutions_and_crops_are_parsed() {
+        assert_eq!(resolution("1920x1080"), Ok((1920, 1080)));
+        assert_eq!(crop("0, 0.5,0.25,1"), Ok([0.0, 0.5, 0.25, 1.0]));
+        for wrong in ["", "1", "1x", "x1", "0x1", "-1x2", "1x2x3", "70000x1", "1.5x2"] {
+            assert!(resolution(wrong).is_err(), "{wrong}");
+        }
+        for wrong in
+            ["", "0,1,0", "0,1,0,1,0", "0,0,0,1", "1,0,0,1", "0,1.1,0,1", "-0.1,1,0,1", "0,1,0,nan"]
+        {
+            assert!(crop(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_and_exposures_are_parsed() {
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(stops("-2"), Ok(-2.0));
+        for wrong in ["", "0", "-1", "inf", "NaN", "1e300", "1s"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "inf", "NaN", "65"] {
+            assert!(stops(wrong).is_err(), "{wrong}");
+        }
+    }
+}

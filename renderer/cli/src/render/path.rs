@@ -1,0 +1,90 @@
+//! Options of the path integrator, and the EXR attributes of its settings.
+
+use crate::Error;
+use crate::numbers::choice;
+use lightbound::choice::Choice;
+use lightbound::part::Attributes;
+use lightbound::settings::{
+    BsdfSampling, EnvironmentSampling, LightSampling, Method, MethodName, PathSettings,
+};
+use lightbound_image::write::Attribute;
+use lightbound_pbrt::build::PathOverrides;
+
+/// Options of the path integrator, which override the scene's settings.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Path tracing")]
+pub struct PathArgs {
+    /// Light sampling at shading points; affects only noise [default: the scene's, or auto]
+    #[arg(long, value_parser = choice::<LightSampling>())]
+    light_sampling: Option<LightSampling>,
+
+    /// Sampling of directions at surfaces; affects only noise [default: the scene's, or shader]
+    #[arg(long, value_parser = choice::<BsdfSampling>())]
+    bsdf_sampling: Option<BsdfSampling>,
+
+    /// Sampling of environment maps; affects only noise [default: the scene's, or map]
+    #[arg(long = "sky-sampling", value_parser = choice::<EnvironmentSampling>())]
+    environment_sampling: Option<EnvironmentSampling>,
+}
+
+impl PathArgs {
+    /// Overrides of the scene's settings.
+    pub fn overrides(&self) -> PathOverrides {
+        PathOverrides {
+            light_sampling: self.light_sampling,
+            bsdf_sampling: self.bsdf_sampling,
+            environment_sampling: self.environment_sampling,
+        }
+    }
+
+    /// Rejects options that have no effect on the integrator.
+    pub fn check(&self, method: &Method) -> Result<(), Error> {
+        let options = [
+            ("--light-sampling", self.light_sampling.is_some()),
+            ("--bsdf-sampling", self.bsdf_sampling.is_some()),
+            ("--sky-sampling", self.environment_sampling.is_some()),
+        ];
+        match (method, options.into_iter().find(|(_, given)| *given)) {
+            (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
+                message: format!(
+                    "{option} is an option of the integrator path; this picture is rendered by lightcuts"
+                ),
+                help: format!("add --integrator {}, or omit {option}", MethodName::Path.name()),
+            }),
+            (Method::Lightcuts(_), None) | (Method::Path(_), _) => Ok(()),
+        }
+    }
+}
+
+/// EXR attributes of the settings that affect the bits of a picture.
+pub fn attributes(settings: &PathSettings) -> Attributes {
+    let names = [
+        ("lightSampling", settings.light_sampling.name()),
+        ("bsdfSampling", settings.bsdf_sampling.name()),
+        ("skySampling", settings.environment_sampling.name()),
+    ];
+    names
+        .into_iter()
+        .map(|(key, name)| (format!("lightbound/{key}"), Attribute::text(name)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_have_all_settings_that_affect_pictures() {
+        let own = PathSettings::default();
+        let others = [
+            PathSettings { light_sampling: LightSampling::Uniform, ..own },
+            PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..own },
+            PathSettings { environment_sampling: EnvironmentSampling::Product, ..own },
+        ];
+        assert!(others.iter().all(|other| attributes(other) != attributes(&own)));
+        assert_eq!(
+            attributes(&own)[1],
+            ("lightbound/bsdfSampling".into(), Attribute::text("shader"))
+        );
+    }
+}

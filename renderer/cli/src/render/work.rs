@@ -1,0 +1,169 @@
+//! The main loop of `render`: selects samples, and pauses to write checkpoints or to estimate the
+//! noise.
+
+use super::checkpoint::ReportedCheckpoint;
+use crate::Error;
+use lightbound::film::relative_noise;
+use lightbound::render::{Budget, StopReason, Work};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Options for the amount of work.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Work")]
+pub struct WorkArgs {
+    /// Render only the samples A..B of each pixel, counted from 0 and excluding B; `lightbound merge`
+    /// merges the parts
+    ///
+    /// Sample indices are those of the full picture, so B is at most its samples per pixel, which
+    /// --spp can raise. As with --crop, the .exr also contains exact sums in channels sums.*.
+    #[arg(long, value_name = "A..B", value_parser = sample_range)]
+    pub sample_range: Option<Range<u32>>,
+
+    /// Stop when the estimated error is below this threshold: 0.05 is about 5 %
+    ///
+    /// The error is the square root of relMSE (see `lightbound compare`), estimated from the
+    /// samples: the mean over pixels and channels of the variance of the mean over (mean² + 0.01).
+    /// It is estimated when each pixel has 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 … samples, so
+    /// that the same options give the same picture; --spp is the maximum. The estimate cannot
+    /// include light that no sample has found yet. It is conservative for Sobol' points. Stopping
+    /// adaptively biases the picture slightly, towards pictures that look smooth early.
+    #[arg(long, value_name = "X", value_parser = threshold, conflicts_with = "sample_range")]
+    pub noise_threshold: Option<f64>,
+
+    /// Save the state of the rendering every SECONDS, next to the picture, as FILE.checkpoint
+    ///
+    /// A checkpoint is replaced atomically, and removed when the picture has all its samples; Ctrl-C
+    /// and --time-limit leave one.
+    #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
+    pub checkpoint: Option<Duration>,
+
+    /// Resume from FILE.checkpoint, if it exists; the picture is identical, bit by bit, to an
+    /// uninterrupted one
+    #[arg(long)]
+    pub resume: bool,
+}
+
+impl WorkArgs {
+    /// The samples to render, out of `spp`.
+    pub fn samples(&self, spp: u32) -> Result<Range<u32>, Error> {
+        match &self.sample_range {
+            Some(range) if range.end > spp => Err(Error::Option {
+                message: format!(
+                    "--sample-range {}..{} is out of range: the picture has {spp} samples per pixel",
+                    range.start, range.end
+                ),
+                help: format!(
+                    "end at {spp} or less, or raise the samples per pixel of the full picture with --spp"
+                ),
+            }),
+            Some(range) => Ok(range.clone()),
+            None => Ok(0..spp),
+        }
+    }
+}
+
+/// Parses `A..B`.
+fn sample_range(text: &str) -> Result<Range<u32>, String> {
+    let parsed = text
+        .split_once("..")
+        .and_then(|(a, b)| Some(a.trim().parse().ok()?..b.trim().parse().ok()?));
+    let range =
+        parsed.filter(|range: &Range<u32>| range.start < range.end && range.end <= super::MAX_SPP);
+    range
+        .ok_or_else(|| "expected two whole numbers, the first below the second, as in 0..64".into())
+}
+
+/// Parses a positive error threshold.
+fn threshold(text: &str) -> Result<f64, String> {
+    let x = text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
+    x.ok_or_else(|| "expected a number above 0, as in 0.05".into())
+}
+
+/// The end of a rendering.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// The reason to stop; `Paused` if the noise is below the threshold.
+    pub reason: StopReason,
+    /// The estimated error, if there is a threshold.
+    pub noise: Option<f64>,
+}
+
+impl Outcome {
+    /// Whether all requested work is finished.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.reason, StopReason::Done | StopReason::Paused)
+    }
+}
+
+/// Sample counts at which the noise is estimated: four for each power of two, all of them at the end
+/// of a pass.
+fn noise_checks() -> impl Iterator<Item = u32> {
+    (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
+}
+
+/// Renders until all samples are taken, or until another reason to stop.
+pub fn run(
+    work: &mut Work,
+    args: &WorkArgs,
+    checkpoint: &mut Option<ReportedCheckpoint>,
+) -> Outcome {
+    let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().picture()));
+    let mut checks = noise_checks().peekable();
+    while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
+    let mut next_save = args.checkpoint.and_then(|every| Instant::now().checked_add(every));
+    let reason = loop {
+        let samples = args.noise_threshold.and_then(|_| checks.peek().copied());
+        match work.run(&Budget { samples, time: next_save }) {
+            StopReason::Paused => {}
+            reason => break reason,
+        }
+        if samples.is_some_and(|samples| work.taken() >= samples) {
+            checks.next();
+            if noise(work) <= args.noise_threshold {
+                break StopReason::Paused;
+            }
+        }
+        if let (Some(every), Some(checkpoint), true) =
+            (args.checkpoint, &mut *checkpoint, next_save <= Some(Instant::now()))
+        {
+            checkpoint.save(work);
+            next_save = Instant::now().checked_add(every);
+        }
+    };
+    let outcome = Outcome { reason, noise: noise(work) };
+    if let (Some(checkpoint), Some(_), false) = (checkpoint, args.checkpoint, outcome.is_complete())
+    {
+        checkpoint.save(work);
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_thresholds_are_parsed() {
+        assert_eq!((sample_range("0..64"), sample_range("3 .. 4")), (Ok(0..64), Ok(3..4)));
+        for wrong in ["", "..", "1", "1..1", "2..1", "-1..2", "0..=4", "0..4294967295", "a..b"] {
+            assert!(sample_range(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(threshold("0.05"), Ok(0.05));
+        assert!(
+            ["", "0", "-1", "inf", "nan", "5%"].into_iter().all(|wrong| threshold(wrong).is_err())
+        );
+        let args = WorkArgs { sample_range: Some(4..8), ..WorkArgs::default() };
+        assert_eq!(args.samples(8).unwrap(), 4..8);
+        assert!(args.samples(7).unwrap_err().to_string().contains("7 samples"));
+    }
+
+    #[test]
+    fn noise_is_estimated_at_the_documented_sample_counts() {
+        assert_eq!(
+            noise_checks().take(10).collect::<Vec<_>>(),
+            [16, 20, 24, 28, 32, 40, 48, 56, 64, 80]
+        );
+        assert!(noise_checks().last().unwrap() >= super::super::MAX_SPP / 2);
+    }
+}

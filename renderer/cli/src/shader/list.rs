@@ -1,0 +1,137 @@
+//! `lightbound shader list`: the material library as a table.
+
+use crate::output::to_stdout;
+use crate::{Error, Exit};
+use lightbound::material::library::LIBRARY;
+use lightbound::material::parameters::columns;
+use lightbound_shader::{Shader, Sides};
+use std::io::IsTerminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound shader list
+  lightbound shader list | grep 'both'
+  lightbound shader check conductor.wgsl
+
+Shaders of the library work from anywhere by their names: in scenes, as in
+  Material \"shader\" \"string filename\" \"ward.wgsl\" \"float alpha_x\" 0.1
+and in the commands check, show, eval, bound and preview. A file of that name takes precedence.";
+
+/// Options of `shader list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {}
+
+/// Runs the command.
+pub fn run() -> Result<Exit, Error> {
+    let terminal = std::io::stdout().is_terminal();
+    let width = terminal
+        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
+        .flatten()
+        .map(|size| size.ws_col);
+    // Terminals that do not know their width report 0.
+    let width = width.filter(|&width| width > 0).map_or(usize::MAX, usize::from);
+    to_stdout(table(width)?.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// One row for each shader, in lines of at most this width unless a word is longer.
+fn table(width: usize) -> Result<String, Error> {
+    let head =
+        ["shader", "sides", "sampler", "parameters", "what it is"].map(str::to_owned).to_vec();
+    let mut rows = vec![head];
+    for entry in LIBRARY {
+        let shader = Shader::parse(entry.name, entry.text)?;
+        let sides = if shader.sides() == Sides::Both { "both" } else { "one" };
+        let sampler = if shader.has_sampler() { "own" } else { "bounds" };
+        let names: Vec<&str> =
+            shader.settable().iter().map(|parameter| parameter.name.as_str()).collect();
+        rows.push(
+            [entry.name, sides, sampler, &names.join(" "), title(shader.description())]
+                .map(|cell| cell.replace('\n', " "))
+                .to_vec(),
+        );
+    }
+    Ok(columns(&wrapped(rows, width)))
+}
+
+/// The first clause of a description, which names the material.
+fn title(description: &str) -> &str {
+    let ends = [". ", ".\n", ",", ":", ";", " (", "\n\n"];
+    let end =
+        ends.iter().filter_map(|end| description.find(end)).min().unwrap_or(description.len());
+    description[..end].trim().trim_end_matches('.')
+}
+
+/// Wraps the last two columns to fit `width`; wrapped lines become rows.
+fn wrapped(rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
+    const MIN_WIDTH: usize = 16;
+    let widest =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let fixed = rows[0].len() - 2;
+    let left = width.saturating_sub((0..fixed).map(|column| widest(column) + 2).sum::<usize>() + 2);
+    let first = widest(fixed).min((left / 2).max(MIN_WIDTH));
+    let second = left.saturating_sub(first).max(MIN_WIDTH);
+    let mut lines = Vec::new();
+    for row in &rows {
+        let cells = [wrap(&row[fixed], first), wrap(&row[fixed + 1], second)];
+        for k in 0..cells[0].len().max(cells[1].len()) {
+            let mut line = if k == 0 { row[..fixed].to_vec() } else { vec![String::new(); fixed] };
+            line.extend(cells.iter().map(|cell| cell.get(k).cloned().unwrap_or_default()));
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Wraps a text to lines of at most `width` characters, unless a word is longer; at least one line.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_shaders_are_listed() {
+        let text = table(usize::MAX).unwrap();
+        assert_eq!(text.lines().count(), 1 + LIBRARY.len());
+        let ward = text.lines().find(|line| line.starts_with("ward.wgsl ")).unwrap();
+        let cells: Vec<&str> =
+            ward.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells[1], "one");
+        assert_eq!(cells[3..], ["kd ks alpha_x alpha_y", "Anisotropic Ward with a diffuse term"]);
+    }
+
+    #[test]
+    fn lines_fit_the_width() {
+        let text = table(80).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.lines().count() > 1 + LIBRARY.len());
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("", 7), [""]);
+    }
+
+    #[test]
+    fn titles_are_the_first_clause() {
+        assert_eq!(
+            title("Ideal diffuse reflection (Lambert 1760): kd/π."),
+            "Ideal diffuse reflection"
+        );
+        assert_eq!(title("A metal.\n\nMore."), "A metal");
+        assert_eq!(title("A metal of 1.5 layers"), "A metal of 1.5 layers");
+    }
+}

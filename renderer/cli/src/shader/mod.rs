@@ -1,0 +1,265 @@
+//! `lightbound shader`: checks, shows, evaluates, bounds and previews materials in WGSL.
+
+mod bound;
+mod check;
+mod csv;
+mod eval;
+mod evaluator;
+mod files;
+mod inputs;
+mod list;
+mod preview;
+mod remarks;
+mod show;
+mod values;
+
+use super::output::Output;
+use super::{Error, Exit};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lightbound::material::{ProgramError, library};
+use lightbound_pbrt::shader_file::{self, ReadError};
+use lightbound_shader::ir::Function;
+use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use values::Wrong;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound shader list                         the shaders of the library
+  lightbound shader check mine.wgsl              check a shader and list its parameters
+  lightbound shader preview mine.wgsl --set kd=0.5,0.1,0.05
+  lightbound shader eval ward --wi 0,0.6,0.8 --wo 0,0,1
+  lightbound shader bound ward --wi -0.1..0.1,0.5..0.7,0.7..0.9 --wo 0,0,1";
+
+/// Subcommands.
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Command {
+    /// List the shaders of the built-in library
+    List(list::Args),
+    /// Find errors, list parameters, try values and sampler, count instructions
+    Check(check::Args),
+    /// Print the shader at a stage of its compilation
+    Show(show::Args),
+    /// Evaluate the BRDF at given directions
+    Eval(eval::Args),
+    /// Bound the BRDF times the cosine over boxes of directions and parameters
+    Bound(bound::Args),
+    /// Render a ball of the material
+    Preview(preview::Args),
+}
+
+/// Runs the command.
+pub fn run(command: &Command) -> Result<Exit, Error> {
+    match command {
+        Command::List(_) => list::run(),
+        Command::Check(args) => check::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Bound(args) => bound::run(args),
+        Command::Preview(args) => preview::run(args),
+    }
+}
+
+/// Arguments of all subcommands.
+#[derive(Debug, clap::Args)]
+struct Source {
+    /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads stdin
+    file: PathBuf,
+
+    /// Instruction set [default: the best of this machine]
+    #[arg(long, value_name = "TARGET", value_parser = target_name())]
+    target: Option<Target>,
+
+    /// Value of an override; for `eval`, `bound` and `preview` also of a parameter: a single number
+    /// sets all components of a vector
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<Assignment>,
+}
+
+/// Name and value.
+type Assignment = (String, String);
+
+/// Parses `NAME=VALUE`.
+fn assignment(text: &str) -> Result<Assignment, String> {
+    let parts =
+        text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    parts
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| "expected a name and a value, as in kd=0.5".into())
+}
+
+/// Parses the name of a target.
+pub(super) fn target_name() -> impl TypedValueParser<Value = Target> {
+    one_of(Target::ALL)
+}
+
+/// Parses the name of an x86-64 target.
+pub(super) fn machine_name() -> impl TypedValueParser<Value = Target> {
+    one_of(Target::ALL.into_iter().filter(|target| target.isa().is_some()))
+}
+
+fn one_of(targets: impl IntoIterator<Item = Target>) -> impl TypedValueParser<Value = Target> {
+    let names = PossibleValuesParser::new(targets.into_iter().map(Target::name));
+    names.map(|name| name.parse().expect("possible values are targets"))
+}
+
+/// Reads and parses a shader: a file, or a name of the library; - is stdin.
+pub(super) fn parse(file: &Path) -> Result<Shader, Error> {
+    let source = Source { file: file.to_owned(), target: None, set: vec![] };
+    Ok(Shader::parse(&source.name(), &source.read()?)?)
+}
+
+impl Source {
+    fn target(&self) -> Target {
+        self.target.unwrap_or_else(Target::best)
+    }
+
+    /// Splits the assignments into overrides and the rest.
+    fn settings(&self, shader: &Shader) -> Result<(Settings, Vec<&Assignment>), Error> {
+        let (mut settings, mut rest) = (Settings::default(), Vec::new());
+        for assignment in &self.set {
+            let (name, text) = assignment;
+            match shader.overrides().iter().find(|declared| declared.name == *name) {
+                Some(declared) => {
+                    let value = values::read(declared, text)?.1;
+                    // The last one takes precedence, as for parameters.
+                    settings.overrides.retain(|(earlier, _)| earlier != name);
+                    settings.overrides.push((name.clone(), value));
+                }
+                None => rest.push(assignment),
+            }
+        }
+        Ok((settings, rest))
+    }
+
+    /// The overrides, for commands that cannot set parameters.
+    fn overrides(&self, shader: &Shader) -> Result<Settings, Error> {
+        let (settings, rest) = self.settings(shader)?;
+        match rest.first() {
+            None => Ok(settings),
+            Some((name, _)) if values::find(shader.parameters(), name).is_some() => Err(Error::Data {
+                message: format!("`{name}` is a parameter, which is an input of compiled code"),
+                help: "--set accepts parameters only for `lightbound shader eval`, `bound` and `preview`".into(),
+            }),
+            Some((name, _)) => Err(values::unknown("override", shader.overrides(), &[], name).into()),
+        }
+    }
+
+    /// The name in messages.
+    fn name(&self) -> String {
+        if is_stdin(&self.file) { "stdin".into() } else { self.file.display().to_string() }
+    }
+
+    /// The shader's text, from the file or otherwise from the library.
+    fn read(&self) -> Result<String, Error> {
+        let read = match is_stdin(&self.file) {
+            true => {
+                let mut text = Vec::new();
+                std::io::stdin().read_to_end(&mut text).map(|_| text)
+            }
+            false => std::fs::read(&self.file),
+        };
+        let in_library = || self.file.to_str().and_then(library::find);
+        match read {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => match in_library() {
+                Some(entry) => Ok(entry.text.to_owned()),
+                None => Err(Error::Data {
+                    message: ReadError::Unreadable { name: self.name(), cause }.to_string(),
+                    help: library::suggestion(&self.file.to_string_lossy(), "check the path"),
+                }),
+            },
+            read => Ok(shader_file::text(&self.name(), read)?),
+        }
+    }
+}
+
+/// Checks an output file, which must not be one of the input files.
+fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<Output>, Error> {
+    let Some(path) = path else { return Ok(None) };
+    let output = Output::check(path)?;
+    if inputs.iter().any(|input| output.is(input)) {
+        return Err(Error::Option {
+            message: format!("--output would overwrite `{}`", path.display()),
+            help: "name another file".into(),
+        });
+    }
+    Ok(Some(output))
+}
+
+/// The images of a shader's textures, in the order of their declarations; the last one for each
+/// texture takes precedence.
+fn images<'a>(shader: &Shader, given: &'a [Assignment]) -> Result<Vec<&'a str>, Error> {
+    let image = |name: &String| match given.iter().rev().find(|(given, _)| given == name) {
+        Some((_, file)) => Ok(file.as_str()),
+        None => Err(Error::Data {
+            message: format!("the texture `{name}` has no image"),
+            help: format!("set one with --texture {name}=FILE"),
+        }),
+    };
+    shader.textures().iter().map(image).collect()
+}
+
+/// Whether a path means stdin.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The optimized point shader of an entry.
+fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Function, Error> {
+    Ok(passes::optimize(&shader.function(entry, settings)?))
+}
+
+/// The machine code of an entry.
+fn compile(
+    shader: &Shader,
+    entry: Entry,
+    settings: &Settings,
+    target: Target,
+) -> Result<Kernel, Error> {
+    let lowered = passes::lower(&point_shader(shader, entry, settings)?);
+    Ok(Kernel::compile(&Arena::new(), &lowered, target)?)
+}
+
+/// The error for a target that this machine does not support.
+pub(super) fn unavailable(target: Target) -> Error {
+    let here: Vec<&str> =
+        Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name).collect();
+    let message = CompileError::Unavailable(target).to_string();
+    Error::Option { message, help: format!("--target {} runs here", here.join(" or ")) }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Error {
+        Error::Data { message: error.to_string(), help: error.remedy().into() }
+    }
+}
+
+impl From<CompileError> for Error {
+    fn from(cause: CompileError) -> Error {
+        match cause {
+            CompileError::Unavailable(target) => unavailable(target),
+            cause => Error::Data {
+                message: cause.to_string(),
+                help: "use fewer and smaller arrays in the shader".into(),
+            },
+        }
+    }
+}
+
+impl From<ProgramError> for Error {
+    fn from(error: ProgramError) -> Error {
+        match error {
+            ProgramError::Shader(error) => error.into(),
+            ProgramError::Compile(cause) => cause.into(),
+        }
+    }
+}
+
+impl From<Wrong> for Error {
+    fn from(wrong: Wrong) -> Error {
+        Error::Data { message: wrong.message, help: wrong.help }
+    }
+}

@@ -1,0 +1,304 @@
+//! `lightbound shader preview`: renders a picture of a material.
+//!
+//! The scene is an ordinary file, `ball.pbrt`, with the material added as a user would write it. So a
+//! preview has all features of rendering, and looks as the material does in scenes.
+
+use super::{Assignment, Source, assignment, is_stdin, output, values};
+use crate::numbers::whole;
+use crate::render::{
+    self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, render_source, stops,
+};
+use crate::{Error, Exit};
+use lightbound::accel::AccelKind;
+use lightbound_pbrt::diagnostics;
+use lightbound_shader::{Parameter, Scalar, Shader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound shader preview ward                         a material of the library, to ward.png
+  lightbound shader preview velvet.wgsl -o velvet.exr
+  lightbound shader preview ward --set kd=0.5,0.1,0.05 --set alpha_x=0.05
+  lightbound shader preview ward --texture kd=wood.png --spp 256 --size 800
+
+The scene has a ball and a bent sheet of the material, lit by a window and by narrow lamps. One lamp
+is behind the sheet and shows transmission. The u direction, and thus the tangent, runs around the
+pole that points up. Without --texture, a parameter `uv: vec2f` that is not set is the texture
+coordinates of the surface.";
+
+/// Options of `shader preview`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
+
+    /// Image for a parameter or for a texture of the shader; sRGB for colours, linear for scalars
+    #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
+    texture: Vec<Assignment>,
+
+    /// Output picture: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png,
+    /// in the current folder]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Exposure of a .png in stops [default: 0]
+    #[arg(long, value_name = "STOPS", value_parser = stops)]
+    exposure: Option<f32>,
+
+    /// Samples per pixel
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = whole(1..=MAX_SPP))]
+    spp: u32,
+
+    /// Width and height in pixels
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = whole(1..=1u32 << 16))]
+    size: u32,
+
+    /// Number of threads, which does not affect pixels [default: all]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
+    threads: Option<u16>,
+
+    /// Print nothing but warnings and errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// The scene without the material.
+const SCENE: &str = include_str!("ball.pbrt");
+
+/// The shader's name in the scene.
+const SHADER: &str = "preview.wgsl";
+
+/// The parameter for texture coordinates, as in the library's `fractal`.
+const UV: &str = "uv";
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let source = &args.source;
+    let picture = args.output.clone().unwrap_or_else(|| default_output(&source.file));
+    let images = args.texture.iter().map(|(_, file)| Path::new(file));
+    output(Some(&picture), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
+    let text = source.read()?;
+    let mut shader = Shader::parse(&source.name(), &text)?;
+    let mut scene = vec![("the scene of previews".to_owned(), SCENE.to_owned())];
+    for (name, file) in &args.texture {
+        scene.push((format!("--texture {name}={file}"), texture(&shader, name, file)?));
+    }
+    let declared = match on_surface(&shader, &text, args)? {
+        None => material(&shader, source, &args.texture)?,
+        Some(computed) => {
+            let is_override = |(name, _): &&Assignment| {
+                shader.overrides().iter().any(|declared| declared.name == *name)
+            };
+            let set = source.set.iter().filter(is_override).cloned().collect();
+            shader = computed;
+            material(&shader, &Source { file: source.file.clone(), target: None, set }, &[])?
+        }
+    };
+    scene.push((source.name(), declared));
+    let options = render::Args {
+        scene: source.name().into(),
+        output: Some(picture),
+        exposure: args.exposure,
+        variance: false,
+        stats: None,
+        quiet: args.quiet,
+        integrator: None,
+        path: PathArgs::default(),
+        lightcuts: LightcutsArgs::default(),
+        spp: Some(args.spp),
+        seed: None,
+        resolution: Some((args.size, args.size)),
+        crop: None,
+        time_limit: None,
+        threads: args.threads,
+        accel: AccelKind::Auto,
+        target: source.target,
+        work: WorkArgs::default(),
+        strict: false,
+    };
+    render_source(
+        &diagnostics::Source::generated("preview", scene),
+        &[(SHADER.into(), Arc::new(shader))],
+        &options,
+    )
+}
+
+/// A shader whose `uv` parameter is the texture coordinates of the surface, and whose other parameters
+/// have their values; `None` if it has no such parameter, or if `uv` is set.
+fn on_surface(shader: &Shader, text: &str, args: &Args) -> Result<Option<Shader>, Error> {
+    let is_uv = |p: &Parameter| (p.name.as_str(), p.scalar, p.size) == (UV, Scalar::F32, 2);
+    let is_set = args.source.set.iter().any(|(name, _)| name == UV || name.starts_with("uv."));
+    if is_set || !args.texture.is_empty() || !shader.settable().iter().any(is_uv) {
+        return Ok(None);
+    }
+    let words = assigned(shader, &args.source)?;
+    if values::missing(shader.settable(), &words).is_some() {
+        return Ok(None);
+    }
+    let mut words = words.into_iter().flatten();
+    let members = shader.settable().iter().map(|parameter| {
+        let values: Vec<_> =
+            words.by_ref().take(parameter.size).map(|bits| value(parameter.scalar, bits)).collect();
+        let scalar = parameter.scalar.name();
+        match (is_uv(parameter), parameter.size) {
+            (true, _) => "p.uv".into(),
+            (false, 1) => format!("{scalar}({})", values[0]),
+            (false, n) => format!("vec{n}<{scalar}>({})", values.join(", ")),
+        }
+    });
+    let members = members.collect::<Vec<_>>().join(", ");
+    let material =
+        format!("fn material(p: SurfacePoint) -> Material {{ return Material({members}); }}");
+    Ok(Some(Shader::parse(&args.source.name(), &format!("{text}\n{material}\n"))?))
+}
+
+/// The words of all parameters that can be set.
+fn assigned(shader: &Shader, source: &Source) -> Result<Vec<Option<u32>>, Error> {
+    let (_, assignments) = source.settings(shader)?;
+    Ok(values::assign(shader.settable(), shader.overrides(), &assignments, values::bits)?)
+}
+
+/// The shader's name with .png.
+fn default_output(shader: &Path) -> PathBuf {
+    match shader.file_stem() {
+        Some(stem) if !is_stdin(shader) => Path::new(stem).with_extension("png"),
+        _ => "preview.png".into(),
+    }
+}
+
+/// The material in pbrt's scene format; its textures must be declared before it.
+fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<String, Error> {
+    let (settings, _) = source.settings(shader)?;
+    let words = assigned(shader, source)?;
+    super::images(shader, images)?;
+    let mut text = format!(
+        "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
+    );
+    for (name, _) in images {
+        text += &format!("  \"texture {name}\" [\"{name}\"]\n");
+    }
+    let mut rest = &words[..];
+    for parameter in shader.settable() {
+        let (words, others) = rest.split_at(parameter.size);
+        rest = others;
+        let declared = std::slice::from_ref(parameter);
+        if images.iter().any(|(name, _)| *name == parameter.name) {
+            continue;
+        }
+        if let Some(name) = values::missing(declared, words) {
+            return Err(values::no_value(&name).into());
+        }
+        if values::defaults(declared) != words {
+            text += &declaration(parameter, words.iter().copied().flatten());
+        }
+    }
+    for (name, value) in &settings.overrides {
+        let declared =
+            values::find(shader.overrides(), name).expect("overrides are found by name").parameter;
+        text += &declaration(declared, [declared.scalar.bits(*value)]);
+    }
+    Ok(text)
+}
+
+/// An image for a parameter or a texture of the shader.
+fn texture(shader: &Shader, name: &str, file: &str) -> Result<String, Error> {
+    let parameter = shader.settable().iter().find(|parameter| parameter.name == name);
+    if parameter.is_none() && !shader.textures().iter().any(|texture| texture == name) {
+        let textures: Vec<&str> = shader.textures().iter().map(String::as_str).collect();
+        return Err(
+            values::unknown("parameter or texture", shader.settable(), &textures, name).into()
+        );
+    }
+    let (kind, encoding) = match parameter {
+        Some(parameter) if parameter.size == 1 => ("float", "linear"),
+        _ => ("spectrum", "sRGB"),
+    };
+    let file = file.replace('\\', "\\\\").replace('"', "\\\"");
+    Ok(format!(
+        "Texture \"{name}\" \"{kind}\" \"imagemap\" \"string filename\" [\"{file}\"] \"string encoding\" [\"{encoding}\"]\n"
+    ))
+}
+
+/// A parameter of the material in pbrt's scene format.
+fn declaration(parameter: &Parameter, words: impl IntoIterator<Item = u32>) -> String {
+    let kind = match parameter.scalar {
+        Scalar::F32 => "float",
+        Scalar::I32 | Scalar::U32 => "integer",
+        Scalar::Bool => "bool",
+    };
+    let values: Vec<String> = words.into_iter().map(|bits| value(parameter.scalar, bits)).collect();
+    format!("  \"{kind} {}\" [{}]\n", parameter.name, values.join(" "))
+}
+
+/// Formats a word as a number.
+fn value(scalar: Scalar, bits: u32) -> String {
+    match scalar {
+        // The shortest text that parses to the same float.
+        Scalar::F32 => format!("{:?}", f32::from_bits(bits)),
+        Scalar::I32 => (bits as i32).to_string(),
+        Scalar::U32 => bits.to_string(),
+        Scalar::Bool => (bits != 0).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_named_after_shaders() {
+        let name = |shader: &str| default_output(Path::new(shader));
+        assert_eq!(name("ward"), Path::new("ward.png"));
+        assert_eq!(name("a/b/velvet.wgsl"), Path::new("velvet.png"));
+        assert_eq!(name("-"), Path::new("preview.png"));
+    }
+
+    #[test]
+    fn materials_omit_default_values() {
+        let text = "override rounds: u32 = 2;
+            struct Material {
+                /// range: [0, 1], default: 0.5
+                kd: vec3f,
+                /// default: 0.1
+                alpha: f32,
+                shift: vec2i,
+                /// default: true
+                metal: bool,
+            }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * f32(rounds); }";
+        let shader = Shader::parse("a.wgsl", text).unwrap();
+        let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let material = |set: &[(&str, &str)], images: &[(&str, &str)]| {
+            let set = set.iter().copied().map(pair).collect();
+            let images: Vec<_> = images.iter().copied().map(pair).collect();
+            material(&shader, &Source { file: "a.wgsl".into(), target: None, set }, &images)
+                .map_err(|error| error.to_string())
+        };
+        let head = format!(
+            "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
+        );
+        assert_eq!(
+            material(&[("shift", "-1,2"), ("kd.g", "0.1"), ("rounds", "3"), ("metal", "0")], &[])
+                .unwrap(),
+            format!(
+                "{head}  \"float kd\" [0.5 0.1 0.5]\n  \"integer shift\" [-1 2]\n  \"bool metal\" [false]\n  \"integer rounds\" [3]\n"
+            )
+        );
+        let image = |name, file| texture(&shader, name, file).map_err(|error| error.to_string());
+        let alpha = image("alpha", "a\"b.png").unwrap();
+        assert!(
+            alpha.contains("\"alpha\" \"float\" \"imagemap\" \"string filename\" [\"a\\\"b.png\"]"),
+            "{alpha}"
+        );
+        assert!(image("kd", "kd.png").unwrap().contains("\"kd\" \"spectrum\" "));
+        assert!(
+            material(&[("shift", "0")], &[("kd", "kd.png")])
+                .unwrap()
+                .contains("\"texture kd\" [\"kd\"]\n")
+        );
+        assert_eq!(material(&[], &[]), Err("`shift` has no value".into()));
+        assert_eq!(image("ks", "a.png"), Err("the shader has no parameter or texture `ks`".into()));
+    }
+}

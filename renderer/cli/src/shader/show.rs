@@ -1,0 +1,201 @@
+//! `lightbound shader show`: prints a function of a shader, or its bounding shader, at a stage of its
+//! compilation.
+
+use super::{Source, output, point_shader};
+use crate::output::to_stdout;
+use crate::variant::{self, Frame, Inputs, VariantArgs};
+use crate::{Error, Exit};
+use clap::ValueEnum;
+use lightbound_image::write::save;
+use lightbound_shader::backend::c::{Intrinsics, Scalar};
+use lightbound_shader::backend::{Backend, x86};
+use lightbound_shader::ir::Function;
+use lightbound_shader::lift::Lifted;
+use lightbound_shader::{Entry, Settings, Shader, Target, passes};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound shader show ward.wgsl --stage ir
+  lightbound shader show ward.wgsl --stage asm --target sse
+  lightbound shader show ward.wgsl --stage c -o ward.c && gcc -O2 -ffp-contract=off -mavx2 -S ward.c
+  lightbound shader show ward.wgsl --stage bounds --spans all --sides upper
+  lightbound shader show phong.wgsl --stage bounds --mode related --relations unit,dot
+  lightbound shader show ward.wgsl --stage asm --of bound --mode naive
+
+The stages from s to its bounding shader are ir, interval and bounds, then --of bound with ir,
+lowered and asm. Comments show known facts about values, and the operation of s that each operation
+of the bounding shader comes from. In mode related, they also show the relations that tighten a value.";
+
+/// Options of `shader show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
+
+    /// Compilation stage
+    #[arg(long, value_enum)]
+    stage: Stage,
+
+    /// Function
+    #[arg(long, value_enum, default_value = "s")]
+    entry: EntryName,
+
+    /// The function itself, or its bounding shader [default: point; bound for the stages interval
+    /// and bounds]
+    #[arg(long, value_enum)]
+    of: Option<Of>,
+
+    /// Output file [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Inputs that are intervals [default: light]
+    #[arg(long, value_enum, help_heading = variant::HEADING)]
+    spans: Option<Inputs>,
+
+    /// Frame of directions [default: local]
+    #[arg(long, value_enum, help_heading = variant::HEADING)]
+    frame: Option<Frame>,
+
+    #[command(flatten)]
+    variant: VariantArgs,
+}
+
+/// Compilation stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Stage {
+    /// Optimized IR, before branches and loops are vectorized
+    Ir,
+    /// The point shader, with brackets around values that are intervals in its bounding shader
+    Interval,
+    /// The same, with the known facts about each value and the interval lowerings that they select
+    Bounds,
+    /// Input of the back ends: elementary functions expanded, divergent lanes masked
+    Lowered,
+    /// Machine code
+    Asm,
+    /// C with intrinsics and bit-identical results (compile with -ffp-contract=off)
+    C,
+    /// Scalar C, one lane at a time, which compilers may vectorize
+    CScalar,
+}
+
+/// The function to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Of {
+    /// The function itself
+    Point,
+    /// Its bounding shader
+    Bound,
+}
+
+/// Functions of a shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EntryName {
+    /// The BRDF times the cosine of wi
+    S,
+    /// BRDF and s
+    Brdf,
+    /// The shader's own sampler
+    Sample,
+    /// The density of the shader's own sampler
+    Pdf,
+}
+
+impl EntryName {
+    fn entry(self) -> Entry {
+        match self {
+            EntryName::S => Entry::Shaded,
+            EntryName::Brdf => Entry::Brdf,
+            EntryName::Sample => Entry::Sample,
+            EntryName::Pdf => Entry::Pdf,
+        }
+    }
+}
+
+impl Args {
+    /// Whether to show a bounding shader.
+    fn bounding(&self) -> Result<bool, Error> {
+        let explains = matches!(self.stage, Stage::Interval | Stage::Bounds);
+        let bounding = self.of.map_or(explains, |of| of == Of::Bound);
+        let wrong = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+        if !bounding && explains {
+            let message = "the stages interval and bounds exist only for bounding shaders".into();
+            return wrong(message, "omit --of point, or use --stage ir");
+        }
+        let options =
+            [self.spans.map(|_| "--spans"), self.frame.map(|_| "--frame"), self.variant.given()];
+        match options.into_iter().flatten().next() {
+            Some(option) if !bounding => {
+                let message = format!("{option} is an option of bounding shaders");
+                wrong(message, "add --of bound, or use --stage interval or bounds")
+            }
+            _ if bounding && self.entry != EntryName::S => {
+                wrong("only s has a bounding shader".into(), "omit --entry")
+            }
+            _ => Ok(bounding),
+        }
+    }
+
+    /// The bounding shader with its derivation.
+    fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
+        let integrand =
+            self.variant.integrand(shader, settings, self.frame.unwrap_or_default().of())?;
+        let spans = self.spans.unwrap_or_default().of();
+        Ok(integrand
+            .bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let output = output(args.output.as_deref(), &[&args.source.file])?;
+    let target = args.source.target();
+    if target.isa().is_none() && matches!(args.stage, Stage::Asm | Stage::C | Stage::CScalar) {
+        return Err(Error::Option {
+            message: "the interpreter runs the IR directly: it has no code".into(),
+            help: "choose an instruction set, as in --target avx2, or use --stage ir".into(),
+        });
+    }
+    let bounding = args.bounding()?;
+    let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
+    let settings = args.source.overrides(&shader)?;
+    let text = if bounding {
+        let lifted = args.lifted(&shader, &settings)?;
+        match args.stage {
+            Stage::Interval => lifted.interval_text(),
+            Stage::Bounds => lifted.bounds_text(),
+            Stage::Ir => lifted.origins_text(&lifted.function),
+            Stage::Lowered => lifted.origins_text(&passes::lower(&lifted.function)),
+            stage => form(&lifted.function, stage, target),
+        }
+    } else {
+        form(&point_shader(&shader, args.entry.entry(), &settings)?, args.stage, target)
+    };
+    match output {
+        Some(output) => output.write(|path| save(path, text.as_bytes()))?,
+        None => _ = to_stdout(text.as_bytes())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Formats an optimized function at a stage that all functions have.
+fn form(function: &Function, stage: Stage, target: Target) -> String {
+    let lowered = || passes::lower(function);
+    let isa = || target.isa().expect("the caller has checked the target");
+    match stage {
+        Stage::Ir => function.to_string(),
+        Stage::Lowered => lowered().to_string(),
+        Stage::Asm => {
+            let lowered = lowered();
+            x86::Code::compile(&lowered, isa()).listing(&lowered)
+        }
+        Stage::C => Intrinsics(isa()).emit(&lowered()),
+        Stage::CScalar => Scalar { lanes: target.lanes() }.emit(&lowered()),
+        Stage::Interval | Stage::Bounds => {
+            unreachable!("these stages exist only for bounding shaders")
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! Parsing of parameter values from options and CSV columns.
+//!
+//! The name of a parameter sets all of its components; `.r .g .b .a` or `.x .y .z .w` after it sets
+//! one. If intervals are allowed, a value is a number or `LO..HI`.
+
+use crate::console::count;
+use crate::numbers::{FloatError, float};
+use lightbound::material::parameters::takes;
+use lightbound::suggestion::did_you_mean;
+use lightbound_shader::{Parameter, Scalar};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// A parameter or one of its components.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterWords<'a> {
+    /// The parameter.
+    pub parameter: &'a Parameter,
+    /// Indices among the words of all parameters.
+    pub words: Range<usize>,
+}
+
+/// An invalid value or name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Problem.
+    pub message: String,
+    /// Remedy.
+    pub help: String,
+}
+
+/// Finds the parameter or component of a name.
+pub fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<ParameterWords<'a>> {
+    let mut first = 0;
+    for parameter in parameters {
+        if name == parameter.name {
+            return Some(ParameterWords { parameter, words: first..first + parameter.size });
+        }
+        let component =
+            name.strip_prefix(parameter.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        let index = component.and_then(|component| {
+            ["r x", "g y", "b z", "a w"].iter().position(|s| s.split(' ').any(|s| s == component))
+        });
+        if let Some(index) = index.filter(|&index| index < parameter.size && parameter.size > 1) {
+            return Some(ParameterWords { parameter, words: first + index..first + index + 1 });
+        }
+        first += parameter.size;
+    }
+    None
+}
+
+/// A word, or a closed interval of words, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Lower and upper endpoint.
+    pub ends: [u32; 2],
+    /// Whether it was given as an interval; if not, the endpoints are equal.
+    pub interval: bool,
+}
+
+impl From<u32> for Span {
+    fn from(bits: u32) -> Span {
+        Span { ends: [bits; 2], interval: false }
+    }
+}
+
+/// Default values of all parameters' words.
+pub fn defaults<T: From<u32>>(parameters: &[Parameter]) -> Vec<Option<T>> {
+    let words = |parameter: &Parameter| {
+        let default = |k: usize| {
+            parameter.default.as_ref().map(|numbers| parameter.scalar.bits(numbers[k]).into())
+        };
+        (0..parameter.size).map(default).collect::<Vec<_>>()
+    };
+    parameters.iter().flat_map(words).collect()
+}
+
+/// The values of parameters' words: assigned values, parsed by `read`, or defaults. `overrides` only
+/// improve error messages.
+pub fn assign<T: From<u32>>(
+    parameters: &[Parameter],
+    overrides: &[Parameter],
+    assignments: &[&(String, String)],
+    read: impl Fn(&Parameter, &str) -> Result<T, Wrong>,
+) -> Result<Vec<Option<T>>, Wrong> {
+    let mut words = defaults(parameters);
+    for (name, text) in assignments {
+        let overrides =
+            || overrides.iter().map(|declared| declared.name.as_str()).collect::<Vec<_>>();
+        let place = find(parameters, name)
+            .ok_or_else(|| unknown("parameter", parameters, &overrides(), name))?;
+        let texts: Vec<&str> = text.split(',').map(str::trim).collect();
+        if texts.len() != 1 && texts.len() != place.words.len() {
+            let message = format!(
+                "`{name}` takes {}, not {}",
+                count(place.words.len() as u64, "number"),
+                texts.len()
+            );
+            return Err(Wrong { message, help: "one number sets all components".into() });
+        }
+        for (word, text) in place.words.clone().zip(texts.iter().cycle()) {
+            words[word] = Some(read(place.parameter, text)?);
+        }
+    }
+    Ok(words)
+}
+
+/// The first parameter, or component of one, without a value.
+pub fn missing<T>(parameters: &[Parameter], words: &[Option<T>]) -> Option<String> {
+    let names = parameters.iter().flat_map(Parameter::words).zip(words);
+    let mut missing = names.filter(|(_, word)| word.is_none()).map(|(name, _)| name);
+    let name = missing.next()?;
+    // A parameter whose components all lack values is named without a component.
+    let stem = name
+        .strip_suffix(".x")
+        .filter(|stem| missing.any(|name| name.strip_suffix(".y") == Some(stem)));
+    Some(stem.map_or(name.clone(), str::to_owned))
+}
+
+/// The values of all words.
+///
+/// *Errors*: a word has no value.
+pub fn all<T>(parameters: &[Parameter], words: Vec<Option<T>>) -> Result<Vec<T>, Wrong> {
+    match missing(parameters, &words) {
+        Some(name) => Err(no_value(&name)),
+        None => Ok(words.into_iter().flatten().collect()),
+    }
+}
+
+/// The error for a parameter that is [`missing`].
+pub fn no_value(name: &str) -> Wrong {
+    let help = format!("it has no default: set one with --set {name}=…");
+    Wrong { message: format!("`{name}` has no value"), help }
+}
+
+/// The error for an unknown name of a `kind`; `others` are further valid names.
+pub fn unknown(kind: &str, parameters: &[Parameter], others: &[&str], name: &str) -> Wrong {
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let help = match parameters.iter().find(|parameter| parameter.name == stem) {
+        Some(parameter) if parameter.size == 1 => {
+            format!("`{stem}` has no components; write `{stem}`")
+        }
+        Some(parameter) => {
+            let letters = |all: &str| {
+                all.chars()
+                    .take(parameter.size)
+                    .map(|c| format!(".{c}"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            };
+            format!("the components of `{stem}` are {} or {}", letters("rgba"), letters("xyzw"))
+        }
+        None => {
+            let names: Vec<&str> = parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+                .chain(others.iter().copied())
+                .collect();
+            let all = if names.is_empty() {
+                format!("the shader has no {kind}s")
+            } else {
+                format!("there are {}", names.join(", "))
+            };
+            match did_you_mean(stem, names, "") {
+                near if near.is_empty() => all,
+                near => format!("{near} {all}"),
+            }
+        }
+    };
+    Wrong { message: format!("the shader has no {kind} `{name}`"), help }
+}
+
+/// Parses a value of the parameter's type and range to bits.
+pub fn bits(parameter: &Parameter, text: &str) -> Result<u32, Wrong> {
+    read(parameter, text).map(|(bits, _)| bits)
+}
+
+/// Parses a number or an interval `LO..HI` of a parameter.
+pub fn span(parameter: &Parameter, text: &str) -> Result<Span, Wrong> {
+    interval(&parameter.name, parameter.scalar, text, |text| bits(parameter, text))
+}
+
+/// Parses a number or an interval `LO..HI` of a direction's component.
+pub fn direction_span(name: &str, text: &str) -> Result<Span, Wrong> {
+    interval(name, Scalar::F32, text, |text| direction(name, text))
+}
+
+/// Parses a component of a direction to bits.
+pub fn direction(name: &str, text: &str) -> Result<u32, Wrong> {
+    float(text.trim()).map(f32::to_bits).map_err(|FloatError { what, help }| Wrong {
+        message: format!("`{name}`: `{text}` {what}"),
+        help: help.into(),
+    })
+}
+
+/// Parses a direction `X,Y,Z`.
+pub fn three_numbers(text: &str) -> Result<[Span; 3], String> {
+    three(
+        text,
+        |name, text| direction(name, text).map(Span::from),
+        "three numbers, as in 0,0.6,0.8",
+    )
+}
+
+/// Parses a box of directions `X,Y,Z`.
+pub fn three_spans(text: &str) -> Result<[Span; 3], String> {
+    three(text, direction_span, "three numbers or intervals, as in 0,0.6,0.7..0.8")
+}
+
+fn three(
+    text: &str,
+    read: impl Fn(&str, &str) -> Result<Span, Wrong>,
+    expected: &str,
+) -> Result<[Span; 3], String> {
+    let spans = text.split(',').zip(["x", "y", "z", ""]).map(|(text, name)| read(name, text));
+    let spans = spans
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|wrong| format!("{}: {}", wrong.message, wrong.help))?;
+    spans.try_into().map_err(|_| format!("expected {expected}"))
+}
+
+fn interval(
+    name: &str,
+    scalar: Scalar,
+    text: &str,
+    read: impl Fn(&str) -> Result<u32, Wrong>,
+) -> Result<Span, Wrong> {
+    let Some((low, high)) = text.split_once("..") else { return Ok(read(text.trim())?.into()) };
+    let (low, high) = (low.trim(), high.trim());
+    if low.is_empty() || high.is_empty() {
+        let help = "write an interval with both endpoints, as in 0.2..0.4".into();
+        return Err(Wrong { message: format!("`{name}`: `{text}` lacks an endpoint"), help });
+    }
+    if text.contains("...") {
+        let help =
+            "write an interval with two dots and a digit on both sides, as in 0.2..0.4".into();
+        return Err(Wrong { message: format!("`{name}`: `{text}` has three dots in a row"), help });
+    }
+    if high.contains("..") {
+        let help = "write an interval with two endpoints, as in 0.2..0.4".into();
+        return Err(Wrong {
+            message: format!("`{name}`: `{text}` has more than two endpoints"),
+            help,
+        });
+    }
+    let ends = [read(low), read(high)];
+    let is_reversed = match &ends {
+        [Ok(lower), Ok(upper)] => !in_order(scalar, [*lower, *upper]),
+        // Reversed endpoints are the more likely mistake if one is also out of range.
+        _ => matches!([low, high].map(str::parse::<f64>), [Ok(lower), Ok(upper)] if lower > upper),
+    };
+    if is_reversed {
+        return Err(reversed(name, low, high));
+    }
+    let [lower, upper] = ends;
+    Ok(Span { ends: [lower?, upper?], interval: true })
+}
+
+/// Whether the lower endpoint of an interval is not above the upper one; true for NaN, which is
+/// reported elsewhere.
+pub fn in_order(scalar: Scalar, [low, high]: [u32; 2]) -> bool {
+    match scalar {
+        Scalar::F32 => {
+            f32::from_bits(low).partial_cmp(&f32::from_bits(high)) != Some(Ordering::Greater)
+        }
+        Scalar::I32 => low as i32 <= high as i32,
+        Scalar::U32 | Scalar::Bool => low <= high,
+    }
+}
+
+/// The error for an interval whose lower endpoint is above the upper one.
+pub fn reversed(name: &str, low: &str, high: &str) -> Wrong {
+    let help = "write the lower endpoint of an interval first".into();
+    Wrong {
+        message: format!("`{name}`: the lower endpoint {low} is above the upper endpoint {high}"),
+        help,
+    }
+}
+
+/// Parses a value to bits and a number.
+pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
+    let name = &parameter.name;
+    let wrong = |what: &str| Wrong {
+        message: format!("`{name}`: `{text}` {what}"),
+        help: format!("`{name}` takes {}", takes(parameter)),
+    };
+    let not = |what: &str| wrong(&format!("is not {what}"));
+    // Each type parses the text itself: a float parsed via a double would be rounded twice.
+    let (bits, value) = match parameter.scalar {
+        Scalar::F32 => {
+            float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(|error| wrong(error.what))
+        }
+        Scalar::I32 => text
+            .parse()
+            .map(|i: i32| (i as u32, f64::from(i)))
+            .map_err(|_| not("a whole number of 32 bits")),
+        Scalar::U32 => text
+            .parse()
+            .map(|i: u32| (i, f64::from(i)))
+            .map_err(|_| not("a whole number of 32 bits without a sign")),
+        Scalar::Bool => match text {
+            "true" | "1" => Ok((!0, 1.0)),
+            "false" | "0" => Ok((0, 0.0)),
+            _ => Err(not("true or false")),
+        },
+    }?;
+    let [low, high] = parameter.range;
+    if value.is_nan() {
+        return Err(not("a number"));
+    }
+    if parameter.scalar != Scalar::Bool && !(low <= value && value <= high) {
+        return Err(Wrong {
+            message: format!("`{name}`: {text} is out of range"),
+            help: format!("`{name}` takes {}", takes(parameter)),
+        });
+    }
+    Ok((bits, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(name: &str, scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
+        Parameter { name: name.into(), doc: String::new(), scalar, size, range, default: None }
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+        vec![
+            parameter("kd", Scalar::F32, 3, [0.0, f64::from(0.1f32)]),
+            parameter("exponent", Scalar::F32, 1, ALL),
+            parameter("lobes", Scalar::U32, 1, [0.0, 4.0]),
+            parameter("offset", Scalar::I32, 2, [i32::MIN, i32::MAX].map(f64::from)),
+            parameter("metal", Scalar::Bool, 1, [0.0, 1.0]),
+        ]
+    }
+
+    #[test]
+    fn names_select_words() {
+        let parameters = parameters();
+        let words = |name: &str| find(&parameters, name).map(|place| place.words);
+        assert_eq!(words("kd"), Some(0..3));
+        assert_eq!(
+            (words("kd.r"), words("kd.y"), words("kd.b")),
+            (Some(0..1), Some(1..2), Some(2..3))
+        );
+        assert_eq!(
+            (words("exponent"), words("lobes"), words("offset.y"), words("metal")),
+            (Some(3..4), Some(4..5), Some(6..7), Some(7..8))
+        );
+        for none in ["kd.w", "kd.a", "kd.", "kd.xy", "exponent.x", "k", "", "KD", ".x"] {
+            assert_eq!(words(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_suggest_known_ones() {
+        let parameters = parameters();
+        let help = |name: &str| unknown("parameter", &parameters, &["rounds"], name).help;
+        assert_eq!(
+            help("exponnt"),
+            "did you mean \"exponent\"? there are kd, exponent, lobes, offset, metal, rounds"
+        );
+        assert_eq!(help("kd.w"), "the components of `kd` are .r .g .b or .x .y .z");
+        assert_eq!(help("exponent.x"), "`exponent` has no components; write `exponent`");
+        assert_eq!(unknown("parameter", &[], &[], "kd").help, "the shader has no parameters");
+    }
+
+    #[test]
+    fn values_are_parsed_in_their_own_type() {
+        let parameters = parameters();
+        let bits = |name: &str, text: &str| {
+            bits(find(&parameters, name).unwrap().parameter, text).map_err(|wrong| wrong.message)
+        };
+        assert_eq!(bits("kd", "0.1"), Ok(0.1f32.to_bits()));
+        assert_eq!(bits("kd", "-0"), Ok((-0.0f32).to_bits()));
+        assert_eq!(bits("exponent", "inf"), Ok(f32::INFINITY.to_bits()));
+        // Parsed via a double it would be 1.
+        assert_eq!(bits("exponent", "1.000000059604644775390625000001"), Ok(0x3f80_0001));
+        assert_eq!((bits("lobes", "4"), bits("offset", "-1")), (Ok(4), Ok(!0)));
+        assert_eq!((bits("metal", "true"), bits("metal", "0")), (Ok(!0), Ok(0)));
+        assert_eq!(bits("kd", "0.2"), Err("`kd`: 0.2 is out of range".into()));
+        assert_eq!(bits("lobes", "5"), Err("`lobes`: 5 is out of range".into()));
+        for (name, text) in [
+            ("kd", "x"),
+            ("kd", ""),
+            ("exponent", "nan"),
+            ("lobes", "1.5"),
+            ("lobes", "-1"),
+            ("metal", "yes"),
+        ] {
+            assert!(bits(name, text).unwrap_err().contains("is not"), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn intervals_have_ordered_endpoints() {
+        let parameters = parameters();
+        let read = |name: &str, text: &str| {
+            let span = span(find(&parameters, name).unwrap().parameter, text)
+                .map_err(|wrong| wrong.message)?;
+            Ok((span.ends, span.interval))
+        };
+        assert_eq!(read("exponent", "-1..2.5"), Ok(([-1.0f32, 2.5].map(f32::to_bits), true)));
+        // Dots without a digit on one side.
+        assert_eq!(read("exponent", "1. .. .5e1"), Ok(([1.0f32, 5.0].map(f32::to_bits), true)));
+        assert_eq!(read("exponent", ".3.. .5e1"), Ok(([0.3f32, 5.0].map(f32::to_bits), true)));
+        assert_eq!(read("kd", "0.1"), Ok(([0.1f32.to_bits(); 2], false)));
+        assert_eq!(read("offset", "-2..3"), Ok(([-2i32 as u32, 3], true)));
+        assert_eq!(read("metal", "false..true"), Ok(([0, !0], true)));
+        for (name, text, said) in [
+            ("exponent", "2..1", "`exponent`: the lower endpoint 2 is above the upper endpoint 1"),
+            // Also out of the range [0, 0.1].
+            ("kd", "1..0", "`kd`: the lower endpoint 1 is above the upper endpoint 0"),
+            (
+                "metal",
+                "true..false",
+                "`metal`: the lower endpoint true is above the upper endpoint false",
+            ),
+            ("exponent", "..1", "`exponent`: `..1` lacks an endpoint"),
+            ("exponent", "1..", "`exponent`: `1..` lacks an endpoint"),
+            ("exponent", "1..nan", "`exponent`: `nan` is not a number"),
+            ("exponent", "0...1", "`exponent`: `0...1` has three dots in a row"),
+            ("exponent", "0....1", "`exponent`: `0....1` has three dots in a row"),
+            (
+                "exponent",
+                "0.1..0.2..0.3",
+                "`exponent`: `0.1..0.2..0.3` has more than two endpoints",
+            ),
+            ("kd", "0.05..0.2", "`kd`: 0.2 is out of range"),
+        ] {
+            assert_eq!(read(name, text), Err(said.to_owned()), "{text}");
+        }
+        assert!(
+            direction_span("wi.x", "-0.5..").is_err()
+                && direction_span("wi.x", "0.5..-0.5").is_err()
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Statistics of `--stats`: one JSON object for benchmarks and render farms.
+
+use lightbound::integrator::{CutCounts, CutTimes, LightTreeFigures};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Statistics of a rendering. Times are in seconds, memory in bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stats {
+    /// Version of this program.
+    pub version: &'static str,
+    /// The scene file as given on the command line.
+    pub scene: String,
+    /// The picture's file; null if no picture was written.
+    pub output: Option<String>,
+    /// Time to read and parse the scene file and the files that it includes.
+    pub load_seconds: f64,
+    /// Time to build lights and acceleration structure.
+    pub build_seconds: f64,
+    /// Wall-clock time of rendering.
+    pub render_seconds: f64,
+    /// CPU time of rendering over all threads.
+    pub render_cpu_seconds: f64,
+    /// Requested samples per pixel.
+    pub spp: u32,
+    /// Minimum number of samples per pixel.
+    pub min_samples: u32,
+    /// Maximum number of samples per pixel.
+    pub max_samples: u32,
+    /// Total number of samples of all pixels.
+    pub camera_samples: u64,
+    /// Samples that were not finite or exceeded the film's range.
+    pub invalid_samples: u64,
+    /// Requested error estimate at which rendering stops; null without a threshold.
+    pub noise_threshold: Option<f64>,
+    /// Final error estimate; null without a threshold, or if it is unknown.
+    pub noise: Option<f64>,
+    /// Closest-hit rays, including camera rays.
+    pub rays: u64,
+    /// Shadow rays.
+    pub shadow_rays: u64,
+    /// Shader evaluations: of the setup, of the integrand for given directions, and of direction
+    /// sampling.
+    pub shader_evaluations: u64,
+    /// Fraction of SIMD lanes that these evaluations occupied; null without evaluations.
+    pub shader_occupancy: Option<f64>,
+    /// Evaluations in which a loop was stopped at the cap.
+    pub shader_capped: u64,
+    /// Target of compiled shaders; null without shaders.
+    pub shader_target: Option<&'static str>,
+    /// Columns of the picture.
+    pub width: u32,
+    /// Rows of the picture.
+    pub height: u32,
+    /// Lights; every emitting triangle counts as one.
+    pub lights: usize,
+    /// Triangles; each instanced group counts once.
+    pub triangles: u64,
+    /// Memory of the acceleration structure.
+    pub accel_memory_bytes: usize,
+    /// Peak memory of the process; null if the system does not report it.
+    pub peak_memory_bytes: Option<u64>,
+    /// Rendering threads.
+    pub threads: usize,
+    /// Random seed.
+    pub seed: u32,
+    /// Acceleration structure.
+    pub accel: &'static str,
+    /// Integrator.
+    pub integrator: &'static str,
+    /// Light trees that the integrator built; null without light trees.
+    pub light_tree: Option<LightTreeStats>,
+    /// Statistics of the lightcuts integrator; null for others.
+    pub lightcuts: Option<CutStats>,
+    /// Whether Ctrl-C interrupted the rendering.
+    pub interrupted: bool,
+    /// Warnings as printed.
+    pub warnings: Vec<String>,
+}
+
+/// Statistics of light cuts. Shares are fractions of the time that threads worked on samples; null
+/// without such time.
+#[derive(Clone, Debug, Serialize)]
+pub struct CutStats {
+    /// Number of cuts, one for each shaded point.
+    pub cuts: u64,
+    /// Mean cut size in clusters; null without cuts.
+    pub cut_size_mean: Option<f64>,
+    /// Median cut size: exact below 32, otherwise with a relative error of at most 1/32.
+    pub cut_size_median: Option<f64>,
+    /// Maximum cut size.
+    pub cut_size_max: u32,
+    /// Cuts that reached the maximum cut size.
+    pub capped_cuts: u64,
+    /// Clusters for which bounds were evaluated.
+    pub bound_evaluations: u64,
+    /// Shadow rays of cuts.
+    pub shadow_rays: u64,
+    /// Representatives for which the material was evaluated.
+    pub representatives: u64,
+    /// Bounds that were checked against the exact contribution.
+    pub bound_checks: u64,
+    /// Checked bounds that did not hold.
+    pub bound_violations: u64,
+    /// Share of the time spent on cluster bounds.
+    pub bounds_share: Option<f64>,
+    /// Share of the time spent on materials of representatives.
+    pub shading_share: Option<f64>,
+    /// Share of the time spent on shadow rays.
+    pub visibility_share: Option<f64>,
+}
+
+/// Statistics of light trees.
+#[derive(Clone, Debug, Serialize)]
+pub struct LightTreeStats {
+    /// Wall-clock time to build them.
+    pub build_seconds: f64,
+    /// Memory of the trees.
+    pub memory_bytes: usize,
+    /// Leaves: points and directions that represent lights, or lights and regions of environment maps.
+    pub leaves: usize,
+}
+
+impl From<LightTreeFigures> for LightTreeStats {
+    fn from(tree: LightTreeFigures) -> LightTreeStats {
+        LightTreeStats {
+            build_seconds: tree.build.as_secs_f64(),
+            memory_bytes: tree.bytes,
+            leaves: tree.points,
+        }
+    }
+}
+
+impl CutStats {
+    /// The figures of what was counted.
+    pub fn new(counts: &CutCounts) -> CutStats {
+        let CutTimes { total, bounds, shading, visibility } = counts.times;
+        let share =
+            |part: Duration| (!total.is_zero()).then(|| part.as_secs_f64() / total.as_secs_f64());
+        CutStats {
+            cuts: counts.sizes.count(),
+            cut_size_mean: counts.sizes.mean(),
+            cut_size_median: counts.sizes.median(),
+            cut_size_max: counts.sizes.max(),
+            capped_cuts: counts.capped,
+            bound_evaluations: counts.bound_evaluations,
+            shadow_rays: counts.shadow_rays,
+            representatives: counts.representatives,
+            bound_checks: counts.checks,
+            bound_violations: counts.violations,
+            bounds_share: share(bounds),
+            shading_share: share(shading),
+            visibility_share: share(visibility),
+        }
+    }
+}
+
+/// Peak memory of the process, if the system reports it (Linux).
+pub fn peak_memory_bytes() -> Option<u64> {
+    high_water_mark(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// `VmHWM` of a `/proc/PID/status`, in bytes.
+fn high_water_mark(status: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_relative_to_total_thread_time() {
+        let mut counts = CutCounts::default();
+        [4, 6, 8].iter().for_each(|&size| counts.sizes.add(size));
+        assert_eq!(CutStats::new(&counts).bounds_share, None);
+        let [total, bounds, shading, visibility] = [8, 4, 2, 1].map(Duration::from_millis);
+        counts.times = CutTimes { total, bounds, shading, visibility };
+        let stats = serde_json::to_value(CutStats::new(&counts)).unwrap();
+        for (key, value) in
+            [("cuts", 3.0), ("cut_size_mean", 6.0), ("cut_size_median", 6.0), ("cut_size_max", 8.0)]
+        {
+            assert_eq!(stats[key].as_f64(), Some(value), "{key}");
+        }
+        for (key, value) in
+            [("bounds_share", 0.5), ("shading_share", 0.25), ("visibility_share", 0.125)]
+        {
+            assert_eq!(stats[key], value, "{key}");
+        }
+    }
+
+    #[test]
+    fn high_water_mark_is_parsed() {
+        assert_eq!(
+            high_water_mark("Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    2304 kB\n"),
+            Some(2304 * 1024)
+        );
+        assert_eq!(high_water_mark("Name:\tx\n"), None);
+    }
+}

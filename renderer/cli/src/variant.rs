@@ -1,0 +1,262 @@
+//! Options that select a bounding shader of a material, shared by several commands.
+
+use super::Error;
+use clap::ValueEnum;
+use lightbound::suggestion::did_you_mean;
+use lightbound_shader::bounding::{self, Integrand};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::{self, Options, Tracking};
+use lightbound_shader::relations::{Relation, Relations};
+use lightbound_shader::{Settings, Shader, ShaderError};
+
+/// Help heading of the options of bounding shaders.
+pub const HEADING: &str = "Options of bounding shaders";
+
+/// Defines an option for a type of the compiler. Its values have the names of the JSON output.
+macro_rules! option {
+    ($(#[$doc:meta])* $name:ident = $of:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+        pub enum $name { $($(#[$variant_doc])* $variant),* }
+
+        impl $name {
+            /// The compiler's value.
+            pub fn of(self) -> $of {
+                match self { $($name::$variant => $to),* }
+            }
+        }
+    };
+}
+
+option! {
+    /// Frame of directions.
+    Frame = bounding::Frame {
+        /// World space, with the shading frame as an input
+        World => bounding::Frame::World,
+        /// Shading frame
+        #[default]
+        Local => bounding::Frame::Local,
+    }
+}
+option! {
+    /// Assumptions about inputs.
+    Ranges = bounding::Ranges {
+        /// Inputs are finite, and parameters not negative unless declared so (Clarberg et al. 2010)
+        Paper => bounding::Ranges::Paper,
+        /// Directions are unit vectors, and parameters are in their declared ranges
+        #[default]
+        Declared => bounding::Ranges::Declared,
+    }
+}
+option! {
+    /// Inputs that are intervals.
+    Inputs = bounding::Spans {
+        /// The direction to the light
+        #[default]
+        Light => bounding::Spans::Light,
+        /// All inputs
+        All => bounding::Spans::All,
+    }
+}
+option! {
+    /// Bounds to compute.
+    Sides = lift::Sides {
+        /// Upper bounds only
+        Upper => lift::Sides::Upper,
+        /// Lower bounds only
+        Lower => lift::Sides::Lower,
+        /// Both
+        #[default]
+        Both => lift::Sides::Both,
+    }
+}
+option! {
+    /// NaN handling.
+    NanMode = Nan {
+        /// The bound is NaN or infinite if the shader returns NaN anywhere in the box
+        Propagate => Nan::Propagate,
+        /// The bound holds for all results that are not NaN
+        #[default]
+        Suppress => Nan::Suppress,
+        /// The bound holds if no NaN occurs in the shader or in the arithmetic on endpoints, as in
+        /// inf * 0
+        Ignore => Nan::Ignore,
+    }
+}
+option! {
+    /// Selection of interval lowerings.
+    Mode = Tracking {
+        /// The general case of each operation
+        Naive => Tracking::NONE,
+        /// The cheapest case that the known facts about values allow; the same bounds, unless a NaN
+        /// occurs with --nan ignore
+        #[default]
+        Optimized => Tracking::ALL,
+        /// As optimized, and uses relations between values: tighter bounds for boxes of unit vectors
+        Related => Tracking::ALL,
+    }
+}
+
+/// Parses a list of relations, as in `unit,dot` or `all,-monotone`.
+pub fn relations(text: &str) -> Result<Relations, String> {
+    // A list that begins with an exclusion starts from all relations.
+    let begin = if text.trim_start().starts_with('-') { Relations::all() } else { Relations::NONE };
+    let chosen = text.split(',').map(str::trim).try_fold(begin, |relations, item| {
+        match (item, item.strip_prefix('-')) {
+            ("all", _) => Ok(Relations::all()),
+            (_, Some("all")) => Ok(Relations::NONE),
+            (_, Some(name)) => relation(name).map(|relation| relations.without(relation)),
+            (name, None) => relation(name).map(|relation| relations.with(relation)),
+        }
+    })?;
+    // Related code needs at least one relation.
+    if chosen == Relations::NONE {
+        Err("no relation is left; name at least one, as in unit,dot".into())
+    } else {
+        Ok(chosen)
+    }
+}
+
+fn relation(name: &str) -> Result<Relation, String> {
+    let found = Relation::ALL.iter().find(|relation| relation.name() == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<_> = std::iter::once("all")
+            .chain(Relation::ALL.iter().map(|relation| relation.name()))
+            .collect();
+        let hint =
+            did_you_mean(name, names.iter().copied(), &format!("expected {}", names.join(", ")));
+        format!("unknown relation `{name}`: {hint}")
+    })
+}
+
+/// Short help of `--relations`.
+pub const RELATIONS: &str =
+    "Relations that mode related uses, as in unit,dot, or -monotone for all others [default: all]";
+
+/// Long help of `--relations`, which lists all names.
+pub fn relations_help() -> String {
+    let items =
+        Relation::ALL.iter().map(|relation| format!("- {}: {}", relation.name(), relation.help()));
+    format!("{RELATIONS}\n\nRelations:\n{}", items.collect::<Vec<_>>().join("\n"))
+}
+
+/// Options of a bounding shader, optional so that they can be rejected for other functions.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = HEADING)]
+pub struct VariantArgs {
+    /// Selection of interval lowerings [default: optimized]
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
+
+    #[arg(long, value_name = "LIST", value_parser = relations, allow_hyphen_values = true)]
+    #[arg(help = RELATIONS, long_help = relations_help())]
+    relations: Option<Relations>,
+
+    /// NaN handling [default: suppress]
+    #[arg(long, value_enum)]
+    nan: Option<NanMode>,
+
+    /// Bounds to compute [default: both]
+    #[arg(long, value_enum)]
+    sides: Option<Sides>,
+
+    /// Assumptions of compiled code about inputs; given values must be in their declared ranges
+    /// regardless [default: declared]
+    #[arg(long, value_enum)]
+    ranges: Option<Ranges>,
+
+    /// Bound the luminance of s instead of its colour channels
+    #[arg(long)]
+    luminance: bool,
+}
+
+impl VariantArgs {
+    /// Options for the lift.
+    ///
+    /// *Errors*: relations were given for another mode.
+    pub fn options(&self) -> Result<Options, Error> {
+        let mode = self.mode.unwrap_or_default();
+        if self.relations.is_some() && mode != Mode::Related {
+            return Err(Error::Option {
+                message: "--relations requires --mode related".into(),
+                help: "add --mode related".into(),
+            });
+        }
+        Ok(Options {
+            sides: self.sides.unwrap_or_default().of(),
+            nan: self.nan.unwrap_or_default().of(),
+            tracking: mode.of(),
+            relations: if mode == Mode::Related {
+                self.relations.unwrap_or_else(Relations::all)
+            } else {
+                Relations::NONE
+            },
+            ..Options::default()
+        })
+    }
+
+    /// Assumptions about inputs.
+    pub fn ranges(&self) -> bounding::Ranges {
+        self.ranges.unwrap_or_default().of()
+    }
+
+    /// The integrand to bound.
+    pub fn integrand(
+        &self,
+        shader: &Shader,
+        settings: &Settings,
+        frame: bounding::Frame,
+    ) -> Result<Integrand, ShaderError> {
+        let colours = Integrand::new(shader, settings, frame)?;
+        Ok(if self.luminance { colours.with_luminance() } else { colours })
+    }
+
+    /// The name of the first given option, if any.
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--mode", self.mode.is_some()),
+            ("--relations", self.relations.is_some()),
+            ("--nan", self.nan.is_some()),
+            ("--sides", self.sides.is_some()),
+            ("--ranges", self.ranges.is_some()),
+            ("--luminance", self.luminance),
+        ];
+        all.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_relations_include_and_exclude() {
+        let all = Relations::all();
+        let two = Relations::NONE.with(Relation::Unit).with(Relation::Dot);
+        for (text, expected) in [
+            ("all", all),
+            ("unit,dot", two),
+            ("dot, unit", two),
+            ("all,-dot", all.without(Relation::Dot)),
+            ("-dot,-unit", all.without(Relation::Dot).without(Relation::Unit)),
+            ("unit,dot,-dot", Relations::NONE.with(Relation::Unit)),
+            ("-all,unit", Relations::NONE.with(Relation::Unit)),
+        ] {
+            assert_eq!(relations(text), Ok(expected), "{text}");
+        }
+        for (text, said) in [
+            ("unit,dto", "`dto`"),
+            ("all,-dto", "`dto`"),
+            ("", "``"),
+            ("unit,-unit", "no relation is left"),
+            ("-all", "no relation is left"),
+            ("unit;dot", "expected all, unit, dot, "),
+        ] {
+            assert!(relations(text).is_err_and(|error| error.contains(said)), "{text}");
+        }
+        assert!(
+            relations("monoton")
+                .is_err_and(|error| error.contains("did you mean") && error.contains("monotone"))
+        );
+    }
+}

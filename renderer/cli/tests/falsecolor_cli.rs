@@ -1,0 +1,161 @@
+//! `lightbound falsecolor` as a user calls it: maps, messages and exit codes.
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+use lightbound_image::write::{Channel, ChannelSamples, ExrPicture, write_exr, write_pfm};
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const WIDTH: u32 = 16;
+const HEIGHT: u32 = 12;
+/// Values that are not finite.
+const GREEN: [u8; 3] = [0, 200, 80];
+
+/// A folder with `a.exr`, which has a colour, a depth, IDs and a layer with pixels that are not
+/// finite.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        let n = (WIDTH * HEIGHT) as usize;
+        let floats = |name: &str, value: &dyn Fn(usize) -> f32| Channel {
+            name: name.into(),
+            samples: ChannelSamples::F32((0..n).map(value).collect()),
+        };
+        let odd = |i: usize| match i {
+            0 => f32::NAN,
+            1 | 2 => f32::INFINITY,
+            _ => (i % 100) as f32,
+        };
+        let mut channels =
+            vec![floats("cut_size", &odd), floats("depth.Z", &|i| 5.0 + i as f32 / n as f32)];
+        channels.extend(["R", "G", "B"].map(|c| floats(c, &|i| i as f32 - 90.0)));
+        channels.extend(["normal.X", "normal.Y"].map(|c| floats(c, &|_| 0.5)));
+        for name in ["object.id", "sums.R0"] {
+            channels.push(Channel {
+                name: name.into(),
+                samples: ChannelSamples::U32((0..n as u32).collect()),
+            });
+        }
+        let size = [WIDTH, HEIGHT];
+        let picture = ExrPicture { size, full_size: size, channels, ..ExrPicture::default() };
+        write_exr(&place.path("a.exr"), &picture).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, args: &[&str]) -> Assert {
+        let mut command = Command::cargo_bin("lightbound").unwrap();
+        command
+            .timeout(Duration::from_secs(60))
+            .current_dir(self.folder.path())
+            .arg("falsecolor")
+            .args(args)
+            .assert()
+    }
+
+    /// The map of a layer, and the pixels of the picture in it.
+    fn map(&self, args: &[&str]) -> Vec<[u8; 3]> {
+        self.run(&[&["a.exr", "-q", "-o", "map.png"], args].concat()).code(0).stderr("").stdout("");
+        let map = image::open(self.path("map.png")).unwrap().into_rgb8();
+        assert!(map.width() > 240 && map.height() > 180, "{:?}", map.dimensions());
+        // Enlarged to 240 pixels along the longer side, with a margin of 10.
+        let zoom = 15;
+        let pixel = |i: u32| {
+            map.get_pixel(10 + i % WIDTH * zoom + zoom / 2, 10 + i / WIDTH * zoom + zoom / 2).0
+        };
+        (0..WIDTH * HEIGHT).map(pixel).collect()
+    }
+}
+
+#[test]
+fn layers_are_drawn_as_maps() {
+    let place = Place::new();
+    let summary = "map.png: cut_size, from 0 to 99, mean 48.3228; colours from 0 to 100; pixels in green: 1 not a number, 2 infinite";
+    place
+        .run(&["a.exr", "--layer", "cut_size", "-o", "map.png"])
+        .code(0)
+        .stdout("")
+        .stderr(contains(summary));
+    let map = place.map(&["--layer", "cut_size"]);
+    assert_eq!(map.iter().filter(|&&p| p == GREEN).count(), 3);
+    assert_eq!(map[..3], [GREEN; 3]);
+    let brightness = |p: [u8; 3]| p.iter().map(|&c| u32::from(c)).sum::<u32>();
+    assert!((4..100).all(|i| brightness(map[i - 1]) <= brightness(map[i])));
+    assert!(brightness(map[99]) > brightness(map[3]) + 300);
+}
+
+#[test]
+fn channels_are_selected_by_name() {
+    let place = Place::new();
+    for name in ["depth", "depth.Z", "R", "B", "normal.X", "object.id", "sums.R0"] {
+        assert!(!place.map(&["--layer", name]).contains(&GREEN), "{name}");
+    }
+    let there = "the layers are R, G, B, cut_size, depth, normal.X, normal.Y, object.id";
+    for wrong in ["cutsize", "normal", "colour", ""] {
+        let message = format!("a.exr: there is no layer `{wrong}`");
+        place
+            .run(&["a.exr", "--layer", wrong, "-o", "b.png"])
+            .code(2)
+            .stderr(contains(message).and(contains(there)));
+    }
+    assert!(!place.path("b.png").exists());
+    write_pfm(&place.path("a.pfm"), 2, 1, &[[0.0, 1.0, 2.0]; 2]).unwrap();
+    place
+        .run(&["a.pfm", "--layer", "G", "-o", "g.png"])
+        .code(0)
+        .stderr(contains("from 1 to 1, mean 1"));
+}
+
+#[test]
+fn ranges_and_logarithms_determine_colours() {
+    let place = Place::new();
+    let part = place.map(&["--layer", "cut_size", "--range", "50..60"]);
+    assert!(
+        part[3..50].iter().all(|&p| p == part[3]) && part[61..99].iter().all(|&p| p == part[99])
+    );
+    assert!(part[55] != part[3] && part[55] != part[99]);
+    // Halfway between 1 and 100 is 10.
+    let (linear, log) = (
+        place.map(&["--layer", "cut_size", "--range", "0..20"]),
+        place.map(&["--layer", "cut_size", "--range", "1..100", "--log"]),
+    );
+    assert_eq!(linear[10], log[10]);
+    // Values that are not positive have the first colour.
+    let log = place.map(&["--layer", "R", "--log"]);
+    assert!(log[..91].iter().all(|&p| p == log[0]) && log[150] != log[0]);
+    let signed = place.run(&["a.exr", "--layer", "R", "--range", "-1..1", "-o", "map.png"]).code(0);
+    signed.stderr(contains("from -90 to 101").and(contains("colours from -1 to 1")));
+}
+
+#[test]
+fn invalid_arguments_are_errors() {
+    let place = Place::new();
+    let run = |args: &[&str]| place.run(&[&["a.exr", "--layer", "R"], args].concat());
+    run(&["-o", "map.png", "--range", "1..0"]).code(2).stderr(contains("as in 0..20 or -1..1"));
+    run(&["-o", "map.png", "--range", "0..1", "--log"])
+        .code(2)
+        .stderr(contains("--log needs positive values").and(contains("above 0")));
+    run(&["-o", "map.exr"]).code(2).stderr(contains("falsecolor writes PNG"));
+    run(&["-o", "none/map.png"]).code(2).stderr(contains("no folder"));
+    run(&[]).code(2).stderr(contains("--output"));
+    place
+        .run(&["none.exr", "--layer", "R", "-o", "map.png"])
+        .code(2)
+        .stderr(contains("none.exr: cannot be read"));
+    std::fs::copy(place.path("a.exr"), place.path("a.png")).unwrap();
+    place
+        .run(&["a.png", "--layer", "R", "-o", "a.png"])
+        .code(2)
+        .stderr(contains("would overwrite"));
+    assert!(!place.path("map.png").exists());
+}

@@ -1,0 +1,419 @@
+//! Merged parts, pictures rendered in several interrupted runs, and pictures with a noise threshold:
+//! all are bit-identical to a single run.
+
+mod common;
+
+use assert_cmd::Command;
+use common::room::room;
+use lightbound_image::read_exr;
+use lightbound_image::write::{Attribute, ChannelSamples, ExrPicture, write_exr};
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime};
+use tempfile::TempDir;
+
+/// The room at the size of these tests.
+static SCENE: LazyLock<String> =
+    LazyLock::new(|| room(r#""integer xresolution" 80 "integer yresolution" 50"#, 10));
+
+/// A folder with a scene in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place::with(&SCENE)
+    }
+
+    fn with(scene: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scene.pbrt"), scene).unwrap();
+        Place(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn lightbound(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+        command
+            .args(args.split_whitespace())
+            .current_dir(self.0.path())
+            .timeout(Duration::from_secs(120));
+        command
+    }
+
+    /// `lightbound render scene.pbrt -q ARGS`, which succeeds.
+    fn render(&self, args: &str) {
+        self.lightbound(&format!("render scene.pbrt -q {args}")).assert().success().stderr("");
+    }
+
+    /// Name, windows, channels and attributes of a file, without times.
+    fn picture(&self, name: &str) -> ExrPicture {
+        let mut picture = read_exr(&self.path(name)).unwrap();
+        picture.attributes.retain(|(name, _)| name != "lightbound/renderSeconds");
+        picture
+    }
+
+    fn assert_same(&self, a: &str, b: &str) {
+        let (mut a, mut b) = (self.picture(a), self.picture(b));
+        for picture in [&mut a, &mut b] {
+            // NaN and ∞ as bits.
+            for channel in &mut picture.channels {
+                if let ChannelSamples::F32(samples) = &channel.samples {
+                    channel.samples =
+                        ChannelSamples::U32(samples.iter().map(|x| x.to_bits()).collect());
+                }
+            }
+        }
+        let names = |p: &ExrPicture| p.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&a), names(&b));
+        assert_eq!(a.attributes, b.attributes);
+        assert!(a == b, "the pixels differ");
+    }
+
+    fn attribute(&self, file: &str, name: &str) -> Attribute {
+        self.picture(file)
+            .attributes
+            .into_iter()
+            .find(|a| a.0 == format!("lightbound/{name}"))
+            .unwrap()
+            .1
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn merged_parts_are_bit_identical_to_full_picture() {
+    let place = Place::new();
+    place.render("-o whole.exr --variance");
+    let splits: [&[&str]; 4] = [
+        &["--sample-range 0..10"],
+        &["--sample-range 7..10", "--sample-range 0..1", "--sample-range 1..7"],
+        &["--crop 0,0.33,0,1", "--crop 0.33,1,0,0.71", "--crop 0.33,1,0.71,1"],
+        &[
+            "--sample-range 3..10 --crop 0,1,0,0.5",
+            "--sample-range 3..10 --crop 0,1,0.5,1",
+            "--sample-range 0..3 --threads 1",
+        ],
+    ];
+    for split in splits {
+        let mut merge = "merge -q -o merged.exr".to_string();
+        for (i, args) in split.iter().enumerate() {
+            place.render(&format!("{args} --variance -o part{i}.exr"));
+            merge += &format!(" part{i}.exr");
+        }
+        place.lightbound(&merge).assert().success().stderr("");
+        place.assert_same("whole.exr", "merged.exr");
+    }
+}
+
+#[test]
+fn missing_samples_are_named_and_can_be_merged_later() {
+    let place = Place::new();
+    place.render("-o whole.exr");
+    place.render("-o a.exr --sample-range 0..4");
+    place.render("-o b.exr --sample-range 4..10 --crop 0,0.5,0,1");
+    place.render("-o c.exr --sample-range 4..10 --crop 0.5,1,0,1");
+    let merged = place.lightbound("merge b.exr a.exr -o ab.exr").assert().success();
+    merged.stderr(contains("misses samples 4..10 of columns 40..80, rows 0..50"));
+    let is_picture =
+        |name: &str| place.picture(name).channels.iter().any(|channel| channel.name == "R");
+    assert!(is_picture("a.exr") && is_picture("ab.exr"));
+    place
+        .lightbound("merge c.exr ab.exr -o abc.exr")
+        .assert()
+        .success()
+        .stderr(contains("misses").not());
+    place.assert_same("whole.exr", "abc.exr");
+}
+
+#[test]
+fn crop_window_of_the_scene_is_the_full_picture() {
+    let window = r#""integer yresolution" 50 "float cropwindow" [0.25 0.75 0 1]"#;
+    let place = Place::with(&SCENE.replace(r#""integer yresolution" 50"#, window));
+    place.render("-o whole.exr");
+    place.render("-o a.exr --sample-range 0..5");
+    place.render("-o b.exr --sample-range 5..10");
+    place
+        .lightbound("merge a.exr b.exr -o ab.exr")
+        .assert()
+        .success()
+        .stderr(contains("misses").not());
+    place.assert_same("whole.exr", "ab.exr");
+}
+
+#[test]
+fn unrelated_parts_are_rejected() {
+    let place = Place::new();
+    place.render("-o a.exr --sample-range 0..5");
+    place.render("-o whole.exr");
+    let refused = |with: &str, said: &str| {
+        let merge = place.lightbound(&format!("merge a.exr {with} -o out.exr")).assert().code(2);
+        merge.stderr(contains(with).and(contains(said)));
+    };
+    for (args, said) in [
+        ("--seed 3", "its seed is 3, that of a.exr is 0"),
+        ("--resolution 40x50", "40 × 50 pixels, that of a.exr has 80 × 50"),
+        ("--spp 20", "its number of samples is 20, that of a.exr is 10"),
+        ("--variance", "squares"),
+    ] {
+        place.render(&format!("-o b.exr --sample-range 5..10 {args}"));
+        refused("b.exr", said);
+    }
+    place.render("-o b.exr --sample-range 4..10 --crop 0,0.5,0,1");
+    refused("b.exr", "has sample 4 of columns 0..40, rows 0..50 in common with a.exr");
+    refused("whole.exr", "no exact sums");
+    refused("scene.pbrt", "unknown image format");
+    refused("none.exr", "cannot be read");
+
+    std::fs::write(place.path("scene.pbrt"), SCENE.replace("0.7 0.7 0.7", "0.7 0.7 0.6")).unwrap();
+    place.render("-o b.exr --sample-range 5..10");
+    refused("b.exr", "its scene differs from that of a.exr");
+
+    let whole = std::fs::read(place.path("b.exr")).unwrap();
+    std::fs::write(place.path("b.exr"), &whole[..whole.len() / 2]).unwrap();
+    refused("b.exr", "b.exr");
+    // A file whose header has other samples than its pixels.
+    std::fs::write(place.path("scene.pbrt"), &*SCENE).unwrap();
+    place.render("-o b.exr --sample-range 5..10");
+    let mut lying = read_exr(&place.path("b.exr")).unwrap();
+    let header = lying.attributes.iter_mut().find(|a| a.0 == "lightbound/part").unwrap();
+    let Attribute::Text(text) = &mut header.1 else { panic!() };
+    *text = text.replace("[0,0,80,50,5,10]", "[0,0,80,50,5,9]");
+    write_exr(&place.path("b.exr"), &lying).unwrap();
+    refused("b.exr", "is damaged");
+    place
+        .lightbound("merge a.exr whole.exr -o whole.exr")
+        .assert()
+        .code(2)
+        .stderr(contains("overwrite"));
+    place.lightbound("merge a.exr -o a.png").assert().code(2).stderr(contains("a.png"));
+    place.lightbound("merge -o a.exr").assert().code(2).stderr(contains("PART"));
+    assert!(!place.path("out.exr").exists());
+    for (args, said) in [
+        ("--sample-range 4..11 -o b.exr", "10 samples per pixel"),
+        ("--sample-range 4..4 -o b.exr", "0..64"),
+        ("--sample-range 4..8 -o b.png", "b.png"),
+    ] {
+        place
+            .lightbound(&format!("render scene.pbrt {args}"))
+            .assert()
+            .code(2)
+            .stderr(contains(said));
+    }
+}
+
+#[test]
+fn noise_threshold_stops_independently_of_threads() {
+    let place = Place::new();
+    place.render("-o one.exr --spp 4096 --noise-threshold 0.1 --threads 1");
+    place.render("-o three.exr --spp 4096 --noise-threshold 0.1 --threads 3 --stats stats.json");
+    place.assert_same("one.exr", "three.exr");
+    let Attribute::Float(noise) = place.attribute("one.exr", "noise") else { panic!() };
+    let Attribute::Int(taken) = place.attribute("one.exr", "minSamples") else { panic!() };
+    assert!(
+        (0.01..0.1).contains(&noise)
+            && [16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128].contains(&taken),
+        "{noise} {taken}"
+    );
+    assert_eq!(place.attribute("one.exr", "maxSamples"), Attribute::Int(taken));
+    let stats: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(place.path("stats.json")).unwrap()).unwrap();
+    assert_eq!(
+        (stats["noise_threshold"].as_f64(), stats["noise"].as_f64().map(|x| x as f32)),
+        (Some(0.1), Some(noise))
+    );
+    // A quarter of the error takes more samples, up to a limit.
+    place.render("-o less.exr --spp 4096 --noise-threshold 0.05");
+    let Attribute::Int(more) = place.attribute("less.exr", "minSamples") else { panic!() };
+    assert!(more > 2 * taken && more < 4096, "{taken} {more}");
+    let all = place
+        .lightbound("render scene.pbrt -o all.exr --spp 12 --noise-threshold 1e-9")
+        .assert()
+        .success();
+    all.stderr(contains("12 samples per pixel, estimated error 0."));
+    // Without a threshold, the picture is unchanged.
+    place.render(&format!("-o plain.exr --spp {taken}"));
+    let channels = |name: &str| place.picture(name).channels;
+    assert!(channels("plain.exr") == channels("one.exr"));
+    for wrong in ["0", "-1", "x"] {
+        place.lightbound(&format!("render scene.pbrt --noise-threshold {wrong}")).assert().code(2);
+    }
+}
+
+/// A rendering that takes a second or so.
+const LONG: &str = "render scene.pbrt --spp 640 --threads 2 -o a.exr --checkpoint 0.1 --resume";
+
+fn spawn(place: &Place, args: &str) -> Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
+        .args(args.split_whitespace())
+        .current_dir(place.0.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Renders repeatedly until `kills` renderings were killed at random times. Each finished picture
+/// must equal that of a single run.
+fn kill_and_resume(kills: usize) {
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    println!("seed {seed}");
+    let mut state = seed;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1u64 << 24) as f64
+    };
+    let place = Place::new();
+    let start = Instant::now();
+    place.render("--spp 640 --threads 2 -o whole.exr");
+    let usual = start.elapsed();
+    let (mut killed, mut resumed, mut done) = (0, 0, 0);
+    while killed < kills || done == 0 {
+        let had = place.path("a.exr.checkpoint").exists();
+        let mut child = spawn(&place, LONG);
+        let moment =
+            if killed < kills { usual.mul_f64(random() * 0.8) } else { Duration::from_secs(100) };
+        let start = Instant::now();
+        while child.try_wait().unwrap().is_none() && start.elapsed() < moment {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // SIGKILL on Unix; it has no effect on a finished process.
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let goes_on = said.contains("resuming from");
+        assert!(had || !goes_on, "{said}");
+        resumed += usize::from(goes_on);
+        match output.status.code() {
+            None => killed += 1,
+            Some(0) => {
+                assert_eq!(goes_on, had, "{said}");
+                place.assert_same("whole.exr", "a.exr");
+                assert_eq!(place.files(), ["a.exr", "scene.pbrt", "whole.exr"]);
+                std::fs::remove_file(place.path("a.exr")).unwrap();
+                done += 1;
+            }
+            Some(code) => panic!("exit code {code} with seed {seed}: {said}"),
+        }
+    }
+    println!("{killed} killed, {resumed} resumed, {done} done");
+    assert!(resumed >= kills / 3, "seed {seed}: only {resumed} of {kills} were resumed");
+}
+
+#[cfg(unix)]
+#[test]
+fn killed_and_resumed_picture_is_bit_identical() {
+    kill_and_resume(3);
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "a minute; cargo test -p lightbound-cli --test parts -- --ignored --nocapture"]
+fn killed_fifty_times_and_resumed_picture_is_bit_identical() {
+    kill_and_resume(50);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_a_checkpoint_and_a_picture() {
+    let place = Place::new();
+    place.render("--spp 4096 --noise-threshold 0.03 -o whole.exr");
+    let args = "render scene.pbrt --spp 4096 --noise-threshold 0.03 --threads 1 -o a.exr --checkpoint 1000";
+    let mut child = spawn(&place, args);
+    // The line about the scene comes before the rendering.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("triangles")));
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(
+        std::process::Command::new("sh")
+            .args(["-c", &format!("kill -INT {}", child.id())])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let said = lines.collect::<Vec<_>>().join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    assert!(place.path("a.exr").exists() && place.path("a.exr.checkpoint").exists());
+
+    place
+        .lightbound(args)
+        .assert()
+        .code(2)
+        .stderr(contains("a.exr.checkpoint").and(contains("--resume")));
+    let other = |more: &str, said: &str| {
+        let refused = place.lightbound(&format!("{args} --resume {more}")).assert().code(2);
+        refused.stderr(
+            contains("a.exr.checkpoint: is a checkpoint of another rendering").and(contains(said)),
+        );
+    };
+    other("--seed 5", "its seed is 0, that of this rendering is 5");
+    other("--resolution 70x50", "80 × 50 pixels");
+    other("--crop 0,1,0,0.5", "rows 0..25");
+    let text = std::fs::read(place.path("scene.pbrt")).unwrap();
+    std::fs::write(place.path("scene.pbrt"), [&text[..], b"\n"].concat()).unwrap();
+    other("", "its scene differs from that of this rendering");
+    std::fs::write(place.path("scene.pbrt"), text).unwrap();
+    place
+        .lightbound("merge a.exr.checkpoint -o b.exr")
+        .assert()
+        .success()
+        .stderr(contains("misses"));
+
+    place
+        .lightbound(&format!("{args} --resume"))
+        .assert()
+        .success()
+        .stderr(contains("resuming from"));
+    place.assert_same("whole.exr", "a.exr");
+    assert!(!place.path("a.exr.checkpoint").exists());
+    place
+        .lightbound("render scene.pbrt -o a.exr --resume")
+        .assert()
+        .success()
+        .stderr(contains("from the beginning"));
+}
+
+#[test]
+fn damaged_checkpoint_is_rejected() {
+    let place = Place::new();
+    std::fs::write(place.path("a.exr.checkpoint"), "no EXR file").unwrap();
+    place
+        .lightbound("render scene.pbrt -o a.exr --resume")
+        .assert()
+        .code(2)
+        .stderr(contains("a.exr.checkpoint: is a damaged checkpoint").and(contains("remove it")));
+}
+
+#[cfg(unix)]
+#[test]
+fn unwritable_checkpoint_does_not_stop_rendering() {
+    let place = Place::new();
+    // Files are limited to 16 or 32 KiB, depending on the shell's block size: the picture fits, the
+    // checkpoint does not.
+    let program = env!("CARGO_BIN_EXE_lightbound");
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 32; exec '{program}' render scene.pbrt --spp 400 --threads 1 -o a.png --checkpoint 0.1"
+    );
+    let limited =
+        Command::new("sh").args(["-c", &command]).current_dir(place.0.path()).assert().success();
+    let said = String::from_utf8(limited.get_output().stderr.clone()).unwrap();
+    assert_eq!(
+        said.matches("warning: no checkpoint: a.png.checkpoint: cannot be written").count(),
+        1,
+        "{said}"
+    );
+    assert_eq!(place.files(), ["a.png", "scene.pbrt"]);
+}

@@ -1,0 +1,144 @@
+//! Ray packets in Embree's layout.
+
+use super::device::SceneHandle;
+use crate::accel::is_traceable;
+use crate::geometry::{Geometry, Hit};
+use embree4_sys::*;
+use lightbound_math::Ray;
+use std::ffi::c_int;
+use std::ptr::from_mut;
+
+/// `RTCRayHitN` for `N` lanes, including `instPrimID`, which older libraries lack.
+#[repr(C, align(64))]
+pub(super) struct RayPacket<const N: usize> {
+    o: [[f32; N]; 3],
+    tnear: [f32; N],
+    d: [[f32; N]; 3],
+    time: [f32; N],
+    pub(super) tfar: [f32; N],
+    mask: [u32; N],
+    id: [u32; N],
+    flags: [u32; N],
+    ng: [[f32; N]; 3],
+    u: [f32; N],
+    v: [f32; N],
+    element: [u32; N],
+    geometry: [u32; N],
+    instance: [u32; N],
+    instance_primitive: [u32; N],
+}
+
+/// Embree's valid mask: −1 for lanes with a ray, else 0.
+#[repr(C, align(64))]
+pub(super) struct Valid<const N: usize>(pub(super) [c_int; N]);
+
+impl<const N: usize> RayPacket<N> {
+    #[inline(always)]
+    pub(super) fn new() -> RayPacket<N> {
+        RayPacket {
+            o: [[0.0; N]; 3],
+            tnear: [0.0; N],
+            d: [[0.0; N]; 3],
+            time: [0.0; N],
+            tfar: [0.0; N],
+            mask: [u32::MAX; N],
+            id: [0; N],
+            flags: [0; N],
+            ng: [[0.0; N]; 3],
+            u: [0.0; N],
+            v: [0.0; N],
+            element: [0; N],
+            geometry: [RTC_INVALID_GEOMETRY_ID; N],
+            instance: [RTC_INVALID_GEOMETRY_ID; N],
+            instance_primitive: [RTC_INVALID_GEOMETRY_ID; N],
+        }
+    }
+
+    /// Loads up to `N` rays; their ids are their indices.
+    #[inline(always)]
+    pub(super) fn load(&mut self, rays: &[Ray], indices: &[u32]) -> Valid<N> {
+        let mut valid = Valid([0; N]);
+        for (lane, &index) in indices.iter().enumerate().take(N) {
+            let ray = &rays[index as usize];
+            for axis in 0..3 {
+                self.o[axis][lane] = ray.o[axis];
+                self.d[axis][lane] = ray.d[axis];
+            }
+            self.tnear[lane] = ray.tmin;
+            // Embree includes `tfar` in the segment.
+            self.tfar[lane] = ray.tmax.next_down();
+            self.id[lane] = index;
+            valid.0[lane] = -c_int::from(is_traceable(ray));
+        }
+        self.geometry = [RTC_INVALID_GEOMETRY_ID; N];
+        valid
+    }
+
+    #[inline(always)]
+    pub(super) fn intersect(
+        &mut self,
+        scene: &SceneHandle,
+        valid: &Valid<N>,
+        args: &mut RTCIntersectArguments,
+    ) {
+        let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
+        // SAFETY: the packet has the layout and the alignment of Embree's for this width, with room
+        // for `instPrimID`; the scene is committed; `args` comes with its `QueryContext`.
+        unsafe {
+            match N {
+                1 => rtcIntersect1(scene.0, packet.cast(), args),
+                4 => rtcIntersect4(valid, scene.0, packet.cast(), args),
+                8 => rtcIntersect8(valid, scene.0, packet.cast(), args),
+                16 => rtcIntersect16(valid, scene.0, packet.cast(), args),
+                _ => unreachable!("Embree has packets of 1, 4, 8 and 16 rays"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn occluded(
+        &mut self,
+        scene: &SceneHandle,
+        valid: &Valid<N>,
+        args: &mut RTCOccludedArguments,
+    ) {
+        let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
+        // SAFETY: as in `intersect`; `RTCRayN` is a prefix of this struct.
+        unsafe {
+            match N {
+                1 => rtcOccluded1(scene.0, packet.cast(), args),
+                4 => rtcOccluded4(valid, scene.0, packet.cast(), args),
+                8 => rtcOccluded8(valid, scene.0, packet.cast(), args),
+                16 => rtcOccluded16(valid, scene.0, packet.cast(), args),
+                _ => unreachable!("Embree has packets of 1, 4, 8 and 16 rays"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn hit(&self, lane: usize, geometry: &Geometry) -> Hit {
+        if self.geometry[lane] == RTC_INVALID_GEOMETRY_ID {
+            return Hit::MISS;
+        }
+        let (primitive, instance) = indices(geometry, self.geometry[lane], self.instance[lane]);
+        Hit {
+            t: self.tfar[lane],
+            u: self.u[lane],
+            v: self.v[lane],
+            primitive,
+            element: self.element[lane],
+            instance,
+        }
+    }
+}
+
+/// Converts Embree's ids to indices of a primitive and an instance.
+#[inline(always)]
+pub(super) fn indices(geometry: &Geometry, geometry_id: u32, instance_id: u32) -> (u32, u32) {
+    if instance_id == RTC_INVALID_GEOMETRY_ID {
+        return (geometry.world.start + geometry_id, Hit::NONE);
+    }
+    let instance = instance_id - geometry.world.len() as u32;
+    let group = geometry.instances[instance as usize].group;
+    (geometry.groups[group as usize].start + geometry_id, instance)
+}

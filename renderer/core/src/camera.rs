@@ -1,0 +1,190 @@
+//! Cameras: rays into the scene for points on the film.
+//!
+//! Camera space is pbrt's: left-handed, +z forward, +y up, +x right. Film points are in raster
+//! space: pixels from the upper left corner.
+
+use glam::{DAffine3, DMat3};
+use lightbound_math::sampling::warp;
+use lightbound_math::{Ray, Transform, Vec2, Vec3, vec2};
+
+/// A rectangle of the image plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScreenWindow {
+    /// Minimum x and y.
+    pub min: Vec2,
+    /// Maximum x and y.
+    pub max: Vec2,
+}
+
+impl ScreenWindow {
+    /// The default window for an aspect ratio (width over height): [−1, 1] along the shorter side,
+    /// proportionally more along the other.
+    pub fn from_aspect(aspect: f32) -> ScreenWindow {
+        let max = if aspect > 1.0 { vec2(aspect, 1.0) } else { vec2(1.0, 1.0 / aspect) };
+        ScreenWindow { min: -max, max }
+    }
+}
+
+/// How rays leave the camera.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Projection {
+    /// Rays through one point.
+    Perspective {
+        /// Field of view across [−1, 1] of the screen window, degrees.
+        fov: f32,
+    },
+    /// Parallel rays; screen window units are scene units.
+    Orthographic,
+}
+
+/// A thin-lens camera; a pinhole camera if the lens radius is 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Camera {
+    to_world: Transform,
+    projection: Projection,
+    /// Image-plane point of the raster's upper left corner, at z = 1 for perspective.
+    corner: Vec2,
+    /// Image-plane step per pixel, right and down.
+    step: Vec2,
+    lens_radius: f32,
+    focal_distance: f32,
+    forward: Vec3,
+}
+
+impl Camera {
+    /// A camera over an image of `resolution` pixels. `focal_distance` is used only if
+    /// `lens_radius` is positive.
+    pub fn new(
+        to_world: Transform,
+        projection: Projection,
+        screen: ScreenWindow,
+        resolution: (u32, u32),
+        lens_radius: f32,
+        focal_distance: f32,
+    ) -> Camera {
+        let scale = match projection {
+            Projection::Perspective { fov } => libm::tanf(0.5 * fov.to_radians()),
+            Projection::Orthographic => 1.0,
+        };
+        let size = screen.max - screen.min;
+        Camera {
+            to_world,
+            projection,
+            corner: scale * vec2(screen.min.x, screen.max.y),
+            step: scale * vec2(size.x / resolution.0 as f32, -size.y / resolution.1 as f32),
+            lens_radius,
+            focal_distance,
+            forward: to_world.vector(Vec3::Z).normalize(),
+        }
+    }
+
+    /// A pinhole camera at `eye` that looks at `target`; `fov` is the field of view along the
+    /// shorter side of the image, degrees.
+    ///
+    /// # Panics
+    /// If `eye` is `target`, or `up` is parallel to the viewing direction.
+    pub fn look_at(eye: Vec3, target: Vec3, up: Vec3, fov: f32, resolution: (u32, u32)) -> Camera {
+        let [eye, target, up] = [eye, target, up].map(Vec3::as_dvec3);
+        let forward = (target - eye).normalize();
+        // Left-handed, as in pbrt: x to the right, y up, z into the image.
+        let right = up.cross(forward).normalize();
+        let axes = DMat3::from_cols(right, forward.cross(right), forward);
+        let to_world = Transform::new(DAffine3::from_mat3_translation(axes, eye))
+            .expect("the viewing direction and `up` span a plane");
+        let screen = ScreenWindow::from_aspect(resolution.0 as f32 / resolution.1 as f32);
+        Camera::new(to_world, Projection::Perspective { fov }, screen, resolution, 0.0, 1.0)
+    }
+
+    /// The ray through a raster point and a lens point (`lens` uniform in [0, 1)²), in world space;
+    /// `d` is unit.
+    pub fn ray(&self, raster: Vec2, lens: Vec2) -> Ray {
+        let on_plane = self.corner + self.step * raster;
+        let (mut o, mut d) = match self.projection {
+            Projection::Perspective { .. } => (Vec3::ZERO, on_plane.extend(1.0)),
+            Projection::Orthographic => (on_plane.extend(0.0), Vec3::Z),
+        };
+        if self.lens_radius > 0.0 {
+            let shift = (self.lens_radius * warp::uniform_disk(lens)).extend(0.0);
+            let focus = o + d * (self.focal_distance / d.z);
+            o += shift;
+            d = focus - o;
+        }
+        Ray::new(self.to_world.point(o), self.to_world.vector(d).normalize())
+    }
+
+    /// Distance of a world-space point from the camera along the viewing axis.
+    pub fn depth(&self, p: Vec3) -> f32 {
+        (p - self.to_world.point(Vec3::ZERO)).dot(self.forward)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::dvec3;
+    use lightbound_math::vec3;
+
+    fn camera(projection: Projection, lens_radius: f32) -> Camera {
+        let screen = ScreenWindow::from_aspect(2.0);
+        Camera::new(Transform::IDENTITY, projection, screen, (200, 100), lens_radius, 4.0)
+    }
+
+    #[test]
+    fn perspective_field_of_view_is_along_the_shorter_side() {
+        let c = camera(Projection::Perspective { fov: 90.0 }, 0.0);
+        let centre = c.ray(vec2(100.0, 50.0), Vec2::ZERO);
+        assert!((centre.d - Vec3::Z).length() < 1e-6);
+        let top = c.ray(vec2(100.0, 0.0), Vec2::ZERO);
+        assert!((top.d - vec3(0.0, 1.0, 1.0).normalize()).length() < 1e-6);
+        let right = c.ray(vec2(200.0, 50.0), Vec2::ZERO);
+        assert!((right.d - vec3(2.0, 0.0, 1.0).normalize()).length() < 1e-6);
+    }
+
+    #[test]
+    fn look_at_projects_the_target_to_the_centre() {
+        let eye = vec3(3.0, 1.0, -2.0);
+        let c = Camera::look_at(eye, vec3(0.0, 1.0, -2.0), Vec3::Y, 90.0, (100, 100));
+        let at = |x, y| c.ray(vec2(x, y), Vec2::ZERO).d;
+        assert!((at(50.0, 50.0) + Vec3::X).length() < 1e-6);
+        // Up is up, and the right-hand side is +z.
+        assert!(at(50.0, 0.0).y > 0.5 && at(100.0, 50.0).z > 0.5);
+    }
+
+    #[test]
+    fn orthographic_rays_are_parallel() {
+        let r = camera(Projection::Orthographic, 0.0).ray(vec2(0.0, 0.0), Vec2::ZERO);
+        assert_eq!((r.o, r.d), (vec3(-2.0, 1.0, 0.0), Vec3::Z));
+    }
+
+    #[test]
+    fn lens_rays_converge_on_the_focal_plane() {
+        for projection in [Projection::Perspective { fov: 40.0 }, Projection::Orthographic] {
+            let c = camera(projection, 0.3);
+            let at_focus = |lens| {
+                let r = c.ray(vec2(37.0, 61.0), lens);
+                r.at((4.0 - r.o.z) / r.d.z)
+            };
+            let a = at_focus(vec2(0.1, 0.9));
+            let b = at_focus(vec2(0.8, 0.3));
+            assert!((a - b).length() < 1e-5, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn depth_is_along_the_axis_in_world_units() {
+        let placed = Transform::new(
+            DAffine3::from_translation(dvec3(0.0, 0.0, 5.0))
+                * DAffine3::from_scale(dvec3(2.0, 2.0, 2.0)),
+        );
+        let screen = ScreenWindow::from_aspect(1.0);
+        let c = Camera::new(
+            placed.unwrap(),
+            Projection::Perspective { fov: 60.0 },
+            screen,
+            (10, 10),
+            0.0,
+            1.0,
+        );
+        assert_eq!(c.depth(vec3(3.0, 1.0, 9.0)), 4.0);
+    }
+}

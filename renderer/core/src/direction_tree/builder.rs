@@ -1,0 +1,224 @@
+//! Adaptive builder of direction trees, from values and bounds of the BRDF at a shading point.
+//!
+//! After Clarberg et al. 2010 §6.2, with two differences. First, cells are not split to a fixed
+//! depth but adaptively: the cell whose bounds leave the most uncertainty is split next, until the
+//! remaining uncertainty is small or the budget is spent. Bounds reveal lobes that no value has
+//! sampled yet, so arbitrarily narrow lobes are found. Second, the density does not follow upper
+//! bounds, which are poor probabilities if they are loose (Tokuyoshi et al. 2024). It follows
+//! values, except for a fraction ([`BOUND_FRACTION`]) that follows the upper bounds. This fraction
+//! ensures the support: a density is 0 only if the upper bound is 0. At most this fraction of
+//! samples is wasted, however loose the bounds are.
+//!
+//! Some bounds, such as those of quotients at the horizon, are so loose that refining them would
+//! never terminate. So the trust in bounds decays from a cell to its parts ([`BOUND_TRUST_DECAY`]),
+//! unless a value is close to the bound. A real lobe is hit by a value after a few splits.
+
+use super::cells::{DirectionCell, LEVELS, width};
+use super::kernels::{Brdf, BrdfEstimates, BrdfKernels};
+use super::tree::{DirectionTree, Node};
+use crate::material::ShaderBinding;
+use lightbound_math::Vec3;
+use lightbound_math::direction_box::{LANES, Lanes, greater};
+use lightbound_shader::Sides;
+use std::collections::BinaryHeap;
+use std::f32::consts::FRAC_1_PI;
+
+/// Fraction of samples that follow upper bounds.
+const BOUND_FRACTION: f32 = 0.1;
+
+/// Minimum density if the upper bound is positive, to avoid underflow. Cosine sampling has density
+/// 1.
+const MIN_DENSITY: f32 = 1e-9;
+
+/// Limits for splitting cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SplitBudget {
+    /// Maximum number of split cells.
+    pub splits: usize,
+    /// Maximum remaining uncertainty, as a fraction of the integral.
+    pub uncertainty: f32,
+}
+
+impl SplitBudget {
+    /// For a path vertex, whose tree is used for one sampled direction and one light.
+    pub const POINT: SplitBudget = SplitBudget { splits: 48, uncertainty: 0.1 };
+
+    /// For a tree that is only used for products with an environment light, next to the shader's
+    /// own sampler.
+    pub const COARSE: SplitBudget = SplitBudget { splits: 12, uncertainty: 0.1 };
+
+    /// For a tabulated tree, which is used for many points.
+    pub const TABLE: SplitBudget = SplitBudget { splits: 96, uncertainty: 0.05 };
+}
+
+/// Factor on the trust in bounds from a cell to its parts, if no value is close to the bounds.
+const BOUND_TRUST_DECAY: f32 = 0.4;
+
+/// Cells with less than this fraction of the allowed uncertainty per split are not queued.
+const NEGLIGIBLE_FRACTION: f32 = 0.05;
+
+/// A split cell.
+struct SplitNode {
+    cell: DirectionCell,
+    /// Area of each part, as a fraction of the domain.
+    area: f32,
+    estimates: BrdfEstimates,
+    /// Trust in the bounds of each part.
+    trust: Lanes,
+    node: Node,
+}
+
+/// A cell that may be split, packed into an integer that orders candidates by uncertainty. Ties are
+/// broken in favour of the earlier node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SplitCandidate(u64);
+
+impl SplitCandidate {
+    /// Packs part `lane` of the node `parent`, with its uncertainty above 0.
+    fn new(uncertainty: f32, parent: usize, lane: usize) -> SplitCandidate {
+        // Non-negative floats have the same order as their bits.
+        SplitCandidate(
+            u64::from(uncertainty.to_bits()) << 32 | u64::from(!((parent * LANES + lane) as u32)),
+        )
+    }
+
+    /// Returns uncertainty, parent and lane.
+    fn unpack(self) -> (f32, usize, usize) {
+        let index = !(self.0 as u32) as usize;
+        (f32::from_bits((self.0 >> 32) as u32), index / LANES, index % LANES)
+    }
+}
+
+/// Builds direction trees for one shading point after another. Buffers are reused.
+pub struct AdaptiveBuilder<'a> {
+    brdf: Brdf<'a>,
+    nodes: Vec<SplitNode>,
+    candidates: BinaryHeap<SplitCandidate>,
+}
+
+impl<'a> AdaptiveBuilder<'a> {
+    /// Creates a builder for a shader with its textures.
+    pub fn new(kernels: &'a BrdfKernels, binding: &'a ShaderBinding) -> AdaptiveBuilder<'a> {
+        AdaptiveBuilder {
+            brdf: Brdf::new(kernels, binding),
+            nodes: Vec::new(),
+            candidates: BinaryHeap::new(),
+        }
+    }
+
+    /// Returns the sides on which the shader scatters.
+    pub(super) fn sides(&self) -> Sides {
+        self.brdf.sides()
+    }
+
+    /// Evaluates the BRDF at a point for eight directions, as [`AdaptiveBuilder::build`] does.
+    pub(super) fn evaluate(
+        &mut self,
+        wo: Vec3,
+        parameters: impl Iterator<Item = u32>,
+        wi: &[Lanes; 3],
+    ) -> Lanes {
+        self.brdf.begin(wo, parameters);
+        self.brdf.evaluate(wi)
+    }
+
+    /// Builds the tree of a point. `wo` is a unit vector, above the surface for one-sided shaders.
+    /// `parameters` are the words of the material parameters.
+    pub fn build(
+        &mut self,
+        wo: Vec3,
+        parameters: impl Iterator<Item = u32>,
+        budget: &SplitBudget,
+        tree: &mut DirectionTree,
+    ) {
+        self.brdf.begin(wo, parameters);
+        self.nodes.clear();
+        self.candidates.clear();
+        let mut uncertainty = self.split(DirectionCell::DOMAIN, 1.0, 0.0);
+        let mut integral = self.last_integral();
+        while self.nodes.len() < budget.splits && uncertainty > budget.uncertainty * integral {
+            let Some((error, parent, lane)) = self.candidates.pop().map(SplitCandidate::unpack)
+            else {
+                break;
+            };
+            let index = self.nodes.len() as u32;
+            let parent = &mut self.nodes[parent];
+            parent.node.child[lane] = index;
+            let (cell, trust) = (parent.cell.child(lane), BOUND_TRUST_DECAY * parent.trust[lane]);
+            integral -= parent.area * parent.estimates.value[lane];
+            let negligible =
+                NEGLIGIBLE_FRACTION * budget.uncertainty * integral / budget.splits as f32;
+            uncertainty += self.split(cell, trust, negligible) - error;
+            integral += self.last_integral();
+        }
+        self.set_masses();
+        tree.set(self.brdf.sides(), self.nodes.iter().map(|node| node.node));
+    }
+
+    /// Splits a cell and returns the uncertainty of its parts. Parts with an uncertainty below
+    /// `negligible` are not split further.
+    fn split(&mut self, cell: DirectionCell, trust: f32, negligible: f32) -> f32 {
+        let parts = cell.parts(self.brdf.sides());
+        let mut estimates = self.brdf.estimate(&parts);
+        let area = cell.child(0).area();
+        // Upper bound of the mean over a cell of an energy-conserving BRDF.
+        let max_mean = FRAC_1_PI / (width(self.brdf.sides()) * area);
+        let parent = self.nodes.len();
+        let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
+        for (lane, part_trust) in trusts.iter_mut().enumerate() {
+            estimates.value[lane] = estimates.value[lane].min(max_mean);
+            estimates.upper[lane] = estimates.upper[lane].min(max_mean);
+            let (value, range) =
+                (estimates.value[lane], estimates.upper[lane] - estimates.lower[lane]);
+            // `greater` discards the NaN of 0/0.
+            *part_trust = greater(value / estimates.upper[lane], trust);
+            let error = if range > 0.0 {
+                *part_trust * area * range * (range / (value + range))
+            } else {
+                0.0
+            };
+            if error > negligible && cell.level() + 1 < LEVELS {
+                self.candidates.push(SplitCandidate::new(error, parent, lane));
+                sum += error;
+            }
+        }
+        self.nodes.push(SplitNode { cell, area, estimates, trust: trusts, node: Node::LEAVES });
+        sum
+    }
+
+    /// Returns the integral of the values over the last node.
+    fn last_integral(&self) -> f32 {
+        self.nodes.last().map_or(0.0, |last| last.area * last.estimates.value.iter().sum::<f32>())
+    }
+
+    /// Sets the masses of all parts. A split part has the sum of the masses of its parts.
+    fn set_masses(&mut self) {
+        let (mut values, mut bounds) = (0.0, 0.0);
+        for node in &self.nodes {
+            for lane in (0..LANES).filter(|&lane| node.node.child[lane] == 0) {
+                values += node.area * node.estimates.value[lane];
+                bounds += node.area * node.estimates.upper[lane];
+            }
+        }
+        // Sums are clamped, since reciprocals of smaller values overflow.
+        let (values, bounds) =
+            (1.0 / values.max(f32::MIN_POSITIVE), 1.0 / bounds.max(f32::MIN_POSITIVE));
+        let density = |value: f32, upper: f32| match upper > 0.0 {
+            true => ((1.0 - BOUND_FRACTION) * (values * value) + BOUND_FRACTION * (bounds * upper))
+                .max(MIN_DENSITY),
+            false => 0.0,
+        };
+        for index in (0..self.nodes.len()).rev() {
+            let SplitNode { area, estimates, node, .. } = &self.nodes[index];
+            let mass = std::array::from_fn(|lane| match node.child[lane] {
+                0 => area * density(estimates.value[lane], estimates.upper[lane]),
+                child => self.nodes[child as usize].node.mass.iter().sum(),
+            });
+            self.nodes[index].node.mass = mass;
+        }
+        let scale = 1.0 / self.nodes[0].node.mass.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        for node in &mut self.nodes {
+            node.node.mass = node.node.mass.map(|mass| mass * scale);
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Direction cells: an 8-wide hierarchy of rectangles whose area is proportional to projected solid
+//! angle.
+//!
+//! The concentric map (Shirley & Chiu 1997) maps the unit square to the unit disk, and z = √(1 − x²
+//! − y²) lifts the disk to the hemisphere; uniform points of the square become directions with
+//! density cos θ/π. Two-sided shaders have two adjacent squares, so the *domain* is one unit high
+//! and one or two units wide. Levels alternately split each cell into 4 × 2 and 2 × 4 children, so
+//! the cells of every second level have the aspect ratio of the domain.
+//!
+//! # Boxes
+//!
+//! With the origin at the centre of a square and sides of length 2, (a, b) with |b| ≤ |a| maps to
+//! (a cos τ, a sin τ), τ = π/4 · b/a, and symmetrically across the diagonal. In the quadrant where
+//! both are positive, x increases with a (for b ≤ a, ∂x/∂a = cos τ + τ sin τ > 0; for b > a, it is
+//! sin τ − τ cos τ ≥ 0, with τ = π/4 · a/b). It decreases with b up to b = a, and increases for
+//! larger b. All cells lie within a quadrant. So x attains its minimum at the smallest a and the b
+//! closest to it, and its maximum at the largest a and an endpoint of b. y is symmetric, with a and
+//! b exchanged, and z² = 1 − max(a, b)².
+//!
+//! # Rounding
+//!
+//! With u = 2⁻²⁴: a sampled position lies in its cell, and its direction has an error of 4u in x
+//! and y. The position of a given direction has an error of at most 10u in a and in b: 2u from the
+//! root, 4u from the angle, 2u from the product, 1u from the sum with ½, and 1u from adding 1 for
+//! the lower hemisphere. This adds errors of √2 · 10u to x and y and of 20u to ρ² = max(a, b)², and
+//! the squared length of a given vector has an error of 8u = 2⁻²¹. [`BOX_MARGIN`], 64u, covers each
+//! of them.
+
+use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
+use lightbound_math::sampling::warp::{disk_to_square, sin_cos_eighth, uniform_disk};
+use lightbound_math::{DirectionBoxes, Vec2, Vec3, vec2};
+use lightbound_shader::Sides;
+use lightbound_shader::relations::UNIT;
+use std::f32::consts::FRAC_1_SQRT_2;
+
+/// Margin for rounding errors of x, y and z².
+const BOX_MARGIN: f32 = 1.0 / (1 << 18) as f32;
+
+/// Minimum |z| of sampled directions, half a grid step of the square above the horizon, so that
+/// their density is never 0.
+const MIN_COSINE: f32 = 1.0 / 4096.0;
+
+/// Number of levels below the domain. Cells of the last level are 32 times as wide as rounding
+/// errors.
+pub const LEVELS: u32 = 10;
+
+/// Returns the width of the domain, which is the number of its squares.
+pub fn width(sides: Sides) -> f32 {
+    match sides {
+        Sides::One => 1.0,
+        Sides::Both => 2.0,
+    }
+}
+
+/// Returns the number of columns and rows into which a cell at `level` is split.
+#[inline]
+pub fn division(level: u32) -> (usize, usize) {
+    if level & 1 == 0 { (4, 2) } else { (2, 4) }
+}
+
+/// Maps a position in the domain to a direction.
+#[inline]
+pub fn direction(p: Vec2) -> Vec3 {
+    let is_lower = p.x >= 1.0;
+    let in_square = vec2(if is_lower { p.x - 1.0 } else { p.x }, p.y);
+    let rho = (2.0 * in_square - Vec2::ONE).abs().max_element();
+    let z = ((1.0 - rho) * (1.0 + rho)).sqrt().max(MIN_COSINE);
+    uniform_disk(in_square).extend(if is_lower { -z } else { z })
+}
+
+/// Maps a direction to its position in the domain. For one-sided shaders the direction must be
+/// above the surface.
+#[inline]
+pub fn position(wi: Vec3) -> Vec2 {
+    // Positions exclude the far edges, which belong to the next square or lie outside the domain.
+    let in_square = disk_to_square(wi.truncate()).min(Vec2::splat(1.0 - f32::EPSILON));
+    if wi.z < 0.0 { vec2(in_square.x + 1.0, in_square.y) } else { in_square }
+}
+
+/// A cell of the domain, by its column and row in its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectionCell {
+    level: u32,
+    column: u32,
+    row: u32,
+}
+
+impl DirectionCell {
+    /// The root cell: the entire domain.
+    pub const DOMAIN: DirectionCell = DirectionCell { level: 0, column: 0, row: 0 };
+
+    /// Returns the number of splits between the domain and the cell.
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Returns child `lane` of the cell. Children are numbered column by column, from the left.
+    pub fn child(&self, lane: usize) -> DirectionCell {
+        let (columns, rows) = division(self.level);
+        let (column, row) = (lane / rows, lane % rows);
+        DirectionCell {
+            level: self.level + 1,
+            column: self.column * columns as u32 + column as u32,
+            row: self.row * rows as u32 + row as u32,
+        }
+    }
+
+    /// Returns the area as a fraction of the domain.
+    pub fn area(&self) -> f32 {
+        1.0 / (1u64 << (3 * self.level)) as f32
+    }
+
+    /// Returns the minimum x and y, and the size. Both are exact.
+    pub fn rectangle(&self, sides: Sides) -> (Vec2, Vec2) {
+        let columns = self.level + self.level.div_ceil(2);
+        let rows = self.level + self.level / 2;
+        let extent = vec2(width(sides) / (1u32 << columns) as f32, 1.0 / (1u32 << rows) as f32);
+        (vec2(self.column as f32, self.row as f32) * extent, extent)
+    }
+
+    /// Maps a position in the cell, relative to the cell in [0, 1)², to a direction.
+    #[inline]
+    pub fn direction(&self, sides: Sides, position: Vec2) -> Vec3 {
+        let (corner, extent) = self.rectangle(sides);
+        let far = corner + extent;
+        // Rounding up to the far edge would leave the cell.
+        direction((corner + position * extent).min(vec2(far.x.next_down(), far.y.next_down())))
+    }
+
+    /// Returns direction boxes and centres of the cell's parts. The box of a part contains every
+    /// computed direction of a position in the part, and every vector that has unit length to
+    /// within 2⁻²¹ and whose position is in the part.
+    pub fn parts(&self, sides: Sides) -> Parts {
+        let QuadrantCells { min, max, signs } = self.mirrored(sides);
+        let mut boxes = boxes(&min, &max);
+        for (k, signs) in signs.iter().enumerate() {
+            mirror_intervals(signs, &mut boxes.lo[k], &mut boxes.hi[k]);
+        }
+        Parts { boxes, centers: mirror(centers(&min, &max), &signs) }
+    }
+
+    /// Returns the directions of the centres of the cell's parts.
+    #[inline]
+    pub fn centers(&self, sides: Sides) -> [Lanes; 3] {
+        let QuadrantCells { min, max, signs } = self.mirrored(sides);
+        mirror(centers(&min, &max), &signs)
+    }
+
+    /// Returns the cell's parts, mirrored into the positive quadrant.
+    #[inline]
+    fn mirrored(&self, sides: Sides) -> QuadrantCells {
+        let (_, rows) = division(self.level);
+        let (corner, extent) = self.child(0).rectangle(sides);
+        let mut mirrored = QuadrantCells {
+            min: [[0.0; LANES]; 2],
+            max: [[0.0; LANES]; 2],
+            signs: [[1.0; LANES]; 3],
+        };
+        let QuadrantCells { min, max, signs } = &mut mirrored;
+        for lane in 0..LANES {
+            let near = corner + extent * vec2((lane / rows) as f32, (lane % rows) as f32);
+            let is_lower = near.x >= 1.0;
+            let near = 2.0 * vec2(if is_lower { near.x - 1.0 } else { near.x }, near.y) - Vec2::ONE;
+            let far = near + 2.0 * extent;
+            for k in 0..2 {
+                (min[k][lane], max[k][lane]) =
+                    (lesser(near[k].abs(), far[k].abs()), greater(near[k].abs(), far[k].abs()));
+                signs[k][lane] = if near[k] < 0.0 { -1.0 } else { 1.0 };
+            }
+            signs[2][lane] = if is_lower { -1.0 } else { 1.0 };
+        }
+        mirrored
+    }
+}
+
+/// Rectangles in the positive quadrant, with the signs of their actual quadrant and side.
+struct QuadrantCells {
+    min: [Lanes; 2],
+    max: [Lanes; 2],
+    signs: [Lanes; 3],
+}
+
+/// Directions of the eight parts of a cell.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// Boxes that contain all directions of each part.
+    pub boxes: DirectionBoxes,
+    /// Direction of the centre of each part.
+    pub centers: [Lanes; 3],
+}
+
+/// Returns the boxes of cells, given by their minimum and maximum (a, b), which are non-negative.
+#[inline]
+fn boxes(min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
+    let corners = [
+        to_disk(&min[0], &min[1]),
+        to_disk(&min[0], &max[1]),
+        to_disk(&max[0], &min[1]),
+        to_disk(&max[0], &max[1]),
+    ];
+    let mut boxes = DirectionBoxes::ALL;
+    for lane in 0..LANES {
+        for k in 0..2 {
+            let at = |corner: usize| corners[corner][k][lane];
+            let (lo, hi) = (
+                lesser(lesser(at(0), at(1)), lesser(at(2), at(3))),
+                greater(greater(at(0), at(1)), greater(at(2), at(3))),
+            );
+            // If the diagonal crosses the edge at the smallest coordinate, the minimum is at the
+            // crossing.
+            let edge = min[k][lane];
+            let crosses = (min[1 - k][lane] < edge) & (edge < max[1 - k][lane]);
+            let lo = if crosses { lesser(lo, edge * FRAC_1_SQRT_2) } else { lo };
+            (boxes.lo[k][lane], boxes.hi[k][lane]) =
+                (lo - BOX_MARGIN, lesser(hi + BOX_MARGIN, UNIT));
+        }
+        let z_squared = |rho: f32| (1.0 - rho) * (1.0 + rho);
+        let inner = greater(min[0][lane], min[1][lane]);
+        let outer = greater(max[0][lane], max[1][lane]);
+        boxes.lo[2][lane] = greater(z_squared(outer) - BOX_MARGIN, 0.0).sqrt();
+        boxes.hi[2][lane] = lesser((z_squared(inner) + BOX_MARGIN).sqrt(), UNIT);
+    }
+    boxes
+}
+
+/// Returns the directions of the centres of cells.
+#[inline]
+fn centers(min: &[Lanes; 2], max: &[Lanes; 2]) -> [Lanes; 3] {
+    let mut centers = [[0.0; LANES]; 2];
+    for (centers, (min, max)) in centers.iter_mut().zip(min.iter().zip(max)) {
+        for lane in 0..LANES {
+            centers[lane] = 0.5 * (min[lane] + max[lane]);
+        }
+    }
+    let [x, y] = to_disk(&centers[0], &centers[1]);
+    let mut z = [0.0; LANES];
+    for lane in 0..LANES {
+        let rho = greater(centers[0][lane], centers[1][lane]);
+        z[lane] = ((1.0 - rho) * (1.0 + rho)).sqrt();
+    }
+    [x, y, z]
+}
+
+/// Mirrors vectors where signs are −1.
+#[inline]
+fn mirror(mut vectors: [Lanes; 3], signs: &[Lanes; 3]) -> [Lanes; 3] {
+    for (x, sign) in vectors.as_flattened_mut().iter_mut().zip(signs.as_flattened()) {
+        *x *= sign;
+    }
+    vectors
+}
+
+/// Mirrors intervals where the sign is −1.
+#[inline]
+fn mirror_intervals(signs: &Lanes, lo: &mut Lanes, hi: &mut Lanes) {
+    for lane in 0..LANES {
+        let (a, b) = (signs[lane] * lo[lane], signs[lane] * hi[lane]);
+        (lo[lane], hi[lane]) = (lesser(a, b), greater(a, b));
+    }
+}
+
+/// Concentric map of a, b ≥ 0 for eight positions, without branches, so that the compiler can
+/// vectorize it.
+#[inline]
+fn to_disk(a: &Lanes, b: &Lanes) -> [Lanes; 2] {
+    let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
+    for lane in 0..LANES {
+        let (a, b) = (a[lane], b[lane]);
+        let (r, min) = (greater(a, b), lesser(a, b));
+        // At the origin the angle is arbitrary.
+        let (sin, cos) = sin_cos_eighth(min / greater(r, f32::MIN_POSITIVE));
+        let (major, minor) = (r * cos, r * sin);
+        x[lane] = if a > b { major } else { minor };
+        y[lane] = if a > b { minor } else { major };
+    }
+    [x, y]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_math::direction_box::testing::{uniform, unit};
+    use lightbound_math::sampling::ONE_MINUS_EPSILON;
+    use lightbound_shader::random::Random;
+
+    const SIDES: [Sides; 2] = [Sides::One, Sides::Both];
+
+    /// Returns the part of a cell that contains a position.
+    fn lane_of(cell: &DirectionCell, sides: Sides, p: Vec2) -> Option<usize> {
+        (0..LANES).find(|&lane| {
+            let (corner, extent) = cell.child(lane).rectangle(sides);
+            p.cmpge(corner).all() && p.cmplt(corner + extent).all()
+        })
+    }
+
+    fn assert_contains(boxes: &DirectionBoxes, lane: usize, w: Vec3, label: &str) {
+        let endpoints = boxes.get(lane);
+        let contains = (0..3).all(|k| (endpoints[k][0]..=endpoints[k][1]).contains(&w[k]));
+        assert!(contains, "{label}: {w:?} is not in {endpoints:?}");
+    }
+
+    #[test]
+    fn boxes_contain_sampled_and_looked_up_directions() {
+        let random = &mut Random::new(1);
+        let rounds = if cfg!(debug_assertions) { 20_000 } else { 2_000_000 };
+        for round in 0..rounds {
+            let sides = SIDES[round % 2];
+            let mut cell = DirectionCell::DOMAIN;
+            for _ in 0..random.below(LEVELS as usize) {
+                cell = cell.child(random.below(LANES));
+            }
+            let parts = cell.parts(sides);
+            let lane = random.below(LANES);
+            let (corner, extent) = cell.child(lane).rectangle(sides);
+            for _ in 0..8 {
+                let at_edge = |random: &mut Random| match random.below(4) {
+                    0 => 0.0,
+                    1 => ONE_MINUS_EPSILON,
+                    _ => uniform(random),
+                };
+                let inside = corner + extent * vec2(at_edge(random), at_edge(random));
+                let w = direction(inside.min((corner + extent).map(f32::next_down)));
+                assert_contains(&parts.boxes, lane, w, "sampled");
+                // A nearby vector whose length has the maximum error.
+                let nudge = |random: &mut Random| {
+                    1.0 + (random.below(9) as f32 - 4.0) * (0.25 / (1 << 21) as f32)
+                };
+                let given = w.normalize() * nudge(random);
+                if (given.length_squared() - 1.0).abs() <= 0.5f32.powi(21)
+                    && let Some(lane) = lane_of(&cell, sides, position(given))
+                {
+                    assert_contains(&parts.boxes, lane, given, "given");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn boxes_are_tight() {
+        for sides in SIDES {
+            let (mut cell, mut looseness) = (DirectionCell::DOMAIN, 0.0);
+            for level in 0..LEVELS {
+                let parts = cell.parts(sides);
+                for lane in 0..LANES {
+                    let (_, extent) = cell.child(lane).rectangle(sides);
+                    let [x, y, _] =
+                        parts.boxes.get(lane).map(|[lo, hi]| hi - lo - 2.0 * BOX_MARGIN);
+                    looseness = f32::max(looseness, x.max(y) / extent.max_element());
+                    let center = Vec3::from_array([0, 1, 2].map(|k| parts.centers[k][lane]));
+                    assert_eq!(lane_of(&cell, sides, position(center)), Some(lane));
+                    assert!((center.length() - 1.0).abs() < 2e-7);
+                }
+                cell = cell.child((5 * level as usize) % LANES);
+            }
+            // |∂x/∂a| and |∂x/∂b| are at most 1.27 and 0.56, and a and b span squares of side 2.
+            assert!(looseness < 3.66, "{looseness}");
+        }
+    }
+
+    #[test]
+    fn direction_inverts_position() {
+        let random = &mut Random::new(2);
+        for _ in 0..100_000 {
+            let w = unit(random);
+            let p = position(w);
+            assert!((direction(p) - w).abs().max_element() < 1e-6 / w.z.abs().max(1e-3), "{w} {p}");
+            assert!(w.z >= 0.0 || p.x >= 1.0);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Kernels for building direction trees: values of a shader's BRDF, and its lower and upper bounds.
+//!
+//! Kernels compute the luminance, which is 0 only if all channels are 0. They exclude the cosine,
+//! which cell areas include. Bounds hold for all results that are not NaN: NaN is *suppressed*, so
+//! that a NaN for single directions does not invalidate the bounds around them.
+
+use super::cells::Parts;
+use crate::material::{Program, ProgramError, ShaderBinding};
+use lightbound_math::Vec3;
+use lightbound_math::direction_box::{LANES, Lanes};
+use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::{self, Options, Tracking};
+use lightbound_shader::relations::Relations;
+use lightbound_shader::{Arena, Batch, Kernel, Sides, Texture, passes};
+
+/// Kernels of a shader, shared by all threads.
+#[derive(Debug)]
+pub struct BrdfKernels {
+    values: Kernel,
+    bounds: BoundingKernel,
+    pub(super) sides: Sides,
+}
+
+impl BrdfKernels {
+    /// Compiles the kernels.
+    pub fn compile(arena: &Arena, program: &Program) -> Result<BrdfKernels, ProgramError> {
+        let integrand = program.brdf_integrand()?.with_luminance();
+        let options = Options {
+            sides: lift::Sides::Both,
+            nan: Nan::Suppress,
+            tracking: Tracking::ALL,
+            relations: Relations::all(),
+            ..Options::default()
+        };
+        let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+        Ok(BrdfKernels {
+            values: Kernel::compile(arena, &passes::lower(&integrand.bounded()), program.target())?,
+            bounds: BoundingKernel::compile(arena, &lifted, program.target())?,
+            sides: program.sides,
+        })
+    }
+}
+
+/// Values and bounds of the BRDF in eight cells, 1/sr.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BrdfEstimates {
+    /// Value at the centre; 0 if it is NaN, infinite or negative.
+    pub value: Lanes,
+    /// Lower bound, clamped to 0.
+    pub lower: Lanes,
+    /// Upper bound; infinite if the BRDF is not bounded.
+    pub upper: Lanes,
+}
+
+/// The kernels with their input and output buffers, for one shading point at a time.
+pub(super) struct Brdf<'a> {
+    kernels: &'a BrdfKernels,
+    textures: Vec<&'a Texture>,
+    inputs: Batch,
+    outputs: Batch,
+    boxes: Boxes,
+    limits: Limits,
+}
+
+/// First port of `wo`, after `wi`. The material parameters follow.
+const WO: usize = 3;
+
+impl<'a> Brdf<'a> {
+    pub fn new(kernels: &'a BrdfKernels, binding: &'a ShaderBinding) -> Brdf<'a> {
+        let BrdfKernels { values, bounds, .. } = kernels;
+        let batch = |ports: usize| Batch::new(values.target(), ports, LANES);
+        Brdf {
+            kernels,
+            textures: binding.textures.iter().map(|texture| &**texture).collect(),
+            inputs: batch(values.inputs().len()),
+            outputs: batch(values.outputs().len()),
+            boxes: Boxes::new(bounds, LANES),
+            limits: Limits::new(bounds, LANES),
+        }
+    }
+
+    pub fn sides(&self) -> Sides {
+        self.kernels.sides
+    }
+
+    /// Sets the shading point. `parameters` are the words of its material parameters.
+    pub fn begin(&mut self, wo: Vec3, parameters: impl Iterator<Item = u32>) {
+        for (port, word) in
+            (WO..).zip(wo.to_array().map(f32::to_bits).into_iter().chain(parameters))
+        {
+            self.inputs.fill_port(port, word);
+            self.boxes.fill(port, word);
+        }
+    }
+
+    /// Evaluates the BRDF for eight directions. NaN, infinite and negative values are replaced by
+    /// 0.
+    pub fn evaluate(&mut self, wi: &[Lanes; 3]) -> Lanes {
+        for (port, words) in wi.iter().enumerate() {
+            self.inputs.set_port(port, bytemuck::cast_slice(words));
+        }
+        self.kernels.values.run(&self.textures, &self.inputs, &mut self.outputs);
+        let mut values = [0.0; LANES];
+        self.outputs.read_port(0, bytemuck::cast_slice_mut(&mut values));
+        values.map(|value| if value > 0.0 && value < f32::INFINITY { value } else { 0.0 })
+    }
+
+    /// Evaluates and bounds the BRDF in eight cells.
+    pub fn estimate(&mut self, parts: &Parts) -> BrdfEstimates {
+        let mut estimates = BrdfEstimates {
+            value: self.evaluate(&parts.centers),
+            lower: [0.0; LANES],
+            upper: [0.0; LANES],
+        };
+        for (port, (lo, hi)) in std::iter::zip(&parts.boxes.lo, &parts.boxes.hi).enumerate() {
+            self.boxes.set_all(port, lo, hi);
+        }
+        self.kernels.bounds.run(&self.textures, &self.boxes, &mut self.limits);
+        self.limits.lower(0, &mut estimates.lower);
+        self.limits.upper(0, &mut estimates.upper);
+        for lane in 0..LANES {
+            // A NaN bound becomes infinite.
+            let upper = estimates.upper[lane];
+            estimates.upper[lane] =
+                if upper < f32::INFINITY { upper.max(0.0) } else { f32::INFINITY };
+            estimates.lower[lane] = estimates.lower[lane].max(0.0).min(estimates.upper[lane]);
+            estimates.value[lane] = estimates.value[lane].min(estimates.upper[lane]);
+        }
+        estimates
+    }
+}

@@ -1,0 +1,100 @@
+//! Decides whether a table of direction trees is suitable for a material.
+//!
+//! A table assumes that lobes move opposite to `wo`, like the lobe around the mirror direction
+//! ([`TreeTable`]). For lobes that are fixed, that move with `wo` like a retroreflector's, or that
+//! refract, the shifted tree predicts the wrong direction. If they are narrow, only cosine sampling
+//! finds them. So the test compares second moments of the estimator s/p, for the table and for
+//! trees built for the exact `wo`, over several `wo`. No shift works well near the horizon, but few
+//! of the compared `wo` are there.
+
+use super::DirectionTree;
+use super::builder::{AdaptiveBuilder, SplitBudget};
+use super::table::TreeTable;
+use lightbound_math::direction_box::LANES;
+use lightbound_math::sampling::{hash, unit_float};
+use lightbound_math::{Vec3, vec2, vec3};
+use lightbound_shader::Sides;
+
+/// Maximum accepted [loss](AdaptiveBuilder::loss). Building a tree per point is slower by about the
+/// same factor.
+const MAX_LOSS: f32 = 16.0;
+
+/// Clamp for the ratio at a single `wo`.
+const MAX_MOMENT_RATIO: f32 = 1e6;
+
+/// Number of directions `wo` that are compared.
+const VIEWS: u32 = 8;
+
+/// Number of groups of eight sampled directions for each view.
+const GROUPS: u32 = 16;
+
+impl AdaptiveBuilder<'_> {
+    /// Returns whether a table is suitable for the material with these parameter words. The table
+    /// may be empty.
+    pub fn suits(
+        &mut self,
+        table: &TreeTable,
+        parameters: impl Iterator<Item = u32> + Clone,
+    ) -> bool {
+        self.loss(table, parameters) <= MAX_LOSS
+    }
+
+    /// Returns the geometric mean of the ratio of second moments, of the table to per-point trees.
+    pub(super) fn loss(
+        &mut self,
+        table: &TreeTable,
+        parameters: impl Iterator<Item = u32> + Clone,
+    ) -> f32 {
+        let sides = self.sides();
+        let mut sum = 0.0;
+        for view in 0..VIEWS {
+            let wo = view_of(view, sides);
+            let mut exact = DirectionTree::cosine(sides);
+            self.build(wo, parameters.clone(), &SplitBudget::TABLE, &mut exact);
+            let table_tree = table.tree(wo, |center, tree| {
+                self.build(center, parameters.clone(), &SplitBudget::TABLE, tree)
+            });
+            let [mut exact_moment, mut table_moment] = [0.0; 2];
+            for group in 0..GROUPS {
+                let random = |lane: usize, k: u32| {
+                    unit_float(hash(hash(view, group * LANES as u32 + lane as u32), k))
+                };
+                let samples: [Option<Vec3>; LANES] = std::array::from_fn(|lane| {
+                    exact.sample(vec2(random(lane, 0), random(lane, 1))).map(|(wi, _)| wi)
+                });
+                let wi = samples.map(|wi| wi.unwrap_or(Vec3::Z));
+                let values = self.evaluate(
+                    wo,
+                    parameters.clone(),
+                    &[0, 1, 2].map(|axis| wi.map(|wi| wi[axis])),
+                );
+                for (value, wi) in values.into_iter().zip(samples) {
+                    // Rounding may move a direction at the edge of its cell into the next cell,
+                    // where the density may be 0.
+                    let Some((wi, density)) =
+                        wi.map(|wi| (wi, exact.disk_pdf(wi))).filter(|(_, density)| *density > 0.0)
+                    else {
+                        continue;
+                    };
+                    let weight = value / density;
+                    exact_moment += weight * weight;
+                    table_moment += weight * (value / table_tree.disk_pdf(wi));
+                }
+            }
+            // Points without reflection do not contribute.
+            if exact_moment > 0.0 && table_moment > exact_moment {
+                sum += libm::logf((table_moment / exact_moment).min(MAX_MOMENT_RATIO));
+            }
+        }
+        libm::expf(sum / VIEWS as f32)
+    }
+}
+
+/// Returns one of the compared `wo`: from the normal to the horizon, at all azimuths, and also from
+/// below for two-sided shaders.
+fn view_of(view: u32, sides: Sides) -> Vec3 {
+    let z = (view as f32 + 0.4) / VIEWS as f32;
+    let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * view as f32);
+    let below = sides == Sides::Both && view % 2 == 1;
+    vec3(r * libm::cosf(phi), r * libm::sinf(phi), if below { -z } else { z })
+}

@@ -1,0 +1,426 @@
+//! Tests of direction trees, for all library materials, random parameters and random `wo`.
+
+use super::{AdaptiveBuilder, BrdfKernels, DirectionTree, SplitBudget, TreeTable};
+use crate::material::self_check::testing::any_value;
+use crate::material::{Program, ShaderBinding, library};
+use lightbound_math::direction_box::testing::{uniform, unit};
+use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
+use lightbound_math::{Vec2, Vec3, vec2, vec3};
+use lightbound_shader::random::Random;
+use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, Sides, Target};
+use std::sync::Arc;
+
+/// Polar angles of `wo`, degrees, each with an azimuth that is not aligned with an axis.
+pub(super) const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
+
+pub(super) fn from_angles((theta, phi): (f32, f32)) -> Vec3 {
+    let ((s, c), (sin, cos)) = (theta.to_radians().sin_cos(), phi.to_radians().sin_cos());
+    vec3(s * cos, s * sin, c)
+}
+
+/// A shader with the kernels for direction trees.
+pub(super) struct TestShader {
+    pub binding: ShaderBinding,
+    kernels: BrdfKernels,
+}
+
+impl TestShader {
+    fn new(name: &str, text: &str) -> TestShader {
+        let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let program =
+            Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best())
+                .expect("it compiles");
+        let kernels = BrdfKernels::compile(&Arena::new(), &program).expect("it compiles");
+        TestShader { binding: ShaderBinding::new(Arc::new(program), vec![]), kernels }
+    }
+
+    pub fn library() -> Vec<TestShader> {
+        library::LIBRARY.iter().map(|entry| TestShader::new(entry.name, entry.text)).collect()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.binding.program.name
+    }
+
+    /// Returns the words of the material parameters, with values from `value`.
+    pub fn parameters(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
+        let words =
+            |p: &Parameter| (0..p.size).map(|k| p.scalar.bits(value(p, k))).collect::<Vec<_>>();
+        self.binding.program.settable.iter().flat_map(words).collect()
+    }
+
+    pub fn default_parameters(&self) -> Vec<u32> {
+        self.parameters(|p, k| p.default.as_ref().expect("the library has defaults")[k])
+    }
+
+    pub fn random_parameters(&self, seed: u32) -> Vec<u32> {
+        let mut index = 0;
+        self.parameters(|p, _| {
+            index += 1;
+            any_value(p, seed * 64 + index)
+        })
+    }
+
+    pub fn tree(&self, wo: Vec3, parameters: &[u32]) -> DirectionTree {
+        let mut tree = DirectionTree::cosine(self.binding.program.sides);
+        self.build(wo, parameters, &mut tree);
+        tree
+    }
+
+    pub fn build(&self, wo: Vec3, parameters: &[u32], tree: &mut DirectionTree) {
+        self.build_within(&SplitBudget::POINT, wo, parameters, tree);
+    }
+
+    pub fn build_within(
+        &self,
+        budget: &SplitBudget,
+        wo: Vec3,
+        parameters: &[u32],
+        tree: &mut DirectionTree,
+    ) {
+        AdaptiveBuilder::new(&self.kernels, &self.binding).build(
+            wo,
+            parameters.iter().copied(),
+            budget,
+            tree,
+        );
+    }
+
+    pub fn table(&self) -> TreeTable {
+        TreeTable::new(self.binding.program.sides, 1, SplitBudget::POINT.splits, 1 << 30)
+            .expect("the table fits")
+    }
+
+    /// Returns the luminance of s for light directions.
+    pub fn s_luminance(&self, wi: &[Vec3], wo: Vec3, parameters: &[u32]) -> Vec<f32> {
+        let kernel = &self.binding.program.evaluate;
+        let mut inputs = Batch::new(kernel.target(), 6 + parameters.len(), wi.len());
+        let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), wi.len());
+        for (row, wi) in wi.iter().enumerate() {
+            let directions = [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z].map(f32::to_bits);
+            inputs.set_row(row, 0, &directions);
+            inputs.set_row(row, 6, parameters);
+        }
+        inputs.truncate(wi.len());
+        kernel.run(&[], &inputs, &mut outputs);
+        let luminance = |row| {
+            let [r, g, b] = outputs.floats(row, 0);
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        (0..wi.len()).map(luminance).collect()
+    }
+}
+
+pub(super) fn random_vec2(random: &mut Random) -> Vec2 {
+    vec2(uniform(random), uniform(random))
+}
+
+/// Returns a random `wo`, above the surface for one-sided shaders.
+pub(super) fn any_wo(random: &mut Random, sides: Sides) -> Vec3 {
+    let w = unit(random);
+    let low = if random.once_in(3) { 0.5f32.powi(random.below(14) as i32) } else { 1.0 };
+    let w = vec3(w.x, w.y, w.z * low).normalize();
+    match sides {
+        Sides::One => vec3(w.x, w.y, w.z.abs().max(1e-6)),
+        Sides::Both => vec3(w.x, w.y, w.z.abs().max(1e-6).copysign(w.z)),
+    }
+}
+
+#[test]
+fn pdf_matches_sampling_frequency_for_the_library() {
+    let random = &mut Random::new(3);
+    let (draws, settings) = if cfg!(debug_assertions) { (20_000, 2) } else { (1_000_000, 8) };
+    let library = TestShader::library();
+    let tests = library.len() * ANGLES.len() * settings as usize;
+    for shader in &library {
+        for (angles, setting) in
+            ANGLES.iter().flat_map(|angles| (0..settings).map(move |setting| (angles, setting)))
+        {
+            let parameters = if setting == 0 {
+                shader.default_parameters()
+            } else {
+                shader.random_parameters(setting)
+            };
+            let tree = shader.tree(from_angles(*angles), &parameters);
+            if tree.node_count() == 0 {
+                continue;
+            }
+            let p = tree.chi_square(random, draws);
+            assert!(
+                p > 0.01 / tests as f64,
+                "{} {angles:?} {parameters:x?}: p = {p}",
+                shader.name()
+            );
+            assert!(tree.at_edges(random, draws) < 0.01);
+        }
+    }
+}
+
+/// Returns parameter sets with different lobes: the defaults, the narrowest lobes, and lobes that
+/// are narrow only along x.
+fn parameter_sets(shader: &TestShader) -> Vec<Vec<u32>> {
+    let set = |narrow: fn(&str) -> bool, wide: fn(&str) -> bool| {
+        shader.parameters(|p, k| match &*p.name {
+            name if narrow(name) => {
+                if name.starts_with("alpha") {
+                    p.range[0]
+                } else {
+                    p.range[1]
+                }
+            }
+            name if wide(name) => {
+                if name.starts_with("alpha") {
+                    0.5
+                } else {
+                    10.0
+                }
+            }
+            _ => p.default.as_ref().expect("the library has defaults")[k],
+        })
+    };
+    let is_lobe_width =
+        |name: &str| matches!(name, "alpha" | "alpha_x" | "alpha_y" | "exponent" | "n_u" | "n_v");
+    let along_x = |name: &str| matches!(name, "alpha_x" | "n_u");
+    let mut all = vec![
+        shader.default_parameters(),
+        set(is_lobe_width, |_| false),
+        set(along_x, is_lobe_width),
+    ];
+    all.dedup();
+    all
+}
+
+#[test]
+#[ignore = "minutes; cargo test --release -p lightbound --lib a_million_samples -- --ignored --nocapture"]
+fn a_million_samples_match_the_density() {
+    const DRAWS: usize = 1_000_000;
+    let random = &mut Random::new(5);
+    let library = TestShader::library();
+    let mut all = Vec::new();
+    for shader in &library {
+        let table = shader.table();
+        for (index, parameters) in parameter_sets(shader).iter().enumerate() {
+            for angles in ANGLES {
+                let wo = from_angles(angles);
+                let tree = shader.tree(wo, parameters);
+                let own = TreeTable::new(
+                    shader.binding.program.sides,
+                    1,
+                    SplitBudget::POINT.splits,
+                    1 << 30,
+                )
+                .expect("the table fits");
+                let table = if index == 0 { &table } else { &own };
+                let shifted = table.tree(wo, |center, tree| shader.build(center, parameters, tree));
+                let (p, at_edges) = (tree.chi_square(random, DRAWS), tree.at_edges(random, DRAWS));
+                let [p_of_table, differing] = shifted.chi_square(random, DRAWS);
+                let name = format!("{:24} {index} {angles:?}", shader.name());
+                println!(
+                    "{name:44} {:3} splits: p {p:.4}, table {p_of_table:.4}; at edges {at_edges:.5}, {differing:.5}",
+                    tree.node_count()
+                );
+                assert!(at_edges < 0.01 && differing < 0.01, "{name}");
+                all.extend([(p, name.clone()), (p_of_table, name + ", table")]);
+            }
+        }
+    }
+    let threshold = 1.0 - 0.99f64.powf(1.0 / all.len() as f64);
+    let lowest = all.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("tests ran");
+    let below = all.iter().filter(|(p, _)| *p < 0.05).count();
+    println!(
+        "{} tests, {below} below 0.05, lowest {:.2e} ({}), threshold {threshold:.2e}",
+        all.len(),
+        lowest.0,
+        lowest.1
+    );
+    assert!(lowest.0 > threshold, "{lowest:?}");
+}
+
+/// A lobe around one direction with albedo 1. The albedo is exact while the lobe is within the
+/// disk, whose area measure is the cosine-weighted solid angle.
+const SPIKE: &str = "struct Material {
+    /// range: [-1, 1], default: 0
+    center: vec2f,
+    /// range: [1e-4, 1], default: 0.1
+    width: f32,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let d = (wi.xy - m.center) / m.width;
+    return vec3f(exp(-dot(d, d)) / (3.14159265 * m.width * m.width));
+}
+";
+
+/// A retroreflective lobe.
+const RETROREFLECTOR: &str = "struct Material {
+    /// range: [1, 1e5], default: 2000
+    exponent: f32,
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    return vec3f(m.exponent / 6.2831853 * pow(max(dot(wi, wo), 0.0), m.exponent));
+}
+";
+
+#[test]
+fn tables_suit_only_lobes_that_follow_the_mirror_direction() {
+    let loss = |shader: &TestShader, parameters: &[u32]| {
+        AdaptiveBuilder::new(&shader.kernels, &shader.binding)
+            .loss(&shader.table(), parameters.iter().copied())
+    };
+    for shader in TestShader::library() {
+        for (index, parameters) in parameter_sets(&shader).iter().enumerate() {
+            let loss = loss(&shader, parameters);
+            println!("{} {index}: {loss}", shader.name());
+            // Only defaults are asserted: narrow refracted lobes move by the ratio of indices, and
+            // lobes of metal that is rough only along y rotate. Both may use no table.
+            assert!(index > 0 || loss < 8.0, "{} {index}: {loss}", shader.name());
+        }
+    }
+    let spike = TestShader::new("spike.wgsl", SPIKE);
+    let of_width =
+        |width: f64| spike.parameters(|p, _| if &*p.name == "width" { width } else { 0.3 });
+    let spike_losses = [0.2, 0.003, 0.001].map(|width| loss(&spike, &of_width(width)));
+    assert!(
+        spike_losses[0] < 2.0 && spike_losses[1] > 32.0 && spike_losses[2] > 32.0,
+        "{spike_losses:?}"
+    );
+    let retroreflector = TestShader::new("retroreflector.wgsl", RETROREFLECTOR);
+    let retroreflector_loss = loss(&retroreflector, &retroreflector.default_parameters());
+    assert!(retroreflector_loss > 32.0, "{retroreflector_loss}");
+}
+
+#[test]
+fn lobes_narrower_than_the_first_cells_are_found() {
+    let random = &mut Random::new(6);
+    let shader = TestShader::new("spike.wgsl", SPIKE);
+    for width in [0.1, 0.01, 0.003, 0.001] {
+        for _ in 0..if cfg!(debug_assertions) { 6 } else { 100 } {
+            let center = 0.9 * (1.0 - 5.0 * width) * unit(random).truncate();
+            let parameters = shader.parameters(|p, k| {
+                if &*p.name == "width" { f64::from(width) } else { f64::from(center[k]) }
+            });
+            let wo = any_wo(random, Sides::One);
+            let tree = shader.tree(wo, &parameters);
+            let [reflected, variance] =
+                mean(&shader, (wo, &parameters), random, |u| tree.sample(u));
+            let sigma = variance.sqrt();
+            assert!(
+                (reflected - 1.0).abs() < 4.5 * sigma + 1e-3,
+                "{center} {width}: {reflected} ± {sigma}"
+            );
+            // Cosine sampling would have 1 / (2 π width²) times the variance.
+            assert!(sigma < 0.05, "{center} {width}: {sigma} with {} splits", tree.node_count());
+        }
+    }
+}
+
+#[test]
+fn scattered_directions_have_positive_density() {
+    let random = &mut Random::new(1);
+    let points = if cfg!(debug_assertions) { 20 } else { 1000 };
+    for shader in TestShader::library() {
+        let mut scattered = 0;
+        for seed in 0..points {
+            let wo = any_wo(random, shader.binding.program.sides);
+            let parameters = shader.random_parameters(seed);
+            let tree = shader.tree(wo, &parameters);
+            // Random directions, grazing directions, and directions around the mirror direction or
+            // the direction of straight transmission.
+            let directions: Vec<Vec3> = (0..400)
+                .filter_map(|k| match k % 4 {
+                    0 => Some(unit(random)),
+                    1 => (unit(random) * vec3(1.0, 1.0, 0.02)).try_normalize(),
+                    2 => Some((vec3(-wo.x, -wo.y, wo.z) + 0.02 * unit(random)).normalize()),
+                    _ => Some((-wo + 0.1 * unit(random)).normalize()),
+                })
+                .filter(|wi| shader.binding.program.sides.covers(wi.z) && wi.z != 0.0)
+                .collect();
+            for (s, wi) in
+                shader.s_luminance(&directions, wo, &parameters).into_iter().zip(&directions)
+            {
+                assert!(
+                    s.is_nan() || s <= 0.0 || tree.pdf(*wi) > 0.0,
+                    "{} {parameters:x?} {wo}: {s} at {wi}",
+                    shader.name()
+                );
+                scattered += u32::from(s > 0.0);
+            }
+        }
+        assert!(scattered > 20 * points, "{} {scattered}", shader.name());
+    }
+}
+
+/// Returns the mean of s/pdf over sampled directions, and the variance of that mean.
+fn mean(
+    shader: &TestShader,
+    (wo, parameters): (Vec3, &[u32]),
+    random: &mut Random,
+    draw: impl Fn(Vec2) -> Option<(Vec3, f32)>,
+) -> [f64; 2] {
+    const DRAWS: usize = 40_000;
+    let samples: Vec<_> = (0..DRAWS).filter_map(|_| draw(random_vec2(random))).collect();
+    let directions: Vec<Vec3> = samples.iter().map(|(wi, _)| *wi).collect();
+    let s = shader.s_luminance(&directions, wo, parameters);
+    let weights = std::iter::zip(s, &samples).map(|(s, (_, pdf))| f64::from(s / pdf));
+    let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), w| (sum + w, squares + w * w));
+    let n = DRAWS as f64;
+    [sum / n, (squares / n - (sum / n).powi(2)).max(0.0) / n]
+}
+
+#[test]
+fn estimates_agree_with_cosine_sampling() {
+    let random = &mut Random::new(2);
+    for shader in TestShader::library() {
+        let table = shader.table();
+        for angles in [(30.0, 70.0), (70.0, 200.0)] {
+            let (wo, parameters) = (from_angles(angles), shader.default_parameters());
+            let (tree, cosine) =
+                (shader.tree(wo, &parameters), DirectionTree::cosine(shader.binding.program.sides));
+            let shifted = table.tree(wo, |center, tree| shader.build(center, &parameters, tree));
+            let [by_cosine, variance] =
+                mean(&shader, (wo, &parameters), random, |u| cosine.sample(u));
+            let by_tree = mean(&shader, (wo, &parameters), random, |u| tree.sample(u));
+            let by_table = mean(&shader, (wo, &parameters), random, |u| shifted.sample(u));
+            for [other, other_variance] in [by_tree, by_table] {
+                let (name, sigma) = (shader.name(), (variance + other_variance).sqrt());
+                assert!(
+                    (other - by_cosine).abs() < 4.5 * sigma + 1e-6,
+                    "{name} {angles:?}: {other}, {by_cosine} ± {sigma}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tabulated_tree_pdf_matches_sampling_frequency() {
+    let random = &mut Random::new(4);
+    let library = TestShader::library();
+    let shader = |name: &str| {
+        library.iter().find(|shader| shader.name() == name).expect("the library contains it")
+    };
+    for (name, alpha) in [("phong.wgsl", 8.0), ("dielectric.wgsl", 0.8), ("oren_nayar.wgsl", 1.0)] {
+        let shader = shader(name);
+        let parameters = shader.parameters(|p, k| match &*p.name {
+            "exponent" | "alpha_x" | "alpha_y" => alpha,
+            _ => p.default.as_ref().expect("the library has defaults")[k],
+        });
+        let table = shader.table();
+        for _ in 0..2 {
+            let wo = any_wo(random, shader.binding.program.sides);
+            let tree = table.tree(wo, |center, tree| {
+                shader.build_within(
+                    &SplitBudget { splits: 6, uncertainty: 0.0 },
+                    center,
+                    &parameters,
+                    tree,
+                );
+            });
+            let draw = |u| {
+                let (wi, pdf) = tree.sample(u)?;
+                assert_eq!(pdf, tree.pdf(wi));
+                Some(wi)
+            };
+            assert_sampler_matches_pdf(&format!("{name} {wo}"), 20_000, draw, |wi| tree.pdf(wi));
+        }
+    }
+}

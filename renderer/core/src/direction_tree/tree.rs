@@ -1,0 +1,363 @@
+//! Piecewise constant density of directions over a tree of cells.
+//!
+//! Directions are sampled by hierarchical sample warping (after Clarberg et al. 2005, *Wavelet
+//! Importance Sampling*). At each node, the first random number selects a column and the second a
+//! row in it, and both are remapped to [0, 1) for reuse. Nearby numbers map to nearby directions,
+//! so stratification is preserved. The density of a direction is that of the cell that contains it.
+//! It equals the density of the sample, up to rounding.
+
+use super::cells::{DirectionCell, LEVELS, division, position, width};
+use super::table::ShiftedTree;
+use lightbound_math::direction_box::{LANES, Lanes};
+use lightbound_math::sampling::ONE_MINUS_EPSILON;
+use lightbound_math::{Vec2, Vec3, vec2};
+use lightbound_shader::Sides;
+use std::f32::consts::FRAC_1_PI;
+
+/// Bits of each coordinate of a [`CellPath`]: two for each split into four, one for each split into
+/// two.
+const PATH_BITS: u32 = LEVELS + LEVELS.div_ceil(2);
+
+/// A density of directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DirectionTree {
+    sides: Sides,
+    /// Split cells: the domain first, children after their parents. Empty if no light is scattered.
+    nodes: Vec<Node>,
+}
+
+/// A split cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Node {
+    /// Probability of each part.
+    pub mass: Lanes,
+    /// Index of the node of each part; 0 for leaves.
+    pub child: [u32; LANES],
+}
+
+impl Node {
+    /// A node of leaves.
+    pub const LEAVES: Node = Node { mass: [0.0; LANES], child: [0; LANES] };
+}
+
+impl DirectionTree {
+    /// Returns the density |cos θ|/π over the hemisphere, or |cos θ|/2π over the sphere.
+    pub fn cosine(sides: Sides) -> DirectionTree {
+        let mass = [1.0 / LANES as f32; LANES];
+        DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }] }
+    }
+
+    /// Sets the nodes, whose masses sum to 1. Without nodes, the tree is empty.
+    pub(super) fn set(&mut self, sides: Sides, nodes: impl Iterator<Item = Node>) {
+        self.sides = sides;
+        self.nodes.clear();
+        self.nodes.extend(nodes);
+    }
+
+    /// Returns the tree as a [`ShiftedTree`] with shift 0.
+    pub fn unshifted(&self) -> ShiftedTree<'_> {
+        ShiftedTree { tree: self, shift: Vec2::ZERO }
+    }
+
+    /// Returns the split cells, the domain first.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Memory of a split cell in bytes.
+    pub const NODE_BYTES: usize = size_of::<Node>();
+
+    /// Returns the sides on which directions are sampled.
+    pub(super) fn sides(&self) -> Sides {
+        self.sides
+    }
+
+    /// Returns the number of split cells.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns whether no light is scattered.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Samples a direction by two random numbers in [0, 1). Returns it with its density, 1/sr;
+    /// `None` if the tree is empty.
+    pub fn sample(&self, u: Vec2) -> Option<(Vec3, f32)> {
+        let mut node = self.nodes.first()?;
+        let (mut rest, mut cell) = (u, DirectionCell::DOMAIN);
+        loop {
+            let lane = sample_child(&node.mass, cell.level(), &mut rest)?;
+            cell = cell.child(lane);
+            match node.child[lane] {
+                0 => return Some(self.within(&cell, node.mass[lane], rest)),
+                child => node = &self.nodes[child as usize],
+            }
+        }
+    }
+
+    /// Samples a direction in a cell.
+    fn within(&self, cell: &DirectionCell, mass: f32, rest: Vec2) -> (Vec3, f32) {
+        let wi = cell.direction(self.sides, rest);
+        (wi, self.density(mass, cell.level(), wi))
+    }
+
+    /// Returns the density of a direction in a cell of a level, 1/sr.
+    fn density(&self, mass: f32, level: u32, wi: Vec3) -> f32 {
+        self.mean(mass, level) * wi.z.abs() * FRAC_1_PI
+    }
+
+    /// Returns the density in a cell of a level, per area of the domain.
+    pub(super) fn mean(&self, mass: f32, level: u32) -> f32 {
+        mass * (1u64 << (3 * level)) as f32 / width(self.sides)
+    }
+
+    /// Returns the density per area of the disk, which has area 1, at a direction. Only x, y and
+    /// the sign of z of the direction are used.
+    pub(super) fn disk_pdf(&self, wi: Vec3) -> f32 {
+        self.find(wi)
+            .map_or(0.0, |(node, lane, level)| self.mean(self.nodes[node].mass[lane], level))
+    }
+
+    /// Returns the density of a unit direction, 1/sr.
+    pub fn pdf(&self, wi: Vec3) -> f32 {
+        match self.find(wi) {
+            Some((node, lane, level)) => self.density(self.nodes[node].mass[lane], level, wi),
+            None => 0.0,
+        }
+    }
+
+    /// Returns the node, lane and level of the leaf cell of a direction; `None` if the direction
+    /// cannot be sampled.
+    fn find(&self, wi: Vec3) -> Option<(usize, usize, u32)> {
+        if self.is_empty() || !self.sides.covers(wi.z) {
+            return None;
+        }
+        let mut node = 0;
+        let mut path = CellPath::of(wi, self.sides);
+        for level in 0..LEVELS {
+            let lane = path.child(level);
+            match self.nodes[node].child[lane] {
+                0 => return Some((node, lane, level + 1)),
+                child => node = child as usize,
+            }
+        }
+        unreachable!("cells of the last level are leaves")
+    }
+}
+
+/// Comparison of samples with masses, for tests.
+#[cfg(test)]
+impl DirectionTree {
+    /// Returns the p-value of a χ² test over all cells. Within cells, the density is proportional
+    /// to the cosine.
+    pub fn chi_square(&self, random: &mut lightbound_shader::random::Random, draws: usize) -> f64 {
+        use lightbound_math::direction_box::testing::uniform;
+        let draw = || {
+            let (wi, pdf) =
+                self.sample(vec2(uniform(random), uniform(random))).expect("the tree is not empty");
+            assert!(
+                pdf > 0.0 && self.sides.covers(wi.z) && (wi.length_squared() - 1.0).abs() < 4e-7,
+                "{wi} {pdf}"
+            );
+            wi
+        };
+        self.chi_square_of(draw, 0.0, draws)
+    }
+
+    /// Returns the p-value for given samples, a fraction of which is sampled by the cosine.
+    pub fn chi_square_of(
+        &self,
+        mut draw: impl FnMut() -> Vec3,
+        cosine_fraction: f32,
+        draws: usize,
+    ) -> f64 {
+        let mut counts = vec![[0.0; LANES]; self.nodes.len()];
+        for _ in 0..draws {
+            let (node, lane, _) = self.find(draw()).expect("a cell contains the sample");
+            counts[node][lane] += 1.0;
+        }
+        let mut areas = vec![1.0; self.nodes.len()];
+        let mut pairs = Vec::new();
+        for (index, (node, counts)) in self.nodes.iter().zip(counts).enumerate() {
+            let area = areas[index] / LANES as f32;
+            for (lane, count) in counts.into_iter().enumerate() {
+                let share = cosine_fraction * area + (1.0 - cosine_fraction) * node.mass[lane];
+                match node.child[lane] {
+                    0 => pairs.push((count, f64::from(share) * draws as f64)),
+                    child => areas[child as usize] = area,
+                }
+            }
+        }
+        let total = pairs.iter().map(|(_, expected)| expected).sum::<f64>() / draws as f64;
+        assert!((total - 1.0).abs() < 1e-5, "masses sum to {total}");
+        lightbound_math::sampling::chi_square::pearson(pairs).2
+    }
+
+    /// Returns the fraction of samples at edges of cells for which the lookup returns another
+    /// density.
+    pub fn at_edges(&self, random: &mut lightbound_shader::random::Random, draws: usize) -> f64 {
+        use lightbound_math::direction_box::testing::uniform;
+        let differs = |(wi, pdf): (Vec3, f32)| (self.pdf(wi) / pdf - 1.0).abs() > 1e-6;
+        let draw = |()| self.sample(vec2(uniform(random), uniform(random))).is_some_and(differs);
+        std::iter::repeat_n((), draws).map(draw).filter(|differs| *differs).count() as f64
+            / draws as f64
+    }
+}
+
+/// The path of cells that contain a direction, stored as its position in fixed-point coordinates.
+pub(super) struct CellPath {
+    x: u32,
+    y: u32,
+}
+
+impl CellPath {
+    /// Creates the path of a direction.
+    #[inline]
+    pub fn of(wi: Vec3, sides: Sides) -> CellPath {
+        let p = position(wi) * vec2(1.0 / width(sides), 1.0);
+        let scale = (1u32 << PATH_BITS) as f32;
+        CellPath { x: (p.x * scale) as u32, y: (p.y * scale) as u32 }
+    }
+
+    /// Returns the lane of the next cell. Levels must be visited in order, from 0.
+    #[inline]
+    pub fn child(&mut self, level: u32) -> usize {
+        let (columns, rows) = division(level);
+        let (column, row) = (take_bits(&mut self.x, columns), take_bits(&mut self.y, rows));
+        column * rows + row
+    }
+}
+
+/// Removes and returns the leading bits: the index of one of `parts` parts, which is 4 or 2.
+#[inline]
+fn take_bits(x: &mut u32, parts: usize) -> usize {
+    let bits = parts.trailing_zeros();
+    let part = *x >> (PATH_BITS - bits);
+    *x = (*x << bits) & ((1 << PATH_BITS) - 1);
+    part as usize
+}
+
+/// Samples a part of a cell by its mass: a column, then a row within it. `rest` is remapped to
+/// [0, 1)² for reuse.
+#[inline]
+pub(super) fn sample_child(mass: &Lanes, level: u32, rest: &mut Vec2) -> Option<usize> {
+    let (columns, rows) = division(level);
+    let mut sums = [0.0; 4];
+    for (sum, masses) in sums.iter_mut().zip(mass.chunks_exact(rows)) {
+        *sum = masses.iter().sum();
+    }
+    let column = sample_index(&sums[..columns], &mut rest.x)?;
+    let row = sample_index(&mass[column * rows..][..rows], &mut rest.y)?;
+    Some(column * rows + row)
+}
+
+/// Samples an index by mass; `u` is remapped to [0, 1) for reuse.
+#[inline]
+fn sample_index(masses: &[f32], u: &mut f32) -> Option<usize> {
+    let mut at = *u * masses.iter().sum::<f32>();
+    let mut chosen = None;
+    for (k, &mass) in masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
+        // If rounding exceeds the sum, the last positive mass is chosen.
+        chosen = Some(k);
+        *u = (at / mass).min(ONE_MINUS_EPSILON);
+        if at < mass {
+            break;
+        }
+        at -= mass;
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_math::direction_box::testing::{uniform, unit};
+    use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
+    use lightbound_shader::random::Random;
+
+    /// Creates a tree with random masses, some of which are 0.
+    fn random_tree(random: &mut Random, sides: Sides, splits: usize) -> DirectionTree {
+        let mut nodes = vec![Node::LEAVES];
+        let mut levels = vec![0];
+        for _ in 0..splits {
+            let (node, lane) = (random.below(nodes.len()), random.below(LANES));
+            if nodes[node].child[lane] == 0 && levels[node] + 1 < LEVELS {
+                nodes[node].child[lane] = nodes.len() as u32;
+                levels.push(levels[node] + 1);
+                nodes.push(Node::LEAVES);
+            }
+        }
+        for index in (0..nodes.len()).rev() {
+            for lane in 0..LANES {
+                nodes[index].mass[lane] = match nodes[index].child[lane] {
+                    0 if random.once_in(4) => 0.0,
+                    0 => uniform(random),
+                    child => nodes[child as usize].mass.iter().sum(),
+                };
+            }
+        }
+        let total: f32 = nodes[0].mass.iter().sum();
+        nodes.iter_mut().for_each(|node| node.mass = node.mass.map(|mass| mass / total));
+        let mut tree = DirectionTree::cosine(sides);
+        tree.set(sides, nodes.into_iter());
+        tree
+    }
+
+    #[test]
+    fn sample_density_equals_pdf() {
+        let random = &mut Random::new(1);
+        for round in 0..200 {
+            let sides = [Sides::One, Sides::Both][round % 2];
+            let tree = random_tree(random, sides, 1 << (round % 9));
+            assert!(tree.at_edges(random, 500) < 0.01);
+            let p = tree.chi_square(random, 5000);
+            assert!(p > 0.01 / 200.0, "{p}");
+        }
+    }
+
+    #[test]
+    fn pdf_matches_sampling_frequency() {
+        let random = &mut Random::new(2);
+        for (name, sides, splits) in [
+            ("one split", Sides::One, 0),
+            ("40 splits", Sides::One, 40),
+            ("100 splits", Sides::One, 100),
+            ("both sides", Sides::Both, 60),
+        ] {
+            let tree = random_tree(random, sides, splits);
+            let draw = |u| tree.sample(u).map(|(wi, _)| wi);
+            assert_sampler_matches_pdf(name, 50_000, draw, |wi| tree.pdf(wi));
+        }
+    }
+
+    #[test]
+    fn cosine_tree_has_cosine_density() {
+        let random = &mut Random::new(3);
+        for (sides, share) in [(Sides::One, 1.0), (Sides::Both, 0.5)] {
+            let tree = DirectionTree::cosine(sides);
+            for _ in 0..1000 {
+                let wi = unit(random);
+                let expected =
+                    if sides.covers(wi.z) { share * FRAC_1_PI * wi.z.abs() } else { 0.0 };
+                assert!((tree.pdf(wi) - expected).abs() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn zero_masses_are_not_sampled() {
+        for u in [0.0, 0.3, 0.5, ONE_MINUS_EPSILON] {
+            let mut rest = u;
+            assert_eq!(sample_index(&[0.0, 0.5, 0.0], &mut rest), Some(1));
+            assert_eq!(rest, u);
+            assert_eq!(sample_index(&[0.0; 2], &mut rest), None);
+        }
+        let mut rest = 0.75;
+        assert_eq!((sample_index(&[0.25, 0.25, 0.25, 0.25], &mut rest), rest), (Some(3), 0.0));
+        let mut tree = DirectionTree::cosine(Sides::One);
+        tree.set(Sides::One, std::iter::empty());
+        assert_eq!((tree.sample(vec2(0.5, 0.5)), tree.pdf(Vec3::Z)), (None, 0.0));
+    }
+}

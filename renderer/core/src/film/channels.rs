@@ -1,0 +1,73 @@
+//! Extra channels of a film: statistics that an integrator declares and adds per sample.
+
+use super::fixed::{mean, mean_saturating, saturating};
+
+/// Declaration of an extra channel. Its picture is the mean over all samples of a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelSpec {
+    /// Name of the EXR layer.
+    pub layer: &'static str,
+    /// Name of the sum in files of parts, see [`super::column_names`].
+    pub sum: &'static str,
+    /// How values are summed.
+    pub encoding: ChannelEncoding,
+}
+
+/// How a film sums the values of an extra channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelEncoding {
+    /// A 64-bit integer.
+    Count,
+    /// A 128-bit fixed-point number, not negative. It saturates, and counts as infinite then.
+    FixedPoint,
+}
+
+/// What a sample adds to an extra channel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ChannelValue {
+    /// For [`ChannelEncoding::Count`].
+    Count(u32),
+    /// For [`ChannelEncoding::FixedPoint`]: at least 0; NaN counts as infinite.
+    Real(f32),
+}
+
+/// The sums of an extra channel, one per pixel.
+#[derive(Debug)]
+pub(super) enum ChannelSums {
+    Count(Vec<u64>),
+    FixedPoint(Vec<u128>),
+}
+
+impl ChannelSums {
+    /// Zeros for `n` pixels.
+    pub fn new(encoding: ChannelEncoding, n: usize) -> ChannelSums {
+        match encoding {
+            ChannelEncoding::Count => ChannelSums::Count(vec![0; n]),
+            ChannelEncoding::FixedPoint => ChannelSums::FixedPoint(vec![0; n]),
+        }
+    }
+
+    /// Adds a value to pixel `i`.
+    ///
+    /// # Panics
+    /// If the value does not match the encoding.
+    pub fn add(&mut self, i: usize, value: ChannelValue) {
+        match (self, value) {
+            (ChannelSums::Count(sums), ChannelValue::Count(n)) => {
+                sums[i] = sums[i].saturating_add(n.into());
+            }
+            (ChannelSums::FixedPoint(sums), ChannelValue::Real(x)) => {
+                sums[i] = sums[i].saturating_add(saturating(x));
+            }
+            (_, value) => panic!("{value:?} does not match the channel's encoding"),
+        }
+    }
+
+    /// The mean over `samples` samples of pixel `i`.
+    pub fn mean(&self, i: usize, samples: u32) -> f32 {
+        match self {
+            ChannelSums::Count(sums) => mean(sums[i].into(), 0, samples),
+            ChannelSums::FixedPoint(sums) => mean_saturating(sums[i], samples),
+        }
+    }
+}

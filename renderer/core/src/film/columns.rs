@@ -1,0 +1,315 @@
+//! Exact sums as columns of 32-bit words, for storage in files and for merging films.
+//!
+//! A column holds one word per pixel. The words of a sum are in two's complement, least significant
+//! first. The names of the columns make them channels of one EXR layer:
+//!
+//! | columns | sums |
+//! |---|---|
+//! | `sums.samples` | number of samples |
+//! | `sums.R0` … `sums.R3`, also for `G` and `B` | radiance, 56 fraction bits |
+//! | `sums.squaresR0` … | squares of radiance, 56 fraction bits, all ones if out of range |
+//! | `sums.featureSamples`, `sums.hits` | number of samples with features, and of those that hit a surface |
+//! | `sums.albedoR0`, `sums.albedoR1` …, also for `normal`, `position` and `depth` | features, 24 fraction bits |
+//! | `sums.material`, `sums.object` | ids seen by sample 0 |
+//! | `sums.NAME0`, `sums.NAME1` | extra channel NAME that counts, 64-bit integer |
+//! | `sums.NAME0` … `sums.NAME3` | extra channel NAME of real numbers, 56 fraction bits, all ones if infinite |
+
+use super::channels::ChannelSums;
+use super::sums::{FeatureSum, Radiance, Sums};
+use super::{ChannelEncoding, Film, FilmOptions};
+use lightbound_image::Window;
+
+/// One named word of each pixel, row by row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The name.
+    pub name: String,
+    /// The words.
+    pub words: Vec<u32>,
+}
+
+/// Names of the columns of a film with these options, in the order that [`Film::add_columns`]
+/// expects.
+pub fn column_names(options: FilmOptions) -> Vec<String> {
+    fn sum(names: &mut Vec<String>, name: &str, words: usize) {
+        names.extend((0..words).map(|word| format!("sums.{name}{word}")));
+    }
+    let mut names = vec!["sums.samples".to_string()];
+    ["R", "G", "B"].iter().for_each(|c| sum(&mut names, c, 4));
+    if options.moments {
+        ["R", "G", "B"].iter().for_each(|c| sum(&mut names, &format!("squares{c}"), 4));
+    }
+    if options.features {
+        names.extend(["featureSamples", "hits"].map(|name| format!("sums.{name}")));
+        for name in ["albedoR", "albedoG", "albedoB"] {
+            sum(&mut names, name, 2);
+        }
+        for name in ["normal", "position"] {
+            for axis in ["X", "Y", "Z"] {
+                sum(&mut names, &format!("{name}{axis}"), 2);
+            }
+        }
+        sum(&mut names, "depthZ", 2);
+        names.extend(["material", "object"].map(|name| format!("sums.{name}")));
+    }
+    for channel in options.channels {
+        let words = match channel.encoding {
+            ChannelEncoding::Count => 2,
+            ChannelEncoding::FixedPoint => 4,
+        };
+        sum(&mut names, channel.sum, words);
+    }
+    names
+}
+
+/// Passes the words of sums to a function, least significant first.
+struct Writer<F>(F);
+
+impl<F: FnMut(u32)> Writer<F> {
+    fn word(&mut self, x: u32) {
+        self.0(x);
+    }
+
+    fn u128(&mut self, x: u128) {
+        (0..4).for_each(|i| self.word((x >> (32 * i)) as u32));
+    }
+
+    fn u64(&mut self, x: u64) {
+        (0..2).for_each(|i| self.word((x >> (32 * i)) as u32));
+    }
+
+    fn pixel(&mut self, sums: &Sums, i: usize) {
+        let radiance = &sums.radiance[i];
+        self.word(radiance.samples);
+        radiance.sum.iter().for_each(|&x| self.u128(x as u128));
+        if let Some(squares) = sums.squares.get(i) {
+            squares.iter().for_each(|&x| self.u128(x));
+        }
+        if let Some(f) = sums.features.get(i) {
+            self.word(f.samples);
+            self.word(f.hits);
+            f.vectors().into_iter().flatten().for_each(|x| self.u64(x as u64));
+            self.u64(f.depth as u64);
+            self.word(f.material);
+            self.word(f.object);
+        }
+        for channel in &sums.channels {
+            match channel {
+                ChannelSums::Count(sums) => self.u64(sums[i]),
+                ChannelSums::FixedPoint(sums) => self.u128(sums[i]),
+            }
+        }
+    }
+}
+
+/// Gets the words of sums from a function, least significant first.
+struct Reader<F>(F);
+
+impl<F: FnMut() -> u32> Reader<F> {
+    fn word(&mut self) -> u32 {
+        self.0()
+    }
+
+    fn u128(&mut self) -> u128 {
+        (0..4).fold(0, |x, i| x | u128::from(self.word()) << (32 * i))
+    }
+
+    fn u64(&mut self) -> u64 {
+        (0..2).fold(0, |x, i| x | u64::from(self.word()) << (32 * i))
+    }
+
+    /// Adds a pixel's words. Sums from damaged files may wrap around.
+    fn add_to(&mut self, sums: &mut Sums, i: usize) {
+        let Radiance { sum, samples } = &mut sums.radiance[i];
+        *samples = samples.saturating_add(self.word());
+        sum.iter_mut().for_each(|sum| *sum = sum.wrapping_add(self.u128() as i128));
+        if let Some(squares) = sums.squares.get_mut(i) {
+            squares.iter_mut().for_each(|sum| *sum = sum.saturating_add(self.u128()));
+        }
+        if let Some(f) = sums.features.get_mut(i) {
+            let FeatureSum { albedo, normal, position, depth, samples, hits, material, object } = f;
+            *samples = samples.saturating_add(self.word());
+            *hits = hits.saturating_add(self.word());
+            for sum in [albedo, normal, position].into_iter().flatten() {
+                *sum = sum.wrapping_add(self.u64() as i64);
+            }
+            *depth = depth.wrapping_add(self.u64() as i64);
+            // Only one part has sample 0; the ids of all others are 0.
+            *material |= self.word();
+            *object |= self.word();
+        }
+        for channel in &mut sums.channels {
+            match channel {
+                ChannelSums::Count(sums) => sums[i] = sums[i].saturating_add(self.u64()),
+                ChannelSums::FixedPoint(sums) => sums[i] = sums[i].saturating_add(self.u128()),
+            }
+        }
+    }
+}
+
+impl Film {
+    /// All sums, in the order of [`column_names`].
+    pub fn columns(&self) -> Vec<Column> {
+        let n = self.window.width() as usize * self.window.height() as usize;
+        let names = column_names(self.options).into_iter();
+        let mut columns: Vec<Column> =
+            names.map(|name| Column { name, words: vec![0; n] }).collect();
+        for tile in &self.tiles {
+            let sums = tile.lock();
+            for (i, (x, y)) in sums.window.pixels().enumerate() {
+                let at = self.window.index(x, y);
+                let mut columns = columns.iter_mut();
+                Writer(|word| columns.next().expect("one name per word").words[at] = word)
+                    .pixel(&sums, i);
+            }
+        }
+        columns
+    }
+
+    /// Adds the sums of the pixels of `window`, which lies within the film's window. The columns
+    /// are in the order of [`column_names`]; `invalid` is the number of samples that were not
+    /// finite or out of range.
+    ///
+    /// # Panics
+    /// If the number of columns or words is wrong.
+    pub fn add_columns(&mut self, window: Window, columns: &[&[u32]], invalid: u64) {
+        assert_eq!(columns.len(), column_names(self.options).len());
+        for tile in &self.tiles {
+            let mut sums = tile.lock();
+            let Some(common) = sums.window.intersection(window) else { continue };
+            for (x, y) in common.pixels() {
+                let (i, at) = (sums.window.index(x, y), window.index(x, y));
+                let mut columns = columns.iter();
+                Reader(|| columns.next().expect("one column per name")[at]).add_to(&mut sums, i);
+            }
+        }
+        self.invalid = self.invalid.saturating_add(invalid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ChannelSpec, ChannelValue, Features};
+    use super::*;
+    use lightbound_math::Vec3;
+    use proptest::prelude::*;
+
+    const WHOLE: Window = Window { x0: 3, y0: 2, x1: 43, y1: 8 };
+    const SAMPLES: u32 = 4;
+    const CHANNELS: &[ChannelSpec] = &[
+        ChannelSpec { layer: "steps", sum: "stepCount", encoding: ChannelEncoding::Count },
+        ChannelSpec { layer: "error", sum: "errorSum", encoding: ChannelEncoding::FixedPoint },
+    ];
+
+    /// A pseudorandom value of any magnitude for each sample; some are invalid.
+    fn value(x: u32, y: u32, sample: u32, axis: u32) -> f32 {
+        let bits = [x, y, sample, axis]
+            .iter()
+            .fold(17u32, |h, &k| (h ^ k).wrapping_mul(0x9e37_79b1).rotate_left(13));
+        match bits % 64 {
+            0 => f32::NAN,
+            1 => 1e20,
+            _ => (bits as i32 as f32) * 10f32.powi((bits % 17) as i32 - 12),
+        }
+    }
+
+    /// A film that holds the samples of a block.
+    fn filled(window: Window, samples: std::ops::Range<u32>, options: FilmOptions) -> Film {
+        let film = Film::new(window, options);
+        for tile in film.tiles() {
+            let mut sums = tile.lock();
+            for ((x, y), s) in
+                tile.window().pixels().flat_map(|p| samples.clone().map(move |s| (p, s)))
+            {
+                let v = Vec3::from([0, 1, 2].map(|axis| value(x, y, s, axis)));
+                sums.add_radiance(x, y, s, v);
+                if options.features && (x + y + s) % 3 > 0 {
+                    let (material, object) = (x + 1, y + 1);
+                    let seen = Features {
+                        albedo: v,
+                        normal: v,
+                        position: v,
+                        depth: v.x,
+                        material,
+                        object,
+                    };
+                    sums.add_features(x, y, s, 0.7, &seen);
+                }
+                if !options.channels.is_empty() && (x + s) % 4 > 0 {
+                    let values =
+                        [ChannelValue::Count(v.x.to_bits()), ChannelValue::Real(v.y.abs())];
+                    sums.add_channels(x, y, &values);
+                }
+            }
+        }
+        film
+    }
+
+    fn assert_same(a: &Film, b: &Film) {
+        let bits =
+            |v: &[[f32; 3]]| v.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert!(a.columns() == b.columns(), "the sums differ");
+        let (a, b) = (a.picture(), b.picture());
+        assert_eq!(bits(&a.radiance), bits(&b.radiance));
+        assert_eq!(a.variance.as_deref().map(bits), b.variance.as_deref().map(bits));
+        for (a, b) in a.channels.iter().zip(&b.channels) {
+            let bits = |v: &[f32]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!((a.layer, bits(&a.values)), (b.layer, bits(&b.values)));
+        }
+        assert_eq!(
+            (a.invalid_samples, a.min_samples, a.max_samples),
+            (b.invalid_samples, b.min_samples, b.max_samples)
+        );
+    }
+
+    /// Adds a block in parts. Each of `splits` splits a block along a random axis.
+    fn add_parts(film: &mut Film, window: Window, samples: std::ops::Range<u32>, splits: &[u32]) {
+        let Some((&split, rest)) = splits.split_first() else {
+            let part = filled(window, samples, film.options());
+            let columns = part.columns();
+            let words: Vec<&[u32]> = columns.iter().map(|c| c.words.as_slice()).collect();
+            return film.add_columns(window, &words, part.picture().invalid_samples);
+        };
+        let (a, b) = rest.split_at(rest.len() / 2);
+        let between = |lo: u32, hi: u32| (hi - lo > 1).then(|| lo + 1 + split / 3 % (hi - lo - 1));
+        let (mut first, mut second) = ((window, samples.clone()), (window, samples.clone()));
+        let found = match split % 3 {
+            0 => between(window.x0, window.x1).map(|x| (first.0.x1, second.0.x0) = (x, x)),
+            1 => between(window.y0, window.y1).map(|y| (first.0.y1, second.0.y0) = (y, y)),
+            _ => {
+                between(samples.start, samples.end).map(|s| (first.1.end, second.1.start) = (s, s))
+            }
+        };
+        if found.is_none() {
+            return add_parts(film, window, samples, rest);
+        }
+        add_parts(film, second.0, second.1, b);
+        add_parts(film, first.0, first.1, a);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn parts_of_any_split_add_up(splits in prop::collection::vec(any::<u32>(), 0..12), kind in 0..8) {
+            let options = FilmOptions {
+                features: kind & 1 > 0,
+                moments: kind & 2 > 0,
+                channels: if kind & 4 > 0 { CHANNELS } else { &[] },
+            };
+            let mut sum = Film::new(WHOLE, options);
+            add_parts(&mut sum, WHOLE, 0..SAMPLES, &splits);
+            assert_same(&sum, &filled(WHOLE, 0..SAMPLES, options));
+        }
+    }
+
+    #[test]
+    fn names_are_distinct_and_short_enough_for_old_readers() {
+        let mut names =
+            column_names(FilmOptions { features: true, moments: true, channels: CHANNELS });
+        assert!(names.iter().all(|name| name.len() <= 31));
+        let n = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!((names.len(), n), (n, 55));
+    }
+}

@@ -1,0 +1,204 @@
+//! The exact film: every pixel keeps fixed-point sums of its samples.
+//!
+//! Integer addition is associative, so a pixel's sum does not depend on the order of threads,
+//! tiles, passes and resumed parts. Only the conversion of a sample rounds, and it depends on that
+//! sample alone. A sample belongs to one pixel (filter importance sampling, see [`crate::filter`]),
+//! so tiles share no data.
+
+mod channels;
+mod columns;
+mod coverage;
+mod fixed;
+pub mod layers;
+mod picture;
+mod sums;
+
+pub use channels::{ChannelEncoding, ChannelSpec, ChannelValue};
+pub use columns::{Column, column_names};
+pub use coverage::{Coverage, PixelBlock};
+pub use picture::{ChannelImage, FeatureImages, NO_DEPTH, Picture, relative_noise};
+pub use sums::{Features, Sums};
+
+use lightbound_image::Window;
+use std::sync::{Mutex, MutexGuard};
+
+/// Width and height of a tile, pixels. 32² pixels times [`crate::render::PASS_SAMPLES`] make
+/// batches that fill SIMD groups and stay in cache.
+pub const TILE: u32 = 32;
+
+/// What a film stores besides radiance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilmOptions {
+    /// Features for denoisers: 96 bytes per pixel.
+    pub features: bool,
+    /// Sums of squares, for [`Picture::variance`]: 48 bytes per pixel.
+    pub moments: bool,
+    /// Extra channels of the integrator: 8 or 16 bytes per pixel each.
+    pub channels: &'static [ChannelSpec],
+}
+
+/// A rectangle of the film with its own lock.
+#[derive(Debug)]
+pub struct Tile {
+    window: Window,
+    options: FilmOptions,
+    sums: Mutex<Sums>,
+}
+
+impl Tile {
+    /// The pixels of the tile, in image coordinates.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Whether the film stores features.
+    pub fn stores_features(&self) -> bool {
+        self.options.features
+    }
+
+    /// Whether the film stores extra channels.
+    pub fn stores_channels(&self) -> bool {
+        !self.options.channels.is_empty()
+    }
+
+    /// Locks the sums to add samples. Several threads may add to a tile; exact sums do not depend
+    /// on their order.
+    pub fn lock(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().expect("no thread panics while it adds samples")
+    }
+}
+
+/// The exact sums of a picture.
+#[derive(Debug)]
+pub struct Film {
+    window: Window,
+    options: FilmOptions,
+    tiles: Vec<Tile>,
+    /// Invalid samples of merged parts.
+    invalid: u64,
+}
+
+impl Film {
+    /// An empty film over `window`.
+    pub fn new(window: Window, options: FilmOptions) -> Film {
+        let starts = |a: u32, b: u32| (a..b).step_by(TILE as usize);
+        let tiles = starts(window.y0, window.y1)
+            .flat_map(|y0| starts(window.x0, window.x1).map(move |x0| (x0, y0)))
+            .map(|(x0, y0)| Window {
+                x0,
+                y0,
+                x1: (x0 + TILE).min(window.x1),
+                y1: (y0 + TILE).min(window.y1),
+            })
+            .map(|window| Tile { window, options, sums: Mutex::new(Sums::new(window, options)) })
+            .collect();
+        Film { window, options, tiles, invalid: 0 }
+    }
+
+    /// The pixels, within the whole image.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// What the film stores besides radiance.
+    pub fn options(&self) -> FilmOptions {
+        self.options
+    }
+
+    /// The tiles, row by row.
+    pub fn tiles(&self) -> &[Tile] {
+        &self.tiles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_math::Vec3;
+
+    const CHANNELS: &[ChannelSpec] = &[
+        ChannelSpec { layer: "steps", sum: "steps", encoding: ChannelEncoding::Count },
+        ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
+    ];
+    const EVERYTHING: FilmOptions =
+        FilmOptions { features: true, moments: true, channels: CHANNELS };
+
+    #[test]
+    fn sums_do_not_depend_on_order() {
+        let samples: Vec<f32> =
+            (0..1000).map(|i| 10f32.powf((i * 37 % 100) as f32 / 10.0 - 6.0)).collect();
+        let render = |order: &mut dyn Iterator<Item = usize>| {
+            let film = Film::new(Window { x0: 3, y0: 5, x1: 4, y1: 6 }, EVERYTHING);
+            for i in order {
+                film.tiles()[0].lock().add_radiance(3, 5, 0, Vec3::splat(samples[i]));
+            }
+            let picture = film.picture();
+            [picture.radiance[0], picture.variance.unwrap()[0]].map(|v| v.map(f32::to_bits))
+        };
+        assert_eq!(render(&mut (0..1000)), render(&mut (0..1000).rev()));
+        assert_eq!(render(&mut (0..1000)), render(&mut (0..1000).map(|i| i * 7 % 1000)));
+    }
+
+    #[test]
+    fn invalid_samples_are_counted_and_do_not_spread() {
+        let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, EVERYTHING);
+        let mut tile = film.tiles()[0].lock();
+        tile.add_radiance(0, 0, 0, Vec3::new(f32::NAN, 1.0, 1.0));
+        tile.add_radiance(0, 0, 0, Vec3::splat(f32::MAX));
+        tile.add_radiance(0, 0, 0, Vec3::ONE);
+        drop(tile);
+        let picture = film.picture();
+        assert_eq!((picture.invalid_samples, picture.max_samples), (2, 3));
+        assert!(picture.radiance[0][0] > 1e11);
+        assert_eq!(picture.variance.unwrap()[0], [f32::INFINITY; 3]);
+        assert_eq!(picture.features.unwrap().depth[0], NO_DEPTH);
+    }
+
+    #[test]
+    fn discarded_samples_count_as_black_in_the_variance() {
+        let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, EVERYTHING);
+        let mut tile = film.tiles()[0].lock();
+        for radiance in [Vec3::NAN, Vec3::new(2.0, 4.0, -6.0)] {
+            tile.add_radiance(0, 0, 0, radiance);
+        }
+        drop(tile);
+        // Means 1, 2 and −3; the variance is half of the squared difference.
+        assert_eq!(film.picture().variance.unwrap(), [[1.0, 4.0, 9.0]]);
+    }
+
+    #[test]
+    fn channels_are_means_over_all_samples() {
+        let film = Film::new(Window { x0: 0, y0: 0, x1: 2, y1: 1 }, EVERYTHING);
+        let mut tile = film.tiles()[0].lock();
+        for sample in 0..4 {
+            tile.add_radiance(0, 0, sample, Vec3::ONE);
+            tile.add_radiance(1, 0, sample, Vec3::ONE);
+        }
+        let values = |steps, error| [ChannelValue::Count(steps), ChannelValue::Real(error)];
+        tile.add_channels(0, 0, &values(u32::MAX, 1e-6));
+        tile.add_channels(0, 0, &values(1, 0.0));
+        tile.add_channels(1, 0, &values(3, f32::NAN));
+        drop(tile);
+        let picture = film.picture();
+        assert_eq!(picture.channel("steps").unwrap(), [2f32.powi(30), 0.75]);
+        assert_eq!(picture.channel("error").unwrap(), [2.5e-7, f32::INFINITY]);
+        assert!(picture.channel("depth").is_none());
+    }
+
+    #[test]
+    fn tiles_cover_the_window_once() {
+        let window = Window { x0: 5, y0: 7, x1: 5 + 3 * TILE + 1, y1: 8 };
+        let film = Film::new(window, FilmOptions::default());
+        for tile in film.tiles() {
+            let mut sums = tile.lock();
+            for (x, y) in tile.window().pixels() {
+                sums.add_radiance(x, y, 0, Vec3::splat(x as f32));
+            }
+        }
+        let picture = film.picture();
+        assert_eq!((picture.min_samples, picture.max_samples), (1, 1));
+        for (i, (x, _)) in window.pixels().enumerate() {
+            assert_eq!(picture.radiance[i][0], x as f32);
+        }
+    }
+}

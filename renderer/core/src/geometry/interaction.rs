@@ -1,0 +1,279 @@
+//! Vectorised computation of surface interactions.
+//!
+//! Vertex attributes are gathered into SoA columns. The loop over the lanes calls the same
+//! functions as for a single hit, compiled to SIMD instructions, so results are bit-identical.
+
+use super::mesh::{DEFAULT_UVS, NO_NORMALS, TriangleVertices};
+use super::{Geometry, Hit, Mesh, Shape, Surface};
+use fearless_simd::{Level, Simd, dispatch};
+use lightbound_math::{COLUMN_LEN, Columns, Frame, Ray, Vec3};
+
+/// A surface hit by a ray, with the direction to the ray's origin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SurfaceInteraction {
+    /// The surface at the hit.
+    pub surface: Surface,
+    /// Direction towards the ray's origin in the shading frame, normalised as shaders require
+    /// ([`Frame::local_direction`]).
+    pub wo: Vec3,
+}
+
+/// Vertex attributes of triangles, hits and ray directions, as input of the computation.
+struct TriangleColumns {
+    p: [Columns<3>; 3],
+    n: [Columns<3>; 3],
+    uv: [Columns<2>; 3],
+    /// Whether any lane has vertex normals.
+    has_normals: bool,
+    /// Whether any lane has texture coordinates.
+    has_uvs: bool,
+    /// Winding of the triangle, and side of the primitive.
+    sides: Columns<2>,
+    at: Columns<2>,
+    d: Columns<3>,
+}
+
+/// Computed interactions.
+struct InteractionColumns {
+    p: Columns<3>,
+    ng: Columns<3>,
+    t: Columns<3>,
+    b: Columns<3>,
+    n: Columns<3>,
+    uv: Columns<2>,
+    offset: Columns<1>,
+    wo: Columns<3>,
+}
+
+impl SurfaceInteraction {
+    #[inline(always)]
+    fn new(surface: Surface, ray_d: Vec3) -> SurfaceInteraction {
+        SurfaceInteraction { surface, wo: surface.frame.local_direction(-ray_d) }
+    }
+}
+
+impl Geometry {
+    /// Computes the interaction of each hit; none may be a miss. `interactions` is cleared first.
+    pub fn interactions<'a>(
+        &self,
+        hits: impl Iterator<Item = (&'a Hit, &'a Ray)>,
+        interactions: &mut Vec<SurfaceInteraction>,
+    ) {
+        interactions.clear();
+        let (mut gathered, mut computed) = (TriangleColumns::EMPTY, InteractionColumns::EMPTY);
+        let level = Level::new();
+        let mut hits = hits.peekable();
+        while hits.peek().is_some() {
+            let mut scalar_lanes = 0u32;
+            let mut batch = [(Hit::MISS, Vec3::ZERO); COLUMN_LEN];
+            let mut count = 0;
+            for (lane, (hit, ray)) in hits.by_ref().take(COLUMN_LEN).enumerate() {
+                batch[lane] = (*hit, ray.d);
+                count = lane + 1;
+                let primitive = &self.primitives[hit.primitive as usize];
+                match &primitive.shape {
+                    Shape::Mesh(mesh) if hit.instance == Hit::NONE => {
+                        gathered.set(lane, mesh, hit, primitive.side(), ray.d);
+                    }
+                    _ => scalar_lanes |= 1 << lane,
+                }
+            }
+            dispatch!(level, simd => compute(simd, &gathered, &mut computed));
+            for (lane, (hit, d)) in batch[..count].iter().enumerate() {
+                let interaction = computed.get(lane);
+                let is_scalar = scalar_lanes >> lane & 1 != 0 || interaction.surface.ng.x.is_nan();
+                interactions.push(if is_scalar {
+                    SurfaceInteraction::new(self.surface(hit), *d)
+                } else {
+                    interaction
+                });
+            }
+        }
+    }
+}
+
+impl TriangleColumns {
+    const EMPTY: TriangleColumns = TriangleColumns {
+        p: [Columns::ZERO; 3],
+        n: [Columns::splat(NO_NORMALS[0].to_array()); 3],
+        uv: [
+            Columns::splat(DEFAULT_UVS[0].to_array()),
+            Columns::splat(DEFAULT_UVS[1].to_array()),
+            Columns::splat(DEFAULT_UVS[2].to_array()),
+        ],
+        has_normals: false,
+        has_uvs: false,
+        sides: Columns::ZERO,
+        at: Columns::ZERO,
+        d: Columns::ZERO,
+    };
+
+    #[inline(always)]
+    fn set(&mut self, lane: usize, mesh: &Mesh, hit: &Hit, side: f32, d: Vec3) {
+        set_all(&mut self.p, lane, mesh.vertices(hit.element));
+        let (n, uv) = (mesh.vertex_normals(hit.element), mesh.vertex_uvs(hit.element));
+        self.has_normals |= n.is_some();
+        if self.has_normals {
+            set_all(&mut self.n, lane, n.unwrap_or(NO_NORMALS));
+        }
+        self.has_uvs |= uv.is_some();
+        if self.has_uvs {
+            set_all(&mut self.uv, lane, uv.unwrap_or(DEFAULT_UVS));
+        }
+        self.sides.set(lane, [mesh.winding(), side]);
+        self.at.set(lane, [hit.u, hit.v]);
+        self.d.set(lane, d);
+    }
+
+    #[inline(always)]
+    fn interaction(&self, lane: usize) -> SurfaceInteraction {
+        let [winding, side]: [f32; 2] = self.sides.get(lane);
+        let triangle = TriangleVertices {
+            p: [self.p[0].get(lane), self.p[1].get(lane), self.p[2].get(lane)],
+            n: [self.n[0].get(lane), self.n[1].get(lane), self.n[2].get(lane)],
+            uv: [self.uv[0].get(lane), self.uv[1].get(lane), self.uv[2].get(lane)],
+            winding,
+        };
+        let [u, v]: [f32; 2] = self.at.get(lane);
+        SurfaceInteraction::new(
+            Surface::new(&triangle.point(u, v, triangle.fast_normal()), side),
+            self.d.get(lane),
+        )
+    }
+}
+
+/// Sets an attribute of the three vertices of a triangle.
+#[inline(always)]
+fn set_all<V: Into<[f32; N]>, const N: usize>(
+    columns: &mut [Columns<N>; 3],
+    lane: usize,
+    values: [V; 3],
+) {
+    columns.iter_mut().zip(values).for_each(|(columns, value)| columns.set(lane, value));
+}
+
+impl InteractionColumns {
+    const EMPTY: InteractionColumns = InteractionColumns {
+        p: Columns::ZERO,
+        ng: Columns::ZERO,
+        t: Columns::ZERO,
+        b: Columns::ZERO,
+        n: Columns::ZERO,
+        uv: Columns::ZERO,
+        offset: Columns::ZERO,
+        wo: Columns::ZERO,
+    };
+
+    #[inline(always)]
+    fn set(&mut self, lane: usize, SurfaceInteraction { surface, wo }: SurfaceInteraction) {
+        self.p.set(lane, surface.p);
+        self.ng.set(lane, surface.ng);
+        self.t.set(lane, surface.frame.t);
+        self.b.set(lane, surface.frame.b);
+        self.n.set(lane, surface.frame.n);
+        self.uv.set(lane, surface.uv);
+        self.offset.set(lane, [surface.offset]);
+        self.wo.set(lane, wo);
+    }
+
+    #[inline(always)]
+    fn get(&self, lane: usize) -> SurfaceInteraction {
+        let [offset] = self.offset.get(lane);
+        let frame = Frame { t: self.t.get(lane), b: self.b.get(lane), n: self.n.get(lane) };
+        let surface = Surface {
+            p: self.p.get(lane),
+            ng: self.ng.get(lane),
+            frame,
+            uv: self.uv.get(lane),
+            offset,
+        };
+        SurfaceInteraction { surface, wo: self.wo.get(lane) }
+    }
+}
+
+#[inline(always)]
+fn compute<S: Simd>(_: S, gathered: &TriangleColumns, computed: &mut InteractionColumns) {
+    for lane in 0..COLUMN_LEN {
+        computed.set(lane, gathered.interaction(lane));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Instance, Primitive, Sphere};
+    use super::*;
+    use glam::{DAffine3, dvec3};
+    use lightbound_math::sampling::testing::points;
+    use lightbound_math::{Transform, vec2, vec3};
+
+    /// A triangle strip of random vertices; some triangles are too small for normals in single
+    /// precision.
+    fn strip(normals: bool, uvs: bool) -> Mesh {
+        let corners: Vec<Vec3> =
+            points(40, 3).zip(points(40, 4)).map(|(a, b)| vec3(a.x, a.y, b.x) - 0.5).collect();
+        let small = corners.iter().map(|p| *p * 1e-17);
+        let p: Vec<Vec3> = corners.iter().copied().chain(small).collect();
+        let n = corners
+            .iter()
+            .map(|p| vec3(p.y, 0.3, if p.x < -0.2 { 0.0 } else { p.z }))
+            .cycle()
+            .take(p.len());
+        let uv = points(p.len() as u32, 5).map(|uv| if uv.x < 0.2 { vec2(0.5, 0.5) } else { uv });
+        let triangles = (0..p.len() as u32 - 2).map(|i| [i, i + 1, i + 2]).collect();
+        Mesh::new(
+            p,
+            triangles,
+            if normals { n.collect() } else { vec![] },
+            if uvs { uv.collect() } else { vec![] },
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn vectorised_interactions_match_single_hits_bit_by_bit() {
+        let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 0.5))).unwrap();
+        let meshes =
+            [strip(false, false), strip(true, false), strip(false, true), strip(true, true)];
+        let mirrored = meshes.iter().map(|mesh| mesh.clone().transformed(&mirror).unwrap());
+        let shapes = meshes.iter().cloned().chain(mirrored).map(Shape::Mesh);
+        let shapes = shapes.chain([Shape::Sphere(Sphere::full(&mirror, 1.0).unwrap())]);
+        let primitives: Vec<_> = (0..)
+            .zip(shapes)
+            .map(|(i, shape)| Primitive {
+                shape,
+                material: 0,
+                first_light: None,
+                alpha: None,
+                flip: i % 3 == 0,
+            })
+            .collect();
+        let world = 0..primitives.len() as u32;
+        let instances = vec![Instance { group: 0, transform: mirror }];
+        let group = 0..1;
+        let geometry =
+            Geometry { primitives, world: world.clone(), groups: vec![group], instances };
+        let kinds = world.map(|primitive| (primitive, Hit::NONE)).chain([(0, 0), (3, 0)]);
+        let mut hits: Vec<(Hit, Ray)> = Vec::new();
+        for (k, (primitive, instance)) in (0..).zip(kinds) {
+            for (i, (at, d)) in (0..).zip(points(70, k).zip(points(70, k + 100))) {
+                let element = i % geometry.primitives[primitive as usize].shape.len();
+                let (u, v) = (at.x.min(at.y), (at.x - at.y).abs());
+                let ray = Ray::new(Vec3::ZERO, vec3(d.x, d.y - 0.5, 0.4).normalize());
+                hits.push((Hit { t: 1.0, u, v, primitive, element, instance }, ray));
+            }
+        }
+        // Batches of one kind of hit and of all kinds; some do not fill all lanes.
+        let mut mixed = hits.clone();
+        mixed.sort_by_key(|(hit, _)| (hit.u.to_bits(), hit.primitive));
+        let mut interactions = Vec::new();
+        for hits in hits.chunks(70).chain([&hits[..0], &hits[..1], &mixed[..]]) {
+            geometry.interactions(hits.iter().map(|(hit, ray)| (hit, ray)), &mut interactions);
+            assert_eq!(interactions.len(), hits.len());
+            for (interaction, (hit, ray)) in interactions.iter().zip(hits) {
+                let surface = geometry.surface(hit);
+                let wo = surface.frame.local_direction(-ray.d);
+                assert_eq!((interaction.surface, interaction.wo), (surface, wo), "{hit:?}");
+            }
+        }
+    }
+}

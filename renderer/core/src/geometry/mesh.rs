@@ -1,0 +1,474 @@
+//! Triangle meshes.
+//!
+//! [`Mesh::new`] checks the arrays once, so that rays and shading need no further checks: indices
+//! are in range, positions are finite, every triangle has a positive area. Ray tests are
+//! [`watertight`](super::watertight): a ray through a shared edge hits at least one of the two
+//! triangles.
+
+use super::watertight::{Crossing, axes_along, to_ray_frame};
+use super::{ShapeHit, ShapePoint};
+use glam::BVec3;
+use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
+
+/// Indexed triangles, counter-clockwise from the front.
+#[derive(Clone, Debug)]
+pub struct Mesh {
+    positions: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    normals: Vec<Vec3>,
+    uvs: Vec<Vec2>,
+    dropped: usize,
+    /// Whether triangles are clockwise from the front.
+    mirrored: bool,
+}
+
+/// Why arrays do not form a mesh.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MeshError {
+    /// An index is out of range.
+    #[error(
+        "element {element} refers to vertex {index}, but the mesh has {vertices} vertices (numbered from 0)"
+    )]
+    Index {
+        /// The triangle or patch.
+        element: usize,
+        /// The index found.
+        index: u32,
+        /// Number of vertices.
+        vertices: usize,
+    },
+    /// A per-vertex array is neither empty nor as long as the positions.
+    #[error("{found} {what} for {vertices} vertices; give one per vertex or none")]
+    Length {
+        /// `normals` or `texture coordinates`.
+        what: &'static str,
+        /// Length of the array.
+        found: usize,
+        /// Number of vertices.
+        vertices: usize,
+    },
+    /// A position is infinite or NaN.
+    #[error("the position of vertex {vertex} is not finite: ({}, {}, {})", .position.x, .position.y, .position.z)]
+    NotFinite {
+        /// The vertex.
+        vertex: usize,
+        /// Its position.
+        position: Vec3,
+    },
+    /// Too many vertices or elements for 32-bit indices.
+    #[error("a mesh may have at most 2^32 - 2 {what}, found {found}; split it")]
+    TooMany {
+        /// `vertices` or `elements`.
+        what: &'static str,
+        /// Number found.
+        found: usize,
+    },
+}
+
+/// Checks the arrays of a mesh with `N` vertices per element, and repairs its normals and texture
+/// coordinates: normals are normalised, and values that are not finite become zero (a zero
+/// normal means "none at this vertex").
+pub(super) fn check<const N: usize>(
+    positions: &[Vec3],
+    elements: &[[u32; N]],
+    normals: &mut [Vec3],
+    uvs: &mut [Vec2],
+) -> Result<(), MeshError> {
+    let vertices = positions.len();
+    for (what, found) in [("vertices", vertices), ("elements", elements.len())] {
+        if found >= u32::MAX as usize {
+            return Err(MeshError::TooMany { what, found });
+        }
+    }
+    for (what, found) in [("normals", normals.len()), ("texture coordinates", uvs.len())] {
+        if found != 0 && found != vertices {
+            return Err(MeshError::Length { what, found, vertices });
+        }
+    }
+    if let Some(vertex) = positions.iter().position(|p| !p.is_finite()) {
+        return Err(MeshError::NotFinite { vertex, position: positions[vertex] });
+    }
+    for (element, indices) in elements.iter().enumerate() {
+        if let Some(&index) = indices.iter().find(|&&i| i as usize >= vertices) {
+            return Err(MeshError::Index { element, index, vertices });
+        }
+    }
+    for n in normals {
+        *n = unit(*n);
+    }
+    for uv in uvs {
+        if !uv.is_finite() {
+            *uv = Vec2::ZERO;
+        }
+    }
+    Ok(())
+}
+
+/// Normalises in double precision, so that short and long normals keep their direction; zero for
+/// vectors without a direction.
+fn unit(n: Vec3) -> Vec3 {
+    if n.is_normalized() { n } else { n.as_dvec3().normalize_or_zero().as_vec3() }
+}
+
+impl Mesh {
+    /// Checks the arrays; `normals` and `uvs` are empty or as long as `positions`.
+    ///
+    /// Triangles without area are discarded ([`Mesh::dropped`] counts them). Normals need not be
+    /// unit. A normal that is zero or not finite counts as absent at its vertex, and texture
+    /// coordinates that are not finite count as (0, 0).
+    ///
+    /// *Errors*: wrong lengths, an index out of range, a position that is not finite, more than 2³²
+    /// − 2 of anything.
+    pub fn new(
+        positions: Vec<Vec3>,
+        mut triangles: Vec<[u32; 3]>,
+        mut normals: Vec<Vec3>,
+        mut uvs: Vec<Vec2>,
+    ) -> Result<Mesh, MeshError> {
+        check(&positions, &triangles, &mut normals, &mut uvs)?;
+        let before = triangles.len();
+        triangles.retain(|t| double_area(t.map(|i| positions[i as usize])) > 0.0);
+        let dropped = before - triangles.len();
+        Ok(Mesh { positions, triangles, normals, uvs, dropped, mirrored: false })
+    }
+
+    /// Transforms the mesh; the front is preserved whatever the handedness of the transform.
+    /// Vertices keep their order, since default texture coordinates depend on it.
+    ///
+    /// *Errors*: a transformed position overflows.
+    pub fn transformed(mut self, transform: &Transform) -> Result<Mesh, MeshError> {
+        for p in &mut self.positions {
+            *p = transform.point(*p);
+        }
+        for n in &mut self.normals {
+            *n = transform.normal(*n);
+        }
+        let mirrored = self.mirrored != transform.swaps_handedness();
+        let dropped = self.dropped;
+        let mesh = Mesh::new(self.positions, self.triangles, self.normals, self.uvs)?;
+        Ok(Mesh { dropped: mesh.dropped + dropped, mirrored, ..mesh })
+    }
+
+    /// Vertex positions.
+    pub fn positions(&self) -> &[Vec3] {
+        &self.positions
+    }
+
+    /// Vertex indices of each triangle.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+
+    /// Number of discarded triangles without area.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Positions of the three vertices of a triangle.
+    #[inline(always)]
+    pub fn vertices(&self, element: u32) -> [Vec3; 3] {
+        self.triangles[element as usize].map(|i| self.positions[i as usize])
+    }
+
+    /// A mesh that consists of one triangle.
+    pub(super) fn single(&self, element: u32) -> Mesh {
+        let indices = self.triangles[element as usize];
+        Mesh {
+            positions: pick(&self.positions, indices),
+            triangles: vec![[0, 1, 2]],
+            normals: pick(&self.normals, indices),
+            uvs: pick(&self.uvs, indices),
+            dropped: 0,
+            mirrored: self.mirrored,
+        }
+    }
+
+    /// Unit normal of the front of a triangle.
+    pub(crate) fn face_normal(&self, element: u32) -> Vec3 {
+        self.triangle(element).normal()
+    }
+
+    /// Unit vertex normals of a triangle, zero at vertices without one; `None` for a mesh without
+    /// normals.
+    #[inline(always)]
+    pub(crate) fn vertex_normals(&self, element: u32) -> Option<[Vec3; 3]> {
+        (!self.normals.is_empty())
+            .then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
+    }
+
+    /// Texture coordinates of the vertices of a triangle; `None` for a mesh without any.
+    #[inline(always)]
+    pub(super) fn vertex_uvs(&self, element: u32) -> Option<[Vec2; 3]> {
+        (!self.uvs.is_empty())
+            .then(|| self.triangles[element as usize].map(|i| self.uvs[i as usize]))
+    }
+
+    pub(super) fn aabb(&self, element: u32) -> Aabb {
+        Aabb::around(self.vertices(element))
+    }
+
+    pub(crate) fn area(&self, element: u32) -> f32 {
+        (0.5 * double_area(self.vertices(element))) as f32
+    }
+
+    pub(super) fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
+        intersect(self.vertices(element), ray)
+    }
+
+    pub(super) fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
+        let triangle = self.triangle(element);
+        triangle.point(u, v, triangle.normal())
+    }
+
+    /// A triangle with its vertex attributes.
+    fn triangle(&self, element: u32) -> TriangleVertices {
+        TriangleVertices {
+            p: self.vertices(element),
+            n: self.vertex_normals(element).unwrap_or(NO_NORMALS),
+            uv: self.vertex_uvs(element).unwrap_or(DEFAULT_UVS),
+            winding: self.winding(),
+        }
+    }
+
+    /// 1 if triangles are counter-clockwise from the front, else −1.
+    pub(super) fn winding(&self) -> f32 {
+        if self.mirrored { -1.0 } else { 1.0 }
+    }
+}
+
+/// Normals of triangles without vertex normals.
+pub(super) const NO_NORMALS: [Vec3; 3] = [Vec3::ZERO; 3];
+
+/// Default texture coordinates of triangles, as in pbrt.
+pub(super) const DEFAULT_UVS: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::ONE];
+
+/// Vertex attributes of a triangle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TriangleVertices {
+    /// Positions.
+    pub p: [Vec3; 3],
+    /// Unit normals, zero at vertices without one.
+    pub n: [Vec3; 3],
+    /// Texture coordinates.
+    pub uv: [Vec2; 3],
+    /// 1 if the front is counter-clockwise, else −1.
+    pub winding: f32,
+}
+
+impl TriangleVertices {
+    /// Unit normal of the front in single precision; NaN if it underflows or overflows.
+    #[inline(always)]
+    pub fn fast_normal(&self) -> Vec3 {
+        let n = (self.p[1] - self.p[0]).cross(self.p[2] - self.p[0]);
+        let length_squared = n.length_squared();
+        let is_in_range = length_squared > 1e-30 && length_squared < 1e30;
+        n * if is_in_range { self.winding / length_squared.sqrt() } else { f32::NAN }
+    }
+
+    /// Unit normal of the front.
+    fn normal(&self) -> Vec3 {
+        let n = self.fast_normal();
+        if !n.is_nan() {
+            return n;
+        }
+        let [e1, e2] = [1, 2].map(|i| (self.p[i] - self.p[0]).as_dvec3());
+        self.winding * e1.cross(e2).normalize_or(glam::DVec3::Z).as_vec3()
+    }
+
+    /// [`super::Shape::point`] with a given normal of the front.
+    #[inline(always)]
+    pub fn point(&self, u: f32, v: f32, ng: Vec3) -> ShapePoint {
+        let ([p0, p1, p2], [n0, n1, n2], [t0, t1, t2]) = (self.p, self.n, self.uv);
+        let w = 1.0 - u - v;
+        let (e1, e2) = (p1 - p0, p2 - p0);
+        let ns = w * n0 + u * n1 + v * n2;
+        let inverse_length = 1.0 / ns.length_squared().sqrt();
+        let ns = Vec3::select(BVec3::splat(inverse_length.is_finite()), ns * inverse_length, ng);
+        let (d1, d2) = (t1 - t0, t2 - t0);
+        let det = d1.perp_dot(d2);
+        let dpdu = (d2.y * e1 - d1.y * e2) / det;
+        let dpdu = Vec3::select(BVec3::splat(det != 0.0), dpdu, Vec3::ZERO);
+        ShapePoint {
+            p: w * p0 + u * p1 + v * p2,
+            ng,
+            ns,
+            uv: w * t0 + u * t1 + v * t2,
+            dpdu,
+            magnitude: p0.abs().max(p1.abs()).max(p2.abs()).max_element(),
+            extent: e1.abs().max(e2.abs()).max((e2 - e1).abs()).max_element(),
+        }
+    }
+}
+
+/// The values at one element's vertices; empty if `values` is empty.
+pub(super) fn pick<T: Copy, const N: usize>(values: &[T], indices: [u32; N]) -> Vec<T> {
+    if values.is_empty() { vec![] } else { indices.map(|i| values[i as usize]).to_vec() }
+}
+
+/// Twice the area of a triangle, in double precision.
+fn double_area([p0, p1, p2]: [Vec3; 3]) -> f64 {
+    (p1 - p0).as_dvec3().cross((p2 - p0).as_dvec3()).length()
+}
+
+/// The hit on the segment; `u` and `v` are the weights of vertices 1 and 2.
+fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
+    let d = ray.d.abs();
+    let z = if d.x > d.y && d.x > d.z {
+        0
+    } else if d.y > d.z {
+        1
+    } else {
+        2
+    };
+    let axes = axes_along(ray.d, z);
+    let scale = 1.0 / ray.d[z];
+    let shear = [ray.d[axes[0]] * scale, ray.d[axes[1]] * scale, scale];
+    let origin = axes.map(|axis| ray.o[axis]);
+    let vertices = vertices.map(|p| to_ray_frame(axes.map(|axis| p[axis]), origin, &shear));
+    let Crossing { weights: [_, v, w], det, t_det, outside } = Crossing::new(&vertices, 1);
+    let t = t_det / det;
+    // A zero determinant, a zero direction or a NaN makes t NaN or infinite, which is rejected
+    // here.
+    (!outside && t >= ray.tmin && t < ray.tmax).then(|| ShapeHit { t, u: v / det, v: w / det })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::{DAffine3, dvec3};
+    use lightbound_math::sampling::{hash, unit_float};
+
+    fn quad() -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        let p = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)].map(|(x, y)| Vec3::new(x, y, 0.0));
+        (p.to_vec(), vec![[0, 1, 2], [0, 2, 3]])
+    }
+
+    #[test]
+    fn errors_name_the_invalid_array() {
+        let (p, t) = quad();
+        let index = Mesh::new(p.clone(), vec![[0, 1, 9]], vec![], vec![]).unwrap_err();
+        assert_eq!(index, MeshError::Index { element: 0, index: 9, vertices: 4 });
+        let length = Mesh::new(p.clone(), t.clone(), vec![Vec3::Z], vec![]).unwrap_err();
+        assert!(length.to_string().starts_with("1 normals for 4 vertices"), "{length}");
+        let mut bad = p.clone();
+        bad[2].y = f32::NAN;
+        let not_finite = Mesh::new(bad, t, vec![], vec![]).unwrap_err();
+        assert_eq!(not_finite.to_string(), "the position of vertex 2 is not finite: (1, NaN, 0)");
+        assert!(Mesh::new(vec![], vec![], vec![], vec![]).unwrap().triangles().is_empty());
+    }
+
+    #[test]
+    fn degenerate_triangles_are_discarded() {
+        let (mut p, mut t) = quad();
+        p.push(Vec3::new(0.5, 0.0, 0.0));
+        t.extend([[0, 0, 1], [0, 1, 4]]);
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap();
+        assert_eq!((m.triangles().len(), m.dropped()), (2, 2));
+    }
+
+    #[test]
+    fn tiny_triangles_keep_their_normal() {
+        let p = vec![Vec3::ZERO, Vec3::X * 1e-18, Vec3::Y * 1e-18];
+        let m = Mesh::new(p, vec![[0, 1, 2]], vec![], vec![]).unwrap();
+        assert_eq!(m.point(0, 0.2, 0.2).ng, Vec3::Z);
+    }
+
+    #[test]
+    fn normals_are_repaired_and_interpolated() {
+        let (p, t) = quad();
+        let n = vec![
+            Vec3::new(0.0, 0.0, 5.0),
+            Vec3::new(1.0, 0.0, 1.0),
+            Vec3::ZERO,
+            Vec3::splat(f32::NAN),
+        ];
+        let m = Mesh::new(p, t, n, vec![]).unwrap();
+        assert_eq!(m.point(0, 0.0, 0.0).ns, Vec3::Z);
+        assert!(
+            (m.point(0, 1.0, 0.0).ns - Vec3::new(0.5f32.sqrt(), 0.0, 0.5f32.sqrt())).length()
+                < 1e-6
+        );
+        assert_eq!(m.point(0, 0.0, 1.0).ns, Vec3::Z, "the face normal is the fallback");
+    }
+
+    #[test]
+    fn texture_coordinates_and_derivative() {
+        let (p, t) = quad();
+        let default = Mesh::new(p.clone(), t.clone(), vec![], vec![]).unwrap().point(0, 0.25, 0.5);
+        assert_eq!(
+            (default.p, default.uv, default.dpdu),
+            (Vec3::new(0.75, 0.5, 0.0), Vec2::new(0.75, 0.5), Vec3::X)
+        );
+        let uvs = p.iter().map(|p| Vec2::new(3.0 * p.y, 2.0 * p.x)).collect();
+        let mapped = Mesh::new(p.clone(), t.clone(), vec![], uvs).unwrap().point(0, 0.25, 0.5);
+        assert_eq!(mapped.uv, Vec2::new(1.5, 1.5));
+        assert!((mapped.dpdu - Vec3::Y / 3.0).length() < 1e-6);
+        let flat = Mesh::new(p, t, vec![], vec![Vec2::ONE; 4]).unwrap();
+        assert_eq!(flat.point(0, 0.1, 0.1).dpdu, Vec3::ZERO);
+    }
+
+    #[test]
+    fn mirroring_keeps_the_front() {
+        let (p, t) = quad();
+        let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap().transformed(&mirror).unwrap();
+        let at = m.point(0, 0.3, 0.2);
+        assert_eq!(
+            (at.ng, at.uv, at.dpdu),
+            (Vec3::Z, Vec2::new(0.5, 0.2), -2.0 * Vec3::X),
+            "as before, at the same vertices"
+        );
+        assert_eq!(
+            (m.area(0), m.single(0).point(0, 0.3, 0.2).ng, m.face_normal(0)),
+            (1.0, Vec3::Z, Vec3::Z)
+        );
+        let huge = Transform::new(DAffine3::from_scale(dvec3(1e30, 1e30, 1e30))).unwrap();
+        assert!(m.transformed(&huge).unwrap().transformed(&huge).is_err());
+    }
+
+    #[test]
+    fn reported_coordinates_are_on_the_ray() {
+        let random = |i: u32, k: u32| 2.0 * unit_float(hash(hash(7, i), k)) - 1.0;
+        let mut hits = 0;
+        for i in 0..2000 {
+            let v = |k| Vec3::new(random(i, k), random(i, k + 1), random(i, k + 2));
+            let m = Mesh::new(vec![v(0), v(3), v(6)], vec![[0, 1, 2]], vec![], vec![]).unwrap();
+            let ray = Ray::new(3.0 * v(9), v(12) - 3.0 * v(9));
+            if let Some(h) = m.intersect(0, &ray) {
+                hits += 1;
+                assert!(
+                    (m.point(0, h.u, h.v).p - ray.at(h.t)).length() < 1e-5 * (1.0 + h.t),
+                    "{i}"
+                );
+                assert_eq!(m.intersect(0, &Ray { tmax: h.t, ..ray }), None);
+                assert_eq!(m.intersect(0, &Ray { tmin: h.t, ..ray }), Some(h));
+            }
+        }
+        assert!(hits > 100, "{hits}");
+    }
+
+    #[test]
+    fn watertight_along_a_shared_edge() {
+        let (p, t) = quad();
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap();
+        for i in 0..1000 {
+            let s = unit_float(hash(3, i));
+            let ray = Ray::new(
+                Vec3::new(0.3, -4.0, 5.0),
+                Vec3::new(s, s, 0.0) - Vec3::new(0.3, -4.0, 5.0),
+            );
+            assert!(m.intersect(0, &ray).or(m.intersect(1, &ray)).is_some(), "{i}");
+        }
+    }
+
+    #[test]
+    fn invalid_rays_miss() {
+        let (p, t) = quad();
+        let m = Mesh::new(p, t, vec![], vec![]).unwrap();
+        let o = Vec3::new(0.5, 0.25, 1.0);
+        for d in [Vec3::ZERO, Vec3::splat(f32::NAN), Vec3::INFINITY, Vec3::X] {
+            assert_eq!(m.intersect(0, &Ray::new(o, d)), None, "{d}");
+        }
+        assert_eq!(m.intersect(0, &Ray::new(Vec3::splat(f32::NAN), Vec3::Z)), None);
+    }
+}

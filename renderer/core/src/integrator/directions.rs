@@ -1,0 +1,225 @@
+//! BSDF sampling of the path tracer: with the shader's own sampler, from direction trees built from
+//! bounds of the BRDF, or with a cosine density.
+
+use crate::direction_tree::{
+    AdaptiveBuilder, BrdfKernels, DirectionTree, ShiftedTree, SplitBudget, TreeTable,
+};
+use crate::material::{Material, Program, ProgramError, ShaderBinding};
+use crate::scene::Scene;
+use crate::settings::BsdfSampling;
+use lightbound_math::{Vec2, Vec3};
+use lightbound_shader::Arena;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Maximum total size of all tables of trees, bytes.
+const TABLE_BYTES: usize = 512 << 20;
+
+/// Direction sampling for all shaders of a scene, indexed by
+/// [`ShaderInstance::shader`](crate::material::ShaderInstance::shader).
+#[derive(Debug)]
+pub(super) struct DirectionSampling {
+    shaders: Vec<Shader>,
+}
+
+#[derive(Debug)]
+struct Shader {
+    binding: ShaderBinding,
+    strategy: Strategy,
+    /// Used by [`Strategy::Trees`] and for products with an environment light.
+    trees: Option<Trees>,
+}
+
+/// How directions are sampled for a shader.
+#[derive(Debug)]
+enum Strategy {
+    /// With the shader's own sampler.
+    Shader,
+    /// With a cosine density.
+    Cosine(DirectionTree),
+    /// From direction trees.
+    Trees,
+}
+
+/// Direction trees of a shader. They are looked up in a table if the material parameters have one,
+/// and built per point otherwise.
+#[derive(Debug)]
+struct Trees {
+    kernels: Arc<BrdfKernels>,
+    /// Tables of trees, sorted by the words of the material parameters.
+    tables: Vec<(Box<[u32]>, TreeTable)>,
+    /// Budget of trees built per point.
+    budget: SplitBudget,
+}
+
+impl DirectionSampling {
+    /// Compiles the kernels. If `products` is set, all shaders get trees for products with an
+    /// environment light.
+    pub fn new(
+        scene: &Scene,
+        sampling: BsdfSampling,
+        products: bool,
+    ) -> Result<DirectionSampling, ProgramError> {
+        let arena = Arena::new();
+        // Bindings of one program differ only in their textures.
+        let mut compiled: Vec<(Arc<Program>, Arc<BrdfKernels>)> = Vec::new();
+        let mut kernels = |program: &Arc<Program>| match compiled
+            .iter()
+            .find(|(other, _)| Arc::ptr_eq(other, program))
+        {
+            Some((_, kernels)) => Ok(kernels.clone()),
+            None => {
+                let kernels = Arc::new(BrdfKernels::compile(&arena, program)?);
+                compiled.push((program.clone(), kernels.clone()));
+                Ok::<_, ProgramError>(kernels)
+            }
+        };
+        let mut shaders = Vec::with_capacity(scene.shaders.len());
+        for binding in &scene.shaders {
+            let strategy = match sampling {
+                BsdfSampling::Cosine => {
+                    Strategy::Cosine(DirectionTree::cosine(binding.program.sides))
+                }
+                BsdfSampling::Shader if binding.has_valid_sampler => Strategy::Shader,
+                BsdfSampling::Shader | BsdfSampling::Bounds => Strategy::Trees,
+            };
+            let budget = if matches!(strategy, Strategy::Trees) {
+                SplitBudget::POINT
+            } else {
+                SplitBudget::COARSE
+            };
+            let trees = if products || matches!(strategy, Strategy::Trees) {
+                Some(Trees { kernels: kernels(&binding.program)?, tables: Vec::new(), budget })
+            } else {
+                None
+            };
+            shaders.push(Shader { binding: binding.clone(), strategy, trees });
+        }
+        let mut sampling = DirectionSampling { shaders };
+        sampling.make_tables(scene);
+        Ok(sampling)
+    }
+
+    /// Creates a table for each set of constant material parameters.
+    fn make_tables(&mut self, scene: &Scene) {
+        let mut constants: BTreeSet<(usize, &[u32])> = BTreeSet::new();
+        for material in &scene.materials {
+            let Material::Surface { scattering: Some(instance), .. } = material else { continue };
+            let shader = &self.shaders[instance.shader as usize];
+            if let (Some(_), None, Some(words)) =
+                (&shader.trees, &shader.binding.program.setup, instance.constants())
+            {
+                constants.insert((instance.shader as usize, words));
+            }
+        }
+        for (shader, words) in &constants {
+            let Shader { binding, trees: Some(trees), .. } = &mut self.shaders[*shader] else {
+                unreachable!("only shaders with trees are collected")
+            };
+            // Trees are built per point if the tables exceed the memory limit.
+            if let Some(table) = TreeTable::new(
+                binding.program.sides,
+                constants.len(),
+                SplitBudget::TABLE.splits,
+                TABLE_BYTES,
+            ) {
+                trees.tables.push(((*words).into(), table));
+            }
+        }
+    }
+}
+
+/// Direction sampler of one thread, for a batch of points of one shader at a time. Buffers are
+/// reused.
+pub(super) struct Directions<'a> {
+    sampling: &'a DirectionSampling,
+    /// Tree builder of each shader used so far.
+    builders: Vec<Option<AdaptiveBuilder<'a>>>,
+    shader: usize,
+    /// Tree of each point that has no tabulated tree.
+    trees: Vec<DirectionTree>,
+    /// Tabulated tree of each point, if there is one.
+    tabled: Vec<Option<ShiftedTree<'a>>>,
+}
+
+impl<'a> Directions<'a> {
+    pub fn new(sampling: &'a DirectionSampling) -> Directions<'a> {
+        let builders = sampling.shaders.iter().map(|_| None).collect();
+        Directions { sampling, builders, shader: 0, trees: Vec::new(), tabled: Vec::new() }
+    }
+
+    /// Begins a batch of points of a shader, given by `wo` and the words of the material
+    /// parameters.
+    pub fn begin<M: Iterator<Item = u32> + Clone>(
+        &mut self,
+        shader: u32,
+        points: impl Iterator<Item = (Vec3, M)>,
+    ) {
+        self.shader = shader as usize;
+        self.tabled.clear();
+        let Shader { binding, trees: Some(Trees { kernels, tables, budget }), .. } =
+            &self.sampling.shaders[self.shader]
+        else {
+            return;
+        };
+        let builder = self.builders[self.shader]
+            .get_or_insert_with(|| AdaptiveBuilder::new(kernels, binding));
+        for (point, (wo, parameters)) in points.enumerate() {
+            if point == self.trees.len() {
+                self.trees.push(DirectionTree::cosine(binding.program.sides));
+            }
+            let found =
+                tables.binary_search_by(|(words, _)| words.iter().copied().cmp(parameters.clone()));
+            let suitable = found.ok().map(|index| &tables[index]).filter(|(words, table)| {
+                table.is_suitable(|| builder.suits(table, words.iter().copied()))
+            });
+            let tabled = suitable.map(|(words, table)| {
+                table.tree(wo, |center, tree| {
+                    builder.build(center, words.iter().copied(), &SplitBudget::TABLE, tree)
+                })
+            });
+            if tabled.is_none() {
+                builder.build(wo, parameters, budget, &mut self.trees[point]);
+            }
+            self.tabled.push(tabled);
+        }
+    }
+
+    /// Returns whether the batch uses the shader's own sampler.
+    pub fn use_shader(&self) -> bool {
+        matches!(self.sampling.shaders[self.shader].strategy, Strategy::Shader)
+    }
+
+    /// Samples a direction at a point by two random numbers in [0, 1). Returns it with its density,
+    /// 1/sr; `None` if the sample is invalid.
+    pub fn sample(&self, point: usize, u: Vec2) -> Option<(Vec3, f32)> {
+        match &self.sampling.shaders[self.shader].strategy {
+            Strategy::Shader => None,
+            Strategy::Cosine(tree) => tree.sample(u),
+            Strategy::Trees => match &self.tabled[point] {
+                Some(tree) => tree.sample(u),
+                None => self.trees[point].sample(u),
+            },
+        }
+    }
+
+    /// Returns the density with which a direction is sampled at a point, 1/sr.
+    pub fn pdf(&self, point: usize, wi: Vec3) -> f32 {
+        match &self.sampling.shaders[self.shader].strategy {
+            Strategy::Shader => 0.0,
+            Strategy::Cosine(tree) => tree.pdf(wi),
+            Strategy::Trees => match &self.tabled[point] {
+                Some(tree) => tree.pdf(wi),
+                None => self.trees[point].pdf(wi),
+            },
+        }
+    }
+
+    /// Returns the tree of a point, for products with an environment light.
+    pub fn tree(&self, point: usize) -> ShiftedTree<'_> {
+        match &self.tabled[point] {
+            Some(tree) => *tree,
+            None => self.trees[point].unshifted(),
+        }
+    }
+}

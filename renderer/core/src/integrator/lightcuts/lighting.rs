@@ -1,0 +1,300 @@
+//! Direct light at one shading point: upper bounds for clusters, exact values for single lights.
+
+use crate::accel::Accel;
+use crate::geometry::Surface;
+use crate::integrator::CutCounts;
+use crate::integrator::material_bound::BoundEvaluator;
+use crate::light_tree::{Child, LightKind, LightPoint, LightTree, Node, WIDTH};
+use crate::scene::Scene;
+use lightbound_math::sampling::{hash, luminance};
+use lightbound_math::{Ray, Vec3, Viewpoint, vec3};
+use std::time::Instant;
+
+/// A shading point.
+#[derive(Clone, Copy)]
+pub(super) struct ShadingPoint<'a> {
+    /// The surface.
+    pub surface: &'a Surface,
+    /// The point with its shading frame.
+    pub view: Viewpoint,
+    /// Whether light from below the surface is scattered as well.
+    pub both_sides: bool,
+    /// Whether the work at this point is timed.
+    pub is_timed: bool,
+}
+
+/// Evaluates direct light on one thread, for one shading point after another. Buffers are reused.
+pub(super) struct Lighting<'a> {
+    /// All lights.
+    pub tree: &'a LightTree,
+    /// The material at the shading point.
+    pub material: BoundEvaluator<'a>,
+    /// Statistics.
+    pub counts: CutCounts,
+    accel: &'a dyn Accel,
+    /// Whether bounds are checked against single lights.
+    checks: bool,
+    pending: Vec<PendingLight>,
+    directions: Vec<Vec3>,
+    unit_radiance: Vec<Vec3>,
+    rays: Vec<Ray>,
+    blocked: Vec<bool>,
+}
+
+/// Incident light before its visibility is known.
+#[derive(Clone, Copy)]
+struct PendingLight {
+    /// Index among the requested lights.
+    index: usize,
+    /// Irradiance per unit of intensity.
+    factor: f32,
+    ray: Ray,
+}
+
+impl<'a> Lighting<'a> {
+    pub fn new(
+        scene: &'a Scene,
+        tree: &'a LightTree,
+        material: BoundEvaluator<'a>,
+        checks: bool,
+    ) -> Lighting<'a> {
+        Lighting {
+            tree,
+            material,
+            counts: CutCounts::default(),
+            accel: &*scene.accel,
+            checks,
+            pending: Vec::new(),
+            directions: Vec::new(),
+            unit_radiance: Vec::new(),
+            rays: Vec::new(),
+            blocked: Vec::new(),
+        }
+    }
+
+    /// Returns, for each child of a node, an upper bound of the luminance of its light that the
+    /// point reflects. Bounds may be infinite.
+    pub fn bound(&mut self, at: &ShadingPoint<'_>, kind: LightKind, index: u32) -> [f32; WIDTH] {
+        let start = at.is_timed.then(Instant::now);
+        let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
+        let factors = node.geometric_bounds(kind, at.surface.p);
+        let boxes = match kind {
+            LightKind::Directional => at.view.to_directions(&node.axis, &node.cos_angle),
+            LightKind::Omni | LightKind::Oriented => at.view.to_positions(&node.lo, &node.hi),
+        };
+        let s = self.material.bound(&boxes);
+        self.counts.bound_evaluations += node.len() as u64;
+        if self.checks {
+            self.check(at, node, &factors, &s);
+        }
+        let bound = |slot: usize| {
+            let [reflected, intensity] =
+                [&s, magnitude].map(|rgb| vec3(rgb[0][slot], rgb[1][slot], rgb[2][slot]));
+            let luminance_bound = luminance(product(reflected, intensity));
+            if luminance_bound == 0.0 || factors[slot] == 0.0 {
+                0.0
+            } else {
+                luminance_bound * factors[slot] * ROUNDING_FACTOR
+            }
+        };
+        let bounds =
+            std::array::from_fn(
+                |slot| if slot < node.len() { nan_to_infinity(bound(slot)) } else { 0.0 },
+            );
+        if let Some(start) = start {
+            self.counts.times.bounds += start.elapsed();
+        }
+        bounds
+    }
+
+    /// Returns the reflected radiance of lights, scaled to an intensity of 1, including shadows.
+    pub fn shade(
+        &mut self,
+        at: &ShadingPoint<'_>,
+        lights: impl IntoIterator<Item = u32>,
+    ) -> &[Vec3] {
+        let tree = self.tree;
+        self.shade_points(at, lights.into_iter().map(|light| *tree.point(light)))
+    }
+
+    /// As [`Self::shade`], for light points that are not in the tree.
+    pub fn shade_points(
+        &mut self,
+        at: &ShadingPoint<'_>,
+        lights: impl IntoIterator<Item = LightPoint>,
+    ) -> &[Vec3] {
+        let start = at.is_timed.then(Instant::now);
+        self.unit_radiance.clear();
+        self.pending.clear();
+        self.directions.clear();
+        for light in lights {
+            self.push(at, &light);
+        }
+        for first in (0..self.directions.len()).step_by(WIDTH) {
+            let end = (first + WIDTH).min(self.directions.len());
+            let s = self.material.evaluate(&self.directions[first..end]);
+            for (pending, s) in self.pending[first..end].iter().zip(s) {
+                self.unit_radiance[pending.index] = s * pending.factor;
+            }
+        }
+        self.counts.representatives += self.directions.len() as u64;
+        let shaded = at.is_timed.then(Instant::now);
+        let unit_radiance = &self.unit_radiance;
+        self.pending.retain(|pending| unit_radiance[pending.index] != Vec3::ZERO);
+        self.rays.clear();
+        self.rays.extend(self.pending.iter().map(|pending| pending.ray));
+        self.accel.occluded_batch(&self.rays, &mut self.blocked);
+        for (pending, _) in self.pending.iter().zip(&self.blocked).filter(|(_, blocked)| **blocked)
+        {
+            self.unit_radiance[pending.index] = Vec3::ZERO;
+        }
+        self.counts.shadow_rays += self.rays.len() as u64;
+        if let (Some(start), Some(shaded)) = (start, shaded) {
+            self.counts.times.shading += shaded - start;
+            self.counts.times.visibility += shaded.elapsed();
+        }
+        &self.unit_radiance
+    }
+
+    /// Adds a light to the lights that are shaded.
+    fn push(&mut self, at: &ShadingPoint<'_>, light: &LightPoint) {
+        let index = self.unit_radiance.len();
+        self.unit_radiance.push(Vec3::ZERO);
+        let Some(incident) = light.incident_light(at.surface.p) else { return };
+        let wi = at.view.local_direction(incident.wi);
+        if !at.both_sides && wi.z <= 0.0 {
+            return;
+        }
+        let origin = at.surface.offset_ray_origin(incident.wi);
+        let ray = match incident.target {
+            Some(target) => Ray::segment(origin, target),
+            None => Ray::new(origin, incident.wi),
+        };
+        self.directions.push(wi);
+        self.pending.push(PendingLight { index, factor: incident.factor, ray });
+    }
+
+    /// Checks the bound of each child of a node against one of its lights, without shadows.
+    fn check(
+        &mut self,
+        at: &ShadingPoint<'_>,
+        node: &Node,
+        factors: &[f32; WIDTH],
+        s: &[[f32; WIDTH]; 3],
+    ) {
+        for slot in 0..node.len() {
+            let seed = self.counts.checks as u32;
+            let Some(incident) = self
+                .tree
+                .point(self.random_light(node.child(slot), seed))
+                .incident_light(at.surface.p)
+            else {
+                continue;
+            };
+            let reflected = self.material.evaluate(&[at.view.local_direction(incident.wi)])[0];
+            let holds = incident.factor <= factors[slot]
+                && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
+            self.counts.checks += 1;
+            self.counts.violations += u64::from(!holds);
+        }
+    }
+
+    /// Returns a pseudorandom light below a child.
+    fn random_light(&self, mut child: Child, mut seed: u32) -> u32 {
+        loop {
+            match child {
+                Child::Leaf(light) => return light,
+                Child::None => unreachable!("nodes have children in their first slots"),
+                Child::Node(index) => {
+                    let node = self.tree.node(index);
+                    seed = hash(seed, index);
+                    child = node.child(seed as usize % node.len());
+                }
+            }
+        }
+    }
+}
+
+/// Factor that covers rounding: the sums of intensities, the products with bounds, the luminance
+/// and the geometric factor have a total relative error below 8 · 2⁻²⁴.
+const ROUNDING_FACTOR: f32 = 1.0 + 4.0 * f32::EPSILON;
+
+/// Returns the product of a bound and an intensity, with ∞ · 0 = 0.
+fn product(bound: Vec3, intensity: Vec3) -> Vec3 {
+    Vec3::select(intensity.cmpeq(Vec3::ZERO), Vec3::ZERO, bound * intensity)
+}
+
+/// Replaces a NaN bound by infinity.
+fn nan_to_infinity(bound: f32) -> f32 {
+    if bound.is_nan() { f32::INFINITY } else { bound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Floor;
+    use super::*;
+    use crate::light_tree::PointOptions;
+
+    const ORIGIN: Vec3 = Vec3::ZERO;
+
+    /// A row of lights above the floor, with one light below it.
+    fn row_of_lights() -> Vec<(Vec3, f32)> {
+        (0..40)
+            .map(|k| (vec3(k as f32 - 20.0, 0.0, if k == 17 { -1.0 } else { 2.0 }), 1.0))
+            .collect()
+    }
+
+    #[test]
+    fn lights_below_contribute_nothing_and_bounds_hold_for_the_rest() {
+        let floor = Floor::new(&row_of_lights(), &PointOptions::default());
+        floor.at(ORIGIN, |lighting, point| {
+            let points = lighting.tree.points();
+            let units = lighting.shade(point, 0..points.len() as u32).to_vec();
+            for (unit, light) in units.iter().zip(points) {
+                let d2 = light.position.length_squared();
+                // 1/4 · cos / d², cos = z / d.
+                let expected = 0.25 * light.position.z.max(0.0) / (d2 * d2.sqrt());
+                assert!(
+                    (unit.x - expected).abs() <= 1e-5 * expected,
+                    "{unit} at {}",
+                    light.position
+                );
+            }
+            assert_eq!((lighting.counts.shadow_rays, lighting.counts.representatives), (39, 39));
+            let (kind, root) = lighting.tree.roots().next().unwrap();
+            let bounds = lighting.bound(point, kind, root);
+            let node = lighting.tree.node(root);
+            let sum: f32 = units.iter().map(|unit| unit.x).sum();
+            assert!(bounds.iter().sum::<f32>() >= sum * 0.99999);
+            assert!(
+                (0..WIDTH)
+                    .all(|slot| bounds[slot] >= 0.0 && (slot < node.len() || bounds[slot] == 0.0)),
+                "{bounds:?}"
+            );
+            assert!(lighting.counts.checks > 0);
+        });
+    }
+
+    #[test]
+    fn points_below_the_floor_are_in_shadow() {
+        // The floor is between a point below it and the lights. A point on the floor is lit.
+        let floor = Floor::new(&row_of_lights(), &PointOptions::default());
+        let lit = |z: f32| {
+            floor.at(vec3(0.0, 0.0, z), |lighting, point| {
+                lighting.shade(point, 0..40).iter().filter(|s| s.x > 0.0).count()
+            })
+        };
+        assert_eq!((lit(0.0), lit(-0.5)), (39, 0));
+    }
+
+    #[test]
+    fn infinite_bound_times_zero_is_zero() {
+        let infinite = Vec3::splat(f32::INFINITY);
+        assert_eq!(product(infinite, vec3(0.0, 2.0, 0.0)), vec3(0.0, f32::INFINITY, 0.0));
+        assert_eq!(product(vec3(1.0, 2.0, 3.0), vec3(2.0, 0.0, 1.0)), vec3(2.0, 0.0, 3.0));
+        assert_eq!(
+            (nan_to_infinity(f32::NAN), nan_to_infinity(0.0), nan_to_infinity(2.0)),
+            (f32::INFINITY, 0.0, 2.0)
+        );
+    }
+}

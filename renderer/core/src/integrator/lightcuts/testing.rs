@@ -1,0 +1,95 @@
+//! Test scene: a floor under point lights, shaded at one point.
+
+use super::lighting::{Lighting, ShadingPoint};
+use crate::camera::Camera;
+use crate::geometry::{Mesh, Shape, Surface};
+use crate::integrator::material_bound::{BoundEvaluator, MaterialBounds};
+use crate::light::{AnyLight, Lights, PointLight};
+use crate::light_tree::{LightTree, PointOptions};
+use crate::material::Material;
+use crate::scene::{Scene, SceneBuilder};
+use crate::settings::BoundMode;
+use lightbound_math::{Frame, Vec3, Viewpoint, vec2, vec3};
+
+/// The plane z = 0 with a one-sided material, seen from straight above.
+pub struct Floor {
+    scene: Scene,
+    tree: LightTree,
+    bounds: MaterialBounds,
+}
+
+impl Floor {
+    /// Creates a diffuse floor under lights, given by position and grey intensity.
+    pub fn new(lights: &[(Vec3, f32)], options: &PointOptions) -> Floor {
+        Floor::shaded(lights, options, "0.25")
+    }
+
+    /// Creates a floor whose BRDF is an expression in `wi` and `wo`.
+    pub fn shaded(lights: &[(Vec3, f32)], options: &PointOptions, brdf: &str) -> Floor {
+        let shader = format!(
+            "struct Material {{
+                /// Unused. range: [0, 1]
+                unused: f32,
+            }}
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{
+                return vec3f({brdf});
+            }}"
+        );
+        let mut builder = SceneBuilder::new();
+        let material = builder.add_shader("floor.wgsl", &shader, &[("unused", &[0.0])]).unwrap();
+        let corners = [(-99.0, -99.0), (99.0, -99.0), (99.0, 99.0), (-99.0, 99.0)];
+        let corners = corners.map(|(x, y)| vec3(x, y, 0.0)).to_vec();
+        let mesh = Mesh::new(corners, vec![[0, 1, 2], [0, 2, 3]], vec![], vec![]).unwrap();
+        builder.add_shape(Shape::Mesh(mesh), material);
+        let camera = Camera::look_at(Vec3::Z, Vec3::ZERO, Vec3::Y, 90.0, (8, 8));
+        let mut scene = builder.build(camera).unwrap();
+        let scene_bounds = scene.accel.bounds();
+        let light = |&(at, intensity): &(Vec3, f32)| {
+            AnyLight::Point(PointLight::new(at, Vec3::splat(intensity)))
+        };
+        scene.lights = Lights::new(lights.iter().map(light).collect(), scene_bounds);
+        let tree = LightTree::build(&scene.lights, scene_bounds, options);
+        let bounds = MaterialBounds::compile(&scene.shaders, BoundMode::Related)
+            .expect("the material bounds compile");
+        Floor { scene, tree, bounds }
+    }
+
+    /// The light tree.
+    pub fn tree(&self) -> &LightTree {
+        &self.tree
+    }
+
+    /// The lights.
+    pub fn lights(&self) -> &Lights {
+        &self.scene.lights
+    }
+
+    /// Calls `f` with the shading point at `p`.
+    pub fn at<T>(&self, p: Vec3, f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint<'_>) -> T) -> T {
+        let surface = Surface {
+            p,
+            ng: Vec3::Z,
+            frame: Frame::from_normal(Vec3::Z),
+            uv: vec2(0.5, 0.5),
+            offset: 1e-4,
+        };
+        let mut instances = self.scene.materials.iter().filter_map(|material| match material {
+            Material::Surface { scattering, .. } => scattering.as_ref(),
+            Material::Mix { .. } => None,
+        });
+        let is_floor =
+            |shader: u32| self.scene.shaders[shader as usize].program.name == "floor.wgsl";
+        let instance =
+            instances.find(|instance| is_floor(instance.shader)).expect("the floor has a material");
+        let mut lighting =
+            Lighting::new(&self.scene, &self.tree, BoundEvaluator::new(&self.bounds), true);
+        lighting.material.begin(instance, &surface, || p, Vec3::Z);
+        let view = Viewpoint::new(p, &surface.frame, 1.0);
+        let result = f(
+            &mut lighting,
+            &ShadingPoint { surface: &surface, view, both_sides: false, is_timed: false },
+        );
+        assert_eq!(lighting.counts.violations, 0);
+        result
+    }
+}

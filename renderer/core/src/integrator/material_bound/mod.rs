@@ -1,0 +1,423 @@
+//! Upper bounds of materials over clusters of lights. They are computed by the bounding shader that
+//! is compiled from the same point shader that the integrators evaluate.
+//!
+//! Each shader of a scene has two kernels. One evaluates s, the BRDF times the cosine, for up to
+//! [`MAX_GROUPS`] groups of eight directions per call. The other computes upper bounds of s over
+//! eight [direction boxes](DirectionBoxes) per call. `wo` and the material parameters of a shading
+//! point are written once, by [`BoundEvaluator::begin`] or when a group is first used. After that
+//! only directions change.
+//!
+//! Bounds hold for all results that are not NaN: NaN is *suppressed* (see [`Nan`]). If NaN
+//! propagated, a shader that returns NaN for isolated directions, such as 0/0 at the horizon, would
+//! have no bound in any box around them, and cut refinement could not terminate. Integrators handle
+//! NaN results themselves. In the modes `Optimized` and `Related`, suppressing and propagating NaN
+//! cost the same.
+//!
+//! The only assumptions about inputs are guarantees of the renderer: directions are unit vectors to
+//! 2⁻²¹, `wo` is above a one-sided material, and parameters are in their declared ranges.
+
+mod hand;
+#[cfg(test)]
+pub(super) mod tests;
+
+use self::hand::{Formula, HandBound};
+use crate::geometry::Surface;
+use crate::integrator::ShadingCounts;
+use crate::material::{Program, ShaderBinding, ShaderInstance};
+use crate::settings::BoundMode;
+use lightbound_math::direction_box::{LANES, Lanes};
+use lightbound_math::{DirectionBoxes, Vec3, vec3};
+use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::relations::Relations;
+use lightbound_shader::{Arena, Batch, CompileError, Kernel, ShaderError, Texture, passes};
+use std::sync::Arc;
+
+/// Returns the lifting options; `None` for hand-derived bounds.
+fn options(mode: BoundMode) -> Option<Options> {
+    let (tracking, relations) = match mode {
+        BoundMode::Naive => (Tracking::NONE, Relations::NONE),
+        BoundMode::Optimized => (Tracking::ALL, Relations::NONE),
+        BoundMode::Related => (Tracking::ALL, Relations::all()),
+        BoundMode::Hand => return None,
+    };
+    Some(Options {
+        sides: Sides::Upper,
+        nan: Nan::Suppress,
+        tracking,
+        relations,
+        ..Options::default()
+    })
+}
+
+/// Why bounds of a material are not available.
+#[derive(Debug, thiserror::Error)]
+pub enum BoundError {
+    /// The shader has an error that only bounding detects.
+    #[error(transparent)]
+    Shader(#[from] ShaderError),
+    /// The bounding shader cannot be compiled.
+    #[error("cannot bound the shader {name}: {source}")]
+    Compile {
+        /// The shader's file.
+        name: String,
+        /// The cause.
+        source: CompileError,
+    },
+    /// The shader has no hand-derived bounds.
+    #[error(
+        "the shader {name} has no hand-derived bounds; only the library shaders {} have them; use compiled bounds: --bounds related",
+        Formula::names().join(", ")
+    )]
+    Hand {
+        /// The shader's file.
+        name: String,
+    },
+}
+
+/// Evaluation and bounding kernels of all shaders of a scene, shared by all threads.
+#[derive(Debug)]
+pub struct MaterialBounds {
+    shaders: Vec<ShaderBounds>,
+}
+
+/// Kernels of a shader.
+#[derive(Clone, Debug)]
+struct ShaderBounds {
+    binding: ShaderBinding,
+    kernels: Arc<Kernels>,
+}
+
+#[derive(Debug)]
+struct Kernels {
+    /// The integrand; its first outputs are `s.r`, `s.g`, `s.b`.
+    point: Kernel,
+    /// Output that is nonzero if a loop hit its iteration limit; `None` without loops.
+    capped: Option<usize>,
+    bounds: Bounds,
+}
+
+/// Upper bounds of s.
+#[derive(Debug)]
+enum Bounds {
+    Compiled(Box<BoundingKernel>),
+    Hand(Formula),
+}
+
+impl MaterialBounds {
+    /// Compiles the kernels of all shaders, in the order of [`ShaderInstance::shader`].
+    pub fn compile(
+        shaders: &[ShaderBinding],
+        mode: BoundMode,
+    ) -> Result<MaterialBounds, BoundError> {
+        let arena = Arena::new();
+        let mut compiled: Vec<ShaderBounds> = Vec::new();
+        for binding in shaders {
+            // Bindings of one program differ only in their textures.
+            let same =
+                compiled.iter().find(|other| Arc::ptr_eq(&other.binding.program, &binding.program));
+            let kernels = match same {
+                Some(same) => same.kernels.clone(),
+                None => Arc::new(Kernels::compile(&arena, &binding.program, mode)?),
+            };
+            compiled.push(ShaderBounds { binding: binding.clone(), kernels });
+        }
+        Ok(MaterialBounds { shaders: compiled })
+    }
+}
+
+impl Kernels {
+    fn compile(arena: &Arena, program: &Program, mode: BoundMode) -> Result<Kernels, BoundError> {
+        let integrand = program.integrand()?;
+        let name = || program.name.clone();
+        let failed = |source| BoundError::Compile { name: name(), source };
+        let bounds = match options(mode) {
+            None => {
+                Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?)
+            }
+            Some(options) => {
+                let lifted =
+                    integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+                Bounds::Compiled(Box::new(
+                    BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
+                ))
+            }
+        };
+        Ok(Kernels {
+            point: Kernel::compile(arena, &passes::lower(&integrand.point), program.target())
+                .map_err(failed)?,
+            capped: integrand.point.outputs.iter().position(|port| port.name == "capped"),
+            bounds,
+        })
+    }
+}
+
+/// Number of words of a direction.
+const DIRECTION_WORDS: usize = 3;
+/// First port of `wo`, after `wi`. The material parameters follow.
+const WO_PORT: usize = DIRECTION_WORDS;
+
+/// Maximum number of groups of eight directions per evaluation.
+pub const MAX_GROUPS: usize = 32;
+
+/// Panic message of evaluations before [`BoundEvaluator::begin`].
+const NO_SHADING_POINT: &str = "no shading point: call `begin` first";
+
+/// Bounds and evaluates materials on one thread, for one shading point after another. Buffers are
+/// reused.
+pub struct BoundEvaluator<'a> {
+    bounds: &'a MaterialBounds,
+    /// Buffers of each shader used so far.
+    buffers: Vec<Option<KernelBuffers<'a>>>,
+    /// Index of the shader at the shading point.
+    shader: usize,
+    counts: ShadingCounts,
+}
+
+/// Inputs and outputs of a shader's kernels, in groups of eight rows.
+struct KernelBuffers<'a> {
+    textures: Vec<&'a Texture>,
+    bounding: Bounding<'a>,
+    inputs: Batch,
+    outputs: Batch,
+    /// Words shared by all rows: `wo` and the material parameters.
+    common: Vec<u32>,
+    /// Number of groups of `inputs` that contain the common words.
+    filled: usize,
+    /// Inputs and outputs of `fn material`.
+    setup: Option<(Batch, Batch)>,
+    parameters: Vec<u32>,
+}
+
+/// The source of upper bounds, with its state for the current shading point.
+enum Bounding<'a> {
+    Compiled { kernel: &'a BoundingKernel, boxes: Boxes, limits: Limits },
+    Hand { formula: Formula, bound: Option<HandBound> },
+}
+
+impl<'a> KernelBuffers<'a> {
+    fn new(ShaderBounds { binding, kernels }: &'a ShaderBounds) -> KernelBuffers<'a> {
+        let batch = |kernel: &Kernel, rows| {
+            (
+                Batch::new(kernel.target(), kernel.inputs().len(), rows),
+                Batch::new(kernel.target(), kernel.outputs().len(), rows),
+            )
+        };
+        let (inputs, outputs) = batch(&kernels.point, MAX_GROUPS * LANES);
+        let bounding = match &kernels.bounds {
+            Bounds::Compiled(kernel) => {
+                let (boxes, limits) = (Boxes::new(kernel, LANES), Limits::new(kernel, LANES));
+                Bounding::Compiled { kernel, boxes, limits }
+            }
+            Bounds::Hand(formula) => Bounding::Hand { formula: *formula, bound: None },
+        };
+        KernelBuffers {
+            textures: binding.textures.iter().map(|texture| &**texture).collect(),
+            bounding,
+            inputs,
+            outputs,
+            common: Vec::new(),
+            filled: 0,
+            setup: binding.program.setup.as_ref().map(|setup| batch(setup, 1)),
+            parameters: vec![0; binding.program.parameter_words],
+        }
+    }
+
+    /// Computes the material parameters.
+    fn set_up(
+        &mut self,
+        program: &Program,
+        instance: &ShaderInstance,
+        surface: &Surface,
+        object: impl FnOnce() -> Vec3,
+        counts: &mut ShadingCounts,
+    ) {
+        let parameters = &mut self.parameters;
+        let Some((kernel, (inputs, outputs))) = program.setup.as_ref().zip(self.setup.as_mut())
+        else {
+            instance.write(&surface.lookup(), |first, words| {
+                parameters[first..][..words.len()].copy_from_slice(words)
+            });
+            return;
+        };
+        let point = Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
+        inputs.set_row(0, 0, &point);
+        instance
+            .write(&surface.lookup(), |first, words| inputs.set_row(0, point.len() + first, words));
+        inputs.truncate(1);
+        kernel.run(&self.textures, inputs, outputs);
+        parameters.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
+        counts.evaluations += 1;
+        counts.lanes += kernel.target().lanes() as u64;
+        let capped = kernel.outputs().iter().position(|port| port.name == "capped");
+        counts.capped += u64::from(capped.is_some_and(|port| outputs.bits(0, port) != 0));
+    }
+
+    /// Writes the words shared by all rows.
+    fn write(&mut self, wo: Vec3) {
+        self.common.clear();
+        self.common.extend(wo.to_array().map(f32::to_bits));
+        self.common.extend_from_slice(&self.parameters);
+        self.filled = 0;
+        self.fill_groups(1);
+        if let Bounding::Compiled { boxes, .. } = &mut self.bounding {
+            for (port, &word) in (WO_PORT..).zip(&self.common) {
+                boxes.fill(port, word);
+            }
+        }
+        if let Bounding::Hand { formula, bound } = &mut self.bounding {
+            *bound = Some(formula.bind(wo, &self.parameters));
+        }
+    }
+
+    /// Writes the common words to the first `count` groups.
+    #[inline]
+    fn fill_groups(&mut self, count: usize) {
+        self.inputs.reshape(self.inputs.ports(), MAX_GROUPS * LANES);
+        for group in self.filled..count {
+            for (port, &word) in (WO_PORT..).zip(&self.common) {
+                self.inputs.set_rows(group * LANES, port, &[word; LANES]);
+            }
+        }
+        self.filled = self.filled.max(count);
+    }
+}
+
+impl<'a> BoundEvaluator<'a> {
+    /// Creates an evaluator without a shading point.
+    pub fn new(bounds: &'a MaterialBounds) -> BoundEvaluator<'a> {
+        let buffers = bounds.shaders.iter().map(|_| None).collect();
+        BoundEvaluator { bounds, buffers, shader: 0, counts: ShadingCounts::default() }
+    }
+
+    /// Returns and resets the counts of point shader evaluations.
+    pub fn take_counts(&mut self) -> ShadingCounts {
+        std::mem::take(&mut self.counts)
+    }
+
+    /// Sets the shading point. `object` returns its position in object space. `wo` is
+    /// [local](lightbound_math::Viewpoint::local_direction), and above the surface if the material
+    /// is one-sided.
+    pub fn begin(
+        &mut self,
+        instance: &ShaderInstance,
+        surface: &Surface,
+        object: impl FnOnce() -> Vec3,
+        wo: Vec3,
+    ) {
+        self.shader = instance.shader as usize;
+        let program = &self.bounds.shaders[self.shader].binding.program;
+        let mut counts = std::mem::take(&mut self.counts);
+        let buffers = self.buffers(self.shader);
+        buffers.set_up(program, instance, surface, object, &mut counts);
+        buffers.write(wo);
+        self.counts = counts;
+    }
+
+    /// Sets the shading point, given the words of the material parameters.
+    ///
+    /// *Panics* if the number of words is wrong.
+    pub fn begin_with(&mut self, shader: usize, wo: Vec3, parameters: &[u32]) {
+        self.shader = shader;
+        let buffers = self.buffers(shader);
+        buffers.parameters.copy_from_slice(parameters);
+        buffers.write(wo);
+    }
+
+    fn buffers(&mut self, shader: usize) -> &mut KernelBuffers<'a> {
+        let bounds = self.bounds;
+        self.buffers[shader].get_or_insert_with(|| KernelBuffers::new(&bounds.shaders[shader]))
+    }
+
+    /// Returns upper bounds of s, 1/sr, for red, green and blue, over eight boxes of light
+    /// directions. They are at least 0, and infinite if s is not bounded.
+    pub fn bound(&mut self, boxes: &DirectionBoxes) -> [Lanes; 3] {
+        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        match &mut buffers.bounding {
+            Bounding::Hand { bound, .. } => bound.expect(NO_SHADING_POINT).bound(boxes),
+            Bounding::Compiled { kernel, boxes: inputs, limits } => {
+                for (port, (lo, hi)) in std::iter::zip(&boxes.lo, &boxes.hi).enumerate() {
+                    inputs.set_all(port, lo, hi);
+                }
+                kernel.run(&buffers.textures, inputs, limits);
+                let mut bounds = [[0.0; LANES]; DIRECTION_WORDS];
+                for (output, lanes) in bounds.iter_mut().enumerate() {
+                    limits.upper(output, lanes);
+                    // A NaN bound becomes infinite.
+                    lanes.iter_mut().for_each(|x| {
+                        *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY }
+                    });
+                }
+                bounds
+            }
+        }
+    }
+
+    /// Sets the directions of group `group`, which is less than [`MAX_GROUPS`], for
+    /// [`evaluate_groups`](Self::evaluate_groups).
+    #[inline(always)]
+    pub fn set_group(&mut self, group: usize, wi: &[Lanes; DIRECTION_WORDS]) {
+        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        buffers.fill_groups(group + 1);
+        for (port, lanes) in wi.iter().enumerate() {
+            buffers.inputs.set_rows(group * LANES, port, bytemuck::cast_slice(lanes));
+        }
+    }
+
+    /// Evaluates s for the first `count` groups of directions.
+    pub fn evaluate_groups(&mut self, count: usize) {
+        let kernels = &self.bounds.shaders[self.shader].kernels;
+        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
+        inputs.reshape(inputs.ports(), count * LANES);
+        outputs.reshape(outputs.ports(), count * LANES);
+        kernels.point.run(&buffers.textures, inputs, outputs);
+        self.counts.evaluations += (count * LANES) as u64;
+        self.counts.lanes += (count * LANES) as u64;
+        if let Some(port) = kernels.capped {
+            self.counts.capped +=
+                (0..count * LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
+        }
+    }
+
+    /// Returns s for an evaluated group of directions, 1/sr, for red, green and blue.
+    #[inline(always)]
+    pub fn group(&self, group: usize) -> [Lanes; 3] {
+        let buffers = self.buffers[self.shader].as_ref().expect(NO_SHADING_POINT);
+        let mut s = [[0.0; LANES]; 3];
+        for (port, lanes) in (0..).zip(&mut s) {
+            buffers.outputs.read_rows(group * LANES, port, bytemuck::cast_slice_mut(lanes));
+        }
+        s
+    }
+
+    /// Evaluates s for up to eight light directions, 1/sr. Unused lanes are 0.
+    pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
+        let mut s = [Vec3::ZERO; LANES];
+        let Some(&last) = wi.last() else { return s };
+        let kernels = &self.bounds.shaders[self.shader].kernels;
+        let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
+        let (inputs, outputs) = (&mut buffers.inputs, &mut buffers.outputs);
+        // Unused lanes repeat the last direction.
+        let ports = inputs.ports();
+        inputs.reshape(ports, LANES);
+        for port in 0..DIRECTION_WORDS {
+            let words: [u32; LANES] =
+                std::array::from_fn(|row| wi.get(row).unwrap_or(&last)[port].to_bits());
+            inputs.set_port(port, &words);
+        }
+        inputs.reshape(ports, wi.len());
+        outputs.reshape(outputs.ports(), wi.len());
+        kernels.point.run(&buffers.textures, inputs, outputs);
+        self.counts.evaluations += wi.len() as u64;
+        self.counts.lanes += (inputs.groups() * inputs.lanes()) as u64;
+        for (row, s) in s[..wi.len()].iter_mut().enumerate() {
+            let [r, g, b] = outputs.floats(row, 0);
+            *s = vec3(r, g, b);
+            self.counts.capped +=
+                u64::from(kernels.capped.is_some_and(|port| outputs.bits(row, port) != 0));
+        }
+        s
+    }
+}

@@ -1,0 +1,86 @@
+//! Integrators: algorithms that estimate the radiance that reaches the film.
+
+mod counts;
+mod cut_counts;
+mod directions;
+mod environment_sampling;
+mod eye;
+mod fault;
+mod light_sampling;
+pub mod lightcuts;
+pub mod material_bound;
+mod path;
+mod samples;
+mod shading;
+
+pub use counts::{Counts, ShadingCounts};
+pub use cut_counts::{CutCounts, CutSizes, CutTimes};
+#[cfg(any(test, feature = "faults"))]
+pub use fault::Fault;
+pub use lightcuts::Lightcuts;
+#[cfg(any(test, feature = "faults"))]
+pub use path::FaultyPathTracer;
+pub use path::PathTracer;
+
+use crate::film::{ChannelSpec, Tile};
+use crate::scene::Scene;
+use crate::settings::{IntegratorSettings, Method, RenderSettings};
+use std::ops::Range;
+use std::time::Duration;
+
+/// An algorithm that renders a scene.
+pub trait Integrator: Sync {
+    /// Returns the name used on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Returns statistics of the light trees, if the integrator uses any.
+    fn light_tree(&self) -> Option<LightTreeFigures> {
+        None
+    }
+
+    /// Returns the film channels recorded in addition to radiance and features.
+    fn film_channels(&self) -> &'static [ChannelSpec] {
+        &[]
+    }
+
+    /// Creates the state of one thread, which reuses its buffers from tile to tile.
+    fn worker<'a>(&'a self, scene: &'a Scene, settings: &'a RenderSettings)
+    -> Box<dyn Worker + 'a>;
+}
+
+/// Statistics of light trees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LightTreeFigures {
+    /// Wall-clock build time.
+    pub build: Duration,
+    /// Memory in bytes.
+    pub bytes: usize,
+    /// Number of leaves. Each is a point or direction that represents a light or a part of one.
+    pub points: usize,
+}
+
+/// Why an integrator cannot render a scene.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct IntegratorError(String);
+
+/// Prepares an integrator for a scene.
+///
+/// *Errors*: the integrator needs bounds of a material, and they cannot be computed.
+pub fn new(
+    scene: &Scene,
+    settings: &IntegratorSettings,
+) -> Result<Box<dyn Integrator>, IntegratorError> {
+    let max_depth = settings.max_depth;
+    match &settings.method {
+        Method::Path(settings) => Ok(Box::new(PathTracer::new(scene, max_depth, settings)?)),
+        Method::Lightcuts(settings) => Ok(Box::new(Lightcuts::new(scene, max_depth, settings)?)),
+    }
+}
+
+/// The state of an integrator on one thread.
+pub trait Worker {
+    /// Renders the samples with indices `samples` of every pixel of the tile and adds them to the
+    /// tile. The result of a sample depends only on the scene, the pixel and the sample index.
+    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts;
+}

@@ -1,0 +1,219 @@
+//! Next-event estimation: one light sample per vertex. Multiple importance sampling combines it
+//! with emitters hit by BSDF-sampled rays.
+
+use super::Wavefront;
+use crate::geometry::Surface;
+use crate::integrator::light_sampling::{Lobe, Receiver, ReceiverPoint};
+use crate::integrator::shading::{BsdfValue, EvaluatedBatch, PreparedBatch};
+use crate::light::LightSample;
+use crate::material::{ShaderBinding, ShaderInstance};
+use lightbound_math::sampling::power_heuristic;
+use lightbound_math::{Ray, Vec3, Viewpoint, vec2};
+use lightbound_shader::Sides;
+
+/// A light contribution whose shadow ray is not traced yet.
+pub(super) struct Pending {
+    sample: u32,
+    radiance: Vec3,
+}
+
+/// The previous vertex of a path, which the light densities depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    pub(super) receiver: Receiver,
+    /// First index and count of its material parameters.
+    pub(super) parameters: [u32; 2],
+}
+
+/// A light sample whose BSDF is not evaluated yet.
+pub(super) struct Candidate {
+    vertex: u32,
+    light: LightSample,
+    /// Density, including the selection probability of the light.
+    pdf: f32,
+}
+
+impl<'a> Wavefront<'a> {
+    /// Creates the receiver for light sampling at a surface seen from `out`. `side` is −1 if the
+    /// side opposite to the shading normal receives light, else 1.
+    pub(super) fn receiver(
+        &self,
+        binding: Option<&ShaderBinding>,
+        material: Option<&ShaderInstance>,
+        surface: &Surface,
+        out: Vec3,
+        side: f32,
+    ) -> Receiver {
+        let both_sides = binding.is_some_and(|binding| binding.program.sides == Sides::Both);
+        let point = ReceiverPoint { p: surface.p, n: side * surface.frame.n, both_sides };
+        let uses_lobe = |material: &&ShaderInstance| self.light_picker.uses_lobe(material.shader);
+        let lobe = material.filter(uses_lobe).map(|material| {
+            let view = Viewpoint::new(surface.p, &surface.frame, side);
+            Lobe { shader: material.shader, wo: view.local_direction(out), view, both_sides }
+        });
+        Receiver { point, lobe }
+    }
+
+    /// Samples a light for each vertex that is lit by light sampling.
+    pub(super) fn sample_lights(&mut self, batch: &mut PreparedBatch<'_, 'a>) {
+        for row in 0..self.vertices.len() {
+            let vertex = &self.vertices[row];
+            let Some([pick, fine, u, v]) = vertex.light else { continue };
+            let surface = &self.interactions[vertex.interaction as usize].surface;
+            let u = vec2(u, v);
+            if let Some(environment) = self.environment.filter(|sampler| sampler.selects(pick)) {
+                let sample = batch.direction_tree(row).and_then(|tree| {
+                    let point = vertex.environment_point(tree, surface);
+                    environment.sample(&self.scene.lights, &point, u)
+                });
+                if let Some((light, pdf)) = sample {
+                    let wi = surface.frame.local_direction(light.wi);
+                    self.push_candidate(batch, row, light, wi, pdf);
+                }
+                continue;
+            }
+            if let Some(receiver) = self.receivers.get(row) {
+                self.scratch.clear();
+                if receiver.lobe.is_some() {
+                    self.scratch.extend(batch.parameters(row));
+                }
+                self.light_picker.set_shading_point(receiver, &self.scratch);
+            }
+            let pick = self.environment.map_or(pick, |sampler| sampler.remap(pick));
+            let Some(choice) = self.light_picker.pick([pick, fine]) else { continue };
+            let probability = self.picker_probability * choice.probability;
+            let area = self.light_picker.surface(&choice);
+            if area.is_some_and(|(light, front)| {
+                self.triangle_samples.push(light, front, surface.p, &surface.frame, u)
+            }) {
+                self.triangle_vertices.push((row as u32, probability));
+                if self.triangle_samples.is_full() {
+                    self.push_triangle_samples(batch);
+                }
+            } else if let Some(light) = self.light_picker.sample(&choice, surface.p, u) {
+                let wi = surface.frame.local_direction(light.wi);
+                self.push_candidate(batch, row, light, wi, probability * light.pdf);
+            }
+        }
+        self.push_triangle_samples(batch);
+    }
+
+    /// Evaluates the pending triangle light samples, and adds them as candidates.
+    fn push_triangle_samples(&mut self, batch: &mut PreparedBatch<'_, 'a>) {
+        if self.triangle_vertices.is_empty() {
+            return;
+        }
+        self.triangle_samples.compute();
+        for lane in 0..self.triangle_vertices.len() {
+            let (row, probability) = self.triangle_vertices[lane];
+            if let Some((light, wi)) = self.triangle_samples.get(lane) {
+                self.push_candidate(batch, row as usize, light, wi, probability * light.pdf);
+            }
+        }
+        self.triangle_samples.clear();
+        self.triangle_vertices.clear();
+    }
+
+    /// Adds a light sample of a vertex; `wi` is in the shading frame.
+    fn push_candidate(
+        &mut self,
+        batch: &mut PreparedBatch<'_, 'a>,
+        row: usize,
+        light: LightSample,
+        wi: Vec3,
+        pdf: f32,
+    ) {
+        let vertex = &self.vertices[row];
+        let wi = vertex.mirrored(wi);
+        // One-sided shaders reflect no light from below, so they need not be evaluated.
+        if pdf > 0.0 && (batch.binding().program.sides == Sides::Both || wi.z > 0.0) {
+            batch.push_light(row, wi, vertex.wo);
+            self.candidates.push(Candidate {
+                vertex: row as u32,
+                light,
+                pdf: self.faults.light_density(pdf),
+            });
+        }
+    }
+
+    /// Adds direct light by next-event estimation, with MIS weights against BSDF sampling.
+    pub(super) fn add_direct_light(&mut self, batch: &EvaluatedBatch<'_, 'a>) {
+        for (row, c) in self.candidates.iter().enumerate() {
+            let BsdfValue { s, pdf } = batch.value(row);
+            if s == Vec3::ZERO {
+                continue;
+            }
+            let vertex = &self.vertices[c.vertex as usize];
+            let path = &self.paths[vertex.path as usize];
+            let weight = if c.light.delta {
+                1.0
+            } else {
+                power_heuristic(c.pdf, pdf * (1.0 - vertex.specular_probability))
+            };
+            let radiance = path.throughput * s * c.light.radiance * (weight / c.pdf);
+            let surface = &self.interactions[vertex.interaction as usize].surface;
+            let o = surface.offset_ray_origin(c.light.wi);
+            self.shadow_rays.push(self.faults.shadow_ray(match c.light.target {
+                Some(target) => Ray::segment(o, target),
+                None => Ray::new(o, c.light.wi),
+            }));
+            self.pending.push(Pending { sample: path.sample, radiance });
+        }
+    }
+
+    /// Sets the shading point to the path's previous vertex, if light densities depend on it.
+    fn set_shading_point_to_origin(&mut self, path: usize) {
+        if let Some(Origin { receiver, parameters: [first, count] }) = self.origins.get(path) {
+            let parameters = &self.parameters[*first as usize..][..*count as usize];
+            self.light_picker.set_shading_point(receiver, parameters);
+        }
+    }
+
+    /// Returns the radiance of the environment lights along a path's ray, with MIS weights against
+    /// light sampling unless the ray was sampled from a delta lobe.
+    pub(super) fn environment_light(&mut self, path: usize) -> Vec3 {
+        let (scene, d, pdf) = (self.scene, self.rays[path].d, self.paths[path].pdf);
+        if pdf != 0.0 {
+            self.set_shading_point_to_origin(path);
+        }
+        let mut sum = Vec3::ZERO;
+        for (index, light) in scene.lights.environments() {
+            let le = light.radiance(d);
+            let is_weighted = pdf != 0.0 && le != Vec3::ZERO;
+            if !is_weighted {
+                sum += le;
+                continue;
+            }
+            let light_pdf = match self.environment {
+                Some(sampler) if sampler.light == index => self.paths[path].environment_pdf,
+                _ => self.picker_probability * self.light_picker.environment_pdf(index, d),
+            };
+            sum += le * power_heuristic(pdf, light_pdf);
+        }
+        sum
+    }
+
+    /// Returns the radiance of an area light that a path's ray hits, with the same MIS weights.
+    pub(super) fn area_light(&mut self, path: usize, light: u32, surface: &Surface) -> Vec3 {
+        let (ray, pdf) = (self.rays[path], self.paths[path].pdf);
+        let Some(area) = self.scene.lights.area(light) else { return Vec3::ZERO };
+        let le = area.radiance(surface.ng, -ray.d);
+        if pdf == 0.0 || le == Vec3::ZERO {
+            return le;
+        }
+        self.set_shading_point_to_origin(path);
+        let light_pdf = self.light_picker.surface_pdf(light, &ray, self.hits[path].t, surface);
+        le * power_heuristic(pdf, self.picker_probability * light_pdf)
+    }
+
+    /// Adds the contributions whose shadow rays are unoccluded.
+    pub(super) fn collect_light(&mut self) {
+        for (p, &blocked) in self.pending.iter().zip(&self.blocked) {
+            if !blocked {
+                self.samples.add(p.sample, p.radiance);
+            }
+        }
+        self.pending.clear();
+        self.shadow_rays.clear();
+    }
+}

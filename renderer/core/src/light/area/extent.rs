@@ -1,0 +1,108 @@
+//! Points of a light's surface by (u, v), and their bounds over rectangles of (u, v).
+
+use super::{AreaLight, EmitterShape};
+use crate::light::triangle_light::TriangleLight;
+use lightbound_math::sampling::warp::uniform_triangle;
+use lightbound_math::{Aabb, Cone, Vec2, Vec3};
+
+/// A point of a light's surface; see [`AreaLight::point`].
+#[derive(Clone, Copy, Debug)]
+pub struct EmitterPoint {
+    /// Position.
+    pub p: Vec3,
+    /// Unit normal of the emitting side, or of the front if both sides emit.
+    pub n: Vec3,
+    /// Emitted radiance times the opacity of an alpha mask, W·sr⁻¹·m⁻².
+    pub radiance: Vec3,
+    /// Jacobian of the map from the unit square: area per unit of the square, m².
+    pub jacobian: f32,
+}
+
+impl AreaLight {
+    /// Maps `u` in the unit square to a point of the surface. The square covers the surface once.
+    pub fn point(&self, u: Vec2) -> EmitterPoint {
+        let (p, n, area_pdf) = self.map(u);
+        EmitterPoint {
+            p,
+            n: if self.flip { -n } else { n },
+            radiance: self.le * self.opacity(p, n),
+            jacobian: 1.0 / area_pdf,
+        }
+    }
+
+    /// Returns the centre of a rectangle of the square, with the rectangle's mean Jacobian (by
+    /// Simpson's rule). If the rectangle is a square on the diagonal along which
+    /// [`uniform_triangle`] folds, such as the entire unit square, the point is the centroid of its
+    /// triangle.
+    pub fn center_point(&self, lo: Vec2, hi: Vec2) -> EmitterPoint {
+        let folded =
+            matches!(self.shape, EmitterShape::Triangle(_)) && lo.x == lo.y && hi.x == hi.y;
+        let point = self.point(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo));
+        match self.shape {
+            EmitterShape::Triangle(_)
+            | EmitterShape::Disk(_)
+            | EmitterShape::Sphere { world: Some(_), .. } => point,
+            EmitterShape::Patch(_) | EmitterShape::Sphere { .. } => {
+                let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
+                let sum: f32 = corners.into_iter().map(|u| 1.0 / self.map(u).2).sum();
+                EmitterPoint { jacobian: (8.0 * point.jacobian + sum) / 12.0, ..point }
+            }
+        }
+    }
+
+    /// Returns bounds of the positions and normals of all points of a rectangle of the square,
+    /// including rounding errors.
+    pub fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+        let (bounds, cone) = match &self.shape {
+            EmitterShape::Triangle(triangle) => triangle_extent(triangle, lo, hi),
+            EmitterShape::Patch(patch) => {
+                let (positions, normals) = patch.hull(0, lo, hi);
+                let cone = normals.map_or(Cone::SPHERE, |n| Cone::around_hull(n.into_iter()));
+                (padded(Aabb::around(positions)), cone)
+            }
+            EmitterShape::Disk(disk) => (disk.extent(lo, hi), Cone::ray(disk.normal())),
+            EmitterShape::Sphere { sphere, .. } => {
+                let (bounds, normals) = sphere.extent(lo, hi);
+                (bounds, Cone::around_hull(normals.into_iter()))
+            }
+        };
+        (bounds, if self.flip { Cone { axis: -cone.axis, ..cone } } else { cone })
+    }
+}
+
+/// [`AreaLight::extent`] of a triangle. [`uniform_triangle`] is linear on both sides of the
+/// diagonal, so the image of a rectangle lies in the convex hull of the images of its corners and
+/// its intersections with the diagonal.
+fn triangle_extent(triangle: &TriangleLight, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
+    let &TriangleLight { vertices: [p0, p1, p2], n, facing, .. } = triangle;
+    let diagonal = [lo.max_element(), hi.min_element()];
+    let crossings = diagonal.map(|t| Vec2::splat(t).clamp(lo, hi));
+    let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
+    let weights = || {
+        corners
+            .into_iter()
+            .chain(crossings)
+            .map(uniform_triangle)
+            .map(|b| (1.0 - b.x - b.y, b.x, b.y))
+    };
+    let bounds = padded(Aabb::around(weights().map(|(w, x, y)| w * p0 + x * p1 + y * p2)));
+    let is_facing = |sign: f32| {
+        weights()
+            .all(|(w, x, y)| sign * (w * facing.x + x * facing.y + y * facing.z) > FACING_SLACK)
+    };
+    let cone = match (is_facing(1.0), is_facing(-1.0)) {
+        (true, _) => Cone::ray(n),
+        (_, true) => Cone::ray(-n),
+        _ => Cone::SPHERE,
+    };
+    (bounds, cone)
+}
+
+/// Interpolated cosines up to this magnitude do not determine the front, because of rounding.
+const FACING_SLACK: f32 = 1e-5;
+
+/// Pads a box by the rounding error of points that are interpolated in it.
+fn padded(b: Aabb) -> Aabb {
+    let pad = Vec3::splat(16.0 * f32::EPSILON * b.magnitude());
+    Aabb { min: b.min - pad, max: b.max + pad }
+}

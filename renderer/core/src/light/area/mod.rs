@@ -1,0 +1,254 @@
+//! Area lights: one element of a shape, with constant radiance over its surface and in all
+//! directions.
+//!
+//! A light is self-contained: it copies the vertices of its element, so that sampling one of
+//! millions of lights accesses no other memory. Triangles and disks are sampled uniformly by area,
+//! and patches uniformly in (u, v). Full spheres seen from outside are sampled by the cone of
+//! directions that they subtend (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting
+//! Calculations*). Other spheres are sampled uniformly by area before their transform.
+//! [`AreaLight::pdf_li`] returns the exact density of these samples.
+
+mod emission;
+mod extent;
+#[cfg(test)]
+mod tests;
+mod world_sphere;
+
+pub(crate) use emission::FAR_OFFSET_ULPS;
+pub(super) use emission::{Emission, EmitterSample};
+pub use extent::EmitterPoint;
+
+use super::triangle_light::TriangleLight;
+use super::{Light, LightSample, abs_luminance};
+use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
+use crate::texture::{Lookup, Param};
+use lightbound_math::sampling::warp::uniform_cone_pdf;
+use lightbound_math::{Ray, Vec2, Vec3};
+use std::f32::consts::PI;
+use world_sphere::WorldSphere;
+
+/// An area light: one emissive element of a primitive, in world space.
+#[derive(Clone, Debug)]
+pub struct AreaLight {
+    shape: EmitterShape,
+    le: Vec3,
+    area: f32,
+    /// Minimum distance between the end of shadow rays from nearby and the surface. Like
+    /// [`crate::geometry::Surface::offset`], but constant over the element.
+    offset: f32,
+    two_sided: bool,
+    flip: bool,
+    opacity: Opacity,
+}
+
+#[derive(Clone, Debug)]
+enum EmitterShape {
+    Triangle(TriangleLight),
+    Patch(Box<BilinearMesh>),
+    Sphere { sphere: Box<Sphere>, world: Option<WorldSphere> },
+    Disk(Box<Disk>),
+}
+
+/// Opacity of the surface to rays.
+#[derive(Clone, Debug)]
+enum Opacity {
+    Full,
+    /// Given by a texture over the element.
+    Masked(Box<(Shape, Param)>),
+    /// Rays never hit the surface, but it emits. This is what a constant alpha of 0 on a light
+    /// means in pbrt.
+    Invisible,
+}
+
+impl AreaLight {
+    /// Creates the light of `element` of `primitive`. It emits the radiance `le`, W·sr⁻¹·m⁻², from
+    /// the front or from both sides.
+    ///
+    /// The front is the side of [`crate::geometry::Surface::ng`]. In pbrt's power convention, the
+    /// luminance of `le` is the power divided by π times the area ([`Shape::area`]), or by twice
+    /// that for two sides.
+    pub fn new(primitive: &Primitive, element: u32, le: Vec3, two_sided: bool) -> AreaLight {
+        let shape = &primitive.shape;
+        let (emitter, magnitude) = match shape {
+            Shape::Mesh(m) => {
+                let vertices = m.vertices(element);
+                let n = m.face_normal(element);
+                let facing = m
+                    .vertex_normals(element)
+                    .map_or(Vec3::ONE, |ns| Vec3::from_array(ns.map(|v| v.dot(n))));
+                let inverse_area = 1.0 / m.area(element);
+                (
+                    EmitterShape::Triangle(TriangleLight { vertices, n, facing, inverse_area }),
+                    shape.aabb(element).magnitude(),
+                )
+            }
+            Shape::Bilinear(b) => {
+                (EmitterShape::Patch(Box::new(b.single(element))), shape.aabb(element).magnitude())
+            }
+            Shape::Sphere(s) => {
+                let world =
+                    s.as_world_sphere().map(|(center, radius)| WorldSphere { center, radius });
+                (EmitterShape::Sphere { sphere: Box::new(s.clone()), world }, s.magnitude())
+            }
+            Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
+        };
+        let opacity = match &primitive.alpha {
+            None => Opacity::Full,
+            Some(Param::Constant(a)) if a.x >= 1.0 => Opacity::Full,
+            Some(Param::Constant(a)) if a.x <= 0.0 => Opacity::Invisible,
+            Some(alpha) => Opacity::Masked(Box::new((shape.single(element), alpha.clone()))),
+        };
+        let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
+        AreaLight { shape: emitter, le, area, offset, two_sided, flip: primitive.flip, opacity }
+    }
+
+    /// Returns the radiance emitted towards `wo` at a point with front normal `ng` (as
+    /// [`crate::geometry::Surface::ng`]).
+    pub fn radiance(&self, ng: Vec3, wo: Vec3) -> Vec3 {
+        if self.two_sided || ng.dot(wo) > 0.0 { self.le } else { Vec3::ZERO }
+    }
+
+    /// Returns the density per steradian with which [`Light::sample_li`] samples the direction `wi`
+    /// at `from`. The ray must hit the light at `distance`, where the unit geometric normal is `ng`
+    /// (of either side).
+    pub fn pdf_li(&self, from: Vec3, wi: Vec3, distance: f32, ng: Vec3) -> f32 {
+        if matches!(self.opacity, Opacity::Invisible) {
+            return 0.0;
+        }
+        let area_pdf = match &self.shape {
+            EmitterShape::Triangle(triangle) => triangle.inverse_area,
+            EmitterShape::Disk(_) => 1.0 / self.area,
+            EmitterShape::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
+            EmitterShape::Sphere { sphere, world } => {
+                match world.as_ref().and_then(|b| b.cone(from, self.offset)) {
+                    // Only the near side of the sphere is sampled.
+                    Some((center, _)) if wi.dot(from + wi * distance - center) > 0.0 => return 0.0,
+                    Some((_, one_minus_cos)) => return uniform_cone_pdf(one_minus_cos),
+                    None => sphere.area_pdf(ng),
+                }
+            }
+        };
+        area_pdf * distance * distance / ng.dot(wi).abs()
+    }
+
+    /// As [`Light::sample_li`], but samples only the front or only the back of a two-sided light.
+    pub fn sample_side(&self, p: Vec3, u: Vec2, front: bool) -> Option<LightSample> {
+        self.sample(p, &self.sample_surface(p, u), self.emission(Some(front)))
+    }
+
+    /// Returns the emission. `front` restricts a two-sided light to its front or back.
+    fn emission(&self, front: Option<bool>) -> Emission {
+        let side = if self.flip { -1.0 } else { 1.0 };
+        let (side, two_sided) = match front {
+            Some(front) if self.two_sided => (if front { side } else { -side }, false),
+            _ => (side, self.two_sided),
+        };
+        Emission { le: self.le, offset: self.offset, side, two_sided }
+    }
+
+    /// Returns the triangle and its emission, if the light is a triangle without an alpha mask.
+    pub(super) fn triangle(&self, front: Option<bool>) -> Option<(&TriangleLight, Emission)> {
+        match (&self.shape, &self.opacity) {
+            (EmitterShape::Triangle(triangle), Opacity::Full) => {
+                Some((triangle, self.emission(front)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the incident light at `p` from a sampled point.
+    fn sample(&self, p: Vec3, sample: &EmitterSample, emission: Emission) -> Option<LightSample> {
+        let &EmitterSample { p: at, n, wi, pdf } = sample;
+        let (radiance, target) = emission.incident(p, sample);
+        let radiance = radiance * self.opacity(at, n);
+        if radiance == Vec3::ZERO {
+            return None;
+        }
+        let target = Some(target);
+        Some(match self.opacity {
+            Opacity::Invisible => {
+                LightSample { wi, target, radiance: radiance / pdf, pdf: 1.0, delta: true }
+            }
+            _ => LightSample { wi, target, radiance, pdf, delta: false },
+        })
+    }
+
+    /// Samples a point of the light.
+    fn sample_surface(&self, from: Vec3, u: Vec2) -> EmitterSample {
+        if let EmitterShape::Sphere { world: Some(sphere), .. } = &self.shape
+            && let Some((_, one_minus_cos)) = sphere.cone(from, self.offset)
+        {
+            return sphere.sample_cone(from, one_minus_cos, u);
+        }
+        EmitterSample::towards(from, self.map(u))
+    }
+
+    /// Returns whether both sides emit.
+    pub fn is_two_sided(&self) -> bool {
+        self.two_sided
+    }
+
+    /// Returns the minimum distance between the end of shadow rays from nearby and the surface.
+    pub fn offset(&self) -> f32 {
+        self.offset
+    }
+
+    /// Returns centre and radius, if the light is a full sphere that emits only outwards and has no
+    /// alpha mask.
+    pub fn as_world_sphere(&self) -> Option<(Vec3, f32)> {
+        let plain = !self.two_sided && !self.flip && !matches!(self.opacity, Opacity::Masked(_));
+        match &self.shape {
+            EmitterShape::Sphere { world: Some(sphere), .. } if plain => {
+                Some((sphere.center, sphere.radius))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether the surface is curved to all sides.
+    pub fn is_curved(&self) -> bool {
+        matches!(self.shape, EmitterShape::Sphere { .. })
+    }
+
+    /// Returns the emitted radiance, W·sr⁻¹·m⁻².
+    pub fn le(&self) -> Vec3 {
+        self.le
+    }
+
+    /// Maps `u` in the unit square to a position on the surface. Also returns the normal of the
+    /// front before it is flipped, and the density per m² for uniform `u`.
+    fn map(&self, u: Vec2) -> (Vec3, Vec3, f32) {
+        match &self.shape {
+            EmitterShape::Triangle(triangle) => triangle.map(u),
+            EmitterShape::Patch(patch) => {
+                let at = patch.point(0, u.x, u.y);
+                let n = if at.ns.dot(at.ng) < 0.0 { -at.ng } else { at.ng };
+                (at.p, n, 1.0 / patch.patch(0).jacobian(u.x, u.y))
+            }
+            EmitterShape::Disk(disk) => (disk.sample_area(u), disk.normal(), 1.0 / self.area),
+            EmitterShape::Sphere { sphere, .. } => sphere.sample_area(u),
+        }
+    }
+
+    /// Returns the opacity of the surface at a point with unit normal `n`.
+    fn opacity(&self, p: Vec3, n: Vec3) -> f32 {
+        let Opacity::Masked(mask) = &self.opacity else { return 1.0 };
+        let (shape, alpha) = &**mask;
+        // A short ray through the surface determines its (u, v) there.
+        let reach = 8.0 * self.offset;
+        let ray = Ray { o: p + reach * n, tmin: 0.0, d: -reach * n, tmax: 2.0 };
+        let Some(hit) = shape.intersect(0, &ray) else { return 0.0 };
+        let at = shape.point(0, hit.u, hit.v);
+        alpha.float(&Lookup { p: at.p, uv: at.uv }).clamp(0.0, 1.0)
+    }
+}
+
+impl Light for AreaLight {
+    fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample> {
+        self.sample(p, &self.sample_surface(p, u), self.emission(None))
+    }
+
+    fn power(&self, _scene_radius: f32) -> f32 {
+        (if self.two_sided { 2.0 } else { 1.0 }) * PI * self.area * abs_luminance(self.le)
+    }
+}

@@ -1,0 +1,547 @@
+//! Environment lights: constant, or an image over all directions.
+//!
+//! Images are square and in the equal-area octahedral layout of [`super::octahedral`]. As in
+//! pbrt-v4, lookups return the nearest texel, and negative values are replaced by zero. The
+//! radiance is thus constant on each texel, as is the sampling density, which is proportional to
+//! luminance.
+
+use super::octahedral::{sphere_to_square, square_to_sphere};
+use super::{EnvironmentPyramid, Light, LightError, LightSample, abs_luminance};
+use lightbound_math::sampling::warp::{UNIFORM_SPHERE_PDF, uniform_sphere};
+use lightbound_math::sampling::{PiecewiseConstant2d, PiecewisePart};
+use lightbound_math::{Cone, Transform, Vec2, Vec3, vec2};
+use std::f32::consts::PI;
+
+/// An infinitely distant light around the scene.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    kind: EnvironmentKind,
+    mean: Vec3,
+}
+
+#[derive(Clone, Debug)]
+enum EnvironmentKind {
+    Constant,
+    Image(Box<EnvironmentImage>),
+}
+
+#[derive(Clone, Debug)]
+struct EnvironmentImage {
+    /// Radiance, row by row.
+    texels: Vec<Vec3>,
+    size: usize,
+    world_from_light: Transform,
+    light_from_world: Transform,
+    /// |det| of the linear part of `world_from_light`.
+    determinant: f32,
+    /// `None` if all texels are black.
+    distribution: Option<PiecewiseConstant2d>,
+}
+
+impl Environment {
+    /// Creates an environment with the same radiance from every direction, W·sr⁻¹·m⁻².
+    pub fn constant(radiance: Vec3) -> Environment {
+        Environment { kind: EnvironmentKind::Constant, mean: radiance }
+    }
+
+    /// Creates an image of `size` × `size` linear RGB texels, row by row from the top, times
+    /// `scale`. `world_from_light` maps directions of the image to world space; it may be
+    /// nonuniform.
+    ///
+    /// *Errors*: the number of texels is not `size²`, 0 or too large, or a texel is not finite.
+    pub fn image(
+        texels: &[Vec3],
+        size: usize,
+        world_from_light: &Transform,
+        scale: f32,
+    ) -> Result<Environment, LightError> {
+        if texels.is_empty() || size > 1 << 16 || texels.len() != size * size {
+            return Err(LightError::NotSquare { texels: texels.len(), size });
+        }
+        let texels: Vec<Vec3> = texels.iter().map(|t| scale * *t).collect();
+        if let Some(i) = texels.iter().position(|t| !t.is_finite()) {
+            return Err(LightError::NotFinite { x: i % size, y: i / size });
+        }
+        let texels: Vec<Vec3> = texels.into_iter().map(|t| t.max(Vec3::ZERO)).collect();
+        let mean = texels.iter().map(|t| t.as_dvec3()).sum::<glam::DVec3>() / texels.len() as f64;
+        let weights: Vec<f32> = texels.iter().map(|&t| abs_luminance(t)).collect();
+        let image = EnvironmentImage {
+            size,
+            world_from_light: *world_from_light,
+            light_from_world: world_from_light.inverse(),
+            determinant: world_from_light.affine().matrix3.determinant().abs(),
+            distribution: PiecewiseConstant2d::new(&weights, size),
+            texels,
+        };
+        Ok(Environment { kind: EnvironmentKind::Image(Box::new(image)), mean: mean.as_vec3() })
+    }
+
+    /// Returns the environment with a function applied to the radiance of each texel.
+    pub fn map(&self, radiance: impl Fn(Vec3) -> Vec3) -> Result<Environment, LightError> {
+        match &self.kind {
+            EnvironmentKind::Constant => Ok(Environment::constant(radiance(self.mean))),
+            EnvironmentKind::Image(image) => {
+                let texels: Vec<Vec3> = image.texels.iter().map(|&t| radiance(t)).collect();
+                Environment::image(&texels, image.size, &image.world_from_light, 1.0)
+            }
+        }
+    }
+
+    /// Returns the means of luminance, clamped to `max_luminance`, over patches of all sizes;
+    /// `None` for constant or black environments.
+    pub fn pyramid(&self, max_luminance: f32) -> Option<EnvironmentPyramid> {
+        match &self.kind {
+            EnvironmentKind::Image(image)
+                if image.distribution.is_some() && max_luminance > 0.0 =>
+            {
+                Some(EnvironmentPyramid::new(
+                    &image.texels,
+                    image.size,
+                    &image.light_from_world,
+                    max_luminance,
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the mean radiance over the directions of the image, or the constant radiance.
+    pub fn mean(&self) -> Vec3 {
+        self.mean
+    }
+
+    /// Returns the radiance from the unit direction `wi`.
+    pub fn radiance(&self, wi: Vec3) -> Vec3 {
+        match &self.kind {
+            EnvironmentKind::Constant => self.mean,
+            EnvironmentKind::Image(image) => image.texel(image.locate(wi).0),
+        }
+    }
+
+    /// Returns the density, 1/sr, with which [`Light::sample_li`] samples the unit direction `wi`.
+    pub fn pdf_li(&self, wi: Vec3) -> f32 {
+        match &self.kind {
+            EnvironmentKind::Constant => UNIFORM_SPHERE_PDF,
+            EnvironmentKind::Image(image) => {
+                let (p, density) = image.locate(wi);
+                image.distribution.as_ref().map_or(0.0, |d| d.pdf(p) * density)
+            }
+        }
+    }
+}
+
+/// A direction of an environment light; see [`Environment::direction_at`].
+#[derive(Clone, Copy, Debug)]
+pub struct EnvironmentDirection {
+    /// Unit direction to the light.
+    pub wi: Vec3,
+    /// Radiance, W·sr⁻¹·m⁻².
+    pub radiance: Vec3,
+    /// Solid angle per unit of the square, sr.
+    pub jacobian: f32,
+}
+
+/// Sampler of a rectangle of an environment's square; see [`Environment::part`].
+#[derive(Clone, Debug)]
+pub enum EnvironmentPart {
+    /// Sampled uniformly.
+    Uniform {
+        /// Lower corner.
+        lo: Vec2,
+        /// Width and height.
+        size: Vec2,
+    },
+    /// Sampled proportionally to the luminance of the image.
+    Image(PiecewisePart),
+}
+
+impl EnvironmentPart {
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        match self {
+            EnvironmentPart::Uniform { .. } => 0,
+            EnvironmentPart::Image(part) => part.bytes(),
+        }
+    }
+}
+
+/// Number of sample positions on each side of a rectangle, for computing its cone.
+const BORDER_STEPS: usize = 8;
+
+/// Maximum angular speed of the octahedral map: radians per unit of length along an axis of the
+/// square.
+///
+/// Within a quadrant r = u + v is the distance from the pole, for u, v in [0, 1], and w = v − u.
+/// Then z = 1 − r² and φ = π/4 (1 + w/r) give dθ = 2 dr / √y and sin θ dφ = π/4 √y (dw − (w/r) dr),
+/// with y = 2 − r² in [1, 2]. Along an axis |dr| = |dw|, so with |w| ≤ r the square of the speed is
+/// at most 4/y + π²/4 y. This is convex and has its maximum at y = 2, where the speed is
+/// √(2 + π²/2); per unit of the square it is twice that.
+const BORDER_SPEED: f64 = 5.27;
+
+/// Slack for rounding errors of directions, radians, and of positions in the square.
+const CONE_SLACK: f32 = 4e-6;
+
+impl Environment {
+    /// Maps a position in the unit square to a direction: by the octahedral map, then by the
+    /// light's transform to world space. The square covers each direction once.
+    pub fn direction_at(&self, p: Vec2) -> EnvironmentDirection {
+        match &self.kind {
+            EnvironmentKind::Constant => EnvironmentDirection {
+                wi: square_to_sphere(p),
+                radiance: self.mean,
+                jacobian: 4.0 * PI,
+            },
+            EnvironmentKind::Image(image) => {
+                let wi = image.world_from_light.vector(square_to_sphere(p));
+                let length = wi.length();
+                EnvironmentDirection {
+                    wi: wi / length,
+                    radiance: image.texel(p),
+                    jacobian: 1.0 / image.density(length),
+                }
+            }
+        }
+    }
+
+    /// Returns a cone around `axis` that contains all directions of a rectangle of the square,
+    /// including their rounding errors.
+    ///
+    /// The border of the rectangle is sampled at regular steps. Between samples, directions turn at
+    /// most at `BORDER_SPEED`, times the factor by which the light's transform enlarges angles. If
+    /// the border of a connected region lies in the cone, either the region lies in the cone as
+    /// well, or it contains the rest of the sphere, including the direction opposite to the axis.
+    pub fn cone(&self, axis: Vec3, lo: Vec2, hi: Vec2) -> Cone {
+        let behind = self.square_at(-axis);
+        if behind.cmpge(lo - CONE_SLACK).all() && behind.cmple(hi + CONE_SLACK).all() {
+            return Cone { axis, ..Cone::SPHERE };
+        }
+        let unit = axis.as_dvec3().normalize();
+        let mut widest = 0.0f64;
+        let corners = [lo, Vec2::new(hi.x, lo.y), hi, Vec2::new(lo.x, hi.y), lo];
+        for edge in corners.windows(2) {
+            for i in 0..BORDER_STEPS {
+                let at = edge[0].lerp(edge[1], (i as f32 + 0.5) / BORDER_STEPS as f32);
+                let d = self.direction_at(at).wi.as_dvec3().normalize();
+                widest = widest.max(2.0 * libm::asin(0.5 * d.distance(unit)));
+            }
+        }
+        let step = f64::from((hi - lo).max_element()) / BORDER_STEPS as f64;
+        Cone::from_angle(
+            axis,
+            widest + 0.5 * step * BORDER_SPEED * self.distortion() + f64::from(CONE_SLACK),
+        )
+    }
+
+    /// Returns a sampler for a rectangle of the unit square. Coordinates are in cells of a grid of
+    /// `side` × `side`; for images, `side` is the [resolution](Self::resolution). `None` if the
+    /// rectangle is black.
+    pub fn part(&self, first: [u32; 2], end: [u32; 2], side: u32) -> Option<EnvironmentPart> {
+        match &self.kind {
+            EnvironmentKind::Constant => {
+                let [lo, hi] = [first, end].map(|c| vec2(c[0] as f32, c[1] as f32) / side as f32);
+                Some(EnvironmentPart::Uniform { lo, size: hi - lo })
+            }
+            EnvironmentKind::Image(image) => {
+                let [columns, rows] = [0, 1].map(|axis| first[axis] as usize..end[axis] as usize);
+                Some(EnvironmentPart::Image(image.distribution.as_ref()?.part(columns, rows)?))
+            }
+        }
+    }
+
+    /// Samples light of a [part](Self::part), as [`Light::sample_li`] samples the entire light.
+    pub fn sample_part(&self, part: &EnvironmentPart, u: Vec2) -> Option<LightSample> {
+        let (wi, radiance, pdf) = match (&self.kind, part) {
+            (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
+                image.sampled(image.distribution.as_ref()?.sample_part(part, u))
+            }
+            (_, EnvironmentPart::Uniform { lo, size }) => (
+                square_to_sphere(*lo + u * *size),
+                self.mean,
+                UNIFORM_SPHERE_PDF / (size.x * size.y),
+            ),
+            (EnvironmentKind::Constant, EnvironmentPart::Image(_)) => {
+                unreachable!("the part belongs to another environment")
+            }
+        };
+        Some(LightSample { wi, target: None, radiance, pdf, delta: false })
+    }
+
+    /// Returns the density, 1/sr, with which [`Self::sample_part`] samples a unit direction of the
+    /// part.
+    pub fn part_pdf(&self, part: &EnvironmentPart, wi: Vec3) -> f32 {
+        match (&self.kind, part) {
+            (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
+                let (p, density) = image.locate(wi);
+                image.distribution.as_ref().map_or(0.0, |d| d.part_pdf(part, p) * density)
+            }
+            (_, EnvironmentPart::Uniform { size, .. }) => UNIFORM_SPHERE_PDF / (size.x * size.y),
+            (EnvironmentKind::Constant, EnvironmentPart::Image(_)) => {
+                unreachable!("the part belongs to another environment")
+            }
+        }
+    }
+
+    /// Maps the unit direction `wi` to its position in the unit square.
+    pub fn square_at(&self, wi: Vec3) -> Vec2 {
+        match &self.kind {
+            EnvironmentKind::Constant => sphere_to_square(wi),
+            EnvironmentKind::Image(image) => image.locate(wi).0,
+        }
+    }
+
+    /// Returns an upper bound of the factor by which the light's transform enlarges small angles: a
+    /// bound of its condition number.
+    fn distortion(&self) -> f64 {
+        let EnvironmentKind::Image(image) = &self.kind else { return 1.0 };
+        let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
+        let m = image.world_from_light.affine().matrix3;
+        let m = glam::DMat3::from_cols(column(m.x_axis), column(m.y_axis), column(m.z_axis));
+        // Squared singular values are eigenvalues of MᵀM; the greatest is at most the greatest
+        // absolute column sum.
+        let gram = m.transpose() * m;
+        let norm = |g: glam::DMat3| {
+            [g.x_axis, g.y_axis, g.z_axis]
+                .map(|c| c.abs().element_sum())
+                .into_iter()
+                .fold(0.0, f64::max)
+        };
+        (norm(gram) * norm(gram.inverse())).sqrt()
+    }
+
+    /// Returns the number of texels along a side of the image; `None` for constant environments.
+    pub fn resolution(&self) -> Option<usize> {
+        match &self.kind {
+            EnvironmentKind::Constant => None,
+            EnvironmentKind::Image(image) => Some(image.size),
+        }
+    }
+}
+
+impl EnvironmentImage {
+    /// Maps the world direction `wi` to its position in the unit square. Also returns the area of
+    /// the square per steradian of world directions there.
+    fn locate(&self, wi: Vec3) -> (Vec2, f32) {
+        let local = self.light_from_world.vector(wi);
+        let length = local.length();
+        (sphere_to_square(local / length), self.density(1.0 / length))
+    }
+
+    /// Returns the area of the square per steradian of world directions, at a direction whose unit
+    /// vector the transform scales to `length`: length³ / (4π |det M|).
+    fn density(&self, length: f32) -> f32 {
+        UNIFORM_SPHERE_PDF * length * length * length / self.determinant
+    }
+
+    /// Returns direction, radiance and density per steradian of a position that was sampled with a
+    /// density per area of the square.
+    fn sampled(&self, (p, pdf): (Vec2, f32)) -> (Vec3, Vec3, f32) {
+        let wi = self.world_from_light.vector(square_to_sphere(p));
+        let length = wi.length();
+        (wi / length, self.texel(p), pdf * self.density(length))
+    }
+
+    fn texel(&self, p: Vec2) -> Vec3 {
+        let cell = |x: f32| ((x * self.size as f32) as usize).min(self.size - 1);
+        self.texels[cell(p.y) * self.size + cell(p.x)]
+    }
+}
+
+impl Light for Environment {
+    fn sample_li(&self, _p: Vec3, u: Vec2) -> Option<LightSample> {
+        let (wi, radiance, pdf) = match &self.kind {
+            EnvironmentKind::Constant => (uniform_sphere(u), self.mean, UNIFORM_SPHERE_PDF),
+            EnvironmentKind::Image(image) => image.sampled(image.distribution.as_ref()?.sample(u)),
+        };
+        Some(LightSample { wi, target: None, radiance, pdf, delta: false })
+    }
+
+    fn power(&self, scene_radius: f32) -> f32 {
+        4.0 * PI * PI * scene_radius * scene_radius * abs_luminance(self.mean)
+    }
+}
+
+/// Returns the illuminance of an image as pbrt-v4 computes it for the parameter "illuminance":
+/// 2π / n² · Σ luminance · cos θ over the texels above the horizon of the image's z axis.
+///
+/// This is half of the integral over the hemisphere (a texel has 4π / n² steradian). We keep the
+/// factor, so that scenes have the same brightness as in pbrt. For a constant environment pbrt uses
+/// the correct value π L, [`CONSTANT_ILLUMINANCE`].
+pub fn image_illuminance(texels: &[Vec3], size: usize) -> f32 {
+    let mut sum = 0.0;
+    for (i, texel) in texels.iter().enumerate() {
+        let p = vec2((i % size) as f32 + 0.5, (i / size) as f32 + 0.5) / size as f32;
+        sum += f64::from(
+            lightbound_math::sampling::luminance(*texel) * square_to_sphere(p).z.max(0.0),
+        );
+    }
+    (2.0 * std::f64::consts::PI * sum / texels.len().max(1) as f64) as f32
+}
+
+/// Illuminance from the upper hemisphere of a constant environment, divided by its luminance.
+pub const CONSTANT_ILLUMINANCE: f32 = PI;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::{DAffine3, DQuat, dvec3};
+    use lightbound_math::sampling::testing::points;
+
+    const N: u32 = 100_000;
+
+    /// Bright, dark and black texels.
+    fn texels(size: usize) -> Vec<Vec3> {
+        let value = |i: usize| {
+            if i.is_multiple_of(3) {
+                Vec3::ZERO
+            } else {
+                Vec3::new((i % 7) as f32, (i % 5) as f32, (i % 11) as f32)
+            }
+        };
+        (0..size * size).map(value).collect()
+    }
+
+    fn skewed() -> Transform {
+        let stretch = DAffine3::from_scale(dvec3(-2.0, 1.0, 0.7));
+        Transform::new(DAffine3::from_quat(DQuat::from_rotation_y(0.8)) * stretch).unwrap()
+    }
+
+    #[test]
+    fn constant_environment_has_irradiance_pi_times_radiance() {
+        let env = Environment::constant(Vec3::new(1.0, 2.0, 3.0));
+        let sum: f64 = points(N, 1)
+            .map(|u| {
+                let s = env.sample_li(Vec3::ZERO, u).unwrap();
+                assert_eq!((s.pdf, s.radiance), (env.pdf_li(s.wi), env.radiance(s.wi)));
+                f64::from(s.radiance.x * s.wi.z.max(0.0) / s.pdf)
+            })
+            .sum();
+        assert!((sum / f64::from(N) / std::f64::consts::PI - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn image_orientation_matches_pbrt() {
+        // pbrt: the centre of the image is the light's +z, the right edge +x, the lower edge (last
+        // row) +y, the corners −z.
+        let mut texels = vec![Vec3::ZERO; 81];
+        for (i, at) in
+            [(4 + 4 * 9, 1.0), (8 + 4 * 9, 2.0), (4 + 8 * 9, 3.0), (0, 4.0), (4 * 9, 5.0)]
+        {
+            texels[i] = Vec3::splat(at);
+        }
+        let env = Environment::image(&texels, 9, &Transform::IDENTITY, 2.0).unwrap();
+        let at = |d: Vec3| env.radiance(d.normalize()).x;
+        assert_eq!([at(Vec3::Z), at(Vec3::X), at(Vec3::Y)], [2.0, 4.0, 6.0]);
+        assert_eq!([at(Vec3::new(-0.01, -0.01, -1.0)), at(-Vec3::X)], [8.0, 10.0]);
+        // A rotation of the light's +z to the world's +x.
+        let rotation = Transform::new(DAffine3::from_quat(DQuat::from_rotation_y(
+            std::f64::consts::FRAC_PI_2,
+        )))
+        .unwrap();
+        let rotated = Environment::image(&texels, 9, &rotation, 2.0).unwrap();
+        assert_eq!(rotated.radiance(Vec3::X).x, 2.0);
+        assert_eq!(rotated.radiance(-Vec3::Z).x, 4.0);
+    }
+
+    #[test]
+    fn sampling_matches_density_and_radiance() {
+        for transform in [Transform::IDENTITY, skewed()] {
+            let env = Environment::image(&texels(13), 13, &transform, 1.0).unwrap();
+            let (mut by_light, mut by_sphere, mut mass, mut mismatches) = (0.0, 0.0, 0.0, 0);
+            for u in points(N, 2) {
+                let s = env.sample_li(Vec3::ZERO, u).unwrap();
+                assert!(s.wi.is_normalized() && s.pdf > 0.0 && s.radiance != Vec3::ZERO);
+                // Rounding may move a direction to a neighbouring texel.
+                mismatches += u32::from(
+                    (env.pdf_li(s.wi) / s.pdf - 1.0).abs() > 1e-3
+                        || env.radiance(s.wi) != s.radiance,
+                );
+                by_light += f64::from(s.radiance.x * s.wi.x.abs() / s.pdf);
+                let wi = uniform_sphere(u);
+                by_sphere += f64::from(env.radiance(wi).x * wi.x.abs() / UNIFORM_SPHERE_PDF);
+                mass += f64::from(env.pdf_li(wi) / UNIFORM_SPHERE_PDF);
+            }
+            assert!(mismatches < N / 1000, "{mismatches} samples differ");
+            assert!((mass / f64::from(N) - 1.0).abs() < 0.02, "{}", mass / f64::from(N));
+            assert!((by_light / by_sphere - 1.0).abs() < 0.02, "{}", by_light / by_sphere);
+        }
+    }
+
+    #[test]
+    fn illuminance_and_power_of_white_images() {
+        let white = vec![Vec3::ONE; 64 * 64];
+        assert!(
+            (image_illuminance(&white, 64) - 0.5 * PI).abs() < 0.02,
+            "pbrt computes half of the illuminance"
+        );
+        let env = Environment::image(&white, 64, &Transform::IDENTITY, 1.0).unwrap();
+        assert!((env.power(2.0) / Environment::constant(Vec3::ONE).power(2.0) - 1.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn invalid_images_are_errors() {
+        let make = |texels: &[Vec3], size| {
+            Environment::image(texels, size, &Transform::IDENTITY, 1.0).map(|_| ())
+        };
+        assert_eq!(make(&[Vec3::ONE; 6], 2), Err(LightError::NotSquare { texels: 6, size: 2 }));
+        assert!(make(&[], 0).is_err());
+        let mut texels = vec![-Vec3::ONE; 4];
+        assert_eq!(make(&texels, 2), Ok(()), "negative texels are black");
+        texels[3].y = f32::INFINITY;
+        assert_eq!(make(&texels, 2).unwrap_err(), LightError::NotFinite { x: 1, y: 1 });
+        texels[3].y = f32::NAN;
+        assert_eq!(make(&texels, 2).unwrap_err(), LightError::NotFinite { x: 1, y: 1 });
+        let black = Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0).unwrap();
+        assert!(black.sample_li(Vec3::ZERO, Vec2::ZERO).is_none());
+        assert_eq!((black.pdf_li(Vec3::Z), black.power(1.0)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn cones_contain_all_directions_of_rectangles() {
+        for transform in [None, Some(Transform::IDENTITY), Some(skewed())] {
+            let env = match &transform {
+                None => Environment::constant(Vec3::ONE),
+                Some(t) => Environment::image(&texels(13), 13, t, 1.0).unwrap(),
+            };
+            let mut solid_angle = 0.0;
+            for (i, r) in points(300, 4).enumerate() {
+                let size = [1.0, 0.5, 0.2, 0.05, 0.003][i % 5];
+                let lo = r * (1.0 - size);
+                let at = |u: Vec2| env.direction_at(lo + u * size);
+                let cone = env.cone(at(Vec2::splat(0.5)).wi, lo, lo + size);
+                let bounds = cone.bounds();
+                let mut needed = 1.0f32;
+                for u in points(100, i as u32).chain([
+                    Vec2::ZERO,
+                    Vec2::ONE,
+                    vec2(0.0, 1.0),
+                    vec2(1.0, 0.0),
+                ]) {
+                    let direction = at(u);
+                    assert!(cone.contains(direction.wi), "{lo} {size} {} {cone:?}", direction.wi);
+                    assert!(
+                        bounds.min.cmple(direction.wi).all()
+                            && bounds.max.cmpge(direction.wi).all()
+                    );
+                    needed = needed.min(direction.wi.dot(cone.axis));
+                    solid_angle += f64::from(if i == 0 { direction.jacobian } else { 0.0 });
+                }
+                let angle = |cos: f32| cos.clamp(-1.0, 1.0).acos();
+                let slack = if transform.is_some_and(|t| t.affine() != Transform::IDENTITY.affine())
+                {
+                    2.5
+                } else {
+                    1.35
+                };
+                assert!(
+                    size > 0.2 || angle(cone.cos) < slack * angle(needed) + 1e-3,
+                    "{size}: {} {needed}",
+                    cone.cos
+                );
+            }
+            assert!(
+                (solid_angle / 104.0 / (4.0 * std::f64::consts::PI) - 1.0).abs() < 0.35,
+                "{solid_angle}"
+            );
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Means of an environment map over patches of all sizes, for estimating the light from a cone of
+//! directions.
+//!
+//! Each level has twice as many texels along a side as the next coarser level, up to the resolution
+//! of the image, in the same octahedral layout. A texel stores the mean luminance in its
+//! neighbourhood, by a small tent filter that wraps across the edges of the square. Nearby light is
+//! therefore never missed, and the mean changes little when a patch moves by a fraction of a texel.
+//! The texel also records whether the image is nearly constant there (after the min–max trees of
+//! Rousselle et al. 2008, *Efficient Product Sampling using Hierarchical Thresholding*). If so, no
+//! finer lookup is needed. Lookups are only estimates: sampling densities are exact for any
+//! deterministic estimate.
+
+use super::abs_luminance;
+use super::octahedral::square_of;
+use lightbound_math::direction_box::{LANES, Lanes, greater};
+use lightbound_math::{Transform, Vec3};
+
+/// Maximum level: 2048 texels along a side; the pyramid has 22 MB.
+const MAX_LEVEL: u32 = 11;
+
+/// Maximum ratio of the greatest to the smallest texel of a nearly constant patch.
+const CONSTANT_RATIO: f32 = 1.5;
+
+/// Weight of the central texel of the tent filter along an axis; neighbours have weight 1.
+const CENTER_WEIGHT: f32 = 4.0;
+
+/// The pyramid of an environment map.
+#[derive(Clone, Debug)]
+pub struct EnvironmentPyramid {
+    finest: u32,
+    /// Means, level by level from the coarsest, row by row. A set sign bit (also of −0) marks a
+    /// nearly constant region.
+    means: Vec<f32>,
+    light_from_world: Transform,
+}
+
+impl EnvironmentPyramid {
+    /// Builds the pyramid of `size`² texels, row by row, with the light's transform. Luminance is
+    /// clamped to `max_luminance`.
+    pub(super) fn new(
+        texels: &[Vec3],
+        size: usize,
+        light_from_world: &Transform,
+        max_luminance: f32,
+    ) -> EnvironmentPyramid {
+        let finest = size.ilog2().min(MAX_LEVEL);
+        let mut levels = vec![Level::base(texels, size, 1 << finest, max_luminance)];
+        for _ in 0..finest {
+            levels.push(levels[levels.len() - 1].halved());
+        }
+        let means = levels.iter().rev().flat_map(Level::smoothed).collect();
+        EnvironmentPyramid { finest, means, light_from_world: *light_from_world }
+    }
+
+    /// Transforms world vectors to the space of the image.
+    pub fn directions(&self, vectors: [Vec3; 3]) -> [Vec3; 3] {
+        vectors.map(|vector| self.light_from_world.vector(vector))
+    }
+
+    /// Returns the approximate mean luminance of patches, as a fraction of the maximum. A patch is
+    /// given by its direction in the image, of any length, and by the number of patches of its size
+    /// that cover the sphere. The sign bit is set (also for −0) if smaller patches would not be
+    /// more accurate.
+    #[inline]
+    pub fn lookup(&self, [x, y, z]: &[Lanes; 3], counts: &Lanes) -> Lanes {
+        let (u, v) = square_of(x, y, z);
+        let (mut index, mut is_small) = ([0; LANES], [0; LANES]);
+        let (finest, small) = (self.finest as i32, (self.finest + EXTRA_LEVELS) as i32);
+        for lane in 0..LANES {
+            // A texel is at most an eighth of a patch. Its level is half the exponent of the
+            // number of texels.
+            let unclamped_level = (((counts[lane].to_bits() >> 23) as i32 - 123) >> 1).max(0);
+            let level = unclamped_level.clamp(0, finest);
+            is_small[lane] = if unclamped_level > small { SIGN_BIT } else { 0 };
+            let side = f32::from_bits(((127 + level) as u32) << 23);
+            // All values are below 2²³, exact in floats.
+            let column = floor_float(u[lane] * side).min(side - 1.0);
+            let row = floor_float(v[lane] * side).min(side - 1.0);
+            // Coarser levels have (4ˡ − 1)/3 texels in total, which has every second bit set.
+            let before = (side * side - 1.0) as i32 & 0x5555_5555;
+            index[lane] = before + (row * side + column) as i32;
+        }
+        let mut means = [0.0; LANES];
+        for lane in 0..LANES {
+            let mean = self.means[index[lane] as usize];
+            means[lane] = f32::from_bits(mean.to_bits() | is_small[lane]);
+        }
+        means
+    }
+}
+
+/// Sign bit of a float.
+const SIGN_BIT: u32 = 1 << 31;
+
+/// Rounds a number in [0, 2²²] down to an integer. Integers may be rounded to their predecessor.
+#[inline(always)]
+fn floor_float(x: f32) -> f32 {
+    const STEP: f32 = (1 << 23) as f32;
+    greater((x - 0.5) + STEP - STEP, 0.0)
+}
+
+/// Patches that are this many levels finer than the image are not split further.
+const EXTRA_LEVELS: u32 = 2;
+
+/// A level of the pyramid under construction.
+struct Level {
+    side: usize,
+    texels: Vec<Texel>,
+}
+
+/// Mean and range of a region of the image.
+#[derive(Clone, Copy)]
+struct Texel {
+    mean: f32,
+    min: f32,
+    max: f32,
+}
+
+impl Texel {
+    /// Merges regions of equal size.
+    fn merge(values: impl Iterator<Item = Texel>) -> Texel {
+        let none = Texel { mean: 0.0, min: f32::INFINITY, max: 0.0 };
+        let (count, sum) = values.fold((0, none), |(count, a), b| {
+            (
+                count + 1,
+                Texel { mean: a.mean + b.mean, min: a.min.min(b.min), max: a.max.max(b.max) },
+            )
+        });
+        Texel { mean: sum.mean / count as f32, ..sum }
+    }
+}
+
+impl Level {
+    /// Creates the finest level. Each texel merges the image texels whose centres it contains, at
+    /// least one.
+    fn base(texels: &[Vec3], size: usize, side: usize, max_luminance: f32) -> Level {
+        // The first image texel whose centre is not before the edge of texel `k`.
+        let first = |k: usize| (2 * k * size).div_ceil(side).saturating_sub(1).div_ceil(2);
+        let part = |i: usize| {
+            let (x, y) = (i % side, i / side);
+            let rows = first(y)..first(y + 1);
+            let all = rows
+                .flat_map(|row| (first(x)..first(x + 1)).map(move |column| row * size + column));
+            Texel::merge(
+                all.map(|i| (abs_luminance(texels[i]) / max_luminance).min(1.0))
+                    .map(|mean| Texel { mean, min: mean, max: mean }),
+            )
+        };
+        Level { side, texels: (0..side * side).map(part).collect() }
+    }
+
+    fn halved(&self) -> Level {
+        let side = self.side / 2;
+        let part = |i: usize| {
+            let (x, y) = (2 * (i % side), 2 * (i / side));
+            Texel::merge(
+                [(0, 0), (1, 0), (0, 1), (1, 1)]
+                    .into_iter()
+                    .map(|(dx, dy)| self.texels[(y + dy) * self.side + x + dx]),
+            )
+        };
+        Level { side, texels: (0..side * side).map(part).collect() }
+    }
+
+    /// Returns the filtered means, negative if the neighbourhood is nearly constant.
+    fn smoothed(&self) -> impl Iterator<Item = f32> {
+        let near = [(-1, 1.0), (0, CENTER_WEIGHT), (1, 1.0)];
+        (0..self.texels.len()).map(move |i| {
+            let (x, y) = ((i % self.side) as isize, (i / self.side) as isize);
+            let (mut sum, mut min, mut max) = (0.0, f32::INFINITY, 0f32);
+            for ((dx, a), (dy, b)) in
+                near.into_iter().flat_map(|column| near.map(|row| (column, row)))
+            {
+                let texel = &self.texels[self.wrapped(x + dx, y + dy)];
+                sum += a * b * texel.mean;
+                (min, max) = (min.min(texel.min), max.max(texel.max));
+            }
+            let mean = sum / ((CENTER_WEIGHT + 2.0) * (CENTER_WEIGHT + 2.0));
+            if max <= CONSTANT_RATIO * min { -mean } else { mean }
+        })
+    }
+
+    /// Returns the index of a texel. Column and row may be one step beyond an edge, since each edge
+    /// is folded onto itself.
+    fn wrapped(&self, x: isize, y: isize) -> usize {
+        let (mut x, mut y, last) = (x, y, self.side as isize - 1);
+        if x < 0 || x > last {
+            (x, y) = (x.clamp(0, last), last - y);
+        }
+        if y < 0 || y > last {
+            (x, y) = (last - x, y.clamp(0, last));
+        }
+        y as usize * self.side + x as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::light::{Environment, square_to_sphere};
+    use lightbound_math::{Vec2, vec2};
+
+    /// Builds the pyramid of an image that is given by column and row.
+    fn pyramid(size: usize, texel: impl Fn(usize, usize) -> f32) -> EnvironmentPyramid {
+        let texels: Vec<Vec3> =
+            (0..size * size).map(|i| Vec3::splat(texel(i % size, i / size))).collect();
+        Environment::image(&texels, size, &Transform::IDENTITY, 1.0)
+            .unwrap()
+            .pyramid(1.0)
+            .expect("the image is not black")
+    }
+
+    /// Looks up a position with patches, `count` of which cover the sphere.
+    fn lookup(pyramid: &EnvironmentPyramid, p: Vec2, count: f32) -> f32 {
+        let d = square_to_sphere(p) * 3.0;
+        let means = pyramid.lookup(&[[d.x; LANES], [d.y; LANES], [d.z; LANES]], &[count; LANES]);
+        assert_eq!(means, [means[0]; LANES]);
+        means[0]
+    }
+
+    /// Returns the centre of a texel.
+    fn texel_center(x: usize, y: usize, size: usize) -> Vec2 {
+        vec2(x as f32 + 0.5, y as f32 + 0.5) / size as f32
+    }
+
+    #[test]
+    fn constant_environments_are_marked_constant() {
+        for size in [1, 2, 3, 16, 100] {
+            let pyramid = pyramid(size, |_, _| 1.0);
+            for count in [0.0, 0.1, 1.0, 5.0, 1e3, 1e6, 1e30] {
+                for p in [vec2(0.1, 0.2), vec2(0.5, 0.5), vec2(0.999, 0.001)] {
+                    assert!((lookup(&pyramid, p, count) + 1.0).abs() < 1e-6, "{size} {count}");
+                }
+            }
+        }
+        assert!(Environment::constant(Vec3::ONE).pyramid(1.0).is_none());
+        assert!(
+            Environment::image(&[Vec3::ZERO; 4], 2, &Transform::IDENTITY, 1.0)
+                .unwrap()
+                .pyramid(1.0)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn single_bright_texel_is_found_at_every_level() {
+        for (size, at) in [
+            (16, (3, 9)),
+            (64, (0, 0)),
+            (64, (63, 20)),
+            (37, (36, 36)),
+            (100, (50, 0)),
+            (3, (2, 1)),
+            (2500, (7, 2499)),
+        ] {
+            let pyramid = pyramid(size, |x, y| if (x, y) == at { 1.0 } else { 0.0 });
+            let p = texel_center(at.0, at.1, size);
+            let mut last = 0.0;
+            for level in 1..=pyramid.finest {
+                let mean = lookup(&pyramid, p, 0.13 * 4f32.powi(level as i32));
+                assert!(
+                    mean.is_sign_positive() && mean >= last,
+                    "{size} {at:?} {level}: {mean}, {last}"
+                );
+                // At least a fraction of the unfiltered mean.
+                let share = (1 << level) as f32 / size as f32;
+                assert!(mean > 0.08 * share * share, "{size} {at:?} {level}: {mean}, {share}");
+                last = mean;
+            }
+        }
+    }
+
+    #[test]
+    fn small_patches_are_constant_and_edges_are_not() {
+        let pyramid = pyramid(64, |x, _| if x < 32 { 0.5 } else { 1.0 });
+        for (x, is_constant) in [(10, true), (31, false), (32, false), (50, true)] {
+            assert_eq!(lookup(&pyramid, texel_center(x, 20, 64), 600.0) < 0.0, is_constant, "{x}");
+        }
+        // Patches of an eighth of a texel need no further refinement.
+        assert!(lookup(&pyramid, texel_center(31, 20, 64), 8.0 * 4096.0) < 0.0);
+    }
+
+    #[test]
+    fn neighbours_wrap_across_edges() {
+        // Neighbours across the left edge are mirrored along it.
+        let pyramid = pyramid(32, |x, y| if (x, y) == (0, 5) { 1.0 } else { 0.0 });
+        for (at, is_near) in
+            [((0, 26), true), ((0, 27), true), ((0, 24), false), ((31, 5), false), ((1, 6), true)]
+        {
+            assert_eq!(
+                lookup(&pyramid, texel_center(at.0, at.1, 32), 150.0) > 0.0,
+                is_near,
+                "{at:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn coarsest_mean_is_the_mean_of_the_image() {
+        for size in [8, 11, 100] {
+            let texel = |x: usize, y: usize| (1 + (x * 7 + y * 5) % 9) as f32 / 9.0;
+            let pyramid = pyramid(size, texel);
+            let mean = (0..size * size).map(|i| texel(i % size, i / size)).sum::<f32>()
+                / (size * size) as f32;
+            let coarse = lookup(&pyramid, vec2(0.5, 0.5), 0.0).abs();
+            assert!((coarse - mean).abs() < 0.1 * mean, "{coarse}, {mean}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Lights.
+//!
+//! Every light is in world space and self-contained. [`Lights`] owns all lights of a scene with
+//! their powers. Lights that BSDF samples can hit return the density of light sampling, for
+//! multiple importance sampling: [`AreaLight::pdf_li`], [`Environment::pdf_li`].
+
+mod area;
+mod distant;
+mod environment;
+mod environment_pyramid;
+mod octahedral;
+mod point;
+#[cfg(test)]
+pub(crate) mod testing;
+mod triangle_light;
+
+use lightbound_math::sampling::luminance;
+use lightbound_math::{Aabb, Vec2, Vec3};
+
+pub(crate) use area::FAR_OFFSET_ULPS;
+pub use area::{AreaLight, EmitterPoint};
+pub use distant::DistantLight;
+pub use environment::{
+    CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, EnvironmentPart, image_illuminance,
+};
+pub use environment_pyramid::EnvironmentPyramid;
+pub use octahedral::{sphere_to_square, square_to_sphere};
+pub use point::{Falloff, PointLight, SpotLight};
+pub use triangle_light::TriangleLightSamples;
+
+/// Incident light at a point, sampled by [`Light::sample_li`].
+#[derive(Clone, Copy, Debug)]
+pub struct LightSample {
+    /// Unit direction to the light.
+    pub wi: Vec3,
+    /// Endpoint of the shadow ray, offset from the light's surface; `None` for lights at infinity.
+    pub target: Option<Vec3>,
+    /// Incident radiance along −wi, W·sr⁻¹·m⁻². For delta lights, the irradiance on a surface
+    /// facing the light, W·m⁻².
+    pub radiance: Vec3,
+    /// Density per steradian; 1 for delta lights.
+    pub pdf: f32,
+    /// Whether BSDF samples cannot hit the light.
+    pub delta: bool,
+}
+
+/// A light.
+pub trait Light {
+    /// Samples unoccluded incident light at `p`; `None` if the sample is black.
+    fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample>;
+
+    /// Returns the luminance of the power emitted into a scene with a bounding sphere of radius
+    /// `scene_radius`, for selection probabilities. It must be positive for every light that emits
+    /// in any channel. Errors then cause noise, but no bias.
+    fn power(&self, scene_radius: f32) -> f32;
+}
+
+/// Any light, dispatched statically.
+#[derive(Clone, Debug)]
+pub enum AnyLight {
+    /// A point light.
+    Point(PointLight),
+    /// A spot light.
+    Spot(SpotLight),
+    /// A directional light.
+    Distant(DistantLight),
+    /// An area light.
+    Area(AreaLight),
+    /// An environment light.
+    Environment(Environment),
+}
+
+/// Why a light is invalid.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LightError {
+    /// A parameter is out of its range.
+    #[error("{light} light: \"{name}\" is {value}, expected {expected}")]
+    Parameter {
+        /// Kind of light.
+        light: &'static str,
+        /// Name of the parameter in scene files.
+        name: &'static str,
+        /// Its value.
+        value: f32,
+        /// Description of the valid range.
+        expected: &'static str,
+    },
+    /// The direction of the light is undefined.
+    #[error("{light} light: \"from\" and \"to\" must be different, finite points")]
+    Direction {
+        /// Kind of light.
+        light: &'static str,
+    },
+    /// The image is not square.
+    #[error(
+        "environment image: {texels} texels are not a square of {size} × {size} \
+         (1 to 65536 per side); expected an equal-area octahedral map; pbrt's `imgtool makeequiarea` converts other images"
+    )]
+    NotSquare {
+        /// Number of texels.
+        texels: usize,
+        /// Specified number of texels per side.
+        size: usize,
+    },
+    /// A texel is infinite or not a number.
+    #[error("environment image: texel ({x}, {y}) is not finite after scaling")]
+    NotFinite {
+        /// Column.
+        x: usize,
+        /// Row.
+        y: usize,
+    },
+}
+
+impl Light for AnyLight {
+    fn sample_li(&self, p: Vec3, u: Vec2) -> Option<LightSample> {
+        match self {
+            AnyLight::Point(l) => l.sample_li(p, u),
+            AnyLight::Spot(l) => l.sample_li(p, u),
+            AnyLight::Distant(l) => l.sample_li(p, u),
+            AnyLight::Area(l) => l.sample_li(p, u),
+            AnyLight::Environment(l) => l.sample_li(p, u),
+        }
+    }
+
+    fn power(&self, scene_radius: f32) -> f32 {
+        match self {
+            AnyLight::Point(l) => l.power(scene_radius),
+            AnyLight::Spot(l) => l.power(scene_radius),
+            AnyLight::Distant(l) => l.power(scene_radius),
+            AnyLight::Area(l) => l.power(scene_radius),
+            AnyLight::Environment(l) => l.power(scene_radius),
+        }
+    }
+}
+
+/// All lights of a scene.
+#[derive(Clone, Debug, Default)]
+pub struct Lights {
+    lights: Vec<AnyLight>,
+    environments: Vec<u32>,
+    powers: Vec<f32>,
+}
+
+impl Lights {
+    /// Creates the lights of a scene whose surfaces lie within `bounds`. The order is preserved:
+    /// [`crate::geometry::Primitive`] refers to lights by index.
+    pub fn new(lights: Vec<AnyLight>, bounds: Aabb) -> Lights {
+        let radius = 0.5 * (bounds.max - bounds.min).length();
+        let radius =
+            if !bounds.is_empty() && radius > 0.0 && radius.is_finite() { radius } else { 1.0 };
+        // Infinite power is clamped.
+        let powers = lights.iter().map(|l| l.power(radius).min(f32::MAX)).collect();
+        let environments = (0..lights.len() as u32)
+            .filter(|&i| matches!(lights[i as usize], AnyLight::Environment(_)))
+            .collect();
+        Lights { powers, lights, environments }
+    }
+
+    /// Returns the lights with one of them replaced by a black light.
+    pub fn without(&self, light: u32) -> Lights {
+        let mut others = self.clone();
+        others.lights[light as usize] = AnyLight::Environment(Environment::constant(Vec3::ZERO));
+        others.powers[light as usize] = 0.0;
+        others.environments.retain(|&environment| environment != light);
+        others
+    }
+
+    /// Returns all lights.
+    pub fn all(&self) -> &[AnyLight] {
+        &self.lights
+    }
+
+    /// Returns whether no light emits.
+    pub fn is_black(&self) -> bool {
+        !self.powers.iter().any(|&power| power > 0.0)
+    }
+
+    /// Returns the light at an index, if it is an area light.
+    pub fn area(&self, index: u32) -> Option<&AreaLight> {
+        match &self.lights[index as usize] {
+            AnyLight::Area(l) => Some(l),
+            _ => None,
+        }
+    }
+
+    /// Iterates over the environment lights with their indices.
+    pub fn environments(&self) -> impl Iterator<Item = (u32, &Environment)> {
+        self.environments.iter().filter_map(|&i| match &self.lights[i as usize] {
+            AnyLight::Environment(e) => Some((i, e)),
+            _ => None,
+        })
+    }
+
+    /// Returns whether rays can hit any light.
+    pub fn can_be_hit(&self) -> bool {
+        self.lights
+            .iter()
+            .any(|light| matches!(light, AnyLight::Area(_) | AnyLight::Environment(_)))
+    }
+
+    /// Returns [`Light::power`] of each light: finite, and positive for all lights that emit.
+    pub fn powers(&self) -> &[f32] {
+        &self.powers
+    }
+}
+
+/// Returns the luminance of the absolute values of a colour. It is positive if any channel is
+/// nonzero, also for out-of-gamut colours with negative channels.
+pub(crate) fn abs_luminance(rgb: Vec3) -> f32 {
+    luminance(rgb.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds() -> Aabb {
+        Aabb { min: -Vec3::ONE, max: Vec3::ONE }
+    }
+
+    #[test]
+    fn lights_have_powers_and_can_be_excluded() {
+        let point = |i: f32| AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(i)));
+        let environment = AnyLight::Environment(Environment::constant(Vec3::splat(0.2)));
+        let lights = Lights::new(vec![point(1.0), point(0.0), environment, point(3.0)], bounds());
+        let powers = lights.powers();
+        assert!((powers[3] / powers[0] - 3.0).abs() < 1e-5 && powers[1] == 0.0 && powers[2] > 0.0);
+        let environments: Vec<u32> = lights.environments().map(|(i, _)| i).collect();
+        assert_eq!(environments, [2]);
+        let others = lights.without(2);
+        assert_eq!((others.environments().count(), others.all().len()), (0, 4));
+        assert_eq!(others.powers(), [powers[0], 0.0, 0.0, powers[3]]);
+        assert!(lights.area(0).is_none());
+    }
+
+    #[test]
+    fn out_of_gamut_and_huge_lights_have_finite_power() {
+        // An out-of-gamut colour with negative luminance still emits red light. Powers that
+        // overflow are clamped.
+        let out_of_gamut = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::new(1.0, -1.0, 0.0)));
+        let huge = AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(f32::MAX)));
+        let lights = Lights::new(vec![out_of_gamut, huge], bounds());
+        assert!(lights.powers().iter().all(|&power| power > 0.0 && power.is_finite()));
+        assert!(!lights.is_black());
+        let black = AnyLight::Environment(Environment::constant(Vec3::ZERO));
+        assert!(Lights::new(vec![black], Aabb::EMPTY).is_black() && Lights::default().is_black());
+    }
+}

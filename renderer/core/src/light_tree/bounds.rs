@@ -1,0 +1,309 @@
+//! Upper bounds of the geometric factor of clusters, computed for eight clusters at a time: the box
+//! bounds of Walter et al. 2005, with the cones of Conty Estévez & Kulla 2018.
+//!
+//! **Distance.** For a light at p in the box, each |p − x| componentwise is at least the box's
+//! distance along that axis, and rounding is monotone. Both computations sum the squares in the
+//! same order ([`length_squared`]) and use the same quotient. So the computed 1 / distance² of the
+//! box is at least that of any light, without tolerance.
+//!
+//! **Angle.** Let A be the cone's axis, θ its half angle, and γ the angle between A and x − p. A
+//! light's cosine is at most cos(max(0, γ − θ)), which decreases with γ. Over all p in the box, z =
+//! A·(x − p) is at most the sum of its maxima per axis; cos γ = z / |x − p| = z / √(z² + ρ²), with
+//! ρ the distance of x from the line through p along A. Where max z ≥ 0, cos γ ≤ max z over the
+//! larger of box distance and √(max z² + min ρ²), with min ρ by the ball around the box; else cos γ
+//! ≤ max z over the greatest distance. The ball, of radius r = |x − c| sin β around c, implies cos
+//! γ ≤ cos(α − β), with α the angle between A and x − c, unless β > α. The smaller bound is used.
+//!
+//! Rounding, with u = 2⁻²⁴, axes normalised to 4u, and `far` the greatest distance to the box,
+//! which is at least 2⁻⁵⁰ where light arrives. The error of max z is below 4u·far from rounding
+//! plus 4u·far from the length of A; that of ρ is below 16u·far; roots and quotient have a total
+//! relative error below 8u. `COSINE_SLACK` = 64u times `far`, in both numerator and divisor,
+//! exceeds these errors, since the divisor is at most 1.5 far: the computed cos γ is at least the
+//! exact value. The following operations are monotone in it up to 8u of rounding, and the light's
+//! own cosine has an error below 16u. A second `COSINE_SLACK` at the end exceeds their sum. The
+//! ball is only used if r² ≤ 15/16 |x − c|². Then far is at most twice |x − c|, so the error of x −
+//! c and r is at most 8u|x − c|, that of the difference of squares 40u|x − c|², and that of its
+//! root, which is at least |x − c| / 4, 80u|x − c|. The error of cos(α − β) is below 150u, which
+//! `BALL_SLACK` exceeds. At α = β, where the case changes, the bound is 1.
+
+use super::node::{NO_LIGHT, Node, WIDTH};
+use super::point::{LightKind, length_squared};
+use lightbound_math::Vec3;
+use lightbound_math::direction_box::{greater, lesser};
+
+/// Slack for rounding errors of cosines, 64u.
+const COSINE_SLACK: f32 = 1.0 / (1 << 18) as f32;
+
+/// Slack for rounding errors of the ball's bound, 256u.
+const BALL_SLACK: f32 = 1.0 / (1 << 16) as f32;
+
+/// Maximum ratio of the ball's squared radius to the squared distance of its centre for which its
+/// bound is used: a half angle of about 75°.
+const MAX_BALL_RATIO: f32 = 15.0 / 16.0;
+
+impl Node {
+    /// Returns, for each child, an upper bound of the computed [`super::IncidentLight::factor`] at
+    /// `x` of every light below it; for parts with extent, of every sample. ∞ if `x` lies in the
+    /// box or on its border, 0 for empty slots, never NaN. `kind` is the kind of the tree.
+    pub fn geometric_bounds(&self, kind: LightKind, x: Vec3) -> [f32; WIDTH] {
+        let x = x.to_array();
+        let mut bounds = [1.0; WIDTH];
+        match kind {
+            LightKind::Omni => {
+                (0..WIDTH).for_each(|k| bounds[k] = 1.0 / self.distance_squared(k, x))
+            }
+            LightKind::Oriented => (0..WIDTH).for_each(|k| bounds[k] = self.oriented(k, x)),
+            LightKind::Directional => {}
+        }
+        for (bound, &representative) in bounds.iter_mut().zip(&self.representative) {
+            *bound = if representative == NO_LIGHT { 0.0 } else { *bound };
+        }
+        bounds
+    }
+
+    /// Returns the squared distance from the box.
+    #[inline(always)]
+    fn distance_squared(&self, k: usize, x: [f32; 3]) -> f32 {
+        length_squared(std::array::from_fn(|i| {
+            greater(greater(self.lo[i][k] - x[i], x[i] - self.hi[i][k]), 0.0)
+        }))
+    }
+
+    /// Returns an upper bound of emission divided by squared distance.
+    #[inline(always)]
+    fn oriented(&self, k: usize, x: [f32; 3]) -> f32 {
+        let d2 = self.distance_squared(k, x);
+        let cos = self.cos_to_axis(k, x, d2);
+        let spot = if cos >= self.cos_spot[k] { 1.0 } else { 0.0 };
+        let emission = greater(cos * self.cosine[k], spot);
+        // Avoids the NaN of 0/0.
+        if emission > 0.0 { emission / d2 } else { 0.0 }
+    }
+
+    /// Returns an upper bound, at most 1, of the cosine between a light's axis and its direction to
+    /// `x`. `d2` is the squared distance of `x` from the box.
+    #[inline(always)]
+    fn cos_to_axis(&self, k: usize, x: [f32; 3], d2: f32) -> f32 {
+        let axis: [f32; 3] = std::array::from_fn(|i| self.axis[i][k]);
+        let from_lo: [f32; 3] = std::array::from_fn(|i| x[i] - self.lo[i][k]);
+        let from_hi: [f32; 3] = std::array::from_fn(|i| x[i] - self.hi[i][k]);
+        let terms: [f32; 3] =
+            std::array::from_fn(|i| greater(axis[i] * from_lo[i], axis[i] * from_hi[i]));
+        let far2 =
+            length_squared(std::array::from_fn(|i| greater(from_lo[i].abs(), from_hi[i].abs())));
+        let slack = COSINE_SLACK * far2.sqrt();
+        let z = terms[0] + terms[1] + terms[2] + slack;
+        // The ball around the box.
+        let center: [f32; 3] = std::array::from_fn(|i| 0.5 * (from_lo[i] + from_hi[i]));
+        let (center2, radius2) = (
+            length_squared(center),
+            length_squared(std::array::from_fn(|i| 0.5 * (from_lo[i] - from_hi[i]))),
+        );
+        let (radius, along) =
+            (radius2.sqrt(), axis[0] * center[0] + axis[1] * center[1] + axis[2] * center[2]);
+        let across = length_squared(std::array::from_fn(|i| center[i] - axis[i] * along)).sqrt();
+        let rho = greater(across - radius - slack, 0.0);
+        let reach2 = if z >= 0.0 { greater(d2, z * z + rho * rho) } else { far2 };
+        let tangent = (center2 - radius2).sqrt();
+        let by_ball = (along * tangent + across * radius) / center2 + BALL_SLACK;
+        let by_ball =
+            if radius2 <= MAX_BALL_RATIO * center2 && along < tangent { by_ball } else { 1.0 };
+        // Below −1 only by rounding. A NaN of 0/0 is preserved.
+        let cos = greater(-1.0, lesser(by_ball, z / reach2.sqrt()));
+        let cone = self.cos_angle[k];
+        let sines = ((1.0 - cos) * (1.0 + cos) * ((1.0 - cone) * (1.0 + cone))).sqrt();
+        let narrowed = lesser(cos * cone + sines + COSINE_SLACK, 1.0);
+        // Inside the cone, and for NaN, the bound is 1.
+        if cos < cone { narrowed } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, TestLight, cloud, cube, each_cluster, factor, tree};
+    use super::super::{LightTree, PointOptions};
+    use super::*;
+    use crate::geometry::{Mesh, Shape};
+    use crate::light::testing::primitive;
+    use crate::light::{AnyLight, AreaLight, Lights, PointLight, SpotLight};
+    use lightbound_math::vec3;
+    use proptest::prelude::*;
+
+    /// A small triangle around `at`, with the normal `n`.
+    fn small_light(at: Vec3, n: Vec3, size: f32) -> AnyLight {
+        let frame = lightbound_math::Frame::from_normal(n.normalize());
+        let corners = [vec3(0.0, 1.0, 0.0), vec3(-1.0, -1.0, 0.0), vec3(1.0, -1.0, 0.0)];
+        let positions = corners.map(|c| at + size * frame.to_world(c)).to_vec();
+        let mesh = Mesh::new(positions, vec![[0, 1, 2]], vec![], vec![]).unwrap();
+        AnyLight::Area(AreaLight::new(&primitive(Shape::Mesh(mesh)), 0, Vec3::ONE, false))
+    }
+
+    /// Lights of all kinds within a cube of half size `size` around `center`. `spread` is the
+    /// variation of their axes.
+    fn random_lights(
+        n: usize,
+        center: Vec3,
+        size: f32,
+        spread: f32,
+        random: &mut Random,
+    ) -> Lights {
+        let main = random.cube();
+        let one = |i: usize| {
+            let (at, axis) = (center + size * random.cube(), main + spread * random.cube());
+            match i % 4 {
+                0 => AnyLight::Point(PointLight::new(at, Vec3::ONE)),
+                1 => {
+                    let cone = 0.1 + 179.9 * random.unit();
+                    AnyLight::Spot(
+                        SpotLight::new(at, axis, Vec3::ONE, cone, random.unit() * cone).unwrap(),
+                    )
+                }
+                _ => small_light(at, axis, 0.1 * size),
+            }
+        };
+        Lights::new((0..n).map(one).collect(), cube())
+    }
+
+    /// Asserts the bounds of all clusters at `x` for all of their lights.
+    fn assert_bounds(tree: &LightTree, x: Vec3) {
+        each_cluster(tree, |kind, node, k, leaves| {
+            let bound = tree.node(node).geometric_bounds(kind, x)[k];
+            for &leaf in leaves {
+                let truth = factor(tree.point(leaf), x);
+                assert!(
+                    bound >= truth,
+                    "{kind:?} at {x}: {bound} < {truth}, {:?}",
+                    tree.point(leaf)
+                );
+            }
+        });
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        #[test]
+        fn bounds_hold_for_random_lights(n in 1usize..60, size in -25i32..25, shift in -2i32..8, spread in 0f32..2.0, near in -9i32..6, seed: u32) {
+            let (mut random, size) = (Random(seed), 2f32.powi(size));
+            let center = size * 4f32.powi(shift) * random.cube();
+            let lights = random_lights(n, center, size, spread, &mut random);
+            let tree = tree(&lights, &PointOptions { area_points: 1, ..PointOptions::default() });
+            for _ in 0..12 {
+                assert_bounds(&tree, center + size * 4f32.powi(near) * random.cube());
+            }
+            // At lights, in the planes of oriented lights, and behind them.
+            for point in tree.points() {
+                assert_bounds(&tree, point.position);
+                assert_bounds(&tree, point.position + size * point.axis.cross(random.cube()));
+                assert_bounds(&tree, point.position - size * point.axis);
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_hold_at_extreme_positions() {
+        let mut random = Random(3);
+        let kinds = [TestLight::Point, TestLight::Spot, TestLight::Distant];
+        let mut all = cloud(200, &kinds, &mut random);
+        all.extend((0..100).map(|_| small_light(random.cube(), random.cube(), 1e-3)));
+        let tree = tree(&Lights::new(all, cube()), &PointOptions::default());
+        let values = [
+            0.0,
+            -0.5,
+            1e-30,
+            1e-45,
+            1e18,
+            -1e19,
+            3e38,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+        ];
+        for i in 0..values.len().pow(3) {
+            let pick = |k: u32| values[i / values.len().pow(k) % values.len()];
+            let x = vec3(pick(0), pick(1), pick(2));
+            for (kind, root) in tree.roots() {
+                let bounds = tree.node(root).geometric_bounds(kind, x);
+                assert!(bounds.iter().all(|&b| b >= 0.0), "{kind:?} {x}: {bounds:?}");
+            }
+            if i % 7 == 0 {
+                assert_bounds(&tree, x);
+            }
+        }
+    }
+
+    /// Returns the bounds of the clusters at the root, without empty slots.
+    fn root_bounds(lights: Vec<AnyLight>, x: Vec3) -> Vec<f32> {
+        let tree = tree(
+            &Lights::new(lights, cube()),
+            &PointOptions { area_points: 1, ..PointOptions::default() },
+        );
+        let (kind, root) = tree.roots().next().unwrap();
+        let (node, bounds) = (tree.node(root), tree.node(root).geometric_bounds(kind, x));
+        assert!(bounds[node.len()..].iter().all(|&b| b == 0.0), "empty slots have nonzero bounds");
+        bounds[..node.len()].to_vec()
+    }
+
+    #[test]
+    fn bounds_are_infinite_inside_and_zero_behind_clusters() {
+        let mut random = Random(7);
+        let lights: Vec<AnyLight> = (0..64)
+            .map(|_| small_light(random.cube(), -Vec3::Z + 0.1 * random.cube(), 1e-3))
+            .collect();
+        assert!(
+            root_bounds(lights.clone(), vec3(0.0, 0.0, 5.0)).iter().all(|&b| b == 0.0),
+            "all lights face away"
+        );
+        assert!(
+            root_bounds(lights.clone(), vec3(0.0, 0.0, -5.0)).iter().all(|&b| b > 0.02 && b < 0.08)
+        );
+        let tree = tree(
+            &Lights::new(lights, cube()),
+            &PointOptions { area_points: 1, ..PointOptions::default() },
+        );
+        each_cluster(&tree, |kind, index, k, _| {
+            let node = tree.node(index);
+            let b = node.bounds(k);
+            for x in b.corners().into_iter().chain([b.center()]) {
+                assert_eq!(node.geometric_bounds(kind, x)[k], f32::INFINITY);
+            }
+        });
+    }
+
+    #[test]
+    fn spot_bounds_are_zero_outside_the_cone() {
+        let mut random = Random(9);
+        let mut spot = || {
+            let at = 0.1 * random.cube();
+            AnyLight::Spot(
+                SpotLight::new(at, Vec3::Z, Vec3::ONE, 20.0 + 10.0 * random.unit(), 5.0).unwrap(),
+            )
+        };
+        let spots: Vec<AnyLight> = (0..30).map(|_| spot()).collect();
+        let at =
+            |degrees: f32| vec3(degrees.to_radians().sin(), 0.0, degrees.to_radians().cos()) * 10.0;
+        for degrees in [33.0, 60.0, 90.0, 150.0, 180.0] {
+            assert!(root_bounds(spots.clone(), at(degrees)).iter().all(|&b| b == 0.0), "{degrees}");
+        }
+        for degrees in [0.0, 15.0] {
+            assert!(
+                root_bounds(spots.clone(), at(degrees)).iter().all(|&b| b > 0.0099 && b < 0.0103),
+                "{degrees}"
+            );
+        }
+    }
+
+    #[test]
+    fn small_clusters_have_tight_bounds() {
+        let mut random = Random(11);
+        for angle in [0.0f32, 30.0, 60.0, 80.0] {
+            let lights = (0..30)
+                .map(|_| small_light(0.05 * random.cube(), Vec3::Z + 0.02 * random.cube(), 1e-3))
+                .collect();
+            let x = 5.0 * vec3(angle.to_radians().sin(), 0.0, angle.to_radians().cos());
+            let truth = angle.to_radians().cos() / 25.0;
+            let worst = root_bounds(lights, x).into_iter().fold(0.0, f32::max);
+            assert!(worst < 1.05 * truth + 0.05 / 25.0, "{angle}: {worst} {truth}");
+        }
+    }
+}

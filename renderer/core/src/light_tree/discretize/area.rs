@@ -1,0 +1,127 @@
+//! Discretization of area lights into oriented points. The unit square, which is mapped to the
+//! surface, is divided into a grid, with one point at the centre of each cell.
+//!
+//! The intensity along the normal is the radiance times the cell's area. With the cosine and 1/d²,
+//! the emission of a point thus equals that of its distant cell. Two-sided cells have two points
+//! with opposite axes. A full sphere that emits outwards and gets few points becomes one omni point
+//! at its centre, with an intensity of π r² times its radiance. It illuminates diffuse surfaces
+//! exactly as the sphere does.
+
+use super::super::point::{Emission, LightPoint};
+use super::{Extent, Points};
+use crate::light::{AreaLight, EmitterPoint};
+use lightbound_math::{Cone, Vec2, vec2};
+use std::f32::consts::PI;
+
+/// Minimum number of points of a surface that is curved to all sides.
+const CURVED_POINTS: u32 = 8;
+
+/// Adds about `count` points of a light, at least one for each emitting side. `template` has the
+/// fields that they share.
+///
+/// With extents, spheres are not replaced by one omni point, so that positions on the surface can
+/// be sampled. The intensity then ignores alpha masks, which are only applied to sampled positions,
+/// since a cell may emit although its centre does not.
+pub(super) fn subdivide(light: &AreaLight, template: &LightPoint, count: u32, out: &mut Points) {
+    let extents = out.extents.is_some();
+    if let Some((center, radius)) =
+        light.as_world_sphere().filter(|_| count < CURVED_POINTS && !extents)
+    {
+        let (intensity, offset) =
+            (light.le() * (PI * radius * radius), radius + 2.0 * light.offset());
+        out.push(LightPoint { position: center, intensity, offset, ..*template }, Extent::of);
+        return;
+    }
+    let sides = if light.is_two_sided() { 2 } else { 1 };
+    let grid = grid(count / sides, light.is_curved());
+    out.strata.grids[template.light as usize] = grid;
+    for cell in 0..u32::from(grid[0]) * u32::from(grid[1]) {
+        let (lo, hi) = corners(grid, cell);
+        let mut surface = light.center_point(lo, hi);
+        if extents {
+            surface.radiance = light.le();
+        }
+        for stratum in [2 * cell, 2 * cell + 1].into_iter().take(sides as usize) {
+            out.push(point(light, grid, &surface, template.light, stratum), |_| {
+                let (bounds, cone) = light.extent(lo, hi);
+                Extent {
+                    bounds,
+                    cone: if is_front(stratum) { cone } else { Cone { axis: -cone.axis, ..cone } },
+                }
+            });
+        }
+    }
+}
+
+/// Adds an entire light as one point at the centre of its surface, or two if it is flat and
+/// two-sided. Curved lights are omni points with the mean of their intensity over all directions.
+pub(super) fn add_entire(light: &AreaLight, template: &LightPoint, out: &mut Points) {
+    let sides: u8 = if light.is_two_sided() { 2 } else { 1 };
+    let surface = light.center_point(Vec2::ZERO, Vec2::ONE);
+    let (bounds, cone) = light.extent(Vec2::ZERO, Vec2::ONE);
+    if light.is_curved() {
+        // The mean projected area of a convex surface is a quarter of its area (Cauchy).
+        let intensity = light.le() * (0.25 * f32::from(sides) * surface.jacobian);
+        let point = LightPoint { position: bounds.center(), intensity, ..*template };
+        return out.push(point, |_| Extent { bounds, cone: Cone::SPHERE });
+    }
+    let surface = EmitterPoint { radiance: light.le(), ..surface };
+    for stratum in 0..u32::from(sides) {
+        let cone = if is_front(stratum) { cone } else { Cone { axis: -cone.axis, ..cone } };
+        out.push(point(light, [1, 1], &surface, template.light, stratum), |_| Extent {
+            bounds,
+            cone,
+        });
+    }
+}
+
+/// Samples a position in the cell of `leaf` by `u` in [0, 1)².
+pub(super) fn sample(light: &AreaLight, grid: [u16; 2], leaf: &LightPoint, u: Vec2) -> LightPoint {
+    // An omni point represents a sphere.
+    if leaf.emission == Emission::Omni {
+        return *leaf;
+    }
+    let (lo, hi) = corners(grid, leaf.stratum / 2);
+    point(light, grid, &light.point(lo + u * (hi - lo)), leaf.light, leaf.stratum)
+}
+
+/// Returns the columns and rows of the most square grid of at most `n` cells, at least one.
+/// Surfaces that are curved to all sides get twice as many columns as rows.
+fn grid(n: u32, curved: bool) -> [u16; 2] {
+    let n = if curved { n.max(CURVED_POINTS) } else { n };
+    let columns = if curved { (2 * u64::from(n)).isqrt() as u32 } else { n.isqrt() }
+        .clamp(1, u16::MAX.into());
+    [columns as u16, (n / columns).clamp(1, u16::MAX.into()) as u16]
+}
+
+/// Returns the corners of a cell.
+fn corners([columns, rows]: [u16; 2], cell: u32) -> (Vec2, Vec2) {
+    let (x, y) = (cell % u32::from(columns), cell / u32::from(columns));
+    let at = |x: u32, y: u32| vec2(x as f32 / f32::from(columns), y as f32 / f32::from(rows));
+    (at(x, y), at(x + 1, y + 1))
+}
+
+/// Returns whether a stratum is on the front. The index is 2 · cell, plus 1 for the back.
+pub(in super::super) fn is_front(stratum: u32) -> bool {
+    stratum.is_multiple_of(2)
+}
+
+/// Creates the point of a cell at a position in it.
+fn point(
+    light: &AreaLight,
+    [columns, rows]: [u16; 2],
+    surface: &EmitterPoint,
+    id: u32,
+    stratum: u32,
+) -> LightPoint {
+    let area = surface.jacobian / (f32::from(columns) * f32::from(rows));
+    LightPoint {
+        position: surface.p,
+        axis: if is_front(stratum) { surface.n } else { -surface.n },
+        intensity: surface.radiance * area,
+        emission: Emission::Cosine,
+        light: id,
+        stratum,
+        offset: light.offset(),
+    }
+}

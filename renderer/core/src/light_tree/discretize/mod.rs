@@ -1,0 +1,553 @@
+//! Discretization of lights into points (Walter et al. 2005). A point or spot light is one point,
+//! and a distant light one direction. Area and environment lights are divided into parts, their
+//! strata. Each stratum becomes one point or direction at its centre, with the total light of the
+//! part.
+//!
+//! All area lights together get about [`PointOptions::area_points`], in proportion to their power.
+//! Each of them gets at least one point per emitting side (8 if it is curved to all sides).
+//! Environment lights share [`PointOptions::environment_points`] likewise. Lights that are black or
+//! not finite get no points.
+
+mod area;
+mod environment;
+
+use super::point::{Emission, LightKind, LightPoint};
+use crate::light::{AnyLight, Light, Lights};
+use lightbound_math::{Aabb, Cone, Vec2, Vec3};
+
+pub(super) use area::is_front;
+use environment::BlockLookup;
+pub use environment::EnvironmentBlock;
+
+/// How lights are divided into points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointOptions {
+    /// Approximate number of points of all area lights together.
+    pub area_points: u32,
+    /// Approximate number of directions of all environment lights together.
+    pub environment_points: u32,
+    /// Whether leaves represent parts with an extent, which [`super::LightTree::sample`] samples,
+    /// instead of points.
+    pub extents: bool,
+    /// Whether each area light is one leaf, or two if it is flat and two-sided. Overrides
+    /// `area_points`.
+    pub whole_surfaces: bool,
+}
+
+impl Default for PointOptions {
+    fn default() -> PointOptions {
+        PointOptions {
+            area_points: 1024,
+            environment_points: 1024,
+            extents: false,
+            whole_surfaces: false,
+        }
+    }
+}
+
+/// All points of the lights of a scene, and the strata for sampling.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Points {
+    pub(super) points: Vec<LightPoint>,
+    /// Extent of the part of each point; `None` if leaves represent points.
+    pub(super) extents: Option<Vec<Extent>>,
+    pub(super) strata: Strata,
+}
+
+/// Bounds of a part of a light.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Extent {
+    /// Bounding box of positions; of unit directions for directional lights.
+    pub(super) bounds: Aabb,
+    /// Cone of axes, or of directions.
+    pub(super) cone: Cone,
+}
+
+impl Extent {
+    /// Returns the extent of a single point.
+    pub(super) fn of(p: &LightPoint) -> Extent {
+        let axis = if p.kind() == LightKind::Directional { p.position } else { p.axis };
+        Extent { bounds: Aabb { min: p.position, max: p.position }, cone: Cone::ray(axis) }
+    }
+}
+
+impl Points {
+    /// Adds a point unless it is black or not finite.
+    fn push(&mut self, point: LightPoint, extent: impl FnOnce(&LightPoint) -> Extent) {
+        let finite =
+            point.position.is_finite() && point.axis.is_finite() && point.intensity.is_finite();
+        if !finite || point.intensity == Vec3::ZERO {
+            return;
+        }
+        if let Some(extents) = &mut self.extents {
+            extents.push(extent(&point));
+        }
+        self.points.push(point);
+    }
+}
+
+/// Division of lights into parts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Strata {
+    /// Columns and rows of the grid of each light's parts; empty without area lights.
+    grids: Vec<[u16; 2]>,
+    /// Parts of all environment lights, indexed by stratum.
+    blocks: Vec<EnvironmentBlock>,
+    /// Block lookup of each environment light.
+    maps: Vec<(u32, BlockLookup)>,
+}
+
+/// Divides all lights into points.
+pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
+    let all = lights.all();
+    let (mut area, mut environment) = (0.0, 0.0);
+    for light in all {
+        let power = power(light);
+        match light {
+            AnyLight::Area(_) => area += power,
+            AnyLight::Environment(_) => environment += power,
+            _ => {}
+        }
+    }
+    // At least one point, and at most as many as grid indices can represent.
+    let share = |light: &AnyLight, total: f64, points: u32| {
+        (power(light) / total * f64::from(points)).clamp(1.0, 1e9) as u32
+    };
+    let mut out = Points { extents: options.extents.then(Vec::new), ..Points::default() };
+    if all.iter().any(|l| matches!(l, AnyLight::Area(_))) {
+        out.strata.grids = vec![[0; 2]; all.len()];
+    }
+    for (index, light) in all.iter().enumerate() {
+        let template = LightPoint {
+            position: Vec3::ZERO,
+            axis: Vec3::ZERO,
+            intensity: Vec3::ZERO,
+            emission: Emission::Omni,
+            light: index as u32,
+            stratum: 0,
+            offset: 0.0,
+        };
+        match light {
+            AnyLight::Point(l) => {
+                out.push(
+                    LightPoint { position: l.position(), intensity: l.intensity(), ..template },
+                    Extent::of,
+                );
+            }
+            AnyLight::Spot(l) => {
+                let (position, axis, emission) =
+                    (l.position(), l.axis(), Emission::Spot(l.falloff()));
+                out.push(
+                    LightPoint { position, axis, intensity: l.intensity(), emission, ..template },
+                    Extent::of,
+                );
+            }
+            AnyLight::Distant(l) => {
+                let point = LightPoint {
+                    position: l.wi(),
+                    intensity: l.irradiance(),
+                    emission: Emission::Distant,
+                    ..template
+                };
+                out.push(point, Extent::of);
+            }
+            AnyLight::Area(l) if options.whole_surfaces => area::add_entire(l, &template, &mut out),
+            AnyLight::Area(l) if area > 0.0 => {
+                area::subdivide(l, &template, share(light, area, options.area_points), &mut out)
+            }
+            AnyLight::Environment(l) if environment > 0.0 => environment::subdivide(
+                l,
+                &template,
+                share(light, environment, options.environment_points),
+                &mut out,
+            ),
+            AnyLight::Area(_) | AnyLight::Environment(_) => {}
+        }
+    }
+    out
+}
+
+/// [`Light::power`] in a scene of radius 1; 0 if it is not finite.
+fn power(light: &AnyLight) -> f64 {
+    let power = f64::from(light.power(1.0));
+    if power.is_finite() { power.max(0.0) } else { 0.0 }
+}
+
+impl Strata {
+    /// Samples a position in the part that `leaf` represents, for uniform `u`. The expected value
+    /// is the light of the part. The intensity is 0 where the part is black.
+    pub(super) fn sample(&self, lights: &Lights, leaf: &LightPoint, u: Vec2) -> LightPoint {
+        match &lights.all()[leaf.light as usize] {
+            AnyLight::Area(l) => area::sample(l, self.grids[leaf.light as usize], leaf, u),
+            AnyLight::Environment(l) => {
+                environment::sample(l, &self.blocks[leaf.stratum as usize], leaf, u)
+            }
+            AnyLight::Point(_) | AnyLight::Spot(_) | AnyLight::Distant(_) => *leaf,
+        }
+    }
+
+    /// Returns the environment block of a stratum.
+    pub(super) fn block(&self, stratum: u32) -> &EnvironmentBlock {
+        &self.blocks[stratum as usize]
+    }
+
+    /// Returns the stratum of an environment light at a position in its square; `None` in black
+    /// regions.
+    pub(super) fn environment_at(&self, light: u32, position: Vec2) -> Option<u32> {
+        self.maps.iter().find(|(index, _)| *index == light)?.1.find(position)
+    }
+
+    /// Returns the heap memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let maps: usize = self.maps.iter().map(|(_, map)| map.bytes()).sum();
+        self.grids.capacity() * size_of::<[u16; 2]>()
+            + self.blocks.capacity() * size_of::<EnvironmentBlock>()
+            + maps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, each_cluster, factor, tree};
+    use super::super::{LightTree, PointOptions};
+    use super::*;
+    use crate::geometry::Primitive;
+    use crate::light::testing::{surfaces, triangle};
+    use crate::light::{AreaLight, DistantLight, Environment, PointLight, SpotLight};
+    use crate::texture::{Checkerboard, Domain, Param, Texture};
+    use glam::{DAffine3, DQuat, dvec3};
+    use lightbound_math::sampling::testing::points;
+    use lightbound_math::{Transform, vec3};
+    use std::sync::Arc;
+
+    const EXTENTS: PointOptions = PointOptions {
+        area_points: 12,
+        environment_points: 24,
+        extents: true,
+        whole_surfaces: false,
+    };
+
+    fn single_light(light: AnyLight) -> Lights {
+        Lights::new(vec![light], super::super::testing::cube())
+    }
+
+    fn area(primitive: &Primitive, two_sided: bool) -> AnyLight {
+        AnyLight::Area(AreaLight::new(primitive, 0, vec3(1.0, 2.0, 0.5), two_sided))
+    }
+
+    /// An environment map with few bright texels.
+    fn environment_map(transform: &Transform, size: usize) -> Environment {
+        let mut random = Random(size as u32);
+        let texels: Vec<Vec3> = (0..size * size)
+            .map(|i| (random.cube() + 1.0) * if i % 17 == 3 { 100.0 } else { 1.0 })
+            .collect();
+        Environment::image(&texels, size, transform, 1.0).unwrap()
+    }
+
+    fn skewed() -> Transform {
+        let stretch = DAffine3::from_scale(dvec3(-2.0, 1.0, 0.7));
+        Transform::new(DAffine3::from_quat(DQuat::from_rotation_y(0.8)) * stretch).unwrap()
+    }
+
+    /// All kinds of lights, each with a position that it illuminates.
+    fn all() -> Vec<(&'static str, AnyLight, Vec3)> {
+        let mut all: Vec<(&'static str, AnyLight, Vec3)> = surfaces()
+            .into_iter()
+            .flat_map(|(name, p, from)| {
+                [false, true].map(|two_sided| (name, area(&p, two_sided), from))
+            })
+            // Spheres are sampled on their near side only. For two-sided spheres, shadow rays would
+            // have to exclude the inside of the far side.
+            .filter(|(name, light, _)| {
+                *name != "sphere" || !matches!(light, AnyLight::Area(a) if a.is_two_sided())
+            })
+            .collect();
+        let masked = crate::light::testing::primitive(triangle(vec![]));
+        let masked = |alpha| area(&Primitive { alpha: Some(alpha), ..masked.clone() }, true);
+        let far = vec3(0.0, 0.0, 3.0);
+        all.extend([
+            ("mask", masked(checkerboard()), Vec3::ZERO),
+            ("invisible", masked(Param::from_float(0.0)), Vec3::ZERO),
+            ("point", AnyLight::Point(PointLight::new(far, Vec3::ONE)), Vec3::ZERO),
+            (
+                "spot",
+                AnyLight::Spot(
+                    SpotLight::new(far, vec3(0.3, 0.0, -1.0), Vec3::ONE, 40.0, 30.0).unwrap(),
+                ),
+                Vec3::ZERO,
+            ),
+            ("distant", AnyLight::Distant(DistantLight::new(far, Vec3::ONE).unwrap()), Vec3::ZERO),
+            (
+                "constant environment",
+                AnyLight::Environment(Environment::constant(Vec3::ONE)),
+                Vec3::ZERO,
+            ),
+            (
+                "environment map",
+                AnyLight::Environment(environment_map(&Transform::IDENTITY, 13)),
+                Vec3::ZERO,
+            ),
+            (
+                "skewed environment map",
+                AnyLight::Environment(environment_map(&skewed(), 13)),
+                Vec3::ZERO,
+            ),
+        ]);
+        all
+    }
+
+    /// Estimates the irradiance on both sides of a surface with normal z, from `n` samples of the
+    /// light.
+    fn sampled_irradiance(light: &AnyLight, x: Vec3, n: u32) -> f64 {
+        let samples = points(n, 1).filter_map(|u| light.sample_li(x, u));
+        samples.map(|s| f64::from(s.radiance.y * s.wi.z.abs() / s.pdf)).sum::<f64>() / f64::from(n)
+    }
+
+    /// Returns the same irradiance, from a light point.
+    fn point_irradiance(p: &LightPoint, x: Vec3) -> f64 {
+        p.incident_light(x).map_or(0.0, |a| f64::from(p.intensity.y * a.factor * a.wi.z.abs()))
+    }
+
+    #[test]
+    fn samples_match_the_light_and_stay_in_their_leaf() {
+        for (name, light, x) in all() {
+            let lights = single_light(light);
+            let tree = tree(&lights, &EXTENTS);
+            let mut mean = 0.0;
+            each_cluster(&tree, |kind, index, k, leaves| {
+                let (node, [leaf]) = (tree.node(index), leaves) else { return };
+                let (bounds, cone) = (node.bounds(k), node.cone(k));
+                let limits = [x, Vec3::ZERO, vec3(0.5, 2.0, 3.0)]
+                    .map(|x| (x, node.geometric_bounds(kind, x)[k]));
+                let n = 20_000 / tree.points().len() as u32 + 1;
+                for u in points(n, *leaf) {
+                    let sample = tree.sample(&lights, *leaf, u);
+                    assert!(
+                        bounds.min.cmple(sample.position).all()
+                            && bounds.max.cmpge(sample.position).all(),
+                        "{name}"
+                    );
+                    let axis =
+                        if kind == LightKind::Directional { sample.position } else { sample.axis };
+                    assert!(axis == Vec3::ZERO || cone.contains(axis), "{name}: {axis} {cone:?}");
+                    assert!(
+                        limits.iter().all(|(x, limit)| *limit >= factor(&sample, *x)),
+                        "{name}"
+                    );
+                    mean += point_irradiance(&sample, x) / f64::from(n);
+                }
+            });
+            let expected = sampled_irradiance(&lights.all()[0], x, 100_000);
+            assert!(
+                expected > 0.0 && (mean / expected - 1.0).abs() < 0.025,
+                "{name}: {mean} by the tree, {expected} by the light"
+            );
+        }
+    }
+
+    #[test]
+    fn points_approximate_the_light() {
+        for (name, light, x) in all() {
+            let lights = single_light(light);
+            let tree = tree(
+                &lights,
+                &PointOptions {
+                    area_points: 800,
+                    environment_points: 100,
+                    ..PointOptions::default()
+                },
+            );
+            let sum: f64 = tree.points().iter().map(|p| point_irradiance(p, x)).sum();
+            let expected = sampled_irradiance(&lights.all()[0], x, 100_000);
+            // The coarse checkerboard mask has the greatest error.
+            let tolerance = if name == "mask" { 0.15 } else { 0.05 };
+            assert!(
+                (sum / expected - 1.0).abs() < tolerance,
+                "{name}: {sum} by the points, {expected} by the light"
+            );
+        }
+    }
+
+    /// An alpha mask: a 3D checkerboard.
+    fn checkerboard() -> Param {
+        let scale = Transform::new(DAffine3::from_scale(dvec3(2.0, 2.0, 2.0))).unwrap();
+        let (even, odd) = (Param::from_float(1.0), Param::from_float(0.25));
+        Param::Texture(Arc::new(Texture::Checkerboard(Checkerboard {
+            domain: Domain::Solid(scale),
+            even,
+            odd,
+        })))
+    }
+
+    /// Returns the number of points of each light.
+    fn point_counts(tree: &LightTree, lights: usize) -> Vec<usize> {
+        let mut counts = vec![0; lights];
+        tree.points().iter().for_each(|p| counts[p.light as usize] += 1);
+        counts
+    }
+
+    #[test]
+    fn environment_strata_are_found_by_position() {
+        let environments = [
+            Environment::constant(Vec3::ONE),
+            environment_map(&skewed(), 13),
+            environment_map(&Transform::IDENTITY, 16),
+        ];
+        let lights = Lights::new(
+            environments.into_iter().map(AnyLight::Environment).collect(),
+            super::super::testing::cube(),
+        );
+        let tree =
+            tree(&lights, &PointOptions { environment_points: 100, ..PointOptions::default() });
+        for leaf in 0..tree.points().len() as u32 {
+            let (point, block) = (tree.point(leaf), tree.environment_block(leaf));
+            for u in points(5, leaf) {
+                let [lo, hi] = [block.first, block.end]
+                    .map(|c| lightbound_math::vec2(c[0] as f32, c[1] as f32));
+                let position = (lo + (0.01 + 0.98 * u) * (hi - lo)) / block.side as f32;
+                assert_eq!(
+                    tree.environment_stratum(point.light, position),
+                    Some(point.stratum),
+                    "{block:?} {position}"
+                );
+            }
+        }
+        assert_eq!(tree.environment_stratum(3, Vec2::ZERO), None, "light 3 does not exist");
+        let texels: Vec<Vec3> =
+            (0..64).map(|i| Vec3::splat(if i == 9 { 1.0 } else { 0.0 })).collect();
+        let environment = single_light(AnyLight::Environment(
+            Environment::image(&texels, 8, &Transform::IDENTITY, 1.0).unwrap(),
+        ));
+        let tree = super::super::testing::tree(&environment, &PointOptions::default());
+        assert_eq!(tree.environment_stratum(0, Vec2::splat(0.2)), Some(0));
+        assert_eq!(tree.environment_stratum(0, Vec2::splat(0.9)), None);
+    }
+
+    #[test]
+    fn whole_surfaces_have_one_leaf_per_flat_side() {
+        let whole = PointOptions { whole_surfaces: true, area_points: 1 << 20, ..EXTENTS };
+        for (name, light, _) in all() {
+            let lights = single_light(light);
+            let AnyLight::Area(area) = &lights.all()[0] else { continue };
+            let tree = tree(&lights, &whole);
+            let sides = if area.is_two_sided() && !area.is_curved() { 2 } else { 1 };
+            assert_eq!(tree.points().len(), sides, "{name}");
+            assert!(
+                (0..sides as u32)
+                    .all(|leaf| tree.is_front(leaf) == (tree.point(leaf).stratum == 0))
+            );
+            for (leaf, u) in (0..20).flat_map(|k| {
+                [0, sides as u32 - 1].map(|leaf| (leaf, points(1, k).next().unwrap()))
+            }) {
+                let (point, bounds) = (area.point(u), tree.node(0).bounds(leaf as usize));
+                assert!(
+                    bounds.min.cmple(point.p).all() && bounds.max.cmpge(point.p).all(),
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn point_counts_are_proportional_to_power() {
+        let shape = crate::light::testing::primitive(triangle(vec![]));
+        let light = |le: f32, two_sided| {
+            AnyLight::Area(AreaLight::new(&shape, 0, Vec3::splat(le), two_sided))
+        };
+        let lights = Lights::new(
+            vec![
+                light(1.0, false),
+                light(3.0, false),
+                light(0.0, false),
+                light(2.0, true),
+                light(f32::NAN, true),
+            ],
+            super::super::testing::cube(),
+        );
+        let tree = tree(&lights, &PointOptions { area_points: 800, ..PointOptions::default() });
+        let counts = point_counts(&tree, 5);
+        // The shares are 100, 300 and, for two sides, 400 of 800. Rounding to grids drops a few.
+        assert_eq!((counts[2], counts[4]), (0, 0));
+        for (i, share) in [(0, 100), (1, 300), (3, 400)] {
+            assert!(
+                counts[i] <= share && counts[i] * 10 >= share * 9,
+                "{i}: {} of {share}",
+                counts[i]
+            );
+        }
+        let few = super::super::testing::tree(
+            &lights,
+            &PointOptions { area_points: 0, ..PointOptions::default() },
+        );
+        assert_eq!(
+            point_counts(&few, 5),
+            [1, 1, 0, 2, 0],
+            "each emitting side has at least one point"
+        );
+    }
+
+    #[test]
+    fn triangle_points_are_centroids_and_sphere_points_are_centres() {
+        let few = PointOptions { area_points: 1, ..PointOptions::default() };
+        for (name, primitive, _) in surfaces() {
+            let lights = single_light(area(&primitive, false));
+            let tree = tree(&lights, &few);
+            match name {
+                "triangle" => {
+                    let [p] = tree.points() else { panic!("expected one point") };
+                    assert!(
+                        (p.position - vec3(1.0 / 3.0, 0.0, 2.0)).length() < 1e-6
+                            && p.emission == Emission::Cosine
+                    );
+                }
+                "sphere" => {
+                    let [p] = tree.points() else { panic!("expected one point") };
+                    assert!(
+                        (p.position - vec3(0.2, 0.1, 3.0)).length() < 1e-6
+                            && p.emission == Emission::Omni
+                    );
+                    let expected = sampled_irradiance(&lights.all()[0], Vec3::ZERO, 100_000);
+                    assert!(
+                        (point_irradiance(p, Vec3::ZERO) / expected - 1.0).abs() < 2e-3,
+                        "irradiance of a sphere above the horizon is exact"
+                    );
+                }
+                _ if name.contains("sphere") || name.contains("ellipsoid") => {
+                    assert_eq!(tree.points().len(), 8, "{name}")
+                }
+                _ => assert_eq!(tree.points().len(), 1, "{name}"),
+            }
+        }
+    }
+
+    #[test]
+    fn environment_points_preserve_total_irradiance() {
+        for (transform, size) in [(Transform::IDENTITY, 64), (skewed(), 37)] {
+            let environment = environment_map(&transform, size);
+            let total: glam::DVec3 = (0..1 << 16)
+                .map(|i| vec3((i % 256) as f32, (i / 256) as f32, 0.0).truncate())
+                .map(|c| environment.direction_at((c + 0.5) / 256.0))
+                .map(|d| d.radiance.as_dvec3() * f64::from(d.jacobian) / 65536.0)
+                .sum();
+            for wanted in [1, 50, 300] {
+                let options =
+                    PointOptions { environment_points: wanted, ..PointOptions::default() };
+                let tree =
+                    tree(&single_light(AnyLight::Environment(environment.clone())), &options);
+                let n = tree.points().len();
+                assert_eq!(n, wanted as usize);
+                let sum: glam::DVec3 = tree.points().iter().map(|p| p.intensity.as_dvec3()).sum();
+                assert!((sum - total).length() < 0.03 * total.length(), "{sum} {total}");
+                for p in tree.points() {
+                    let single = tree.strata.blocks[p.stratum as usize].is_single();
+                    assert!(
+                        single || f64::from(p.intensity.y) < 3.0 * sum.y / n as f64,
+                        "{p:?} {sum}"
+                    );
+                }
+            }
+        }
+        let black = Environment::image(&[Vec3::ZERO; 16], 4, &Transform::IDENTITY, 1.0).unwrap();
+        assert_eq!(tree(&single_light(AnyLight::Environment(black)), &EXTENTS).points().len(), 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! Leaves of light trees: light from a point or from a direction.
+//!
+//! The light of a leaf is an intensity times a geometric factor, which depends on the receiving
+//! point (*omni*, *oriented* and *directional* lights of Walter et al. 2005).
+//! [`LightPoint::incident_light`] and [`super::Node::geometric_bounds`] compute the factor with the
+//! same order of operations. Rounding is monotone, so the bounds need no tolerance.
+
+use crate::light::{FAR_OFFSET_ULPS, Falloff};
+use lightbound_math::Vec3;
+
+/// The kind of a light. Each kind has its own tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LightKind {
+    /// Points with uniform emission in all directions.
+    Omni,
+    /// Points that emit around an axis: small parts of surfaces, and spot lights.
+    Oriented,
+    /// Directions with the same light at all points.
+    Directional,
+}
+
+/// Angular distribution of a point's emission.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Emission {
+    /// Uniform in all directions.
+    Omni,
+    /// Proportional to the cosine to the axis; 0 if the cosine is negative.
+    Cosine,
+    /// A cone around the axis, with a smooth edge.
+    Spot(Falloff),
+    /// A direction instead of a point.
+    Distant,
+}
+
+/// Light from one point, or from one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LightPoint {
+    /// Position in world space. [`Emission::Distant`]: the unit direction to the light.
+    pub position: Vec3,
+    /// Unit axis; zero for lights without an axis.
+    pub axis: Vec3,
+    /// Intensity along the axis, W·sr⁻¹. [`Emission::Distant`]: irradiance at normal incidence,
+    /// W·m⁻². Finite and not zero. Out-of-gamut colours have negative components.
+    pub intensity: Vec3,
+    /// Angular distribution.
+    pub emission: Emission,
+    /// Index of the light.
+    pub light: u32,
+    /// Index of the part of the light.
+    pub stratum: u32,
+    /// [`Emission::Cosine`]: offset along the axis at which shadow rays from nearby end.
+    /// [`Emission::Omni`]: radius of the sphere that the point represents. Shadow rays end at the
+    /// sphere, and points inside it receive no light.
+    pub offset: f32,
+}
+
+/// Unoccluded light of a [`LightPoint`] at a receiving point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IncidentLight {
+    /// Unit direction to the light.
+    pub wi: Vec3,
+    /// Endpoint of the shadow ray, offset from the light's surface; `None` for directions.
+    pub target: Option<Vec3>,
+    /// Irradiance at normal incidence divided by the intensity: emission / distance², m⁻²; 1 for
+    /// directions. Finite and positive.
+    pub factor: f32,
+}
+
+impl LightPoint {
+    /// Returns the kind of the light.
+    pub fn kind(&self) -> LightKind {
+        match self.emission {
+            Emission::Omni => LightKind::Omni,
+            Emission::Cosine | Emission::Spot(_) => LightKind::Oriented,
+            Emission::Distant => LightKind::Directional,
+        }
+    }
+
+    /// Returns the incident light at `x`; `None` if it is black, if the distance is below 2⁻⁵⁰ m,
+    /// or if its square exceeds the range of floats.
+    pub fn incident_light(&self, x: Vec3) -> Option<IncidentLight> {
+        if self.emission == Emission::Distant {
+            return Some(IncidentLight { wi: self.position, target: None, factor: 1.0 });
+        }
+        let d = self.position - x;
+        let d2 = length_squared([d.x, d.y, d.z]);
+        // False for NaN.
+        if !(MIN_DISTANCE_SQUARED..=f32::MAX).contains(&d2) {
+            return None;
+        }
+        let wi = d / d2.sqrt();
+        let (emission, target) = match self.emission {
+            Emission::Cosine => {
+                // The rounding error of the ray is relative to its origin, even for small lights.
+                let offset = self.offset + FAR_OFFSET_ULPS * x.abs().max_element();
+                (self.axis.dot(-wi).min(1.0), self.position + self.axis * offset)
+            }
+            Emission::Spot(falloff) => (falloff.at(self.axis.dot(-wi)), self.position),
+            Emission::Omni | Emission::Distant => {
+                if self.offset * self.offset >= d2 {
+                    return None;
+                }
+                (1.0, self.position - wi * self.offset)
+            }
+        };
+        let factor = emission / d2;
+        (factor > 0.0 && factor.is_finite()).then_some(IncidentLight {
+            wi,
+            target: Some(target),
+            factor,
+        })
+    }
+}
+
+/// Minimum squared distance of lights, (2⁻⁵⁰ m)². Closer lights would need squares below
+/// the range of normal floats.
+pub(super) const MIN_DISTANCE_SQUARED: f32 = 1.0 / (1u128 << 100) as f32;
+
+/// x² + y² + z². Points and bounds share this order of operations.
+#[inline(always)]
+pub(super) fn length_squared([x, y, z]: [f32; 3]) -> f32 {
+    x * x + y * y + z * z
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::light::{Light, PointLight, SpotLight};
+    use lightbound_math::{Vec2, vec3};
+
+    fn point(emission: Emission) -> LightPoint {
+        let (position, intensity) = (vec3(1.0, 2.0, 5.0), vec3(8.0, 4.0, 2.0));
+        LightPoint {
+            position,
+            axis: -Vec3::Z,
+            intensity,
+            emission,
+            light: 0,
+            stratum: 0,
+            offset: 1e-3,
+        }
+    }
+
+    #[test]
+    fn incident_light_matches_the_light() {
+        let omni = LightPoint { offset: 0.0, ..point(Emission::Omni) };
+        let light = PointLight::new(omni.position, omni.intensity);
+        let spot = SpotLight::new(omni.position, -Vec3::Z, omni.intensity, 50.0, 40.0).unwrap();
+        let oriented = LightPoint { emission: Emission::Spot(spot.falloff()), ..omni };
+        for x in [vec3(1.0, 2.0, 3.0), vec3(-2.0, 1.0, 1.0), vec3(9.0, 2.0, 5.5)] {
+            for (point, light) in [(omni, &light as &dyn Light), (oriented, &spot)] {
+                let Some(sample) = light.sample_li(x, Vec2::ZERO) else {
+                    assert_eq!(point.incident_light(x), None, "point outside the spot");
+                    continue;
+                };
+                let a = point.incident_light(x).unwrap();
+                assert!((a.wi - sample.wi).length() < 1e-6 && a.target == sample.target);
+                assert!((a.factor * point.intensity - sample.radiance).length() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn cosine_emission_is_one_sided() {
+        let p = point(Emission::Cosine);
+        let a = p.incident_light(vec3(1.0, 2.0, 3.0)).unwrap();
+        assert_eq!((a.wi, a.factor), (Vec3::Z, 0.25));
+        assert!(a.target.unwrap().z < 5.0 - 1e-3, "target is not offset from the surface");
+        let slanted = p.incident_light(vec3(1.0, 5.0, 2.0)).unwrap();
+        assert!((slanted.factor - 0.5f32.sqrt() / 18.0).abs() < 1e-7);
+        assert_eq!(p.incident_light(vec3(1.0, 2.0, 6.0)), None);
+    }
+
+    #[test]
+    fn shadow_rays_end_at_the_sphere() {
+        let ball = LightPoint { offset: 0.5, ..point(Emission::Omni) };
+        let a = ball.incident_light(vec3(1.0, 2.0, 3.0)).unwrap();
+        assert_eq!((a.factor, a.target), (0.25, Some(vec3(1.0, 2.0, 4.5))));
+        assert_eq!(ball.incident_light(vec3(1.0, 2.0, 4.75)), None, "point inside the sphere");
+    }
+
+    #[test]
+    fn invalid_positions_receive_no_light() {
+        let distant = point(Emission::Distant);
+        assert_eq!(distant.incident_light(Vec3::NAN).unwrap().factor, 1.0);
+        for emission in [Emission::Omni, Emission::Cosine] {
+            let p = point(emission);
+            for x in [p.position, Vec3::NAN, Vec3::INFINITY, Vec3::splat(1e30)] {
+                assert_eq!(p.incident_light(x), None, "{x}");
+            }
+            let near = LightPoint { position: Vec3::ZERO, ..p };
+            assert_eq!(near.incident_light(vec3(0.0, 0.0, -1e-30)), None);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Shaders with values for their parameters: constants, and textures that are looked up at each
+//! shading point.
+
+use crate::texture::{Lookup, Param};
+use lightbound_math::Vec3;
+use lightbound_shader::{Parameter, Scalar};
+
+/// A use of a shader in a material.
+#[derive(Clone, Debug)]
+pub struct ShaderInstance {
+    /// Index into the scene's [shader bindings](super::ShaderBinding).
+    pub shader: u32,
+    /// Relative index of refraction of the medium below the surface; 1 without refraction. Russian
+    /// roulette uses it; no expected value depends on it.
+    pub eta: f32,
+    constants: Box<[u32]>,
+    varying: Box<[Varying]>,
+}
+
+/// A parameter's value in a scene.
+#[derive(Clone, Debug)]
+pub enum Setting {
+    /// A number for each component, in the parameter's type and range.
+    Constant(Vec<f64>),
+    /// Varies over the surface: a scalar takes the first channel, a vector the first channels.
+    /// Clamped to the parameter's range.
+    Varying(Param),
+}
+
+/// A parameter that varies over the surface.
+#[derive(Clone, Debug)]
+struct Varying {
+    first: u32,
+    size: u8,
+    scalar: Scalar,
+    range: [f64; 2],
+    value: Param,
+}
+
+impl ShaderInstance {
+    /// An instance with a value for each settable parameter of the shader, in order.
+    pub fn new<'a>(
+        shader: u32,
+        settings: impl IntoIterator<Item = (&'a Parameter, Setting)>,
+    ) -> ShaderInstance {
+        let (mut constants, mut varying) = (Vec::new(), Vec::new());
+        for (parameter, setting) in settings {
+            let first = constants.len() as u32;
+            match setting {
+                Setting::Constant(numbers) => {
+                    assert_eq!(
+                        numbers.len(),
+                        parameter.size,
+                        "one number for each component of {}",
+                        parameter.name
+                    );
+                    constants.extend(numbers.iter().map(|&x| parameter.scalar.bits(x)));
+                }
+                Setting::Varying(value) => {
+                    assert!(parameter.size <= 3, "textures have three channels");
+                    let Parameter { scalar, range, size, .. } = *parameter;
+                    varying.push(Varying { first, size: size as u8, scalar, range, value });
+                    constants.resize(constants.len() + size, 0);
+                }
+            }
+        }
+        ShaderInstance { shader, eta: 1.0, constants: constants.into(), varying: varying.into() }
+    }
+
+    /// The words of the parameters, if all are constant.
+    pub fn constants(&self) -> Option<&[u32]> {
+        self.varying.is_empty().then_some(&*self.constants)
+    }
+
+    /// The words of the parameters at a point.
+    pub fn words(&self, at: &Lookup) -> Vec<u32> {
+        let mut all = vec![0; self.constants.len()];
+        self.write(at, |first, words| all[first..][..words.len()].copy_from_slice(words));
+        all
+    }
+
+    /// Writes the words of the parameters at a point: `set` gets the index of the first word and
+    /// the words.
+    #[inline]
+    pub fn write(&self, at: &Lookup, mut set: impl FnMut(usize, &[u32])) {
+        set(0, &self.constants);
+        for v in &self.varying {
+            let value = v.value.rgb(at);
+            let words: [u32; 3] = std::array::from_fn(|k| v.bits(value, k));
+            set(v.first as usize, &words[..v.size as usize]);
+        }
+    }
+}
+
+impl Varying {
+    /// Converts a channel to a word, clamped to the range; NaN becomes the minimum.
+    #[inline]
+    fn bits(&self, value: Vec3, channel: usize) -> u32 {
+        let [min, max] = self.range;
+        match self.scalar {
+            Scalar::F32 => value[channel].max(min as f32).min(max as f32).to_bits(),
+            Scalar::Bool => self.scalar.bits(f64::from(value[channel] >= 0.5)),
+            Scalar::I32 | Scalar::U32 => {
+                self.scalar.bits(f64::from(value[channel]).round_ties_even().max(min).min(max))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texture::Texture;
+    use lightbound_math::{Vec2, vec3};
+    use std::sync::Arc;
+
+    fn parameter(scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
+        Parameter { name: "x".into(), doc: String::new(), scalar, size, range, default: None }
+    }
+
+    fn words(parameter: &Parameter, setting: Setting) -> Vec<u32> {
+        ShaderInstance::new(0, [(parameter, setting)])
+            .words(&Lookup { p: Vec3::ZERO, uv: Vec2::ZERO })
+    }
+
+    #[test]
+    fn constants_are_converted_to_the_parameter_type() {
+        assert_eq!(
+            words(&parameter(Scalar::F32, 2, [0.0, 1.0]), Setting::Constant(vec![0.25, 1.0])),
+            [0.25f32, 1.0].map(f32::to_bits)
+        );
+        assert_eq!(
+            words(&parameter(Scalar::I32, 1, [-5.0, 5.0]), Setting::Constant(vec![-3.0])),
+            [-3i32 as u32]
+        );
+        assert_eq!(
+            words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), Setting::Constant(vec![1.0, 0.0])),
+            [!0, 0]
+        );
+    }
+
+    #[test]
+    fn texture_values_are_clamped_to_the_range() {
+        let varying = |x: Vec3| Setting::Varying(Param::Texture(Arc::new(Texture::Constant(x))));
+        let float = parameter(Scalar::F32, 3, [0.0, 1.0]);
+        assert_eq!(
+            words(&float, varying(vec3(-1.0, 0.5, 7.0))),
+            [0.0f32, 0.5, 1.0].map(f32::to_bits)
+        );
+        assert_eq!(words(&float, varying(Vec3::NAN)), [0; 3]);
+        let integer = parameter(Scalar::U32, 2, [1.0, 9.0]);
+        assert_eq!(words(&integer, varying(vec3(-4.0, 2.6, 0.0))), [1, 3]);
+        assert_eq!(
+            words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), varying(vec3(0.5, 0.49, 0.0))),
+            [!0, 0]
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! Properties of the compiled materials of `assets/shaders`: directions follow the density,
+//! `scatter` and `evaluate` agree, reciprocity, energy conservation, finite values for all
+//! parameters in range, and samplers with less variance than cosine sampling.
+
+mod cases;
+mod energy;
+mod microfacets;
+mod parameter_ranges;
+mod sampling;
+
+use cases::{CASES, Case};
+use lightbound_math::sampling::{ONE_MINUS_EPSILON, hash, unit_float};
+use lightbound_math::{Vec3, vec3};
+use lightbound_shader::ir::Function;
+use lightbound_shader::scattering::{evaluate, scatter};
+use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, Sides, Target, passes};
+
+/// Angles of `wo` from the normal and azimuths off the axes, degrees.
+const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (30.0, 20.0), (60.0, 130.0), (85.0, 250.0)];
+
+/// A compiled shader with the words of its parameters.
+struct TestMaterial {
+    name: String,
+    shader: Shader,
+    evaluate: Kernel,
+    scatter: Kernel,
+    parameters: Vec<u32>,
+}
+
+/// A direction with the value and density of the BSDF there.
+#[derive(Clone, Copy, Debug)]
+struct Scattered {
+    wi: Vec3,
+    s: Vec3,
+    pdf: f32,
+}
+
+impl Scattered {
+    /// Throughput factor of a path; 0 if the density is 0.
+    fn weight(&self) -> Vec3 {
+        if self.pdf > 0.0 { self.s / self.pdf } else { Vec3::ZERO }
+    }
+
+    fn bits(&self) -> [u32; 4] {
+        [self.s.x, self.s.y, self.s.z, self.pdf].map(f32::to_bits)
+    }
+}
+
+impl TestMaterial {
+    fn new(case: &Case) -> TestMaterial {
+        let path =
+            format!("{}/../../assets/shaders/{}.wgsl", env!("CARGO_MANIFEST_DIR"), case.file);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let shader = Shader::parse(&path, &text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let arena = Arena::new();
+        let compile = |function: Function| {
+            Kernel::compile(&arena, &passes::lower(&function), Target::best())
+                .expect("the target is available")
+        };
+        let settings = Settings::default();
+        let evaluate = compile(evaluate(&shader, &settings).expect("the shader is valid"));
+        let scatter = compile(scatter(&shader, &settings).expect("the shader is valid"));
+        for (name, _) in case.set {
+            assert!(
+                shader.members().iter().any(|member| member.name == *name),
+                "{path} has no parameter {name}"
+            );
+        }
+        let name = case
+            .set
+            .iter()
+            .fold(case.file.to_owned(), |name, (parameter, x)| format!("{name} {parameter} {x:?}"));
+        let mut material = TestMaterial { name, shader, evaluate, scatter, parameters: vec![] };
+        material.set(|member| {
+            let given =
+                case.set.iter().find(|(name, _)| *name == member.name).map(|(_, x)| x.to_vec());
+            let given = given.or_else(|| member.default.clone());
+            given.unwrap_or_else(|| panic!("{path}: {} has no default and is not set", member.name))
+        });
+        material
+    }
+
+    fn all() -> impl Iterator<Item = (&'static Case, TestMaterial)> {
+        CASES.iter().map(|case| (case, TestMaterial::new(case)))
+    }
+
+    /// The first case of each shader.
+    fn each() -> impl Iterator<Item = TestMaterial> {
+        let first =
+            |&(k, case): &(usize, &Case)| CASES[..k].iter().all(|other| other.file != case.file);
+        CASES.iter().enumerate().filter(first).map(|(_, case)| TestMaterial::new(case))
+    }
+
+    /// Sets all parameters.
+    fn set(&mut self, value: impl Fn(&Parameter) -> Vec<f64>) {
+        let words = |member: &Parameter| {
+            let values = value(member);
+            let bits = |k| member.scalar.bits(values[if values.len() == 1 { 0 } else { k }]);
+            (0..member.size).map(bits).collect::<Vec<_>>()
+        };
+        self.parameters = self.shader.members().iter().flat_map(words).collect();
+    }
+
+    /// Refractive index on the side of a direction; its square scales radiance.
+    fn index(&self, w: Vec3) -> f32 {
+        let members = self.shader.members();
+        let at: usize = members
+            .iter()
+            .take_while(|member| member.name != "eta")
+            .map(|member| member.size)
+            .sum();
+        let refracts = self.shader.sides() == Sides::Both && at < self.parameters.len();
+        if refracts && w.z < 0.0 { f32::from_bits(self.parameters[at]) } else { 1.0 }
+    }
+
+    /// The directions `wo` of the tests.
+    fn views(&self) -> Vec<Vec3> {
+        let above = ANGLES.map(|(angle, azimuth)| {
+            let ((s, c), (sp, cp)) = (angle.to_radians().sin_cos(), azimuth.to_radians().sin_cos());
+            vec3(s * cp, s * sp, c)
+        });
+        let below = above
+            .iter()
+            .map(|wo| vec3(wo.y, -wo.x, -wo.z))
+            .filter(|_| self.shader.sides() == Sides::Both);
+        above.iter().copied().chain(below).collect()
+    }
+
+    /// Runs a kernel over rows of inputs, followed by the parameters.
+    fn run<const N: usize>(
+        &self,
+        kernel: &Kernel,
+        rows: impl ExactSizeIterator<Item = [f32; N]>,
+    ) -> Batch {
+        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), rows.len());
+        let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), rows.len());
+        for (r, row) in rows.enumerate() {
+            inputs.set_row(r, 0, &row.map(f32::to_bits));
+            inputs.set_row(r, N, &self.parameters);
+        }
+        kernel.run(&[], &inputs, &mut outputs);
+        outputs
+    }
+
+    fn evaluate(&self, pairs: &[(Vec3, Vec3)]) -> Vec<Scattered> {
+        let rows = pairs.iter().map(|(wi, wo)| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z]);
+        let outputs = self.run(&self.evaluate, rows);
+        let light = |(r, &(wi, _)): (usize, &(Vec3, Vec3))| {
+            let [x, y, z, pdf] = outputs.floats(r, 0);
+            Scattered { wi, s: vec3(x, y, z), pdf }
+        };
+        pairs.iter().enumerate().map(light).collect()
+    }
+
+    fn scatter(&self, numbers: &[[f32; 2]], wo: Vec3) -> Vec<Scattered> {
+        let outputs =
+            self.run(&self.scatter, numbers.iter().map(|[x, y]| [*x, *y, wo.x, wo.y, wo.z]));
+        let light = |r| {
+            let [wi_x, wi_y, wi_z, x, y, z, pdf] = outputs.floats(r, 0);
+            Scattered { wi: vec3(wi_x, wi_y, wi_z), s: vec3(x, y, z), pdf }
+        };
+        (0..numbers.len()).map(light).collect()
+    }
+}
+
+/// Pseudorandom points of the unit square.
+fn numbers(count: u32) -> Vec<[f32; 2]> {
+    (0..count).map(|i| [0, 1].map(|d| unit_float(hash(hash(0x11b, i), d)))).collect()
+}
+
+/// Pseudorandom directions of the sphere.
+fn sphere(count: u32) -> Vec<Vec3> {
+    let direction = |[x, y]: [f32; 2]| {
+        let z = 2.0 * x - 1.0;
+        let (s, c) = (std::f32::consts::TAU * y).sin_cos();
+        (vec3(c, s, 0.0) * (1.0 - z * z).max(0.0).sqrt()).with_z(z)
+    };
+    numbers(count).into_iter().map(direction).collect()
+}
+
+/// Jittered points of the unit square, one in each of `n` × `n` cells.
+fn stratified(n: u32) -> Vec<[f32; 2]> {
+    let cell = |i: u32, x: f32| (((i as f32) + x) / n as f32).min(ONE_MINUS_EPSILON);
+    let jittered = |(i, [x, y]): (u32, [f32; 2])| [cell(i % n, x), cell(i / n, y)];
+    (0..n * n).zip(numbers(n * n)).map(jittered).collect()
+}
+
+/// Mean and standard deviation of numbers.
+fn statistics(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let count = x.clone().count() as f64;
+    let mean = x.clone().sum::<f64>() / count;
+    (mean, (x.map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
+}

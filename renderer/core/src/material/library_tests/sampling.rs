@@ -1,0 +1,113 @@
+//! Densities, values and variance of samplers.
+
+use super::cases::Case;
+use super::{Scattered, TestMaterial, numbers, sphere, statistics, stratified};
+use lightbound_math::sampling::pdf_check::{DirectionSampler, Domain, check};
+use lightbound_math::sampling::testing::thorough;
+use lightbound_math::sampling::warp::cosine_hemisphere;
+use lightbound_math::{Vec2, Vec3, vec2};
+use lightbound_shader::Sides;
+use std::f32::consts::FRAC_1_PI;
+
+#[test]
+fn directions_follow_the_density() {
+    struct View<'a> {
+        material: &'a TestMaterial,
+        wo: Vec3,
+    }
+    impl DirectionSampler for View<'_> {
+        fn sample(&mut self, points: &[Vec2]) -> Vec<(Vec3, f32)> {
+            let points: Vec<_> = points.iter().map(|u| u.to_array()).collect();
+            self.material.scatter(&points, self.wo).iter().map(|s| (s.wi, s.pdf)).collect()
+        }
+
+        fn pdf(&mut self, directions: &[Vec3]) -> Vec<f32> {
+            let pairs: Vec<_> = directions.iter().map(|&wi| (wi, self.wo)).collect();
+            self.material.evaluate(&pairs).iter().map(|s| s.pdf).collect()
+        }
+    }
+    for (_, material) in TestMaterial::all() {
+        for (seed, wo) in (0..).zip(material.views()) {
+            check(
+                &mut View { material: &material, wo },
+                Domain::Sphere,
+                &thorough(1_000_000),
+                seed,
+            )
+            .unwrap_or_else(|mismatch| panic!("{} from {wo}: {mismatch}", material.name));
+        }
+    }
+}
+
+#[test]
+fn scatter_and_evaluate_agree() {
+    let (numbers, sphere) = (numbers(20_000), sphere(20_000));
+    for (_, material) in TestMaterial::all() {
+        for wo in material.views() {
+            let scattered = material.scatter(&numbers, wo);
+            let pairs: Vec<_> = scattered.iter().map(|light| (light.wi, wo)).collect();
+            for (light, found) in scattered.iter().zip(material.evaluate(&pairs)) {
+                assert_eq!(
+                    light.bits(),
+                    found.bits(),
+                    "{} from {wo}: {light:?}, {found:?}",
+                    material.name
+                );
+            }
+            let pairs: Vec<_> = sphere.iter().map(|&wi| (wi, wo)).collect();
+            for light in scattered.into_iter().chain(material.evaluate(&pairs)) {
+                let reachable = light.s.max_element() <= 0.0 || light.pdf > 0.0;
+                assert!(
+                    reachable,
+                    "{} from {wo}: light in a direction without density: {light:?}",
+                    material.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn cosine_sampling_uses_the_concentric_map() {
+    let numbers = stratified(100);
+    let material =
+        TestMaterial::new(&Case { file: "diffuse", set: &[], glossy: false, albedo: 0.5 });
+    for ([x, y], light) in numbers.iter().zip(material.scatter(&numbers, Vec3::Z)) {
+        let expected = cosine_hemisphere(vec2(*x, *y));
+        assert!(
+            light.wi.distance(expected) < 1e-6,
+            "{} for {x}, {y}: {}, {expected}",
+            material.name,
+            light.wi
+        );
+    }
+}
+
+#[test]
+fn samplers_have_less_variance_than_cosine_sampling() {
+    println!("relative variance of s/pdf with the sampler, and with cosine sampling");
+    for (case, material) in TestMaterial::all() {
+        for wo in material.views() {
+            let lights = material.scatter(&stratified(400), wo);
+            let weights = lights.iter().map(|light| f64::from(light.weight().element_sum()));
+            let (mean, deviation) = statistics(weights);
+            let relative = (deviation / mean).powi(2);
+            // The second moment under cosine sampling, estimated with the sampler's own samples,
+            // which resolve the peak.
+            let share = if material.shader.sides() == Sides::Both { 0.5 } else { 1.0 };
+            let second = |light: &Scattered| {
+                let cosine = f64::from(share * FRAC_1_PI * light.wi.z.abs());
+                f64::from(light.weight().element_sum()) * f64::from(light.s.element_sum())
+                    / cosine.max(1e-30)
+            };
+            let (second, _) = statistics(lights.iter().map(second));
+            let cosine = second / (mean * mean) - 1.0;
+            println!("{relative:10.4} {cosine:12.4}  {} from {wo}", material.name);
+            assert!(
+                !case.glossy || relative <= cosine,
+                "{} from {wo}: {relative}, with cosine sampling {cosine}",
+                material.name
+            );
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Materials: scattering of light at surfaces.
+//!
+//! Scattering is a compiled shader ([`Program`]): a WGSL function of the scene or of the
+//! [`library`] that runs over batches of directions. Delta functions, which shaders cannot express,
+//! are [`Specular`]: mirrors and smooth interfaces. A material may have both, like varnished wood.
+//!
+//! Directions are unit vectors in the shading frame (normal = +z). Both point away from the
+//! surface: `wi` to the light, `wo` to the eye.
+
+pub mod fresnel;
+mod instance;
+pub mod library;
+#[cfg(test)]
+mod library_tests;
+pub mod parameters;
+mod program;
+pub mod self_check;
+mod specular;
+
+use crate::texture::Param;
+
+pub use instance::{Setting, ShaderInstance};
+pub use program::{Program, ProgramError, ShaderBinding};
+pub use specular::{Metal, Specular, SpecularSample};
+
+/// A material of the scene.
+#[derive(Clone, Debug)]
+pub enum Material {
+    /// The sum of a specular and a scattering part; a surface with neither is black.
+    Surface {
+        /// Delta functions of the BSDF.
+        specular: Option<Specular>,
+        /// The rest of the BSDF.
+        scattering: Option<ShaderInstance>,
+    },
+    /// One of two materials, chosen at random at each hit: pbrt's `mix`.
+    Mix {
+        /// Indices into the scene's materials.
+        materials: [u32; 2],
+        /// Probability of the second material.
+        amount: Param,
+    },
+}
+
+impl Material {
+    /// A material without delta functions.
+    pub fn scattering(instance: ShaderInstance) -> Material {
+        Material::Surface { specular: None, scattering: Some(instance) }
+    }
+
+    /// A material without a shader.
+    pub fn specular(specular: Specular) -> Material {
+        Material::Surface { specular: Some(specular), scattering: None }
+    }
+}
+
+/// Directions with |cos θ| up to this are tangential, and nothing is scattered. Smaller cosines are
+/// rounding errors of unit vectors, and divisors could vanish.
+pub const GRAZING_COSINE: f32 = 1e-9;

@@ -1,0 +1,160 @@
+//! Formatting of shader parameters for users: types, ranges, defaults and tables.
+
+use lightbound_shader::{Parameter, Scalar};
+
+/// The parameter's type in WGSL.
+pub fn type_name(parameter: &Parameter) -> String {
+    let scalar = parameter.scalar.name();
+    match (parameter.size, parameter.scalar) {
+        (1, _) => scalar.into(),
+        (size, Scalar::Bool) => format!("vec{size}<bool>"),
+        (size, _) => format!("vec{size}{}", &scalar[..1]),
+    }
+}
+
+/// The range, unless it is unlimited.
+pub fn range(parameter: &Parameter) -> Option<String> {
+    let [low, high] = parameter.range;
+    let unlimited = match parameter.scalar {
+        Scalar::F32 => low == f64::NEG_INFINITY && high == f64::INFINITY,
+        Scalar::I32 => parameter.range == [i32::MIN, i32::MAX].map(f64::from),
+        Scalar::U32 => parameter.range == [u32::MIN, u32::MAX].map(f64::from),
+        Scalar::Bool => true,
+    };
+    (!unlimited).then(|| {
+        let lower = endpoint(parameter.scalar, low, f32::next_down);
+        let upper = endpoint(parameter.scalar, high, f32::next_up);
+        let (open, low) = lower.map_or_else(|closed| ('[', closed), |open| ('(', open));
+        let (close, high) = upper.map_or_else(|closed| (']', closed), |open| (')', open));
+        format!("{open}{low}, {high}{close}")
+    })
+}
+
+/// Formats an endpoint of a range: `Ok` if it is open, else `Err`. Ranges are stored closed, so an
+/// open endpoint was replaced by its neighbour towards the inside. If the neighbour `outwards` has
+/// far fewer digits, the endpoint is shown as open. Both notations mean the same range.
+fn endpoint(scalar: Scalar, x: f64, outwards: fn(f32) -> f32) -> Result<String, String> {
+    let neighbour = outwards(x as f32);
+    let digits = |x: f32| format!("{x:e}").find('e').unwrap_or(0);
+    let open = neighbour == 0.0 || digits(neighbour) + 3 <= digits(x as f32);
+    if scalar == Scalar::F32 && x.is_finite() && open {
+        Ok(number(scalar, f64::from(neighbour)))
+    } else {
+        Err(number(scalar, x))
+    }
+}
+
+/// The default, if any: a single number if all components are equal.
+pub fn default(parameter: &Parameter) -> Option<String> {
+    let numbers = parameter.default.as_ref()?;
+    let texts: Vec<String> = numbers.iter().map(|&x| number(parameter.scalar, x)).collect();
+    let equal = texts.iter().all(|text| *text == texts[0]);
+    Some(if equal { texts[0].clone() } else { format!("({})", texts.join(", ")) })
+}
+
+/// Description of a parameter's valid values.
+pub fn takes(parameter: &Parameter) -> String {
+    let kind = match parameter.scalar {
+        Scalar::F32 => "numbers",
+        Scalar::I32 | Scalar::U32 => "integers",
+        Scalar::Bool => "true or false",
+    };
+    match range(parameter) {
+        None => kind.into(),
+        Some(range) => format!("{kind} in {range}"),
+    }
+}
+
+/// Formats a number for users.
+pub fn number(scalar: Scalar, x: f64) -> String {
+    match (scalar, x) {
+        (Scalar::Bool, x) => (x != 0.0).to_string(),
+        (_, f64::INFINITY) => "∞".into(),
+        (_, f64::NEG_INFINITY) => "-∞".into(),
+        (Scalar::F32, x) if x != 0.0 && !(1e-4..1e7).contains(&x.abs()) => {
+            format!("{:e}", x as f32)
+        }
+        (Scalar::F32, x) => format!("{}", x as f32),
+        (Scalar::I32 | Scalar::U32, x) => format!("{x}"),
+    }
+}
+
+/// Formats rows of cells as a table with aligned columns.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let length = |cell: &String| cell.chars().count();
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| rows.iter().filter_map(|row| row.get(c)).map(length).max().unwrap_or(0))
+        .collect();
+    let line = |row: &Vec<String>| {
+        let cells: String =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}  ")).collect();
+        format!("{}\n", cells.trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Name, type, range and default of a parameter, as cells of a table.
+pub fn row(parameter: &Parameter) -> Vec<String> {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+    vec![
+        parameter.name.clone(),
+        type_name(parameter),
+        or_none(range(parameter)),
+        or_none(default(parameter)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(name: &str, scalar: Scalar, size: usize, range: [f64; 2]) -> Parameter {
+        Parameter { name: name.into(), doc: String::new(), scalar, size, range, default: None }
+    }
+
+    fn parameters() -> [Parameter; 5] {
+        const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+        [
+            parameter("kd", Scalar::F32, 3, [0.0, f64::from(0.1f32)]),
+            parameter("exponent", Scalar::F32, 1, ALL),
+            parameter("lobes", Scalar::U32, 1, [0.0, 4.0]),
+            parameter("offset", Scalar::I32, 2, [i32::MIN, i32::MAX].map(f64::from)),
+            parameter("metal", Scalar::Bool, 2, [0.0, 1.0]),
+        ]
+    }
+
+    #[test]
+    fn types_ranges_and_defaults_are_formatted() {
+        let parameters = parameters();
+        assert_eq!(
+            parameters.each_ref().map(type_name),
+            ["vec3f", "f32", "u32", "vec2i", "vec2<bool>"]
+        );
+        let ranges = parameters.each_ref().map(range);
+        assert_eq!(ranges, [Some("[0, 0.1]".into()), None, Some("[0, 4]".into()), None, None]);
+        let mut wide = parameter("a", Scalar::F32, 2, [0.0, f64::from(1e38f32)]);
+        assert_eq!(takes(&wide), "numbers in [0, 1e38]");
+        wide.range[1] = f64::INFINITY;
+        assert_eq!(takes(&wide), "numbers in [0, ∞]");
+        wide.range = [f64::from(f32::from_bits(1)), f64::from(1f32.next_down())];
+        assert_eq!(range(&wide), Some("(0, 1)".into()));
+        wide.range = [f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)];
+        assert_eq!(range(&wide), Some("[1.1754944e-38, ∞)".into()));
+        wide.range = [-std::f32::consts::PI, 1e6f32.next_down()].map(f64::from);
+        assert_eq!(range(&wide), Some("[-3.1415927, 1000000)".into()));
+        wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
+        assert_eq!(default(&wide), Some("(0.1, 1e-5)".into()));
+        wide.default = Some(vec![0.5, 0.5]);
+        assert_eq!(default(&wide), Some("0.5".into()));
+    }
+
+    #[test]
+    fn tables_have_aligned_columns() {
+        let rows: Vec<_> = parameters()[..3].iter().map(row).collect();
+        assert_eq!(
+            columns(&rows),
+            "kd        vec3f  [0, 0.1]  -\nexponent  f32    -         -\nlobes     u32    [0, 4]    -\n"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Compiled shaders.
+
+use lightbound_math::{Vec2, Vec3};
+use lightbound_shader::bounding::{Frame, Integrand};
+use lightbound_shader::builder::rewrite::depends;
+use lightbound_shader::{
+    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides,
+    Target, Texture, passes, scattering,
+};
+use std::sync::Arc;
+
+/// A compiled shader.
+#[derive(Debug)]
+pub struct Program {
+    /// Name of the shader's file.
+    pub name: String,
+    /// The sides of the surface to which it scatters light.
+    pub sides: Sides,
+    /// Computes the material parameters at a surface point. Inputs are the [surface
+    /// words](Program::surface_words) and those of the [settable](Program::settable) parameters;
+    /// outputs are the members of WGSL's `Material`. Without a setup, the settable parameters are
+    /// these members.
+    pub setup: Option<Kernel>,
+    /// [`scattering::evaluate`].
+    pub evaluate: Kernel,
+    /// [`scattering::scatter`].
+    pub scatter: Kernel,
+    /// Parameters that scenes can set, in the order of their words.
+    pub settable: Vec<Parameter>,
+    /// Number of words of the material parameters.
+    pub parameter_words: usize,
+    /// Whether the shader has its own `sample` and `pdf`.
+    pub has_sampler: bool,
+    /// The parsed source.
+    shader: Shader,
+    settings: Settings,
+}
+
+/// Why a shader cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// The source is invalid.
+    #[error(transparent)]
+    Shader(#[from] ShaderError),
+    /// The shader cannot be compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+}
+
+impl Program {
+    /// Number of words of a surface point.
+    pub const SURFACE_WORDS: usize = 11;
+
+    /// The words of a surface point: position in world space and in object space, shading normal,
+    /// texture coordinates.
+    pub fn surface_words(
+        position: Vec3,
+        object_position: Vec3,
+        normal: Vec3,
+        uv: Vec2,
+    ) -> [u32; Program::SURFACE_WORDS] {
+        let (p, o, n) = (position, object_position, normal);
+        [p.x, p.y, p.z, o.x, o.y, o.z, n.x, n.y, n.z, uv.x, uv.y].map(f32::to_bits)
+    }
+
+    /// Compiles a shader.
+    pub fn compile(
+        arena: &Arena,
+        shader: &Shader,
+        settings: &Settings,
+        target: Target,
+    ) -> Result<Program, ProgramError> {
+        let kernel = |function| Kernel::compile(arena, &passes::lower(&function), target);
+        let surface: usize = shader.surface().iter().map(|parameter| parameter.size).sum();
+        assert!(
+            surface == 0 || surface == Program::SURFACE_WORDS,
+            "the renderer and the compiler agree about the surface"
+        );
+        Ok(Program {
+            name: shader.name().to_owned(),
+            sides: shader.sides(),
+            setup: scattering::setup(shader, settings)?.map(kernel).transpose()?,
+            evaluate: kernel(scattering::evaluate(shader, settings)?)?,
+            scatter: kernel(scattering::scatter(shader, settings)?)?,
+            settable: shader.settable().to_vec(),
+            parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
+            has_sampler: shader.has_sampler(),
+            shader: shader.clone(),
+            settings: Settings { setup: Setup::Before, ..settings.clone() },
+        })
+    }
+
+    /// The integrand s in the shading frame for bounding, a function of the members of `Material`;
+    /// bit-identical to the s of `evaluate`.
+    pub fn integrand(&self) -> Result<Integrand, ShaderError> {
+        Integrand::new(&self.shader, &self.settings, Frame::Local)
+    }
+
+    /// Whether the BRDF depends on the direction to the light; if not, it is ideally diffuse.
+    pub fn depends_on_light(&self) -> Result<bool, ShaderError> {
+        let function = passes::optimize(&self.shader.function(Entry::Brdf, &self.settings)?);
+        let output_index = |name: &str| {
+            function
+                .outputs
+                .iter()
+                .position(|port| port.name == name)
+                .expect("each BRDF has this output")
+        };
+        let brdf = ["brdf.r", "brdf.g", "brdf.b"].map(output_index);
+        let is_light = |input: &usize| function.inputs[*input].name.starts_with("wi.");
+        Ok((0..function.inputs.len())
+            .filter(is_light)
+            .any(|input| depends(&function, &brdf, input)))
+    }
+
+    /// [`Program::integrand`] without the cosine.
+    pub fn brdf_integrand(&self) -> Result<Integrand, ShaderError> {
+        Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)
+    }
+
+    /// The shader's text.
+    pub fn text(&self) -> &str {
+        self.shader.text()
+    }
+
+    /// The instruction set of the code.
+    pub fn target(&self) -> Target {
+        self.evaluate.target()
+    }
+}
+
+/// A program bound to the textures that it reads; a batch evaluates one binding.
+#[derive(Clone, Debug)]
+pub struct ShaderBinding {
+    /// The code.
+    pub program: Arc<Program>,
+    /// The textures, in the order of the shader.
+    pub textures: Vec<Arc<Texture>>,
+    /// Whether the shader has a sampler that passed the self-check.
+    pub has_valid_sampler: bool,
+}
+
+impl ShaderBinding {
+    /// Binds a program; its sampler, if it has one, is assumed to be correct.
+    pub fn new(program: Arc<Program>, textures: Vec<Arc<Texture>>) -> ShaderBinding {
+        ShaderBinding { has_valid_sampler: program.has_sampler, program, textures }
+    }
+}

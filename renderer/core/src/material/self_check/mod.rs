@@ -1,0 +1,160 @@
+//! Quick check of a shader's scattering on load. It finds gross faults: wrong signs of [`values`],
+//! and a `sample` that disagrees with `pdf` ([`sampler`]). It proves nothing.
+
+mod sampler;
+mod values;
+
+pub use sampler::{SamplerFault, sampler};
+pub use values::{BadValue, values};
+
+use super::{Program, ShaderBinding, ShaderInstance};
+use crate::texture::Lookup;
+use lightbound_math::sampling::pdf_check::Domain;
+use lightbound_math::{Vec2, Vec3};
+use lightbound_shader::{Batch, Kernel, Sides, Texture};
+
+/// The directions to which a shader scatters light.
+fn domain(sides: Sides) -> Domain {
+    match sides {
+        Sides::One => Domain::UpperHemisphere,
+        Sides::Both => Domain::Sphere,
+    }
+}
+
+/// Runs a shader at one shading point.
+struct ShaderRunner<'a> {
+    program: &'a Program,
+    textures: Vec<&'a Texture>,
+    /// Material parameters.
+    parameters: Vec<u32>,
+    inputs: Batch,
+    outputs: Batch,
+}
+
+impl<'a> ShaderRunner<'a> {
+    fn new(binding: &'a ShaderBinding, instance: &ShaderInstance) -> ShaderRunner<'a> {
+        let program = &*binding.program;
+        let textures = binding.textures.iter().map(|texture| &**texture).collect();
+        let batch = || Batch::new(program.target(), 0, 0);
+        let (inputs, outputs) = (batch(), batch());
+        let mut runner =
+            ShaderRunner { program, textures, parameters: Vec::new(), inputs, outputs };
+        let at = Lookup { p: Vec3::ZERO, uv: Vec2::splat(0.5) };
+        match &program.setup {
+            None => runner.parameters = instance.words(&at),
+            Some(setup) => {
+                let mut words = Program::surface_words(at.p, at.p, Vec3::Z, at.uv).to_vec();
+                words.extend(instance.words(&at));
+                runner.inputs.reshape(words.len(), 1);
+                runner.inputs.set_row(0, 0, &words);
+                runner.inputs.truncate(1);
+                runner.run(setup);
+                runner.parameters =
+                    (0..program.parameter_words).map(|port| runner.outputs.bits(0, port)).collect();
+            }
+        }
+        runner
+    }
+
+    /// Runs a kernel over the inputs.
+    fn run(&mut self, kernel: &Kernel) {
+        self.outputs.reshape(kernel.outputs().len(), self.inputs.rows());
+        kernel.run(&self.textures, &self.inputs, &mut self.outputs);
+    }
+
+    /// Runs a kernel over rows that start with the given numbers, followed by the parameters.
+    fn run_rows<const N: usize>(&mut self, kernel: &Kernel, rows: impl Iterator<Item = [f32; N]>) {
+        let rows: Vec<_> = rows.collect();
+        self.inputs.reshape(N + self.parameters.len(), rows.len());
+        for (row, numbers) in rows.iter().enumerate() {
+            self.inputs.set_row(row, 0, &numbers.map(f32::to_bits));
+            self.inputs.set_row(row, N, &self.parameters);
+        }
+        self.inputs.truncate(rows.len());
+        self.run(kernel);
+    }
+}
+
+/// Shared code of shader tests.
+#[cfg(test)]
+pub(crate) mod testing {
+    use crate::material::{Program, Setting, ShaderBinding, ShaderInstance};
+    use lightbound_math::sampling::{hash, unit_float};
+    use lightbound_shader::{Arena, Parameter, Settings, Shader, Target};
+    use std::sync::Arc;
+
+    /// A compiled shader without textures.
+    pub fn compiled(name: &str, text: &str) -> ShaderBinding {
+        let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let program =
+            Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best()).unwrap();
+        ShaderBinding::new(Arc::new(program), vec![])
+    }
+
+    /// An instance of a shader with the parameters that `value` gives.
+    pub fn instance(
+        binding: &ShaderBinding,
+        mut value: impl FnMut(&Parameter) -> Vec<f64>,
+    ) -> ShaderInstance {
+        ShaderInstance::new(
+            0,
+            binding.program.settable.iter().map(|p| (p, Setting::Constant(value(p)))),
+        )
+    }
+
+    /// A random value of a parameter: its default, an endpoint of its range, or a value between,
+    /// distributed linearly or logarithmically.
+    pub fn any_value(parameter: &Parameter, seed: u32) -> f64 {
+        // Slopes beyond 4 have no further effect, and single precision does not suffice if they are
+        // a billion times those of the other axis.
+        let max = if parameter.name.contains("alpha") { 4.0 } else { 1e4 };
+        let [low, high] = parameter.range.map(|x| x.clamp(-10.0, max));
+        let x = f64::from(unit_float(hash(seed, 1)));
+        let value = match hash(seed, 2) % 8 {
+            0 => low,
+            1 => high,
+            2 => parameter.default.as_ref().unwrap()[0],
+            3 | 4 => low + x * (high - low),
+            _ => high * ((low.max(1e-4) / high).ln() * x).exp(),
+        };
+        let value = value.clamp(low, high);
+        if parameter.scalar == lightbound_shader::Scalar::F32 { value } else { value.round() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{any_value, compiled, instance};
+    use super::{sampler, values};
+    use crate::material::library;
+    use lightbound_math::sampling::hash;
+
+    const ROUNDS: u32 = 60;
+
+    #[test]
+    fn library_passes_with_any_parameters() {
+        for entry in library::LIBRARY {
+            let binding = compiled(entry.name, entry.text);
+            for seed in 0..ROUNDS {
+                let mut set = Vec::new();
+                let mut index = 0;
+                let instance = instance(&binding, |parameter| {
+                    let values = (0..parameter.size)
+                        .map(|_| {
+                            index += 1;
+                            any_value(parameter, hash(hash(seed, 77), index))
+                        })
+                        .collect::<Vec<_>>();
+                    set.push((parameter.name.clone(), values.clone()));
+                    values
+                });
+                values(&binding, &instance)
+                    .unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                if binding.program.has_sampler {
+                    sampler(&binding, &instance)
+                        .unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                }
+            }
+        }
+    }
+}

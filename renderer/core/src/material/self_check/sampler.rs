@@ -1,0 +1,199 @@
+//! Checks a shader's `sample` against its `pdf`, for a few `wo`.
+
+use super::{ShaderBinding, ShaderInstance, ShaderRunner, domain};
+use lightbound_math::sampling::pdf_check::{self, DirectionSampler, Mismatch, Settings};
+use lightbound_math::{Vec2, Vec3, vec3};
+use std::fmt;
+
+/// 10,000 evaluations per view. Single precision may not resolve narrow lobes better than the
+/// tolerance.
+const QUICK: Settings = Settings {
+    pilot: [64, 32],
+    counted: [64, 64],
+    within: [4, 4],
+    depth: 8,
+    compared: 6,
+    pooled: 6,
+    independent: false,
+    unit_tolerance: 1e-3,
+    tolerance: 0.04,
+    max_deviations: 5.0,
+};
+
+/// cos θ and φ of the checked `wo`; those below the surface are for two-sided shaders.
+const VIEWS: [(f32, f32); 4] = [(0.9, 0.7), (0.5, 2.4), (0.2, 4.1), (-0.6, 5.5)];
+
+/// A mismatch of `sample` and `pdf`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplerFault {
+    /// Degrees between `wo` and the normal.
+    angle: f32,
+    mismatch: Mismatch,
+}
+
+impl fmt::Display for SamplerFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, seen from {:.0}° off the normal", self.mismatch, self.angle)
+    }
+}
+
+/// Checks that the sampler of a shader matches its density, with an instance's parameters.
+pub fn sampler(binding: &ShaderBinding, instance: &ShaderInstance) -> Result<(), SamplerFault> {
+    let sides = binding.program.sides;
+    let mut view = View { runner: ShaderRunner::new(binding, instance), wo: Vec3::Z };
+    for (seed, &(z, phi)) in (0..).zip(VIEWS.iter().filter(|&&(z, _)| sides.covers(z))) {
+        let r = libm::sqrtf(1.0 - z * z);
+        view.wo = vec3(r * libm::cosf(phi), r * libm::sinf(phi), z);
+        pdf_check::check(&mut view, domain(sides), &QUICK, seed)
+            .map_err(|mismatch| SamplerFault { angle: libm::acosf(z).to_degrees(), mismatch })?;
+    }
+    Ok(())
+}
+
+/// A shader with a fixed `wo`.
+struct View<'a> {
+    runner: ShaderRunner<'a>,
+    wo: Vec3,
+}
+
+impl DirectionSampler for View<'_> {
+    fn sample(&mut self, points: &[Vec2]) -> Vec<(Vec3, f32)> {
+        let Vec3 { x, y, z } = self.wo;
+        let runner = &mut self.runner;
+        let program = runner.program;
+        runner.run_rows(&program.scatter, points.iter().map(|u| [u.x, u.y, x, y, z]));
+        let sample = |row| {
+            let [x, y, z, _, _, _, pdf] = runner.outputs.floats(row, 0);
+            (vec3(x, y, z), pdf)
+        };
+        (0..points.len()).map(sample).collect()
+    }
+
+    fn pdf(&mut self, directions: &[Vec3]) -> Vec<f32> {
+        let Vec3 { x, y, z } = self.wo;
+        let runner = &mut self.runner;
+        let program = runner.program;
+        runner.run_rows(&program.evaluate, directions.iter().map(|wi| [wi.x, wi.y, wi.z, x, y, z]));
+        let density = |row| runner.outputs.floats::<4>(row, 0)[3];
+        (0..directions.len()).map(density).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{compiled, instance};
+    use super::*;
+    use crate::material::library;
+
+    /// Checks a shader with its default parameters.
+    fn checked(name: &str, text: &str) -> Result<(), SamplerFault> {
+        let binding = compiled(name, text);
+        assert!(binding.program.has_sampler);
+        sampler(&binding, &instance(&binding, |p| p.default.clone().unwrap()))
+    }
+
+    const COSINE: &str = "
+        fn cosine(u: vec2f) -> vec3f {
+            let r = sqrt(u.x);
+            return vec3f(r * cos(6.2831853 * u.y), r * sin(6.2831853 * u.y), sqrt(1.0 - u.x));
+        }
+        ";
+
+    /// Checks a shader with these bodies of `sample` and `pdf`; `lobe` samples a lobe around the
+    /// mirror direction.
+    fn sampled(head: &str, sample: &str, pdf: &str) -> Result<(), SamplerFault> {
+        let text = format!(
+            "{head}struct Material {{\n/// Albedo. default: 0.5\nkd: f32,\n}}
+            {COSINE}
+            fn lobe(u: vec2f, wo: vec3f) -> vec3f {{
+                let c = pow(u.x, 1.0 / 101.0);
+                let s = sqrt(1.0 - c * c);
+                let n = vec3f(-wo.xy, wo.z);
+                let t = normalize(cross(n, vec3f(0.3, 1.0, 0.2)));
+                return s * cos(6.2831853 * u.y) * t + s * sin(6.2831853 * u.y) * cross(n, t) + c * n;
+            }}
+            fn lobe_pdf(wi: vec3f, wo: vec3f) -> f32 {{
+                return 101.0 / 6.2831853 * pow(max(dot(wi, vec3f(-wo.xy, wo.z)), 0.0), 100.0);
+            }}
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return vec3f(m.kd); }}
+            fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {{ {sample} }}
+            fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {{ {pdf} }}"
+        );
+        checked("test.wgsl", &text)
+    }
+
+    const MIXED: &str = "if u.x < 0.5 { return cosine(vec2f(2.0 * u.x, u.y)); } return lobe(vec2f(2.0 * u.x - 1.0, u.y), wo);";
+
+    #[test]
+    fn correct_samplers_pass() {
+        let cosine = "return cosine(u);";
+        sampled("", cosine, "return max(wi.z, 0.0) / 3.14159265;").unwrap();
+        // Densities below the surface are ignored.
+        sampled("", cosine, "return wi.z / 3.14159265;").unwrap();
+        sampled("", "return lobe(u, wo);", "return lobe_pdf(wi, wo);").unwrap();
+        sampled("", MIXED, "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);")
+            .unwrap();
+        sampled(
+            "//! sides: both\n",
+            MIXED,
+            "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);",
+        )
+        .unwrap();
+        // A sampler without samples.
+        sampled("", "return vec3f(0.0);", "return 0.0;").unwrap();
+    }
+
+    #[test]
+    fn gross_faults_are_found() {
+        let cosine = "return cosine(u);";
+        let text = |result: Result<(), SamplerFault>| result.unwrap_err().to_string();
+        for (what, sample, pdf) in [
+            ("no cosine", cosine, "return 1.0 / 3.14159265;"),
+            ("uniform", cosine, "return 0.5 / 3.14159265;"),
+            ("no π", cosine, "return max(wi.z, 0.0);"),
+            ("15 % too much", cosine, "return 1.15 * max(wi.z, 0.0) / 3.14159265;"),
+            ("10 % too little", "return lobe(u, wo);", "return 0.9 * lobe_pdf(wi, wo);"),
+            (
+                "more of the lobe",
+                MIXED,
+                "return 0.4 * max(wi.z, 0.0) / 3.14159265 + 0.6 * lobe_pdf(wi, wo);",
+            ),
+            (
+                "less of the lobe",
+                MIXED,
+                "return 0.6 * max(wi.z, 0.0) / 3.14159265 + 0.4 * lobe_pdf(wi, wo);",
+            ),
+            ("no lobe", MIXED, "return max(wi.z, 0.0) / 3.14159265;"),
+            ("no samples", "return vec3f(0.0, 0.0, -1.0);", "return max(wi.z, 0.0) / 3.14159265;"),
+            (
+                "one direction",
+                "return vec3f(0.6, 0.0, 0.8);",
+                "return max(wi.z, 0.0) / 3.14159265;",
+            ),
+        ] {
+            let Err(found) = sampled("", sample, pdf) else { panic!("{what}: nothing is found") };
+            let message = found.to_string();
+            assert!(
+                message.contains("`sample` draws") && message.contains("integrates to"),
+                "{what}: {message}"
+            );
+        }
+        let long =
+            text(sampled("", "return 1.01 * cosine(u);", "return max(wi.z, 0.0) / 3.14159265;"));
+        assert!(long.contains("of length 1.01"), "{long}");
+        let negative = text(sampled("", cosine, "return wi.z - 0.5;"));
+        assert!(negative.contains("`pdf` of a direction of `sample` is -0."), "{negative}");
+        let nan = text(sampled("", cosine, "return wi.z / 3.14159265 + sqrt(0.4 - wi.x);"));
+        assert!(nan.contains("NaN") && nan.ends_with("off the normal"), "{nan}");
+        assert!(sampled("//! sides: both\n", cosine, "return abs(wi.z) / 6.2831853;").is_err());
+    }
+
+    #[test]
+    fn forgotten_jacobians_are_found() {
+        let ward = library::find("ward.wgsl").unwrap();
+        let broken = ward.text.replacen("fn pdf(", "fn right_pdf(", 1)
+            + "\nfn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return right_pdf(wi, wo, m) * 4.0 * dot(wi, normalize(wi + wo)); }";
+        checked(ward.name, ward.text).unwrap();
+        checked(ward.name, &broken).unwrap_err();
+    }
+}

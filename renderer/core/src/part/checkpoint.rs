@@ -1,0 +1,140 @@
+//! Checkpoints: the state of a rendering in a file, which another process can resume.
+//!
+//! A checkpoint is a [`Part`] without its image: the exact sums of the finished jobs, and how many
+//! jobs these are. It is stored beside the image and replaced in one step.
+
+use super::{Attributes, Header, Part, PartError, sums};
+use crate::film::{Film, PixelBlock};
+use crate::render::Work;
+use lightbound_image::write::write_exr;
+use lightbound_image::{ImageError, Problem, read_exr_header};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The remedy for a checkpoint that cannot be resumed.
+const REMOVE: &str = "remove it to render from the beginning";
+
+/// A checkpoint file and the rendering that it belongs to.
+pub struct Checkpoint {
+    path: PathBuf,
+    /// Size of the whole image.
+    resolution: [u32; 2],
+    /// Attributes that identify the rendering.
+    settings: Attributes,
+    /// The pixels and samples being rendered.
+    block: PixelBlock,
+}
+
+impl Checkpoint {
+    /// The path of the checkpoint for an image.
+    pub fn path_for(image: &Path) -> PathBuf {
+        let mut path = OsString::from(image);
+        path.push(".checkpoint");
+        path.into()
+    }
+
+    /// The checkpoint for an image at `output`; `block` is being rendered.
+    pub fn new(
+        output: &Path,
+        resolution: [u32; 2],
+        settings: Attributes,
+        block: PixelBlock,
+    ) -> Checkpoint {
+        Checkpoint { path: Checkpoint::path_for(output), resolution, settings, block }
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file exists.
+    pub fn exists(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok()
+    }
+
+    /// Resumes the work stored in the file.
+    ///
+    /// *Errors*: the file is damaged, or belongs to another rendering.
+    pub fn load<'a>(&self, work: Work<'a>) -> Result<Work<'a>, PartError> {
+        let refuse = |why: String, help: &str| Err(PartError::new(&self.path, &why, help));
+        let other =
+            "give the options of that rendering, or remove the file to render from the beginning";
+        let file = read_exr_header(&self.path).map_err(|cause| self.unreadable(&cause))?;
+        let part = Part::from_exr(&self.path, &file)?;
+        let Some((block, jobs)) = part.header.work else {
+            return refuse(
+                "is a part, not a checkpoint".into(),
+                "merge it with others by `lightbound merge`",
+            );
+        };
+        if let Some(difference) =
+            part.differs(self.resolution, &self.settings, work.film().options(), "this rendering")
+        {
+            return refuse(format!("is a checkpoint of another rendering: {difference}"), other);
+        }
+        if block != self.block {
+            return refuse(
+                format!(
+                    "is a checkpoint of another rendering: it has {block}, this rendering has {}",
+                    self.block
+                ),
+                other,
+            );
+        }
+        let mut film = Film::new(work.film().window(), work.film().options());
+        part.add_to(&self.path, &mut film).map_err(|_| self.damaged())?;
+        let work = work.resume(film, jobs, part.header.stats);
+        match work.coverage() == part.header.coverage {
+            true => Ok(work),
+            false => Err(self.damaged()),
+        }
+    }
+
+    /// The error for a file without a readable header.
+    fn unreadable(&self, cause: &ImageError) -> PartError {
+        match cause.problem {
+            Problem::Read(_) => PartError { message: cause.to_string(), remedy: REMOVE.into() },
+            _ => self.damaged(),
+        }
+    }
+
+    fn damaged(&self) -> PartError {
+        PartError::new(&self.path, "is a damaged checkpoint", REMOVE)
+    }
+
+    /// Removes the temporary files of an earlier process that was killed while it saved.
+    pub fn tidy(&self) {
+        let Some(name) = self.path.file_name() else { return };
+        let begin = format!(".{}.", name.to_string_lossy());
+        let folder = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(&begin) && name.ends_with(".tmp") {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Saves the state of the work.
+    ///
+    /// *Errors*: the file cannot be written. An earlier checkpoint then remains unchanged.
+    pub fn save(&self, work: &Work) -> Result<(), ImageError> {
+        let film = work.film();
+        let mut header =
+            Header::new(self.block, work.coverage(), film, film.invalid_samples(), work.stats());
+        header.work = Some((self.block, work.jobs()));
+        let exr = sums(self.resolution, self.settings.clone(), &header, film);
+        write_exr(&self.path, &exr)
+    }
+
+    /// Removes the file, if it exists.
+    pub fn remove(&self) -> io::Result<()> {
+        if self.exists() { fs::remove_file(&self.path) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,400 @@
+//! Parts of a rendering: EXR images that also contain the exact sums of the film.
+//!
+//! Any viewer can show such a file. [`merge`] adds parts without loss; a [`Checkpoint`] is a part
+//! without its image. The attribute `lightbound/part` lists the samples of each pixel that the file
+//! contains. All other attributes, except results and times, must be equal in parts of one
+//! rendering.
+
+mod checkpoint;
+mod film_options;
+mod merge;
+
+pub use checkpoint::Checkpoint;
+pub use merge::{Merged, merge};
+
+use crate::film::layers;
+use crate::film::{Coverage, Film, FilmOptions, Picture, PixelBlock, column_names};
+use crate::render::RenderStats;
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+use lightbound_image::{Window, read_exr, read_exr_header};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Why a part cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PartError {
+    /// The file and the problem.
+    pub message: String,
+    /// Advice for the user.
+    pub remedy: String,
+}
+
+impl PartError {
+    fn new(path: &Path, why: &str, remedy: &str) -> PartError {
+        PartError { message: format!("{}: {why}", path.display()), remedy: remedy.into() }
+    }
+}
+
+/// Attributes of a picture's file, by name.
+pub type Attributes = Vec<(String, Attribute)>;
+
+/// Current value of [`Header::format`].
+const FORMAT: u32 = 1;
+
+/// Attribute that holds the header.
+const HEADER: &str = "lightbound/part";
+
+/// Attributes that differ between parts of one picture.
+const RESULTS: [&str; 7] = [
+    HEADER,
+    "lightbound/scene",
+    "lightbound/minSamples",
+    "lightbound/maxSamples",
+    "lightbound/renderSeconds",
+    "lightbound/noiseThreshold",
+    "lightbound/noise",
+];
+
+/// Whether an attribute describes the picture, so that all of its parts have the same value.
+fn is_setting((name, _): &(String, Attribute)) -> bool {
+    name.starts_with("lightbound/") && !RESULTS.contains(&name.as_str())
+}
+
+/// Description of a part, stored as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of this structure and of the columns.
+    format: u32,
+    /// Pixels and samples of the whole picture.
+    pub whole: PixelBlock,
+    /// Pixels and samples that the part contains.
+    pub coverage: Coverage,
+    /// What the film stores.
+    #[serde(with = "film_options")]
+    pub film: FilmOptions,
+    /// Samples that were not finite or out of the film's range.
+    pub invalid_samples: u64,
+    /// Statistics of the rendering.
+    #[serde(rename = "effort")]
+    pub stats: RenderStats,
+    /// For a checkpoint: the block to render, and the number of finished jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<(PixelBlock, usize)>,
+}
+
+impl Header {
+    /// The header for a film.
+    pub fn new(
+        whole: PixelBlock,
+        coverage: Coverage,
+        film: &Film,
+        invalid_samples: u64,
+        stats: RenderStats,
+    ) -> Header {
+        Header {
+            format: FORMAT,
+            whole,
+            coverage,
+            film: film.options(),
+            invalid_samples,
+            stats,
+            work: None,
+        }
+    }
+}
+
+/// A part in a file; the sums stay in the file until [`Part::add_to`].
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Size of the whole image.
+    pub resolution: [u32; 2],
+    /// Attributes that are equal in all parts of a picture.
+    pub settings: Attributes,
+    /// Name of the scene's file.
+    pub scene: Option<Attribute>,
+    /// Pixels of the file.
+    window: Window,
+    /// Description of the part.
+    pub header: Header,
+}
+
+impl Part {
+    /// Reads the header of the file at `path`.
+    pub fn open(path: &Path) -> Result<Part, PartError> {
+        let file = read_exr_header(path).map_err(|cause| PartError {
+            message: cause.to_string(),
+            remedy: "parts are .exr files, written by `lightbound render --sample-range` or `--crop`, or by `lightbound merge`"
+                .into(),
+        })?;
+        Part::from_exr(path, &file)
+    }
+
+    fn from_exr(path: &Path, file: &ExrPicture) -> Result<Part, PartError> {
+        let find = |name: &str| {
+            file.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+        };
+        let Some(Attribute::Text(text)) = find(HEADER) else {
+            return Err(PartError {
+                message: format!(
+                    "{}: contains no exact sums, so it cannot be merged",
+                    path.display()
+                ),
+                remedy: "parts are written by `lightbound render` with --sample-range or --crop"
+                    .into(),
+            });
+        };
+        let header: Header =
+            serde_json::from_str(text).map_err(|cause| damaged(path, &cause.to_string()))?;
+        if header.format != FORMAT {
+            return Err(PartError {
+                message: format!(
+                    "{}: has the unknown part format {}",
+                    path.display(),
+                    header.format
+                ),
+                remedy: "use the version of lightbound that wrote it, or render it again".into(),
+            });
+        }
+        let window =
+            file.window().filter(|w| w.x1 <= file.full_size[0] && w.y1 <= file.full_size[1]);
+        let covered = header.coverage.window();
+        let Some(window) =
+            window.filter(|&window| covered.is_none_or(|covered| covered.union(window) == window))
+        else {
+            return Err(damaged(path, "its pixels do not match its header"));
+        };
+        let settings = file.attributes.iter().filter(|a| is_setting(a)).cloned().collect();
+        Ok(Part {
+            resolution: file.full_size,
+            settings,
+            scene: find("lightbound/scene").cloned(),
+            window,
+            header,
+        })
+    }
+
+    /// Reads the sums from the file and adds them to a film that contains its pixels.
+    pub fn add_to(&self, path: &Path, film: &mut Film) -> Result<(), PartError> {
+        let file = read_exr(path).map_err(|cause| PartError {
+            message: cause.to_string(),
+            remedy: RENDER_AGAIN.into(),
+        })?;
+        if Part::from_exr(path, &file)?.header != self.header {
+            return Err(damaged(path, "it changed while it was read"));
+        }
+        let column = |name: &String| match file
+            .channels
+            .iter()
+            .find(|channel| channel.name == *name)
+            .map(|c| &c.samples)
+        {
+            Some(ChannelSamples::U32(words)) => Ok(words.as_slice()),
+            _ => Err(damaged(path, &format!("it has no integer channel {name}"))),
+        };
+        let columns =
+            column_names(film.options()).iter().map(column).collect::<Result<Vec<_>, _>>()?;
+        if column(&"sums.samples".into())? != self.expected_counts() {
+            return Err(damaged(path, "the sample counts do not match its header"));
+        }
+        film.add_columns(self.window, &columns, self.header.invalid_samples);
+        Ok(())
+    }
+
+    /// Number of samples of each pixel according to the header.
+    fn expected_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0u32; self.window.width() as usize * self.window.height() as usize];
+        for block in self.header.coverage.blocks() {
+            let n = block.samples().len() as u32;
+            for (x, y) in block.window().pixels() {
+                let count = &mut counts[self.window.index(x, y)];
+                *count = count.saturating_add(n);
+            }
+        }
+        counts
+    }
+
+    /// Describes how this part differs from the picture given by the other arguments, if it does.
+    /// `other` names that picture in the message.
+    pub fn differs(
+        &self,
+        resolution: [u32; 2],
+        settings: &[(String, Attribute)],
+        film: FilmOptions,
+        other: &str,
+    ) -> Option<String> {
+        let value = |all: &[(String, Attribute)], name: &str| {
+            all.iter().find(|a| a.0 == name).map(|a| attribute_text(&a.1))
+        };
+        let differ = |name: &str| {
+            let (mine, theirs) = (value(&self.settings, name), value(settings, name));
+            (mine != theirs).then(|| [mine, theirs].map(|value| value.unwrap_or("nothing".into())))
+        };
+        // Report the most fundamental difference; the others follow from it.
+        if let Some([mine, theirs]) = differ("lightbound/version") {
+            return Some(format!(
+                "it was rendered by version {mine} of lightbound, {other} by version {theirs}"
+            ));
+        }
+        if differ("lightbound/sceneHash").is_some() {
+            return Some(format!(
+                "its scene differs from that of {other}: a scene file was replaced or changed"
+            ));
+        }
+        if self.resolution != resolution {
+            let [[w, h], [w2, h2]] = [self.resolution, resolution];
+            return Some(format!(
+                "its image has {w} × {h} pixels, that of {other} has {w2} × {h2}"
+            ));
+        }
+        let names = self
+            .settings
+            .iter()
+            .chain(settings.iter().filter(|a| is_setting(a)))
+            .map(|a| a.0.as_str());
+        let found = names.into_iter().find_map(|name| Some((name, differ(name)?)));
+        if let Some((name, [mine, theirs])) = found {
+            let name = match name.trim_start_matches("lightbound/") {
+                "samples" => "number of samples",
+                name => name,
+            };
+            return Some(format!("its {name} is {mine}, that of {other} is {theirs}"));
+        }
+        if self.header.film.moments != film.moments {
+            let (with, without) = if film.moments { (other, "it") } else { ("it", other) };
+            return Some(format!("{with} stores squares for the variance, {without} does not"));
+        }
+        (self.header.film != film).then(|| format!("it does not store the same layers as {other}"))
+    }
+}
+
+/// Formats the value of an attribute.
+fn attribute_text(value: &Attribute) -> String {
+    match value {
+        Attribute::Text(text) => text.clone(),
+        Attribute::Float(x) => x.to_string(),
+        Attribute::Int(i) => i.to_string(),
+    }
+}
+
+/// Advice for damaged files.
+const RENDER_AGAIN: &str = "render it again";
+
+fn damaged(path: &Path, problem: &str) -> PartError {
+    PartError {
+        message: format!("{}: is damaged ({problem})", path.display()),
+        remedy: RENDER_AGAIN.into(),
+    }
+}
+
+/// A part with its image: the layers of `picture` and the sums of `film`.
+pub fn picture(
+    resolution: [u32; 2],
+    attributes: Attributes,
+    header: &Header,
+    film: &Film,
+    picture: &Picture,
+) -> ExrPicture {
+    with_sums(layers::exr_picture(resolution.into(), picture, attributes), header, film)
+}
+
+/// A part without an image: the sums alone.
+pub fn sums(
+    resolution: [u32; 2],
+    attributes: Attributes,
+    header: &Header,
+    film: &Film,
+) -> ExrPicture {
+    let window = film.window();
+    let (size, offset) = ([window.width(), window.height()], [window.x0, window.y0]);
+    with_sums(
+        ExrPicture { size, offset, full_size: resolution, channels: Vec::new(), attributes },
+        header,
+        film,
+    )
+}
+
+fn with_sums(mut exr: ExrPicture, header: &Header, film: &Film) -> ExrPicture {
+    let columns = film.columns().into_iter();
+    exr.channels.extend(
+        columns.map(|column| Channel {
+            name: column.name,
+            samples: ChannelSamples::U32(column.words),
+        }),
+    );
+    let text = serde_json::to_string(header).expect("the header is valid JSON");
+    exr.attributes.push((HEADER.into(), Attribute::Text(text)));
+    exr
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_keep_their_json() {
+        let read = |film: &str| {
+            let json = format!(
+                r#"{{"format":1,"whole":[0,0,2,2,0,4],"coverage":[],"film":{film},"invalid_samples":0,"effort":{}}}"#,
+                serde_json::to_string(&RenderStats::default()).unwrap()
+            );
+            let header: Header = serde_json::from_str(&json).unwrap();
+            (serde_json::to_string(&header).unwrap() == json, header.film)
+        };
+        let lightcuts = FilmOptions {
+            features: true,
+            moments: false,
+            channels: crate::integrator::lightcuts::FILM_CHANNELS,
+        };
+        assert_eq!(read(r#"{"features":true,"moments":false,"cuts":true}"#), (true, lightcuts));
+        assert_eq!(read(r#"{"features":false,"moments":false}"#), (false, FilmOptions::default()));
+    }
+
+    #[test]
+    fn the_most_fundamental_difference_is_reported() {
+        let window = Window { x0: 0, y0: 0, x1: 2, y1: 2 };
+        let (whole, options) = (PixelBlock::new(window, 0..4).unwrap(), FilmOptions::default());
+        let header = Header::new(
+            whole,
+            Coverage::default(),
+            &Film::new(window, options),
+            0,
+            RenderStats::default(),
+        );
+        let settings = |version: &str, hash: &str, seed: &str| -> Attributes {
+            let pairs = [
+                ("version", version),
+                ("sceneHash", hash),
+                ("seed", seed),
+                ("scene", seed),
+                ("noise", seed),
+            ];
+            pairs.map(|(name, value)| (format!("lightbound/{name}"), Attribute::text(value))).into()
+        };
+        let mine = settings("1", "a", "7").into_iter().filter(is_setting).collect();
+        let part = Part { resolution: [2, 2], settings: mine, scene: None, window, header };
+        let differs = |resolution, version: &str, hash: &str, seed: &str, moments| {
+            let film = FilmOptions { moments, ..options };
+            part.differs(resolution, &settings(version, hash, seed), film, "b.exr")
+                .unwrap_or_default()
+        };
+        assert_eq!(differs([2, 2], "1", "a", "7", false), "");
+        assert_eq!(
+            differs([2, 2], "2", "b", "8", true),
+            "it was rendered by version 1 of lightbound, b.exr by version 2"
+        );
+        assert!(
+            differs([2, 3], "1", "b", "8", true)
+                .starts_with("its scene differs from that of b.exr")
+        );
+        assert_eq!(
+            differs([2, 3], "1", "a", "8", true),
+            "its image has 2 × 2 pixels, that of b.exr has 2 × 3"
+        );
+        assert_eq!(differs([2, 2], "1", "a", "8", true), "its seed is 7, that of b.exr is 8");
+        assert_eq!(
+            differs([2, 2], "1", "a", "7", true),
+            "b.exr stores squares for the variance, it does not"
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! Builds a [`Scene`] in memory.
+
+use super::Scene;
+use crate::accel::{self, AccelError, AccelKind};
+use crate::camera::Camera;
+use crate::geometry::{Geometry, Primitive, Shape};
+use crate::light::{AnyLight, AreaLight, Lights};
+use crate::material::{Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance};
+use lightbound_math::Vec3;
+use lightbound_shader::{Arena, Settings, Shader, Target};
+use std::sync::Arc;
+
+/// A material of a [`SceneBuilder`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaterialId(u32);
+
+/// Why a material cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum MaterialError {
+    /// The shader cannot be compiled.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The shader has no such parameter.
+    #[error("the shader {shader} has no parameter {parameter}; its parameters are {known}")]
+    UnknownParameter {
+        /// Name of the shader.
+        shader: String,
+        /// The unknown name.
+        parameter: String,
+        /// Names of the shader's parameters.
+        known: String,
+    },
+    /// A value has the wrong size or is out of range.
+    #[error("the parameter {parameter} of {shader} takes {size} numbers from {} to {}", range[0], range[1])]
+    InvalidValue {
+        /// Name of the shader.
+        shader: String,
+        /// The parameter.
+        parameter: String,
+        /// Number of components.
+        size: usize,
+        /// Minimum and maximum of a component.
+        range: [f64; 2],
+    },
+    /// A parameter has neither a value nor a default.
+    #[error("the parameter {parameter} of {shader} has no default; give a value")]
+    MissingValue {
+        /// Name of the shader.
+        shader: String,
+        /// The parameter.
+        parameter: String,
+    },
+}
+
+/// Collects surfaces, materials and lights and builds a [`Scene`].
+///
+/// All positions are in world space. The crate's documentation has an example.
+pub struct SceneBuilder {
+    arena: Arena,
+    target: Target,
+    geometry: Geometry,
+    materials: Vec<Material>,
+    material_names: Vec<String>,
+    shaders: Vec<ShaderBinding>,
+    object_names: Vec<String>,
+    lights: Vec<AnyLight>,
+}
+
+impl Default for SceneBuilder {
+    fn default() -> SceneBuilder {
+        SceneBuilder {
+            arena: Arena::new(),
+            target: Target::best(),
+            geometry: Geometry::default(),
+            materials: Vec::new(),
+            material_names: Vec::new(),
+            shaders: Vec::new(),
+            object_names: Vec::new(),
+            lights: Vec::new(),
+        }
+    }
+}
+
+impl SceneBuilder {
+    /// An empty scene.
+    pub fn new() -> SceneBuilder {
+        SceneBuilder::default()
+    }
+
+    /// Adds a material.
+    pub fn add_material(&mut self, name: &str, material: Material) -> MaterialId {
+        self.materials.push(material);
+        self.material_names.push(name.to_owned());
+        MaterialId(self.materials.len() as u32 - 1)
+    }
+
+    /// Adds a material given by a shader with constant parameters; parameters without a value have
+    /// their defaults. See [`library`](crate::material::library) for examples.
+    ///
+    /// *Errors*: the shader is invalid, or a parameter is unknown, out of range or missing.
+    pub fn add_shader(
+        &mut self,
+        name: &str,
+        wgsl: &str,
+        values: &[(&str, &[f64])],
+    ) -> Result<MaterialId, MaterialError> {
+        let shader = Shader::parse(name, wgsl).map_err(ProgramError::from)?;
+        let program = Program::compile(&self.arena, &shader, &Settings::default(), self.target)?;
+        let known = || program.settable.iter().map(|p| p.name.as_str()).collect::<Vec<_>>();
+        if let Some((unknown, _)) = values.iter().find(|(name, _)| !known().contains(name)) {
+            return Err(MaterialError::UnknownParameter {
+                shader: name.into(),
+                parameter: (*unknown).into(),
+                known: known().join(", "),
+            });
+        }
+        let mut settings = Vec::new();
+        for parameter in &program.settable {
+            let given = values.iter().rfind(|(name, _)| *name == parameter.name);
+            let value = match (given, &parameter.default) {
+                (Some((_, value)), _) => value.to_vec(),
+                (None, Some(default)) => default.clone(),
+                (None, None) => {
+                    return Err(MaterialError::MissingValue {
+                        shader: name.into(),
+                        parameter: parameter.name.clone(),
+                    });
+                }
+            };
+            let [min, max] = parameter.range;
+            if value.len() != parameter.size || !value.iter().all(|x| (min..=max).contains(x)) {
+                return Err(MaterialError::InvalidValue {
+                    shader: name.into(),
+                    parameter: parameter.name.clone(),
+                    size: parameter.size,
+                    range: parameter.range,
+                });
+            }
+            settings.push((parameter, Setting::Constant(value)));
+        }
+        let instance = ShaderInstance::new(self.shaders.len() as u32, settings);
+        self.shaders.push(ShaderBinding::new(Arc::new(program), Vec::new()));
+        Ok(self.add_material(name, Material::scattering(instance)))
+    }
+
+    /// Adds a surface.
+    pub fn add_shape(&mut self, shape: Shape, material: MaterialId) {
+        self.add_primitive(shape, material, false, None);
+    }
+
+    /// Adds a surface that emits `radiance` (W·sr⁻¹·m⁻²) from its front, the side of its geometric
+    /// normal.
+    pub fn add_emitter(&mut self, shape: Shape, material: MaterialId, radiance: Vec3) {
+        self.add_primitive(shape, material, false, Some((radiance, false)));
+    }
+
+    /// Adds a surface; `flip` swaps front and back, and `emission` is the radiance and whether it
+    /// is two-sided.
+    pub(crate) fn add_primitive(
+        &mut self,
+        shape: Shape,
+        MaterialId(material): MaterialId,
+        flip: bool,
+        emission: Option<(Vec3, bool)>,
+    ) {
+        self.object_names.push(shape.name().to_owned());
+        let mut primitive = Primitive { shape, material, first_light: None, alpha: None, flip };
+        if let Some((radiance, two_sided)) = emission {
+            primitive.first_light = Some(self.lights.len() as u32);
+            self.lights.extend((0..primitive.shape.len()).map(|element| {
+                AnyLight::Area(AreaLight::new(&primitive, element, radiance, two_sided))
+            }));
+        }
+        self.geometry.primitives.push(primitive);
+    }
+
+    /// Adds a light that is not a surface.
+    pub fn add_light(&mut self, light: AnyLight) {
+        self.lights.push(light);
+    }
+
+    /// Builds the acceleration structure and the scene.
+    ///
+    /// *Errors*: the acceleration structure cannot be built.
+    pub fn build(mut self, camera: Camera) -> Result<Scene, AccelError> {
+        self.geometry.world = 0..self.geometry.primitives.len() as u32;
+        let geometry = Arc::new(self.geometry);
+        let accel = accel::build(AccelKind::Auto, geometry.clone())?;
+        Ok(Scene {
+            camera,
+            geometry,
+            materials: self.materials,
+            shaders: self.shaders,
+            material_names: self.material_names,
+            object_names: self.object_names,
+            lights: Lights::new(self.lights, accel.bounds()),
+            accel: accel.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::library;
+
+    #[test]
+    fn invalid_parameters_are_errors() {
+        let diffuse = library::find("diffuse").expect("the library has it").text;
+        let add = |values: &[(&str, &[f64])]| {
+            let error = SceneBuilder::new().add_shader("diffuse.wgsl", diffuse, values);
+            error.map_err(|error| error.to_string())
+        };
+        assert!(add(&[("kd", &[0.5; 3])]).is_ok());
+        assert!(add(&[("kds", &[0.5; 3])]).unwrap_err().contains("no parameter kds"));
+        for wrong in [&[0.5][..], &[0.5, 0.5, 1.5]] {
+            assert!(add(&[("kd", wrong)]).unwrap_err().contains("takes 3 numbers from 0 to 1"));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Scenes, immutable once built. [`RenderSettings`](crate::RenderSettings) say
+//! how to render one.
+
+mod builder;
+
+pub use builder::{MaterialError, MaterialId, SceneBuilder};
+
+use crate::accel::Accel;
+use crate::camera::Camera;
+use crate::geometry::Geometry;
+use crate::light::Lights;
+use crate::material::{Material, ShaderBinding};
+use std::sync::Arc;
+
+/// A camera, surfaces, materials and lights.
+pub struct Scene {
+    /// The camera, for one resolution.
+    pub camera: Camera,
+    /// All surfaces.
+    pub geometry: Arc<Geometry>,
+    /// Materials, indexed by [`Primitive::material`](crate::geometry::Primitive::material).
+    pub materials: Vec<Material>,
+    /// Compiled shaders, indexed by
+    /// [`ShaderInstance::shader`](crate::material::ShaderInstance::shader).
+    pub shaders: Vec<ShaderBinding>,
+    /// Names of the materials, for attributes of image files.
+    pub material_names: Vec<String>,
+    /// Names of the objects, indexed by [`Geometry::object`].
+    pub object_names: Vec<String>,
+    /// All lights.
+    pub lights: Lights,
+    /// Ray queries over `geometry`.
+    pub accel: Arc<dyn Accel>,
+}

@@ -1,0 +1,235 @@
+//! How to render a [`Scene`](crate::Scene): resolution, samples, and the integrator with its
+//! settings.
+//!
+//! The choices have the names of scene files and command-line options. Lightcuts: Walter et al.
+//! 2005; its stochastic mode: Yuksel 2019.
+
+use crate::choice::choice;
+use crate::filter::Filter;
+use lightbound_image::Window;
+use lightbound_math::sampling::SamplerKind;
+
+/// How to render a scene. The default is a path tracer with 16 samples per pixel.
+#[derive(Clone, Debug)]
+pub struct RenderSettings {
+    /// Columns and rows of the whole image.
+    pub resolution: (u32, u32),
+    /// The pixels to render, within the resolution.
+    pub window: Window,
+    /// Radiance is multiplied by this: exposure time × ISO / 100, as in pbrt-v4.
+    pub gain: f32,
+    /// Pixel reconstruction filter.
+    pub filter: Filter,
+    /// Sample points and their number per pixel.
+    pub sampling: SamplingSettings,
+    /// The integrator.
+    pub integrator: IntegratorSettings,
+}
+
+impl RenderSettings {
+    /// The default settings for an image of this size.
+    pub fn with_resolution(width: u32, height: u32) -> RenderSettings {
+        RenderSettings {
+            resolution: (width, height),
+            window: Window { x0: 0, y0: 0, x1: width, y1: height },
+            ..RenderSettings::default()
+        }
+    }
+}
+
+impl Default for RenderSettings {
+    /// 1280 × 720 pixels with the Gaussian filter of pbrt-v4's defaults.
+    fn default() -> RenderSettings {
+        RenderSettings {
+            resolution: (1280, 720),
+            window: Window { x0: 0, y0: 0, x1: 1280, y1: 720 },
+            gain: 1.0,
+            filter: Filter::default(),
+            sampling: SamplingSettings::default(),
+            integrator: IntegratorSettings::default(),
+        }
+    }
+}
+
+/// Sample points of a rendering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamplingSettings {
+    /// Type of sample sequence.
+    pub kind: SamplerKind,
+    /// Samples per pixel.
+    pub spp: u32,
+    /// Seed of the sequence; the same seed gives bit-identical pictures.
+    pub seed: u32,
+}
+
+impl Default for SamplingSettings {
+    /// 16 Sobol' points per pixel.
+    fn default() -> SamplingSettings {
+        SamplingSettings { kind: SamplerKind::Sobol, spp: 16, seed: 0 }
+    }
+}
+
+/// The integrator and its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IntegratorSettings {
+    /// Maximum number of scattering events on a path; 1 is direct light only.
+    pub max_depth: u32,
+    /// The algorithm.
+    pub method: Method,
+}
+
+impl Default for IntegratorSettings {
+    /// Path tracing with up to five scattering events.
+    fn default() -> IntegratorSettings {
+        IntegratorSettings { max_depth: 5, method: Method::Path(PathSettings::default()) }
+    }
+}
+
+/// An integrator with its own settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// Path tracing.
+    Path(PathSettings),
+    /// Direct light by cuts through light trees.
+    Lightcuts(LightcutsSettings),
+}
+
+impl Method {
+    /// The name of the integrator.
+    pub fn name(&self) -> MethodName {
+        match self {
+            Method::Path(_) => MethodName::Path,
+            Method::Lightcuts(_) => MethodName::Lightcuts,
+        }
+    }
+}
+
+/// Settings of the path tracer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathSettings {
+    /// How a light is chosen at a shading point.
+    pub light_sampling: LightSampling,
+    /// How a direction is sampled at a surface.
+    pub bsdf_sampling: BsdfSampling,
+    /// How environment lights are sampled.
+    pub environment_sampling: EnvironmentSampling,
+}
+
+/// Settings of lightcuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LightcutsSettings {
+    /// How clusters are chosen for a shading point.
+    pub cut: Cut,
+    /// How bounds of materials are compiled.
+    pub bounds: BoundMode,
+    /// Whether every bound is checked against the values that it bounds.
+    pub check_bounds: bool,
+    /// Approximate number of points that represent all area lights; each light has at least one.
+    pub area_points: u32,
+    /// Approximate number of directions that represent all environment lights; each light has at
+    /// least one.
+    pub environment_points: u32,
+}
+
+impl LightcutsSettings {
+    /// Maximum number of points or directions; the trees then take some gigabytes.
+    pub const MAX_POINTS: u32 = 1 << 24;
+}
+
+/// Termination of cuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cut {
+    /// The cut ends when its error is small. Representatives of clusters are the same for all
+    /// shading points.
+    Deterministic {
+        /// Maximum error bound relative to the estimate; at least 0.
+        error: f32,
+        /// The error that is bounded.
+        error_mode: ErrorMode,
+        /// Maximum number of clusters in a cut, at least 1, whatever the error. The children of
+        /// the roots, up to 24, are always in the cut.
+        max_cut: u32,
+    },
+    /// The cut has a fixed size and random representatives: unbiased.
+    Stochastic {
+        /// Number of clusters in a cut, at least 1.
+        size: u32,
+    },
+}
+
+impl Cut {
+    /// The mode.
+    pub fn mode(&self) -> CutMode {
+        match self {
+            Cut::Deterministic { .. } => CutMode::Deterministic,
+            Cut::Stochastic { .. } => CutMode::Stochastic,
+        }
+    }
+}
+
+choice! {
+    /// Integrators by name.
+    MethodName: Path {
+        Path = "path": "Path tracing: global illumination",
+        Lightcuts = "lightcuts": "Direct light of many lights, by clusters with bounded errors",
+    }
+}
+choice! {
+    /// How the path tracer chooses a light at a shading point.
+    LightSampling: Auto {
+        Auto = "auto": "`tree`, or `power` if the scene has only one emitter",
+        Uniform = "uniform": "With equal probabilities",
+        Power = "power": "Proportional to power",
+        Tree = "tree":
+            "By a light tree: power, distance, and cosines at lights and surface (Conty Estévez & \
+             Kulla 2018)",
+        MaterialTree = "material-tree":
+            "By the light tree, including compiled bounds of the material",
+    }
+}
+choice! {
+    /// How the path tracer samples directions at a surface.
+    BsdfSampling: Shader {
+        Shader = "shader": "By the shader's `sample` function if it has one, else as `bounds`",
+        Bounds = "bounds":
+            "From compiled bounds of `brdf`, for all shaders (Clarberg et al. 2010 §6.2)",
+        Cosine = "cosine": "Proportional to the cosine",
+    }
+}
+choice! {
+    /// How the path tracer samples an environment map.
+    EnvironmentSampling: Map {
+        Map = "map": "Proportional to its radiance",
+        Product = "product":
+            "By the product of its radiance and compiled bounds of the BRDF (Clarberg & \
+             Akenine-Möller 2008)",
+    }
+}
+choice! {
+    /// The error that a bound limits.
+    ErrorMode: Cluster {
+        Cluster = "cluster": "The error of each cluster (Walter et al. 2005)",
+        Total = "total": "The sum over all clusters, which bounds the total error",
+    }
+}
+choice! {
+    /// How representatives of clusters are chosen.
+    CutMode: Deterministic {
+        Deterministic = "deterministic":
+            "Once, near the centroid; cuts are refined until the error is below the limit",
+        Stochastic = "stochastic":
+            "At random for each sample; cuts have a fixed size, and the image is unbiased (Yuksel \
+             2019)",
+    }
+}
+choice! {
+    /// How bounds of materials are compiled.
+    BoundMode: Related {
+        Naive = "naive": "The general case of each interval operation",
+        Optimized = "optimized":
+            "The cheapest case of each operation that static analysis allows; the same bounds",
+        Related = "related": "As `optimized`, with relations between values: tighter bounds",
+        Hand = "hand":
+            "Hand-derived, for the shaders diffuse, phong, isoward and ward",
+    }
+}

@@ -1,0 +1,288 @@
+//! Images as textures.
+//!
+//! Texels are those of a shared [`Image`]. Lookups use bilinear interpolation at full resolution;
+//! supersampling of pixels does the remaining filtering. The order of operations and the flip of t
+//! follow pbrt-v4 (`textures.cpp`). Invariant: each component of a filtered value is between the
+//! minimum and maximum of its four texels, so that bounds of texels bound every lookup.
+
+use super::{Lookup, Mapping};
+use lightbound_image::Image;
+use lightbound_math::{Vec2, Vec3};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Wrap mode: texels beyond the edges of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Wrap {
+    /// Periodic repetition.
+    #[default]
+    Repeat,
+    /// Zero.
+    Black,
+    /// The texel at the edge.
+    Clamp,
+    /// Octahedral map of a sphere: edges are mirrored at their midpoints. (Beyond the edges at 0,
+    /// pbrt-v4 takes the second texel instead of the first; here both edges are symmetric.)
+    OctahedralSphere,
+}
+
+impl FromStr for Wrap {
+    type Err = String;
+
+    /// Parses pbrt's names.
+    fn from_str(name: &str) -> Result<Wrap, String> {
+        match name {
+            "repeat" => Ok(Wrap::Repeat),
+            "black" => Ok(Wrap::Black),
+            "clamp" => Ok(Wrap::Clamp),
+            "octahedralsphere" => Ok(Wrap::OctahedralSphere),
+            _ => Err(format!(
+                "unknown wrap mode `{name}`; use repeat, black, clamp or octahedralsphere"
+            )),
+        }
+    }
+}
+
+/// Reconstruction between texel centres.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Filter {
+    /// The nearest texel.
+    Point,
+    /// Linear between the four nearest texels.
+    #[default]
+    Bilinear,
+}
+
+/// The value of an image as a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// [`Image::rgb`].
+    Rgb,
+    /// [`Image::float`] in all three channels.
+    Float,
+}
+
+/// An image over a surface.
+#[derive(Clone, Debug)]
+pub struct ImageMap {
+    /// The texels; textures of the same file share them.
+    pub image: Arc<Image>,
+    /// Texture coordinates.
+    pub mapping: Mapping,
+    /// Colour or float value.
+    pub value: Value,
+    /// Texels beyond the edges.
+    pub wrap: Wrap,
+    /// Interpolation between texel centres.
+    pub filter: Filter,
+    /// Factor of all values.
+    pub scale: f32,
+    /// Whether the result is max(1 − value, 0), after `scale`.
+    pub invert: bool,
+}
+
+impl ImageMap {
+    /// Value at a point: linear RGB, or a float in all channels. Colours are clamped to 0 from
+    /// below; NaN texels count as 0.
+    pub fn eval(&self, at: &Lookup) -> Vec3 {
+        let st = self.mapping.st(at);
+        // Rows start at the top, t at the bottom.
+        self.adjusted(self.filtered(Vec2::new(st.x, 1.0 - st.y)))
+    }
+
+    /// Scales and inverts a value of the image.
+    pub(crate) fn adjusted(&self, value: Vec3) -> Vec3 {
+        let v = self.scale * value;
+        match (self.invert, self.value) {
+            (true, _) => (1.0 - v).max(Vec3::ZERO),
+            (false, Value::Rgb) => v.max(Vec3::ZERO),
+            (false, Value::Float) => v,
+        }
+    }
+
+    /// Value at image coordinates, from (0, 0) at the upper left corner to (1, 1) at the lower
+    /// right corner.
+    fn filtered(&self, st: Vec2) -> Vec3 {
+        let (width, height) = (self.image.width() as f32, self.image.height() as f32);
+        let (x, y) = (st.x * width - 0.5, st.y * height - 0.5);
+        if self.filter == Filter::Point {
+            return self.texel(index(x.round()), index(y.round()));
+        }
+        let (x0, y0) = (x.floor(), y.floor());
+        let (i, j) = (index(x0), index(y0));
+        let (dx, dy) = (x - x0, y - y0);
+        let [a, b, c, d] =
+            [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| self.texel(i, j));
+        let v = (a * (1.0 - dx) + b * dx) * (1.0 - dy) + (c * (1.0 - dx) + d * dx) * dy;
+        // If a coordinate is infinite, v is NaN, and `max` returns the other operand.
+        v.max(a.min(b).min(c).min(d)).min(a.max(b).max(c).max(d))
+    }
+
+    /// The texel at any integer coordinates, according to the wrap mode.
+    fn texel(&self, x: i64, y: i64) -> Vec3 {
+        let (width, height) = (self.image.width() as i64, self.image.height() as i64);
+        let inside = (0..width).contains(&x) && (0..height).contains(&y);
+        let (x, y) = match self.wrap {
+            _ if inside => (x, y),
+            Wrap::Repeat => (x.rem_euclid(width), y.rem_euclid(height)),
+            Wrap::Clamp => (x.clamp(0, width - 1), y.clamp(0, height - 1)),
+            Wrap::Black => return Vec3::ZERO,
+            Wrap::OctahedralSphere => octahedral(x, y, width, height),
+        };
+        let (x, y) = (x as u32, y as u32);
+        let v = match self.value {
+            Value::Rgb => self.image.rgb(x, y),
+            Value::Float => Vec3::splat(self.image.float(x, y)),
+        };
+        Vec3::select(v.is_nan_mask(), Vec3::ZERO, v)
+    }
+}
+
+/// Converts an integral float to a texel index. The cast to 32 bits saturates and maps NaN to 0, so
+/// that indices of neighbours do not overflow 64 bits.
+fn index(x: f32) -> i64 {
+    x as i32 as i64
+}
+
+/// Maps coordinates beyond an edge back through the same edge, mirrored at its midpoint.
+fn octahedral(x: i64, y: i64, width: i64, height: i64) -> (i64, i64) {
+    let (mut x, mut y) = (x.clamp(-width, 2 * width - 1), y.clamp(-height, 2 * height - 1));
+    if x < 0 || x >= width {
+        x = if x < 0 { -1 - x } else { 2 * width - 1 - x };
+        y = height - 1 - y;
+    }
+    if y < 0 || y >= height {
+        y = if y < 0 { -1 - y } else { 2 * height - 1 - y };
+        x = width - 1 - x;
+    }
+    (x, y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_image::{Channels, Encoding};
+
+    fn map(image: Image) -> ImageMap {
+        ImageMap {
+            image: Arc::new(image),
+            mapping: Mapping::UV,
+            value: Value::Rgb,
+            wrap: Wrap::Repeat,
+            filter: Filter::Bilinear,
+            scale: 1.0,
+            invert: false,
+        }
+    }
+
+    fn grey(width: u32, values: &[f32]) -> ImageMap {
+        map(Image::from_f32(width, values.len() as u32 / width, Channels::Grey, values.to_vec()))
+    }
+
+    fn at(u: f32, v: f32) -> Lookup {
+        Lookup { p: Vec3::ZERO, uv: Vec2::new(u, v) }
+    }
+
+    #[test]
+    fn rows_start_at_the_top_and_t_at_the_bottom() {
+        for filter in [Filter::Point, Filter::Bilinear] {
+            let m = ImageMap { filter, ..grey(2, &[1.0, 2.0, 3.0, 4.0]) };
+            let corners = [(0.25, 0.75), (0.75, 0.75), (0.25, 0.25), (0.75, 0.25)];
+            assert_eq!(corners.map(|(u, v)| m.eval(&at(u, v)).x), [1.0, 2.0, 3.0, 4.0]);
+        }
+    }
+
+    #[test]
+    fn bilinear_reproduces_linear_ramps() {
+        let (width, height) = (8, 4);
+        let centre = |i: u32, n: u32| (i as f32 + 0.5) / n as f32;
+        let ramp = |u: f32, v: f32| 2.0 + 3.0 * u - v;
+        let texels: Vec<f32> = (0..width * height)
+            .map(|i| ramp(centre(i % width, width), 1.0 - centre(i / width, height)))
+            .collect();
+        let m = grey(width, &texels);
+        for i in 0..1000 {
+            let (u, v) = (
+                (i as f32 * 0.618).fract() * 0.875 + 0.0625,
+                (i as f32 * 0.414).fract() * 0.75 + 0.125,
+            );
+            assert!((m.eval(&at(u, v)).x - ramp(u, v)).abs() < 1e-5, "{u} {v}");
+        }
+    }
+
+    #[test]
+    fn wrap_modes_define_texels_beyond_the_edges() {
+        let edge = |wrap| {
+            let m = ImageMap { wrap, ..grey(2, &[1.0, 2.0, 3.0, 4.0]) };
+            // The left edge at the centre of row 0, and two units to the right of it.
+            [m.eval(&at(0.0, 0.75)).x, m.eval(&at(2.0, 0.75)).x]
+        };
+        assert_eq!(edge(Wrap::Repeat), [1.5, 1.5]);
+        assert_eq!(edge(Wrap::Clamp), [1.0, 2.0]);
+        assert_eq!(edge(Wrap::Black), [0.5, 0.0]);
+        // Beyond the left edge of row 0 is the first texel of row 1.
+        assert_eq!(edge(Wrap::OctahedralSphere)[0], 2.0);
+        assert_eq!([octahedral(-1, 0, 4, 4), octahedral(4, 1, 4, 4)], [(0, 3), (3, 2)]);
+        assert_eq!([octahedral(1, -1, 4, 4), octahedral(0, 4, 4, 4)], [(2, 0), (3, 3)]);
+    }
+
+    #[test]
+    fn scale_is_applied_before_invert_and_colours_are_not_negative() {
+        let m = grey(1, &[0.75]);
+        let with = |scale, invert, value| {
+            ImageMap { scale, invert, value, ..m.clone() }.eval(&at(0.5, 0.5)).x
+        };
+        assert_eq!(with(2.0, false, Value::Rgb), 1.5);
+        assert_eq!(with(1.0, true, Value::Rgb), 0.25);
+        assert_eq!(with(2.0, true, Value::Float), 0.0);
+        assert_eq!(with(-1.0, false, Value::Rgb), 0.0);
+        assert_eq!(with(-1.0, false, Value::Float), -0.75);
+    }
+
+    #[test]
+    fn float_value_is_the_mean_or_the_opacity() {
+        let rgb = map(Image::from_u8(1, 1, Channels::Rgb, vec![0, 51, 102], Encoding::Linear));
+        let float = |m: &ImageMap| {
+            ImageMap { value: Value::Float, ..m.clone() }.eval(&at(0.1, 0.1)).to_array()
+        };
+        assert!(float(&rgb).iter().all(|x| (x - 0.2).abs() < 1e-7));
+        let rgba =
+            map(Image::from_u8(1, 1, Channels::Rgba, vec![0, 51, 102, 255], Encoding::Linear));
+        assert_eq!(float(&rgba), [1.0; 3]);
+    }
+
+    #[test]
+    fn values_stay_between_the_texels() {
+        let texels = [0.1, 0.3, 1e-30, 0.7, 0.7, 1e30, 0.7, 0.7, 0.1];
+        for wrap in [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::OctahedralSphere] {
+            for filter in [Filter::Point, Filter::Bilinear] {
+                let m = ImageMap { wrap, filter, ..grey(3, &texels) };
+                let extremes = [
+                    f32::NAN,
+                    f32::INFINITY,
+                    f32::NEG_INFINITY,
+                    f32::MAX,
+                    -f32::MAX,
+                    1e9,
+                    -1e9,
+                    0.0,
+                    1.0,
+                    -1e-30,
+                ];
+                let pairs = extremes.iter().flat_map(|&u| extremes.map(|v| (u, v)));
+                let plain = (0..2000).map(|i| {
+                    ((i as f32 * 0.618).fract() * 4.0 - 1.5, (i as f32 * 0.414).fract() * 4.0 - 1.5)
+                });
+                for (u, v) in pairs.chain(plain) {
+                    let x = m.eval(&at(u, v)).x;
+                    assert!((0.0..=1e30).contains(&x), "{wrap:?} {filter:?} {u} {v}: {x}");
+                }
+            }
+        }
+        let constant = grey(2, &[0.3; 4]);
+        assert!(
+            (0..1000).all(|i| constant.eval(&at(i as f32 * 0.0137, i as f32 * 0.0071)).x == 0.3)
+        );
+        assert_eq!(grey(1, &[f32::NAN]).eval(&at(0.0, 0.0)), Vec3::ZERO);
+    }
+}

@@ -1,0 +1,98 @@
+//! Texture mappings: pbrt-v4's `uv`, `planar`, `spherical` and `cylindrical`.
+
+use super::Lookup;
+use lightbound_math::{Transform, Vec2, Vec3};
+use std::f32::consts::{FRAC_1_PI, TAU};
+
+/// A map from surface points to coordinates (s, t) of a 2D texture; t points upwards.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mapping {
+    /// Surface coordinates: uv · scale + offset.
+    Uv {
+        /// Factors of u and v.
+        scale: Vec2,
+        /// Offset of the result.
+        offset: Vec2,
+    },
+    /// (p·s, p·t) + offset with p in texture space.
+    Planar {
+        /// From world space to texture space.
+        texture_from_world: Transform,
+        /// Axis of s; pbrt's `v1`.
+        s: Vec3,
+        /// Axis of t; pbrt's `v2`.
+        t: Vec3,
+        /// Offset of the result.
+        offset: Vec2,
+    },
+    /// (θ/π, φ/2π) of the direction from the origin of texture space, θ from +z.
+    Spherical(
+        /// From world space to texture space.
+        Transform,
+    ),
+    /// (½ + φ/2π, z) in texture space, φ around the z axis.
+    Cylindrical(
+        /// From world space to texture space.
+        Transform,
+    ),
+}
+
+impl Mapping {
+    /// The surface coordinates, unchanged.
+    pub const UV: Mapping = Mapping::Uv { scale: Vec2::ONE, offset: Vec2::ZERO };
+
+    /// Texture coordinates of a point.
+    pub fn st(&self, at: &Lookup) -> Vec2 {
+        match self {
+            Mapping::Uv { scale, offset } => at.uv * *scale + *offset,
+            Mapping::Planar { texture_from_world, s, t, offset } => {
+                let p = texture_from_world.point(at.p);
+                Vec2::new(p.dot(*s), p.dot(*t)) + *offset
+            }
+            Mapping::Spherical(texture_from_world) => {
+                let p = texture_from_world.point(at.p);
+                // Without normalisation, so that the origin has coordinates, too.
+                let theta = libm::atan2f(p.truncate().length(), p.z);
+                let phi = libm::atan2f(p.y, p.x);
+                Vec2::new(theta * FRAC_1_PI, if phi < 0.0 { phi + TAU } else { phi } / TAU)
+            }
+            Mapping::Cylindrical(texture_from_world) => {
+                let p = texture_from_world.point(at.p);
+                Vec2::new(0.5 + libm::atan2f(p.y, p.x) / TAU, p.z)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::{DAffine3, dvec3};
+
+    fn st(mapping: Mapping, p: Vec3) -> Vec2 {
+        mapping.st(&Lookup { p, uv: Vec2::new(0.25, 0.75) })
+    }
+
+    #[test]
+    fn mappings_of_known_points() {
+        let uv = Mapping::Uv { scale: Vec2::new(2.0, -4.0), offset: Vec2::new(0.5, 1.0) };
+        assert_eq!(st(uv, Vec3::ZERO), Vec2::new(1.0, -2.0));
+        // Texture space is world space translated by −1 along x.
+        let space = Transform::new(DAffine3::from_translation(dvec3(-1.0, 0.0, 0.0))).unwrap();
+        let planar = Mapping::Planar {
+            texture_from_world: space,
+            s: Vec3::new(2.0, 0.0, 0.0),
+            t: Vec3::Z,
+            offset: Vec2::new(0.0, 0.5),
+        };
+        assert_eq!(st(planar, Vec3::new(4.0, 9.0, 3.0)), Vec2::new(6.0, 3.5));
+        let spherical = Mapping::Spherical(space);
+        assert_eq!(st(spherical, Vec3::new(1.0, 0.0, 2.0)), Vec2::new(0.0, 0.0));
+        assert_eq!(st(spherical, Vec3::new(1.0, 5.0, 0.0)), Vec2::new(0.5, 0.25));
+        assert_eq!(st(spherical, Vec3::new(1.0, -5.0, 0.0)), Vec2::new(0.5, 0.75));
+        assert_eq!(st(spherical, Vec3::X), Vec2::ZERO);
+        let cylindrical = Mapping::Cylindrical(space);
+        assert_eq!(st(cylindrical, Vec3::new(3.0, 0.0, 7.0)), Vec2::new(0.5, 7.0));
+        assert_eq!(st(cylindrical, Vec3::new(1.0, -5.0, -7.0)), Vec2::new(0.25, -7.0));
+    }
+}

@@ -1,0 +1,153 @@
+//! Textures: values over a surface.
+//!
+//! A texture is a small expression tree. Every node yields linear RGB; a float texture has its
+//! value in all three channels, and the first is used. Nodes and their defaults are those of
+//! pbrt-v4. Textures are not filtered over the footprint of a pixel; supersampling does that.
+
+mod checkerboard;
+pub mod for_shaders;
+mod imagemap;
+mod mapping;
+
+use lightbound_math::{Vec2, Vec3};
+use std::sync::Arc;
+
+pub use checkerboard::{Checkerboard, Domain};
+pub use imagemap::{Filter, ImageMap, Value, Wrap};
+pub use mapping::Mapping;
+
+/// The arguments of a texture lookup.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup {
+    /// Position in world space (in the group's space for opacity of instanced primitives).
+    pub p: Vec3,
+    /// Surface texture coordinates.
+    pub uv: Vec2,
+}
+
+/// A parameter of a material: a constant or a texture.
+#[derive(Clone, Debug)]
+pub enum Param {
+    /// A constant value.
+    Constant(Vec3),
+    /// A texture lookup.
+    Texture(Arc<Texture>),
+}
+
+impl Param {
+    /// A constant float.
+    pub fn from_float(x: f32) -> Param {
+        Param::Constant(Vec3::splat(x))
+    }
+
+    /// Applies a function to the value.
+    pub fn map(self, f: impl Fn(Vec3) -> Vec3 + Send + Sync + 'static) -> Param {
+        match self {
+            Param::Constant(c) => Param::Constant(f(c)),
+            Param::Texture(_) => {
+                Param::Texture(Arc::new(Texture::Map(self, Function(Box::new(f)))))
+            }
+        }
+    }
+
+    /// Value as linear RGB.
+    pub fn rgb(&self, at: &Lookup) -> Vec3 {
+        match self {
+            Param::Constant(c) => *c,
+            Param::Texture(t) => t.eval(at),
+        }
+    }
+
+    /// Value as a float: the first channel.
+    pub fn float(&self, at: &Lookup) -> f32 {
+        self.rgb(at).x
+    }
+}
+
+/// A function of colours.
+pub struct Function(Box<dyn Fn(Vec3) -> Vec3 + Send + Sync>);
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Function")
+    }
+}
+
+/// A node of a texture.
+#[derive(Debug)]
+pub enum Texture {
+    /// A constant value.
+    Constant(Vec3),
+    /// An image.
+    Image(ImageMap),
+    /// A checkerboard.
+    Checkerboard(Checkerboard),
+    /// Product of two parameters; zero if the second is zero, even if the first is infinite.
+    Scale(Param, Param),
+    /// A function of a parameter.
+    Map(Param, Function),
+    /// Linear blend: `(1 − amount) a + amount b`.
+    Mix {
+        /// Value at amount 0.
+        a: Param,
+        /// Value at amount 1.
+        b: Param,
+        /// Weight, a float.
+        amount: Param,
+    },
+}
+
+impl Texture {
+    /// Value at a point, linear RGB.
+    pub fn eval(&self, at: &Lookup) -> Vec3 {
+        match self {
+            Texture::Constant(c) => *c,
+            Texture::Image(map) => map.eval(at),
+            Texture::Checkerboard(board) => board.eval(at),
+            Texture::Scale(a, b) => match b.rgb(at) {
+                Vec3::ZERO => Vec3::ZERO,
+                factor => a.rgb(at) * factor,
+            },
+            Texture::Map(value, Function(f)) => f(value.rgb(at)),
+            Texture::Mix { a, b, amount } => match amount.float(at) {
+                0.0 => a.rgb(at),
+                1.0 => b.rgb(at),
+                amount => a.rgb(at) * (1.0 - amount) + b.rgb(at) * amount,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn param(t: Texture) -> Param {
+        Param::Texture(Arc::new(t))
+    }
+
+    #[test]
+    fn expression_trees_are_evaluated() {
+        let at = Lookup { p: Vec3::ZERO, uv: Vec2::new(0.25, 1.5) };
+        let board = param(Texture::Checkerboard(Checkerboard {
+            domain: Domain::Flat(Mapping::UV),
+            even: Param::from_float(8.0),
+            odd: Param::Constant(Vec3::new(1.0, 2.0, 4.0)),
+        }));
+        let scaled = param(Texture::Scale(board.clone(), Param::from_float(0.5)));
+        assert_eq!(scaled.rgb(&at), Vec3::new(0.5, 1.0, 2.0));
+        let mix = |amount| {
+            Texture::Mix { a: board.clone(), b: scaled.clone(), amount: Param::from_float(amount) }
+                .eval(&at)
+        };
+        assert_eq!([mix(0.0).z, mix(0.25).z, mix(1.0).z], [4.0, 3.5, 2.0]);
+        let infinite = param(Texture::Constant(Vec3::INFINITY));
+        assert_eq!(Texture::Scale(infinite.clone(), Param::from_float(0.0)).eval(&at), Vec3::ZERO);
+        assert_eq!(
+            Texture::Mix { a: board.clone(), b: infinite, amount: Param::from_float(0.0) }
+                .eval(&at),
+            board.rgb(&at)
+        );
+        assert_eq!(board.float(&at), 1.0);
+    }
+}

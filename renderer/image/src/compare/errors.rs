@@ -1,0 +1,168 @@
+//! Per-sample error metrics against a reference, and the position of the largest error.
+//!
+//! A is the image under test, B the reference.
+//!
+//! | metric | mean over pixels of |
+//! |---|---|
+//! | mean error (bias) | A − B |
+//! | MAE | \|A − B\| |
+//! | MSE; RMSE is its root | (A − B)² |
+//! | relMSE | (A − B)² / (B² + 0.01) |
+//! | MAPE | \|A − B\| / (\|B\| + 0.01) |
+//!
+//! The 0.01 keeps black pixels from dominating the mean. Papers on denoising and the viewer tev use
+//! the same value.
+
+/// Added to the denominator of relative errors, which stay finite if the reference is black.
+pub const EPSILON: f64 = 0.01;
+
+/// Errors of one channel, or the mean of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Errors {
+    /// Number of samples that are finite in both images.
+    pub count: u64,
+    /// Mean error; positive if A is brighter.
+    pub mean: f64,
+    /// Mean absolute error.
+    pub mae: f64,
+    /// Mean squared error.
+    pub mse: f64,
+    /// Relative mean squared error.
+    pub rel_mse: f64,
+    /// Mean absolute relative error, as a fraction.
+    pub mape: f64,
+    /// The largest absolute error.
+    pub max: f64,
+    /// The first pixel with the largest error.
+    pub max_at: usize,
+}
+
+impl Errors {
+    /// Errors of pairs of samples of A and B. Pairs with a non-finite value are skipped.
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (f32, f32)>) -> Errors {
+        let mut sums = Errors::default();
+        for (i, (a, b)) in
+            pairs.into_iter().enumerate().filter(|(_, (a, b))| a.is_finite() && b.is_finite())
+        {
+            let (b, error) = (f64::from(b), f64::from(a) - f64::from(b));
+            sums.count += 1;
+            sums.mean += error;
+            sums.mae += error.abs();
+            sums.mse += error * error;
+            sums.rel_mse += relative_squared(error, b);
+            sums.mape += relative(error, b);
+            if error.abs() > sums.max {
+                (sums.max, sums.max_at) = (error.abs(), i);
+            }
+        }
+        let n = sums.count.max(1) as f64;
+        sums.means(|x| x / n)
+    }
+
+    /// The mean over channels of equal count; the maximum is that of all channels.
+    pub(crate) fn mean_of(channels: &[Errors]) -> Errors {
+        let mut sums = Errors::default();
+        for channel in channels {
+            sums.count = channel.count;
+            sums.mean += channel.mean;
+            sums.mae += channel.mae;
+            sums.mse += channel.mse;
+            sums.rel_mse += channel.rel_mse;
+            sums.mape += channel.mape;
+            if channel.max > sums.max {
+                (sums.max, sums.max_at) = (channel.max, channel.max_at);
+            }
+        }
+        sums.means(|x| x / channels.len().max(1) as f64)
+    }
+
+    fn means(self, mean: impl Fn(f64) -> f64) -> Errors {
+        let [mean_error, mae, mse, rel_mse, mape] =
+            [self.mean, self.mae, self.mse, self.rel_mse, self.mape].map(mean);
+        Errors { mean: mean_error, mae, mse, rel_mse, mape, ..self }
+    }
+
+    /// Root of the mean squared error.
+    pub fn rmse(&self) -> f64 {
+        self.mse.sqrt()
+    }
+
+    /// Peak signal-to-noise ratio in decibels of values with a peak of 1; infinite if all are
+    /// equal.
+    pub fn psnr(&self) -> f64 {
+        // + 0.0 turns −0 into 0.
+        -10.0 * libm::log10(self.mse) + 0.0
+    }
+}
+
+/// Relative squared error, the summand of relMSE.
+pub(crate) fn relative_squared(error: f64, reference: f64) -> f64 {
+    error * error / (reference * reference + EPSILON)
+}
+
+/// Relative absolute error, the summand of MAPE.
+pub(crate) fn relative(error: f64, reference: f64) -> f64 {
+    error.abs() / (reference.abs() + EPSILON)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(x: f64, expected: f64) {
+        assert!((x - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{x} for {expected}");
+    }
+
+    #[test]
+    fn errors_match_closed_forms() {
+        // Errors 1, −3, 0, 0.5 on references 0, 3, −2, 0.25: all exact in binary.
+        let errors = Errors::from_pairs([(1.0, 0.0), (0.0, 3.0), (-2.0, -2.0), (0.75, 0.25)]);
+        assert_eq!((errors.count, errors.max, errors.max_at), (4, 3.0, 1));
+        close(errors.mean, -1.5 / 4.0);
+        close(errors.mae, 4.5 / 4.0);
+        close(errors.mse, 10.25 / 4.0);
+        close(errors.rmse(), (10.25f64 / 4.0).sqrt());
+        close(errors.rel_mse, (1.0 / 0.01 + 9.0 / 9.01 + 0.25 / 0.0725) / 4.0);
+        close(errors.mape, (1.0 / 0.01 + 3.0 / 3.01 + 0.5 / 0.26) / 4.0);
+    }
+
+    #[test]
+    fn psnr_of_known_errors() {
+        close(Errors::from_pairs([(0.1f32, 0.0); 3]).psnr(), -20.0 * f64::from(0.1f32).log10());
+        close(Errors::from_pairs([(1.0, 0.0)]).psnr(), 0.0);
+        assert_eq!(Errors::from_pairs([(0.3, 0.3)]).psnr(), f64::INFINITY);
+    }
+
+    #[test]
+    fn non_finite_samples_are_skipped() {
+        let errors = Errors::from_pairs([
+            (f32::NAN, 1.0),
+            (1.0, f32::INFINITY),
+            (2.0, 1.0),
+            (f32::NAN, f32::NAN),
+        ]);
+        assert_eq!((errors.count, errors.mean, errors.max_at), (1, 1.0, 2));
+        assert_eq!(Errors::from_pairs([]), Errors::default());
+    }
+
+    #[test]
+    fn sums_of_many_samples_are_exact() {
+        // A 32-bit sum would stop growing at 2²⁴ ones.
+        let n = (1 << 24) + 5;
+        let errors = Errors::from_pairs((0..n).map(|_| (1.0, 0.0)));
+        assert_eq!(errors.mean, 1.0);
+    }
+
+    #[test]
+    fn mean_of_averages_channels() {
+        let (r, g) = (
+            Errors::from_pairs([(1.0, 0.0), (0.0, 0.0)]),
+            Errors::from_pairs([(0.0, 0.0), (-3.0, 0.0)]),
+        );
+        let both = Errors::mean_of(&[r, g]);
+        assert_eq!(
+            (both.mean, both.mae, both.mse, both.max, both.max_at),
+            (-0.5, 1.0, 2.5, 3.0, 1)
+        );
+    }
+}

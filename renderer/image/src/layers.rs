@@ -1,0 +1,409 @@
+//! The layers of image files.
+//!
+//! The name of a layer is the part of EXR channel names before the last dot: the layer `normal` has
+//! the channels `normal.X`, `normal.Y` and `normal.Z`. The channels `R`, `G`, `B` or `Y` without a
+//! dot form the layer [`COLOUR`]. Opacity and unsigned integer channels are separate layers under
+//! their full names, since metrics of colours do not apply to them. In multi-part files, channels
+//! of all parts except the one with the colour are prefixed with the name of their part. Formats
+//! other than EXR have a colour, and RGBA PNGs also an opacity.
+
+use super::read::{decode_with_opacity, exr_file};
+use super::read_exr::channels;
+use super::write::{Channel, ChannelSamples};
+use super::{Channels, Encoding, Image, ImageError, Problem};
+use std::path::Path;
+
+/// Name of the colour layer, the first of [`Layers::layers`].
+pub const COLOUR: &str = "colour";
+
+/// A rectangle of pixels with signed coordinates, as EXR data windows have; x1 and y1 are excluded.
+///
+/// A [`Window`](crate::Window) is the unsigned rectangle of a rendered image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// Leftmost column.
+    pub x0: i64,
+    /// Topmost row.
+    pub y0: i64,
+    /// One past the rightmost column.
+    pub x1: i64,
+    /// One past the lowest row.
+    pub y1: i64,
+}
+
+impl Area {
+    /// The area with an upper left corner and a size.
+    pub fn from_size(x0: i64, y0: i64, width: u64, height: u64) -> Area {
+        Area { x0, y0, x1: x0 + width as i64, y1: y0 + height as i64 }
+    }
+
+    /// Width in pixels.
+    pub fn width(&self) -> usize {
+        (self.x1 - self.x0).max(0) as usize
+    }
+
+    /// Height in pixels.
+    pub fn height(&self) -> usize {
+        (self.y1 - self.y0).max(0) as usize
+    }
+
+    /// Whether the area contains all of `other`.
+    pub fn contains(&self, other: Area) -> bool {
+        self.intersection(other) == other
+    }
+
+    /// The pixels in both areas; without pixels if they do not overlap.
+    pub fn intersection(&self, other: Area) -> Area {
+        Area {
+            x0: self.x0.max(other.x0),
+            y0: self.y0.max(other.y0),
+            x1: self.x1.min(other.x1),
+            y1: self.y1.min(other.y1),
+        }
+    }
+
+    /// The column and row of a sample by its index in row order.
+    pub fn position(&self, index: usize) -> (i64, i64) {
+        (self.x0 + (index % self.width()) as i64, self.y0 + (index / self.width()) as i64)
+    }
+}
+
+/// A named group of channels.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// [`COLOUR`], `normal`, `object.id`, …
+    pub name: String,
+    /// The pixels of the layer (the data window).
+    pub area: Area,
+    /// Channels, named by the last part of their names: R, G, B first, then in alphabetical order.
+    pub channels: Vec<Channel>,
+}
+
+/// The layers of an image file.
+#[derive(Clone, Debug)]
+pub struct Layers {
+    /// The full image (the display window).
+    pub full: Area,
+    /// Whether the format stores the position of the pixels in the full image, as EXR does.
+    pub has_position: bool,
+    /// Whether values are display-referred, from 0 to 1. They were encoded as sRGB and are linear
+    /// here.
+    pub is_display_referred: bool,
+    /// The layers; the colour comes first.
+    pub layers: Vec<Layer>,
+}
+
+impl Layer {
+    /// Whether the channels form a visible colour.
+    pub fn is_colour(&self) -> bool {
+        matches!(
+            self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()[..],
+            ["R", "G", "B"] | ["Y"]
+        )
+    }
+
+    /// Crops the layer to `area`.
+    ///
+    /// # Panics
+    /// If `area` reaches outside the layer.
+    pub fn crop(mut self, area: Area) -> Layer {
+        assert!(self.area.contains(area), "{area:?} of {:?}", self.area);
+        if self.area != area {
+            for channel in &mut self.channels {
+                match &mut channel.samples {
+                    ChannelSamples::F32(samples) => {
+                        *samples = crop_samples(samples, self.area, area)
+                    }
+                    ChannelSamples::U32(samples) => {
+                        *samples = crop_samples(samples, self.area, area)
+                    }
+                }
+            }
+            self.area = area;
+        }
+        self
+    }
+}
+
+fn crop_samples<T: Copy>(samples: &[T], from: Area, area: Area) -> Vec<T> {
+    let rows = (area.y0 - from.y0) as usize..(area.y1 - from.y0) as usize;
+    let columns = (area.x0 - from.x0) as usize..(area.x1 - from.x0) as usize;
+    rows.flat_map(|y| &samples[y * from.width()..][columns.clone()]).copied().collect()
+}
+
+impl Layers {
+    /// The layer named `name`.
+    pub fn get(&self, name: &str) -> Option<&Layer> {
+        self.layers.iter().find(|layer| layer.name == name)
+    }
+
+    /// Sets the position of an image whose format does not store it.
+    pub fn move_to(&mut self, area: Area, full: Area) {
+        self.full = full;
+        for layer in &mut self.layers {
+            layer.area = area;
+        }
+    }
+}
+
+/// Reads all layers of an image file.
+pub fn read_layers(path: &Path) -> Result<Layers, ImageError> {
+    let data = std::fs::read(path).map_err(|e| Problem::Read(e).in_file(path))?;
+    let is_exr = data.starts_with(&[0x76, 0x2f, 0x31, 0x01]);
+    if is_exr {
+        exr_layers(&data)
+    } else {
+        decode_with_opacity(&data, is_tga(path), Encoding::Srgb)
+            .map(|image| image_layers(&image, &data))
+    }
+    .map_err(|p| p.in_file(path))
+}
+
+pub(super) fn is_tga(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tga"))
+}
+
+fn image_layers(image: &Image, data: &[u8]) -> Layers {
+    let area = Area::from_size(0, 0, image.width().into(), image.height().into());
+    let channel =
+        |name: &str, samples| Channel { name: name.into(), samples: ChannelSamples::F32(samples) };
+    let colour = |c: usize| image.pixels().map(|p| p[c]).collect();
+    let channels = match image.channels() {
+        Channels::Grey => vec![channel("Y", colour(0))],
+        Channels::Rgb | Channels::Rgba => {
+            ["R", "G", "B"].iter().enumerate().map(|(c, name)| channel(name, colour(c))).collect()
+        }
+    };
+    let mut layers = vec![Layer { name: COLOUR.into(), area, channels }];
+    if image.channels() == Channels::Rgba {
+        let opacity = (0..image.height())
+            .flat_map(|y| (0..image.width()).map(move |x| image.float(x, y)))
+            .collect();
+        layers.push(Layer { name: "A".into(), area, channels: vec![channel("A", opacity)] });
+    }
+    // PFM and Radiance HDR hold radiance.
+    let is_display_referred =
+        !data.starts_with(b"PF") && !data.starts_with(b"Pf") && !data.starts_with(b"#?");
+    Layers { full: area, has_position: false, is_display_referred, layers }
+}
+
+fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
+    let damaged = |message: String| Problem::Damaged { format: "EXR", message };
+    let file = exr_file(data)?;
+    let has = |names: &[&str]| {
+        let parts = file.layer_data.iter();
+        parts
+            .enumerate()
+            .find(|(_, part)| {
+                names.iter().all(|n| part.channel_data.list.iter().any(|c| c.name.eq(n)))
+            })
+            .map(|(i, _)| i)
+    };
+    let rgb = has(&["R", "G", "B"]);
+    let colour = rgb.or_else(|| has(&["Y"]));
+    let mut layers: Vec<Layer> = Vec::new();
+    for (i, part) in file.layer_data.into_iter().enumerate() {
+        let corner = part.attributes.layer_position;
+        let area = Area::from_size(
+            corner.x().into(),
+            corner.y().into(),
+            part.size.x() as u64,
+            part.size.y() as u64,
+        );
+        let prefix = match &part.attributes.layer_name {
+            _ if Some(i) == colour || colour.is_none() && i == 0 => String::new(),
+            Some(name) => format!("{name}."),
+            None => format!("part{}.", i + 1),
+        };
+        for Channel { name, samples } in channels(part.channel_data)? {
+            // The channel's name may already begin with the name of its part.
+            let full = if name.starts_with(&prefix) { name } else { format!("{prefix}{name}") };
+            let (layer, name) = split(&full, &samples, rgb.is_some());
+            match layers.iter_mut().find(|l| l.name == layer) {
+                Some(known) if known.area != area => {
+                    return Err(damaged(format!(
+                        "the layer {layer} is in several parts of different sizes"
+                    )));
+                }
+                Some(known) if known.channels.iter().any(|c| c.name == name) => {
+                    return Err(damaged(format!("there are two channels {full}")));
+                }
+                Some(known) => known.channels.push(Channel { name, samples }),
+                None => layers.push(Layer {
+                    name: layer,
+                    area,
+                    channels: vec![Channel { name, samples }],
+                }),
+            }
+        }
+    }
+    for layer in &mut layers {
+        layer.channels.sort_by_key(|c| ("RGB".find(&c.name).unwrap_or(3), c.name.clone()));
+    }
+    layers.sort_by_key(|layer| layer.name != COLOUR);
+    let window = file.attributes.display_window;
+    let [width, height] = [window.size.x(), window.size.y()].map(|n| n as u64);
+    let full =
+        Area::from_size(window.position.x().into(), window.position.y().into(), width, height);
+    Ok(Layers { full, has_position: true, is_display_referred: false, layers })
+}
+
+/// Splits a channel's full name into the names of layer and channel. `Y` beside RGB is a layer of
+/// its own.
+fn split(full: &str, samples: &ChannelSamples, has_rgb: bool) -> (String, String) {
+    let (layer, name) = full.rsplit_once('.').unwrap_or(("", full));
+    match (layer, name) {
+        _ if name == "A" || matches!(samples, ChannelSamples::U32(_)) => (full.into(), name.into()),
+        ("", "R" | "G" | "B") => (COLOUR.into(), name.into()),
+        ("", "Y") if !has_rgb => (COLOUR.into(), name.into()),
+        ("", _) => (full.into(), name.into()),
+        _ => (layer.into(), name.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::write::{ExrPicture, write_exr, write_pfm, write_png};
+    use super::*;
+    use exr::prelude::{
+        AnyChannel, AnyChannels, FlatSamples, ImageAttributes, LayerAttributes, Vec2,
+        WritableImage, f16,
+    };
+
+    fn names(layers: &Layers) -> Vec<String> {
+        let describe = |l: &Layer| {
+            format!("{} {}", l.name, l.channels.iter().map(|c| c.name.as_str()).collect::<String>())
+        };
+        layers.layers.iter().map(describe).collect()
+    }
+
+    fn floats(layer: &Layer, channel: usize) -> &[f32] {
+        let ChannelSamples::F32(samples) = &layer.channels[channel].samples else {
+            panic!("{layer:?}")
+        };
+        samples
+    }
+
+    #[test]
+    fn layers_of_rendered_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        let f32s = |name: &str, x: f32| Channel {
+            name: name.into(),
+            samples: ChannelSamples::F32(vec![x, x + 0.5]),
+        };
+        let id =
+            Channel { name: "object.id".into(), samples: ChannelSamples::U32(vec![1, u32::MAX]) };
+        let channels = ["normal.Z", "B", "normal.X", "R", "A", "G", "Y", "depth.Z", "normal.Y"];
+        let channels =
+            channels.iter().enumerate().map(|(i, name)| f32s(name, i as f32)).chain([id]).collect();
+        let picture = ExrPicture {
+            size: [2, 1],
+            offset: [3, 4],
+            full_size: [8, 6],
+            channels,
+            ..Default::default()
+        };
+        write_exr(&path, &picture).unwrap();
+        let layers = read_layers(&path).unwrap();
+        assert_eq!(
+            names(&layers),
+            ["colour RGB", "A A", "Y Y", "depth Z", "normal XYZ", "object.id id"]
+        );
+        assert_eq!((layers.full, layers.has_position), (Area::from_size(0, 0, 8, 6), true));
+        let colour = layers.get(COLOUR).unwrap();
+        assert!(colour.is_colour() && !layers.get("normal").unwrap().is_colour());
+        assert_eq!(
+            (colour.area, floats(colour, 0)),
+            (Area::from_size(3, 4, 2, 1), &[3.0, 3.5][..])
+        );
+        assert_eq!(colour.area.position(1), (4, 4));
+        let ChannelSamples::U32(ids) = &layers.get("object.id").unwrap().channels[0].samples else {
+            panic!()
+        };
+        assert_eq!(ids[..], [1, u32::MAX]);
+        let cropped = colour.clone().crop(Area::from_size(4, 4, 1, 1));
+        assert_eq!(floats(&cropped, 2), [1.5]);
+    }
+
+    #[test]
+    fn layers_of_multi_part_files() {
+        let part = |name: &str, corner: i32, channels: Vec<(&str, FlatSamples)>| {
+            let mut attributes = LayerAttributes::named(name);
+            attributes.layer_position = Vec2(corner, corner);
+            let channels = channels
+                .into_iter()
+                .map(|(name, samples)| AnyChannel::new(name, samples))
+                .collect();
+            exr::prelude::Layer::new(
+                (1, 2),
+                attributes,
+                exr::prelude::Encoding::UNCOMPRESSED,
+                AnyChannels::sort(channels),
+            )
+        };
+        let half = |x: f32| FlatSamples::F16(vec![f16::from_f32(x); 2]);
+        let single = |x: f32| FlatSamples::F32(vec![x; 2]);
+        let parts = vec![
+            part("depth", -1, vec![("depth.Z", single(3.0))]),
+            part(
+                "beauty",
+                0,
+                vec![("R", half(0.5)), ("G", half(1.0)), ("B", half(1.5)), ("A", half(1.0))],
+            ),
+            part("mask", 1, vec![("Y", single(4.0)), ("id", FlatSamples::U32(vec![7, 8]))]),
+        ];
+        let mut data = Vec::new();
+        let image = exr::prelude::Image::from_layers(ImageAttributes::with_size((4, 4)), parts);
+        image.write().to_buffered(std::io::Cursor::new(&mut data)).unwrap();
+        let layers = exr_layers(&data).unwrap();
+        assert_eq!(names(&layers), ["colour RGB", "depth Z", "A A", "mask Y", "mask.id id"]);
+        assert_eq!(floats(&layers.layers[0], 2), [1.5; 2]);
+        assert_eq!(layers.get("depth").unwrap().area, Area::from_size(-1, -1, 1, 2));
+        // A damaged file gives an error or wrong values, but never a panic.
+        for length in 0..data.len() - 1 {
+            assert!(exr_layers(&data[..length]).is_err(), "{length}");
+        }
+        for (at, byte) in (0..data.len()).flat_map(|at| [0, 0x7f, 0xff].map(|byte| (at, byte))) {
+            let mut data = data.clone();
+            data[at] = byte;
+            let _ = exr_layers(&data);
+        }
+    }
+
+    #[test]
+    fn layers_of_other_formats() {
+        let dir = tempfile::tempdir().unwrap();
+        let (png, pfm) = (dir.path().join("a.png"), dir.path().join("a.pfm"));
+        write_png(&png, 1, 2, &[[0.0, 0.0, 1.0], [1.0; 3]], 0.0).unwrap();
+        write_pfm(&pfm, 1, 2, &[[0.0, 0.0, 9.0], [1.0; 3]]).unwrap();
+        let (png, pfm) = (read_layers(&png).unwrap(), read_layers(&pfm).unwrap());
+        assert_eq!(
+            (names(&png), floats(&png.layers[0], 2)),
+            (vec!["colour RGB".to_string()], &[1.0, 1.0][..])
+        );
+        assert_eq!((png.is_display_referred, png.has_position), (true, false));
+        assert_eq!((pfm.is_display_referred, floats(&pfm.layers[0], 2)), (false, &[9.0, 1.0][..]));
+        let clear = Image::from_f32(1, 1, Channels::Rgba, vec![0.1, 0.2, 0.3, 0.4]);
+        assert_eq!(names(&image_layers(&clear, b"")), ["colour RGB", "A A"]);
+        let grey = Image::from_f32(1, 1, Channels::Grey, vec![0.1]);
+        assert_eq!(names(&image_layers(&grey, b"Pf")), ["colour Y"]);
+        assert!(
+            read_layers(&dir.path().join("none.exr"))
+                .unwrap_err()
+                .to_string()
+                .contains("none.exr: cannot be read")
+        );
+    }
+
+    #[test]
+    fn areas_contain_and_intersect() {
+        let area = Area::from_size(-2, 3, 5, 4);
+        assert_eq!((area.width(), area.height(), area.position(6)), (5, 4, (-1, 4)));
+        assert!(
+            area.contains(Area::from_size(0, 3, 3, 4))
+                && !area.contains(Area::from_size(0, 3, 4, 4))
+        );
+        assert_eq!(area.intersection(Area::from_size(9, 9, 2, 2)).width(), 0);
+    }
+}

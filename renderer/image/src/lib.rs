@@ -1,0 +1,298 @@
+//! Image I/O, [comparison metrics](mod@compare) and [false-colour maps](heatmap).
+//!
+//! An [`Image`] holds a texture or an environment map. It keeps 8-bit samples encoded and decodes
+//! them through a lookup table on access, so a texture takes no more memory than its pixel format,
+//! and callers always get linear values. Rendered images are written by [`mod@write`].
+//!
+//! ```
+//! use lightbound_image::compare::{Metric, Planes, compare};
+//!
+//! // Two grey images of 2 × 1 pixels; relMSE is the mean of (A − B)² / (B² + 0.01).
+//! let test = Planes::new(2, 1, vec![vec![1.0, 0.5]]);
+//! let reference = Planes::new(2, 1, vec![vec![0.5, 0.5]]);
+//! let comparison = compare(&test, &reference, &[Metric::RelMse], 0.0);
+//! let rel_mse = comparison.figure(Metric::RelMse).unwrap().overall;
+//! assert!((rel_mse - 0.5 * 0.25 / 0.26).abs() < 1e-6);
+//! ```
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
+pub mod compare;
+mod digits;
+mod encoding;
+#[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
+pub mod heatmap;
+pub mod layers;
+pub mod read;
+mod read_exr;
+mod window;
+pub mod write;
+
+pub use digits::six_digits;
+pub use encoding::{Encoding, EncodingError, srgb};
+use lightbound_math::Vec3;
+pub use read_exr::{read_exr, read_exr_header};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+pub use window::Window;
+
+/// Why an image could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", path.display())]
+pub struct ImageError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong, with a remedy.
+    pub problem: Problem,
+}
+
+/// The cause of an [`ImageError`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Reading the file failed.
+    #[error("cannot be read ({0}); {help}", help = remedy(.0))]
+    Read(std::io::Error),
+    /// The file is empty.
+    #[error("the file is empty; export the image again")]
+    Empty,
+    /// Writing the file failed; an existing file is unchanged.
+    #[error(
+        "cannot be written ({0}); check the folder, its permissions and the space left, or choose another path"
+    )]
+    Write(std::io::Error),
+    /// Neither content nor file name indicates a known format.
+    #[error("unknown image format; convert the file to EXR, PNG, JPEG, TGA, HDR or PFM")]
+    UnknownFormat,
+    /// The content is not valid in its format.
+    #[error("damaged or unsupported {format} file ({message}); export the image again")]
+    Damaged {
+        /// The format.
+        format: &'static str,
+        /// The decoder's message.
+        message: String,
+    },
+    /// No layer has colour channels; lists the channels found.
+    #[error(
+        "no layer with channels R, G, B or Y; the channels are {0}; export the colour to channels named R, G, B or Y"
+    )]
+    NoColour(String),
+    /// More than [`MAX_PIXELS`] pixels.
+    #[error("{width} × {height} pixels are more than {max}; scale the image down", max = MAX_PIXELS)]
+    TooLarge {
+        /// Width in pixels.
+        width: u64,
+        /// Height in pixels.
+        height: u64,
+    },
+    /// The format cannot represent the image.
+    #[error("cannot be written as {format} ({message})")]
+    Unwritable {
+        /// The format.
+        format: &'static str,
+        /// The encoder's message.
+        message: String,
+    },
+}
+
+/// The remedy for a read error.
+fn remedy(cause: &std::io::Error) -> &'static str {
+    match cause.kind() {
+        ErrorKind::NotFound => "check the path",
+        ErrorKind::IsADirectory => "name a file in this folder",
+        ErrorKind::PermissionDenied => "check the permissions of the file and its folder",
+        _ => "check the file and its storage device",
+    }
+}
+
+impl Problem {
+    /// Attaches the path of the file.
+    fn in_file(self, path: &Path) -> ImageError {
+        ImageError { path: path.into(), problem: self }
+    }
+}
+
+/// Largest accepted number of pixels: 2²⁸ (16384 × 16384).
+pub const MAX_PIXELS: u64 = 1 << 28;
+
+/// The channels of an image, interleaved in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// One channel.
+    Grey = 1,
+    /// Red, green, blue.
+    Rgb = 3,
+    /// Red, green, blue, and an opacity that is not 1 everywhere.
+    Rgba = 4,
+}
+
+/// An image, row by row from the top.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image {
+    width: u32,
+    height: u32,
+    channels: Channels,
+    samples: Samples,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Samples {
+    /// Linear samples.
+    F32(Vec<f32>),
+    /// Encoded samples; `decode` maps each code to its linear value. Opacity is always linear (PNG
+    /// 1.2 §6.2).
+    U8 { codes: Vec<u8>, decode: Box<[f32; 256]> },
+}
+
+impl Image {
+    /// An image of linear samples.
+    ///
+    /// # Panics
+    /// If `samples` is not `width * height * channels` long, or the image has no pixels.
+    pub fn from_f32(width: u32, height: u32, channels: Channels, samples: Vec<f32>) -> Image {
+        assert_eq!(samples.len(), sample_count(width, height, channels));
+        Image { width, height, channels, samples: Samples::F32(samples) }
+    }
+
+    /// An image of 8-bit samples in `encoding`.
+    ///
+    /// # Panics
+    /// See [`Image::from_f32`].
+    pub fn from_u8(
+        width: u32,
+        height: u32,
+        channels: Channels,
+        codes: Vec<u8>,
+        encoding: Encoding,
+    ) -> Image {
+        assert_eq!(codes.len(), sample_count(width, height, channels));
+        let decode = Box::new(std::array::from_fn(|i| encoding.decode(i as f32 / 255.0)));
+        Image { width, height, channels, samples: Samples::U8 { codes, decode } }
+    }
+
+    /// Width in pixels.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height in pixels.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The channels.
+    pub fn channels(&self) -> Channels {
+        self.channels
+    }
+
+    /// Linear colour of a pixel; y counts from the top.
+    ///
+    /// # Panics
+    /// If the pixel is outside the image.
+    pub fn rgb(&self, x: u32, y: u32) -> Vec3 {
+        let at = self.offset(x, y);
+        match (&self.samples, self.channels) {
+            (Samples::F32(s), Channels::Grey) => Vec3::splat(s[at]),
+            (Samples::F32(s), _) => Vec3::from_slice(&s[at..at + 3]),
+            (Samples::U8 { codes, decode }, Channels::Grey) => {
+                Vec3::splat(decode[codes[at] as usize])
+            }
+            (Samples::U8 { codes, decode }, _) => {
+                let [r, g, b] = [0, 1, 2].map(|c| decode[codes[at + c] as usize]);
+                Vec3::new(r, g, b)
+            }
+        }
+    }
+
+    /// Value of a pixel for a float texture, as in pbrt-v4: the opacity if the image has one, else
+    /// the mean of red, green and blue, or the grey value.
+    ///
+    /// # Panics
+    /// If the pixel is outside the image.
+    pub fn float(&self, x: u32, y: u32) -> f32 {
+        match (self.channels, &self.samples) {
+            (Channels::Rgba, Samples::F32(s)) => s[self.offset(x, y) + 3],
+            (Channels::Rgba, Samples::U8 { codes, .. }) => {
+                codes[self.offset(x, y) + 3] as f32 / 255.0
+            }
+            (Channels::Grey, _) => self.rgb(x, y).x,
+            (Channels::Rgb, _) => self.rgb(x, y).element_sum() / 3.0,
+        }
+    }
+
+    /// Linear colours of all pixels, row by row from the top.
+    pub fn pixels(&self) -> impl Iterator<Item = Vec3> {
+        (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.rgb(x, y)))
+    }
+
+    /// Drops the opacity if it is 1 everywhere.
+    fn without_opaque_alpha(mut self) -> Image {
+        if self.channels == Channels::Rgba {
+            let opaque = match &mut self.samples {
+                Samples::F32(samples) => drop_alpha(samples, 1.0),
+                Samples::U8 { codes, .. } => drop_alpha(codes, u8::MAX),
+            };
+            self.channels = if opaque { Channels::Rgb } else { Channels::Rgba };
+        }
+        self
+    }
+
+    /// Memory of the samples in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        match &self.samples {
+            Samples::F32(s) => size_of_val(s.as_slice()),
+            Samples::U8 { codes, decode } => codes.len() + size_of_val(decode.as_ref()),
+        }
+    }
+
+    fn offset(&self, x: u32, y: u32) -> usize {
+        assert!(
+            x < self.width && y < self.height,
+            "pixel {x}, {y} of {} × {}",
+            self.width,
+            self.height
+        );
+        (y as usize * self.width as usize + x as usize) * self.channels as usize
+    }
+}
+
+/// Removes the alpha channel of RGBA samples if it equals `opaque` in all pixels; returns whether
+/// it does.
+fn drop_alpha<T: Copy + PartialEq>(samples: &mut Vec<T>, opaque: T) -> bool {
+    let is_opaque = samples.chunks_exact(4).all(|pixel| pixel[3] == opaque);
+    if is_opaque {
+        let pixels = samples.len() / 4;
+        // In place, since images are large.
+        (0..pixels).for_each(|i| samples.copy_within(4 * i..4 * i + 3, 3 * i));
+        samples.truncate(3 * pixels);
+        samples.shrink_to_fit();
+    }
+    is_opaque
+}
+
+fn sample_count(width: u32, height: u32, channels: Channels) -> usize {
+    assert!(width > 0 && height > 0, "the image has no pixels");
+    width as usize * height as usize * channels as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixel_access_handles_each_channel_layout() {
+        let grey = Image::from_f32(2, 1, Channels::Grey, vec![0.25, 3.0]);
+        assert_eq!((grey.rgb(1, 0), grey.float(1, 0)), (Vec3::splat(3.0), 3.0));
+        let rgb = Image::from_f32(1, 2, Channels::Rgb, vec![0.0, 0.0, 0.0, 1.0, 2.0, 6.0]);
+        assert_eq!((rgb.rgb(0, 1), rgb.float(0, 1)), (Vec3::new(1.0, 2.0, 6.0), 3.0));
+        assert!(rgb.pixels().eq([Vec3::ZERO, Vec3::new(1.0, 2.0, 6.0)]));
+        let rgba = Image::from_u8(1, 1, Channels::Rgba, vec![0, 128, 255, 51], Encoding::Srgb);
+        assert_eq!(rgba.rgb(0, 0), Vec3::new(0.0, Encoding::Srgb.decode(128.0 / 255.0), 1.0));
+        assert_eq!(rgba.float(0, 0), 0.2);
+        let opaque =
+            Image::from_f32(1, 2, Channels::Rgba, vec![0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 6.0, 1.0]);
+        assert_eq!(opaque.without_opaque_alpha(), rgb);
+        assert_eq!(rgba.clone().without_opaque_alpha(), rgba);
+        assert_eq!((rgb.memory_bytes(), rgba.memory_bytes()), (24, 4 + 1024));
+    }
+}

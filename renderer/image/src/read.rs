@@ -1,0 +1,399 @@
+//! Reads image files: EXR, PNG, JPEG, TGA, Radiance HDR and PFM.
+//!
+//! The format is detected by magic number, except for TGA, which has none and is recognised by its
+//! file name. Sizes are checked before pixels are allocated. As in pbrt-v4, opacity is kept only
+//! from RGBA files in EXR or PNG (it is often invalid in TGA), and only if it is not 1 everywhere.
+//! Grey images have no opacity.
+
+use super::layers::is_tga;
+use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem};
+use exr::prelude::{AnyChannel, FlatImage, FlatSamples, MetaData, ReadChannels, ReadLayers};
+use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+use std::io::Cursor;
+use std::path::Path;
+
+/// Reads an image. `encoding` applies to 8- and 16-bit samples; EXR, HDR and PFM are always linear.
+pub fn read(path: &Path, encoding: Encoding) -> Result<Image, ImageError> {
+    read_by(path, encoding, |path| std::fs::read(path))
+}
+
+/// [`read()`] with a custom function that reads the file's content.
+pub fn read_by(
+    path: &Path,
+    encoding: Encoding,
+    read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>,
+) -> Result<Image, ImageError> {
+    let data = read(path).map_err(|e| Problem::Read(e).in_file(path))?;
+    decode(&data, is_tga(path), encoding).map_err(|p| p.in_file(path))
+}
+
+fn decode(data: &[u8], tga: bool, encoding: Encoding) -> Result<Image, Problem> {
+    decode_with_opacity(data, tga, encoding).map(Image::without_opaque_alpha)
+}
+
+/// Decodes an image and keeps its opacity even if it is 1 everywhere.
+pub(super) fn decode_with_opacity(
+    data: &[u8],
+    tga: bool,
+    encoding: Encoding,
+) -> Result<Image, Problem> {
+    match data {
+        [] => Err(Problem::Empty),
+        [0x76, 0x2f, 0x31, 0x01, ..] => decode_exr(data),
+        [b'P', b'F' | b'f', space, ..] if space.is_ascii_whitespace() => decode_pfm(data),
+        [0x89, b'P', b'N', b'G', ..] => decode_common(data, ImageFormat::Png, "PNG", encoding),
+        [0xff, 0xd8, 0xff, ..] => decode_common(data, ImageFormat::Jpeg, "JPEG", encoding),
+        [b'#', b'?', ..] => decode_common(data, ImageFormat::Hdr, "HDR", encoding),
+        _ if tga => decode_common(data, ImageFormat::Tga, "TGA", encoding),
+        _ => Err(Problem::UnknownFormat),
+    }
+}
+
+fn check_size(format: &'static str, width: u64, height: u64) -> Result<(), Problem> {
+    if width == 0 || height == 0 {
+        return Err(Problem::Damaged { format, message: "the image has no pixels".into() });
+    }
+    match width.checked_mul(height) {
+        Some(pixels) if pixels <= MAX_PIXELS => Ok(()),
+        _ => Err(Problem::TooLarge { width, height }),
+    }
+}
+
+/// Decodes the formats that the `image` crate supports.
+fn decode_common(
+    data: &[u8],
+    kind: ImageFormat,
+    format: &'static str,
+    encoding: Encoding,
+) -> Result<Image, Problem> {
+    let damaged = |e: image::ImageError| Problem::Damaged { format, message: e.to_string() };
+    let reader = || ImageReader::with_format(Cursor::new(data), kind);
+    let (width, height) = reader().into_dimensions().map_err(damaged)?;
+    check_size(format, width as u64, height as u64)?;
+    let mut limits = Limits::default();
+    // Enough for the largest 16-bit RGBA image, plus as much again for the decoder.
+    limits.max_alloc = Some(MAX_PIXELS * 16);
+    let mut reader = reader();
+    reader.limits(limits);
+    let decoded_image = reader.decode().map_err(damaged)?;
+    let from_u8 = |channels, codes| Image::from_u8(width, height, channels, codes, encoding);
+    let from_u16 = |channels, codes: Vec<u16>| {
+        let linear = codes.iter().enumerate().map(|(i, &code)| {
+            let opacity = channels == Channels::Rgba && i % 4 == 3;
+            let stored = code as f32 / 65535.0;
+            if opacity { stored } else { encoding.decode(stored) }
+        });
+        Image::from_f32(width, height, channels, linear.collect())
+    };
+    let keep_alpha = kind == ImageFormat::Png;
+    Ok(match decoded_image {
+        DynamicImage::ImageLuma8(i) => from_u8(Channels::Grey, i.into_raw()),
+        DynamicImage::ImageRgb8(i) => from_u8(Channels::Rgb, i.into_raw()),
+        DynamicImage::ImageRgba8(i) if keep_alpha => from_u8(Channels::Rgba, i.into_raw()),
+        DynamicImage::ImageLuma16(i) => from_u16(Channels::Grey, i.into_raw()),
+        DynamicImage::ImageRgb16(i) => from_u16(Channels::Rgb, i.into_raw()),
+        DynamicImage::ImageRgba16(i) if keep_alpha => from_u16(Channels::Rgba, i.into_raw()),
+        DynamicImage::ImageRgb32F(i) => Image::from_f32(width, height, Channels::Rgb, i.into_raw()),
+        // Drops the opacity.
+        i @ DynamicImage::ImageLumaA8(_) => from_u8(Channels::Grey, i.into_luma8().into_raw()),
+        i @ DynamicImage::ImageLumaA16(_) => from_u16(Channels::Grey, i.into_luma16().into_raw()),
+        i @ DynamicImage::ImageRgba16(_) => from_u16(Channels::Rgb, i.into_rgb16().into_raw()),
+        i => from_u8(Channels::Rgb, i.into_rgb8().into_raw()),
+    })
+}
+
+/// Decodes all layers of an EXR file at the largest resolution.
+pub(super) fn exr_file(data: &[u8]) -> Result<FlatImage, Problem> {
+    check_exr(data)?;
+    let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
+    let reader = exr::image::read::read()
+        .no_deep_data()
+        .largest_resolution_level()
+        .all_channels()
+        .all_layers();
+    reader.all_attributes().from_buffered(Cursor::new(data)).map_err(damaged)
+}
+
+/// Decodes the first layer with colour channels; the image is its data window.
+fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
+    let file = exr_file(data)?;
+    for layer in &file.layer_data {
+        // Only channels without a layer prefix in their names count.
+        let find = |name: &str| layer.channel_data.list.iter().find(|c| c.name.eq(name));
+        let found = match ["R", "G", "B"].map(find) {
+            [Some(r), Some(g), Some(b)] => {
+                [Some(r), Some(g), Some(b), find("A")].into_iter().flatten().collect()
+            }
+            _ if find("RY").is_some() || find("BY").is_some() => Vec::new(),
+            _ => Vec::from_iter(find("Y")),
+        };
+        let (width, height) = layer.size.into();
+        if !found.is_empty() && found.iter().all(|c| c.sampling == exr::math::Vec2(1, 1)) {
+            return Ok(interleave(width as u32, height as u32, &found));
+        }
+    }
+    let names =
+        file.layer_data.iter().flat_map(|l| &l.channel_data.list).map(|c| c.name.to_string());
+    Err(Problem::NoColour(names.collect::<Vec<_>>().join(", ")))
+}
+
+/// Checks the headers of an EXR file for plausible sizes before anything is allocated.
+fn check_exr(data: &[u8]) -> Result<(), Problem> {
+    let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
+    let meta = MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)?;
+    for header in &meta.headers {
+        check_size("EXR", header.layer_size.x() as u64, header.layer_size.y() as u64)?;
+        // Each block has an entry in the offset table.
+        if header.chunk_count > data.len() / 8 {
+            return Err(Problem::Damaged {
+                format: "EXR",
+                message: "the file is truncated".into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Interleaves one, three or four channels of an EXR file.
+fn interleave(width: u32, height: u32, found: &[&AnyChannel<FlatSamples>]) -> Image {
+    let channels = match found.len() {
+        1 => Channels::Grey,
+        3 => Channels::Rgb,
+        _ => Channels::Rgba,
+    };
+    let count = channels as usize;
+    let mut samples = vec![0.0; width as usize * height as usize * count];
+    for (c, channel) in found.iter().enumerate() {
+        for (pixel, value) in
+            samples.chunks_exact_mut(count).zip(channel.sample_data.values_as_f32())
+        {
+            pixel[c] = value;
+        }
+    }
+    Image::from_f32(width, height, channels, samples)
+}
+
+/// Decodes a portable float map (P. Debevec): `PF` or `Pf`, width, height, and a scale whose sign
+/// encodes the byte order. Rows are stored bottom to top.
+fn decode_pfm(data: &[u8]) -> Result<Image, Problem> {
+    let damaged = |message: String| Problem::Damaged { format: "PFM", message };
+    let channels = if data[1] == b'F' { Channels::Rgb } else { Channels::Grey };
+    let mut rest = &data[2..];
+    let mut token = || {
+        let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;
+        let length = rest[start..].iter().take(40).position(u8::is_ascii_whitespace)?;
+        let text = std::str::from_utf8(&rest[start..start + length]).ok()?;
+        // Exactly one whitespace byte ends each token, including the last one before the samples.
+        rest = &rest[start + length + 1..];
+        Some(text)
+    };
+    let (width, height, scale) = (token(), token(), token());
+    let size = |text: Option<&str>| {
+        text.and_then(|t| t.parse::<u32>().ok()).ok_or_else(|| damaged("size is missing".into()))
+    };
+    let (width, height) = (size(width)?, size(height)?);
+    check_size("PFM", width as u64, height as u64)?;
+    let scale = scale.and_then(|t| t.parse::<f32>().ok()).filter(|s| s.is_finite() && *s != 0.0);
+    let scale = scale.ok_or_else(|| damaged("scale is missing or 0".into()))?;
+    let row = width as usize * channels as usize * 4;
+    let expected = row * height as usize;
+    let Some(body) = rest.get(..expected) else {
+        return Err(damaged(format!("{expected} bytes of pixels expected, {} found", rest.len())));
+    };
+    let value = |b: &[u8; 4]| {
+        scale.abs() * if scale < 0.0 { f32::from_le_bytes(*b) } else { f32::from_be_bytes(*b) }
+    };
+    let samples =
+        body.chunks_exact(row).rev().flat_map(|row| row.as_chunks().0.iter().map(value)).collect();
+    Ok(Image::from_f32(width, height, channels, samples))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exr::prelude::{SpecificChannels, WritableImage, f16};
+    use image::{ExtendedColorType, ImageEncoder};
+
+    fn png(codes: &[u8], width: u32, height: u32, kind: ExtendedColorType) -> Vec<u8> {
+        let mut data = Vec::new();
+        image::codecs::png::PngEncoder::new(&mut data)
+            .write_image(codes, width, height, kind)
+            .unwrap();
+        data
+    }
+
+    fn decoded(data: &[u8], encoding: Encoding) -> Image {
+        decode(data, false, encoding).unwrap()
+    }
+
+    #[test]
+    fn png_decodes_8_and_16_bits() {
+        let srgb = |code: f32| Encoding::Srgb.decode(code);
+        let rgb =
+            decoded(&png(&[255, 0, 51, 1, 2, 3], 2, 1, ExtendedColorType::Rgb8), Encoding::Srgb);
+        assert_eq!(rgb.rgb(0, 0).to_array(), [1.0, 0.0, srgb(0.2)]);
+        let grey = decoded(&png(&[51, 102], 1, 2, ExtendedColorType::L8), Encoding::Linear);
+        assert_eq!((grey.channels(), grey.float(0, 1)), (Channels::Grey, 0.4));
+        // The codec takes 16-bit samples in native byte order.
+        let words: Vec<u8> =
+            [65535u16, 13107, 0, 32768].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let deep = decoded(&png(&words, 1, 1, ExtendedColorType::Rgba16), Encoding::Srgb);
+        assert_eq!(deep.rgb(0, 0).to_array(), [1.0, srgb(0.2), 0.0]);
+        assert_eq!(deep.float(0, 0), 32768.0 / 65535.0);
+        let deep_grey = decoded(&png(&words, 4, 1, ExtendedColorType::L16), Encoding::Gamma(2.0));
+        assert!((deep_grey.float(1, 0) - 0.04).abs() < 1e-7);
+    }
+
+    #[test]
+    fn opacity_of_1_everywhere_is_dropped() {
+        let all = decoded(
+            &png(&[9, 9, 9, 255, 9, 9, 9, 255], 2, 1, ExtendedColorType::Rgba8),
+            Encoding::Srgb,
+        );
+        assert_eq!(all.channels(), Channels::Rgb);
+        let some = decoded(
+            &png(&[9, 9, 9, 255, 9, 9, 9, 51], 2, 1, ExtendedColorType::Rgba8),
+            Encoding::Srgb,
+        );
+        assert_eq!((some.channels(), some.float(1, 0)), (Channels::Rgba, 0.2));
+        let grey = decoded(&png(&[51, 9], 1, 1, ExtendedColorType::La8), Encoding::Linear);
+        assert_eq!((grey.channels(), grey.float(0, 0)), (Channels::Grey, 0.2));
+    }
+
+    #[test]
+    fn jpeg_tga_and_hdr_are_decoded() {
+        let mut jpeg = Vec::new();
+        image::codecs::jpeg::JpegEncoder::new_with_quality(&mut jpeg, 100)
+            .write_image(&[128; 8 * 8 * 3], 8, 8, ExtendedColorType::Rgb8)
+            .unwrap();
+        let mid = decoded(&jpeg, Encoding::Linear).rgb(3, 4);
+        assert!((mid - lightbound_math::Vec3::splat(128.0 / 255.0)).abs().max_element() < 0.01);
+        let mut tga = Vec::new();
+        let pixels = [10, 20, 30, 0, 255, 51, 0, 0];
+        image::codecs::tga::TgaEncoder::new(&mut tga)
+            .write_image(&pixels, 1, 2, ExtendedColorType::Rgba8)
+            .unwrap();
+        let image = decode(&tga, true, Encoding::Linear).unwrap();
+        assert_eq!(
+            (image.channels(), image.rgb(0, 1).to_array()),
+            (Channels::Rgb, [1.0, 0.2, 0.0])
+        );
+        assert!(matches!(decode(&tga, false, Encoding::Linear), Err(Problem::UnknownFormat)));
+        let mut hdr = Vec::new();
+        image::codecs::hdr::HdrEncoder::new(&mut hdr)
+            .encode(&[image::Rgb([128f32, 0.0, 1024.0])], 1, 1)
+            .unwrap();
+        assert_eq!(decoded(&hdr, Encoding::Srgb).rgb(0, 0).to_array(), [128.0, 0.0, 1024.0]);
+    }
+
+    fn exr_half_rgba(opacity: f32) -> Vec<u8> {
+        let half = f16::from_f32;
+        let pixel = move |p: exr::math::Vec2<usize>| {
+            (half(p.x() as f32), half(0.5), half(-2.0), half(opacity))
+        };
+        let channels = SpecificChannels::rgba(pixel);
+        let mut data = Vec::new();
+        exr::prelude::Image::from_channels((3, 2), channels)
+            .write()
+            .to_buffered(Cursor::new(&mut data))
+            .unwrap();
+        data
+    }
+
+    fn exr_layers(layers: &[&[&str]]) -> Vec<u8> {
+        use exr::prelude::{AnyChannels, Encoding, Layer, LayerAttributes};
+        let layer = |(i, names): (usize, &&[&str])| {
+            let channel = |&name: &&str| {
+                AnyChannel::new(name, FlatSamples::F32(vec![i as f32 + name.len() as f32; 2]))
+            };
+            let channels = AnyChannels::sort(names.iter().map(channel).collect());
+            Layer::new(
+                (2, 1),
+                LayerAttributes::named(format!("layer{i}").as_str()),
+                Encoding::UNCOMPRESSED,
+                channels,
+            )
+        };
+        let attributes = exr::prelude::ImageAttributes::with_size((2, 1));
+        let image = exr::prelude::Image::from_layers(
+            attributes,
+            layers.iter().enumerate().map(layer).collect::<Vec<_>>(),
+        );
+        let mut data = Vec::new();
+        image.write().to_buffered(Cursor::new(&mut data)).unwrap();
+        data
+    }
+
+    #[test]
+    fn exr_decodes_halves_opacity_and_layers() {
+        let image = decoded(&exr_half_rgba(0.25), Encoding::Srgb);
+        assert_eq!((image.channels(), image.float(2, 1)), (Channels::Rgba, 0.25));
+        assert_eq!(image.rgb(2, 1).to_array(), [2.0, 0.5, -2.0]);
+        assert_eq!(decoded(&exr_half_rgba(1.0), Encoding::Srgb).channels(), Channels::Rgb);
+        let second =
+            decoded(&exr_layers(&[&["depth.Z"], &["G", "B", "R", "A", "id"]]), Encoding::Srgb);
+        assert_eq!((second.channels(), second.rgb(1, 0).x), (Channels::Rgba, 2.0));
+        assert_eq!(decoded(&exr_layers(&[&["Y", "Z"]]), Encoding::Srgb).channels(), Channels::Grey);
+        let message = decode(&exr_layers(&[&["depth.Z"], &["N.X"]]), false, Encoding::Srgb)
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("the channels are depth.Z, N.X"), "{message}");
+    }
+
+    fn pfm(header: &str, values: &[f32], bytes: fn(f32) -> [u8; 4]) -> Vec<u8> {
+        [header.as_bytes(), values.iter().flat_map(|&v| bytes(v)).collect::<Vec<_>>().as_slice()]
+            .concat()
+    }
+
+    #[test]
+    fn pfm_decodes_both_byte_orders_and_flips_rows() {
+        let grey =
+            decoded(&pfm("Pf\n2 2\n-1\n", &[1.0, 2.0, 3.0, 4.0], f32::to_le_bytes), Encoding::Srgb);
+        assert_eq!((grey.float(0, 0), grey.float(1, 1)), (3.0, 2.0));
+        let colour = decoded(
+            &pfm("PF 1 2 2.0\n", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], f32::to_be_bytes),
+            Encoding::Srgb,
+        );
+        assert!(colour.pixels().map(|p| p.to_array()).eq([[8.0, 10.0, 12.0], [2.0, 4.0, 6.0]]));
+    }
+
+    #[test]
+    fn damaged_files_are_errors() {
+        let files = [
+            exr_half_rgba(0.5),
+            exr_layers(&[&["depth.Z"], &["R", "G", "B"]]),
+            png(&[7; 27], 3, 3, ExtendedColorType::Rgb8),
+            pfm("PF 1 2 2.0\n", &[0.0; 6], f32::to_be_bytes),
+        ];
+        for data in &files {
+            assert!(decode(data, false, Encoding::Srgb).is_ok());
+            for length in 0..data.len() - 12 {
+                assert!(
+                    decode(&data[..length], false, Encoding::Srgb).is_err(),
+                    "{:?} {length}",
+                    &data[..3]
+                );
+            }
+            for at in 0..data.len() {
+                for byte in [0, 0x7f, 0xff] {
+                    let mut data = data.clone();
+                    data[at] = byte;
+                    let _ = decode(&data, false, Encoding::Srgb);
+                }
+            }
+        }
+        for (data, text) in [
+            (&b"PF 4294967295 4294967295 -1 "[..], "4294967295 × 4294967295 pixels are more"),
+            (b"PF 0 1 -1 ", "no pixels"),
+            (b"PF 1 1 0 0123456789ab", "scale is missing or 0"),
+            (b"PF 1 1 -1 0123456789a", "12 bytes of pixels expected, 11 found"),
+            (b"GIF89a", "unknown image format; convert"),
+            (b"", "the file is empty"),
+        ] {
+            let message = decode(data, false, Encoding::Srgb).unwrap_err().to_string();
+            assert!(message.contains(text), "{message}");
+        }
+        let message = read(Path::new("/none/sky.exr"), Encoding::Srgb).unwrap_err().to_string();
+        assert!(message.contains("/none/sky.exr: cannot be read"), "{message}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Reading of EXR files as [`write_exr`](super::write::write_exr) writes them: all channels,
+//! windows and attributes.
+
+use super::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+use super::{ImageError, Problem, read::exr_file};
+use exr::prelude::{
+    AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes,
+    MetaData, Vec2,
+};
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+use std::path::Path;
+
+/// Reads an EXR file of one layer. Ignores attributes of types that are never written, and converts
+/// half floats to floats.
+pub fn read_exr(path: &Path) -> Result<ExrPicture, ImageError> {
+    let data = std::fs::read(path).map_err(|e| Problem::Read(e).in_file(path))?;
+    decode(&data).map_err(|p| p.in_file(path))
+}
+
+/// [`read_exr`] without the channels, which may take long to decode.
+pub fn read_exr_header(path: &Path) -> Result<ExrPicture, ImageError> {
+    let header = |path: &Path| {
+        let mut magic = [0; 4];
+        let mut file = BufReader::new(File::open(path).map_err(Problem::Read)?);
+        file.read_exact(&mut magic).map_err(Problem::Read)?;
+        if magic != exr::meta::magic_number::BYTES {
+            return Err(Problem::UnknownFormat);
+        }
+        let meta = MetaData::read_from_buffered(Cursor::new(magic).chain(file), false);
+        let meta = meta.map_err(|e| damaged(e.to_string()))?;
+        let [header] = &meta.headers[..] else {
+            return Err(damaged(format!("{} layers in place of one", meta.headers.len())));
+        };
+        picture(header.layer_size, &header.own_attributes, &header.shared_attributes)
+    };
+    header(path).map_err(|p| p.in_file(path))
+}
+
+fn damaged(message: String) -> Problem {
+    Problem::Damaged { format: "EXR", message }
+}
+
+/// Everything except the channels.
+fn picture(
+    size: Vec2<usize>,
+    layer: &LayerAttributes,
+    image: &ImageAttributes,
+) -> Result<ExrPicture, Problem> {
+    let attributes = layer.other.iter().filter_map(|(name, value)| {
+        let value = match value {
+            AttributeValue::Text(text) => Attribute::Text(text.to_string()),
+            AttributeValue::F32(x) => Attribute::Float(*x),
+            AttributeValue::I32(i) => Attribute::Int(*i),
+            _ => return None,
+        };
+        Some((name.to_string(), value))
+    });
+    let mut attributes: Vec<_> = attributes.collect();
+    attributes.sort_by(|a, b| a.0.cmp(&b.0));
+    let offset = |x: i32| {
+        u32::try_from(x)
+            .map_err(|_| damaged("the data window begins left of or above the picture".into()))
+    };
+    let size_u32 = |size: Vec2<usize>| [size.x() as u32, size.y() as u32];
+    Ok(ExrPicture {
+        size: size_u32(size),
+        offset: [offset(layer.layer_position.x())?, offset(layer.layer_position.y())?],
+        full_size: size_u32(image.display_window.size),
+        channels: Vec::new(),
+        attributes,
+    })
+}
+
+fn decode(data: &[u8]) -> Result<ExrPicture, Problem> {
+    let mut file = exr_file(data)?;
+    let count = file.layer_data.len();
+    let (Some(layer), 1) = (file.layer_data.pop(), count) else {
+        return Err(damaged(format!("{count} layers in place of one")));
+    };
+    let picture = picture(layer.size, &layer.attributes, &file.attributes)?;
+    Ok(ExrPicture { channels: channels(layer.channel_data)?, ..picture })
+}
+
+/// The channels of a layer or part under their names in the file, with one sample per pixel.
+pub(super) fn channels(read: AnyChannels<FlatSamples>) -> Result<Vec<Channel>, Problem> {
+    let channel = |channel: AnyChannel<FlatSamples>| {
+        let name = channel.name.to_string();
+        if channel.sampling != Vec2(1, 1) {
+            return Err(damaged(format!(
+                "the channel {name} has fewer samples than there are pixels"
+            )));
+        }
+        let samples = match channel.sample_data {
+            FlatSamples::F16(samples) => {
+                ChannelSamples::F32(samples.into_iter().map(f32::from).collect())
+            }
+            FlatSamples::F32(samples) => ChannelSamples::F32(samples),
+            FlatSamples::U32(samples) => ChannelSamples::U32(samples),
+        };
+        Ok(Channel { name, samples })
+    };
+    read.list.into_iter().map(channel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::write::write_exr;
+    use super::*;
+
+    #[test]
+    fn written_files_are_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        let channel = |name: &str, samples| Channel { name: name.into(), samples };
+        let picture = ExrPicture {
+            size: [2, 1],
+            offset: [3, 4],
+            full_size: [9, 8],
+            channels: vec![
+                channel("R", ChannelSamples::F32(vec![0.1, f32::INFINITY])),
+                channel("sums.R.0", ChannelSamples::U32(vec![u32::MAX, 7])),
+            ],
+            attributes: vec![
+                ("a".into(), Attribute::Float(0.5)),
+                ("b".into(), Attribute::Int(-3)),
+                ("c".into(), Attribute::Text("text \u{e9}".into())),
+            ],
+        };
+        write_exr(&path, &picture).unwrap();
+        assert_eq!(read_exr(&path).unwrap(), picture);
+        let header = ExrPicture { channels: Vec::new(), ..picture };
+        assert_eq!(read_exr_header(&path).unwrap(), header);
+        std::fs::write(&path, &std::fs::read(&path).unwrap()[..200]).unwrap();
+        assert!(read_exr(&path).unwrap_err().to_string().contains("a.exr: damaged"));
+        assert!(read_exr(dir.path()).unwrap_err().to_string().contains("cannot be read"));
+    }
+}

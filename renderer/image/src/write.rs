@@ -1,0 +1,400 @@
+//! Writes image files: EXR with any channels and attributes, 8-bit PNG, and PFM.
+//!
+//! A file is encoded in memory, written to a temporary file next to its target, and then renamed
+//! ([`save`]). So a full disk or an interruption leaves an existing file intact and never produces
+//! a partial one.
+
+use super::encoding::srgb;
+use super::{ImageError, Problem};
+use crate::Window;
+use exr::prelude::{
+    AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage,
+};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Cursor, Write};
+use std::path::{Path, PathBuf};
+
+/// The content of an EXR file with 32 bits per sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExrPicture {
+    /// Size of the stored pixels (the data window).
+    pub size: [u32; 2],
+    /// Position of the stored pixels in the full image; nonzero for crops.
+    pub offset: [u32; 2],
+    /// Size of the full image (the display window).
+    pub full_size: [u32; 2],
+    /// Channels in any order, with distinct names.
+    pub channels: Vec<Channel>,
+    /// Custom header attributes, with distinct names that are not those of standard attributes.
+    pub attributes: Vec<(String, Attribute)>,
+}
+
+impl ExrPicture {
+    /// The window of the stored pixels in the full image; `None` if it is empty or overflows.
+    pub fn window(&self) -> Option<Window> {
+        let end =
+            |i: usize| self.offset[i].checked_add(self.size[i]).filter(|&end| end > self.offset[i]);
+        Some(Window { x0: self.offset[0], y0: self.offset[1], x1: end(0)?, y1: end(1)? })
+    }
+}
+
+/// A channel of an EXR picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// `R`, `albedo.G`, `depth.Z`, …
+    pub name: String,
+    /// One sample per pixel, row by row from the top.
+    pub samples: ChannelSamples,
+}
+
+/// The samples of a channel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChannelSamples {
+    /// Floats.
+    F32(Vec<f32>),
+    /// Unsigned integers, such as object ids.
+    U32(Vec<u32>),
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attribute {
+    /// Text in Latin-1; [`Attribute::text`] converts any text.
+    Text(String),
+    /// A 32-bit float.
+    Float(f32),
+    /// A 32-bit integer.
+    Int(i32),
+}
+
+impl Attribute {
+    /// A text attribute; characters outside Latin-1 become `?`.
+    pub fn text(text: &str) -> Attribute {
+        Attribute::Text(
+            text.chars()
+                .map(|c| if u8::try_from(c).is_ok() && c != '\0' { c } else { '?' })
+                .collect(),
+        )
+    }
+}
+
+/// Writes an EXR file: scan lines from the top, with lossless ZIP compression.
+///
+/// # Panics
+/// If a channel does not have `size[0] * size[1]` samples.
+pub fn write_exr(path: &Path, picture: &ExrPicture) -> Result<(), ImageError> {
+    let unwritable = |message: String| Problem::Unwritable { format: "EXR", message };
+    let bytes = encode_exr(picture).map_err(|m| unwritable(m).in_file(path))?;
+    save(path, &bytes)
+}
+
+fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
+    use exr::image::{Blocks, Encoding, Image, Layer};
+    let [width, height] = picture.size.map(|n| n as usize);
+    let name = |name: &str| {
+        Text::new_or_none(name)
+            .ok_or_else(|| format!("the name `{name}` has characters outside Latin-1"))
+    };
+    let channel = |c: &Channel| {
+        let samples = match &c.samples {
+            ChannelSamples::F32(s) => FlatSamples::F32(s.clone()),
+            ChannelSamples::U32(s) => FlatSamples::U32(s.clone()),
+        };
+        assert_eq!(samples.len(), width * height, "samples of channel {}", c.name);
+        Ok(AnyChannel::new(name(&c.name)?, samples))
+    };
+    let channels = picture.channels.iter().map(channel).collect::<Result<_, String>>()?;
+    let position = |[x, y]: [u32; 2]| Vec2(x as i32, y as i32);
+    let mut attributes = exr::meta::header::LayerAttributes {
+        layer_position: position(picture.offset),
+        ..Default::default()
+    };
+    for (key, value) in &picture.attributes {
+        let value = match value {
+            Attribute::Text(text) => AttributeValue::Text(
+                Text::new_or_none(text)
+                    .ok_or_else(|| format!("`{text}` has characters outside Latin-1"))?,
+            ),
+            Attribute::Float(x) => AttributeValue::F32(*x),
+            Attribute::Int(i) => AttributeValue::I32(*i),
+        };
+        attributes.other.insert(name(key)?, value);
+    }
+    let encoding = Encoding {
+        compression: exr::compression::Compression::ZIP16,
+        blocks: Blocks::ScanLines,
+        line_order: exr::meta::attribute::LineOrder::Increasing,
+    };
+    let layer = Layer::new((width, height), attributes, encoding, AnyChannels::sort(channels));
+    let mut image = Image::from_layer(layer);
+    let [full_width, full_height] = picture.full_size.map(|n| n as usize);
+    image.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));
+    let mut bytes = Vec::new();
+    image.write().to_buffered(Cursor::new(&mut bytes)).map_err(|e| e.to_string())?;
+    Ok(bytes)
+}
+
+/// Writes an 8-bit sRGB PNG of linear colours, row by row from the top, encoded by [`srgb_codes`].
+///
+/// # Panics
+/// If `rgb` is not `width * height` long.
+pub fn write_png(
+    path: &Path,
+    width: u32,
+    height: u32,
+    rgb: &[[f32; 3]],
+    exposure: f32,
+) -> Result<(), ImageError> {
+    write_png_codes(path, width, height, &srgb_codes(rgb, exposure))
+}
+
+/// Writes a PNG of sRGB codes, row by row from the top.
+///
+/// # Panics
+/// If `codes` is not `width * height` long.
+pub fn write_png_codes(
+    path: &Path,
+    width: u32,
+    height: u32,
+    codes: &[[u8; 3]],
+) -> Result<(), ImageError> {
+    let bytes = encode_png(width, height, codes);
+    save(
+        path,
+        &bytes.map_err(|message| Problem::Unwritable { format: "PNG", message }.in_file(path))?,
+    )
+}
+
+/// Encodes a PNG of sRGB codes, row by row from the top.
+///
+/// # Errors
+/// The encoder's message, for example for a size that PNG does not support, such as 0.
+///
+/// # Panics
+/// If `codes` is not `width * height` long.
+pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>, String> {
+    assert_eq!(codes.len(), width as usize * height as usize);
+    let mut bytes = Vec::new();
+    let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
+    let encoded = image::ImageEncoder::write_image(
+        encoder,
+        codes.as_flattened(),
+        width,
+        height,
+        image::ExtendedColorType::Rgb8,
+    );
+    encoded.map_err(|e| e.to_string())?;
+    Ok(bytes)
+}
+
+/// 8-bit sRGB codes of linear colours, scaled by `exposure` stops (powers of 2).
+///
+/// Values are clamped to [0, 1]; NaN becomes 0.
+pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
+    let gain = libm::exp2f(exposure);
+    rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect()
+}
+
+/// The nearest 8-bit sRGB code.
+fn srgb_code(linear: f32) -> u8 {
+    // NaN propagates and becomes 0 in the cast.
+    (srgb(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
+}
+
+/// Writes a little-endian PFM of linear colours, row by row from the top.
+///
+/// # Panics
+/// If `rgb` is not `width * height` long.
+pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Result<(), ImageError> {
+    assert_eq!(rgb.len(), width as usize * height as usize);
+    let mut bytes = format!("PF\n{width} {height}\n-1.0\n").into_bytes();
+    bytes.reserve(size_of_val(rgb));
+    for row in rgb.chunks_exact(width.max(1) as usize).rev() {
+        bytes.extend(row.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+    }
+    save(path, &bytes)
+}
+
+/// Writes a file atomically: afterwards it contains either all of `bytes` or its previous content.
+///
+/// Follows symbolic links. Writes directly to targets that are not regular files (a device, a pipe)
+/// or that are already open (`/dev/stdout`).
+pub fn save(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
+    save_io(path, bytes).map_err(|e| Problem::Write(e).in_file(path))
+}
+
+fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let is_open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"]
+        .iter()
+        .any(|name| path.starts_with(name));
+    if is_open || fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return OpenOptions::new().append(true).open(&target)?.write_all(bytes);
+    }
+    let (file, temporary) = create_temporary(&target)?;
+    let written = write_durably(file, bytes).and_then(|()| fs::rename(&temporary, &target));
+    if written.is_err() {
+        // Ignored, since the first error is reported.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Writes and flushes to disk, so that the later rename cannot take effect before the content.
+fn write_durably(mut file: File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Creates a temporary file in the folder of `target`.
+fn create_temporary(target: &Path) -> io::Result<(File, PathBuf)> {
+    let name = target
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
+    for attempt in 0.. {
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}-{attempt}.tmp", std::process::id()));
+        let path = target.with_file_name(hidden);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+            Err(e) => return Err(e),
+        }
+    }
+    unreachable!("the last attempt returns")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Channels, Encoding, read::read};
+    use super::*;
+
+    fn values(n: usize) -> Vec<f32> {
+        (0..n).map(|i| (i as f32 - 3.0) * 1.1f32.powi(i as i32 * 7 % 300)).collect()
+    }
+
+    #[test]
+    fn exr_keeps_bits_windows_and_attributes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("crop.exr");
+        let [w, h] = [37, 21];
+        let colour: Vec<Vec<f32>> =
+            (0..3).map(|c| values(3 * w * h).split_off(c * w * h)[..w * h].to_vec()).collect();
+        let f32s = |name: &str, c: usize| Channel {
+            name: name.into(),
+            samples: ChannelSamples::F32(colour[c].clone()),
+        };
+        let ids: Vec<u32> = (0..(w * h) as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+        let picture = ExrPicture {
+            size: [w as u32, h as u32],
+            offset: [5, 9],
+            full_size: [100, 80],
+            channels: vec![
+                f32s("R", 0),
+                f32s("G", 1),
+                f32s("B", 2),
+                f32s("albedo.R", 2),
+                Channel { name: "object.id".into(), samples: ChannelSamples::U32(ids.clone()) },
+            ],
+            attributes: vec![
+                ("scene".into(), Attribute::text("caf\u{e9} \u{2615}")),
+                ("a name that is longer than thirty-one characters".into(), Attribute::Int(-7)),
+                ("renderSeconds".into(), Attribute::Float(1.5)),
+            ],
+        };
+        write_exr(&path, &picture).unwrap();
+        let image = read(&path, Encoding::Srgb).unwrap();
+        assert_eq!(
+            (image.width(), image.height(), image.channels()),
+            (w as u32, h as u32, Channels::Rgb)
+        );
+        for (i, p) in image.pixels().enumerate() {
+            assert_eq!(p.to_array().map(f32::to_bits), [0, 1, 2].map(|c| colour[c][i].to_bits()));
+        }
+        let file = exr::prelude::read_all_flat_layers_from_file(&path).unwrap();
+        assert_eq!(file.attributes.display_window.size, Vec2(100, 80));
+        let layer = &file.layer_data[0];
+        assert_eq!(layer.attributes.layer_position, Vec2(5, 9));
+        let other = |name: &str| layer.attributes.other[&Text::from(name)].clone();
+        assert_eq!(other("scene"), AttributeValue::Text(Text::from("caf\u{e9} ?")));
+        assert_eq!(
+            other("a name that is longer than thirty-one characters"),
+            AttributeValue::I32(-7)
+        );
+        assert_eq!(other("renderSeconds"), AttributeValue::F32(1.5));
+        let id = layer.channel_data.list.iter().find(|c| c.name.eq("object.id")).unwrap();
+        assert_eq!(id.sample_data, FlatSamples::U32(ids));
+    }
+
+    #[test]
+    fn names_that_exr_cannot_store_are_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("bad.exr");
+        let channel =
+            |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0]) };
+        for names in [vec!["\u{2615}"], vec!["R", "R"], vec![]] {
+            let channels = names.into_iter().map(channel).collect();
+            let picture =
+                ExrPicture { size: [1, 1], full_size: [1, 1], channels, ..Default::default() };
+            let message = write_exr(&path, &picture).unwrap_err().to_string();
+            assert!(message.contains("bad.exr: cannot be written as EXR"), "{message}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn png_rounds_to_the_nearest_code() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.png");
+        let linear = |x: f32| Encoding::Srgb.decode(x / 255.0);
+        let rgb = [[linear(9.49), linear(9.51), linear(254.51)], [f32::NAN, -1.0, f32::INFINITY]];
+        write_png(&path, 2, 1, &rgb.map(|p| p.map(|x| x / 4.0)), 2.0).unwrap();
+        let image = read(&path, Encoding::Linear).unwrap();
+        let codes = image.pixels().flat_map(|p| (p * 255.0).round().to_array()).collect::<Vec<_>>();
+        assert_eq!(codes, [9.0, 10.0, 255.0, 0.0, 0.0, 255.0]);
+    }
+
+    #[test]
+    fn pfm_round_trip() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.pfm");
+        let rgb: Vec<[f32; 3]> = values(3 * 5 * 4).as_chunks().0.to_vec();
+        write_pfm(&path, 5, 4, &rgb).unwrap();
+        assert!(read(&path, Encoding::Srgb).unwrap().pixels().map(|p| p.to_array()).eq(rgb));
+    }
+
+    #[test]
+    fn saving_is_atomic_and_leaves_no_temporary_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.bin");
+        save(&path, b"one").unwrap();
+        save(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        // If the target is a folder, the rename fails and the temporary file is removed.
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        let message = save(&folder, b"three").unwrap_err().to_string();
+        assert!(
+            message.contains("folder: cannot be written") && message.contains("space left"),
+            "{message}"
+        );
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        assert!(save(&dir.path().join("none/out.bin"), b"four").is_err());
+        assert!(save(Path::new(""), b"five").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn saving_follows_links_and_keeps_devices() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        fs::write(&real, b"old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        save(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        save(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

@@ -1,0 +1,306 @@
+//! Statistical test of whether a direction sampler has the density that it claims.
+//!
+//! Some directions are drawn by the sampler (density p), others from a density q that approximates
+//! p: the medians of a pilot set of samples split the sphere into cells of equal probability, and q
+//! is uniform within a cell. For the true density p and any set C of directions,
+//!
+//! ```text
+//! ∫ p q/(p + q) over C  =  E_p[1_C q/(p + q)]  =  E_q[1_C p/(p + q)],
+//! ```
+//!
+//! which is the balance heuristic for either sampler (Veach 1997 §9; Meng and Wong 1996 for the
+//! identity). With the *claimed* density in place of p within the brackets, both sides can be
+//! estimated. All averaged values lie in [0, 1], so a narrow lobe that a quadrature would miss
+//! reduces the power of the test but never its accuracy. Both sides are compared in all cells of a
+//! tree, whose root is the entire domain. They may differ by a tolerance and a number of standard
+//! errors. Random numbers are fixed.
+//!
+//! [`Settings`] select between a quick check at load time, which finds gross faults, and a thorough
+//! test.
+
+mod estimates;
+mod partition;
+
+pub use partition::{DirectionCell, Domain};
+
+use super::{hash, unit_float};
+use crate::{Vec2, Vec3};
+use estimates::{Estimates, compare};
+use partition::{CellTree, coordinates};
+use std::fmt;
+
+/// Sizes and tolerances of a check.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Columns and rows of strata of the random numbers for the pilot samples, whose medians define
+    /// the cells.
+    pub pilot: [u32; 2],
+    /// The same for the samples of p in the test.
+    pub counted: [u32; 2],
+    /// The same for the samples of q in each of its cells.
+    pub within: [u32; 2],
+    /// Depth of the tree whose leaves are the cells of q.
+    pub depth: u32,
+    /// Depth of the smallest cells that are compared.
+    pub compared: u32,
+    /// Smallest depth at which all cells are also tested together.
+    pub pooled: u32,
+    /// Whether the samples of p use independent random numbers instead of strata. With strata fewer
+    /// samples suffice, but the standard errors are then overestimated, and the joint test of all
+    /// cells loses power.
+    pub independent: bool,
+    /// Accepted deviation of a direction's squared length from 1.
+    pub unit_tolerance: f32,
+    /// Accepted relative difference.
+    pub tolerance: f64,
+    /// Accepted difference in standard errors.
+    pub max_deviations: f64,
+}
+
+impl Settings {
+    fn leaves(&self) -> usize {
+        1 << self.depth
+    }
+}
+
+/// A sampler of directions with its density, both evaluated in batches.
+pub trait DirectionSampler {
+    /// Maps points of the unit square to unit directions with their densities per steradian. The
+    /// density is 0 if a point yields no direction.
+    fn sample(&mut self, points: &[Vec2]) -> Vec<(Vec3, f32)>;
+
+    /// Densities of unit directions, per steradian.
+    fn pdf(&mut self, directions: &[Vec3]) -> Vec<f32>;
+}
+
+/// A fault of a sampler.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mismatch {
+    /// A sampled direction has this length instead of 1.
+    Length(f32),
+    /// A density is negative or not finite.
+    Density {
+        /// The density.
+        value: f32,
+        /// Whether it belongs to a sampled direction.
+        sampled: bool,
+    },
+    /// Samples and density disagree about the probability of a cell.
+    Shares {
+        /// The cell.
+        cell: DirectionCell,
+        /// Share of the samples in the cell.
+        drawn: f64,
+        /// Integral of the density over the cell.
+        claimed: f64,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Length(length) => {
+                write!(f, "`sample` yields a direction of length {length}")
+            }
+            Mismatch::Density { value, sampled } => {
+                let which = if *sampled { "a direction of `sample`" } else { "a direction" };
+                write!(f, "`pdf` of {which} is {value}")
+            }
+            Mismatch::Shares { cell, drawn, claimed } => {
+                let (drawn, claimed) = (100.0 * drawn, 100.0 * claimed);
+                write!(
+                    f,
+                    "`sample` draws {drawn:.1} % of its directions {cell}, where `pdf` integrates to {claimed:.1} %"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// Directions per batch.
+const BATCH: usize = 4096;
+
+/// Checks that `sampler` samples `domain` with its density. Directions outside the domain count as
+/// no sample. `seed` selects the random numbers.
+pub fn check(
+    sampler: &mut impl DirectionSampler,
+    domain: Domain,
+    settings: &Settings,
+    seed: u32,
+) -> Result<(), Mismatch> {
+    let pilot = draw(sampler, domain, settings, strata(3 * seed, settings.pilot))?;
+    let mut pilot: Vec<_> = pilot.into_iter().map(|(at, _)| at).collect();
+    let tree = CellTree::new(domain, settings.depth, &mut pilot);
+    let mut cells = vec![Estimates::default(); settings.leaves()];
+    add_samples_of_p(sampler, domain, settings, seed, &tree, &mut cells)?;
+    add_samples_of_q(sampler, settings, seed, &tree, &mut cells)?;
+    compare(settings, &tree, &cells)
+}
+
+fn add_samples_of_p(
+    sampler: &mut impl DirectionSampler,
+    domain: Domain,
+    settings: &Settings,
+    seed: u32,
+    tree: &CellTree,
+    cells: &mut [Estimates],
+) -> Result<(), Mismatch> {
+    let share = 1.0 / settings.leaves() as f64;
+    let count = settings.counted[0] * settings.counted[1];
+    let points = match settings.independent {
+        true => (0..count).map(|i| random_point(3 * seed + 1, i)).collect(),
+        false => strata(3 * seed + 1, settings.counted),
+    };
+    let counted = draw(sampler, domain, settings, points)?;
+    let weight = 1.0 / f64::from(count);
+    for (at, p) in counted {
+        let leaf = tree.leaf(at);
+        let q = share / tree.leaves()[leaf].area();
+        let (g, cell) = (q / (p + q), &mut cells[leaf]);
+        cell.drawn += weight;
+        cell.sides[0] += weight * g;
+        cell.squares[0][0] += weight * g * g;
+        // p h² = p g (1 − g), with h = p/(p + q), and q g² likewise below.
+        cell.squares[1][0] += weight * g * (1.0 - g);
+    }
+    Ok(())
+}
+
+fn add_samples_of_q(
+    sampler: &mut impl DirectionSampler,
+    settings: &Settings,
+    seed: u32,
+    tree: &CellTree,
+    cells: &mut [Estimates],
+) -> Result<(), Mismatch> {
+    let share = 1.0 / settings.leaves() as f64;
+    let points: Vec<Vec3> = (0..)
+        .zip(tree.leaves())
+        .flat_map(|(k, cell)| {
+            let strata = strata(hash(3 * seed + 2, k), settings.within);
+            strata.into_iter().map(|s| cell.direction(s))
+        })
+        .collect();
+    let densities: Vec<f32> = points.chunks(BATCH).flat_map(|batch| sampler.pdf(batch)).collect();
+    let within = densities.len() / settings.leaves();
+    let weight = share / within as f64;
+    for ((cell, bounds), densities) in
+        cells.iter_mut().zip(tree.leaves()).zip(densities.chunks(within))
+    {
+        let q = share / bounds.area();
+        let mut own = 0.0;
+        for &p in densities {
+            if !(0.0..f32::INFINITY).contains(&p) {
+                return Err(Mismatch::Density { value: p, sampled: false });
+            }
+            let p = f64::from(p);
+            let h = p / (p + q);
+            cell.claimed += weight * p / q;
+            own += weight * h;
+            cell.squares[1][1] += weight * h * h;
+            cell.squares[0][1] += weight * h * (1.0 - h);
+        }
+        cell.sides[1] += own;
+        cell.stratified += own * own / share;
+    }
+    Ok(())
+}
+
+/// Samples directions of the domain; returns their coordinates and densities.
+fn draw(
+    sampler: &mut impl DirectionSampler,
+    domain: Domain,
+    settings: &Settings,
+    points: Vec<Vec2>,
+) -> Result<Vec<([f64; 2], f64)>, Mismatch> {
+    let bounds = DirectionCell::new(domain);
+    let mut drawn = Vec::with_capacity(points.len());
+    for (w, pdf) in points.chunks(BATCH).flat_map(|batch| sampler.sample(batch)) {
+        if pdf == 0.0 || domain == Domain::UpperHemisphere && w.z <= 0.0 {
+            continue;
+        }
+        if !(pdf > 0.0 && pdf < f32::INFINITY) {
+            return Err(Mismatch::Density { value: pdf, sampled: true });
+        }
+        let error = (w.length_squared() - 1.0).abs();
+        if error.is_nan() || error > settings.unit_tolerance {
+            return Err(Mismatch::Length(w.length()));
+        }
+        let at = coordinates(w);
+        if at[0] < bounds.hi[0] {
+            drawn.push((at, f64::from(pdf)));
+        }
+    }
+    Ok(drawn)
+}
+
+/// Point `i` of a sequence of independent points of the unit square.
+fn random_point(seed: u32, i: u32) -> Vec2 {
+    Vec2::from([0, 1].map(|axis| unit_float(hash(hash(seed, i), axis))))
+}
+
+/// Points of the unit square, one in each stratum.
+fn strata(seed: u32, [columns, rows]: [u32; 2]) -> Vec<Vec2> {
+    let point = |i: u32| {
+        let jitter = random_point(seed, i);
+        let x = ((i % columns) as f32 + jitter.x) / columns as f32;
+        let y = ((i / columns) as f32 + jitter.y) / rows as f32;
+        Vec2::new(x, y).min(Vec2::splat(1.0 - f32::EPSILON))
+    };
+    (0..columns * rows).map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{assert_sampler_matches_pdf, check_sampler};
+    use super::*;
+    use crate::{Frame, vec2, vec3};
+    use std::f32::consts::{PI, TAU};
+
+    fn around_z(z: f32, u: f32) -> Vec3 {
+        let (s, c) = (TAU * u).sin_cos();
+        vec3(c, s, 0.0) * (1.0 - z * z).max(0.0).sqrt() + vec3(0.0, 0.0, z)
+    }
+
+    fn cosine(u: Vec2) -> Vec3 {
+        around_z((1.0 - u.x).sqrt(), u.y)
+    }
+
+    fn cosine_pdf(w: Vec3) -> f32 {
+        w.z.max(0.0) / PI
+    }
+
+    #[test]
+    fn correct_samplers_pass() {
+        let uniform = |u: Vec2| Some(around_z(1.0 - 2.0 * u.x, u.y));
+        assert_sampler_matches_pdf("uniform", 40_000, uniform, |_| 0.5 / TAU);
+        assert_sampler_matches_pdf("cosine", 40_000, |u| Some(cosine(u)), cosine_pdf);
+        // A narrow cone away from the axis, with a rim that is not aligned with any cell.
+        let (rim, axis) = (0.999, vec3(0.6, 0.0, 0.8));
+        let frame = Frame::from_normal(axis);
+        let inner = |u: f32| 1.0 + (rim + 1e-6 - 1.0) * u;
+        assert_sampler_matches_pdf(
+            "cone",
+            40_000,
+            |u| Some(frame.to_world(around_z(inner(u.x), u.y))),
+            |w| if w.dot(axis) >= rim { 1.0 / (TAU * (1.0 - rim)) } else { 0.0 },
+        );
+        let half = |u: Vec2| (u.x < 0.5).then(|| cosine(vec2(2.0 * u.x, u.y)));
+        assert_sampler_matches_pdf("half rejected", 40_000, half, |w| 0.5 * cosine_pdf(w));
+    }
+
+    #[test]
+    fn wrong_densities_are_rejected() {
+        let rejected =
+            |pdf: &dyn Fn(Vec3) -> f32| check_sampler(7, 40_000, |u| Some(cosine(u)), pdf).is_err();
+        assert!(!rejected(&cosine_pdf));
+        assert!(rejected(&|w| 0.95 * cosine_pdf(w)), "not normalised");
+        assert!(rejected(&|w| if w.z > 0.0 { 1.0 / TAU } else { 0.0 }), "uniform");
+        assert!(rejected(&|w| cosine_pdf(w) * (1.0 + 0.1 * w.x)), "skewed by a tenth");
+        assert!(rejected(&|w| cosine_pdf(-w)), "the other side");
+        assert!(rejected(&|w| if w.x > 0.9 { 0.0 } else { cosine_pdf(w) }), "a hole");
+        assert!(rejected(&|_| f32::NAN), "not a number");
+    }
+}

@@ -1,0 +1,308 @@
+//! Samplers: Owen-scrambled Sobol' sequences, or independent random numbers.
+//!
+//! A sampler is stateless. It returns four numbers at a time, as a pure function of a [`PathKey`]
+//! (8 bytes: pixel and sample) and a *dimension set*. The integrator increments the dimension set
+//! along the path.
+//!
+//! The Sobol' sampler uses the first four dimensions of the sequence for every set, shuffled and
+//! scrambled independently per pixel and set (padding; Burley 2020, *Practical Hash-based Owen
+//! Scrambling*; the crate `sobol_burley`). Higher dimensions would stratify across sets, but some
+//! of their 2D projections are worse than random up to a thousand samples. All 2D projections of
+//! the first four are good. The sequence has 2¹⁶ samples; each further block of 2¹⁶ gets a new
+//! seed.
+//!
+//! The independent sampler hashes the counters (pcg4d; Jarzynski & Olano 2020).
+//!
+//! Only integer arithmetic and exact conversions are used, so a seed gives the same bits on every
+//! machine.
+
+use super::{hash, unit_float};
+use sobol_burley::parts::{self, Int4};
+use std::sync::LazyLock;
+
+/// Base-2 logarithm of the number of samples of a Sobol' sequence.
+const BLOCK_BITS: u32 = 16;
+
+/// The sampling algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SamplerKind {
+    /// Owen-scrambled Sobol' points, stratified over the samples of a pixel.
+    Sobol,
+    /// Independent uniform points.
+    Independent,
+}
+
+/// Generates the samples of an image.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampler {
+    kind: SamplerKind,
+    seed: u32,
+    tables: &'static SobolByteTables,
+}
+
+/// Identifies a camera path by its pixel's seed and its sample index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathKey {
+    pixel: u32,
+    index: u32,
+}
+
+impl Sampler {
+    /// A sampler; images with different seeds are independent.
+    pub fn new(kind: SamplerKind, seed: u32) -> Sampler {
+        Sampler { kind, seed: hash(0x68bc_21eb, seed), tables: &SOBOL_BYTE_TABLES }
+    }
+
+    /// The key of sample `index` of pixel (x, y).
+    ///
+    /// Pixels with coordinates below 2¹⁶ have distinct seeds: [`hash`] is a bijection on 32-bit
+    /// words.
+    #[inline]
+    pub fn path(&self, x: u32, y: u32, index: u32) -> PathKey {
+        PathKey { pixel: hash(hash(0x02e5_be93, x ^ y.rotate_left(16)), self.seed), index }
+    }
+
+    /// The four numbers in [0, 1) of dimension set `set`.
+    #[inline]
+    pub fn get4(&self, key: PathKey, set: u32) -> [f32; 4] {
+        match self.kind {
+            SamplerKind::Sobol => {
+                let block = key.index >> BLOCK_BITS;
+                let pixel = if block == 0 { key.pixel } else { hash(key.pixel, block) };
+                sobol(
+                    self.tables,
+                    key.index & ((1 << BLOCK_BITS) - 1),
+                    hash(pixel, set.wrapping_add(0x967a_889b)),
+                )
+            }
+            SamplerKind::Independent => {
+                pcg4d([key.pixel, key.index, set, self.seed]).map(unit_float)
+            }
+        }
+    }
+}
+
+/// Contributions of the upper and the lower byte of a bit-reversed sample index to the first four
+/// dimensions of the Sobol' sequence.
+type SobolByteTables = [[[u32; 4]; 256]; 2];
+
+static SOBOL_BYTE_TABLES: LazyLock<SobolByteTables> = LazyLock::new(|| {
+    let words = |shift: u32| {
+        std::array::from_fn(|byte| {
+            [0, 1, 2, 3].map(|d| parts::sobol_rev((byte as u32) << shift, d))
+        })
+    };
+    [words(24), words(16)]
+});
+
+/// Bit-identical to `sobol_burley::sample_4d(index, 0, seed)`, but does one table lookup per byte
+/// instead of a loop over bits. This works because the sequence is linear over GF(2).
+#[inline]
+fn sobol(tables: &SobolByteTables, index: u32, seed: u32) -> [f32; 4] {
+    let shuffled = parts::owen_scramble_rev(index.reverse_bits(), parts::hash(seed ^ 0x79c6_8e4a));
+    let [upper, lower] = [(shuffled >> 24) as usize, (shuffled >> 16 & 0xff) as usize];
+    let point = Int4::from(tables[0][upper]) ^ Int4::from(tables[1][lower]);
+    let dimensions = Int4::from([0x912f_69ba, 0x174f_18ab, 0x691e_72ca, 0xb40c_c1b8]);
+    let scramble = Int4::from([seed.wrapping_mul(0x9c8f_2d3b); 4]) ^ dimensions;
+    parts::owen_scramble_int4_rev(point, parts::hash_int4(scramble)).reverse_bits().to_f32_norm()
+}
+
+/// Hashes four 32-bit words to four words; Jarzynski & Olano 2020, *Hash Functions for GPU
+/// Rendering*, pcg4d.
+fn pcg4d(v: [u32; 4]) -> [u32; 4] {
+    fn mix([x, y, z, w]: [u32; 4]) -> [u32; 4] {
+        let x = x.wrapping_add(y.wrapping_mul(w));
+        let y = y.wrapping_add(z.wrapping_mul(x));
+        let z = z.wrapping_add(x.wrapping_mul(y));
+        let w = w.wrapping_add(y.wrapping_mul(z));
+        [x, y, z, w]
+    }
+    let v = mix(v.map(|a| a.wrapping_mul(1_664_525).wrapping_add(1_013_904_223)));
+    mix(v.map(|a| a ^ (a >> 16)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::assert_chi_square;
+    use super::*;
+
+    const KINDS: [SamplerKind; 2] = [SamplerKind::Sobol, SamplerKind::Independent];
+
+    /// χ² test of every pair of the four dimensions on a 16 × 16 grid.
+    fn assert_uniform(points: impl Iterator<Item = [f32; 4]> + Clone, label: &str) {
+        let n = points.clone().count();
+        for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            let mut counts = [0; 256];
+            for p in points.clone() {
+                assert!(p.iter().all(|u| (0.0..1.0).contains(u)), "{p:?}");
+                counts[(p[a] * 16.0) as usize * 16 + (p[b] * 16.0) as usize] += 1;
+            }
+            assert_chi_square(
+                &counts,
+                &[n as f64 / 256.0; 256],
+                &format!("{label}, dimensions {a} and {b}"),
+            );
+        }
+    }
+
+    #[test]
+    fn bytewise_sobol_matches_sobol_burley() {
+        let mut seed = 1;
+        for index in (0..1 << BLOCK_BITS).step_by(7).chain([(1 << BLOCK_BITS) - 1]) {
+            seed = hash(seed, index);
+            assert_eq!(
+                sobol(&SOBOL_BYTE_TABLES, index, seed),
+                sobol_burley::sample_4d(index, 0, seed),
+                "{index} {seed}"
+            );
+        }
+    }
+
+    #[test]
+    fn points_are_uniform_within_a_pixel_and_across_pixels() {
+        for kind in KINDS {
+            let s = Sampler::new(kind, 1);
+            for set in [0, 3, 63, 64, 1000] {
+                assert_uniform(
+                    (0..4096).map(|i| s.get4(s.path(5, 9, i), set)),
+                    &format!("{kind:?}, samples, set {set}"),
+                );
+                let pixels = (0..16384).map(|i| s.get4(s.path(i % 128, i / 128, 0), set));
+                assert_uniform(pixels, &format!("{kind:?}, pixels, set {set}"));
+                let seeds =
+                    (0..16384).map(|i| Sampler::new(kind, i)).map(|s| s.get4(s.path(3, 4, 7), set));
+                assert_uniform(seeds, &format!("{kind:?}, seeds, set {set}"));
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_uncorrelated() {
+        for kind in KINDS {
+            let s = Sampler::new(kind, 5);
+            let value = |x, y, i, set| f64::from(s.get4(s.path(x, y, i), set)[0]) - 0.5;
+            let n = 10_000;
+            for (dx, dy, di, ds) in
+                [(1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0), (0, 0, 0, 64), (0, 0, 1 << 16, 0)]
+            {
+                let sum: f64 = (0..n)
+                    .map(|i| (i % 100, i / 100))
+                    .map(|(x, y)| value(x, y, 3, 1) * value(x + dx, y + dy, 3 + di, 1 + ds))
+                    .sum();
+                // The product has standard deviation 1/12.
+                let z = sum * 12.0 / f64::from(n).sqrt();
+                assert!(
+                    z.abs() < 4.5,
+                    "{kind:?} shift {dx} {dy} {di} {ds}: {z} standard deviations"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pixels_have_distinct_seeds() {
+        let s = Sampler::new(SamplerKind::Sobol, 3);
+        let mut seeds: Vec<u32> = (0..1 << 16).map(|i| s.path(i % 256, i / 256, 0).pixel).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 1 << 16);
+    }
+
+    #[test]
+    fn sobol_is_stratified() {
+        let s = Sampler::new(SamplerKind::Sobol, 11);
+        for k in [4, 6, 8] {
+            let n = 1 << k;
+            for (x, set, first) in
+                [(0, 0, 0), (17, 0, 0), (17, 5, 0), (17, 63, 0), (17, 64, 0), (17, 0, 1 << 16)]
+            {
+                let points: Vec<_> = (0..n).map(|i| s.get4(s.path(x, 2, first + i), set)).collect();
+                // Each dimension has one point in each of n intervals.
+                for d in 0..4 {
+                    let mut hit = vec![false; n as usize];
+                    for p in &points {
+                        assert!(
+                            !std::mem::replace(&mut hit[(p[d] * n as f32) as usize], true),
+                            "dimension {d} of set {set}"
+                        );
+                    }
+                }
+                // The first two dimensions of the sequence are a (0, m, 2)-net: one point in every
+                // elementary interval.
+                for j in 0..=k {
+                    let (w, h) = (1 << j, n >> j);
+                    let mut hit = vec![false; n as usize];
+                    for p in &points {
+                        let cell = (p[0] * w as f32) as u32 + w * (p[1] * h as f32) as u32;
+                        assert!(
+                            !std::mem::replace(&mut hit[cell as usize], true),
+                            "box {cell} of {w} × {h}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Root mean square error, over pixels, of the estimate of a smooth function's integral over
+    /// four dimensions.
+    fn rms_error(kind: SamplerKind, set: u32, n: u32) -> f64 {
+        let s = Sampler::new(kind, 2);
+        let exact = (1.0 - (-1f64).exp()).powi(4);
+        let pixels = 64;
+        let squares: f64 = (0..pixels)
+            .map(|x| {
+                let f = |i| {
+                    s.get4(s.path(x, 0, i), set)
+                        .iter()
+                        .map(|&u| f64::from(-u).exp())
+                        .product::<f64>()
+                };
+                ((0..n).map(f).sum::<f64>() / f64::from(n) - exact).powi(2)
+            })
+            .sum();
+        (squares / f64::from(pixels)).sqrt()
+    }
+
+    #[test]
+    fn sobol_converges_faster_than_independent() {
+        // With 64 times as many samples, an error of order N^-1/2 falls by a factor of 8, one of
+        // order N^-1 by 64.
+        for set in [0, 2] {
+            let gain =
+                rms_error(SamplerKind::Sobol, set, 16) / rms_error(SamplerKind::Sobol, set, 1024);
+            assert!(gain > 25.0, "set {set}: gain {gain}");
+        }
+        let gain = rms_error(SamplerKind::Independent, 0, 16)
+            / rms_error(SamplerKind::Independent, 0, 1024);
+        assert!((6.0..10.6).contains(&gain), "gain {gain}");
+    }
+
+    #[test]
+    fn blocks_beyond_the_sequence_differ_and_are_uniform() {
+        let s = Sampler::new(SamplerKind::Sobol, 4);
+        for first in [1 << 16, 3 << 16, u32::MAX - 4095] {
+            assert_ne!(s.get4(s.path(1, 1, 12), 0), s.get4(s.path(1, 1, first + 12), 0));
+            assert_uniform(
+                (0..4096).map(|i| s.get4(s.path(1, 1, first + i), 0)),
+                &format!("block at {first}"),
+            );
+        }
+    }
+
+    #[test]
+    fn samples_match_golden_values() {
+        let bits = [
+            [0x3c79_5c00, 0x3f20_fa7c, 0x3f6b_cb78, 0x3f75_fb3e],
+            [0x3f3f_db53, 0x3f62_9c78, 0x3f06_25ce, 0x3f5b_929e],
+        ];
+        for (kind, expected) in KINDS.into_iter().zip(bits) {
+            let s = Sampler::new(kind, 42);
+            assert_eq!(
+                s.get4(s.path(640, 360, 100_000), 70).map(f32::to_bits),
+                expected,
+                "{kind:?}"
+            );
+        }
+    }
+}

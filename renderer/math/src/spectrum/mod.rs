@@ -1,0 +1,285 @@
+//! Spectra and their conversion to linear sRGB.
+//!
+//! The renderer computes in linear sRGB (BT.709 primaries, white D65), so every spectrum in a scene
+//! file is converted to RGB when the scene is built. All integrals run over 360–830 nm in steps
+//! of 1 nm against the CIE 1931 observer (`cie`).
+//!
+//! - A *reflectance* (also η and k of a conductor) becomes its colour under D65, whose RGB is
+//!   (1, 1, 1): rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each channel divided by the same integral of
+//!   s = 1. So a constant c becomes (c, c, c), without chromatic adaptation. Negative channels
+//!   (colours outside the gamut) become 0.
+//! - An *illuminant* keeps its chromaticity, without adaptation: a constant spectrum is
+//!   equal-energy white, which is slightly pink in sRGB. Negative channels become 0. The colour is
+//!   then scaled to luminance 1, as pbrt-v4 (lights.cpp) does with every light that is not given in
+//!   RGB.
+
+mod cie;
+mod illuminants;
+mod metals;
+mod named;
+
+use crate::{Vec3, vec3};
+use glam::{DMat3, DVec3};
+use std::sync::LazyLock;
+
+pub use named::{HELIUM_D, named};
+
+/// The matrix from XYZ to linear sRGB (IEC 61966-2-1): the inverse of the matrix of the BT.709
+/// primaries and D65 white, to seven digits.
+const RGB_FROM_XYZ: DMat3 = DMat3::from_cols(
+    DVec3::new(3.240_454_2, -0.969_266_0, 0.055_643_4),
+    DVec3::new(-1.537_138_5, 1.876_010_8, -0.204_025_9),
+    DVec3::new(-0.498_531_4, 0.041_556_0, 1.057_225_2),
+);
+
+/// Relative luminance of a linear sRGB colour.
+#[inline]
+pub fn luminance(rgb: Vec3) -> f32 {
+    rgb.dot(vec3(0.2126, 0.7152, 0.0722))
+}
+
+/// A spectrum, piecewise linear between its points and 0 outside them, as in pbrt-v4.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// Pairs of wavelength (nm, increasing) and value.
+    points: Vec<(f32, f32)>,
+}
+
+/// Why numbers or text do not define a spectrum.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SpectrumError {
+    /// There are no values.
+    #[error("the spectrum is empty; give pairs of wavelength in nm and value")]
+    Empty,
+    /// A wavelength without a value.
+    #[error(
+        "the spectrum has an odd count of numbers ({count}); give pairs of wavelength in nm and value"
+    )]
+    Unpaired {
+        /// Count of numbers.
+        count: usize,
+    },
+    /// A number is infinite or NaN.
+    #[error("the spectrum's value at {nm} nm is {value}; wavelengths and values must be finite")]
+    NotFinite {
+        /// The wavelength.
+        nm: f32,
+        /// The value.
+        value: f32,
+    },
+    /// Wavelengths do not increase.
+    #[error(
+        "the spectrum goes from {before} nm to {after} nm; sort the pairs by increasing wavelength"
+    )]
+    NotIncreasing {
+        /// The preceding wavelength.
+        before: f32,
+        /// The wavelength that follows it.
+        after: f32,
+    },
+    /// Text that is not a number.
+    #[error("line {line} of the spectrum contains {text:?}, which is not a number")]
+    NotANumber {
+        /// Line number, from 1.
+        line: usize,
+        /// The offending word.
+        text: String,
+    },
+}
+
+impl Spectrum {
+    /// A spectrum from alternating wavelengths (nm, increasing) and values.
+    pub fn new(numbers: &[f32]) -> Result<Spectrum, SpectrumError> {
+        if numbers.is_empty() {
+            return Err(SpectrumError::Empty);
+        }
+        if !numbers.len().is_multiple_of(2) {
+            return Err(SpectrumError::Unpaired { count: numbers.len() });
+        }
+        let points: Vec<(f32, f32)> = numbers.chunks_exact(2).map(|p| (p[0], p[1])).collect();
+        if let Some(&(nm, value)) = points.iter().find(|p| !p.0.is_finite() || !p.1.is_finite()) {
+            return Err(SpectrumError::NotFinite { nm, value });
+        }
+        if let Some(p) = points.windows(2).find(|p| p[0].0 >= p[1].0) {
+            return Err(SpectrumError::NotIncreasing { before: p[0].0, after: p[1].0 });
+        }
+        Ok(Spectrum { points })
+    }
+
+    /// A constant spectrum over the visible range.
+    pub fn constant(value: f32) -> Spectrum {
+        Spectrum { points: vec![(cie::FIRST as f32, value), (cie::LAST as f32, value)] }
+    }
+
+    /// A spectrum from points sorted by wavelength.
+    fn from_points(points: Vec<(f32, f32)>) -> Spectrum {
+        debug_assert!(points.windows(2).all(|p| p[0].0 < p[1].0));
+        Spectrum { points }
+    }
+
+    /// Tabulates `f` at increasing wavelengths.
+    fn tabulate(wavelengths: impl Iterator<Item = f32>, f: impl Fn(f32) -> f32) -> Spectrum {
+        Spectrum::from_points(wavelengths.map(|nm| (nm, f(nm))).collect())
+    }
+
+    /// The value at a wavelength in nm.
+    pub fn at(&self, nm: f32) -> f32 {
+        let i = self.points.partition_point(|p| p.0 <= nm);
+        match (i.checked_sub(1).map(|i| self.points[i]), self.points.get(i)) {
+            (Some((x0, y0)), Some(&(x1, y1))) => y0 + (y1 - y0) * ((nm - x0) / (x1 - x0)),
+            (Some((x0, y0)), None) if nm == x0 => y0,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Parses the text of a `.spd` file: pairs of wavelength (nm, increasing) and value. `#` starts a
+/// comment.
+pub fn from_text(text: &str) -> Result<Spectrum, SpectrumError> {
+    let mut numbers = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        for word in line.split('#').next().unwrap_or_default().split_whitespace() {
+            numbers.push(
+                word.parse().map_err(|_| SpectrumError::NotANumber {
+                    line: i + 1,
+                    text: word.to_owned(),
+                })?,
+            );
+        }
+    }
+    Spectrum::new(&numbers)
+}
+
+/// The wavelengths of all integrals, nm.
+fn wavelengths() -> impl Iterator<Item = f32> {
+    (cie::FIRST as u16..=cie::LAST as u16).map(f32::from)
+}
+
+/// XYZ of a self-luminous spectrum, up to scale.
+fn xyz(s: &Spectrum) -> DVec3 {
+    wavelengths().map(|nm| cie::matching(f64::from(nm)) * f64::from(s.at(nm))).sum()
+}
+
+/// Linear sRGB of a reflectance-like spectrum: its colour under D65. A constant c gives (c, c, c).
+/// Never negative.
+pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
+    /// Weight of each wavelength in each channel; every channel sums to 1.
+    static WEIGHTS: LazyLock<Vec<DVec3>> = LazyLock::new(|| {
+        let white = illuminants::daylight(6500.0);
+        let channels =
+            |nm: f32| RGB_FROM_XYZ * cie::matching(f64::from(nm)) * f64::from(white.at(nm));
+        let sum: DVec3 = wavelengths().map(channels).sum();
+        wavelengths().map(|nm| channels(nm) / sum).collect()
+    });
+    let rgb: DVec3 = wavelengths().zip(&*WEIGHTS).map(|(nm, w)| w * f64::from(s.at(nm))).sum();
+    rgb.as_vec3().max(Vec3::ZERO)
+}
+
+/// Linear sRGB of a light's spectrum, scaled to luminance 1; black if the spectrum has no
+/// luminance. Never negative.
+pub fn illuminant_rgb(s: &Spectrum) -> Vec3 {
+    unit_luminance(xyz(s))
+}
+
+/// Linear sRGB of a black body, scaled to luminance 1; black if the temperature (kelvin) is not
+/// positive.
+///
+/// Planck's law with the radiation constant c₂ = 1.438 777·10⁻² m·K. Below about 1000 K the
+/// colour is outside the sRGB gamut: blue, then green, becomes 0.
+pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
+    let c2 = 1.438_777e7 / f64::from(kelvin);
+    if !(c2 > 0.0 && c2.is_finite()) {
+        return Vec3::ZERO;
+    }
+    // Relative to the red end, where the visible radiance of cool bodies is largest, to avoid
+    // underflow.
+    let exponent = |nm: f64| c2 / nm;
+    let planck = |nm: f64| {
+        let (e, end) = (exponent(nm), exponent(cie::LAST));
+        let r = cie::LAST / nm;
+        r * r * r * r * r * libm::exp(end - e) * libm::expm1(-end) / libm::expm1(-e)
+    };
+    unit_luminance(
+        wavelengths().map(|nm| cie::matching(f64::from(nm)) * planck(f64::from(nm))).sum(),
+    )
+}
+
+/// Linear sRGB of the chromaticity of `xyz` at luminance 1, with negative channels clamped to 0.
+fn unit_luminance(xyz: DVec3) -> Vec3 {
+    let scale = xyz.max_element();
+    if !(scale > 0.0 && xyz.y > 0.0) {
+        return Vec3::ZERO;
+    }
+    let rgb = (RGB_FROM_XYZ * (xyz / scale)).as_vec3().max(Vec3::ZERO);
+    let y = luminance(rgb);
+    if y > 0.0 { rgb / y } else { Vec3::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constant_reflectances_are_grey() {
+        for c in [0.0, 0.18, 0.5, 1.0, 3.7] {
+            let rgb = reflectance_rgb(&Spectrum::constant(c));
+            assert!((rgb - Vec3::splat(c)).abs().max_element() <= c * f32::EPSILON, "{c}: {rgb}");
+        }
+    }
+
+    #[test]
+    fn d65_is_white_and_black_bodies_have_unit_luminance() {
+        let rgb = illuminant_rgb(&named("stdillum-D65").unwrap());
+        assert!((rgb - Vec3::ONE).abs().max_element() < 1e-3, "{rgb}");
+        let warm = blackbody_rgb(6504.0);
+        assert!((warm - Vec3::ONE).abs().max_element() < 0.05, "{warm}");
+        for kelvin in [0.1, 100.0, 800.0, 1500.0, 2800.0, 1e4, 1e6, 1e30] {
+            let rgb = blackbody_rgb(kelvin);
+            assert!(
+                (luminance(rgb) - 1.0).abs() < 1e-5 && rgb.min_element() >= 0.0,
+                "{kelvin}: {rgb}"
+            );
+            assert_eq!(rgb.x > rgb.z, kelvin < 6000.0, "{kelvin}: {rgb}");
+        }
+        for invalid in [0.0, -3.0, f32::NAN, f32::INFINITY] {
+            assert_eq!(blackbody_rgb(invalid), Vec3::ZERO);
+        }
+        // Illuminant A is a Planckian radiator.
+        let a = illuminant_rgb(&named("stdillum-A").unwrap());
+        assert!((a - blackbody_rgb(2855.5)).abs().max_element() < 2e-3, "{a}");
+        assert_eq!(illuminant_rgb(&Spectrum::constant(0.0)), Vec3::ZERO);
+    }
+
+    #[test]
+    fn luminance_is_y() {
+        let y = RGB_FROM_XYZ.inverse().row(1);
+        assert!((y - DVec3::new(0.2126, 0.7152, 0.0722)).abs().max_element() < 1e-4, "{y}");
+    }
+
+    #[test]
+    fn spectra_interpolate_linearly() {
+        let s = Spectrum::new(&[400.0, 1.0, 500.0, 3.0]).unwrap();
+        assert_eq!(
+            [399.9, 400.0, 450.0, 500.0, 500.1].map(|nm| s.at(nm)),
+            [0.0, 1.0, 2.0, 3.0, 0.0]
+        );
+        let line = Spectrum::new(&[589.0, 2.0]).unwrap();
+        assert_eq!([588.9, 589.0, 589.1].map(|nm| line.at(nm)), [0.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn text_is_parsed_and_errors_are_located() {
+        let s = from_text("# a comment\n400 1 # another\n  500\t3e0\n").unwrap();
+        assert_eq!(s, Spectrum::new(&[400.0, 1.0, 500.0, 3.0]).unwrap());
+        let message = |text| from_text(text).unwrap_err().to_string();
+        assert!(message("").contains("empty"));
+        assert!(message("400 1\n500").contains("odd"));
+        assert!(
+            message("400 1\n500 abc").contains("line 2")
+                && message("400 1\n500 abc").contains("abc")
+        );
+        assert!(message("500 1 400 1").contains("500 nm to 400 nm"));
+        assert!(message("400 inf").contains("finite"));
+        assert!(message("NaN 1").contains("finite"));
+    }
+}

@@ -1,0 +1,388 @@
+//! Integrators: `path`, which is also the fallback for others, and `lightcuts`.
+
+use super::{Builder, Overrides};
+use crate::describe::Description;
+use crate::diagnostics::SceneError;
+use crate::file::parse::Entity;
+use lightbound::choice::Choice;
+use lightbound::settings::{
+    BoundMode, BsdfSampling, Cut, CutMode, EnvironmentSampling, ErrorMode, IntegratorSettings,
+    LightSampling, LightcutsSettings, Method, MethodName, PathSettings,
+};
+use lightbound::suggestion::did_you_mean;
+
+/// Overrides for the path tracer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathOverrides {
+    /// Overrides [`PathSettings::light_sampling`].
+    pub light_sampling: Option<LightSampling>,
+    /// Overrides [`PathSettings::bsdf_sampling`].
+    pub bsdf_sampling: Option<BsdfSampling>,
+    /// Overrides [`PathSettings::environment_sampling`].
+    pub environment_sampling: Option<EnvironmentSampling>,
+}
+
+/// Overrides for lightcuts. The caller has checked their ranges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LightcutsOverrides {
+    /// Overrides [`Cut::Deterministic::error`].
+    pub error: Option<f32>,
+    /// Overrides [`Cut::Deterministic::error_mode`].
+    pub error_mode: Option<ErrorMode>,
+    /// Overrides [`Cut::Deterministic::max_cut`].
+    pub max_cut: Option<u32>,
+    /// Deterministic or stochastic cuts.
+    pub mode: Option<CutMode>,
+    /// Overrides [`Cut::Stochastic::size`].
+    pub cut_size: Option<u32>,
+    /// Overrides [`LightcutsSettings::area_points`].
+    pub area_points: Option<u32>,
+    /// Overrides [`LightcutsSettings::environment_points`].
+    pub environment_points: Option<u32>,
+    /// Overrides [`LightcutsSettings::bounds`].
+    pub bounds: BoundMode,
+    /// Overrides [`LightcutsSettings::check_bounds`].
+    pub check_bounds: bool,
+}
+
+/// Parameters of `path`.
+const PATH: [&str; 6] =
+    ["maxdepth", "lightsampling", "bsdfsampling", "skysampling", "lightsampler", "regularize"];
+
+/// Parameters of `lightcuts`.
+const LIGHTCUTS: [&str; 8] =
+    ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
+
+impl Builder<'_> {
+    /// The integrator and its settings.
+    pub(super) fn integrator(
+        &mut self,
+        d: &Description,
+        overrides: &Overrides,
+    ) -> Result<IntegratorSettings, SceneError> {
+        let default = self.default_entity(MethodName::default().name());
+        let integrator = d.integrator.as_ref().unwrap_or(&default);
+        let p = &integrator.params;
+        let others = [
+            "volpath",
+            "bdpt",
+            "mlt",
+            "sppm",
+            "lightpath",
+            "simplepath",
+            "simplevolpath",
+            "randomwalk",
+            "ao",
+            "function",
+        ];
+        if overrides.integrator.is_none() {
+            let fallback = |name: &str| match name {
+                "volpath" => Some("integrator \"path\", without media"),
+                _ => others.contains(&name).then_some("integrator \"path\""),
+            };
+            self.choose("integrator", integrator, MethodName::NAMES, fallback)?;
+        }
+        let own = MethodName::from_name(&integrator.name).unwrap_or_default();
+        let max_depth = p.int("maxdepth")?.unwrap_or(5);
+        if max_depth < 0 {
+            return Err(param_error(
+                integrator,
+                "maxdepth",
+                format!("\"maxdepth\" is {max_depth}"),
+            )
+            .help("give 0 or more"));
+        }
+        let method = match overrides.integrator.unwrap_or(own) {
+            MethodName::Path => {
+                let light_sampling = self.light_sampling(integrator)?;
+                let bsdf_sampling = choice(integrator, "bsdfsampling")?;
+                let environment_sampling = choice(integrator, "skysampling")?;
+                Method::Path(PathSettings {
+                    light_sampling: overrides.path.light_sampling.unwrap_or(light_sampling),
+                    bsdf_sampling: overrides.path.bsdf_sampling.unwrap_or(bsdf_sampling),
+                    environment_sampling: overrides
+                        .path
+                        .environment_sampling
+                        .unwrap_or(environment_sampling),
+                })
+            }
+            MethodName::Lightcuts if own == MethodName::Lightcuts => {
+                let settings = lightcuts(integrator, &overrides.lightcuts)?;
+                self.warn_unknown(integrator, &LIGHTCUTS)?;
+                Method::Lightcuts(settings)
+            }
+            MethodName::Lightcuts => Method::Lightcuts(lightcuts(
+                &self.default_entity(MethodName::Lightcuts.name()),
+                &overrides.lightcuts,
+            )?),
+        };
+        if integrator.name == "path" || integrator.name == "volpath" {
+            if p.bool("regularize")?.unwrap_or(false) && method.name() == MethodName::Path {
+                self.warn(
+                    integrator,
+                    "\"regularize\" is not supported",
+                    "materials without regularization, which is unbiased",
+                )?;
+            }
+            self.warn_unknown(integrator, &PATH)?;
+        }
+        if let Some(accelerator) = &d.accelerator {
+            // The command line selects the structure; it does not affect the picture.
+            self.choose("accelerator", accelerator, &["bvh", "kdtree"], |_| None)?;
+            accelerator.params.mark_all_used();
+        }
+        Ok(IntegratorSettings { max_depth: max_depth as u32, method })
+    }
+
+    /// Warns of unused parameters; `known` are the parameters of the integrator.
+    fn warn_unknown(&mut self, integrator: &Entity, known: &[&str]) -> Result<(), SceneError> {
+        for p in integrator.params.unused() {
+            let list = format!("the parameters are {}", known.join(", "));
+            let help = did_you_mean(&p.name, known.iter().copied(), &list);
+            let message = format!(
+                "parameter \"{} {}\" of \"{}\" is not supported ({help})",
+                p.kind, p.name, integrator.name
+            );
+            self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
+        }
+        Ok(())
+    }
+
+    /// Light sampling of the file: `lightsampling`, or else the closest equivalent of pbrt-v4's
+    /// `lightsampler`. It affects noise, not the expected picture.
+    fn light_sampling(&mut self, integrator: &Entity) -> Result<LightSampling, SceneError> {
+        let p = &integrator.params;
+        let own = p.string("lightsampling")?.is_some().then(|| choice(integrator, "lightsampling"));
+        let from_pbrt = match p.string("lightsampler")? {
+            Some("uniform") => LightSampling::Uniform,
+            Some("bvh") => LightSampling::Tree,
+            Some("power") => LightSampling::Power,
+            None => LightSampling::Auto,
+            Some("exhaustive") => {
+                let (message, instead) = (
+                    "\"lightsampler\" \"exhaustive\" is not supported",
+                    "\"lightsampling\" \"tree\"",
+                );
+                self.warn(integrator, message, instead)?;
+                LightSampling::Tree
+            }
+            Some(other) => {
+                let names = ["uniform", "power", "bvh", "exhaustive"];
+                let help =
+                    did_you_mean(other, names, &format!("the values are {}", names.join(", ")));
+                return Err(param_error(
+                    integrator,
+                    "lightsampler",
+                    format!("unknown \"lightsampler\": \"{other}\""),
+                )
+                .help(help));
+            }
+        };
+        own.unwrap_or(Ok(from_pbrt))
+    }
+}
+
+/// An error about the value of a parameter.
+fn param_error(entity: &Entity, name: &str, message: String) -> SceneError {
+    let location = entity.params.find(name).map_or(&entity.location, |param| &param.location);
+    SceneError::at(location, message)
+}
+
+/// Maximum cut size in scene files.
+const MAX_CUT: u32 = i32::MAX as u32;
+
+/// Settings of lightcuts. The parameters of both modes are read and checked, because the command
+/// line may select the other mode.
+fn lightcuts(
+    entity: &Entity,
+    overrides: &LightcutsOverrides,
+) -> Result<LightcutsSettings, SceneError> {
+    let p = &entity.params;
+    let count = |name: &str, default: i32, max: u32| match p.int(name)?.unwrap_or(default) {
+        n if (1..=max).contains(&(n as u32)) => Ok(n as u32),
+        n => Err(param_error(entity, name, format!("\"{name}\" is {n}"))
+            .help(format!("give 1 or more, up to {max}"))),
+    };
+    let error = p.float("error")?.unwrap_or(0.02);
+    if !(error >= 0.0 && error.is_finite()) {
+        return Err(param_error(entity, "error", format!("\"error\" is {error}"))
+            .help("give 0 or more, such as 0.02 for 2 %"));
+    }
+    let own = choice(entity, "errormode")?;
+    let error_mode = overrides.error_mode.unwrap_or(own);
+    // A limit on the cut size can violate the bound on the total error, so there is none by default.
+    let max_cut =
+        count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 }, MAX_CUT)?;
+    let mode = choice(entity, "mode")?;
+    let cut_size = count("cutsize", 64, MAX_CUT)?;
+    let points = |name| count(name, 1024, LightcutsSettings::MAX_POINTS);
+    let (area_points, environment_points) = (points("areapoints")?, points("skypoints")?);
+    let cut = match overrides.mode.unwrap_or(mode) {
+        CutMode::Deterministic => Cut::Deterministic {
+            error: overrides.error.unwrap_or(error),
+            error_mode,
+            max_cut: overrides.max_cut.unwrap_or(max_cut),
+        },
+        CutMode::Stochastic => Cut::Stochastic { size: overrides.cut_size.unwrap_or(cut_size) },
+    };
+    Ok(LightcutsSettings {
+        cut,
+        bounds: overrides.bounds,
+        check_bounds: overrides.check_bounds,
+        area_points: overrides.area_points.unwrap_or(area_points),
+        environment_points: overrides.environment_points.unwrap_or(environment_points),
+    })
+}
+
+/// Parses a parameter whose value is the name of a [`Choice`].
+fn choice<T: Choice>(entity: &Entity, name: &str) -> Result<T, SceneError> {
+    let Some(text) = entity.params.string(name)? else { return Ok(T::default()) };
+    T::from_name(text).ok_or_else(|| {
+        let list = format!("the values are {}", T::NAMES.join(", "));
+        let help = did_you_mean(text, T::NAMES.iter().copied(), &list);
+        param_error(entity, name, format!("unknown \"{name}\" of \"{}\": \"{text}\"", entity.name))
+            .help(help)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::load_source;
+    use crate::diagnostics::{Diagnostics, Source};
+    use std::path::Path;
+
+    fn settings(
+        text: &str,
+        integrator: Option<MethodName>,
+        lightcuts: LightcutsOverrides,
+    ) -> (IntegratorSettings, usize) {
+        settings_of(text, &Overrides { integrator, lightcuts, ..Overrides::default() })
+    }
+
+    /// Settings of a scene and the number of warnings.
+    fn settings_of(text: &str, overrides: &Overrides) -> (IntegratorSettings, usize) {
+        let source = Source::memory(Path::new("a.pbrt"), format!("{text}\nWorldBegin\n"));
+        let mut diagnostics = Diagnostics::new(false);
+        let loaded = load_source(&source, &[], overrides, &mut diagnostics).unwrap();
+        (loaded.settings.integrator, diagnostics.warnings().len())
+    }
+
+    const DEFAULT: LightcutsSettings = LightcutsSettings {
+        cut: Cut::Deterministic { error: 0.02, error_mode: ErrorMode::Cluster, max_cut: 1000 },
+        bounds: BoundMode::Related,
+        check_bounds: false,
+        area_points: 1024,
+        environment_points: 1024,
+    };
+
+    #[test]
+    fn files_set_everything_except_bounds() {
+        let none = LightcutsOverrides::default();
+        let method = |text: &str| settings(text, None, none);
+        let expected = |max_depth, method| (IntegratorSettings { max_depth, method }, 0);
+        assert_eq!(method(""), expected(5, Method::Path(PathSettings::default())));
+        assert_eq!(method("Integrator \"lightcuts\""), expected(5, Method::Lightcuts(DEFAULT)));
+        let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Total, max_cut: 7 };
+        let text = "Integrator \"lightcuts\" \"integer maxdepth\" 3 \"float error\" 0.5 \"integer maxcut\" 7 \
+                    \"string errormode\" \"total\" \"integer areapoints\" 8 \"integer skypoints\" 9";
+        let own = LightcutsSettings { cut, area_points: 8, environment_points: 9, ..DEFAULT };
+        assert_eq!(method(text), expected(3, Method::Lightcuts(own)));
+        let stochastic = LightcutsSettings { cut: Cut::Stochastic { size: 12 }, ..DEFAULT };
+        let text = "Integrator \"lightcuts\" \"string mode\" \"stochastic\" \"integer cutsize\" 12 \"float error\" 0.5";
+        assert_eq!(method(text), expected(5, Method::Lightcuts(stochastic)));
+        assert_eq!(method("Integrator \"lightcuts\" \"float eror\" 0.5").1, 1);
+    }
+
+    #[test]
+    fn light_sampling_follows_file_and_overrides() {
+        let of = |text: &str, light_sampling| {
+            let path = PathOverrides { light_sampling, ..PathOverrides::default() };
+            match settings_of(text, &Overrides { path, ..Overrides::default() }) {
+                (IntegratorSettings { method: Method::Path(path), .. }, warnings) => {
+                    (path.light_sampling, warnings)
+                }
+                (other, _) => panic!("{other:?}"),
+            }
+        };
+        for (text, expected) in [
+            ("Integrator \"path\"", (LightSampling::Auto, 0)),
+            ("Integrator \"path\" \"string lightsampler\" \"power\"", (LightSampling::Power, 0)),
+            ("Integrator \"path\" \"string lightsampler\" \"bvh\"", (LightSampling::Tree, 0)),
+            (
+                "Integrator \"volpath\" \"string lightsampler\" \"uniform\"",
+                (LightSampling::Uniform, 1),
+            ),
+            (
+                "Integrator \"path\" \"string lightsampler\" \"exhaustive\"",
+                (LightSampling::Tree, 1),
+            ),
+            (
+                "Integrator \"path\" \"string lightsampling\" \"material-tree\"",
+                (LightSampling::MaterialTree, 0),
+            ),
+            (
+                "Integrator \"path\" \"string lightsampling\" \"uniform\" \"string lightsampler\" \"bvh\"",
+                (LightSampling::Uniform, 0),
+            ),
+        ] {
+            assert_eq!(of(text, None), expected, "{text}");
+            assert_eq!(
+                of(text, Some(LightSampling::Power)),
+                (LightSampling::Power, expected.1),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn bsdf_sampling_follows_file_and_overrides() {
+        let of = |text: &str, bsdf_sampling| {
+            let path = PathOverrides { bsdf_sampling, ..PathOverrides::default() };
+            match settings_of(text, &Overrides { path, ..Overrides::default() }) {
+                (IntegratorSettings { method: Method::Path(path), .. }, 0) => path.bsdf_sampling,
+                other => panic!("{other:?}"),
+            }
+        };
+        let file = "Integrator \"path\" \"string bsdfsampling\" \"cosine\"";
+        assert_eq!((of("", None), of(file, None)), (BsdfSampling::Shader, BsdfSampling::Cosine));
+        assert_eq!(of(file, Some(BsdfSampling::Bounds)), BsdfSampling::Bounds);
+    }
+
+    #[test]
+    fn overrides_take_precedence_over_the_file() {
+        let text = "Integrator \"lightcuts\" \"integer maxdepth\" 3 \"float error\" 0.5 \"integer cutsize\" 12";
+        let over = LightcutsOverrides {
+            max_cut: Some(2),
+            bounds: BoundMode::Hand,
+            check_bounds: true,
+            environment_points: Some(1),
+            ..LightcutsOverrides::default()
+        };
+        let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Cluster, max_cut: 2 };
+        let expected = LightcutsSettings {
+            cut,
+            bounds: BoundMode::Hand,
+            check_bounds: true,
+            environment_points: 1,
+            ..DEFAULT
+        };
+        assert_eq!(settings(text, None, over).0.method, Method::Lightcuts(expected));
+        let over = LightcutsOverrides { mode: Some(CutMode::Stochastic), ..over };
+        let expected = LightcutsSettings { cut: Cut::Stochastic { size: 12 }, ..expected };
+        assert_eq!(settings(text, None, over).0.method, Method::Lightcuts(expected));
+        // If the integrator is overridden, the depth is still the file's, and there are no warnings.
+        let path = settings(text, Some(MethodName::Path), LightcutsOverrides::default());
+        assert_eq!(
+            path,
+            (IntegratorSettings { max_depth: 3, method: Method::Path(PathSettings::default()) }, 0)
+        );
+        let (text, none) =
+            ("Integrator \"path\" \"integer maxdepth\" 2", LightcutsOverrides::default());
+        let lightcuts = settings(text, Some(MethodName::Lightcuts), none);
+        assert_eq!(
+            lightcuts,
+            (IntegratorSettings { max_depth: 2, method: Method::Lightcuts(DEFAULT) }, 0)
+        );
+    }
+}

@@ -1,0 +1,380 @@
+//! Materials: those of pbrt-v4 as library shaders and specular BSDFs, and fallbacks for unsupported
+//! ones.
+
+use super::Builder;
+use crate::describe::{Description, MaterialEntity};
+use crate::diagnostics::SceneError;
+use crate::file::params::{ParamType, SpectrumParam};
+use crate::file::parse::Entity;
+use lightbound::material::{Material, Metal, Specular};
+use lightbound::suggestion::did_you_mean;
+use lightbound::texture::Param;
+use lightbound_math::Vec3;
+use lightbound_math::spectrum::HELIUM_D;
+
+/// All materials of a scene, with their names and indices.
+pub(super) struct Materials {
+    pub materials: Vec<Material>,
+    pub names: Vec<String>,
+    /// Index of each described material; `None` for `interface`, whose surfaces are dropped.
+    pub index: Vec<Option<u32>>,
+}
+
+const MATERIALS: [&str; 10] = [
+    "diffuse",
+    "coateddiffuse",
+    "diffusetransmission",
+    "conductor",
+    "coatedconductor",
+    "dielectric",
+    "thindielectric",
+    "mix",
+    "shader",
+    "interface",
+];
+
+/// Surfaces with a smaller α on both axes are perfectly smooth; the value is pbrt-v4's.
+const MIN_ALPHA: f32 = 1e-3;
+
+/// Indices of refraction that differ less from 1 are treated as 1, because rounding errors dominate
+/// the half vector of refraction.
+const MIN_ETA_DIFFERENCE: f32 = 1e-4;
+
+impl Builder<'_> {
+    pub(super) fn materials(&mut self, d: &Description) -> Result<Materials, SceneError> {
+        let mut next = 0;
+        let mut assign_index = |m: &MaterialEntity| {
+            let is_kept = m.entity.name != "interface";
+            next += u32::from(is_kept);
+            is_kept.then(|| next - 1)
+        };
+        let index: Vec<_> = d.materials.iter().map(&mut assign_index).collect();
+        let mut all = Materials { materials: Vec::new(), names: Vec::new(), index };
+        for m in &d.materials {
+            let material = match m.entity.name.as_str() {
+                "mix" => Some(self.mix(&m.entity, d, &all.index, next)?),
+                "shader" => Some(self.shader_material(&m.entity, m.name.as_deref())?),
+                _ => self.material(&m.entity)?,
+            };
+            if let Some(material) = material {
+                all.materials.push(material);
+                all.names.push(m.name.clone().unwrap_or_else(|| m.entity.name.clone()));
+            }
+        }
+        if all
+            .materials
+            .iter()
+            .any(|m| matches!(m, Material::Mix { materials, .. } if materials.contains(&next)))
+        {
+            // In a mix, an interface is a surface that transmits all light unchanged.
+            all.materials.push(Material::specular(Specular::Pane { eta: 1.0 }));
+            all.names.push("interface".into());
+        }
+        for (m, &index) in d.materials.iter().zip(&all.index) {
+            if index.is_some_and(|index| contains_itself(&all.materials, index)) {
+                let error = m.entity.error("this \"mix\" contains itself");
+                return Err(error.help("mixes may name each other, but not in a cycle"));
+            }
+        }
+        Ok(all)
+    }
+
+    /// A stochastic mix of two materials. `interface` is the index that interfaces get in mixes.
+    fn mix(
+        &mut self,
+        entity: &Entity,
+        d: &Description,
+        index: &[Option<u32>],
+        interface: u32,
+    ) -> Result<Material, SceneError> {
+        let Some([a, b]) = entity.params.strings("materials")? else {
+            return Err(entity
+                .error("\"mix\" takes two materials")
+                .help("give \"string materials\" [\"a\" \"b\"]"));
+        };
+        let amount = self.float(entity, "amount", 0.5)?;
+        let find = |name: &String| {
+            let found = d.material(name).ok_or_else(|| {
+                let all = d.materials.iter().filter_map(|m| m.name.as_deref());
+                let help = did_you_mean(name, all, "define it with MakeNamedMaterial");
+                entity.error(format!("no material is named \"{name}\"")).help(help)
+            })?;
+            Ok(index[found].unwrap_or(interface))
+        };
+        let materials = [find(a)?, find(b)?];
+        self.warn_unused(entity)?;
+        Ok(Material::Mix { materials, amount })
+    }
+
+    /// A material other than a mix or shader; `None` for an interface between media.
+    fn material(&mut self, entity: &Entity) -> Result<Option<Material>, SceneError> {
+        let fallback = |name: &str| {
+            Some(match name {
+                "subsurface" => "\"diffuse\"",
+                "hair" | "measured" => "\"diffuse\" of 0.5",
+                _ => return None,
+            })
+        };
+        let supported = self.choose("material", entity, &MATERIALS, fallback)?;
+        self.warn_of_bump_maps(entity, |_| false)?;
+        if !supported {
+            let kd = match entity.name.as_str() {
+                "subsurface" => self.colour(entity, "reflectance", 0.5)?,
+                _ => Param::Constant(Vec3::splat(0.5)),
+            };
+            let fallback = self.library(entity, "diffuse.wgsl", &[("kd", kd)])?;
+            entity.params.mark_all_used();
+            return Ok(Some(Material::scattering(fallback)));
+        }
+        let material = match entity.name.as_str() {
+            "diffuse" => {
+                let kd = self.colour(entity, "reflectance", 0.5)?;
+                Material::scattering(self.library(entity, "diffuse.wgsl", &[("kd", kd)])?)
+            }
+            "diffusetransmission" => self.diffuse_transmission(entity)?,
+            "conductor" => self.conductor(entity)?,
+            "dielectric" => self.dielectric(entity)?,
+            "thindielectric" => {
+                Material::specular(Specular::Pane { eta: self.refraction(entity, "eta")? })
+            }
+            "coateddiffuse" => self.coated_diffuse(entity)?,
+            "coatedconductor" => self.coated_conductor(entity)?,
+            _ => return Ok(None),
+        };
+        self.warn_unused(entity)?;
+        Ok(Some(material))
+    }
+
+    /// Warns of normal and displacement maps, unless `is_own` says that the name is a parameter of the
+    /// shader.
+    pub(super) fn warn_of_bump_maps(
+        &mut self,
+        entity: &Entity,
+        is_own: impl Fn(&str) -> bool,
+    ) -> Result<(), SceneError> {
+        for name in ["normalmap", "displacement"] {
+            if !is_own(name) && entity.params.any(name).is_some() {
+                self.warn(
+                    entity,
+                    format!("\"{name}\" of materials is not supported"),
+                    "the smooth surface",
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn diffuse_transmission(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        let scale = entity.params.float("scale")?.unwrap_or(1.0);
+        let mut part = |name: &str| {
+            Ok::<_, SceneError>(self.colour(entity, name, 0.25)?.map(move |x| x * scale))
+        };
+        let values = [("kr", part("reflectance")?), ("kt", part("transmittance")?)];
+        Ok(Material::scattering(self.library(entity, "diffuse_transmission.wgsl", &values)?))
+    }
+
+    fn conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        let metal = self.metal(entity, "")?;
+        let alpha = self.roughness(entity, "")?;
+        if alpha.is_smooth() {
+            return Ok(Material::specular(Specular::Metal(metal)));
+        }
+        let values =
+            [("eta", metal.eta), ("k", metal.k), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
+        Ok(Material::scattering(self.library(entity, "conductor.wgsl", &values)?))
+    }
+
+    fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        let (eta, alpha) = (self.refraction(entity, "eta")?, self.roughness(entity, "")?);
+        if alpha.is_smooth() || (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
+            return Ok(Material::specular(Specular::Interface { eta }));
+        }
+        let values = [("eta", Param::from_float(eta)), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
+        let mut instance = self.library(entity, "dielectric.wgsl", &values)?;
+        // Clamped like the shader's parameter.
+        instance.eta = eta.clamp(1e-4, 1e4);
+        Ok(Material::scattering(instance))
+    }
+
+    /// A closed form of the scattering that pbrt-v4 estimates by random walks between the layers; see
+    /// the shader.
+    fn coated_diffuse(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        let kd = self.colour(entity, "reflectance", 0.5)?;
+        let (eta, thickness) =
+            (self.coat_index(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
+        let coat = self.roughness(entity, "")?;
+        let [x, y] = coat.clone().for_coat();
+        let values = [
+            ("kd", kd),
+            ("eta", Param::from_float(eta)),
+            ("thickness", thickness),
+            ("alpha_x", x),
+            ("alpha_y", y),
+        ];
+        let scattering = Some(self.library(entity, "coated_diffuse.wgsl", &values)?);
+        Ok(Material::Surface {
+            specular: coat.is_smooth().then_some(Specular::Coat { eta }),
+            scattering,
+        })
+    }
+
+    /// A coat over a metal.
+    fn coated_conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        let metal = self.metal(entity, "conductor.")?;
+        let (eta, thickness) =
+            (self.coat_index(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
+        let (coat, alpha) =
+            (self.roughness(entity, "interface.")?, self.roughness(entity, "conductor.")?);
+        if coat.is_smooth()
+            && alpha.is_smooth()
+            && let Param::Constant(thickness) = thickness
+        {
+            return Ok(Material::specular(Specular::CoatedMetal {
+                metal,
+                eta,
+                thickness: thickness.x,
+            }));
+        }
+        let [x, y] = coat.clone().for_coat();
+        // A rough coat blurs the reflection of a smooth metal.
+        let min_alpha = if alpha.is_smooth() { MIN_ALPHA } else { 0.0 };
+        let [metal_x, metal_y] = [alpha.x, alpha.y]
+            .map(|alpha| alpha.map(move |alpha| alpha.max(Vec3::splat(min_alpha))));
+        let values = [
+            ("eta", metal.eta),
+            ("k", metal.k),
+            ("alpha_x", metal_x),
+            ("alpha_y", metal_y),
+            ("coat_eta", Param::from_float(eta)),
+            ("coat_alpha_x", x),
+            ("coat_alpha_y", y),
+            ("thickness", thickness),
+        ];
+        let scattering = Some(self.library(entity, "coated_conductor.wgsl", &values)?);
+        Ok(Material::Surface {
+            specular: coat.is_smooth().then_some(Specular::Coat { eta }),
+            scattering,
+        })
+    }
+
+    /// The index of refraction of a coat, clamped to the range of the closed forms.
+    fn coat_index(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
+        let eta = self.refraction(entity, name)?;
+        let clamped = eta.clamp(1.0, 3.0);
+        if clamped != eta {
+            self.warn(
+                entity,
+                format!("a coat with the index of refraction {eta} is not supported"),
+                format!("the index {clamped}"),
+            )?;
+        }
+        Ok(clamped)
+    }
+
+    /// A metal whose `eta` and `k` carry `prefix`; copper where nothing is said, as in pbrt-v4.
+    fn metal(&mut self, entity: &Entity, prefix: &str) -> Result<Metal, SceneError> {
+        let (eta, k) = (format!("{prefix}eta"), format!("{prefix}k"));
+        if entity.params.find("reflectance").is_some() {
+            if entity.params.find(&eta).is_some() || entity.params.find(&k).is_some() {
+                return Err(entity
+                    .error(format!("both \"reflectance\" and \"{eta}\" or \"{k}\" are given"))
+                    .help("remove one of them"));
+            }
+            // η = 1 and k = 2√(r / (1 − r)) reflect r at normal incidence. r = 1 would need an infinite
+            // k, so pbrt-v4 clamps r to 0.9999.
+            let index = |r: Vec3| {
+                let r = r.clamp(Vec3::ZERO, Vec3::splat(0.9999));
+                2.0 * (r / (1.0 - r)).sqrt()
+            };
+            let k = self.colour(entity, "reflectance", 0.5)?.map(index);
+            return Ok(Metal { eta: Param::from_float(1.0), k });
+        }
+        let copper = |which: &str| SpectrumParam::Named(format!("metal-Cu-{which}"));
+        Ok(Metal {
+            eta: self.spectrum_or(entity, &eta, copper("eta"))?,
+            k: self.spectrum_or(entity, &k, copper("k"))?,
+        })
+    }
+
+    /// `roughness`, or `uroughness` and `vroughness`, with a prefix; 0 by default.
+    fn roughness(&mut self, entity: &Entity, prefix: &str) -> Result<Alpha, SceneError> {
+        let name = |suffix: &str| format!("{prefix}{suffix}");
+        let both = self.float(entity, &name("roughness"), 0.0)?;
+        let remap = entity.params.bool("remaproughness")?.unwrap_or(true);
+        let alpha = |p: Option<Param>| {
+            let roughness = p.unwrap_or_else(|| both.clone());
+            if remap { roughness.map(|x| x.max(Vec3::ZERO).sqrt()) } else { roughness }
+        };
+        let x = alpha(self.optional_float(entity, &name("uroughness"))?);
+        Ok(Alpha { x, y: alpha(self.optional_float(entity, &name("vroughness"))?) })
+    }
+
+    /// An index of refraction: a float, or the value of a spectrum at the helium d line.
+    fn refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
+        let is_valid = |eta: f32| eta > 0.0 && eta.is_finite();
+        if entity.params.kind(name) != Some(ParamType::Spectrum) {
+            let eta = entity.params.float(name)?.unwrap_or(1.5);
+            let error = || entity.error(format!("the index of refraction is {eta}"));
+            return is_valid(eta)
+                .then_some(eta)
+                .ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
+        }
+        let param = entity.params.spectrum(name)?.expect("the parameter exists");
+        let eta = self
+            .spectrum(entity, &param)?
+            .expect("parameters of type spectrum are spectra")
+            .at(HELIUM_D);
+        is_valid(eta).then_some(eta).ok_or_else(|| {
+            let error = entity.error(format!(
+                "the spectrum \"{name}\" is {eta} at {HELIUM_D} nm, where its index is evaluated"
+            ));
+            error.help("give a spectrum that covers visible light, or a \"float\"")
+        })
+    }
+}
+
+/// Microfacet roughness α along ∂p/∂u, the x axis of the shading frame, and along the y axis.
+#[derive(Clone)]
+struct Alpha {
+    x: Param,
+    y: Param,
+}
+
+impl Alpha {
+    /// Whether the surface is perfectly smooth everywhere.
+    fn is_smooth(&self) -> bool {
+        let smooth = |p: &Param| matches!(p, Param::Constant(alpha) if alpha.x < MIN_ALPHA);
+        smooth(&self.x) && smooth(&self.y)
+    }
+
+    /// α for the shaders of coated materials. 0 means a smooth coat, whose specular reflection is not
+    /// part of the shader.
+    fn for_coat(self) -> [Param; 2] {
+        let is_smooth = self.is_smooth();
+        [self.x, self.y].map(|p| {
+            if is_smooth {
+                Param::from_float(0.0)
+            } else {
+                p.map(|alpha| alpha.max(Vec3::splat(MIN_ALPHA)))
+            }
+        })
+    }
+}
+
+/// Whether a material contains itself through nested mixes.
+fn contains_itself(materials: &[Material], start: u32) -> bool {
+    let parts = |material: u32| match &materials[material as usize] {
+        Material::Mix { materials, .. } => &materials[..],
+        Material::Surface { .. } => &[],
+    };
+    let (mut seen, mut next) = (vec![false; materials.len()], parts(start).to_vec());
+    while let Some(material) = next.pop() {
+        if material == start {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[material as usize], true) {
+            next.extend(parts(material));
+        }
+    }
+    false
+}

@@ -1,0 +1,325 @@
+//! Builds a [`Scene`] from the description of a scene file.
+
+mod integrator;
+mod lights;
+mod materials;
+mod settings;
+mod shader_material;
+mod shader_textures;
+mod shaders;
+mod shapes;
+mod textures;
+
+use super::describe::{Description, describe};
+use super::diagnostics::{Diagnostics, Location, SceneError, Source};
+use super::file::params::{ParamSet, SpectrumParam};
+use super::file::parse::Entity;
+use super::inputs::Inputs;
+use glam::DAffine3;
+pub use integrator::{LightcutsOverrides, PathOverrides};
+use lightbound::Scene;
+use lightbound::accel::{self, AccelKind};
+use lightbound::light::Lights;
+use lightbound::settings::{MethodName, RenderSettings};
+use lightbound::suggestion::did_you_mean;
+use lightbound_image::{Encoding, Image, Window};
+use lightbound_math::spectrum::{self, Spectrum};
+use lightbound_math::{Transform, Vec3};
+use lightbound_shader::{Shader, Target};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Settings that override the scene file, from the command line.
+#[derive(Clone, Debug)]
+pub struct Overrides {
+    /// Acceleration structure.
+    pub accel: AccelKind,
+    /// Instruction set that shaders are compiled for.
+    pub target: Target,
+    /// Integrator; `None` uses the scene file's.
+    pub integrator: Option<MethodName>,
+    /// Overrides for the path tracer.
+    pub path: PathOverrides,
+    /// Overrides for lightcuts.
+    pub lightcuts: LightcutsOverrides,
+    /// Samples per pixel; `None` uses the scene file's.
+    pub spp: Option<u32>,
+    /// Seed; `None` uses the scene file's, or 0.
+    pub seed: Option<u32>,
+    /// Width and height in pixels; `None` uses the scene file's.
+    pub resolution: Option<(u32, u32)>,
+    /// Part of the image to render, as fractions `x0, x1, y0, y1` (pbrt's crop window).
+    pub crop: Option<[f32; 4]>,
+}
+
+impl Default for Overrides {
+    /// No overrides, and the best acceleration structure and target for this machine.
+    fn default() -> Overrides {
+        Overrides {
+            accel: AccelKind::Auto,
+            target: Target::best(),
+            integrator: None,
+            path: PathOverrides::default(),
+            lightcuts: LightcutsOverrides::default(),
+            spp: None,
+            seed: None,
+            resolution: None,
+            crop: None,
+        }
+    }
+}
+
+/// A loaded scene with its settings, input files and load times.
+pub struct Loaded {
+    /// The scene.
+    pub scene: Scene,
+    /// How to render it.
+    pub settings: RenderSettings,
+    /// Output file named by the scene's film; empty if none.
+    pub filename: PathBuf,
+    /// Crop window of the scene file in pixels, before overrides; may be empty.
+    pub file_window: Window,
+    /// Time to read and parse the scene file and the files it names.
+    pub load: Duration,
+    /// Time to build the lights and the acceleration structure.
+    pub build: Duration,
+    /// The files read.
+    pub inputs: Inputs,
+}
+
+/// Reads and builds the scene of a pbrt-v4 file.
+///
+/// *Errors*: the first fatal problem, with its location and a remedy.
+/// Unsupported features that have a fallback are warnings.
+pub fn load(
+    path: &Path,
+    overrides: &Overrides,
+    diagnostics: &mut Diagnostics,
+) -> Result<Loaded, SceneError> {
+    load_source(&Source::file(path), &[], overrides, diagnostics)
+}
+
+/// A shader and the file name that scenes refer to it by.
+pub type NamedShader = (String, Arc<Shader>);
+
+/// [`load`] for any source. File names in it are relative to the folder in its path. `shaders` take
+/// precedence over shader files.
+pub fn load_source(
+    source: &Arc<Source>,
+    shaders: &[NamedShader],
+    overrides: &Overrides,
+    diagnostics: &mut Diagnostics,
+) -> Result<Loaded, SceneError> {
+    let start = Instant::now();
+    let description = describe(source, diagnostics)?;
+    let mut builder = Builder {
+        folder: description.folder.clone(),
+        inputs: description.inputs.clone(),
+        start: Location::new(source.clone(), 1, 1),
+        diagnostics,
+        textures: textures::Textures::default(),
+        shaders: shaders::Shaders::new(overrides.target, shaders),
+        converted: shader_textures::ConvertedTextures::default(),
+    };
+    let film = builder.film(&description, overrides)?;
+    let camera = builder.camera(&description, film.resolution)?;
+    let filter = builder.filter(&description)?;
+    let sampling = builder.sampler(&description, overrides)?;
+    let integrator = builder.integrator(&description, overrides)?;
+    builder.media(&description)?;
+    builder.build_textures(&description)?;
+    let materials = builder.materials(&description)?;
+    let mut lights = builder.lights(&description)?;
+    let shapes = builder.shapes(&description, &materials, &mut lights)?;
+    let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
+    let load = start.elapsed();
+
+    let start = Instant::now();
+    let geometry = Arc::new(shapes.geometry);
+    let accel = accel::build(overrides.accel, geometry.clone())
+        .map_err(|e| SceneError::new(e.to_string()))?;
+    let lights = Lights::new(lights, accel.bounds());
+    let scene = Scene {
+        camera,
+        geometry,
+        materials: materials.materials,
+        shaders,
+        material_names: materials.names,
+        object_names: shapes.object_names,
+        lights,
+        accel: accel.into(),
+    };
+    let settings::Film { resolution, file_window, window, gain, filename } = film;
+    let settings = RenderSettings { resolution, window, gain, filter, sampling, integrator };
+    Ok(Loaded { scene, settings, filename, file_window, load, build: start.elapsed(), inputs })
+}
+
+/// State shared by all build stages.
+struct Builder<'a> {
+    /// Folder of the main file; all paths are relative to it.
+    folder: PathBuf,
+    /// Reads files and records which ones were read.
+    inputs: Inputs,
+    /// Start of the main file, which is reported as the location of default entities.
+    start: Location,
+    diagnostics: &'a mut Diagnostics,
+    textures: textures::Textures,
+    shaders: shaders::Shaders,
+    converted: shader_textures::ConvertedTextures,
+}
+
+impl Builder<'_> {
+    fn warn(
+        &mut self,
+        entity: &Entity,
+        message: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Result<(), SceneError> {
+        self.diagnostics.warn(Some(&entity.location), message, instead)
+    }
+
+    /// Warns about unused parameters.
+    fn warn_unused(&mut self, entity: &Entity) -> Result<(), SceneError> {
+        for p in entity.params.unused() {
+            let message = format!(
+                "parameter \"{} {}\" of \"{}\" is not supported",
+                p.kind, p.name, entity.name
+            );
+            self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
+        }
+        Ok(())
+    }
+
+    /// A default entity, for one that the file omits.
+    fn default_entity(&self, name: &str) -> Entity {
+        Entity { name: name.into(), params: ParamSet::default(), location: self.start.clone() }
+    }
+
+    /// Returns whether the entity's type is one of `names`. If it is not, but `fallback` names a
+    /// substitute, warns about it.
+    ///
+    /// *Errors*: the type is unknown and has no fallback.
+    fn choose(
+        &mut self,
+        what: &str,
+        entity: &Entity,
+        names: &[&str],
+        fallback: impl Fn(&str) -> Option<&'static str>,
+    ) -> Result<bool, SceneError> {
+        if names.contains(&entity.name.as_str()) {
+            return Ok(true);
+        }
+        match fallback(&entity.name) {
+            Some(instead) => {
+                self.warn(entity, format!("{what} \"{}\" is not supported", entity.name), instead)?;
+                Ok(false)
+            }
+            None => {
+                let list = format!("the kinds are {}", names.join(", "));
+                let help = did_you_mean(&entity.name, names.iter().copied(), &list);
+                Err(entity.error(format!("unknown {what} \"{}\"", entity.name)).help(help))
+            }
+        }
+    }
+
+    /// Warns about participating media, which are ignored.
+    fn media(&mut self, d: &Description) -> Result<(), SceneError> {
+        const MEDIA: [&str; 5] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb"];
+        for entity in &d.media {
+            if MEDIA.contains(&entity.name.as_str()) {
+                self.warn(
+                    entity,
+                    format!("participating medium \"{}\" is not supported", entity.name),
+                    "empty space",
+                )?;
+            } else {
+                self.choose("medium", entity, &MEDIA, |_| None)?;
+            }
+            entity.params.mark_all_used();
+        }
+        Ok(())
+    }
+
+    /// Path of a file named in the scene.
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Reads an image file that the scene names.
+    fn read_image(
+        &mut self,
+        entity: &Entity,
+        path: &Path,
+        encoding: Encoding,
+    ) -> Result<Image, SceneError> {
+        lightbound_image::read::read_by(path, encoding, |path| self.inputs.read(path))
+            .map_err(|e| entity.error(e.to_string()))
+    }
+
+    /// The sampled spectrum of a parameter; `None` if it is an RGB or blackbody colour.
+    fn spectrum(
+        &mut self,
+        entity: &Entity,
+        spectrum: &SpectrumParam,
+    ) -> Result<Option<Spectrum>, SceneError> {
+        match spectrum {
+            SpectrumParam::Rgb(_) | SpectrumParam::Blackbody(_) => Ok(None),
+            SpectrumParam::Sampled(pairs) => Spectrum::new(
+                &pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>(),
+            )
+            .map(Some)
+            .map_err(|e| entity.error(e.to_string())),
+            SpectrumParam::Named(name) => match spectrum::named(name) {
+                Some(s) => Ok(Some(s)),
+                None => Err(entity
+                    .error(format!("unknown spectrum \"{name}\""))
+                    .help("use a named spectrum of pbrt-v4, a file, or \"rgb\"")),
+            },
+            SpectrumParam::File(name) => {
+                let path = self.path(name);
+                let text = self.inputs.read_text(&path).map_err(|e| {
+                    entity
+                        .error(format!("{} cannot be read: {e}", path.display()))
+                        .help("check the path")
+                })?;
+                let spectrum = spectrum::from_text(&text)
+                    .map_err(|e| entity.error(format!("{}: {e}", path.display())))?;
+                Ok(Some(spectrum))
+            }
+        }
+    }
+
+    /// Converts a reflectance, η or k spectrum to linear sRGB.
+    fn reflectance(&mut self, entity: &Entity, param: &SpectrumParam) -> Result<Vec3, SceneError> {
+        match (param, self.spectrum(entity, param)?) {
+            (SpectrumParam::Rgb(rgb), _) => Ok(Vec3::from(*rgb)),
+            (SpectrumParam::Blackbody(kelvin), _) => Ok(spectrum::blackbody_rgb(*kelvin)),
+            (_, Some(s)) => Ok(spectrum::reflectance_rgb(&s)),
+            (_, None) => unreachable!("all other variants are spectra"),
+        }
+    }
+
+    /// Converts an emission spectrum to linear sRGB: RGB is unchanged, all others are normalized to
+    /// luminance 1, as in pbrt-v4.
+    fn emission(&mut self, entity: &Entity, name: &str) -> Result<Vec3, SceneError> {
+        let Some(param) = entity.params.spectrum(name)? else { return Ok(Vec3::ONE) };
+        match (&param, self.spectrum(entity, &param)?) {
+            (SpectrumParam::Rgb(rgb), _) => Ok(Vec3::from(*rgb)),
+            (SpectrumParam::Blackbody(kelvin), _) => Ok(spectrum::blackbody_rgb(*kelvin)),
+            (_, Some(s)) => Ok(spectrum::illuminant_rgb(&s)),
+            (_, None) => unreachable!("all other variants are spectra"),
+        }
+    }
+}
+
+/// Converts a transform, which must be invertible in single precision.
+fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {
+    Transform::new(ctm).ok_or_else(|| {
+        let error = entity.error(format!(
+            "the transform of this \"{}\" cannot be inverted in single precision",
+            entity.name
+        ));
+        error.help("look for a scale of 0, or extreme scales")
+    })
+}

@@ -1,0 +1,341 @@
+//! Camera, film, filter and sampler.
+
+use super::{Builder, Overrides};
+use crate::describe::Description;
+use crate::diagnostics::SceneError;
+use crate::file::parse::Entity;
+use glam::DAffine3;
+use lightbound::camera::{Camera, Projection, ScreenWindow};
+use lightbound::filter::{Filter, FilterKind};
+use lightbound::settings::SamplingSettings;
+use lightbound_image::MAX_PIXELS;
+use lightbound_image::Window;
+use lightbound_math::sampling::SamplerKind;
+use lightbound_math::{Transform, vec2};
+use std::path::PathBuf;
+
+/// Maximum width and height of the image, pixels.
+const MAX_RESOLUTION: i32 = 1 << 16;
+
+/// The film settings of the scene file.
+pub(super) struct Film {
+    /// Columns and rows of the full image.
+    pub resolution: (u32, u32),
+    /// The pixels that the scene file selects; may be empty.
+    pub file_window: Window,
+    /// The pixels to render.
+    pub window: Window,
+    /// Exposure time × ISO / 100.
+    pub gain: f32,
+    /// Name of the image file, or empty.
+    pub filename: PathBuf,
+}
+
+impl Builder<'_> {
+    /// Film size, window and exposure; defaults as in pbrt-v4.
+    pub(super) fn film(
+        &mut self,
+        d: &Description,
+        overrides: &Overrides,
+    ) -> Result<Film, SceneError> {
+        let default = self.default_entity("rgb");
+        let film = d.film.as_ref().unwrap_or(&default);
+        let p = &film.params;
+        let supported = self.choose("film", film, &["rgb"], |name| {
+            matches!(name, "gbuffer" | "spectral")
+                .then_some("film \"rgb\"; features go into every EXR file")
+        })?;
+        let size = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
+            n if (1..=MAX_RESOLUTION).contains(&n) => Ok(n as u32),
+            n => Err(film
+                .error(format!("\"{name}\" is {n}"))
+                .help(format!("give a number from 1 to {MAX_RESOLUTION}"))),
+        };
+        let resolution = (size("xresolution", 1280)?, size("yresolution", 720)?);
+        let resolution = overrides.resolution.unwrap_or(resolution);
+        let file_window = self.file_window(film, resolution)?;
+        let window = self.window(film, file_window, resolution, overrides)?;
+        let filename = p.string("filename")?.unwrap_or_default().into();
+
+        let default = self.default_entity("perspective");
+        let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
+        let open = camera.params.float("shutteropen")?.unwrap_or(0.0);
+        let close = camera.params.float("shutterclose")?.unwrap_or(1.0);
+        let time = close - open;
+        if !(time > 0.0 && time.is_finite()) {
+            return Err(camera
+                .error(format!("the shutter is open for {time}"))
+                .help("\"shutterclose\" must be after \"shutteropen\""));
+        }
+        let iso = p.float("iso")?.unwrap_or(100.0);
+        let gain = time * iso / 100.0;
+        if !(gain > 0.0 && gain.is_finite()) {
+            let error = film.error(format!("\"iso\" of {iso} multiplies the picture by {gain}"));
+            return Err(error.help("give a number above 0, such as 100"));
+        }
+        if let Some(sensor) = p.string("sensor")?
+            && sensor != "cie1931"
+        {
+            self.warn(
+                film,
+                format!("sensor \"{sensor}\" is not supported"),
+                "the ideal sensor \"cie1931\"",
+            )?;
+        }
+        if p.float("whitebalance")?.is_some_and(|kelvin| kelvin != 0.0) {
+            self.warn(film, "white balance is not supported", "colours without white balance")?;
+        }
+        if p.float("maxcomponentvalue")?.is_some_and(f32::is_finite) {
+            self.warn(
+                film,
+                "\"maxcomponentvalue\" is not supported",
+                "unclamped samples, which stay unbiased",
+            )?;
+        }
+        // Images have 32-bit floats, which represent all 16-bit ones. The diagonal affects realistic
+        // cameras only.
+        p.bool("savefp16")?;
+        p.float("diagonal")?;
+        if supported {
+            self.warn_unused(film)?;
+        }
+        Ok(Film { resolution, file_window, window, gain, filename })
+    }
+
+    /// The part of the image that the file selects: its crop window, its pixel bounds, or the full
+    /// image; may be empty.
+    fn file_window(&mut self, film: &Entity, (w, h): (u32, u32)) -> Result<Window, SceneError> {
+        let p = &film.params;
+        match (p.floats("cropwindow")?, p.ints("pixelbounds")?) {
+            (Some(&[x0, x1, y0, y1]), _) => Ok(cropped([x0, x1, y0, y1], (w, h))),
+            (Some(_), _) => Err(film
+                .error("\"cropwindow\" takes 4 numbers")
+                .help("give x0, x1, y0, y1 from 0 to 1")),
+            (None, Some(&[x0, x1, y0, y1])) => {
+                let clamp = |x: i32, n: u32| x.clamp(0, n as i32) as u32;
+                Ok(Window {
+                    x0: clamp(x0, w),
+                    x1: clamp(x1, w),
+                    y0: clamp(y0, h),
+                    y1: clamp(y1, h),
+                })
+            }
+            (None, Some(_)) => Err(film
+                .error("\"pixelbounds\" takes 4 integers")
+                .help("give x0, x1, y0, y1 in pixels")),
+            (None, None) => Ok(Window { x0: 0, y0: 0, x1: w, y1: h }),
+        }
+    }
+
+    /// The part of the image to render: the command line's crop, or the file's selection.
+    fn window(
+        &self,
+        film: &Entity,
+        file_window: Window,
+        (w, h): (u32, u32),
+        overrides: &Overrides,
+    ) -> Result<Window, SceneError> {
+        let window = overrides.crop.map_or(file_window, |crop| cropped(crop, (w, h)));
+        if window.x0 >= window.x1 || window.y0 >= window.y1 {
+            let what = if overrides.crop.is_some() {
+                SceneError::new("the crop holds no pixel")
+            } else {
+                film.error("the crop holds no pixel")
+            };
+            return Err(what.help(format!("the image has {w} × {h} pixels; choose a larger part")));
+        }
+        let pixels = u64::from(window.width()) * u64::from(window.height());
+        if pixels > MAX_PIXELS {
+            let what = format!(
+                "{} × {} pixels are more than {MAX_PIXELS}",
+                window.width(),
+                window.height()
+            );
+            return Err(match overrides.resolution {
+                // The file is not at fault.
+                Some(_) => SceneError::new(format!(
+                    "the requested resolution {w}x{h} is too large: {what}"
+                ))
+                .help("lower it (--resolution), or render parts of the image (--crop)"),
+                None => film
+                    .error(what)
+                    .help("lower the resolution, or render parts with \"cropwindow\""),
+            });
+        }
+        Ok(window)
+    }
+
+    /// The camera; unsupported kinds of pbrt-v4 fall back to perspective.
+    pub(super) fn camera(
+        &mut self,
+        d: &Description,
+        resolution: (u32, u32),
+    ) -> Result<Camera, SceneError> {
+        let default = self.default_entity("perspective");
+        let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
+        let p = &camera.params;
+        let supported =
+            self.choose("camera", camera, &["perspective", "orthographic"], |name| {
+                matches!(name, "realistic" | "spherical").then_some("a perspective camera")
+            })?;
+        let positive = |name: &str, default: f32| match p.float(name)?.unwrap_or(default) {
+            x if x > 0.0 && x.is_finite() => Ok(x),
+            x => Err(camera.error(format!("\"{name}\" is {x}")).help("give a number above 0")),
+        };
+        let aspect = positive("frameaspectratio", resolution.0 as f32 / resolution.1 as f32)?;
+        let mut screen = ScreenWindow::from_aspect(aspect);
+        match p.floats("screenwindow")? {
+            None => (),
+            Some(&[x0, x1, y0, y1]) if x0 < x1 && y0 < y1 => {
+                screen = ScreenWindow { min: vec2(x0, y0), max: vec2(x1, y1) }
+            }
+            Some(_) => {
+                let error = camera.error("\"screenwindow\" is not a rectangle");
+                return Err(error.help("give x0, x1, y0, y1 with x0 < x1 and y0 < y1"));
+            }
+        }
+        let projection = match camera.name.as_str() {
+            "orthographic" => Projection::Orthographic,
+            _ => {
+                let fov = positive("fov", 90.0)?;
+                if fov >= 180.0 {
+                    return Err(camera
+                        .error(format!("\"fov\" is {fov}"))
+                        .help("give an angle below 180 degrees"));
+                }
+                Projection::Perspective { fov }
+            }
+        };
+        let lens_radius = p.float("lensradius")?.unwrap_or(0.0);
+        if !(lens_radius >= 0.0 && lens_radius.is_finite()) {
+            return Err(camera
+                .error(format!("\"lensradius\" is {lens_radius}"))
+                .help("give 0 or more"));
+        }
+        let focal_distance = positive("focaldistance", 1e6)?;
+        if supported {
+            self.warn_unused(camera)?;
+        }
+        let camera_from_world =
+            d.camera.as_ref().map_or(DAffine3::IDENTITY, |c| c.camera_from_world);
+        let to_world = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
+            camera
+                .error("the transform of the camera cannot be inverted")
+                .help("look for a scale of 0")
+        })?;
+        Ok(Camera::new(to_world, projection, screen, resolution, lens_radius, focal_distance))
+    }
+
+    /// The reconstruction filter; Gaussian by default.
+    pub(super) fn filter(&mut self, d: &Description) -> Result<Filter, SceneError> {
+        let default = self.default_entity("gaussian");
+        let filter = d.filter.as_ref().unwrap_or(&default);
+        let p = &filter.params;
+        self.choose(
+            "filter",
+            filter,
+            &["box", "triangle", "gaussian", "mitchell", "sinc"],
+            |_| None,
+        )?;
+        let number =
+            |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
+        let (kind, radius) = match filter.name.as_str() {
+            "box" => (FilterKind::Box, 0.5),
+            "triangle" => (FilterKind::Triangle, 2.0),
+            "mitchell" => (
+                FilterKind::Mitchell { b: number("B", 1.0 / 3.0)?, c: number("C", 1.0 / 3.0)? },
+                2.0,
+            ),
+            "sinc" => (FilterKind::Sinc { tau: number("tau", 3.0)? }, 4.0),
+            _ => (FilterKind::Gaussian { sigma: number("sigma", 0.5)? }, 1.5),
+        };
+        let radius = vec2(number("xradius", radius)?, number("yradius", radius)?);
+        self.warn_unused(filter)?;
+        Filter::new(kind, radius).map_err(|e| filter.error(e.to_string()))
+    }
+
+    /// The sampler; all low-discrepancy samplers of pbrt-v4 become Owen-scrambled Sobol'.
+    pub(super) fn sampler(
+        &mut self,
+        d: &Description,
+        overrides: &Overrides,
+    ) -> Result<SamplingSettings, SceneError> {
+        let default = self.default_entity("zsobol");
+        let sampler = d.sampler.as_ref().unwrap_or(&default);
+        let p = &sampler.params;
+        let low_discrepancy = ["zsobol", "sobol", "paddedsobol", "halton", "pmj02bn", "stratified"];
+        self.choose(
+            "sampler",
+            sampler,
+            &[&low_discrepancy[..], &["independent"]].concat(),
+            |_| None,
+        )?;
+        let spp = match (p.int("pixelsamples")?, sampler.name.as_str()) {
+            (Some(n), _) => n,
+            (None, "stratified") => {
+                let (x, y) = (p.int("xsamples")?.unwrap_or(4), p.int("ysamples")?.unwrap_or(4));
+                if x.min(y) < 1 {
+                    return Err(sampler
+                        .error(format!("{x} × {y} samples per pixel"))
+                        .help("give 1 or more of each"));
+                }
+                x.saturating_mul(y)
+            }
+            (None, "independent") => 4,
+            (None, _) => 16,
+        };
+        if spp < 1 {
+            return Err(sampler.error(format!("{spp} samples per pixel")).help("give 1 or more"));
+        }
+        let seed = p.int("seed")?.map(|n| n as u32).or(self.options(d)?).unwrap_or(0);
+        // Randomization in pbrt-v4; samples are always Owen-scrambled and jittered here.
+        p.string("randomization")?;
+        p.bool("jitter")?;
+        self.warn_unused(sampler)?;
+        let kind = if sampler.name == "independent" {
+            SamplerKind::Independent
+        } else {
+            SamplerKind::Sobol
+        };
+        Ok(SamplingSettings {
+            kind,
+            spp: overrides.spp.unwrap_or(spp as u32),
+            seed: overrides.seed.unwrap_or(seed),
+        })
+    }
+
+    /// Processes `Option` directives: returns the seed and warns of all others, which are unsupported.
+    fn options(&mut self, d: &Description) -> Result<Option<u32>, SceneError> {
+        let mut seed = None;
+        for option in &d.options {
+            match (option.name.as_str(), option.value.parse::<i64>()) {
+                ("seed", Ok(value)) => seed = Some(value as u32),
+                ("seed", Err(_)) => {
+                    let error = SceneError::at(
+                        &option.location,
+                        format!("the seed \"{}\" is not an integer", option.value),
+                    );
+                    return Err(error.help("give an integer"));
+                }
+                _ if option.value == "false" => (),
+                _ => self.diagnostics.warn(
+                    Some(&option.location),
+                    format!("option \"{}\" is not supported", option.name),
+                    "it is left out",
+                )?,
+            }
+        }
+        Ok(seed)
+    }
+}
+
+/// The pixels within fractions `x0, x1, y0, y1` of an image; may be empty.
+fn cropped([x0, x1, y0, y1]: [f32; 4], (w, h): (u32, u32)) -> Window {
+    let edge = |fraction: f32, n: u32| (fraction.clamp(0.0, 1.0) * n as f32).ceil() as u32;
+    Window {
+        x0: edge(x0.min(x1), w),
+        x1: edge(x0.max(x1), w),
+        y0: edge(y0.min(y1), h),
+        y1: edge(y0.max(y1), h),
+    }
+}

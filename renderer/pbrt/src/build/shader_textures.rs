@@ -1,0 +1,181 @@
+//! Textures of shaders: images of the scene, [converted](for_shaders) once for all materials that
+//! use them.
+
+use super::Builder;
+use super::shader_material::ShaderUse;
+use crate::diagnostics::SceneError;
+use crate::file::params::{Param, ParamType};
+use lightbound::suggestion::did_you_mean;
+use lightbound::texture::{Filter, ImageMap, Mapping, Texture, Value, Wrap, for_shaders};
+use lightbound_image::Image;
+use lightbound_shader::texture;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Converted images, by source image and conversion. The key holds the address of the image, which
+/// lives until the scene is built.
+#[derive(Default)]
+pub(super) struct ConvertedTextures(HashMap<Key, Arc<texture::Texture>>);
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    image: *const Image,
+    value: Value,
+    /// Bits of a float.
+    scale: u32,
+    invert: bool,
+}
+
+/// A shader's texture and its lookup settings.
+pub(super) type ShaderTexture = (texture::Lookup, Arc<texture::Texture>);
+
+impl ConvertedTextures {
+    fn get(&mut self, map: &ImageMap) -> Arc<texture::Texture> {
+        let ImageMap { ref image, value, scale, invert, .. } = *map;
+        let key = Key { image: Arc::as_ptr(image), value, scale: scale.to_bits(), invert };
+        self.0.entry(key).or_insert_with(|| Arc::new(for_shaders::convert(map))).clone()
+    }
+}
+
+fn lookup(map: &ImageMap) -> texture::Lookup {
+    let wrap = match map.wrap {
+        Wrap::Repeat => texture::Wrap::Repeat,
+        Wrap::Black => texture::Wrap::Black,
+        Wrap::Clamp => texture::Wrap::Clamp,
+        Wrap::OctahedralSphere => texture::Wrap::Octahedral,
+    };
+    let filter = match map.filter {
+        Filter::Point => texture::Filter::Point,
+        Filter::Bilinear => texture::Filter::Bilinear,
+    };
+    texture::Lookup { wrap, filter }
+}
+
+impl Builder<'_> {
+    /// The images of a shader's textures, in the order of their declarations.
+    pub(super) fn shader_textures(
+        &mut self,
+        used: &ShaderUse,
+    ) -> Result<Vec<ShaderTexture>, SceneError> {
+        let shader = used.shader.clone();
+        shader.textures().iter().map(|name| self.shader_texture(used, name)).collect()
+    }
+
+    fn shader_texture(
+        &mut self,
+        used: &ShaderUse,
+        name: &str,
+    ) -> Result<ShaderTexture, SceneError> {
+        let forms = format!(
+            "give \"texture {name}\", the name of an imagemap, or \"string {name}\", an image file"
+        );
+        match used.entity.params.any(name) {
+            None => {
+                let error =
+                    used.entity.error(format!("texture \"{name}\" is missing ({})", used.label));
+                Err(error.help(used.help(&forms)))
+            }
+            Some(param) if param.kind == ParamType::Texture => {
+                let named = used.entity.params.texture(name)?.expect("the parameter exists");
+                let texture = self.textures.any(named).ok_or_else(|| {
+                    let help = did_you_mean(named, self.textures.names(), "define it with Texture");
+                    used.error(param, &format!("is \"{named}\", which is not a texture")).help(help)
+                })?;
+                match &*texture {
+                    Texture::Image(map) => self.converted_texture(used, param, map),
+                    _ => {
+                        let error =
+                            used.error(param, &format!("is \"{named}\", which is not an imagemap"));
+                        Err(error.help("shaders sample images: name a texture \"imagemap\""))
+                    }
+                }
+            }
+            Some(param) if param.kind == ParamType::String => {
+                let file = used.entity.params.string(name)?.expect("the parameter exists");
+                let image = self.image(used.entity, &self.path(file), "sRGB");
+                let image = image.map_err(|error| {
+                    used.error(param, &format!("cannot be used: {}", error.message()))
+                })?;
+                self.converted_texture(used, param, &for_shaders::plain(image))
+            }
+            Some(param) => {
+                Err(used.error(param, "has another type than an image").help(used.help(&forms)))
+            }
+        }
+    }
+
+    fn converted_texture(
+        &mut self,
+        used: &ShaderUse,
+        param: &Param,
+        map: &ImageMap,
+    ) -> Result<ShaderTexture, SceneError> {
+        let what = format!("\"{} {}\"", param.kind, param.name);
+        for_shaders::check_size(&map.image)
+            .map_err(|large| used.error(param, &large.to_string()).help(large.remedy()))?;
+        if map.mapping != Mapping::UV {
+            let message = format!(
+                "{what} has a mapping, but shaders compute coordinates themselves ({})",
+                used.label
+            );
+            self.diagnostics.warn(
+                Some(&param.location),
+                message,
+                "the image without the mapping",
+            )?;
+        }
+        if map.invert && map.wrap == Wrap::Black {
+            let message =
+                format!("{what} is inverted and black outside the image ({})", used.label);
+            self.diagnostics.warn(Some(&param.location), message, "0 outside the image, not 1")?;
+        }
+        Ok((lookup(map), self.converted.get(map)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_image::Channels;
+
+    fn map(image: Image) -> ImageMap {
+        let (mapping, wrap, filter) = (Mapping::UV, Wrap::Clamp, Filter::Point);
+        ImageMap {
+            image: Arc::new(image),
+            mapping,
+            value: Value::Rgb,
+            wrap,
+            filter,
+            scale: 1.0,
+            invert: false,
+        }
+    }
+
+    #[test]
+    fn images_are_converted_once() {
+        let mut converted = ConvertedTextures::default();
+        let a = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
+        let other = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
+        let first = converted.get(&a);
+        assert!(Arc::ptr_eq(&first, &converted.get(&ImageMap { wrap: Wrap::Repeat, ..a.clone() })));
+        for different in
+            [ImageMap { scale: 2.0, ..a.clone() }, ImageMap { invert: true, ..a.clone() }, other]
+        {
+            assert!(!Arc::ptr_eq(&first, &converted.get(&different)));
+        }
+    }
+
+    #[test]
+    fn lookup_settings_match_the_imagemap() {
+        let map = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
+        assert_eq!(
+            lookup(&map),
+            texture::Lookup { wrap: texture::Wrap::Clamp, filter: texture::Filter::Point }
+        );
+        let map = ImageMap { wrap: Wrap::OctahedralSphere, filter: Filter::Bilinear, ..map };
+        assert_eq!(
+            lookup(&map),
+            texture::Lookup { wrap: texture::Wrap::Octahedral, filter: texture::Filter::Bilinear }
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! Shapes, instances and area lights.
+
+use super::materials::Materials;
+use super::{Builder, transform};
+use crate::describe::{Description, ShapeEntity};
+use crate::diagnostics::SceneError;
+use crate::file::parse::Entity;
+use crate::ply;
+use lightbound::geometry::{
+    BilinearMesh, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere,
+};
+use lightbound::light::{AnyLight, AreaLight};
+use lightbound::texture::Param;
+use lightbound_math::{Transform, Vec2, Vec3};
+use std::f32::consts::PI;
+
+/// The surfaces of a scene.
+pub(super) struct Shapes {
+    pub geometry: Geometry,
+    pub object_names: Vec<String>,
+}
+
+const SHAPES: [&str; 5] = ["plymesh", "trianglemesh", "bilinearmesh", "sphere", "disk"];
+
+impl Builder<'_> {
+    /// Builds all shapes; emitters are appended to `lights`.
+    pub(super) fn shapes(
+        &mut self,
+        d: &Description,
+        materials: &Materials,
+        lights: &mut Vec<AnyLight>,
+    ) -> Result<Shapes, SceneError> {
+        let mut geometry = Geometry::default();
+        let mut object_names = Vec::new();
+        for shape in &d.shapes {
+            self.shape(d, shape, materials, lights, &mut geometry)?;
+            let name = shape.entity.params.string("filename")?.unwrap_or(&shape.entity.name);
+            object_names.resize(geometry.primitives.len(), name.to_string());
+        }
+        geometry.world = 0..geometry.primitives.len() as u32;
+        for object in &d.objects {
+            let start = geometry.primitives.len() as u32;
+            for shape in &object.shapes {
+                self.shape(d, shape, materials, lights, &mut geometry)?;
+            }
+            geometry.groups.push(start..geometry.primitives.len() as u32);
+        }
+        for instance in &d.instances {
+            let transform = Transform::new(instance.ctm).ok_or_else(|| {
+                SceneError::at(
+                    &instance.location,
+                    "the transform of this instance cannot be inverted in single precision",
+                )
+                .help("look for a scale of 0, or extreme scales")
+            })?;
+            geometry.instances.push(Instance { group: instance.object as u32, transform });
+            object_names.push(d.objects[instance.object].name.clone());
+        }
+        Ok(Shapes { geometry, object_names })
+    }
+
+    fn shape(
+        &mut self,
+        d: &Description,
+        s: &ShapeEntity,
+        materials: &Materials,
+        lights: &mut Vec<AnyLight>,
+        geometry: &mut Geometry,
+    ) -> Result<(), SceneError> {
+        let entity = &s.entity;
+        let fallback = |name: &str| match name {
+            "loopsubdiv" => Some("its control mesh"),
+            "curve" | "cylinder" => Some("it is left out"),
+            _ => None,
+        };
+        self.choose("shape", entity, &SHAPES, fallback)?;
+        let world_from_shape = transform(entity, s.ctm)?;
+        let alpha = self.alpha(entity)?;
+        let shapes = match entity.name.as_str() {
+            "plymesh" => self.plymesh(entity, &world_from_shape)?,
+            "trianglemesh" | "loopsubdiv" => vec![trianglemesh(entity, &world_from_shape)?],
+            "bilinearmesh" => vec![bilinearmesh(entity, &world_from_shape)?],
+            "sphere" => vec![sphere(entity, &world_from_shape)?],
+            "disk" => vec![disk(entity, &world_from_shape)?],
+            _ => Vec::new(),
+        };
+        if SHAPES.contains(&entity.name.as_str()) {
+            self.warn_unused(entity)?;
+        } else {
+            entity.params.mark_all_used();
+        }
+        let Some(material) = materials.index[s.material] else {
+            if s.area_light.is_some() {
+                self.warn(
+                    entity,
+                    "area lights with the material \"interface\" are not supported",
+                    "nothing; the light is left out",
+                )?;
+            }
+            return Ok(());
+        };
+        // A surface with opacity 0 is never hit, but as in pbrt-v4 it still emits if it is a light.
+        let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
+        for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
+            let mut primitive = Primitive {
+                shape,
+                material,
+                first_light: None,
+                alpha: alpha.clone(),
+                flip: s.reverse_orientation,
+            };
+            if let Some(light) = s.area_light {
+                primitive.first_light = Some(lights.len() as u32);
+                self.area_light(&d.area_lights[light], &primitive, lights)?;
+            }
+            if !invisible {
+                geometry.primitives.push(primitive);
+            }
+        }
+        Ok(())
+    }
+
+    /// Opacity, unless it is 1.
+    fn alpha(&mut self, entity: &Entity) -> Result<Option<Param>, SceneError> {
+        Ok(match self.optional_float(entity, "alpha")? {
+            Some(Param::Constant(a)) if a.x >= 1.0 => None,
+            alpha => alpha,
+        })
+    }
+
+    /// Adds one light per element of a shape. As in pbrt-v4, `power` is the power of each element.
+    fn area_light(
+        &mut self,
+        entity: &Entity,
+        primitive: &Primitive,
+        lights: &mut Vec<AnyLight>,
+    ) -> Result<(), SceneError> {
+        self.choose("area light", entity, &["diffuse"], |_| None)?;
+        let p = &entity.params;
+        let two_sided = p.bool("twosided")?.unwrap_or(false);
+        if p.string("filename")?.is_some() {
+            if p.find("L").is_some() {
+                return Err(entity
+                    .error("both \"L\" and \"filename\" are given")
+                    .help("remove one of them"));
+            }
+            self.warn(
+                entity,
+                "emission images of area lights are not supported",
+                "the same radiance everywhere",
+            )?;
+        }
+        let le = self.emission(entity, "L")?;
+        for element in 0..primitive.shape.len() {
+            let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
+            let le = le * self.scale(entity, "power", power)?;
+            lights.push(AnyLight::Area(AreaLight::new(primitive, element, le, two_sided)));
+        }
+        self.warn_unused(entity)
+    }
+
+    fn plymesh(
+        &mut self,
+        entity: &Entity,
+        world_from_shape: &Transform,
+    ) -> Result<Vec<Shape>, SceneError> {
+        let Some(name) = entity.params.string("filename")? else {
+            return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
+        };
+        // Controls the tessellation of displaced meshes.
+        entity.params.float("edgelength")?;
+        if entity.params.texture("displacement")?.is_some() {
+            self.warn(entity, "displacement is not supported", "the mesh without displacement")?;
+        }
+        let path = self.path(name);
+        let mesh = ply::read_by(&path, |path| self.inputs.read(path))
+            .map_err(|e| entity.error(e.to_string()))?;
+        let error =
+            |e: lightbound::geometry::MeshError| entity.error(format!("{}: {e}", path.display()));
+        let mut shapes = Vec::new();
+        if !mesh.quads.is_empty() {
+            let (p, n, uv) = (mesh.positions.clone(), mesh.normals.clone(), mesh.uvs.clone());
+            let patches = BilinearMesh::new(p, mesh.quads, n, uv)
+                .and_then(|m| m.transformed(world_from_shape))
+                .map_err(error)?;
+            shapes.push(Shape::Bilinear(patches));
+        }
+        if !mesh.triangles.is_empty() {
+            let triangles = Mesh::new(mesh.positions, mesh.triangles, mesh.normals, mesh.uvs);
+            shapes.push(Shape::Mesh(
+                triangles.and_then(|m| m.transformed(world_from_shape)).map_err(error)?,
+            ));
+        }
+        Ok(shapes)
+    }
+}
+
+/// Positions, normals and texture coordinates.
+type Vertices = (Vec<Vec3>, Vec<Vec3>, Vec<Vec2>);
+
+/// The vertices of a mesh.
+fn vertices(entity: &Entity) -> Result<Vertices, SceneError> {
+    let p = &entity.params;
+    let Some(positions) = p.point3s("P")? else {
+        return Err(entity
+            .error(format!("a {} needs positions", entity.name))
+            .help("give \"point3 P\""));
+    };
+    let normals = p.normals("N")?.unwrap_or_default();
+    let uvs = p.point2s("uv")?.unwrap_or_default();
+    Ok((positions.to_vec(), normals.to_vec(), uvs.to_vec()))
+}
+
+/// Elements of `N` vertices each. Without indices, as in pbrt-v4, the vertices are one element.
+fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32; N]>, SceneError> {
+    let Some(indices) = entity.params.ints("indices")? else {
+        if vertices == N {
+            return Ok(vec![std::array::from_fn(|i| i as u32)]);
+        }
+        return Err(entity
+            .error(format!("{vertices} vertices, but no indices"))
+            .help("give \"integer indices\""));
+    };
+    let (chunks, rest) = indices.as_chunks::<N>();
+    if !rest.is_empty() {
+        let error = entity.error(format!("{} indices are not a multiple of {N}", indices.len()));
+        return Err(error.help(format!("a {} takes {N} for each element", entity.name)));
+    }
+    if let Some(bad) = indices.iter().find(|&&i| i < 0) {
+        return Err(entity
+            .error(format!("the vertex index {bad} is negative"))
+            .help("vertices are counted from 0"));
+    }
+    Ok(chunks.iter().map(|c| c.map(|i| i as u32)).collect())
+}
+
+fn trianglemesh(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+    let (positions, normals, uvs) = vertices(entity)?;
+    let triangles = elements(entity, positions.len())?;
+    // Face indices are used by Ptex only. Tangents "S" are unsupported and reported as unused.
+    entity.params.ints("faceIndices")?;
+    let mesh =
+        Mesh::new(positions, triangles, normals, uvs).and_then(|m| m.transformed(world_from_shape));
+    Ok(Shape::Mesh(mesh.map_err(|e| entity.error(e.to_string()))?))
+}
+
+fn bilinearmesh(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+    let (positions, normals, uvs) = vertices(entity)?;
+    let patches = elements(entity, positions.len())?;
+    entity.params.ints("faceIndices")?;
+    let mesh = BilinearMesh::new(positions, patches, normals, uvs)
+        .and_then(|m| m.transformed(world_from_shape));
+    Ok(Shape::Bilinear(mesh.map_err(|e| entity.error(e.to_string()))?))
+}
+
+fn sphere(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+    let number = |name: &str, default: f32| {
+        Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default))
+    };
+    let radius = number("radius", 1.0)?;
+    let sphere = Sphere::new(
+        world_from_shape,
+        radius,
+        number("zmin", -radius)?,
+        number("zmax", radius)?,
+        number("phimax", 360.0)?,
+    );
+    Ok(Shape::Sphere(sphere.map_err(|e| entity.error(e.to_string()))?))
+}
+
+fn disk(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+    let number = |name: &str, default: f32| {
+        Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default))
+    };
+    let (height, radius, inner) =
+        (number("height", 0.0)?, number("radius", 1.0)?, number("innerradius", 0.0)?);
+    let disk = Disk::new(world_from_shape, height, radius, inner, number("phimax", 360.0)?);
+    Ok(Shape::Disk(disk.map_err(|e| entity.error(e.to_string()))?))
+}

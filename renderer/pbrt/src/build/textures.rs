@@ -1,0 +1,261 @@
+//! Textures, and parameters that accept textures.
+
+use super::{Builder, transform};
+use crate::describe::{Description, TextureEntity};
+use crate::diagnostics::SceneError;
+use crate::file::params::{FloatOrTexture, SpectrumOrTexture, SpectrumParam};
+use crate::file::parse::Entity;
+use lightbound::suggestion::did_you_mean;
+use lightbound::texture::{
+    Checkerboard, Domain, Filter, ImageMap, Mapping, Param, Texture, Value, Wrap,
+};
+use lightbound_image::{self, Encoding, Image};
+use lightbound_math::{Vec2, Vec3};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Textures by name and type, and the images they share.
+#[derive(Default)]
+pub(super) struct Textures {
+    float: HashMap<String, Arc<Texture>>,
+    spectrum: HashMap<String, Arc<Texture>>,
+    images: HashMap<(PathBuf, String), Arc<Image>>,
+}
+
+impl Textures {
+    /// A texture of either type; the spectrum texture if both exist.
+    pub fn any(&self, name: &str) -> Option<Arc<Texture>> {
+        self.spectrum.get(name).or_else(|| self.float.get(name)).cloned()
+    }
+
+    /// A texture for a parameter: a float texture, or for `colour` preferably a spectrum texture.
+    pub fn for_parameter(&self, name: &str, colour: bool) -> Option<Param> {
+        let texture = if colour { self.any(name) } else { self.float.get(name).cloned() };
+        texture.map(Param::Texture)
+    }
+
+    /// The names of all textures.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
+    }
+}
+
+const TEXTURES: [&str; 5] = ["constant", "imagemap", "checkerboard", "scale", "mix"];
+
+impl Builder<'_> {
+    pub(super) fn build_textures(&mut self, d: &Description) -> Result<(), SceneError> {
+        for t in &d.textures {
+            let texture = Arc::new(self.texture(t)?);
+            let map =
+                if t.is_float { &mut self.textures.float } else { &mut self.textures.spectrum };
+            map.insert(t.name.clone(), texture);
+        }
+        Ok(())
+    }
+
+    fn texture(&mut self, t: &TextureEntity) -> Result<Texture, SceneError> {
+        let entity = &t.entity;
+        let others =
+            ["bilerp", "directionmix", "dots", "fbm", "marble", "ptex", "windy", "wrinkled"];
+        if !self.choose("texture", entity, &TEXTURES, |name| {
+            others.contains(&name).then_some("the constant 0.5")
+        })? {
+            entity.params.mark_all_used();
+            return Ok(Texture::Constant(Vec3::splat(0.5)));
+        }
+        let value = |b: &mut Self, name: &str, default: f32| {
+            if t.is_float {
+                b.float(entity, name, default)
+            } else {
+                b.colour(entity, name, default)
+            }
+        };
+        let texture = match entity.name.as_str() {
+            "constant" => match value(self, "value", 1.0)? {
+                Param::Constant(c) => Texture::Constant(c),
+                Param::Texture(_) => {
+                    return Err(entity
+                        .error("the value of a constant texture is a texture")
+                        .help("use it directly"));
+                }
+            },
+            "imagemap" => self.imagemap(t)?,
+            "checkerboard" => {
+                let domain = match entity.params.int("dimension")?.unwrap_or(2) {
+                    2 => Domain::Flat(self.mapping(t)?),
+                    3 => Domain::Solid(transform(entity, t.ctm)?.inverse()),
+                    n => {
+                        return Err(entity
+                            .error(format!("a checkerboard has 2 or 3 dimensions, not {n}"))
+                            .help("give 2 or 3"));
+                    }
+                };
+                let (even, odd) = (value(self, "tex1", 1.0)?, value(self, "tex2", 0.0)?);
+                Texture::Checkerboard(Checkerboard { domain, even, odd })
+            }
+            "scale" => Texture::Scale(value(self, "tex", 1.0)?, self.float(entity, "scale", 1.0)?),
+            _ => {
+                let (a, b) = (value(self, "tex1", 0.0)?, value(self, "tex2", 1.0)?);
+                Texture::Mix { a, b, amount: self.float(entity, "amount", 0.5)? }
+            }
+        };
+        self.warn_unused(entity)?;
+        Ok(texture)
+    }
+
+    fn imagemap(&mut self, t: &TextureEntity) -> Result<Texture, SceneError> {
+        let entity = &t.entity;
+        let p = &entity.params;
+        let Some(name) = p.string("filename")? else {
+            return Err(entity.error("an imagemap needs a file").help("give \"string filename\""));
+        };
+        let filter = match p.string("filter")?.unwrap_or("bilinear") {
+            "point" => Filter::Point,
+            "bilinear" => Filter::Bilinear,
+            other @ ("trilinear" | "ewa" | "EWA") => {
+                let message = format!("texture filter \"{other}\" is not supported");
+                self.warn(
+                    entity,
+                    message,
+                    "bilinear lookups in the full-resolution image, averaged over the samples of a pixel",
+                )?;
+                Filter::Bilinear
+            }
+            other => {
+                let help =
+                    did_you_mean(other, ["point", "bilinear", "trilinear", "ewa"], "use bilinear");
+                return Err(entity.error(format!("unknown texture filter \"{other}\"")).help(help));
+            }
+        };
+        p.float("maxanisotropy")?;
+        let error = |message: String| entity.error(message);
+        let wrap: Wrap = p.string("wrap")?.unwrap_or("repeat").parse().map_err(error)?;
+        let (scale, invert) =
+            (p.float("scale")?.unwrap_or(1.0), p.bool("invert")?.unwrap_or(false));
+        let encoding = p.string("encoding")?.unwrap_or("sRGB");
+        let image = self.image(entity, &self.path(name), encoding)?;
+        let mapping = self.mapping(t)?;
+        let value = if t.is_float { Value::Float } else { Value::Rgb };
+        Ok(Texture::Image(ImageMap { image, mapping, value, wrap, filter, scale, invert }))
+    }
+
+    /// An image, read once per encoding.
+    pub(super) fn image(
+        &mut self,
+        entity: &Entity,
+        path: &Path,
+        encoding: &str,
+    ) -> Result<Arc<Image>, SceneError> {
+        let key = (path.to_path_buf(), encoding.to_string());
+        if let Some(image) = self.textures.images.get(&key) {
+            return Ok(image.clone());
+        }
+        let parsed: Encoding = encoding
+            .parse()
+            .map_err(|e: lightbound_image::EncodingError| entity.error(e.to_string()))?;
+        let image = Arc::new(self.read_image(entity, path, parsed)?);
+        self.textures.images.insert(key, image.clone());
+        Ok(image)
+    }
+
+    fn mapping(&mut self, t: &TextureEntity) -> Result<Mapping, SceneError> {
+        let entity = &t.entity;
+        let p = &entity.params;
+        let number =
+            |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
+        let offset =
+            |u: &str, v: &str| Ok::<Vec2, SceneError>(Vec2::new(number(u, 0.0)?, number(v, 0.0)?));
+        let texture_from_world = || Ok::<_, SceneError>(transform(entity, t.ctm)?.inverse());
+        Ok(match p.string("mapping")?.unwrap_or("uv") {
+            "uv" => Mapping::Uv {
+                scale: Vec2::new(number("uscale", 1.0)?, number("vscale", 1.0)?),
+                offset: offset("udelta", "vdelta")?,
+            },
+            "planar" => Mapping::Planar {
+                texture_from_world: texture_from_world()?,
+                s: p.vector3("v1")?.unwrap_or(Vec3::X),
+                t: p.vector3("v2")?.unwrap_or(Vec3::Y),
+                offset: offset("udelta", "vdelta")?,
+            },
+            "spherical" => Mapping::Spherical(texture_from_world()?),
+            "cylindrical" => Mapping::Cylindrical(texture_from_world()?),
+            other => {
+                let names = ["uv", "planar", "spherical", "cylindrical"];
+                let help = did_you_mean(other, names, "use uv, planar, spherical or cylindrical");
+                return Err(entity.error(format!("unknown mapping \"{other}\"")).help(help));
+            }
+        })
+    }
+
+    /// An optional parameter that is a float or a float texture.
+    pub(super) fn optional_float(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+    ) -> Result<Option<Param>, SceneError> {
+        Ok(match entity.params.float_or_texture(name)? {
+            None => None,
+            Some(FloatOrTexture::Float(x)) => Some(Param::from_float(x)),
+            Some(FloatOrTexture::Texture(texture)) => {
+                Some(find(&self.textures.float, entity, texture, "float")?)
+            }
+        })
+    }
+
+    /// A parameter that is a float or a float texture.
+    pub(super) fn float(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: f32,
+    ) -> Result<Param, SceneError> {
+        Ok(self.optional_float(entity, name)?.unwrap_or_else(|| Param::from_float(default)))
+    }
+
+    /// A parameter that is a reflectance-like spectrum or a spectrum texture.
+    pub(super) fn spectrum_or(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: SpectrumParam,
+    ) -> Result<Param, SceneError> {
+        let spectrum = match entity.params.spectrum_or_texture(name)? {
+            Some(SpectrumOrTexture::Texture(texture)) => {
+                return find(&self.textures.spectrum, entity, texture, "spectrum");
+            }
+            Some(SpectrumOrTexture::Spectrum(s)) => s,
+            None => default,
+        };
+        Ok(Param::Constant(self.reflectance(entity, &spectrum)?))
+    }
+
+    /// [`Builder::spectrum_or`] with a grey default.
+    pub(super) fn colour(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: f32,
+    ) -> Result<Param, SceneError> {
+        self.spectrum_or(entity, name, SpectrumParam::Rgb([default; 3]))
+    }
+}
+
+fn find(
+    all: &HashMap<String, Arc<Texture>>,
+    entity: &Entity,
+    name: &str,
+    kind: &str,
+) -> Result<Param, SceneError> {
+    match all.get(name) {
+        Some(t) => Ok(Param::Texture(t.clone())),
+        None => {
+            let help = did_you_mean(
+                name,
+                all.keys().map(String::as_str),
+                &format!("define it with Texture as a {kind}"),
+            );
+            Err(entity.error(format!("no texture of type {kind} is named \"{name}\"")).help(help))
+        }
+    }
+}

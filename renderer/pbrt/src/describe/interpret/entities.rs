@@ -1,0 +1,171 @@
+//! Entities: default parameters, entities with a `type` parameter, textures and shapes.
+
+use super::Interpreter;
+use super::names::{defined_twice, undefined};
+use crate::describe::{ShapeEntity, TextureEntity};
+use crate::diagnostics::{Location, SceneError};
+use crate::file::params::{ParamSet, ParamType, Values};
+use crate::file::parse::{Entity, Name};
+use lightbound::suggestion::did_you_mean;
+
+/// The entities that `Attribute` sets default parameters for.
+#[derive(Clone, Copy)]
+pub(super) enum AttributeTarget {
+    Shape,
+    Light,
+    Material,
+    Medium,
+    Texture,
+}
+
+impl AttributeTarget {
+    /// Names in scene files, in the order of the variants.
+    pub const NAMES: [&str; 5] = ["shape", "light", "material", "medium", "texture"];
+}
+
+impl Interpreter<'_> {
+    pub(super) fn attribute(&mut self, target: &Name, params: &ParamSet) -> Result<(), SceneError> {
+        let Some(index) = AttributeTarget::NAMES.iter().position(|t| *t == target.text) else {
+            let error = SceneError::at(
+                &target.location,
+                format!("unknown attribute target \"{}\"", target.text),
+            );
+            return Err(error.help(did_you_mean(
+                &target.text,
+                AttributeTarget::NAMES,
+                &format!("the targets are {}", AttributeTarget::NAMES.join(", ")),
+            )));
+        };
+        let defaults = &mut self.state.defaults[index];
+        for param in params.iter() {
+            defaults.retain(|p| p.name != param.name);
+            defaults.push(param.clone());
+        }
+        Ok(())
+    }
+
+    pub(super) fn warn_of_duplicates(&mut self, params: &ParamSet) -> Result<(), SceneError> {
+        for param in params.duplicates() {
+            let message = format!("parameter \"{}\" is given twice", param.name);
+            self.diagnostics.warn(Some(&param.location), message, "the last one")?;
+        }
+        Ok(())
+    }
+
+    /// Adds the defaults set by `Attribute` to an entity.
+    pub(super) fn apply_attribute_defaults(
+        &mut self,
+        mut entity: Entity,
+        target: AttributeTarget,
+    ) -> Result<Entity, SceneError> {
+        self.warn_of_duplicates(&entity.params)?;
+        entity.params.add_defaults(&self.state.defaults[target as usize]);
+        Ok(entity)
+    }
+
+    /// Builds an entity whose type is given by its parameter `"string type"`.
+    pub(super) fn typed(
+        &mut self,
+        name: &Name,
+        params: ParamSet,
+        target: AttributeTarget,
+        keyword: &str,
+    ) -> Result<Entity, SceneError> {
+        let location = name.location.clone();
+        let mut entity = self
+            .apply_attribute_defaults(Entity { name: String::new(), params, location }, target)?;
+        let Some(kind) = entity.params.string("type")? else {
+            let error =
+                SceneError::at(&name.location, format!("{keyword} \"{}\" has no type", name.text));
+            return Err(error.help("add a parameter \"string type\""));
+        };
+        entity.name = kind.to_string();
+        Ok(entity)
+    }
+
+    /// Renames materials `""` and `"none"` to `"interface"`. As in pbrt-v4, the old names are
+    /// deprecated but accepted.
+    pub(super) fn rename_interface(&mut self, entity: &mut Entity) -> Result<(), SceneError> {
+        if matches!(entity.name.as_str(), "" | "none") {
+            let message = format!("material \"{}\" is deprecated", entity.name);
+            self.diagnostics.warn(
+                Some(&entity.location),
+                message,
+                "\"interface\", its name in pbrt-v4",
+            )?;
+            entity.name = "interface".into();
+        }
+        Ok(())
+    }
+
+    pub(super) fn texture(
+        &mut self,
+        name: Name,
+        is_float: bool,
+        entity: Entity,
+    ) -> Result<(), SceneError> {
+        let entity = self.apply_attribute_defaults(entity, AttributeTarget::Texture)?;
+        self.check_texture_params(&entity.params)?;
+        let ctm = self.ctm(&name.location)?;
+        let key = (name.text.clone(), is_float);
+        if let Some(first) = self.textures.get(&key) {
+            return Err(defined_twice("texture", &name, first));
+        }
+        self.textures.insert(key, name.location);
+        self.scene.textures.push(TextureEntity { name: name.text, is_float, entity, ctm });
+        Ok(())
+    }
+
+    pub(super) fn shape(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
+        let mut area_light = self.state.area_light;
+        if self.object.is_some() && area_light.take().is_some() {
+            let message = "area lights inside objects are not supported";
+            self.diagnostics.warn(Some(location), message, "the shape does not emit")?;
+        }
+        let shape = ShapeEntity {
+            ctm: self.ctm(location)?,
+            entity: self.apply_attribute_defaults(entity, AttributeTarget::Shape)?,
+            reverse_orientation: self.state.reverse_orientation,
+            material: self.state.material,
+            area_light,
+            media: self.state.media,
+        };
+        match &mut self.object {
+            Some((_, shapes)) => shapes.push(shape),
+            None => self.scene.shapes.push(shape),
+        }
+        Ok(())
+    }
+
+    /// Checks that every texture that a shape, material or light references is defined, as a float
+    /// or a spectrum texture.
+    pub(super) fn check_textures(&self) -> Result<(), SceneError> {
+        let scene = &self.scene;
+        let object_shapes = self.objects.values().flat_map(|object| &object.shapes);
+        let shapes = scene.shapes.iter().chain(object_shapes);
+        let materials = self.materials.values().map(|material| &material.entity);
+        let lights = scene.lights.iter().map(|l| &l.entity).chain(&scene.area_lights);
+        let mut entities = shapes.map(|s| &s.entity).chain(materials).chain(lights);
+        entities.try_for_each(|entity| self.check_texture_params(&entity.params))
+    }
+
+    fn check_texture_params(&self, params: &ParamSet) -> Result<(), SceneError> {
+        for param in params.iter().filter(|p| p.kind == ParamType::Texture) {
+            let Values::Strings(names) = &param.values else { continue };
+            for text in names {
+                if ![true, false]
+                    .iter()
+                    .any(|&float| self.textures.contains_key(&(text.clone(), float)))
+                {
+                    let known = self.textures.keys().map(|(name, _)| name.as_str());
+                    return Err(undefined(
+                        "texture",
+                        &Name { text: text.clone(), location: param.location.clone() },
+                        known,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

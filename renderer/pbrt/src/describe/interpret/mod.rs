@@ -1,0 +1,301 @@
+//! The interpreter: runs directives on the graphics state and produces a [`Description`].
+//!
+//! Directives set, push and pop the current transform, material, light and media, which shapes
+//! inherit. Rules of order, scope and defaults follow pbrt-v4 (src/pbrt/scene.cpp). Unlike in
+//! pbrt-v4, a name that is referenced but never defined is an error even if no shape uses it, and so
+//! is an unknown coordinate system. Imported files see the coordinate systems of the importing file.
+
+mod entities;
+mod names;
+mod objects;
+mod settings;
+mod state;
+
+use super::{Description, LightEntity, MaterialEntity, MediumInterface, ObjectEntity, ShapeEntity};
+use crate::ctm::Ctm;
+use crate::diagnostics::{Diagnostics, Location, SceneError, Source};
+use crate::file::params::ParamSet;
+use crate::file::parse::{Directive, Entity, Name, Parser, Statement};
+use crate::inputs::Inputs;
+use entities::AttributeTarget;
+use glam::DAffine3;
+use names::{NameTable, undefined};
+use state::{GraphicsState, Scope};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Runs the statements of a source and its includes.
+pub fn interpret(
+    source: Arc<Source>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Description, SceneError> {
+    let mut interpreter = Interpreter::new(&source, diagnostics);
+    let end = interpreter.run(source, None)?;
+    interpreter.finish(&end)
+}
+
+/// Maximum depth of nested includes.
+const MAX_INCLUDE_DEPTH: usize = 100;
+
+struct Interpreter<'d> {
+    diagnostics: &'d mut Diagnostics,
+    scene: Description,
+    /// Files being read, outermost first.
+    reading: Vec<PathBuf>,
+    in_world: bool,
+    state: GraphicsState,
+    /// Saved states, with the scope that saved them and its location.
+    saved: Vec<(GraphicsState, Scope, Location)>,
+    /// Number of saved states that belong to the files enclosing the current import.
+    floor: usize,
+    coordinate_systems: HashMap<String, [DAffine3; 2]>,
+    materials: NameTable<MaterialEntity>,
+    media: NameTable<Entity>,
+    objects: NameTable<ObjectEntity>,
+    /// Locations of texture definitions, by name and whether the type is float.
+    textures: HashMap<(String, bool), Location>,
+    /// The object being defined.
+    object: Option<(Name, Vec<ShapeEntity>)>,
+}
+
+impl<'d> Interpreter<'d> {
+    fn new(source: &Arc<Source>, diagnostics: &'d mut Diagnostics) -> Interpreter<'d> {
+        let folder = source.path().parent().map(Path::to_path_buf).unwrap_or_default();
+        let start = Location::new(source.clone(), 1, 1);
+        let diffuse =
+            Entity { name: "diffuse".into(), params: ParamSet::default(), location: start };
+        let mut materials = NameTable::new("material");
+        materials.push(MaterialEntity { name: None, entity: diffuse });
+        Interpreter {
+            diagnostics,
+            scene: Description { inputs: Inputs::new(&folder), folder, ..Description::default() },
+            reading: Vec::new(),
+            in_world: false,
+            state: GraphicsState::default(),
+            saved: Vec::new(),
+            floor: 0,
+            coordinate_systems: HashMap::new(),
+            materials,
+            media: NameTable::new("medium"),
+            objects: NameTable::new("object"),
+            textures: HashMap::new(),
+            object: None,
+        }
+    }
+
+    /// Runs the statements of one text and returns the location of its end.
+    fn run(
+        &mut self,
+        source: Arc<Source>,
+        included_at: Option<&Location>,
+    ) -> Result<Location, SceneError> {
+        let shown = source.path().display().to_string();
+        let fail = |message: String| match included_at {
+            Some(location) => SceneError::at(location, message),
+            None => SceneError::new(message),
+        };
+        let identity =
+            std::fs::canonicalize(source.path()).unwrap_or_else(|_| source.path().to_path_buf());
+        if self.reading.contains(&identity) {
+            let chain: Vec<String> =
+                self.reading.iter().map(|path| path.display().to_string()).collect();
+            let error = fail(format!("{shown} includes itself"));
+            return Err(error.help(format!("break the cycle: {} → {shown}", chain.join(" → "))));
+        }
+        if self.reading.len() > MAX_INCLUDE_DEPTH {
+            return Err(fail(format!(
+                "{shown} is included more than {MAX_INCLUDE_DEPTH} files deep"
+            ))
+            .help("flatten the includes"));
+        }
+        let text = source.read().map_err(|e| {
+            fail(format!("cannot read {shown}: {e}")).help(match included_at {
+                Some(_) => "file names are relative to the folder of the main scene file",
+                None => "give the path of a pbrt-v4 scene file",
+            })
+        })?;
+        match included_at {
+            Some(_) => self.scene.inputs.add(source.path(), &text),
+            None => self.scene.inputs.add_main(&text),
+        }
+        self.reading.push(identity);
+        let mut parser = Parser::new(&text, source.clone())?;
+        while let Some(statement) = parser.next(self.diagnostics)? {
+            self.statement(statement)?;
+        }
+        self.reading.pop();
+        Ok(parser.location())
+    }
+
+    fn finish(mut self, end: &Location) -> Result<Description, SceneError> {
+        if !self.in_world {
+            let error = SceneError::at(end, "the scene ends without WorldBegin");
+            return Err(
+                error.help("put WorldBegin between the settings (camera, film, …) and the shapes")
+            );
+        }
+        self.check_closed()?;
+        self.check_textures()?;
+        self.scene.materials = self.materials.finish()?;
+        self.scene.media = self.media.finish()?;
+        self.scene.objects = self.objects.finish()?;
+        Ok(self.scene)
+    }
+
+    /// Checks that every scope opened since `floor` is closed.
+    fn check_closed(&self) -> Result<(), SceneError> {
+        let Some((_, scope, location)) = self.saved[self.floor..].last() else { return Ok(()) };
+        let error = SceneError::at(location, format!("{} is never closed", scope.begin()));
+        Err(error.help(format!(
+            "add {} before the end of the file, unless the file is truncated",
+            scope.end()
+        )))
+    }
+
+    fn statement(
+        &mut self,
+        Statement { keyword, directive, location }: Statement,
+    ) -> Result<(), SceneError> {
+        self.check_order(keyword, &directive, &location)?;
+        match directive {
+            Directive::Include(name) => self.include(&name)?,
+            Directive::Import(name) => self.import(&name)?,
+            Directive::Option { name, value } => self.option(name, value)?,
+            Directive::ColorSpace(name) => self.color_space(&name)?,
+            Directive::Setting(setting, entity) => {
+                self.setting(keyword, setting, entity, &location)?
+            }
+            Directive::WorldBegin => {
+                self.in_world = true;
+                self.state.ctm = Ctm::default();
+                self.coordinate_systems.insert("world".into(), self.state.ctm.maps);
+            }
+            Directive::AttributeBegin => {
+                self.saved.push((self.state.clone(), Scope::Attribute, location))
+            }
+            Directive::AttributeEnd => self.pop(Scope::Attribute, &location)?,
+            Directive::Attribute { target, params } => self.attribute(&target, &params)?,
+            Directive::CoordinateSystem(name) => {
+                self.coordinate_systems.insert(name.text, self.state.ctm.maps);
+            }
+            Directive::CoordSysTransform(name) => match self.coordinate_systems.get(&name.text) {
+                Some(maps) => self.state.ctm.maps = *maps,
+                None => {
+                    let known = self.coordinate_systems.keys().map(String::as_str);
+                    return Err(undefined("coordinate system", &name, known));
+                }
+            },
+            Directive::ActiveTransform(active) => self.state.ctm.active = active,
+            Directive::TransformTimes => {}
+            Directive::ReverseOrientation => self.state.reverse_orientation ^= true,
+            Directive::ObjectBegin(name) => self.object_begin(name, location)?,
+            Directive::ObjectEnd => self.object_end(&location)?,
+            Directive::ObjectInstance(name) => self.instance(&name, location)?,
+            Directive::MediumInterface { inside, outside } => {
+                let mut medium =
+                    |name: &Name| (!name.text.is_empty()).then(|| self.media.reference(name));
+                let (inside, outside) = (medium(&inside), medium(&outside));
+                self.state.media = (inside.is_some() || outside.is_some())
+                    .then_some(MediumInterface { inside, outside });
+            }
+            Directive::MakeNamedMedium(name, params) => {
+                let entity =
+                    self.typed(&name, params, AttributeTarget::Medium, "MakeNamedMedium")?;
+                self.ctm(&location)?; // warns of animated transforms
+                self.media.define(&name, entity)?;
+            }
+            Directive::Material(entity) => {
+                let mut entity =
+                    self.apply_attribute_defaults(entity, AttributeTarget::Material)?;
+                self.rename_interface(&mut entity)?;
+                self.state.material = self.materials.push(MaterialEntity { name: None, entity });
+            }
+            Directive::MakeNamedMaterial(name, params) => {
+                let mut entity =
+                    self.typed(&name, params, AttributeTarget::Material, "MakeNamedMaterial")?;
+                self.rename_interface(&mut entity)?;
+                self.materials
+                    .define(&name, MaterialEntity { name: Some(name.text.clone()), entity })?;
+            }
+            Directive::NamedMaterial(name) => self.state.material = self.materials.reference(&name),
+            Directive::Texture { name, is_float, entity } => {
+                self.texture(name, is_float, entity)?
+            }
+            Directive::LightSource(entity) => {
+                let light = LightEntity {
+                    ctm: self.ctm(&location)?,
+                    entity: self.apply_attribute_defaults(entity, AttributeTarget::Light)?,
+                };
+                self.scene.lights.push(light);
+            }
+            Directive::AreaLightSource(entity) => {
+                let emits = !entity.name.is_empty();
+                self.state.area_light = emits.then_some(self.scene.area_lights.len());
+                if emits {
+                    let entity = self.apply_attribute_defaults(entity, AttributeTarget::Light)?;
+                    self.scene.area_lights.push(entity);
+                }
+            }
+            Directive::Shape(entity) => self.shape(entity, &location)?,
+            transform => self.transform(&transform).map_err(|message| {
+                SceneError::at(&location, message)
+                    .help("transforms must be affine, invertible and of moderate size")
+            })?,
+        }
+        Ok(())
+    }
+
+    /// Checks that settings come before `WorldBegin` and the contents of the world after it.
+    fn check_order(
+        &self,
+        keyword: &str,
+        directive: &Directive,
+        location: &Location,
+    ) -> Result<(), SceneError> {
+        let error = |message: String| Err(SceneError::at(location, message));
+        match directive {
+            Directive::WorldBegin if self.in_world => error("WorldBegin is given twice".into())
+                .map_err(|e| e.help("remove this one; a scene has one world")),
+            Directive::Setting(..) | Directive::TransformTimes if self.in_world => {
+                error(format!("{keyword} comes after WorldBegin"))
+                    .map_err(|e| e.help("move it before WorldBegin"))
+            }
+            Directive::Import(_)
+            | Directive::AttributeBegin
+            | Directive::AttributeEnd
+            | Directive::ReverseOrientation
+            | Directive::ObjectBegin(_)
+            | Directive::ObjectEnd
+            | Directive::ObjectInstance(_)
+            | Directive::Material(_)
+            | Directive::MakeNamedMaterial(..)
+            | Directive::NamedMaterial(_)
+            | Directive::Texture { .. }
+            | Directive::LightSource(_)
+            | Directive::AreaLightSource(_)
+            | Directive::Shape(_)
+                if !self.in_world =>
+            {
+                error(format!("{keyword} comes before WorldBegin"))
+                    .map_err(|e| e.help("move it after WorldBegin"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn include(&mut self, name: &Name) -> Result<(), SceneError> {
+        let source = Source::file(self.scene.resolve(&name.text));
+        self.run(source, Some(&name.location)).map(drop)
+    }
+
+    /// Includes a file with its own copy of the graphics state.
+    fn import(&mut self, name: &Name) -> Result<(), SceneError> {
+        let floor = std::mem::replace(&mut self.floor, self.saved.len());
+        let (state, systems) = (self.state.clone(), self.coordinate_systems.clone());
+        self.include(name)?;
+        self.check_closed()?;
+        (self.floor, self.state, self.coordinate_systems) = (floor, state, systems);
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! Object definitions and instances.
+
+use super::{Interpreter, Scope};
+use crate::describe::{InstanceEntity, ObjectEntity};
+use crate::diagnostics::{Location, SceneError};
+use crate::file::parse::Name;
+
+impl Interpreter<'_> {
+    pub(super) fn object_begin(
+        &mut self,
+        name: Name,
+        location: Location,
+    ) -> Result<(), SceneError> {
+        if let Some((outer, _)) = &self.object {
+            let error =
+                SceneError::at(&location, format!("ObjectBegin inside object \"{}\"", outer.text));
+            return Err(
+                error.help("objects cannot be nested: end the outer one with ObjectEnd first")
+            );
+        }
+        self.saved.push((self.state.clone(), Scope::Object, location));
+        self.object = Some((name, Vec::new()));
+        Ok(())
+    }
+
+    pub(super) fn object_end(&mut self, location: &Location) -> Result<(), SceneError> {
+        self.pop(Scope::Object, location)?;
+        let (name, shapes) = self.object.take().expect("`pop` checked that an object is open");
+        self.objects.define(&name, ObjectEntity { name: name.text.clone(), shapes })
+    }
+
+    pub(super) fn instance(&mut self, name: &Name, location: Location) -> Result<(), SceneError> {
+        if let Some((outer, _)) = &self.object {
+            let error = SceneError::at(
+                &location,
+                format!("ObjectInstance inside object \"{}\"", outer.text),
+            );
+            return Err(error.help("objects cannot contain instances: move it after ObjectEnd"));
+        }
+        let instance = InstanceEntity {
+            object: self.objects.reference(name),
+            ctm: self.ctm(&location)?,
+            location,
+        };
+        self.scene.instances.push(instance);
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! `Option`, `ColorSpace`, and the settings before `WorldBegin`.
+
+use super::Interpreter;
+use crate::describe::{CameraEntity, SceneOption};
+use crate::diagnostics::{Location, SceneError};
+use crate::file::parse::{Entity, Name, Setting};
+use lightbound::suggestion::did_you_mean;
+
+/// Names of the options of pbrt-v4.
+const OPTIONS: [&str; 11] = [
+    "disablepixeljitter",
+    "disabletexturefiltering",
+    "disablewavelengthjitter",
+    "displacementedgescale",
+    "msereferenceimage",
+    "msereferenceout",
+    "seed",
+    "forcediffuse",
+    "pixelstats",
+    "rendercoordsys",
+    "wavefront",
+];
+
+impl Interpreter<'_> {
+    pub(super) fn option(&mut self, name: Name, value: String) -> Result<(), SceneError> {
+        let normalized: String = name
+            .text
+            .chars()
+            .filter(|c| !matches!(c, '-' | '_'))
+            .flat_map(char::to_lowercase)
+            .collect();
+        if !OPTIONS.contains(&normalized.as_str()) {
+            let error = SceneError::at(&name.location, format!("unknown option \"{}\"", name.text));
+            return Err(error.help(did_you_mean(
+                &normalized,
+                OPTIONS,
+                &format!("the options are {}", OPTIONS.join(", ")),
+            )));
+        }
+        self.scene.options.push(SceneOption { name: normalized, value, location: name.location });
+        Ok(())
+    }
+
+    pub(super) fn color_space(&mut self, name: &Name) -> Result<(), SceneError> {
+        const SPACES: [&str; 4] = ["srgb", "dci-p3", "rec2020", "aces2065-1"];
+        match name.text.to_lowercase().as_str() {
+            "srgb" => Ok(()),
+            other if SPACES.contains(&other) => {
+                let message = format!("colour space \"{other}\" is not supported");
+                self.diagnostics.warn(
+                    Some(&name.location),
+                    message,
+                    "RGB values are read as linear sRGB",
+                )
+            }
+            other => {
+                let error = SceneError::at(
+                    &name.location,
+                    format!("unknown colour space \"{}\"", name.text),
+                );
+                Err(error.help(did_you_mean(
+                    other,
+                    SPACES,
+                    &format!("the colour spaces are {}", SPACES.join(", ")),
+                )))
+            }
+        }
+    }
+
+    pub(super) fn setting(
+        &mut self,
+        keyword: &str,
+        setting: Setting,
+        entity: Entity,
+        location: &Location,
+    ) -> Result<(), SceneError> {
+        self.warn_of_duplicates(&entity.params)?;
+        let scene = &mut self.scene;
+        let slot = match setting {
+            Setting::Camera => return self.camera(entity, location),
+            Setting::Film => &mut scene.film,
+            Setting::PixelFilter => &mut scene.filter,
+            Setting::Sampler => &mut scene.sampler,
+            Setting::Integrator => &mut scene.integrator,
+            Setting::Accelerator => &mut scene.accelerator,
+        };
+        match slot.replace(entity) {
+            Some(_) => self.diagnostics.warn(
+                Some(location),
+                format!("{keyword} is given twice"),
+                "the last one",
+            ),
+            None => Ok(()),
+        }
+    }
+
+    fn camera(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
+        let camera_from_world = self.ctm(location)?;
+        self.coordinate_systems
+            .insert("camera".into(), self.state.ctm.maps.map(|map| map.inverse()));
+        match self.scene.camera.replace(CameraEntity { entity, camera_from_world }) {
+            Some(_) => {
+                self.diagnostics.warn(Some(location), "Camera is given twice", "the last one")
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! Diagnostics about scene files: source locations, warnings, and the error that stops loading.
+//!
+//! A [`Location`] holds file, line and column. It reads the text again when an error shows the
+//! offending lines, so later stages can report errors without keeping the text in memory. A
+//! [`Warning`] always says what is used instead of what was found. In strict mode the first warning
+//! is an error.
+
+use lightbound_shader::ShaderError;
+use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The source of scene data: a file, or text in memory.
+#[derive(Debug)]
+pub struct Source {
+    path: PathBuf,
+    text: Option<Vec<u8>>,
+    /// Origins of generated text: first line of each part and what the part was generated from.
+    origins: Vec<(u32, String)>,
+}
+
+impl Source {
+    /// A file, plain or gzip-compressed. It is read again when an error shows its lines.
+    pub fn file(path: impl Into<PathBuf>) -> Arc<Source> {
+        Arc::new(Source { path: path.into(), text: None, origins: Vec::new() })
+    }
+
+    /// Text in memory; `name` is used as its path.
+    pub fn memory(name: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Arc<Source> {
+        Arc::new(Source { path: name.into(), text: Some(text.into()), origins: Vec::new() })
+    }
+
+    /// Generated text, in parts of complete lines: pairs of origin and text. Messages name the origin
+    /// and show no lines.
+    pub fn generated(
+        name: impl Into<PathBuf>,
+        parts: impl IntoIterator<Item = (String, String)>,
+    ) -> Arc<Source> {
+        let (mut text, mut line, mut origins) = (String::new(), 1, Vec::new());
+        for (origin, part) in parts {
+            origins.push((line, origin));
+            line += part.lines().count() as u32;
+            text += &part;
+        }
+        Arc::new(Source { path: name.into(), text: Some(text.into()), origins })
+    }
+
+    /// The origin of a line of generated text.
+    fn origin(&self, line: u32) -> Option<&str> {
+        self.origins
+            .iter()
+            .rev()
+            .find(|(first, _)| *first <= line)
+            .map(|(_, origin)| origin.as_str())
+    }
+
+    /// The path as given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The decompressed text.
+    ///
+    /// *Errors*: the file cannot be read, or its gzip stream is damaged or truncated.
+    pub fn read(&self) -> std::io::Result<Cow<'_, [u8]>> {
+        match &self.text {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => super::file::read_bytes(&self.path).map(Cow::Owned),
+        }
+    }
+}
+
+/// A line and column in a [`Source`].
+#[derive(Clone)]
+pub struct Location {
+    source: Arc<Source>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in bytes, from 1.
+    pub column: u32,
+}
+
+impl Location {
+    /// A location; `line` and `column` count from 1.
+    pub fn new(source: Arc<Source>, line: u32, column: u32) -> Location {
+        Location { source, line, column }
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        &self.source.path
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source.origin(self.line) {
+            Some(origin) => f.write_str(origin),
+            None => write!(f, "{}:{}:{}", self.source.path.display(), self.line, self.column),
+        }
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A request of the scene file that the renderer replaces with something else.
+#[derive(Clone, Debug)]
+pub struct Warning {
+    /// Location of the first occurrence.
+    pub location: Option<Location>,
+    /// What was found.
+    pub message: String,
+    /// What is used instead.
+    pub instead: String,
+    /// Number of further occurrences.
+    pub repeats: usize,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(location) = &self.location {
+            write!(f, "{location}: ")?;
+        }
+        write!(f, "{}; instead: {}", self.message, self.instead)?;
+        if self.repeats > 0 {
+            write!(f, " (and {} more like this)", self.repeats)?;
+        }
+        Ok(())
+    }
+}
+
+/// Collects warnings: one per distinct message, with its first location and a count of repeats.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    strict: bool,
+    warnings: Vec<Warning>,
+    seen: HashMap<(String, String), usize>,
+}
+
+impl Diagnostics {
+    /// An empty collector; with `strict`, every warning becomes an error.
+    pub fn new(strict: bool) -> Diagnostics {
+        Diagnostics { strict, ..Diagnostics::default() }
+    }
+
+    /// Records that `message` was found at `location` and `instead` is used.
+    ///
+    /// *Errors*: in strict mode, the warning itself.
+    pub fn warn(
+        &mut self,
+        location: Option<&Location>,
+        message: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Result<(), SceneError> {
+        let (message, instead) = (message.into(), instead.into());
+        if self.strict {
+            let error = match location {
+                Some(location) => SceneError::at(location, message),
+                None => SceneError::new(message),
+            };
+            return Err(error
+                .help(format!("warnings are errors in strict mode; otherwise used: {instead}")));
+        }
+        let next = self.warnings.len();
+        let index = *self.seen.entry((message.clone(), instead.clone())).or_insert(next);
+        if index < next {
+            self.warnings[index].repeats += 1;
+        } else {
+            self.warnings.push(Warning {
+                location: location.cloned(),
+                message,
+                instead,
+                repeats: 0,
+            });
+        }
+        Ok(())
+    }
+
+    /// The warnings so far, in order of first occurrence.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+}
+
+/// The error that stops loading: a message, the location with its lines if known, and a remedy.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.headline())]
+pub struct SceneError(Box<Report>);
+
+#[derive(Debug)]
+struct Report {
+    message: String,
+    help: Option<String>,
+    location: Option<Location>,
+    excerpt: Option<Excerpt>,
+    shader: Option<ShaderError>,
+}
+
+impl Report {
+    /// The message, preceded by the location unless an excerpt shows it.
+    fn headline(&self) -> String {
+        match &self.location {
+            Some(location) if self.excerpt.is_none() => format!("{location}: {}", self.message),
+            _ => self.message.clone(),
+        }
+    }
+}
+
+impl SceneError {
+    /// An error without a location.
+    pub fn new(message: impl Into<String>) -> SceneError {
+        SceneError(Box::new(Report {
+            message: message.into(),
+            help: None,
+            location: None,
+            excerpt: None,
+            shader: None,
+        }))
+    }
+
+    /// An error at a location. The lines around it are read for display.
+    pub fn at(location: &Location, message: impl Into<String>) -> SceneError {
+        let (excerpt, location) = (Excerpt::read(location), Some(location.clone()));
+        SceneError(Box::new(Report {
+            message: message.into(),
+            help: None,
+            location,
+            excerpt,
+            shader: None,
+        }))
+    }
+
+    /// Adds the remedy.
+    pub fn help(mut self, remedy: impl Into<String>) -> SceneError {
+        self.0.help = Some(remedy.into());
+        self
+    }
+
+    /// Adds the error of the shader used at the location. It is shown with lines of the shader.
+    pub fn shader(mut self, error: ShaderError) -> SceneError {
+        self.0.shader = Some(error);
+        self
+    }
+
+    /// The error of the shader used at the location.
+    pub fn shader_error(&self) -> Option<&ShaderError> {
+        self.0.shader.as_ref()
+    }
+
+    /// The message, without location or remedy.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The remedy, if one is known.
+    pub fn remedy(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
+    /// The location of the error.
+    pub fn location(&self) -> Option<&Location> {
+        self.0.location.as_ref()
+    }
+}
+
+impl miette::Diagnostic for SceneError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.0.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
+        let span = self.0.excerpt.as_ref()?.span;
+        Some(Box::new(std::iter::once(miette::LabeledSpan::new_with_span(
+            Some("here".into()),
+            span,
+        ))))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.excerpt.as_ref().map(|excerpt| excerpt as &dyn SourceCode)
+    }
+
+    fn diagnostic_source(&self) -> Option<&dyn miette::Diagnostic> {
+        self.0.shader.as_ref().map(|error| error as &dyn miette::Diagnostic)
+    }
+}
+
+/// A few lines of a source, which report line and column numbers of the complete source.
+#[derive(Debug)]
+struct Excerpt {
+    name: String,
+    text: String,
+    /// Line of the excerpt's first line, from 0.
+    first_line: usize,
+    /// Line (within the excerpt) and column (in the source) of the span, from 0.
+    focus: (usize, usize),
+    span: SourceSpan,
+}
+
+impl Excerpt {
+    /// Lines shown before and after.
+    const CONTEXT: usize = 2;
+    /// Bytes of a line shown on either side of the location; a mesh is often one line of megabytes.
+    const WIDTH: usize = 72;
+
+    fn read(location: &Location) -> Option<Excerpt> {
+        if location.source.origin(location.line).is_some() {
+            return None;
+        }
+        let text = location.source.read().ok()?;
+        let (line, column) =
+            (location.line.checked_sub(1)? as usize, location.column.checked_sub(1)? as usize);
+        let first_line = line.saturating_sub(Self::CONTEXT);
+        let mut excerpt = String::new();
+        let mut span = None;
+        for (i, bytes) in
+            text.split(|&b| b == b'\n').enumerate().skip(first_line).take(2 * Self::CONTEXT + 1)
+        {
+            let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+            if i == line {
+                let column = column.min(bytes.len());
+                let before = &bytes[column.saturating_sub(Self::WIDTH)..column];
+                let after = &bytes[column..bytes.len().min(column + Self::WIDTH)];
+                excerpt.push_str(&printable(before));
+                span = Some(SourceSpan::from((excerpt.len(), token_length(after))));
+                excerpt.push_str(&printable(after));
+            } else {
+                excerpt.push_str(&printable(&bytes[..bytes.len().min(2 * Self::WIDTH)]));
+            }
+            excerpt.push('\n');
+        }
+        let name = location.path().display().to_string();
+        Some(Excerpt {
+            name,
+            text: excerpt,
+            first_line,
+            focus: (line - first_line, column),
+            span: span?,
+        })
+    }
+}
+
+/// Printable text; ASCII bytes keep their offsets.
+fn printable(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes)
+        .chars()
+        .map(|c| if c.is_control() && c != '\t' { ' ' } else { c })
+        .collect()
+}
+
+/// Length of the word or quoted string that `text` starts with.
+fn token_length(text: &[u8]) -> usize {
+    let end = match text.first() {
+        Some(b'"') => text.iter().skip(1).position(|&b| b == b'"').map(|i| i + 2),
+        _ => text.iter().position(|b| b.is_ascii_whitespace() || b"[]\"".contains(b)),
+    };
+    let length = text.iter().take_while(|&&b| b.is_ascii_graphic() || b == b' ').count();
+    end.unwrap_or(text.len()).clamp(1, length.max(1))
+}
+
+impl SourceCode for Excerpt {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let inner = self.text.as_str().read_span(span, before, after)?;
+        let column =
+            if before == 0 && inner.line() == self.focus.0 { self.focus.1 } else { inner.column() };
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.name.clone(),
+            inner.data(),
+            *inner.span(),
+            inner.line() + self.first_line,
+            column,
+            inner.line_count(),
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn render(error: &SceneError) -> String {
+        let mut out = String::new();
+        let theme = miette::GraphicalTheme::unicode_nocolor();
+        miette::GraphicalReportHandler::new_themed(theme)
+            .with_links(false)
+            .render_report(&mut out, error)
+            .unwrap();
+        out
+    }
+
+    #[test]
+    fn locations_in_generated_text_name_its_origin() {
+        let parts = [("a", "1\n2\n"), ("--set b=c", "3\n"), ("d", "4\n")]
+            .map(|(origin, text)| (origin.into(), text.into()));
+        let source = Source::generated("scene", parts);
+        assert_eq!(&source.read().unwrap()[..], b"1\n2\n3\n4\n");
+        let origins = [1, 2, 3, 4].map(|line| Location::new(source.clone(), line, 1).to_string());
+        assert_eq!(origins, ["a", "a", "--set b=c", "d"]);
+        let error = SceneError::at(&Location::new(source, 3, 1), "wrong");
+        assert_eq!(error.to_string(), "--set b=c: wrong");
+    }
+
+    #[test]
+    fn error_shows_location_lines_and_remedy() {
+        let source =
+            Source::memory("a.pbrt", "one\ntwo\nthree\nfour \"float fov\" 3\nfive\nsix\nseven\n");
+        let error = SceneError::at(&Location::new(source, 4, 6), "no such thing")
+            .help("write it otherwise");
+        let text = render(&error);
+        for part in
+            ["no such thing", "a.pbrt:4:6", "four \"float fov\" 3", "five", "write it otherwise"]
+        {
+            assert!(text.contains(part), "{part} missing in\n{text}");
+        }
+        assert!(!text.contains("one") && !text.contains("seven"), "{text}");
+        assert_eq!(error.location().unwrap().to_string(), "a.pbrt:4:6");
+    }
+
+    #[test]
+    fn long_lines_are_cropped() {
+        let line = "1234567 ".repeat(1000);
+        let source = Source::memory("long.pbrt", format!("{line}oops {line}"));
+        let text = render(&SceneError::at(&Location::new(source, 1, 8001), "not a number"));
+        assert!(
+            text.contains("long.pbrt:1:8001") && text.contains("oops") && text.len() < 1000,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn locations_past_the_end_are_harmless() {
+        for (line, column) in [(1, 100), (7, 1), (0, 0), (u32::MAX, u32::MAX)] {
+            let source = Source::memory("x.pbrt", "short\n\u{fc}\u{fc}");
+            assert!(
+                render(&SceneError::at(&Location::new(source, line, column), "bad"))
+                    .contains("bad")
+            );
+        }
+        let gone = Location::new(Source::file("/no/such/file.pbrt"), 3, 1);
+        assert_eq!(SceneError::at(&gone, "bad").to_string(), "/no/such/file.pbrt:3:1: bad");
+    }
+
+    #[test]
+    fn repeated_warnings_are_counted_and_strict_mode_fails() {
+        let source = Source::memory("w.pbrt", "a\nb\n");
+        let at = |line| Location::new(source.clone(), line, 1);
+        let mut lenient = Diagnostics::new(false);
+        lenient.warn(Some(&at(1)), "fog is not supported", "vacuum").unwrap();
+        lenient.warn(Some(&at(2)), "fog is not supported", "vacuum").unwrap();
+        lenient.warn(None, "hair is not supported", "diffuse").unwrap();
+        assert_eq!(lenient.warnings().len(), 2);
+        assert_eq!(
+            lenient.warnings()[0].to_string(),
+            "w.pbrt:1:1: fog is not supported; instead: vacuum (and 1 more like this)"
+        );
+        let error = Diagnostics::new(true)
+            .warn(Some(&at(2)), "fog is not supported", "vacuum")
+            .unwrap_err();
+        assert_eq!((error.message(), error.location().unwrap().line), ("fog is not supported", 2));
+    }
+}

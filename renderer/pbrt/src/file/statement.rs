@@ -1,0 +1,164 @@
+//! Statements: the directives of a scene file, parsed but not interpreted.
+
+use super::params::ParamSet;
+use crate::diagnostics::{Location, SceneError};
+
+/// An entity with a kind and parameters: a camera, a shape, a material, …
+#[derive(Clone, Debug)]
+pub struct Entity {
+    /// Its kind: `perspective`, `sphere`, `diffuse`, …
+    pub name: String,
+    /// Its parameters.
+    pub params: ParamSet,
+    /// Location of its kind.
+    pub location: Location,
+}
+
+impl Entity {
+    /// An error at the location of its kind.
+    pub fn error(&self, message: impl Into<String>) -> SceneError {
+        SceneError::at(&self.location, message)
+    }
+}
+
+/// A name and its location.
+#[derive(Clone, Debug)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Its location.
+    pub location: Location,
+}
+
+/// A rendering option, set before `WorldBegin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as in the format")]
+pub enum Setting {
+    Camera,
+    Film,
+    PixelFilter,
+    Sampler,
+    Integrator,
+    Accelerator,
+}
+
+/// Which of the two transforms, at shutter opening and closing, a directive changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as in the format")]
+pub enum ActiveTransform {
+    All,
+    StartTime,
+    EndTime,
+}
+
+/// One directive with its arguments.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "named as in the format")]
+pub enum Directive {
+    Include(Name),
+    Import(Name),
+    Option {
+        name: Name,
+        value: String,
+    },
+    ColorSpace(Name),
+    Setting(Setting, Entity),
+    WorldBegin,
+    AttributeBegin,
+    AttributeEnd,
+    Attribute {
+        target: Name,
+        params: ParamSet,
+    },
+    Identity,
+    Translate([f64; 3]),
+    Scale([f64; 3]),
+    /// Degrees, then the axis.
+    Rotate([f64; 4]),
+    /// Eye, target, up.
+    LookAt([f64; 9]),
+    /// A 4×4 matrix in column-major order.
+    Transform([f64; 16]),
+    /// A 4×4 matrix in column-major order.
+    ConcatTransform([f64; 16]),
+    CoordinateSystem(Name),
+    CoordSysTransform(Name),
+    ActiveTransform(ActiveTransform),
+    /// Its times are parsed but dropped: motion blur is not supported.
+    TransformTimes,
+    ReverseOrientation,
+    ObjectBegin(Name),
+    ObjectEnd,
+    ObjectInstance(Name),
+    MediumInterface {
+        inside: Name,
+        outside: Name,
+    },
+    MakeNamedMedium(Name, ParamSet),
+    Material(Entity),
+    MakeNamedMaterial(Name, ParamSet),
+    NamedMaterial(Name),
+    Texture {
+        name: Name,
+        is_float: bool,
+        entity: Entity,
+    },
+    LightSource(Entity),
+    AreaLightSource(Entity),
+    Shape(Entity),
+}
+
+/// A directive with its keyword and location.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Its keyword.
+    pub keyword: &'static str,
+    /// The directive.
+    pub directive: Directive,
+    /// Location of the keyword.
+    pub location: Location,
+}
+
+/// The keywords of all directives.
+pub const DIRECTIVES: [&str; 40] = [
+    "Accelerator",
+    "ActiveTransform",
+    "AreaLightSource",
+    "Attribute",
+    "AttributeBegin",
+    "AttributeEnd",
+    "Camera",
+    "ColorSpace",
+    "ConcatTransform",
+    "CoordSysTransform",
+    "CoordinateSystem",
+    "Film",
+    "Identity",
+    "Import",
+    "Include",
+    "Integrator",
+    "LightSource",
+    "LookAt",
+    "MakeNamedMaterial",
+    "MakeNamedMedium",
+    "Material",
+    "MediumInterface",
+    "NamedMaterial",
+    "ObjectBegin",
+    "ObjectEnd",
+    "ObjectInstance",
+    "Option",
+    "PixelFilter",
+    "ReverseOrientation",
+    "Rotate",
+    "Sampler",
+    "Scale",
+    "Shape",
+    "Texture",
+    "Transform",
+    "TransformBegin",
+    "TransformEnd",
+    "TransformTimes",
+    "Translate",
+    "WorldBegin",
+];

@@ -1,0 +1,100 @@
+//! The input files of a scene and a hash over them.
+//!
+//! Every file is recorded when its bytes are read, so the hash covers exactly the bytes that the
+//! scene was built from. It covers the files' contents (BLAKE3) and their names relative to the
+//! scene's folder, but neither the path of that folder nor the name of the main file. The same
+//! scene on another machine has the same hash.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files read for a scene.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Folder of the main file.
+    folder: PathBuf,
+    /// Name and content hash. A file that changed between two reads is listed twice.
+    files: BTreeSet<(String, [u8; 32])>,
+    /// Paths of these files, except the main one.
+    paths: BTreeSet<PathBuf>,
+}
+
+impl Inputs {
+    /// No files yet, for a scene in `folder`.
+    pub fn new(folder: &Path) -> Inputs {
+        Inputs { folder: folder.into(), ..Inputs::default() }
+    }
+
+    /// Records the main file's text.
+    pub fn add_main(&mut self, text: &[u8]) {
+        self.files.insert((String::new(), blake3::hash(text).into()));
+    }
+
+    /// Records the content of a file.
+    pub fn add(&mut self, path: &Path, content: &[u8]) {
+        let name = path.strip_prefix(&self.folder).unwrap_or(path);
+        self.files.insert((name.to_string_lossy().into_owned(), blake3::hash(content).into()));
+        self.paths.insert(path.into());
+    }
+
+    /// Paths of all recorded files except the main one.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
+    }
+
+    /// Reads a file and records it.
+    pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        let content = std::fs::read(path)?;
+        self.add(path, &content);
+        Ok(content)
+    }
+
+    /// Reads a text file and records it.
+    pub fn read_text(&mut self, path: &Path) -> io::Result<String> {
+        String::from_utf8(self.read(path)?)
+            .map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause))
+    }
+
+    /// The hash of all files, 64 hexadecimal digits.
+    pub fn hash(&self) -> String {
+        let mut all = blake3::Hasher::new();
+        for (name, content) in &self.files {
+            // The length prefix separates names from contents.
+            all.update(&(name.len() as u64).to_le_bytes());
+            all.update(name.as_bytes());
+            all.update(content);
+        }
+        all.finalize().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_depends_on_relative_names_and_contents_only() {
+        let hash = |folder: &str, files: &[(&str, &str)]| {
+            let mut inputs = Inputs::new(Path::new(folder));
+            inputs.add_main(b"main");
+            files
+                .iter()
+                .for_each(|(name, content)| inputs.add(Path::new(name), content.as_bytes()));
+            inputs.hash()
+        };
+        let reference = hash("a", &[("a/x.ply", "1"), ("a/y.ply", "2")]);
+        assert_eq!(reference.len(), 64);
+        assert_eq!(
+            reference,
+            hash("/b/c", &[("/b/c/y.ply", "2"), ("/b/c/x.ply", "1"), ("/b/c/x.ply", "1")])
+        );
+        let others = [
+            &[("a/x.ply", "2"), ("a/y.ply", "1")][..],
+            &[("a/x.ply", "1")],
+            &[("a/x.ply", "1"), ("a/y.ply", "2"), ("a/y.ply", "3")],
+            &[("a/x.ply", "1"), ("/y.ply", "2")],
+        ];
+        assert!(others.iter().all(|files| hash("a", files) != reference));
+    }
+}

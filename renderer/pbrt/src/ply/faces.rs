@@ -1,0 +1,101 @@
+//! Reads the face element.
+
+use super::body::{Body, skip_property};
+use super::header::{Element, PlyFormat, Property, PropertyType, Scalar};
+use super::{PlyMesh, PlyProblem};
+
+pub(super) fn read_faces(
+    body: &mut Body,
+    element: &Element,
+    mesh: &mut PlyMesh,
+) -> Result<(), PlyProblem> {
+    let is_indices = |p: &&Property| matches!(p.name.as_str(), "vertex_indices" | "vertex_index");
+    let Some((at, &Property { kind: PropertyType::List { count, item }, .. })) =
+        element.properties.iter().enumerate().find(|(_, p)| is_indices(p))
+    else {
+        return Err(PlyProblem::Lacks("list of vertex indices"));
+    };
+    let (before, after) = (&element.properties[..at], &element.properties[at + 1..]);
+    let size =
+        |p: &Property| if let PropertyType::Scalar(s) = p.kind { Some(s.size()) } else { None };
+    let fixed = |p: &[Property]| p.iter().map(size).sum::<Option<usize>>();
+    // Usually most faces are triangles, or most are quads. The reservation is at most a few times
+    // the file's length.
+    mesh.triangles.reserve(element.count as usize);
+    if let (Some(before), Some(after), Scalar::I32 | Scalar::U32, Scalar::U8, true) =
+        (fixed(before), fixed(after), item, count, body.format != PlyFormat::Ascii)
+    {
+        return match body.format {
+            PlyFormat::Big => {
+                read_faces_fast(body, element.count, before, after, u32::from_be_bytes, mesh)
+            }
+            _ => read_faces_fast(body, element.count, before, after, u32::from_le_bytes, mesh),
+        };
+    }
+    let mut corners = Vec::new();
+    for _ in 0..element.count {
+        before.iter().try_for_each(|p| skip_property(body, p.kind))?;
+        let n = body.list_count(count, item)?;
+        corners.clear();
+        for _ in 0..n {
+            let index = body.scalar(item)?;
+            // The vertices may follow the faces, so `check_indices` checks the upper limit at the end.
+            if !(0.0..=u32::MAX as f64).contains(&index) || index.fract() != 0.0 {
+                return Err(PlyProblem::Index { index, vertices: mesh.positions.len() });
+            }
+            corners.push(index as u32);
+        }
+        push_face(mesh, &corners);
+        after.iter().try_for_each(|p| skip_property(body, p.kind))?;
+    }
+    Ok(())
+}
+
+/// Reads binary faces of one list with a one-byte count and four-byte items. `before` and `after` are
+/// the sizes of the ignored properties around it, bytes.
+fn read_faces_fast(
+    body: &mut Body,
+    count: u64,
+    before: usize,
+    after: usize,
+    index: impl Fn([u8; 4]) -> u32,
+    mesh: &mut PlyMesh,
+) -> Result<(), PlyProblem> {
+    let mut corners = Vec::new();
+    for _ in 0..count {
+        let n = body.take(before + 1, "faces")?[before];
+        let items = body.take(4 * n as usize + after, "faces")?;
+        let items = items.as_chunks().0;
+        if let (3, Some(&[a, b, c])) = (n, items.first_chunk()) {
+            mesh.triangles.push([index(a), index(b), index(c)]);
+        } else {
+            corners.clear();
+            corners.extend(items[..n as usize].iter().map(|&i| index(i)));
+            push_face(mesh, &corners);
+        }
+    }
+    Ok(())
+}
+
+fn push_face(mesh: &mut PlyMesh, corners: &[u32]) {
+    match *corners {
+        [a, b, c, d] => mesh.quads.push([a, b, d, c]),
+        [a, ref rest @ ..] if rest.len() >= 2 => {
+            mesh.triangles.extend(rest.windows(2).map(|e| [a, e[0], e[1]]))
+        }
+        _ => mesh.ignored_faces += 1,
+    }
+}
+
+/// Checks that all indices are below the number of vertices. Negative indices were read as 2³¹ and
+/// above.
+pub(super) fn check_indices(mesh: &PlyMesh) -> Result<(), PlyProblem> {
+    let vertices = mesh.positions.len();
+    let largest = |face: &[u32]| face.iter().copied().max().unwrap_or(0);
+    let max_triangle = mesh.triangles.iter().map(|t| largest(t)).max().unwrap_or(0);
+    let max = mesh.quads.iter().map(|q| largest(q)).max().unwrap_or(0).max(max_triangle);
+    if (max as usize) < vertices {
+        return Ok(());
+    }
+    Err(PlyProblem::Index { index: max as i32 as f64, vertices })
+}

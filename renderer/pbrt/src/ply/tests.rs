@@ -1,0 +1,194 @@
+use super::header::{PlyFormat, Scalar};
+use super::*;
+use std::io::Write;
+
+const HEADER: &str = "comment by hand\nelement extra 2\nproperty list uchar short things\nelement vertex 5\nproperty double x\n\
+    property float y\nproperty short z\nproperty uchar red\nproperty float nx\nproperty float ny\nproperty float nz\n\
+    property float s\nproperty float t\nelement face 4\nproperty uchar flag\nproperty list uchar int vertex_index\n\
+    property float quality\nelement after 1\nproperty int a\nend_header\n";
+
+/// The same mesh in each format: a triangle, a quad, a pentagon and a face of two vertices, among
+/// ignored elements and properties.
+fn sample(format: PlyFormat) -> Vec<u8> {
+    let (name, mut body) = match format {
+        PlyFormat::Ascii => ("ascii", Vec::new()),
+        PlyFormat::Little => ("binary_little_endian", Vec::new()),
+        PlyFormat::Big => ("binary_big_endian", Vec::new()),
+    };
+    let mut put = |kind: Scalar, value: f64| {
+        if format == PlyFormat::Ascii {
+            return write!(body, "{value} ").unwrap();
+        }
+        let mut bytes = match kind {
+            Scalar::U8 => vec![value as u8],
+            Scalar::I16 => (value as i16).to_le_bytes().to_vec(),
+            Scalar::I32 => (value as i32).to_le_bytes().to_vec(),
+            Scalar::F32 => (value as f32).to_le_bytes().to_vec(),
+            Scalar::F64 => value.to_le_bytes().to_vec(),
+            other => unreachable!("{other:?}"),
+        };
+        if format == PlyFormat::Big {
+            bytes.reverse();
+        }
+        body.extend(bytes);
+    };
+    for items in [&[7.0, -8.0][..], &[]] {
+        put(Scalar::U8, items.len() as f64);
+        items.iter().for_each(|&i| put(Scalar::I16, i));
+    }
+    for i in 0..5 {
+        let i = i as f64;
+        put(Scalar::F64, 0.5 + i);
+        put(Scalar::F32, -i);
+        put(Scalar::I16, -3.0 * i);
+        put(Scalar::U8, 255.0);
+        [0.0, 0.25, i, i / 8.0, 1.0 - i / 8.0].into_iter().for_each(|v| put(Scalar::F32, v));
+    }
+    for face in [&[0, 1, 2][..], &[0, 1, 2, 3], &[4, 3, 2, 1, 0], &[1, 2]] {
+        put(Scalar::U8, 1.0);
+        put(Scalar::U8, face.len() as f64);
+        face.iter().for_each(|&i| put(Scalar::I32, i as f64));
+        put(Scalar::F32, 0.5);
+    }
+    put(Scalar::I32, 99.0);
+    [format!("ply\nformat {name} 1.0\n{HEADER}").into_bytes(), body].concat()
+}
+
+fn expected() -> PlyMesh {
+    let each = |i: u32| i as f32;
+    PlyMesh {
+        positions: (0..5).map(each).map(|i| Vec3::new(0.5 + i, -i, -3.0 * i)).collect(),
+        normals: (0..5).map(each).map(|i| Vec3::new(0.0, 0.25, i)).collect(),
+        uvs: (0..5).map(each).map(|i| Vec2::new(i / 8.0, 1.0 - i / 8.0)).collect(),
+        triangles: vec![[0, 1, 2], [4, 3, 2], [4, 2, 1], [4, 1, 0]],
+        quads: vec![[0, 1, 3, 2]],
+        ignored_faces: 1,
+    }
+}
+
+fn parsed(data: &[u8]) -> Result<PlyMesh, PlyError> {
+    parse(data, Path::new("mesh.ply"))
+}
+
+fn message(data: &[u8]) -> String {
+    parsed(data).expect_err("should fail").to_string()
+}
+
+const FORMATS: [PlyFormat; 3] = [PlyFormat::Ascii, PlyFormat::Little, PlyFormat::Big];
+
+#[test]
+fn all_formats_give_the_same_mesh() {
+    for format in FORMATS {
+        assert_eq!(parsed(&sample(format)).unwrap(), expected(), "{format:?}");
+    }
+}
+
+#[test]
+fn compressed_files_are_read_and_truncated_ones_are_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mesh.ply.gz");
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(&sample(PlyFormat::Little)).unwrap();
+    let packed = gz.finish().unwrap();
+    std::fs::write(&path, &packed).unwrap();
+    assert_eq!(read(&path).unwrap(), expected());
+    std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    assert!(read(&path).unwrap_err().to_string().contains("mesh.ply.gz: cannot be read"));
+    assert!(matches!(
+        read(&dir.path().join("none.ply")),
+        Err(PlyError { problem: PlyProblem::Io(_), .. })
+    ));
+}
+
+#[test]
+fn truncated_files_are_errors() {
+    for format in FORMATS {
+        let data = sample(format);
+        // The last element is not needed, nor are the last digits of an ASCII number before it.
+        let needed = data.len() - if format == PlyFormat::Ascii { 6 } else { 4 };
+        for length in 0..data.len() {
+            assert!(parsed(&data[..length]).is_err() || length >= needed, "{format:?} {length}");
+        }
+    }
+}
+
+#[test]
+fn corrupt_bytes_do_not_panic_or_break_indices() {
+    for format in FORMATS {
+        let data = sample(format);
+        for at in 0..data.len() {
+            for byte in [0, b' ', b'-', b'9', 0x7f, 0xff] {
+                let mut data = data.clone();
+                data[at] = byte;
+                // Indices are always in range.
+                if let Ok(mesh) = parsed(&data) {
+                    assert!(
+                        mesh.triangles
+                            .as_flattened()
+                            .iter()
+                            .all(|&i| (i as usize) < mesh.positions.len())
+                    );
+                    assert!(
+                        mesh.quads
+                            .as_flattened()
+                            .iter()
+                            .all(|&i| (i as usize) < mesh.positions.len())
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn ascii(vertices: &str, faces: &str, body: &str) -> Vec<u8> {
+    let xyz = "property float x\nproperty float y\nproperty float z\n";
+    let list = "property list uchar int vertex_indices\n";
+    format!("ply\nformat ascii 1.0\nelement vertex {vertices}\n{xyz}element face {faces}\n{list}end_header\n{body}").into()
+}
+
+#[test]
+fn errors_give_position_problem_and_remedy() {
+    let body = "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+    assert_eq!(parsed(&ascii("3", "1", body)).unwrap().triangles, [[0, 1, 2]]);
+    for (data, text) in [
+        (
+            b"solid cube".to_vec(),
+            "mesh.ply:1: is not a PLY file: the first line must be `ply`; export the mesh as PLY",
+        ),
+        (ascii("3", "1", "0 0 0\n1 0 x\n0 1 0\n3 0 1 2\n"), "mesh.ply:11: `x` is not a number"),
+        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 3"), "vertex 3, but there are 3 vertices"),
+        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 -1"), "vertex -1, but there are 3 vertices"),
+        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 0.5"), "vertex 0.5, but"),
+        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 -3 0 1 2"), "list of -3 items"),
+        (
+            ascii("3", "1", "0 0 0 1 0 0 0 1 0 9999999 0 1 2"),
+            "need at least 19999998 bytes but 6 are left",
+        ),
+        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 2 0 1"), "holds no faces"),
+        (ascii("0", "0", ""), "holds no vertices"),
+        (ascii("99999999999999999", "99999999999999999", body), "truncated"),
+        (ascii("three", "1", body), "mesh.ply:3: unknown header line `element vertex three`"),
+        (b"ply\nformat ascii 1.0\nend_header\n".to_vec(), "holds no vertices"),
+        (b"ply\nend_header\n".to_vec(), "lacks `format`"),
+        (
+            b"ply\nformat ascii 1.0\nelement vertex 1\nproperty int x\nend_header\n1 ".to_vec(),
+            "holds no vertex positions",
+        ),
+        (
+            b"ply\nformat ascii 1.0\nelement face 1\nproperty int x\nend_header\n1 ".to_vec(),
+            "holds no list of vertex",
+        ),
+    ] {
+        assert!(message(&data).contains(text), "{}", message(&data));
+    }
+    let mut data = sample(PlyFormat::Little);
+    let at = data.len() - 4 - (1 + 1 + 8 + 4) - 8;
+    data[at..at + 4].copy_from_slice(&5i32.to_le_bytes());
+    assert!(message(&data).contains("vertex 5, but there are 5"), "{}", message(&data));
+}
+
+#[test]
+fn elements_without_properties_are_skipped_at_once() {
+    let data = b"ply\nformat ascii 1.0\nelement none 18446744073709551615\nelement face 0\nproperty list int int vertex_index\nend_header\n";
+    assert!(message(data).contains("holds no vertices"));
+}

@@ -1,0 +1,518 @@
+//! Invalid scenes: each gives one error with message, location and remedy, or a picture of finite
+//! values, and never panics.
+
+mod common;
+
+use common::{TestScene, draw, overrides, write_files};
+use lightbound_image::write::write_pfm;
+use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::diagnostics::{Diagnostics, SceneError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Faults before `WorldBegin`, each with parts of message and remedy.
+const SETTINGS: &str = r#"
+Film "rgb" "integer xresolution" 0 => "xresolution" is 0; from 1
+Film "rgb" "integer yresolution" -5 => "yresolution" is -5; from 1
+Film "rgb" "integer xresolution" 1000000000 => 1000000000; 65536
+Film "rgb" "float xresolution" 8 => float xresolution; another type; "integer xresolution"
+Film "rgb" "integer xresolution" [8 8] => takes one value, but has 2
+Film "rgb" "float cropwindow" [0 1 0] => "cropwindow" takes 4 numbers; give
+Film "rgb" "float cropwindow" [0.5 0.5 0 1] => holds no pixel; larger
+Film "rgb" "float cropwindow" [2 3 0 1] => holds no pixel; larger
+Film "rgb" "integer pixelbounds" [0 4 0] => "pixelbounds" takes 4 integers; give
+Film "rgb" "integer pixelbounds" [4 0 0 4] => holds no pixel; larger
+Film "rgb" "float iso" 0 => "iso" of 0; above 0
+Film "rgb" "float iso" -100 => "iso" of -100; above 0
+Film "rgb" "float iso" 3e38 Camera "perspective" "float shutterclose" 1e10 => iso; inf; above 0
+Film "rbg" => unknown film "rbg"; the kinds are rgb
+Film "image" => image; "rgb"
+Camera "perspective" "float fov" 0 => "fov" is 0; above 0
+Camera "perspective" "float fov" 180 => "fov" is 180; below 180
+Camera "perspective" "float fov" -30 => "fov" is -30; above 0
+Camera "perspective" "float fov" nan => nan; number
+Camera "perspective" "float fov" inf => inf; number
+Camera "perspective" "float fov" 1e999 => 1e999
+Camera "perspective" "string fov" "wide" => string fov; "float fov"
+Camera "perspective" "float lensradius" -1 => "lensradius" is -1; 0 or
+Camera "perspective" "float focaldistance" 0 => "focaldistance" is 0; above 0
+Camera "perspective" "float frameaspectratio" -2 => "frameaspectratio" is -2; above 0
+Camera "perspective" "float screenwindow" [1 -1 -1 1] => "screenwindow"; x0 < x1
+Camera "perspective" "float screenwindow" [-1 1] => "screenwindow"; x0 < x1
+Camera "perspective" "float shutteropen" 1 "float shutterclose" 1 => open for 0; after
+Camera "prespective" => unknown camera; did you mean "perspective"
+Camera "environment" => environment; spherical
+PixelFilter "box" "float xradius" 0 => xradius is 0; positive
+PixelFilter "gaussian" "float yradius" -1 => yradius is -1; positive
+PixelFilter "gaussian" "float sigma" 0 => sigma is 0; positive
+PixelFilter "sinc" "float tau" -3 => tau is -3; positive
+PixelFilter "box" "integer xradius" 1 => integer xradius; "float xradius"
+PixelFilter "gausian" => unknown filter; did you mean "gaussian"
+Sampler "zsobol" "integer pixelsamples" 0 => 0 samples per pixel; 1 or more
+Sampler "halton" "integer pixelsamples" -4 => -4 samples per pixel; 1 or more
+Sampler "stratified" "integer xsamples" -4 "integer ysamples" -4 => -4 × -4; 1 or more
+Sampler "zsobol" "float pixelsamples" 4 => float pixelsamples; "integer pixelsamples"
+Sampler "zsobl" => unknown sampler; did you mean "zsobol"
+Sampler "random" => random; "independent"
+Option "seed" "many" => seed "many"; integer
+Option "sede" 3 => unknown option; did you mean "seed"
+Integrator "path" "integer maxdepth" -1 => "maxdepth" is -1; 0 or more
+Integrator "path" "string maxdepth" "deep" => string maxdepth; "integer maxdepth"
+Integrator "paht" => unknown integrator; did you mean "path"
+Integrator "lightcut" => unknown integrator; did you mean "lightcuts"
+Integrator "lightcuts" "float error" -0.1 => "error" is -0.1; 0 or
+Integrator "lightcuts" "float error" nan => nan; number
+Integrator "lightcuts" "integer maxcut" 0 => "maxcut" is 0; 1 or more
+Integrator "lightcuts" "string errormode" "clustre" => "errormode" of "lightcuts"; did you mean "cluster"
+Integrator "lightcuts" "string errormode" "sum" => unknown; "sum"; the values are cluster, total
+Integrator "path" "string skysampling" "produkt" => "skysampling" of "path"; did you mean "product"
+Integrator "lightcuts" "string mode" "random" => unknown "mode"; "random"; deterministic, stochastic
+Integrator "lightcuts" "integer cutsize" 0 => "cutsize" is 0; 1 or more
+Integrator "lightcuts" "integer areapoints" -1 => "areapoints" is -1; 1 or more
+Integrator "lightcuts" "integer skypoints" 0 => "skypoints" is 0; 1 or more
+Integrator "lightcuts" "integer error" 1 => integer error; "float error"
+Integrator "lightcuts" "integer maxdepth" -1 => "maxdepth" is -1; 0 or more
+Accelerator "bhv" => unknown accelerator; the kinds are bvh
+ColorSpace "srbg" => unknown colour space; did you mean "srgb"
+Scale 1 0 1 Camera "perspective" => singular; invertible
+LookAt 0 0 0  0 0 0  0 1 0 => coincide; invertible
+LookAt 0 0 0  0 1 0  0 1 0 => up vector; invertible
+Scale 1e-60 1e-60 1e-60 Camera "perspective" => camera; cannot be inverted; scale
+MakeNamedMedium "fog" "string type" "homogenous" => unknown medium; did you mean "homogeneous"
+"#;
+
+/// Faults after `WorldBegin`.
+const FAULTS: &str = r#"
+# Lights.
+LightSource "infinte" => unknown light; did you mean "infinite"
+LightSource "infinite" "float L" 1 => float L; "rgb L"
+LightSource "infinite" "rgb L" [1 1] => rgb L; 2 numbers; 3
+LightSource "infinite" "rgb L" [1 1 -1] => negative; 0 or more
+LightSource "infinite" "rgb L" [1 1 nan] => nan
+LightSource "infinite" "blackbody L" 0 => not above 0; kelvin
+LightSource "infinite" "spectrum L" "stdillum-D66" => stdillum-D66; named spectrum
+LightSource "infinite" "spectrum L" [400 1 500] => 3 numbers; pairs
+LightSource "infinite" "spectrum L" [500 1 400 1] => do not increase; sort
+LightSource "infinite" "rgb L" [1 1 1] "string filename" "good.pfm" => both "L" and "filename"; remove
+LightSource "infinite" "string filename" "wide.pfm" => wide.pfm; 4 × 2; square; makeequiarea
+LightSource "infinite" "string filename" "nan.pfm" => nan.pfm; texel (1, 1); not finite; fix
+LightSource "infinite" "string filename" "good.pfm" "float scale" 3e38 "float illuminance" 1e30 => too bright; smaller
+LightSource "point" "float power" 1e38 "float scale" 1e38 => "power"; too bright; smaller
+LightSource "point" "float scale" "x" => expected a number; write a number
+LightSource "distant" "point3 from" [1 1 1] "point3 to" [1 1 1] => distant; "from" and "to"; different
+LightSource "spot" "point3 from" [1 1 1] "point3 to" [1 1 1] => spot; "from" and "to"; different
+LightSource "spot" "float coneangle" 0 => "coneangle" is 0; above 0
+LightSource "spot" "float coneangle" 10 "float conedeltaangle" 11 => "conedeltaangle" is 11; 0 to coneangle
+Scale 1e-60 1e-60 1e-60 LightSource "point" => "point"; cannot be inverted; scale
+AreaLightSource "difuse" Shape "sphere" => unknown area light; did you mean "diffuse"
+AreaLightSource "diffuse" "rgb L" [1 1 1] "string filename" "good.png" Shape "sphere" => both "L" and "filename"; remove
+AreaLightSource "diffuse" "rgb twosided" [1 1 1] Shape "sphere" => rgb twosided; "bool twosided"
+# Shapes.
+Shape "shpere" => unknown shape; did you mean "sphere"
+Shape "cone" => cone; trianglemesh
+Shape "sphere" "float radius" 0 => "radius" is 0; above 0
+Shape "sphere" "float radius" -1 => "radius" is -1; above 0
+Shape "sphere" "float radius" nan => nan
+Shape "sphere" "integer radius" 1 => integer radius; "float radius"
+Shape "sphere" "float phimax" 0 => "phimax" is 0; above 0
+Shape "disk" "float radius" -1 => "radius" is -1; above 0
+Shape "disk" "float radius" 1 "float innerradius" 2 => "innerradius" is 2
+Shape "trianglemesh" => needs positions; "point3 P"
+Shape "trianglemesh" "point3 P" [] => no values; give
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 1 1] => 8 numbers; 3 numbers for each
+Shape "trianglemesh" "point2 P" [0 0 0 1 0 0] => point2 P; "point3 P"
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] => 4 vertices, but no indices; give
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 3] => vertex 3; 3 vertices
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 -2] => -2 is negative; from 0
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "integer indices" [0 1 2 0] => 4 indices; multiple of 3
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "float indices" [0 1 2] => float indices; "integer indices"
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "normal N" [0 0 1] => 1 normals for 3 vertices; one per vertex
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 0] "point2 uv" [0 0 1 1] => 2 texture coordinates for 3; one per vertex
+Shape "trianglemesh" "point3 P" [0 0 0 1 0 0 0 1 inf] => inf
+Scale 1e30 1e30 1e30 Shape "trianglemesh" "point3 P" [0 0 0 1e30 0 0 0 1e30 0] => not finite
+Shape "bilinearmesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] "integer indices" [0 1 2] => 3 indices; multiple of 4
+Shape "bilinearmesh" "point3 P" [0 0 0 1 0 0 0 1 0 1 1 0] "integer indices" [0 1 2 9] => vertex 9; 4 vertices
+Shape "plymesh" => needs a file; "string filename"
+Scale 1 1 0 Shape "sphere" => singular; invertible
+Scale 1e-60 1e-60 1e-60 Shape "sphere" => "sphere"; cannot be inverted; scale
+ObjectBegin "o" Shape "sphere" ObjectEnd Scale 1e-60 1e-60 1e-60 ObjectInstance "o" => instance; cannot be inverted; scale
+ObjectInstance "o" => "o" is not defined; define
+Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 0] Shape "sphere" => not affine; affine
+Translate 1e300 0 0 Translate 1e308 0 0 Scale 1e200 1 1 Scale 1e200 1 1 Shape "sphere" => transform
+# Materials.
+Material "difuse" => unknown material; did you mean "diffuse"
+Material "matte" => matte; "diffuse"
+Material "diffuse" "float reflectance" 0.5 => float reflectance; "rgb reflectance"
+Material "diffuse" "texture reflectance" "wod" Texture "wood" "spectrum" "constant" => "wod"; "wood"
+Texture "f" "float" "constant" Material "diffuse" "texture reflectance" "f" => type spectrum; "f"; define
+Texture "s" "spectrum" "constant" Material "conductor" "texture roughness" "s" => type float; "s"; define
+Texture "s" "spectrum" "constant" Shape "sphere" "texture alpha" "s" => type float; "s"; define
+Material "conductor" "rgb reflectance" [1 1 1] "rgb eta" [1 1 1] => both "reflectance" and "eta"; remove
+Material "coatedconductor" "rgb reflectance" [1 1 1] "rgb conductor.k" [1 1 1] => both "reflectance"; remove
+Material "conductor" "spectrum eta" "metal-Xx-eta" => metal-Xx-eta; named spectrum
+Material "dielectric" "float eta" 0 => index of refraction is 0; above 0
+Material "thindielectric" "float eta" -1.5 => index of refraction is -1.5; above 0
+Material "dielectric" "spectrum eta" "blue.spd" => "eta" is 0 at 587.56 nm; covers
+Material "dielectric" "rgb eta" [1 1 1] => rgb eta; "float eta"
+Material "dielectric" "bool roughness" true => bool roughness; "float roughness"
+NamedMaterial "m" => "m" is not defined; define
+Material "mix" => two materials; give
+Material "mix" "string materials" ["a" "b"] => no material is named "a"; MakeNamedMaterial
+Material "mix" "string materials" ["a" "b" "c"] => two materials; give
+MakeNamedMaterial "m" "string type" "mix" "string materials" ["m" "m"] NamedMaterial "m" => contains itself; cycle
+MakeNamedMaterial "a" "string type" "mix" "string materials" ["b" "b"] MakeNamedMaterial "b" "string type" "mix" "string materials" ["c" "c"] MakeNamedMaterial "c" "string type" "mix" "string materials" ["d" "a"] MakeNamedMaterial "d" "string type" "diffuse" => contains itself; cycle
+Material "mix" "string materials" ["a" "a"] "rgb amount" [1 1 1] MakeNamedMaterial "a" "string type" "diffuse" => rgb amount; "float amount"
+Material "coateddiffuse" "float eta" 0 => index of refraction is 0; above 0
+Material "coatedconductor" "float interface.eta" -1 => index of refraction is -1; above 0
+Material "diffusetransmission" "float transmittance" 0.5 => float transmittance; "rgb transmittance"
+# Textures.
+Texture "t" "spectrum" "imagmap" => unknown texture; did you mean "imagemap"
+Texture "t" "color" "constant" => color; spectrum
+Texture "t" "spectrum" "imagemap" => needs a file; "string filename"
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string wrap" "mirror" => `mirror`; use repeat
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilnear" => filter; did you mean
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string encoding" "gamma -1" => gamma -1; positive
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string mapping" "uvw" => mapping "uvw"; uv
+Texture "t" "spectrum" "checkerboard" "integer dimension" 4 => 2 or 3 dimensions, not 4; give
+Texture "t" "float" "scale" "texture tex" "t" => "t"; define
+Texture "t" "float" "constant" "rgb value" [1 1 1] => rgb value; "float value"
+Scale 1e-60 1e-60 1e-60 Texture "t" "float" "checkerboard" "integer dimension" 3 => "checkerboard"; cannot be inverted
+"#;
+
+/// Missing, truncated and invalid files.
+const FILES: &str = r#"
+Shape "plymesh" "string filename" "none.ply" => none.ply; cannot be read; check
+Shape "plymesh" "string filename" "empty" => empty; not a PLY; export
+Shape "plymesh" "string filename" "junk.bin" => junk.bin; not a PLY; export
+Shape "plymesh" "string filename" "cut.ply" => cut.ply; truncated; export
+Shape "plymesh" "string filename" "cut.ply.gz" => cut.ply.gz; cannot be read; damaged
+Shape "plymesh" "string filename" "index.ply" => index.ply; vertex 7; 3 vertices; export
+Shape "plymesh" "string filename" "nan.ply" => nan.ply; vertex 2 is not finite
+Shape "plymesh" "string filename" "noface.ply" => noface.ply; faces
+Shape "plymesh" "string filename" "." => cannot be read; check
+Texture "t" "spectrum" "imagemap" "string filename" "none.png" => none.png; cannot be read; check
+Texture "t" "spectrum" "imagemap" "string filename" "empty" => empty; the file is empty; export
+Texture "t" "spectrum" "imagemap" "string filename" "junk.bin" => junk.bin; unknown image format; convert
+Texture "t" "spectrum" "imagemap" "string filename" "cut.png" => cut.png; PNG; export
+Texture "t" "spectrum" "imagemap" "string filename" "cut.pfm" => cut.pfm; PFM; export
+Texture "t" "spectrum" "imagemap" "string filename" "cut.exr" => cut.exr; EXR; export
+LightSource "infinite" "string filename" "none.exr" => none.exr; cannot be read; check
+LightSource "infinite" "string filename" "cut.exr" => cut.exr; EXR; export
+Material "dielectric" "spectrum eta" "none.spd" => none.spd; cannot be read; check
+Material "dielectric" "spectrum eta" "odd.spd" => odd.spd; odd count; pairs
+Material "dielectric" "spectrum eta" "word.spd" => word.spd; line 2; green
+Material "dielectric" "spectrum eta" "back.spd" => back.spd; 500 nm to 400 nm; sort
+Include "none.pbrt" => none.pbrt; cannot read; folder
+Include "cut.pbrt.gz" => cut.pbrt.gz; cannot read
+Include "scene.pbrt" => scene.pbrt; includes itself; break
+"#;
+
+/// The lines of a table, without comments.
+fn lines(table: &str) -> impl Iterator<Item = &str> {
+    table.lines().filter(|line| !line.is_empty() && !line.starts_with("# "))
+}
+
+/// The lines of a table with the parts expected in their messages.
+fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    lines(table).map(|line| line.split_once(" => ").unwrap())
+}
+
+/// A folder of valid and invalid files.
+struct SceneFolder {
+    dir: TempDir,
+}
+
+impl SceneFolder {
+    fn new() -> SceneFolder {
+        let folder = SceneFolder { dir: tempfile::tempdir().unwrap() };
+        let file = |name: &str| folder.path(name);
+        write_files(folder.dir.path());
+        let ply = std::fs::read_to_string(file("good.ply")).unwrap();
+        folder.write("cut.ply", &ply.as_bytes()[..ply.len() - 12]);
+        folder.write("index.ply", ply.replace("3 0 1 2", "3 0 1 7").as_bytes());
+        folder.write("nan.ply", ply.replace("0 1 3", "0 nan 3").as_bytes());
+        folder.write("flat.ply", ply.replace("0 1 3", "1 -1 3").as_bytes());
+        let no_face = ply.replace("face 1", "face 0").replace("3 0 1 2\n", "");
+        folder.write("noface.ply", no_face.as_bytes());
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(ply.as_bytes()).unwrap();
+        let gzip = gzip.finish().unwrap();
+        folder.write("good.ply.gz", &gzip);
+        folder.write("cut.ply.gz", &gzip[..gzip.len() / 2]);
+        folder.write("cut.pbrt.gz", &gzip[..gzip.len() / 2]);
+        folder.truncate("good.png", "cut.png");
+        folder.truncate("good.pfm", "cut.pfm");
+        write_pfm(&file("wide.pfm"), 4, 2, &[[1.0; 3]; 8]).unwrap();
+        write_pfm(&file("black.pfm"), 2, 2, &[[0.0; 3]; 4]).unwrap();
+        write_pfm(&file("nan.pfm"), 2, 2, &[[1.0; 3], [1.0; 3], [1.0; 3], [1.0, f32::NAN, 1.0]])
+            .unwrap();
+        exr::prelude::write_rgb_file(file("good.exr"), 4, 4, |x, y| (x as f32, y as f32, 1.0))
+            .unwrap();
+        folder.truncate("good.exr", "cut.exr");
+        folder.write("junk.bin", b"neither this nor that");
+        folder.write("empty", b"");
+        folder.write("blue.spd", b"400 1.6\n500 1.5\n");
+        folder.write("odd.spd", b"400 1.6 500\n");
+        folder.write("word.spd", b"400 1.6\n500 green\n");
+        folder.write("back.spd", b"500 1.6 400 1.5\n");
+        folder.write("loop-a.pbrt", b"\nInclude \"loop-b.pbrt\"\n");
+        folder.write("loop-b.pbrt", b"Include \"loop-a.pbrt\"\n");
+        folder.write("bad.pbrt", b"\n\nShape \"sphere\" \"float radius\" -1\n");
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// The first two thirds of a file.
+    fn truncate(&self, whole: &str, cut: &str) {
+        let bytes = std::fs::read(self.path(whole)).unwrap();
+        self.write(cut, &bytes[..bytes.len() * 2 / 3]);
+    }
+
+    fn load(&self, head: &str, world: &str) -> Result<Loaded, SceneError> {
+        self.write("scene.pbrt", format!("{head}\nWorldBegin\n{world}\n").as_bytes());
+        let small = Overrides { resolution: Some((8, 8)), ..overrides() };
+        load(&self.path("scene.pbrt"), &small, &mut Diagnostics::new(false))
+    }
+
+    /// Checks that each text fails at its line, with all parts in message and remedy.
+    fn fail<'a>(&self, cases: impl Iterator<Item = (&'a str, &'a str)>, in_world: bool) {
+        let line = if in_world { 3 } else { 1 };
+        let mut faults = String::new();
+        for (text, words) in cases {
+            let (head, world) = if in_world { ("", text) } else { (text, "") };
+            let Err(error) = self.load(head, world) else {
+                faults += &format!("accepted: {text}\n");
+                continue;
+            };
+            let found = format!("{} | {}", error.message(), error.remedy().unwrap_or_default());
+            let location = error.location().map(|l| (l.path().to_path_buf(), l.line));
+            let missing: Vec<&str> = words.split("; ").filter(|w| !found.contains(w)).collect();
+            if !missing.is_empty() || location != Some((self.path("scene.pbrt"), line)) {
+                faults +=
+                    &format!("{text}\n  lacks {missing:?} or location: {location:?} {found}\n");
+            }
+        }
+        assert!(faults.is_empty(), "{faults}");
+    }
+
+    /// Checks that the scene loads and renders to finite values without invalid samples.
+    fn renders(&self, head: &str, world: &str) {
+        let head = if head.contains("Sampler") {
+            head.into()
+        } else {
+            format!("{head} Sampler \"zsobol\" \"integer pixelsamples\" 2")
+        };
+        let scene: TestScene = self
+            .load(&head, world)
+            .unwrap_or_else(|e| panic!("{head} | {world}\n{e}: {:?}", e.remedy()))
+            .into();
+        let picture = draw(&scene, 1);
+        assert!(picture.radiance.iter().flatten().all(|x| x.is_finite()), "{head} | {world}");
+        assert_eq!(picture.invalid_samples, 0, "{head} | {world}");
+        let features = picture.features.unwrap();
+        let all = [&features.albedo, &features.normal, &features.position]
+            .into_iter()
+            .flatten()
+            .flatten();
+        assert!(all.chain(&features.depth).all(|x| x.is_finite()), "{head} | {world}");
+    }
+}
+
+#[test]
+fn invalid_settings_are_errors_with_remedies() {
+    let folder = SceneFolder::new();
+    folder.fail(cases(SETTINGS), false);
+    // Width and height are each allowed, but not their product.
+    folder.write(
+        "huge.pbrt",
+        b"Film \"rgb\" \"integer xresolution\" 65536 \"integer yresolution\" 65536 WorldBegin",
+    );
+    let error =
+        load(&folder.path("huge.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
+    assert!(
+        error.message().contains("65536 × 65536") && error.remedy().unwrap().contains("lower"),
+        "{error}"
+    );
+}
+
+#[test]
+fn invalid_worlds_are_errors_with_remedies() {
+    let folder = SceneFolder::new();
+    folder.fail(cases(FAULTS), true);
+}
+
+#[test]
+fn invalid_files_are_errors_with_remedies() {
+    let folder = SceneFolder::new();
+    let shape = |file: &str| format!("Shape \"plymesh\" \"string filename\" \"{file}\"");
+    let texture = |file: &str| {
+        format!("Texture \"t\" \"spectrum\" \"imagemap\" \"string filename\" \"{file}\"")
+    };
+    let sky = |file: &str| format!("LightSource \"infinite\" \"string filename\" \"{file}\"");
+    let glass = |file: &str| format!("Material \"dielectric\" \"spectrum eta\" \"{file}\"");
+    for file in ["good.ply", "good.ply.gz"] {
+        folder.renders("", &shape(file));
+    }
+    for file in ["good.png", "good.pfm", "good.exr"] {
+        folder.renders("", &format!("{} {}", texture(file), sky(file)));
+    }
+    folder.renders("", &glass("good.spd"));
+    folder.fail(cases(FILES), true);
+    // Errors in included files have their own locations.
+    for (world, file, line, words) in [
+        (
+            "Include \"loop-a.pbrt\"",
+            "loop-b.pbrt",
+            1,
+            ["loop-a.pbrt includes itself", "break the cycle"],
+        ),
+        ("Import \"bad.pbrt\"", "bad.pbrt", 3, ["\"radius\" is -1", "above 0"]),
+    ] {
+        let error = folder.load("", world).err().unwrap();
+        let text = format!("{} {}", error.message(), error.remedy().unwrap_or_default());
+        assert!(words.iter().all(|w| text.contains(w)), "{text}");
+        let location = error.location().unwrap();
+        assert_eq!((location.path(), location.line), (folder.path(file).as_path(), line));
+    }
+    let error =
+        load(Path::new("/no/such.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
+    assert!(error.message().contains("cannot read /no/such.pbrt") && error.remedy().is_some());
+}
+
+/// A floor and a light.
+const FLOOR: &str = r#"LightSource "infinite" Shape "trianglemesh" "point3 P" [-9 -1 0 9 -1 0 9 -1 9 -9 -1 9] "integer indices" [0 1 2 0 2 3]"#;
+
+/// Unusual settings that are valid.
+const UNUSUAL_SETTINGS: &str = r#"
+Film "rgb" "float cropwindow" [0.8 0.2 1 0]
+Film "rgb" "float cropwindow" [-3 0.3 0 7]
+Film "rgb" "integer pixelbounds" [-3 2 6 100]
+Film "rgb" "float iso" 1e-30
+Camera "perspective" "float fov" 179.999
+Camera "perspective" "float fov" 1e-40
+Camera "perspective" "float lensradius" 1e6 "float focaldistance" 1e-6
+Camera "perspective" "float frameaspectratio" 1e30
+Camera "perspective" "float frameaspectratio" 1e-30
+Camera "orthographic" "float screenwindow" [-1e30 1e30 -1e-30 1e-30]
+Scale 1e-6 1e-6 1e-6 Camera "perspective"
+Scale -1 1 1 Camera "perspective"
+Scale 1e15 1 1e-15 Camera "orthographic"
+Translate 1e20 0 0 Camera "perspective"
+PixelFilter "box" "float xradius" 1e9 "float yradius" 1e-9
+PixelFilter "gaussian" "float xradius" 1e6
+PixelFilter "sinc" "float xradius" 100
+Sampler "stratified" "integer xsamples" 1 "integer ysamples" 2
+Sampler "independent" "integer pixelsamples" 3 "integer seed" -1
+Option "seed" 4000000000
+Integrator "path" "integer maxdepth" 0
+Integrator "path" "integer maxdepth" 2147483647
+"#;
+
+/// Unusual worlds that are valid.
+const UNUSUAL_WORLDS: &str = r#"
+LightSource "infinite"
+LightSource "infinite" "rgb L" [0 0 0]
+LightSource "infinite" "string filename" "good.pfm" "float illuminance" 3
+LightSource "infinite" "string filename" "black.pfm" "float illuminance" 3
+Scale 1 -1 30 LightSource "infinite" "string filename" "good.pfm"
+LightSource "point" "blackbody I" 1e-3
+LightSource "point" "blackbody I" 1e9
+LightSource "point" "point3 from" [0 -1 3]
+LightSource "point" "float power" -3 "float scale" 0
+LightSource "point" "spectrum I" [100 1 200 1]
+LightSource "spot" "float coneangle" 180 "float conedeltaangle" 180
+LightSource "spot" "float coneangle" 1e-30 "float conedeltaangle" 0 "float power" 1
+ObjectBegin "o" ObjectEnd ObjectInstance "o"
+ObjectBegin "o" Shape "sphere" ObjectEnd Scale 1 -1e6 1e-6 ObjectInstance "o"
+ObjectBegin "o" Shape "sphere" "float radius" 1e-3 ObjectEnd Translate 0 0 3 Scale 1e18 1e18 1e18 ObjectInstance "o"
+Shape "sphere" "float radius" 1e-30
+Shape "sphere" "float radius" 1e15
+Shape "sphere" "float zmin" 3 "float zmax" -3 "float phimax" 1e9
+Scale 1e-12 1 1e12 Shape "sphere"
+Translate 0 0 1e18 Shape "sphere" "float radius" 1e17
+Material "diffuse" "rgb reflectance" [9 1e30 0] Shape "sphere" "float radius" 5
+Material "conductor" "float roughness" -1 Shape "sphere" "float radius" 5
+Material "conductor" "float roughness" 1e30 Shape "sphere" "float radius" 5
+Material "conductor" "float uroughness" 0 "float vroughness" 1e30 "bool remaproughness" false Shape "sphere" "float radius" 5
+Material "conductor" "rgb reflectance" [7 1 0] Shape "sphere" "float radius" 5
+Material "conductor" "rgb eta" [0 0 0] "rgb k" [0 0 0] Shape "sphere" "float radius" 5
+Material "conductor" "rgb eta" [1e30 0 1e30] "rgb k" [1e30 1e30 0] Shape "sphere" "float radius" 5
+Material "dielectric" "float eta" 1e-30 "float roughness" 0.3 Shape "sphere" "float radius" 5
+Material "dielectric" "float eta" 1e30 Shape "sphere" "float radius" 5
+Material "dielectric" "float eta" 1 "float roughness" 0.5 Shape "sphere" "float radius" 5
+Material "thindielectric" "float eta" 1e30 Shape "sphere" "float radius" 5
+Material "diffusetransmission" "rgb reflectance" [9 1e30 0] "rgb transmittance" [1 1 1] Shape "sphere" "float radius" 5
+Material "diffusetransmission" "float scale" -1e30 Shape "sphere" "float radius" 5
+Material "coateddiffuse" "float eta" 1e-30 "float thickness" -1 Shape "sphere" "float radius" 5
+Material "coateddiffuse" "float eta" 1e30 "float thickness" 1e30 "float roughness" 0.3 Shape "sphere" "float radius" 5
+Material "coateddiffuse" "rgb reflectance" [9 1 0] "float thickness" 0 "float uroughness" 1e30 "float vroughness" -1 Shape "sphere" "float radius" 5
+Material "coatedconductor" "float interface.eta" 1e30 "float thickness" 1e30 Shape "sphere" "float radius" 5
+Material "coatedconductor" "rgb reflectance" [7 1 0] "float interface.eta" 1e-30 "float thickness" -1e30 Shape "sphere" "float radius" 5
+Material "coatedconductor" "float interface.roughness" 1e30 "float conductor.roughness" -1 "float thickness" 0 Shape "sphere" "float radius" 5
+MakeNamedMaterial "a" "string type" "diffuse" Material "mix" "string materials" ["a" "a"] "float amount" -1e30 Shape "sphere" "float radius" 5
+MakeNamedMaterial "a" "string type" "dielectric" MakeNamedMaterial "b" "string type" "interface" Material "mix" "string materials" ["a" "b"] "float amount" 1e30 Shape "sphere" "float radius" 5
+MakeNamedMaterial "b" "string type" "interface" Material "mix" "string materials" ["b" "b"] Shape "sphere" "float radius" 5
+Texture "t" "float" "imagemap" "string filename" "good.png" "float scale" -9 Material "conductor" "texture roughness" "t" Shape "sphere" "float radius" 5
+Texture "t" "spectrum" "imagemap" "string filename" "nan.pfm" Material "diffuse" "texture reflectance" "t" Shape "sphere" "float radius" 5
+Texture "t" "spectrum" "checkerboard" "float uscale" 1e30 "float vdelta" 1e38 Material "diffuse" "texture reflectance" "t" Shape "sphere" "float radius" 5
+Texture "t" "spectrum" "mix" "float amount" -1e30 Material "diffuse" "texture reflectance" "t" Shape "sphere" "float radius" 5
+Texture "t" "spectrum" "scale" "float scale" -1 Material "diffuse" "texture reflectance" "t" Shape "sphere" "float radius" 5
+Scale 1e-12 1e12 1 Texture "t" "float" "checkerboard" "string mapping" "planar" Shape "sphere" "texture alpha" "t"
+Shape "plymesh" "string filename" "flat.ply"
+"#;
+
+#[test]
+fn unusual_settings_render() {
+    let folder = SceneFolder::new();
+    for head in lines(UNUSUAL_SETTINGS) {
+        folder.renders(head, FLOOR);
+    }
+    let huge = folder.load(r#"Sampler "zsobol" "integer pixelsamples" 2147483647"#, FLOOR).unwrap();
+    assert_eq!(huge.settings.sampling.spp, i32::MAX as u32);
+}
+
+#[test]
+fn unusual_worlds_render() {
+    let folder = SceneFolder::new();
+    let flat = r#"Shape "trianglemesh" "point3 P" [0 0 3 0 0 3 0 0 3 1 0 3 2 0 3] "integer indices" [0 1 2 0 3 4 0 3 4]"#;
+    let quad = r#"Shape "bilinearmesh" "point3 P" [0 0 3 0 0 3 0 0 3 0 0 3]"#;
+    let triangle = r#""point3 P" [-1 -1 3 1 -1 3 0 1 3]"#;
+    let light = r#"AreaLightSource "diffuse" "rgb L" [5 5 5]"#;
+    let mut worlds: Vec<String> = lines(UNUSUAL_WORLDS).map(String::from).collect();
+    for emission in ["", light, r#"AreaLightSource "diffuse" "float power" 100"#] {
+        worlds.extend([
+            format!("{emission} {flat}"),
+            format!("{emission} {quad}"),
+            // The camera is inside the shape, on its surface and outside.
+            format!("{emission} Shape \"sphere\""),
+            format!("{emission} Shape \"sphere\" \"float radius\" 1e-12"),
+            format!("{emission} ReverseOrientation Shape \"sphere\" \"float zmin\" -0.5"),
+            format!("{emission} Shape \"disk\""),
+            format!("{emission} Shape \"disk\" \"float innerradius\" 0.999999 \"float height\" 3"),
+            format!("{emission} Shape \"disk\" \"float height\" 3 \"float alpha\" 0"),
+            format!("{emission} Shape \"disk\" \"float height\" 3 \"float alpha\" -7"),
+            format!("{emission} Shape \"disk\" \"float height\" 3 \"float alpha\" 0.5"),
+            format!("{emission} Scale 1e-15 1e-15 1 Shape \"trianglemesh\" {triangle}"),
+            format!("{emission} Scale 1e12 1e12 1 Shape \"trianglemesh\" {triangle}"),
+            format!(
+                "{emission} Shape \"trianglemesh\" {triangle} \"normal N\" [0 0 0 0 0 0 0 0 0] \"point2 uv\" [0 0 0 0 0 0]"
+            ),
+            format!("{emission} Shape \"trianglemesh\" {triangle} \"normal N\" [0 0 1 0 0 -1 1e30 1e30 1e30]"),
+            format!("{emission} Shape \"trianglemesh\" {triangle} \"normal N\" [1 0 0 1 0 0 1 0 0]"),
+            format!("{emission} Material \"interface\" Shape \"trianglemesh\" {triangle}"),
+            format!("{emission} Material \"dielectric\" Shape \"trianglemesh\" {triangle}"),
+        ]);
+    }
+    for world in &worlds {
+        folder.renders("", world);
+        folder.renders("", &format!("AttributeBegin {world} AttributeEnd {FLOOR}"));
+    }
+}

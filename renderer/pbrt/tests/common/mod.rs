@@ -1,0 +1,331 @@
+//! Renders scenes given as text, and computes estimates with known errors to compare pictures with.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+pub mod bsdf;
+
+use bsdf::Bsdf;
+use lightbound::film::{FilmOptions, Picture};
+use lightbound::integrator;
+use lightbound::render::{RenderOptions, Rendering, render_with};
+use lightbound::{RenderSettings, Scene};
+use lightbound_image::write::{write_pfm, write_png};
+use lightbound_math::sampling::{Sampler, SamplerKind};
+use lightbound_math::{Ray, Vec2, Vec3, vec2};
+use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::diagnostics::Diagnostics;
+use std::path::Path;
+
+/// A two-sided shader without sampler, with spatially varying parameters and a texture lookup in
+/// `brdf`.
+pub const WEAVE: &str = "//! sides: both
+struct Material {
+    /// range: [0, 1], default: 0.6
+    kd: vec3f,
+    /// range: [1, 200], default: 30
+    exponent: f32,
+}
+var grain: texture_2d<f32>;
+var smoothly: sampler;
+fn material(p: SurfacePoint, m: Material) -> Material {
+    return Material(m.kd * (0.5 + 0.5 * sin(9.0 * p.uv.x)), m.exponent * (1.0 + p.uv.y));
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+    let through = wi.z * wo.z < 0.0;
+    let peak = max(dot(wi, vec3f(-wo.xy, select(wo.z, -wo.z, through))), 0.0);
+    let lobe = 0.2 * m.exponent * pow(peak, m.exponent);
+    return (0.3 * m.kd + select(1.0, 0.5, through) * lobe * textureSample(grain, smoothly, wi.xy).rgb) / 3.14159265;
+}
+";
+
+/// A scene with its settings; dereferences to the scene.
+pub struct TestScene {
+    pub scene: Scene,
+    pub settings: RenderSettings,
+}
+
+impl std::ops::Deref for TestScene {
+    type Target = Scene;
+
+    fn deref(&self) -> &Scene {
+        &self.scene
+    }
+}
+
+impl std::ops::DerefMut for TestScene {
+    fn deref_mut(&mut self) -> &mut Scene {
+        &mut self.scene
+    }
+}
+
+impl From<Loaded> for TestScene {
+    fn from(Loaded { scene, settings, .. }: Loaded) -> TestScene {
+        TestScene { scene, settings }
+    }
+}
+
+/// No overrides.
+pub fn overrides() -> Overrides {
+    Overrides::default()
+}
+
+/// Renders pbrt text; warnings are failures.
+pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture {
+    draw(&scene_of(text, &[], overrides), threads)
+}
+
+/// Renders a scene with the settings of its file.
+pub fn draw(scene: &TestScene, threads: usize) -> Picture {
+    work(scene, threads).picture
+}
+
+/// [`draw`] with statistics.
+pub fn work(TestScene { scene, settings }: &TestScene, threads: usize) -> Rendering {
+    let integrator =
+        integrator::new(scene, &settings.integrator).unwrap_or_else(|e| panic!("{e:?}"));
+    let film = FilmOptions { features: true, moments: true, channels: integrator.film_channels() };
+    let options = RenderOptions { threads, film, ..RenderOptions::default() };
+    render_with(scene, settings, &*integrator, &options)
+}
+
+/// Writes one file of each type for scenes to use: a grey ramp `good.png` and `good.pfm`, a
+/// triangle `good.ply`, and the index of refraction of a glass `good.spd`.
+pub fn write_files(folder: &Path) {
+    let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
+    write_png(&folder.join("good.png"), 8, 8, &grey(64), 0.0).unwrap();
+    write_pfm(&folder.join("good.pfm"), 4, 4, &grey(16)).unwrap();
+    let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
+               element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
+    std::fs::write(folder.join("good.ply"), ply).unwrap();
+    std::fs::write(folder.join("good.spd"), "# a glass\n300 1.6\n900 1.5\n").unwrap();
+}
+
+/// The scene and settings of pbrt text, which may use the given files; warnings are failures.
+pub fn scene_of(text: &str, files: &[(&str, Vec<u8>)], overrides: &Overrides) -> TestScene {
+    let dir = tempfile::tempdir().unwrap();
+    let main = dir.path().join("scene.pbrt");
+    std::fs::write(&main, text).unwrap();
+    for (name, bytes) in files {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    let mut diagnostics = Diagnostics::new(true);
+    load(&main, overrides, &mut diagnostics).unwrap_or_else(|e| panic!("{e:?}\n{text}")).into()
+}
+
+/// A mean and its standard error, per channel.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    pub mean: [f64; 3],
+    pub error: [f64; 3],
+}
+
+impl Estimate {
+    /// The mean of independent estimates of one value.
+    pub fn of(values: &[[f64; 3]]) -> Estimate {
+        let n = values.len() as f64;
+        let channel = |c: usize| {
+            let mean = values.iter().map(|v| v[c]).sum::<f64>() / n;
+            let variance = values.iter().map(|v| (v[c] - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            (mean, (variance / n).sqrt())
+        };
+        let all = [0, 1, 2].map(channel);
+        Estimate { mean: all.map(|x| x.0), error: all.map(|x| x.1) }
+    }
+
+    /// The mean of a picture whose pixels have the same expected value. They are independent
+    /// estimates, because each has its own random numbers.
+    pub fn of_picture(picture: &Picture) -> Estimate {
+        assert_eq!(picture.invalid_samples, 0);
+        Estimate::of(&picture.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
+    }
+
+    /// A value without error.
+    pub fn exact(value: Vec3) -> Estimate {
+        Estimate { mean: value.to_array().map(f64::from), error: [0.0; 3] }
+    }
+
+    /// Checks that both agree within `sigmas` standard errors (plus a relative 10⁻⁴ for rounding), and
+    /// that the standard errors are small enough for the check to be meaningful.
+    pub fn agrees(&self, other: &Estimate, sigmas: f64) -> Result<(), String> {
+        for c in 0..3 {
+            let (a, b) = (self.mean[c], other.mean[c]);
+            let error = self.error[c].hypot(other.error[c]);
+            if ![a, b, error].into_iter().all(f64::is_finite) {
+                return Err(format!("channel {c}: {a} and {b} ± {error}"));
+            }
+            if (a - b).abs() > sigmas * error + 1e-4 * b.abs() {
+                return Err(format!("channel {c}: {a:.5} and {b:.5} ± {error:.5}"));
+            }
+            if error > 0.03 * b.abs() + 1e-9 {
+                return Err(format!("channel {c}: {a:.5} and {b:.5} ± {error:.5} is too noisy"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sums of a square picture over 4×4 blocks and over all pixels, with the variances of these sums.
+pub struct Sums(Vec<[[f64; 2]; 3]>);
+
+impl Sums {
+    /// The sums of a picture.
+    pub fn of(picture: &Picture) -> Sums {
+        assert_eq!(picture.invalid_samples, 0);
+        let side = picture.window.width() as usize;
+        let variance = picture.variance.as_ref().expect("it is recorded");
+        let mut sums = vec![[[0.0; 2]; 3]; 17];
+        for (pixel, (radiance, variance)) in picture.radiance.iter().zip(variance).enumerate() {
+            let block = 4 * (4 * (pixel / side) / side) + 4 * (pixel % side) / side;
+            for sum in [block, 16] {
+                for (sum, x) in sums[sum].iter_mut().zip(radiance.iter().zip(variance)) {
+                    *sum = [sum[0] + f64::from(*x.0), sum[1] + f64::from(*x.1)];
+                }
+            }
+        }
+        Sums(sums)
+    }
+
+    /// The mean of several sums.
+    pub fn mean<'a>(all: impl Iterator<Item = &'a Sums> + Clone) -> Sums {
+        let n = all.clone().count() as f64;
+        let of = |k: usize, c: usize| {
+            all.clone()
+                .fold([0.0; 2], |[x, v], s| [x + s.0[k][c][0] / n, v + s.0[k][c][1] / (n * n)])
+        };
+        Sums((0..17).map(|k| [0, 1, 2].map(|c| of(k, c))).collect())
+    }
+
+    /// Asserts that two pictures agree, and that the standard deviation of their total difference is
+    /// at most the fraction `max_deviation` of the total.
+    pub fn assert_same(&self, other: &Sums, max_deviation: f64, what: &str) {
+        for (k, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
+            for ([x, of_x], [y, of_y]) in a.iter().zip(b) {
+                let deviation = (of_x + of_y).sqrt();
+                assert!(
+                    (x - y).abs() <= 5.0 * deviation + 1e-4 * x,
+                    "{what}, {k}: {x}, {y}, deviation {deviation}"
+                );
+                assert!(
+                    k < 16 || deviation < max_deviation * x,
+                    "{what}: the test is too noisy: {deviation} of {x}"
+                );
+            }
+        }
+    }
+}
+
+/// [`Sums::assert_same`] for pictures.
+pub fn assert_same(a: &Picture, b: &Picture, max_deviation: f64, what: &str) {
+    Sums::of(a).assert_same(&Sums::of(b), max_deviation, what);
+}
+
+/// Panics with a list of all errors.
+pub fn assert_all(results: impl IntoIterator<Item = (String, Result<(), String>)>) {
+    let wrong: Vec<String> = results
+        .into_iter()
+        .filter_map(|(what, r)| r.err().map(|e| format!("{what}, {e}")))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Radiance at the centre of the picture by path tracing with BSDF sampling only: emitters contribute
+/// when a path hits them. `depth` is the maximum number of scattering events. Takes `batches`
+/// independent estimates of `samples` paths each.
+pub fn brute_force(
+    TestScene { scene, settings }: &TestScene,
+    depth: u32,
+    batches: u32,
+    samples: u32,
+) -> Estimate {
+    let sampler = Sampler::new(SamplerKind::Sobol, 0x5eed);
+    let (width, height) = settings.resolution;
+    let middle = vec2(0.5 * width as f32, 0.5 * height as f32);
+    let batch = |batch| {
+        let mut sum = [0.0; 3];
+        for i in 0..samples {
+            let key = sampler.path(batch, 0, i);
+            let numbers = |set| sampler.get4(key, set);
+            let radiance = follow(scene, scene.camera.ray(middle, vec2(0.5, 0.5)), depth, numbers);
+            for (sum, x) in sum.iter_mut().zip(radiance.to_array()) {
+                *sum += f64::from(x) / f64::from(samples);
+            }
+        }
+        sum
+    };
+    Estimate::of(&(0..batches).map(batch).collect::<Vec<_>>())
+}
+
+/// One path of [`brute_force`].
+fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32; 4]) -> Vec3 {
+    let (mut radiance, mut throughput) = (Vec3::ZERO, Vec3::ONE);
+    for event in 0..=depth {
+        let hit = scene.accel.intersect(&ray);
+        if hit.is_miss() {
+            radiance += throughput
+                * scene.lights.environments().map(|(_, e)| e.radiance(ray.d)).sum::<Vec3>();
+            break;
+        }
+        let primitive = &scene.geometry.primitives[hit.primitive as usize];
+        let surface = scene.geometry.surface(&hit);
+        if let Some(light) =
+            primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
+        {
+            radiance += throughput * light.radiance(surface.ng, -ray.d);
+        }
+        if event == depth {
+            break;
+        }
+        let bsdf = Bsdf::new(scene, &hit, &surface);
+        let Some(s) = bsdf.sample(numbers(event), surface.frame.local_direction(-ray.d)) else {
+            break;
+        };
+        throughput *= s.weight;
+        let d = surface.frame.to_world(s.wi);
+        ray = Ray::new(surface.offset_ray_origin(d), d);
+    }
+    radiance
+}
+
+/// A portable float map of square size, its rows from the top.
+pub fn pfm(size: usize, texel: impl Fn(usize, usize) -> [f32; 3]) -> Vec<u8> {
+    let mut bytes = format!("PF\n{size} {size}\n-1.0\n").into_bytes();
+    for y in (0..size).rev() {
+        for x in 0..size {
+            bytes.extend(texel(x, y).into_iter().flat_map(f32::to_le_bytes));
+        }
+    }
+    bytes
+}
+
+/// A scene whose pixels all show the radiance along the ray from `from` to `to`.
+pub fn one_ray(from: Vec3, to: Vec3, depth: u32, size: u32, spp: u32, world: &str) -> String {
+    let up = if (to - from).truncate() == Vec2::ZERO { "0 1 0" } else { "0 0 1" };
+    format!(
+        "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {depth}\n\
+         LookAt {} {} {}  {} {} {}  {up}\nCamera \"perspective\" \"float fov\" 0.02\n\
+         Film \"rgb\" \"integer xresolution\" {size} \"integer yresolution\" {size}\n\
+         PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{world}\n",
+        from.x, from.y, from.z, to.x, to.y, to.z
+    )
+}
+
+/// A scene of a diffuse floor with a coated and a metal ball; `settings` come before the world, `more`
+/// is appended to it.
+pub fn floor_and_balls(settings: &str, resolution: u32, lights: &str, more: &str) -> String {
+    format!(
+        r#"
+{settings}
+LookAt 0 -6 3  0 0 0.5  0 0 1
+Camera "perspective" "float fov" 40
+Film "rgb" "integer xresolution" {resolution} "integer yresolution" {resolution}
+PixelFilter "box"
+WorldBegin
+{lights}
+Material "diffuse" "rgb reflectance" [0.5 0.6 0.7]
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]
+Material "coateddiffuse" "rgb reflectance" [0.6 0.3 0.2] "float roughness" 0.3
+AttributeBegin Translate -1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+Material "conductor" "float roughness" 0.2
+AttributeBegin Translate 1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+{more}"#
+    )
+}

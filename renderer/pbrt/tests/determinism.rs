@@ -1,0 +1,249 @@
+//! Same seed, same bits: whatever the number of threads, whatever part of the picture is rendered,
+//! and whatever code is made of shaders.
+
+mod common;
+
+use common::{draw, overrides, pfm, render_text, scene_of};
+use lightbound::film::{
+    ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, Picture, PixelBlock, Tile,
+};
+use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
+use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
+use lightbound::settings::PathSettings;
+use lightbound::{RenderSettings, Scene};
+use lightbound_pbrt::build::Overrides;
+use lightbound_shader::Target;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+const SCENE: &str = r#"
+Sampler "zsobol" "integer pixelsamples" 6
+Integrator "path" "integer maxdepth" 5
+LookAt 0 -6 3  0 0 0.5  0 0 1
+Camera "perspective" "float fov" 40 "float lensradius" 0.1 "float focaldistance" 6
+Film "rgb" "integer xresolution" 70 "integer yresolution" 50
+PixelFilter "mitchell"
+WorldBegin
+LightSource "infinite" "rgb L" [0.3 0.4 0.5]
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [8 7 6]
+Translate 1 -1 3
+Shape "sphere" "float radius" 0.3
+AttributeEnd
+Material "diffuse" "rgb reflectance" [0.5 0.6 0.7]
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]
+Material "dielectric"
+AttributeBegin Translate -1 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+Material "conductor" "float roughness" 0.2
+AttributeBegin Translate 1 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
+"#;
+
+fn bits(p: &Picture) -> Vec<u32> {
+    let f = p.features.as_ref().unwrap();
+    let colours = [&p.radiance, p.variance.as_ref().unwrap(), &f.albedo, &f.normal, &f.position];
+    let mut all: Vec<u32> = colours.into_iter().flatten().flatten().map(|x| x.to_bits()).collect();
+    all.extend(f.depth.iter().map(|x| x.to_bits()));
+    all.extend(f.material.iter().chain(&f.object));
+    all.extend(p.channels.iter().flat_map(|channel| &channel.values).map(|x| x.to_bits()));
+    all
+}
+
+#[test]
+fn threads_leave_no_trace() {
+    let one = bits(&render_text(SCENE, &overrides(), 1));
+    for threads in [2, 3, 8] {
+        assert!(one == bits(&render_text(SCENE, &overrides(), threads)), "{threads} threads");
+    }
+}
+
+/// Options of a test, with everything recorded.
+fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
+    let film = FilmOptions { features: true, moments: true, channels: CHANNELS };
+    RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
+}
+
+const CHANNELS: &[ChannelSpec] = &[
+    ChannelSpec { layer: "steps", sum: "steps", encoding: ChannelEncoding::Count },
+    ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
+];
+
+/// A path tracer that also records [`CHANNELS`], with values that differ from sample to sample.
+struct RecordingTracer(PathTracer);
+
+impl Integrator for RecordingTracer {
+    fn name(&self) -> &'static str {
+        "recording"
+    }
+
+    fn worker<'a>(
+        &'a self,
+        scene: &'a Scene,
+        settings: &'a RenderSettings,
+    ) -> Box<dyn Worker + 'a> {
+        Box::new(RecordingWorker(self.0.worker(scene, settings)))
+    }
+}
+
+fn path_tracer(scene: &Scene) -> PathTracer {
+    PathTracer::new(scene, 5, &PathSettings::default()).expect("the path tracer needs no bounds")
+}
+
+struct RecordingWorker<'a>(Box<dyn Worker + 'a>);
+
+impl Worker for RecordingWorker<'_> {
+    fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts {
+        let mut counts = self.0.render_tile(samples.clone(), tile);
+        let mut sums = tile.lock();
+        for ((x, y), sample) in tile
+            .window()
+            .pixels()
+            .flat_map(|pixel| samples.clone().map(move |sample| (pixel, sample)))
+        {
+            let steps = (x * 7919 + y * 104_729 + sample * 31) % 1013;
+            let error = if steps == 0 { f32::INFINITY } else { 1.0 / steps as f32 };
+            sums.add_channels(x, y, &[ChannelValue::Count(steps), ChannelValue::Real(error)]);
+            counts.cuts.sizes.add(steps);
+        }
+        counts
+    }
+}
+
+#[test]
+fn pauses_leave_no_trace() {
+    let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
+    let (options, integrator) = (options(3, &stop), RecordingTracer(path_tracer(&scene)));
+    let whole = render_with(&scene, &scene.settings, &integrator, &options);
+    let mut work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options);
+    for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
+        assert_eq!(work.run(&Budget { samples: Some(samples), time: None }), StopReason::Paused);
+        let picture = work.film().picture();
+        assert_eq!((work.taken(), picture.min_samples, picture.max_samples), (taken, taken, taken));
+    }
+    // Each time, at most one job for each thread, if any; the film holds what it says, and goes
+    // over to work that knows nothing else.
+    while work.run(&Budget { samples: None, time: Some(Instant::now() + Duration::from_millis(1)) })
+        != StopReason::Done
+    {
+        let samples: u64 = work
+            .coverage()
+            .blocks()
+            .iter()
+            .map(|b| (b.window().pixels().count() * b.samples().len()) as u64)
+            .sum();
+        assert_eq!(samples, work.stats().camera_samples);
+        let mut film = Film::new(scene.settings.window, options.film);
+        let columns = work.film().columns();
+        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
+        film.add_columns(scene.settings.window, &words, work.film().picture().invalid_samples);
+        work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options).resume(
+            film,
+            work.jobs(),
+            work.stats(),
+        );
+    }
+    let paused = work.into_rendering();
+    assert!(bits(&whole.picture) == bits(&paused.picture));
+    assert_eq!((whole.counts, whole.camera_samples), (paused.counts, paused.camera_samples));
+    assert_eq!(whole.counts.cuts.sizes.count(), whole.camera_samples);
+    assert!(whole.picture.channel("error").unwrap().contains(&f32::INFINITY));
+}
+
+#[test]
+fn ranges_of_samples_add_up() {
+    let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
+    let (options, integrator) = (options(2, &stop), RecordingTracer(path_tracer(&scene)));
+    let mut film = Film::new(scene.settings.window, options.film);
+    for range in [4..6, 0..1, 1..4] {
+        let mut work = Work::new(&scene, &scene.settings, &integrator, range.clone(), &options);
+        assert_eq!(work.run(&Budget::default()), StopReason::Done);
+        assert_eq!(
+            work.coverage().blocks(),
+            [PixelBlock::new(scene.settings.window, range).unwrap()]
+        );
+        let columns = work.film().columns();
+        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
+        film.add_columns(scene.settings.window, &words, 0);
+    }
+    assert!(
+        bits(&film.picture())
+            == bits(&render_with(&scene, &scene.settings, &integrator, &options).picture)
+    );
+}
+
+#[test]
+fn a_crop_shows_the_same_pixels() {
+    let whole = render_text(SCENE, &overrides(), 2);
+    let crop = Overrides { crop: Some([0.2, 0.7, 0.1, 0.9]), ..overrides() };
+    let part = render_text(SCENE, &crop, 2);
+    let w = part.window;
+    assert_eq!((w.x0, w.x1, w.y0, w.y1), (14, 49, 5, 45));
+    for (i, (x, y)) in w.pixels().enumerate() {
+        assert_eq!(part.radiance[i], whole.radiance[(y * 70 + x) as usize], "pixel {x}, {y}");
+    }
+}
+
+#[test]
+fn another_seed_is_another_picture() {
+    let seed = |seed| bits(&render_text(SCENE, &Overrides { seed: Some(seed), ..overrides() }, 2));
+    assert!(seed(1) != seed(2));
+}
+
+/// Materials of many kinds beside each other, so that groups of lanes are cut at all places.
+const MATERIALS: &str = r#"
+Sampler "zsobol" "integer pixelsamples" 3
+Integrator "path" "integer maxdepth" 4
+Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0
+Camera "orthographic" "float screenwindow" [-2 2 -1 1]
+Film "rgb" "integer xresolution" 34 "integer yresolution" 17
+WorldBegin
+LightSource "infinite" "rgb L" [0.3 0.4 0.5]
+LightSource "point" "rgb I" [5 4 3] "point3 from" [0.5 1 3]
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [8 7 6]
+Translate 1 -0.5 2
+Shape "sphere" "float radius" 0.3
+AttributeEnd
+Texture "image" "spectrum" "imagemap" "string filename" "image.pfm"
+Texture "board" "float" "checkerboard" "float uscale" 5 "float vscale" 3 "float tex1" 0.1 "float tex2" 0.6
+MakeNamedMaterial "image" "string type" "diffuse" "texture reflectance" "image"
+MakeNamedMaterial "metal" "string type" "conductor" "float uroughness" 0.1 "texture vroughness" "board"
+MakeNamedMaterial "leaf" "string type" "diffusetransmission" "texture reflectance" "image" "rgb transmittance" [0.1 0.4 0.2]
+MakeNamedMaterial "glass" "string type" "dielectric"
+MakeNamedMaterial "frosted" "string type" "dielectric" "texture roughness" "board"
+MakeNamedMaterial "mirror" "string type" "conductor" "rgb reflectance" [0.9 0.8 0.7]
+MakeNamedMaterial "mix" "string type" "mix" "string materials" ["image" "frosted"] "texture amount" "board"
+MakeNamedMaterial "varnish" "string type" "coateddiffuse" "texture reflectance" "image" "texture thickness" "board"
+MakeNamedMaterial "lacquer" "string type" "coatedconductor" "float interface.roughness" 0.1 "texture conductor.roughness" "board"
+MakeNamedMaterial "coats" "string type" "mix" "string materials" ["varnish" "lacquer"] "texture amount" "board"
+MakeNamedMaterial "void" "string type" "interface"
+MakeNamedMaterial "holes" "string type" "mix" "string materials" ["mix" "void"] "float amount" 0.3
+NamedMaterial "image" Shape "bilinearmesh" "point3 P" [-9 -9 -1  9 -9 -1  -9 9 -1  9 9 -1]
+NamedMaterial "metal" AttributeBegin Translate -1.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "leaf" AttributeBegin Translate -0.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "glass" AttributeBegin Translate 0.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "frosted" AttributeBegin Translate 1.5 0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "mirror" AttributeBegin Translate -1.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "mix" AttributeBegin Translate -0.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "holes" AttributeBegin Translate 0.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+NamedMaterial "coats" AttributeBegin Translate 1.5 -0.5 0 Shape "sphere" "float radius" 0.5 AttributeEnd
+"#;
+
+#[test]
+fn instruction_sets_leave_no_trace() {
+    let image = pfm(5, |x, y| [0.2 * x as f32, 0.2 * y as f32, 0.5]);
+    let render = |target| {
+        let scene = scene_of(
+            MATERIALS,
+            &[("image.pfm", image.clone())],
+            &Overrides { target, ..overrides() },
+        );
+        assert!(scene.shaders.iter().all(|bound| bound.program.target() == target));
+        draw(&scene, 2)
+    };
+    let reference = render(Target::Interpreter);
+    assert_eq!(reference.invalid_samples, 0);
+    for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
+        assert!(bits(&reference) == bits(&render(target)), "{target}");
+    }
+}

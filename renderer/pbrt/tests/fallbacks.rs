@@ -1,0 +1,400 @@
+//! Unsupported features of pbrt-v4 give one warning with the location and the fallback; supported
+//! features give none.
+
+mod common;
+
+use common::{TestScene, draw, overrides, write_files};
+use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Warning};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Unsupported settings: text => part of the warning; part of the fallback.
+const SETTINGS: &str = r#"
+Camera "realistic" "string lensfile" "wide.dat" "float aperturediameter" 5 => "realistic"; perspective
+Camera "spherical" "string mapping" "equirectangular" => "spherical"; perspective
+Camera "perspective" "float zoom" 3 => "float zoom"; left out
+Film "gbuffer" "string coordinatesystem" "world" => "gbuffer"; "rgb"
+Film "spectral" "integer nbuckets" 16 "float lambdamin" 360 => "spectral"; "rgb"
+Film "rgb" "string sensor" "canon_eos_5d" => "canon_eos_5d"; cie1931
+Film "rgb" "float whitebalance" 5000 => white balance; colours
+Film "rgb" "float maxcomponentvalue" 10 => "maxcomponentvalue"; unclamped
+Integrator "volpath" => "volpath"; without media
+Integrator "bdpt" "integer maxdepth" 3 "bool visualizestrategies" false => "bdpt"; "path"
+Integrator "mlt" "integer mutationsperpixel" 10 => "mlt"; "path"
+Integrator "sppm" "float radius" 1 => "sppm"; "path"
+Integrator "lightpath" => "lightpath"; "path"
+Integrator "simplepath" "bool samplebsdf" true => "simplepath"; "path"
+Integrator "simplevolpath" => "simplevolpath"; "path"
+Integrator "randomwalk" => "randomwalk"; "path"
+Integrator "ao" "float maxdistance" 3 => "ao"; "path"
+Integrator "function" => "function"; "path"
+Integrator "path" "bool regularize" true => "regularize"; unbiased
+Option "disablepixeljitter" true => disablepixeljitter; left out
+Option "disabletexturefiltering" true => disabletexturefiltering; left out
+Option "disablewavelengthjitter" true => disablewavelengthjitter; left out
+Option "displacementedgescale" 2 => displacementedgescale; left out
+Option "forcediffuse" true => forcediffuse; left out
+Option "rendercoordsys" "world" => rendercoordsys; left out
+ColorSpace "rec2020" => "rec2020"; sRGB
+ColorSpace "aces2065-1" => "aces2065-1"; sRGB
+MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog" Camera "perspective" => "homogeneous"; empty
+ActiveTransform EndTime Translate 1 0 0 ActiveTransform All Camera "perspective" => shutter; without motion blur
+Film "rgb" Film "rgb" => Film is given twice; the last
+Film "rgb" "float iso" 100 "float iso" 200 => "iso" is given twice; the last
+"#;
+
+/// Unsupported parts of the world.
+const WORLD: &str = r#"
+MakeNamedMedium "fog" "string type" "homogeneous" "rgb sigma_a" [1 1 1] "float scale" 3 => "homogeneous"; empty
+MakeNamedMedium "fog" "string type" "nanovdb" "string filename" "no.nvdb" => "nanovdb"; empty
+MakeNamedMedium "fog" "string type" "cloud" MediumInterface "fog" "" Shape "sphere" Shape "sphere" => "cloud"; empty
+MakeNamedMedium "fog" "string type" "rgbgrid" MediumInterface "fog" "fog" Material "interface" Shape "sphere" => "rgbgrid"; empty
+Material "subsurface" "string name" "Skin1" "float scale" 10 "float roughness" 0.1 Shape "sphere" => "subsurface"; "diffuse"
+Material "subsurface" "rgb reflectance" [1 1 1] "rgb mfp" [1 2 3] "float eta" 1.3 "float g" 0 => "subsurface"; "diffuse"
+Material "hair" "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => "hair"; "diffuse" of 0.5
+Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" of 0.5
+Material "diffuse" "string normalmap" "no.png" Shape "sphere" => "normalmap"; smooth
+Material "dielectric" "texture displacement" "grey" Shape "sphere" => "displacement"; smooth
+Material "conductor" "float thickness" 1 Shape "sphere" => "float thickness"; left out
+Material "coateddiffuse" "rgb albedo" [1 1 1] Shape "sphere" => "rgb albedo"; left out
+Material "coateddiffuse" "integer maxdepth" 9 => "integer maxdepth"; left out
+Material "coatedconductor" "float g" 0.5 Shape "sphere" => "float g"; left out
+Material "mix" "string materials" ["red" "steel"] "float weight" 0.9 Shape "sphere" => "float weight"; left out
+Material "" Shape "sphere" => deprecated; "interface"
+Material "none" Shape "sphere" => deprecated; "interface"
+Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "float width" 0.1 "string type" "flat" => "curve"; left out
+Shape "cylinder" "float radius" 1 "float zmin" 0 => "cylinder"; left out
+Shape "loopsubdiv" "integer levels" 3 "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] => "loopsubdiv"; control mesh
+Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; left out
+Shape "bilinearmesh" "point3 P" [-1 -1 3 1 -1 3 -1 1 3 1 1 3] "string emissionfilename" "no.png" => "string emissionfilename"; left out
+Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "float edgelength" 0.1 => displacement; without
+LightSource "goniometric" "string filename" "no.exr" "rgb I" [3 3 3] => "goniometric"; point light
+LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power" 10 => "projection"; point light
+LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
+AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; everywhere
+AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is left out
+AreaLightSource "diffuse" ObjectBegin "o" Shape "sphere" Shape "disk" ObjectEnd ObjectInstance "o" => inside objects; does not emit
+ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => shutter; without motion blur
+ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => shutter; without motion blur
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
+Texture "t" "float" "imagemap" "string filename" "good.png" "string filter" "ewa" => "ewa"; bilinear
+Texture "t" "spectrum" "ptex" "string filename" "no.ptx" Material "diffuse" "texture reflectance" "t" Shape "sphere" => "ptex"; 0.5
+Texture "t" "spectrum" "bilerp" "rgb v00" [1 0 0] => "bilerp"; 0.5
+Texture "t" "spectrum" "directionmix" "rgb tex1" [1 0 0] "vector3 dir" [1 0 0] => "directionmix"; 0.5
+Texture "t" "spectrum" "dots" "rgb inside" [1 0 0] => "dots"; 0.5
+Texture "t" "float" "fbm" "integer octaves" 3 "float roughness" 0.5 Material "conductor" "texture roughness" "t" Shape "sphere" => "fbm"; 0.5
+Texture "t" "spectrum" "marble" "float variation" 3 => "marble"; 0.5
+Texture "t" "float" "windy" => "windy"; 0.5
+Texture "t" "float" "wrinkled" => "wrinkled"; 0.5
+Texture "t" "float" "constant" "float colour" 1 => "float colour"; left out
+Shape "sphere" "string colour" "red" => "string colour"; left out
+LightSource "point" "string colour" "red" => "string colour"; left out
+AreaLightSource "diffuse" "integer nsamples" 3 Shape "sphere" => "integer nsamples"; left out
+"#;
+
+/// Names of older formats: the error gives the replacement.
+const OLD: &str = r#"
+Material "matte" => "diffuse"
+Material "glass" => "dielectric"
+Material "metal" => "conductor"
+Material "mirror" => "conductor"
+Material "uber" => "coateddiffuse"
+Material "plastic" => "coateddiffuse"
+Material "disney" => "diffuse"
+Material "translucent" => "diffusetransmission"
+Material "diffuse" "rgb Kd" [1 1 1] => "reflectance"
+Material "dielectric" "float index" 1.5 => "eta"
+LightSource "infinite" "string mapname" "sky.exr" => "filename"
+AreaLightSource "area" => "diffuse"
+Shape "cone" => "trianglemesh"
+Shape "trianglemesh" "float st" [0 0] => "uv"
+Texture "t" "spectrum" "uv" => "checkerboard"
+Texture "t" "color" "constant" => "spectrum"
+WorldEnd => remove WorldEnd
+"#;
+
+/// Every supported parameter of every supported entity.
+const EVERYTHING: &str = r#"
+Option "seed" 7 Option "disablepixeljitter" false ColorSpace "sRGB"
+Film "rgb" "string filename" "out.exr" "integer xresolution" 20 "integer yresolution" 10 "float cropwindow" [0 1 0 1]
+  "float diagonal" 35 "float iso" 200 "bool savefp16" false "string sensor" "cie1931" "float whitebalance" 0
+SAMPLER
+FILTER
+Integrator "path" "integer maxdepth" 3 "bool regularize" false "string lightsampler" "bvh"
+Accelerator "bvh" "integer maxnodeprims" 4 "string splitmethod" "sah"
+TransformTimes 0 1 LookAt 0 0 -5  0 0 0  0 1 0
+CAMERA
+WorldBegin
+LightSource "infinite" "rgb L" [1 1 1] "float scale" 0.5 "float illuminance" 2
+LightSource "infinite" "string filename" "good.pfm" "float scale" 0.5 "float illuminance" 2
+LightSource "distant" "blackbody L" 5000 "point3 from" [0 0 0] "point3 to" [0 0 1] "float scale" 1 "float illuminance" 1
+LightSource "point" "spectrum I" "stdillum-D65" "point3 from" [0 3 0] "float scale" 1 "float power" 9
+LightSource "spot" "spectrum I" [400 1 700 2] "point3 from" [0 3 0] "point3 to" [0 0 0] "float coneangle" 40
+  "float conedeltaangle" 9 "float scale" 2 "float power" 9
+Texture "f" "float" "constant" "float value" 0.3
+Texture "c" "spectrum" "constant" "rgb value" [0.3 0.4 0.5]
+Texture "image" "spectrum" "imagemap" "string filename" "good.png" "string wrap" "clamp" "float scale" 0.9 "bool invert" true
+  "string filter" "bilinear" "float maxanisotropy" 8 "string encoding" "gamma 2.2" "string mapping" "uv" "float uscale" 2
+  "float vscale" 3 "float udelta" 0.1 "float vdelta" 0.2
+Texture "image" "float" "imagemap" "string filename" "good.png" "string wrap" "black" "string filter" "point" "string encoding" "linear"
+  "string mapping" "planar" "vector3 v1" [1 0 0] "vector3 v2" [0 1 0] "float udelta" 0.1 "float vdelta" 0.2
+Texture "ball" "spectrum" "imagemap" "string filename" "good.png" "string mapping" "spherical" "string wrap" "octahedralsphere"
+Texture "tube" "spectrum" "imagemap" "string filename" "good.png" "string mapping" "cylindrical" "string wrap" "repeat"
+Texture "flat" "spectrum" "checkerboard" "integer dimension" 2 "texture tex1" "image" "rgb tex2" [0 0 1] "float uscale" 9 "float vscale" 9
+Texture "solid" "float" "checkerboard" "integer dimension" 3 "texture tex1" "f" "float tex2" 0
+Texture "scaled" "spectrum" "scale" "texture tex" "flat" "texture scale" "solid"
+Texture "mixed" "spectrum" "mix" "texture tex1" "scaled" "rgb tex2" [1 0 0] "texture amount" "image"
+MakeNamedMaterial "d" "string type" "diffuse" "texture reflectance" "mixed"
+MakeNamedMaterial "m" "string type" "conductor" "spectrum eta" "metal-Au-eta" "spectrum k" "metal-Au-k" "texture roughness" "f"
+MakeNamedMaterial "n" "string type" "conductor" "rgb eta" [1 2 3] "rgb k" [1 2 3] "float uroughness" 0.1 "texture vroughness" "f"
+  "bool remaproughness" false
+MakeNamedMaterial "r" "string type" "conductor" "texture reflectance" "tube" "float roughness" 0.3
+MakeNamedMaterial "g" "string type" "dielectric" "spectrum eta" "glass-BK7" "float uroughness" 0.1 "float vroughness" 0.2 "bool remaproughness" true
+MakeNamedMaterial "h" "string type" "dielectric" "float eta" 1.3 "float roughness" 0
+MakeNamedMaterial "t" "string type" "thindielectric" "spectrum eta" "good.spd"
+MakeNamedMaterial "i" "string type" "interface"
+MakeNamedMaterial "x" "string type" "diffusetransmission" "texture reflectance" "mixed" "rgb transmittance" [0.1 0.5 0.2] "float scale" 0.9
+MakeNamedMaterial "l" "string type" "coateddiffuse" "texture reflectance" "mixed" "float roughness" 0 "spectrum eta" "glass-BK7" "float thickness" 0.1
+MakeNamedMaterial "v" "string type" "coateddiffuse" "rgb reflectance" [0.2 0.3 0.4] "float uroughness" 0.1 "texture vroughness" "f"
+  "float eta" 1.4 "texture thickness" "f" "bool remaproughness" false
+MakeNamedMaterial "c" "string type" "coatedconductor" "spectrum conductor.eta" "metal-Au-eta" "spectrum conductor.k" "metal-Au-k"
+  "float interface.eta" 1.4 "float thickness" 0.1
+MakeNamedMaterial "p" "string type" "coatedconductor" "rgb reflectance" [0.3 0.4 0.5] "float conductor.roughness" 0.2
+  "float interface.uroughness" 0.2 "float interface.vroughness" 0.1 "spectrum interface.eta" "glass-BK7" "texture thickness" "f"
+MakeNamedMaterial "q" "string type" "coatedconductor" "float conductor.uroughness" 0.2 "texture conductor.vroughness" "f"
+  "float interface.roughness" 0 "bool remaproughness" false
+MakeNamedMaterial "z" "string type" "mix" "string materials" ["y" "l"] "texture amount" "f"
+MakeNamedMaterial "y" "string type" "mix" "string materials" ["i" "g"] "float amount" 0.3
+NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
+NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
+  "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"
+NamedMaterial "n" Shape "bilinearmesh" "point3 P" [-1 -1 4 1 -1 4 -1 1 4 1 1 4] "integer indices" [0 1 2 3]
+  "normal N" [0 0 1 0 0 1 0 0 1 0 0 1] "point2 uv" [0 0 1 0 0 1 1 1] "integer faceIndices" [0]
+NamedMaterial "g" Shape "sphere" "float radius" 2 "float zmin" -1 "float zmax" 1 "float phimax" 300 "float alpha" 1
+NamedMaterial "h" Shape "disk" "float height" 1 "float radius" 3 "float innerradius" 1 "float phimax" 200 "texture alpha" "f"
+NamedMaterial "t" Shape "disk" NamedMaterial "i" Shape "sphere"
+NamedMaterial "x" Shape "disk" "float height" 5 NamedMaterial "l" Shape "sphere" "float radius" 0.4
+NamedMaterial "v" Shape "disk" "float height" 5.5 NamedMaterial "c" Shape "sphere" "float radius" 0.5
+NamedMaterial "p" Shape "disk" "float height" 5.7 NamedMaterial "q" Shape "sphere" "float radius" 0.6
+NamedMaterial "z" Shape "disk" "float height" 4
+Attribute "shape" "float radius" 0.3
+AttributeBegin ReverseOrientation Translate 0 0 6 Scale 1 2 1 Rotate 30 0 0 1 ConcatTransform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1]
+  AreaLightSource "diffuse" "rgb L" [1 2 3] "float scale" 2 "bool twosided" true "float power" 9
+  NamedMaterial "d" Shape "sphere" CoordinateSystem "here" AttributeEnd
+CoordSysTransform "here" ObjectBegin "o" NamedMaterial "r" Shape "sphere" ObjectEnd ObjectInstance "o" Identity
+Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 3 1] ActiveTransform All ObjectInstance "o"
+"#;
+
+/// Variants of the entities that a scene has one of, for [`EVERYTHING`].
+const VARIANTS: [(&str, &str); 3] = [
+    (
+        "SAMPLER",
+        r#"Sampler "zsobol" "integer pixelsamples" 2 "string randomization" "owen" "integer seed" 3
+Sampler "sobol" "integer pixelsamples" 2 "string randomization" "fastowen"
+Sampler "paddedsobol" "integer pixelsamples" 2 "string randomization" "permutedigits"
+Sampler "halton" "integer pixelsamples" 2 "string randomization" "none"
+Sampler "pmj02bn" "integer pixelsamples" 2 "integer seed" 3
+Sampler "independent" "integer pixelsamples" 2 "integer seed" 3
+Sampler "stratified" "integer xsamples" 2 "integer ysamples" 1 "bool jitter" true "integer seed" 3"#,
+    ),
+    (
+        "FILTER",
+        r#"PixelFilter "box" "float xradius" 1 "float yradius" 2
+PixelFilter "triangle" "float xradius" 1 "float yradius" 2
+PixelFilter "gaussian" "float xradius" 1 "float yradius" 2 "float sigma" 0.3
+PixelFilter "mitchell" "float xradius" 1 "float yradius" 2 "float B" 0.3 "float C" 0.4
+PixelFilter "sinc" "float xradius" 1 "float yradius" 2 "float tau" 2"#,
+    ),
+    (
+        "CAMERA",
+        r#"Camera "perspective" "float fov" 40 "float lensradius" 0.1 "float focaldistance" 5 "float frameaspectratio" 2 "float shutteropen" 0 "float shutterclose" 1
+Camera "orthographic" "float screenwindow" [-2 2 -1 1] "float lensradius" 0.1 "float focaldistance" 5 "float shutteropen" 0 "float shutterclose" 2"#,
+    ),
+];
+
+/// A folder with the files that the scenes use.
+struct SceneFolder {
+    dir: TempDir,
+}
+
+/// Definitions that all scenes of [`WORLD`] may use, in one line.
+const COMMON: &str = r#"LightSource "infinite" Texture "grey" "float" "constant" "float value" 0.5 Texture "wood" "spectrum" "constant" MakeNamedMaterial "red" "string type" "diffuse" MakeNamedMaterial "steel" "string type" "conductor" MakeNamedMaterial "void" "string type" "interface""#;
+
+impl SceneFolder {
+    fn new() -> SceneFolder {
+        let folder = SceneFolder { dir: tempfile::tempdir().unwrap() };
+        write_files(folder.dir.path());
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn load(&self, text: &str, strict: bool) -> (Result<Loaded, SceneError>, Vec<Warning>) {
+        let mut diagnostics = Diagnostics::new(strict);
+        std::fs::write(self.path("scene.pbrt"), text).unwrap();
+        let small = Overrides { resolution: Some((8, 8)), spp: Some(2), ..overrides() };
+        let loaded = load(&self.path("scene.pbrt"), &small, &mut diagnostics);
+        (loaded, diagnostics.warnings().to_vec())
+    }
+
+    /// Describes a failed check of a scene with an unsupported feature on line `line`, if any.
+    fn fault(&self, text: &str, line: u32, words: &str) -> Option<String> {
+        let (loaded, warnings) = self.load(text, false);
+        let scene = match loaded {
+            Ok(loaded) => TestScene::from(loaded),
+            Err(e) => return Some(format!("rejected: {} {:?}", e.message(), e.remedy())),
+        };
+        let [warning] = &warnings[..] else {
+            return Some(format!("{} warnings: {warnings:#?}", warnings.len()));
+        };
+        let (found, instead) = words.split_once("; ").unwrap();
+        let at = |l: &lightbound_pbrt::diagnostics::Location| {
+            (l.path() == self.path("scene.pbrt"), l.line)
+        };
+        let location = warning.location.as_ref().map(at);
+        if !warning.message.contains(found)
+            || !warning.instead.contains(instead)
+            || location != Some((true, line))
+        {
+            return Some(format!("warning: {warning}"));
+        }
+        let picture = draw(&scene, 1);
+        if picture.invalid_samples != 0 || !picture.radiance.iter().flatten().all(|x| x.is_finite())
+        {
+            return Some("not finite".into());
+        }
+        match self.load(text, true).0 {
+            Ok(_) => Some("passes in strict mode".into()),
+            Err(e) if e.message() != warning.message => {
+                Some(format!("in strict mode: {}", e.message()))
+            }
+            Err(e) if !e.remedy().is_some_and(|r| r.contains("strict") && r.contains(instead)) => {
+                Some(format!("{:?}", e.remedy()))
+            }
+            Err(e) => (e.location().map(at) != Some((true, line)))
+                .then(|| "strict mode: wrong location".into()),
+        }
+    }
+}
+
+fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    table.lines().filter(|line| !line.is_empty()).map(|line| line.split_once(" => ").unwrap())
+}
+
+/// Fails and lists all faults.
+fn assert_none(faults: impl Iterator<Item = String>) {
+    let faults: Vec<String> = faults.collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn unsupported_features_give_one_warning() {
+    let folder = SceneFolder::new();
+    assert_none(cases(SETTINGS).filter_map(|(text, words)| {
+        Some(format!(
+            "{text}\n  {}",
+            folder.fault(&format!("\n{text}\nWorldBegin\n{COMMON}\n"), 2, words)?
+        ))
+    }));
+    assert_none(cases(WORLD).filter_map(|(text, words)| {
+        Some(format!(
+            "{text}\n  {}",
+            folder.fault(&format!("WorldBegin\n{COMMON}\n{text}\n"), 3, words)?
+        ))
+    }));
+}
+
+#[test]
+fn names_of_older_formats_give_the_replacement() {
+    let folder = SceneFolder::new();
+    assert_none(cases(OLD).filter_map(|(text, word)| {
+        let error = folder.load(&format!("WorldBegin\n{COMMON}\n{text}\n"), false).0.err();
+        let good = error.as_ref().is_some_and(|e| {
+            e.remedy().is_some_and(|r| r.contains(word))
+                && e.location().is_some_and(|l| l.line == 3 && l.path().is_absolute())
+        });
+        (!good).then(|| {
+            format!(
+                "{text}: {:?}",
+                error.map(|e| (e.message().to_string(), e.remedy().map(String::from)))
+            )
+        })
+    }));
+}
+
+#[test]
+fn supported_features_give_no_warning() {
+    let folder = SceneFolder::new();
+    for (slot, variants) in VARIANTS {
+        for variant in variants.lines() {
+            let with = |text: String, (other, all): (&str, &str)| {
+                text.replace(
+                    other,
+                    if other == slot { variant } else { all.lines().next().unwrap() },
+                )
+            };
+            let text = VARIANTS.into_iter().fold(EVERYTHING.to_string(), with);
+            let (loaded, _) = folder.load(&text, true);
+            let loaded = loaded
+                .unwrap_or_else(|e| panic!("{variant}: {e} {:?} {:?}", e.remedy(), e.location()));
+            let filename = loaded.filename.clone();
+            let scene = TestScene::from(loaded);
+            let picture = draw(&scene, 1);
+            assert!(
+                picture.invalid_samples == 0
+                    && picture.radiance.iter().flatten().all(|x| x.is_finite()),
+                "{variant}"
+            );
+            assert_eq!(scene.settings.sampling.spp, 2, "{variant}");
+            assert_eq!(filename, Path::new("out.exr"));
+        }
+    }
+}
+
+/// Start and end offsets of every number in a text.
+fn numbers(text: &str) -> Vec<(usize, usize)> {
+    let breaks = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"');
+    let mut found = Vec::new();
+    let mut start = 0;
+    for (end, c) in text.char_indices().filter(|&(_, c)| breaks(c)) {
+        if text[start..end].parse::<f32>().is_ok() {
+            found.push((start, end));
+        }
+        start = end + c.len_utf8();
+    }
+    found
+}
+
+#[test]
+fn extreme_numbers_are_errors_or_render_finite_values() {
+    let folder = SceneFolder::new();
+    let all = |text: String, (slot, variants): (&str, &str)| {
+        text.replace(slot, variants.lines().next().unwrap())
+    };
+    let text = VARIANTS.into_iter().fold(EVERYTHING.to_string(), all);
+    let mut rendered = 0;
+    for (start, end) in numbers(&text) {
+        for extreme in ["0", "-1", "1000000", "1e30", "-1e-30"] {
+            let changed = format!("{}{extreme}{}", &text[..start], &text[end..]);
+            // Limits the running time.
+            let changed =
+                changed.replace("\"integer maxdepth\" 1000000", "\"integer maxdepth\" 100");
+            let shown = &changed[start.saturating_sub(60)..(start + 20).min(changed.len())];
+            match folder.load(&changed, false).0 {
+                Err(e) => {
+                    assert!(!e.message().is_empty() && e.location().is_some(), "{shown}: {e}")
+                }
+                Ok(loaded) => {
+                    let picture = draw(&loaded.into(), 1);
+                    assert!(picture.radiance.iter().flatten().all(|x| x.is_finite()), "{shown}");
+                    assert!(extreme == "1e30" || picture.invalid_samples == 0, "{shown}");
+                    rendered += 1;
+                }
+            }
+        }
+    }
+    assert!(rendered > 500, "{rendered}");
+}

@@ -1,0 +1,157 @@
+//! All light sampling modes of the path tracer render the same picture.
+
+mod common;
+
+use common::{assert_same, draw, floor_and_balls, overrides, pfm, scene_of};
+use lightbound::film::Picture;
+use lightbound::settings::LightSampling;
+use lightbound_pbrt::build::{Overrides, PathOverrides};
+
+const MODES: [LightSampling; 4] = [
+    LightSampling::Uniform,
+    LightSampling::Power,
+    LightSampling::Tree,
+    LightSampling::MaterialTree,
+];
+
+/// A diffuse floor with objects of coated, metal, rough glass and translucent materials.
+fn scene(lights: &str, depth: u32, resolution: u32) -> String {
+    let settings = format!(r#"Sampler "independent" Integrator "path" "integer maxdepth" {depth}"#);
+    let more = r#"
+Material "dielectric" "float roughness" 0.3
+AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
+Material "diffusetransmission"
+AttributeBegin Translate 0 1 1.2 Shape "disk" "float radius" 0.8 AttributeEnd
+"#;
+    floor_and_balls(&settings, resolution, lights, more)
+}
+
+/// Lights of all types, and an environment with bright and dark parts.
+const ALL_KINDS: &str = r#"
+LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.2
+LightSource "distant" "rgb L" [0.3 0.3 0.2] "point3 from" [1 -2 3]
+LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
+LightSource "point" "rgb I" [1 1 3] "point3 from" [-2 -2 0.5]
+LightSource "spot" "rgb I" [5 4 3] "point3 from" [-2 0 3] "point3 to" [0 0 0] "float coneangle" 35
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [8 7 6]
+Translate 1 -1 3 Shape "sphere" "float radius" 0.4
+AttributeEnd
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [3 4 5] "bool twosided" true
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-3 1 2  -2 1 2  -2 1 3  -3 1.5 3]
+AttributeEnd
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [6 5 4]
+Translate 0 1 0.4 Shape "disk" "float radius" 0.2
+AttributeEnd
+"#;
+
+fn sky() -> Vec<u8> {
+    pfm(16, |x, y| {
+        if (x, y) == (3, 9) {
+            [60.0, 50.0, 30.0]
+        } else {
+            [0.1 * (x % 4) as f32, 0.2, 0.05 * (y % 5) as f32]
+        }
+    })
+}
+
+/// Pictures rendered with the given modes and samples per pixel.
+fn pictures(modes: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
+    let of = |mode: &LightSampling| {
+        let path = PathOverrides { light_sampling: Some(*mode), ..PathOverrides::default() };
+        let overrides = Overrides { path, spp: Some(spp), seed: Some(*mode as u32), ..overrides() };
+        draw(&scene_of(text, &[("sky.pfm", sky())], &overrides), 2)
+    };
+    modes.iter().map(of).collect()
+}
+
+/// `max_deviation` is the maximum standard deviation of the difference between pictures, relative to
+/// their sum: for tables, which are noisy, and for trees.
+fn assert_all_agree(modes: &[LightSampling], text: &str, spp: u32, max_deviation: [f64; 2]) {
+    let pictures = pictures(modes, text, spp);
+    for (mode, picture) in modes.iter().zip(&pictures).skip(1) {
+        assert_same(
+            &pictures[0],
+            picture,
+            max_deviation[0],
+            &format!("{:?} and {mode:?}", modes[0]),
+        );
+    }
+    let last = &pictures[pictures.len() - 2..];
+    assert_same(&last[0], &last[1], max_deviation[1], "both trees");
+}
+
+#[test]
+fn modes_agree_for_all_light_types_and_indirect_light() {
+    assert_all_agree(&MODES, &scene(ALL_KINDS, 4, 16), 256, [0.04, 0.02]);
+}
+
+#[test]
+fn modes_agree_for_hundreds_of_point_lights() {
+    let light = |k: i32| {
+        let [x, y, z] = [k % 17 - 8, k * 7 % 13 - 6, k * 5 % 11];
+        format!(
+            "LightSource \"point\" \"rgb I\" [0.2 0.3 0.4] \"point3 from\" [{x} {y} {}]\n",
+            0.2 + 0.3 * f64::from(z)
+        )
+    };
+    assert_all_agree(
+        &MODES,
+        &scene(&(0..300).map(light).collect::<String>(), 1, 16),
+        256,
+        [0.08, 0.01],
+    );
+}
+
+#[test]
+fn modes_agree_for_a_light_visible_in_a_glint_only() {
+    // One of many lamps is reflected by the metal ball; all others except a few are below the floor.
+    let mut lights: String = (0..200)
+        .map(|k| {
+            format!(
+                "LightSource \"point\" \"rgb I\" [1 1 1] \"point3 from\" [{} {} -1]\n",
+                k % 20 - 10,
+                k / 20
+            )
+        })
+        .collect();
+    lights += "LightSource \"point\" \"rgb I\" [2 2 2] \"point3 from\" [3 -3 2]\n";
+    lights += "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [300 300 300] Translate 1.4 -4 3\n\
+               Shape \"sphere\" \"float radius\" 0.1 AttributeEnd\n";
+    let text = scene(&lights, 1, 16).replace("\"float roughness\" 0.2", "\"float roughness\" 0.02");
+    // Uniform sampling selects it too rarely to estimate the variance.
+    assert_all_agree(&MODES[1..], &text, 256, [0.15, 0.03]);
+}
+
+#[test]
+fn degenerate_lights_give_finite_pictures() {
+    let point = |rgb: &str, from: &str| {
+        format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n")
+    };
+    for (lights, is_lit) in [
+        (point("0 0 0", "0 0 3"), false),
+        // Inside a ball, and below the floor.
+        (point("5 5 5", "1.4 0 0.7") + &point("5 5 5", "0 0 -1"), false),
+        // Many at one position, and some on surfaces.
+        (point("1e-2 1e-2 1e-2", "1 1 3").repeat(3000) + &point("1 1 1", "0 0 0").repeat(9), true),
+    ] {
+        for picture in pictures(&MODES, &scene(&lights, 1, 8), 4) {
+            assert_eq!(picture.invalid_samples, 0);
+            let sum: f32 = picture.radiance.iter().map(|rgb| rgb[0]).sum();
+            assert!(sum.is_finite() && (sum > 0.0) == is_lit, "{sum}");
+        }
+    }
+}
+
+#[test]
+fn picture_does_not_depend_on_threads() {
+    for mode in MODES {
+        let path = PathOverrides { light_sampling: Some(mode), ..PathOverrides::default() };
+        let overrides = Overrides { path, spp: Some(2), ..overrides() };
+        let scene = scene_of(&scene(ALL_KINDS, 3, 40), &[("sky.pfm", sky())], &overrides);
+        let [one, many] = [1, 3].map(|threads| draw(&scene, threads));
+        assert!(one.radiance == many.radiance, "{mode:?}");
+    }
+}

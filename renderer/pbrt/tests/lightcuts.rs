@@ -1,0 +1,254 @@
+//! Lightcuts against full sums over all lights and the path tracer's direct light.
+
+mod common;
+
+use common::{draw, floor_and_balls, overrides, scene_of, work};
+use lightbound::film::Picture;
+use lightbound::settings::{BoundMode, CutMode, ErrorMode, MethodName};
+use lightbound_math::spectrum::luminance;
+use lightbound_pbrt::build::{LightcutsOverrides, Overrides};
+
+/// A floor with glossy, coated and rough balls, at the given resolution and samples per pixel.
+fn scene(lights: &str, resolution: u32, spp: u32) -> String {
+    let settings = format!(
+        r#"Sampler "zsobol" "integer pixelsamples" {spp} Integrator "path" "integer maxdepth" 1"#
+    );
+    let more = r#"
+Material "diffusetransmission"
+AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
+"#;
+    floor_and_balls(&settings, resolution, lights, more)
+}
+
+/// Deterministic pseudorandom numbers in [0, 1).
+fn numbers(seed: u32) -> impl FnMut() -> f64 {
+    let mut count = 0;
+    move || {
+        count += 1;
+        f64::from(lightbound_math::sampling::unit_float(lightbound_math::sampling::hash(
+            seed, count,
+        )))
+    }
+}
+
+/// Point and spot lights above the floor, some of them behind the balls, and two distant lights.
+fn delta_lights(count: usize) -> Vec<String> {
+    let mut u = numbers(7);
+    let mut light = |k: usize| {
+        let [x, y, z] = [8.0 * u() - 4.0, 8.0 * u() - 4.0, 0.3 + 3.0 * u()];
+        let rgb = format!("[{:.3} {:.3} {:.3}]", u(), u(), 0.2 + u());
+        match k % 40 {
+            0..20 => {
+                format!(r#"LightSource "point" "rgb I" {rgb} "point3 from" [{x:.3} {y:.3} {z:.3}]"#)
+            }
+            20..39 => format!(
+                r#"LightSource "spot" "rgb I" {rgb} "point3 from" [{x:.3} {y:.3} {z:.3}] "point3 to" [{y:.3} {x:.3} 0] "float coneangle" 50"#
+            ),
+            _ => format!(
+                r#"LightSource "distant" "rgb L" [0.01 0.02 0.03] "point3 from" [{x:.3} {y:.3} {z:.3}]"#
+            ),
+        }
+    };
+    (0..count).map(&mut light).collect()
+}
+
+/// Lights of all types.
+const LIGHTS: &str = r#"
+LightSource "infinite" "rgb L" [0.1 0.12 0.2]
+LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
+LightSource "distant" "rgb L" [0.3 0.3 0.2] "point3 from" [1 -2 3]
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [8 7 6]
+Translate 1 -1 3 Shape "sphere" "float radius" 0.4
+AttributeEnd
+AttributeBegin
+AreaLightSource "diffuse" "rgb L" [3 4 5] "bool twosided" true
+Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-3 1 2  -2 1 2  -2 1 3  -3 1.5 3]
+AttributeEnd
+"#;
+
+fn lightcuts(settings: LightcutsOverrides) -> Overrides {
+    Overrides { integrator: Some(MethodName::Lightcuts), lightcuts: settings, ..overrides() }
+}
+
+fn with_error(error: f32, mode: ErrorMode) -> LightcutsOverrides {
+    LightcutsOverrides {
+        error: Some(error),
+        error_mode: Some(mode),
+        max_cut: Some(1 << 20),
+        ..LightcutsOverrides::default()
+    }
+}
+
+fn picture(text: &str, overrides: &Overrides) -> Picture {
+    draw(&scene_of(text, &[], overrides), 2)
+}
+
+fn luminances(picture: &Picture) -> Vec<f64> {
+    picture.radiance.iter().map(|&rgb| f64::from(luminance(rgb.into()))).collect()
+}
+
+#[test]
+fn cut_with_error_zero_is_the_sum_over_all_lights() {
+    let lights = delta_lights(42);
+    let text = |lights: &[String]| scene(&lights.join("\n"), 24, 1);
+    let found = picture(&text(&lights), &lightcuts(with_error(0.0, ErrorMode::Cluster)));
+    let mut sum = vec![[0.0f64; 3]; found.radiance.len()];
+    for light in &lights {
+        let one = picture(&text(std::slice::from_ref(light)), &overrides());
+        for (sum, rgb) in sum.iter_mut().zip(&one.radiance) {
+            *sum = [0, 1, 2].map(|c| sum[c] + f64::from(rgb[c]));
+        }
+    }
+    for (found, sum) in found.radiance.iter().zip(&sum) {
+        let near = |c: usize| (f64::from(found[c]) - sum[c]).abs() <= 1e-4 * sum[c] + 1e-9;
+        assert!((0..3).all(near), "{found:?} and {sum:?}");
+    }
+    assert!(sum.iter().filter(|rgb| rgb[1] > 0.01).count() > sum.len() / 2, "there is light");
+}
+
+#[test]
+fn errors_are_within_their_bounds() {
+    let text = scene(&delta_lights(600).join("\n"), 24, 1);
+    let full = luminances(&picture(&text, &lightcuts(with_error(0.0, ErrorMode::Cluster))));
+    for (mode, error) in
+        [(ErrorMode::Total, 0.02), (ErrorMode::Total, 0.2), (ErrorMode::Cluster, 0.02)]
+    {
+        let rendering = work(&scene_of(&text, &[], &lightcuts(with_error(error, mode))), 2);
+        let bounds = rendering.picture.channel("error_bound").expect("the bound is recorded");
+        let mut worst = 0.0f64;
+        for (pixel, (found, full)) in
+            luminances(&rendering.picture).into_iter().zip(&full).enumerate()
+        {
+            let off = (found - full).abs();
+            let bound = f64::from(bounds[pixel]);
+            assert!(
+                off <= bound * (1.0 + 1e-5) + 1e-6 * full,
+                "{mode:?} {error}, pixel {pixel}: {off} above {bound}"
+            );
+            worst = worst.max(off / full.max(1e-9));
+        }
+        if mode == ErrorMode::Total {
+            assert!(worst <= f64::from(error) + 1e-5, "{worst} above {error}");
+        }
+        assert!(worst > 1e-5, "{mode:?} {error}: clusters take part");
+        let sizes = rendering.counts.cuts.sizes;
+        assert!(sizes.mean().unwrap() < 590.0 && rendering.counts.cuts.capped == 0);
+    }
+}
+
+#[test]
+fn bound_modes_change_pictures_within_the_error_only() {
+    let text = scene(&delta_lights(300).join("\n"), 24, 1);
+    let of = |mode: BoundMode| {
+        let bounds = LightcutsOverrides { bounds: mode, ..with_error(0.02, ErrorMode::Cluster) };
+        work(
+            &scene_of(&text, &[], &lightcuts(LightcutsOverrides { check_bounds: true, ..bounds })),
+            2,
+        )
+    };
+    let [naive, optimized, related] =
+        [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(of);
+    assert!(
+        naive.picture.radiance == optimized.picture.radiance,
+        "naive and optimized bounds are the same"
+    );
+    assert_eq!(naive.counts.cuts.sizes, optimized.counts.cuts.sizes);
+    let mean =
+        |rendering: &lightbound::render::Rendering| rendering.counts.cuts.sizes.mean().unwrap();
+    // Related bounds are never looser, but the error threshold depends on the estimate, which varies
+    // slightly with the order of refinement.
+    assert!(
+        mean(&related) <= 1.001 * mean(&optimized),
+        "{} above {}",
+        mean(&related),
+        mean(&optimized)
+    );
+    for rendering in [naive, optimized, related] {
+        let cuts = rendering.counts.cuts;
+        assert!(
+            cuts.checks > 10_000 && cuts.violations == 0,
+            "{} of {}",
+            cuts.violations,
+            cuts.checks
+        );
+    }
+}
+
+#[test]
+fn stochastic_cuts_converge_to_the_path_tracer() {
+    let stochastic = LightcutsOverrides {
+        mode: Some(CutMode::Stochastic),
+        cut_size: Some(24),
+        ..LightcutsOverrides::default()
+    };
+    let found = picture(&scene(LIGHTS, 16, 256), &lightcuts(stochastic));
+    let path = picture(&scene(LIGHTS, 16, 1024), &overrides());
+    let [found_variance, path_variance] =
+        [&found, &path].map(|picture| picture.variance.as_ref().unwrap());
+    for channel in 0..3 {
+        let (mut off, mut variance, mut sum) = (0.0f64, 0.0f64, 0.0f64);
+        let mut far = 0;
+        for pixel in 0..found.radiance.len() {
+            let difference =
+                f64::from(found.radiance[pixel][channel] - path.radiance[pixel][channel]);
+            let of_it = f64::from(found_variance[pixel][channel] + path_variance[pixel][channel]);
+            off += difference;
+            variance += of_it;
+            sum += f64::from(path.radiance[pixel][channel]);
+            far += u32::from(difference * difference > 20.0 * of_it);
+        }
+        assert!(
+            off.abs() <= 4.0 * variance.sqrt(),
+            "{off} of {sum}, deviation {}",
+            variance.sqrt()
+        );
+        assert!(variance.sqrt() < 0.01 * sum, "the test is too noisy");
+        assert!(far <= 2, "{far} pixels are off");
+    }
+}
+
+#[test]
+fn picture_does_not_depend_on_threads() {
+    for mode in [CutMode::Deterministic, CutMode::Stochastic] {
+        let settings = LightcutsOverrides { mode: Some(mode), ..LightcutsOverrides::default() };
+        let scene = scene_of(&scene(LIGHTS, 40, 2), &[], &lightcuts(settings));
+        let [one, many] = [1, 3].map(|threads| draw(&scene, threads));
+        assert!(
+            one.radiance == many.radiance
+                && one.channel("error_bound").unwrap() == many.channel("error_bound").unwrap()
+        );
+    }
+}
+
+#[test]
+fn degenerate_lights_give_the_expected_picture() {
+    let point = |rgb: &str, from: &str| {
+        format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n")
+    };
+    let equal = point("1e-3 1e-3 1e-3", "1 1 3").repeat(20_000);
+    let cases = [
+        (String::new(), 0.0),
+        (point("0 0 0", "0 0 3"), 0.0),
+        // Inside a ball, and below the floor.
+        (point("5 5 5", "1.4 0 0.7") + &point("5 5 5", "0 0 -1"), 0.0),
+        (equal, 20.0),
+    ];
+    for (lights, intensity) in cases {
+        for mode in [CutMode::Deterministic, CutMode::Stochastic] {
+            let settings = LightcutsOverrides { mode: Some(mode), ..LightcutsOverrides::default() };
+            let found = picture(&scene(&lights, 16, 1), &lightcuts(settings));
+            assert_eq!(found.invalid_samples, 0);
+            let one =
+                scene(&point(&format!("{intensity} {intensity} {intensity}"), "1 1 3"), 16, 1);
+            let expected = if intensity > 0.0 { Some(picture(&one, &overrides())) } else { None };
+            for (pixel, rgb) in found.radiance.iter().enumerate() {
+                let expected = expected.as_ref().map_or(0.0, |picture| picture.radiance[pixel][0]);
+                assert!(
+                    (rgb[0] - expected).abs() <= 2e-3 * expected,
+                    "{mode:?}: {rgb:?} for {expected}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Robustness of geometry: closed rooms, distant lights, ray offsets, and invariance of the picture
+//! under scale, translation, instancing and choice of accelerator.
+
+use super::common::{Estimate, TestScene, assert_all, draw, one_ray, overrides, scene_of};
+use super::{AREA_LIGHTS, FLOOR, HALF_TRANSPARENT_SPHERE, MASK, SIGMAS};
+use glam::{DAffine3, DQuat};
+use lightbound::accel::{self, AccelKind};
+use lightbound::film::Picture;
+use lightbound::geometry::{BilinearMesh, Disk, Geometry, Mesh, Primitive, Shape};
+use lightbound_math::sampling::{Sampler, SamplerKind, warp};
+use lightbound_math::{Ray, Transform, Vec3, vec2, vec3};
+use lightbound_pbrt::build::Overrides;
+use std::sync::Arc;
+
+/// Closed opaque rooms around the origin, with walls at least 1 away on all sides.
+const ROOMS: [(&str, &str); 6] = [
+    (
+        "mesh",
+        "Shape \"trianglemesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 -1 1  1 -1 1  -1 1 1  1 1 1] \
+         \"integer indices\" [0 1 3 0 3 2  4 5 7 4 7 6  0 1 5 0 5 4  2 3 7 2 7 6  0 2 6 0 6 4  1 3 7 1 7 5]",
+    ),
+    (
+        "tetrahedron",
+        "Shape \"trianglemesh\" \"point3 P\" [3 3 3  -3 -3 3  -3 3 -3  3 -3 -3] \"integer indices\" [0 1 2 0 1 3 0 2 3 1 2 3]",
+    ),
+    (
+        "patches",
+        "Shape \"bilinearmesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 -1 1  1 -1 1  -1 1 1  1 1 1.5] \
+         \"integer indices\" [0 1 2 3  4 5 6 7  0 1 4 5  2 3 6 7  0 2 4 6  1 3 5 7]",
+    ),
+    (
+        "disks",
+        "Shape \"disk\" \"float radius\" 2 \"float height\" 1\nShape \"disk\" \"float radius\" 2 \"float height\" -1\n\
+         Rotate 90 1 0 0\n\
+         Shape \"disk\" \"float radius\" 2 \"float height\" 1\nShape \"disk\" \"float radius\" 2 \"float height\" -1\n\
+         Rotate 90 0 1 0\n\
+         Shape \"disk\" \"float radius\" 2 \"float height\" 1\nShape \"disk\" \"float radius\" 2 \"float height\" -1\n",
+    ),
+    ("sphere", "Shape \"sphere\" \"float radius\" 1.5"),
+    ("ellipsoid", "Rotate 30 1 2 3 Scale 1 2 1.5 Shape \"sphere\" \"float radius\" 1.5"),
+];
+
+/// Transforms under which a scene of size 1 should look the same.
+const PLACEMENTS: [&str; 6] = [
+    "Scale 1 1 1",
+    "Scale 0.001 0.001 0.001",
+    "Scale 1000 1000 1000",
+    "Scale 100000 100000 100000",
+    "Translate 1000 500 -700",
+    "Translate 1000 500 -700 Scale 10 10 10",
+];
+
+/// A scene of size 1, transformed together with its camera.
+fn placed(placement: &str, eye: &str, fov: f32, spp: u32, depth: u32, world: &str) -> TestScene {
+    let text = format!(
+        "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {depth}\n\
+         LookAt {eye}\nCONCAT\nCamera \"perspective\" \"float fov\" {fov}\n\
+         Film \"rgb\" \"integer xresolution\" 32 \"integer yresolution\" 32\n\
+         PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{placement}\n{world}\n"
+    );
+    // The camera transform includes the inverse of the placement.
+    scene_of(&text.replace("CONCAT", &inverse(placement)), &[], &overrides())
+}
+
+/// The inverse of translations and uniform scales.
+fn inverse(placement: &str) -> String {
+    let words: Vec<&str> = placement.split_whitespace().collect();
+    let steps = words.chunks(4).rev().map(|step| {
+        let x: Vec<f64> = step[1..].iter().map(|w| w.parse().unwrap()).collect();
+        let invert = |x: f64| if step[0] == "Scale" { 1.0 / x } else { -x };
+        format!("{} {} {} {} ", step[0], invert(x[0]), invert(x[1]), invert(x[2]))
+    });
+    steps.collect()
+}
+
+#[test]
+fn closed_rooms_let_no_light_in_or_out() {
+    let mut results = Vec::new();
+    for (room, shape) in ROOMS {
+        for placement in PLACEMENTS {
+            let walls = format!(
+                "Material \"diffuse\" \"rgb reflectance\" [0.9 0.9 0.9]\nAttributeBegin\n{shape}\nAttributeEnd\n"
+            );
+            let dark = format!("LightSource \"infinite\" \"rgb L\" [1e6 1e6 1e6]\n{walls}");
+            let picture =
+                draw(&placed(placement, "0.1 0.2 0.3  0.6 0.5 0.4  0 0 1", 90.0, 16, 8, &dark), 2);
+            let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
+            // Points round to the far side of a wall that is only a few ulps away. This happens only
+            // where walls meet at acute angles, or far from the origin.
+            let max_lit = if placement.starts_with("Translate")
+                || matches!(room, "tetrahedron" | "patches")
+            {
+                10
+            } else {
+                0
+            };
+            results.push((
+                format!("into {room}, {placement}"),
+                if lit <= max_lit { Ok(()) } else { Err(format!("{lit} pixels")) },
+            ));
+            let lamp = format!(
+                "{walls}AreaLightSource \"diffuse\" \"rgb L\" [1e6 1e6 1e6] \"bool twosided\" true\n\
+                 Translate 0.2 0.1 0.3\nShape \"sphere\" \"float radius\" 0.3\nShape \"disk\" \"float radius\" 0.6"
+            );
+            let picture =
+                draw(&placed(placement, "3.4 4.2 5.3  0 0.1 0.2  0 0 1", 50.0, 4, 8, &lamp), 2);
+            let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
+            results.push((
+                format!("out of {room}, {placement}"),
+                if lit <= max_lit { Ok(()) } else { Err(format!("{lit} pixels")) },
+            ));
+        }
+    }
+    assert_all(results);
+}
+
+#[test]
+fn irradiance_of_distant_small_lights_obeys_inverse_square_law() {
+    // A small emitter near the origin lights a floor so far away that coordinates there barely
+    // resolve the size of the emitter. Excludes the shape that occludes itself.
+    let mut results = Vec::new();
+    for (light, shape) in AREA_LIGHTS.into_iter().filter(|l| l.0 != "part of a sphere") {
+        let irradiance = |distance: f32| {
+            let world = format!(
+                "{MASK}AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [4 3 2] \"bool twosided\" {}\nScale 0.1 0.1 0.1\n\
+                 {shape}\nAttributeEnd\nMaterial \"diffuse\"\nTranslate 0 0 {}\n{FLOOR}",
+                light != HALF_TRANSPARENT_SPHERE,
+                -distance
+            );
+            let (eye, to) = (vec3(0.5, 0.0, 1.0 - distance), vec3(0.0, 0.0, -distance));
+            let scene = scene_of(&one_ray(eye, to, 1, 16, 64, &world), &[], &overrides());
+            let e = Estimate::of_picture(&draw(&scene, 2));
+            let scale = f64::from(distance * distance);
+            Estimate { mean: e.mean.map(|x| scale * x), error: e.error.map(|x| scale * x) }
+        };
+        let near = irradiance(50.0);
+        for distance in [500.0, 5000.0] {
+            let near = Estimate { error: near.mean.map(|x| 2e-3 * x), ..near };
+            results.push((
+                format!("{light} at {distance}"),
+                irradiance(distance).agrees(&near, SIGMAS),
+            ));
+        }
+    }
+    assert_all(results);
+}
+
+/// Random flat shapes of size 1 around `at`.
+fn flat_shapes(at: Vec3, seed: u32) -> [Shape; 3] {
+    let sampler = Sampler::new(SamplerKind::Independent, seed);
+    let corner =
+        |i| 2.0 * Vec3::from_slice(&sampler.get4(sampler.path(0, 0, i), 0)) - Vec3::ONE + at;
+    let [a, b, c] = [0, 1, 2].map(corner);
+    let mesh = Mesh::new(vec![a, b, c], vec![[0, 1, 2]], vec![], vec![]).unwrap();
+    let patch =
+        BilinearMesh::new(vec![a, b, c, b + c - a], vec![[0, 1, 2, 3]], vec![], vec![]).unwrap();
+    let turn =
+        DAffine3::from_rotation_translation(DQuat::from_rotation_x(seed.into()), at.as_dvec3());
+    let disk = Disk::new(
+        &Transform::new(turn * DAffine3::from_rotation_y(seed.into())).unwrap(),
+        0.3,
+        1.0,
+        0.0,
+        360.0,
+    )
+    .unwrap();
+    [Shape::Mesh(mesh), Shape::Bilinear(patch), Shape::Disk(disk)]
+}
+
+#[test]
+fn offset_rays_do_not_hit_the_surface_they_leave() {
+    let sampler = Sampler::new(SamplerKind::Independent, 3);
+    let mut left = 0;
+    for (seed, distance) in (0..200).flat_map(|seed| [0.0, 30.0, 1000.0].map(|d| (seed, d))) {
+        for shape in flat_shapes(distance * vec3(1.0, 0.5, -0.7), seed) {
+            let middle = shape.aabb(0).center();
+            let primitive =
+                Primitive { shape, material: 0, first_light: None, alpha: None, flip: false };
+            let geometry = Arc::new(Geometry {
+                primitives: vec![primitive],
+                world: 0..1,
+                ..Geometry::default()
+            });
+            let accel = accel::build(AccelKind::Auto, geometry.clone()).unwrap();
+            for i in 0..50 {
+                let [a, b, c, d] = sampler.get4(sampler.path(seed, 1, i), 0);
+                let [e, f, _, _] = sampler.get4(sampler.path(seed, 1, i), 1);
+                let from = middle + 3.0 * warp::uniform_sphere(vec2(a, b));
+                let hit = accel.intersect(&Ray::new(
+                    from,
+                    middle + 0.5 * warp::uniform_sphere(vec2(c, d)) - from,
+                ));
+                if hit.is_miss() {
+                    continue;
+                }
+                let (surface, d) = (geometry.surface(&hit), warp::uniform_sphere(vec2(e, f)));
+                let again = accel.intersect(&Ray::new(surface.offset_ray_origin(d), d));
+                assert!(
+                    again.is_miss(),
+                    "{:?} at {distance}: {again:?}",
+                    geometry.primitives[0].shape
+                );
+                left += 1;
+            }
+        }
+    }
+    assert!(left > 20_000, "{left}");
+}
+
+/// A room like the Cornell box with a light of each type, and an object with a glass ball, a crumpled
+/// mirror and a pyramid.
+fn room_with_lights(scale: f32) -> String {
+    let intensity = 0.5 * scale * scale;
+    format!(
+        "LightSource \"infinite\" \"rgb L\" [0.1 0.2 0.3]\n\
+         LightSource \"point\" \"rgb I\" [{intensity} {intensity} {intensity}] \"point3 from\" [0.5 0.6 0.7]\n\
+         LightSource \"distant\" \"rgb L\" [0.2 0.2 0.1] \"point3 from\" [0.1 -0.4 0.9] \"point3 to\" [0 0 0]\n\
+         Material \"diffuse\" \"rgb reflectance\" [0.7 0.5 0.3]\n\
+         Shape \"trianglemesh\" \"point3 P\" [-1 -1 -1  1 -1 -1  -1 1 -1  1 1 -1  -1 1 1  1 1 1] \
+         \"integer indices\" [0 1 3 0 3 2  2 3 5 2 5 4]\n\
+         Shape \"bilinearmesh\" \"point3 P\" [-1 -1 -1  -1 1 -1  -1 -1 1  -1 1 1]\n\
+         AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [5 6 7] \"bool twosided\" true\n\
+         Shape \"disk\" \"float radius\" 0.3 \"float height\" 0.9\nTranslate -0.5 -0.3 0.6\nShape \"sphere\" \"float radius\" 0.1\n\
+         Shape \"trianglemesh\" \"point3 P\" [0 0 0.3  0.2 0 0.3  0 0.2 0.3] \"integer indices\" [0 1 2]\nAttributeEnd\n\
+         ObjectBegin \"things\"\n\
+         Material \"conductor\" \"float roughness\" 0.1\n\
+         Shape \"bilinearmesh\" \"point3 P\" [0.2 0.2 -1  0.9 0 -0.9  0.3 0.8 0  0.8 0.7 0.5]\n\
+         Material \"diffuse\" \"rgb reflectance\" [0.2 0.6 0.8]\n\
+         Shape \"trianglemesh\" \"point3 P\" [-0.9 0 -1  -0.2 0 -1  -0.5 0.6 -1  -0.5 0.3 -0.3] \
+         \"normal N\" [-1 -1 -0.3  1 -1 -0.3  0 1 -0.3  0 0 1] \"integer indices\" [0 1 3 1 2 3 2 0 3]\n\
+         Material \"dielectric\"\nTranslate 0.1 -0.5 -0.55\nShape \"sphere\" \"float radius\" 0.4\nObjectEnd\n"
+    )
+}
+
+/// Relative difference of the means, and the fraction of pixels that differ by more than a tenth.
+fn difference(a: &Picture, b: &Picture) -> (f64, f64) {
+    let n = a.radiance.len() as f64;
+    let sums = a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, many), (p, q)| {
+        let (p, q) = (f64::from(p[0] + p[1] + p[2]), f64::from(q[0] + q[1] + q[2]));
+        (d + (p - q), s + p, many + f64::from(u32::from((p - q).abs() > 0.1 * p.max(q))))
+    });
+    (sums.0 / sums.1, sums.2 / n)
+}
+
+/// The eye in [`room_with_lights`].
+const INSIDE: &str = "0.3 -3 0.4  0 0 -0.1  0 0 1";
+
+#[test]
+fn picture_is_invariant_under_placement_of_the_scene() {
+    let picture = |placement: &str, scale: f32| {
+        draw(
+            &placed(
+                placement,
+                INSIDE,
+                40.0,
+                16,
+                5,
+                &(room_with_lights(scale) + "Identity\nObjectInstance \"things\"\n"),
+            ),
+            2,
+        )
+    };
+    let reference = picture(PLACEMENTS[0], 1.0);
+    for (placement, scale) in PLACEMENTS.into_iter().zip([1.0, 1e-3, 1e3, 1e5, 1.0, 10.0]) {
+        let (mean, many) = difference(&reference, &picture(placement, scale));
+        let (max_mean, max_many) =
+            if placement.starts_with("Translate") { (5e-3, 0.05) } else { (1e-4, 2e-3) };
+        assert!(mean.abs() < max_mean && many < max_many, "{placement}: {mean} {many}");
+    }
+}
+
+#[test]
+fn instances_look_like_copies() {
+    for placement in [
+        "Scale -1 1 1",
+        "Rotate 30 1 2 3 Scale 0.8 -1.2 0.5 Rotate 70 3 2 1",
+        "Translate 0.1 0.1 0 Scale -0.5 -0.6 -0.7",
+    ] {
+        let world = room_with_lights(1.0);
+        let instance = format!(
+            "{world}AttributeBegin\n{placement}\nObjectInstance \"things\"\nAttributeEnd\n"
+        );
+        let copy = world
+            .replace("ObjectBegin \"things\"", &format!("AttributeBegin\n{placement}"))
+            .replace("ObjectEnd", "AttributeEnd");
+        let [a, b] = [instance, copy]
+            .map(|world| draw(&placed(PLACEMENTS[0], INSIDE, 40.0, 128, 5, &world), 2));
+        let (mean, many) = difference(&a, &b);
+        // Mirroring changes the tangents of meshes, so the same random numbers give other directions.
+        assert!(mean.abs() < 2e-3 && many < 0.05, "{placement}: {mean} {many}");
+        let normals = |p: &Picture| p.features.as_ref().unwrap().normal.clone();
+        let turned = normals(&a)
+            .iter()
+            .zip(normals(&b))
+            .filter(|(m, n)| Vec3::from(**m).dot(Vec3::from(*n)) < -0.1)
+            .count();
+        assert_eq!(turned, 0, "{placement}: normals");
+    }
+}
+
+#[test]
+fn threads_and_accelerators_give_the_same_picture() {
+    let text = format!(
+        "Sampler \"zsobol\" \"integer pixelsamples\" 16\nIntegrator \"path\" \"integer maxdepth\" 5\n\
+         LookAt {INSIDE}\nCamera \"perspective\" \"float fov\" 40\n\
+         Film \"rgb\" \"integer xresolution\" 48 \"integer yresolution\" 40\nWorldBegin\n{}ObjectInstance \"things\"\n",
+        room_with_lights(1.0)
+    );
+    let render = |kind, threads| {
+        draw(&scene_of(&text, &[], &Overrides { accel: kind, ..overrides() }), threads)
+    };
+    let builtin = render(AccelKind::Builtin, 1);
+    assert!(builtin.radiance == render(AccelKind::Builtin, 3).radiance);
+    let auto = render(AccelKind::Auto, 1);
+    assert!(auto.radiance == render(AccelKind::Auto, 3).radiance);
+    // Embree rounds differently, so a few paths differ.
+    let (mean, many) = difference(&builtin, &auto);
+    assert!(mean.abs() < 1e-3 && many < 0.03, "{mean} {many}");
+}

@@ -1,0 +1,277 @@
+//! The report of a run: a folder that a browser opens from disk, without a server or network
+//! access.
+//!
+//! `index.html` is a small shell. All other files are in one folder beside it, named after a hash
+//! of its content: style, scripts, the list of cases, and a file with the images of each case,
+//! which the page loads when the case is opened. Browsers do not let pages from disk read other
+//! files, but let them run scripts. Therefore, all data are scripts that call a function of the
+//! viewer.
+//!
+//! The index is written last and atomically, and earlier folders are removed only after that. So
+//! the index always refers to a complete report, even if writing is interrupted. Files that this
+//! module did not write are never changed.
+
+mod data;
+
+use super::outcome::Outcome;
+use lightbound_image::write::save;
+use lightbound_image::{ImageError, Problem};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Identifies the index page of a report.
+const GENERATOR_TAG: &str = "<meta name=\"generator\" content=\"lightbound regress\">";
+/// Prefix of the folders with a report's files; 16 hexadecimal digits follow.
+const PREFIX: &str = "lightbound-report-";
+const PAGE: &str = include_str!("page.html");
+/// Style and scripts, the same for every report; `page.html` loads them in order of dependency.
+const ASSETS: [(&str, &str); 6] = [
+    ("style.css", include_str!("style.css")),
+    ("colour.js", include_str!("colour.js")),
+    ("pictures.js", include_str!("pictures.js")),
+    ("stage.js", include_str!("stage.js")),
+    ("viewer.js", include_str!("viewer.js")),
+    ("report.js", include_str!("report.js")),
+];
+
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file or a folder could not be written.
+    #[error(transparent)]
+    Write(#[from] ImageError),
+    /// The folder contains an `index.html` that is not a report.
+    #[error("{}: is not a report, and is left unchanged", .0.display())]
+    Foreign(PathBuf),
+}
+
+/// The folder of a report.
+#[derive(Debug)]
+pub struct Report {
+    folder: PathBuf,
+}
+
+impl Report {
+    /// Opens or creates the folder of a report, without changing its content. Call it before the
+    /// run, so that errors are found early.
+    ///
+    /// # Errors
+    /// If the folder cannot be created, or contains an `index.html` that is not a report.
+    pub fn open(folder: &Path) -> Result<Report, ReportError> {
+        fs::create_dir_all(folder).map_err(|e| write_error(folder, e))?;
+        let index = folder.join("index.html");
+        match fs::read(&index) {
+            Ok(page) if !String::from_utf8_lossy(&page).contains(GENERATOR_TAG) => {
+                Err(ReportError::Foreign(index))
+            }
+            Ok(_) => Ok(Report { folder: folder.into() }),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Report { folder: folder.into() }),
+            Err(e) => Err(ImageError { path: index, problem: Problem::Read(e) }.into()),
+        }
+    }
+
+    /// Writes the report of a run of `suite`, replacing an earlier one. Returns the file to open.
+    ///
+    /// # Errors
+    /// If a file cannot be written; an earlier report then stays complete.
+    ///
+    /// # Panics
+    /// If the number of pixels of an image does not match its size.
+    pub fn write(&self, suite: &str, outcomes: &[Outcome]) -> Result<PathBuf, ReportError> {
+        let mut order: Vec<&Outcome> = outcomes.iter().collect();
+        order.sort_by_key(|outcome| outcome.status.rank());
+        let name = folder_name(files(suite, &order));
+        let folder = self.folder.join(&name);
+        fs::create_dir_all(&folder).map_err(|e| write_error(&folder, e))?;
+        for (file, text) in files(suite, &order) {
+            save(&folder.join(file), text.as_bytes())?;
+        }
+        let index = self.folder.join("index.html");
+        save(&index, PAGE.replace("{{folder}}", &name).as_bytes())?;
+        self.remove_others(&name);
+        Ok(index)
+    }
+
+    /// Removes the files of earlier reports. Ignores errors, since leftover files are harmless.
+    fn remove_others(&self, current: &str) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name.to_str().is_some_and(|name| name != current && is_report_folder(name)) {
+                let files = fs::read_dir(entry.path()).into_iter().flatten().flatten();
+                for file in files.filter(|f| f.file_name().to_str().is_some_and(is_report_file)) {
+                    let _ = fs::remove_file(file.path());
+                }
+                // Fails if the folder contains other files, and then keeps it.
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
+    }
+}
+
+fn write_error(path: &Path, error: io::Error) -> ImageError {
+    ImageError { path: path.into(), problem: Problem::Write(error) }
+}
+
+/// Names and contents of all files beside the index. Contents are generated lazily, since images
+/// may be large.
+fn files(suite: &str, order: &[&Outcome]) -> impl Iterator<Item = (String, String)> {
+    let program = ASSETS.iter().map(|(name, text)| (name.to_string(), text.to_string()));
+    let list = std::iter::once_with(|| ("cases.js".to_string(), data::list(suite, order)));
+    let pictures = order.iter().enumerate().filter_map(|(i, outcome)| {
+        let pictures = outcome.pictures.as_ref()?;
+        Some((data::pictures_file(i), data::pictures(i, pictures)))
+    });
+    program.chain(list).chain(pictures)
+}
+
+/// Name of the report's folder: a hash of its content, so that a page never loads files of another
+/// report, and equal reports have equal files.
+fn folder_name(files: impl Iterator<Item = (String, String)>) -> String {
+    let mut hasher = DefaultHasher::new();
+    files.for_each(|file| file.hash(&mut hasher));
+    format!("{PREFIX}{:016x}", hasher.finish())
+}
+
+fn is_report_folder(folder: &str) -> bool {
+    let digits = folder.strip_prefix(PREFIX);
+    digits
+        .is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+/// Includes temporary files of an interrupted [`save`], which begin with a dot.
+fn is_report_file(name: &str) -> bool {
+    let name = name.strip_prefix('.').filter(|n| n.ends_with(".tmp")).unwrap_or(name);
+    let program = ASSETS.iter().any(|(file, _)| name.starts_with(file));
+    program || name.starts_with("cases.js") || name.starts_with("case-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::{Pictures, Status};
+    use super::*;
+
+    fn outcome(name: &str, status: Status) -> Outcome {
+        let pictures = Pictures {
+            width: 2,
+            height: 1,
+            reference: vec![[0.0, 1.0, 2.0], [f32::NAN, -1.0, 0.5]],
+            result: vec![[0.5; 3]; 2],
+            flip: vec![0.25, 1.0],
+        };
+        Outcome {
+            name: name.into(),
+            description: String::new(),
+            status,
+            figures: vec![],
+            time: None,
+            last_time: None,
+            pictures: Some(pictures),
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn failed() -> Status {
+        Status::Failed(vec!["too dark".into()])
+    }
+
+    #[test]
+    fn failing_cases_come_first_and_the_index_references_the_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("made/report");
+        let error = Status::Error { message: "no such file".into(), help: "check the path".into() };
+        let outcomes = [
+            outcome("one", Status::Passed),
+            outcome("two", error),
+            outcome("three", failed()),
+            outcome("four", failed()),
+        ];
+        let index = Report::open(&folder).unwrap().write("suite.toml", &outcomes).unwrap();
+        assert_eq!(index, folder.join("index.html"));
+        let page = fs::read_to_string(index).unwrap();
+        let [_, files] = names(&folder).try_into().unwrap();
+        assert!(
+            page.contains(&format!("src=\"{files}/cases.js\""))
+                && page.contains(GENERATOR_TAG)
+                && !page.contains("{{")
+        );
+        for (file, _) in ASSETS {
+            assert!(page.contains(&format!("\"{files}/{file}\"")), "{file} is not in the page");
+            assert!(folder.join(&files).join(file).is_file());
+        }
+        let list = fs::read_to_string(folder.join(&files).join("cases.js")).unwrap();
+        let at = |name: &str| list.find(&format!("\"name\":\"{name}\"")).unwrap();
+        assert!(at("three") < at("four") && at("four") < at("two") && at("two") < at("one"));
+    }
+
+    #[test]
+    fn a_report_replaces_only_an_earlier_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let report = Report::open(dir.path()).unwrap();
+        fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+        fs::create_dir(dir.path().join("lightbound-report-mine")).unwrap();
+        report
+            .write("s", &[outcome("one", Status::Passed), outcome("two", Status::Passed)])
+            .unwrap();
+        let first = names(dir.path());
+        report
+            .write("s", &[outcome("one", Status::Passed), outcome("two", Status::Passed)])
+            .unwrap();
+        assert_eq!(names(dir.path()), first, "equal reports have equal files");
+        // The next write removes the leftovers of an interrupted one.
+        let old = first.iter().find(|n| is_report_folder(n)).unwrap();
+        fs::write(dir.path().join(old).join(".case-0.js.17-0.tmp"), "half").unwrap();
+        report.write("s", &[outcome("one", failed())]).unwrap();
+        let second = names(dir.path());
+        assert_eq!(second.len(), 4);
+        assert!(
+            !second.contains(old)
+                && second.contains(&"notes.txt".into())
+                && second.contains(&"lightbound-report-mine".into())
+        );
+        // A folder with other files is kept.
+        let kept = second.iter().find(|n| is_report_folder(n)).unwrap();
+        fs::write(dir.path().join(kept).join("mine.png"), "mine").unwrap();
+        report.write("s", &[]).unwrap();
+        assert_eq!(names(&dir.path().join(kept)), ["mine.png"]);
+    }
+
+    #[test]
+    fn an_existing_page_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let index = dir.path().join("index.html");
+        fs::write(&index, "<h1>Mine</h1>").unwrap();
+        let message = Report::open(dir.path()).unwrap_err().to_string();
+        assert!(message.contains("index.html: is not a report"), "{message}");
+        assert_eq!(fs::read(&index).unwrap(), b"<h1>Mine</h1>");
+        let message = Report::open(&index.join("below")).unwrap_err().to_string();
+        assert!(message.contains("below: cannot be written"), "{message}");
+    }
+
+    #[test]
+    fn reports_do_not_access_the_network() {
+        let texts = ASSETS.iter().map(|&(name, text)| (name, text)).chain([("page.html", PAGE)]);
+        for (name, text) in texts {
+            for address in [
+                "http:",
+                "https:",
+                "//cdn",
+                "fetch(",
+                "XMLHttpRequest",
+                "type=\"module\"",
+                "@import",
+            ] {
+                assert!(!text.contains(address), "{name} has {address}");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+"use strict";
+// The images of a case: loaded when the case is opened, decoded, and painted according to the settings.
+
+/** The folder of this file, which also contains the images. */
+const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
+
+/** The pending promise of each case whose images are being loaded. */
+const waiting = new Map();
+
+/** Loads the images of a case. Pages from disk may not read files, but may run scripts, which call `takePictures`. */
+function loadPictures(index, file) {
+  return new Promise((resolve, reject) => {
+    waiting.set(index, resolve);
+    const script = document.createElement("script");
+    script.src = FOLDER + file;
+    script.onload = () => {
+      script.remove();
+      if (waiting.get(index) === resolve) reject(new Error(`${file} is damaged; write the report anew`));
+    };
+    script.onerror = () => reject(new Error(`${file} cannot be loaded; is it still beside the page?`));
+    document.head.append(script);
+  });
+}
+
+/** Called by the data file of a case. */
+function takePictures(index, data) {
+  const { width, height } = data;
+  const flip = data.flip ? floats(data.flip) : null;
+  waiting.get(index)?.(new Pictures(width, height, floats(data.reference), floats(data.result), flip));
+  waiting.delete(index);
+}
+
+/** Decodes 32-bit little-endian floats from base64. All platforms of current browsers are little-endian. */
+function floats(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return new Float32Array(bytes.buffer);
+}
+
+/** Reference, result and ꟻLIP map of a case: linear colours, three floats per pixel, row by row from the top. */
+class Pictures {
+  constructor(width, height, reference, result, flip) {
+    Object.assign(this, { width, height, reference, result, flip });
+    this.difference = result.map((x, i) => x - reference[i]);
+  }
+
+  /** Red, green and blue of a pixel. */
+  pixel(values, [x, y]) {
+    const at = 3 * (y * this.width + x);
+    return values.subarray(at, at + 3);
+  }
+
+  /** The pixel with the largest difference; non-finite differences are the largest. */
+  worstPixel() {
+    let worst = -1;
+    let at = 0;
+    this.difference.forEach((d, i) => {
+      // Equal infinities give a NaN that is not a difference.
+      if (Object.is(this.reference[i], this.result[i])) return;
+      const magnitude = Number.isNaN(d) ? Infinity : Math.abs(d);
+      if (magnitude > worst) [worst, at] = [magnitude, Math.floor(i / 3)];
+    });
+    return [at % this.width, Math.floor(at / this.width)];
+  }
+
+  /** A range of the difference that covers 99.5 % of the values; 0 if nothing differs. */
+  usualDifference() {
+    // Large images are subsampled, with a stride that visits all channels.
+    const step = 3 * Math.ceil(this.difference.length / 3e6) - 2;
+    const values = this.difference.filter((_, i) => i % step === 0);
+    const magnitudes = values.map(Math.abs).filter((x) => x > 0 && x < Infinity).sort();
+    const index = magnitudes.length - 1 - Math.floor(0.005 * values.length);
+    const magnitude = magnitudes[Math.max(index, Math.floor(magnitudes.length / 2))];
+    return magnitude ? roundUp(magnitude) : 0;
+  }
+
+  /** Paints a canvas with a function from a pixel's index to red, green and blue. */
+  paint(colour) {
+    const canvas = document.createElement("canvas");
+    canvas.width = this.width;
+    canvas.height = this.height;
+    const image = new ImageData(this.width, this.height);
+    for (let i = 0, at = 0; i < this.width * this.height; i++, at += 4) {
+      [image.data[at], image.data[at + 1], image.data[at + 2]] = colour(i);
+      image.data[at + 3] = 255;
+    }
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    return canvas;
+  }
+
+  /** Paints an image at an exposure of `stops`; `channel` is "rgb" or the index of a channel, shown as grey. */
+  paintLinear(values, stops, channel) {
+    const gain = 2 ** stops;
+    const [red, green, blue] = channel === "rgb" ? [0, 1, 2] : Array(3).fill(channel);
+    const code = [0, 0, 0];
+    return this.paint((i) => {
+      const [r, g, b] = [values[3 * i + red], values[3 * i + green], values[3 * i + blue]];
+      if (!Number.isFinite(r + g + b)) return NOT_FINITE;
+      [code[0], code[1], code[2]] = [srgbCode(r * gain), srgbCode(g * gain), srgbCode(b * gain)];
+      return code;
+    });
+  }
+
+  /** Paints result − reference from −`range` to `range`; for "rgb", the channel with the largest difference. */
+  paintDifference(range, channel) {
+    return this.paint((i) => {
+      const d = channel === "rgb" ? this.largest(i) : this.difference[3 * i + channel];
+      return Number.isFinite(d) ? colourAt(DIVERGING, 0.5 + 0.5 * (d / range)) : NOT_FINITE;
+    });
+  }
+
+  /** The difference of largest magnitude among the channels of a pixel; NaN if one is NaN. */
+  largest(i) {
+    const [r, g, b] = this.difference.subarray(3 * i, 3 * i + 3);
+    if (Number.isNaN(r + g + b)) return NaN;
+    const larger = Math.abs(g) > Math.abs(r) ? g : r;
+    return Math.abs(b) > Math.abs(larger) ? b : larger;
+  }
+
+  /** Paints the ꟻLIP error from 0 to `range`. */
+  paintFlip(range) {
+    return this.paint((i) => (Number.isFinite(this.flip[i]) ? colourAt(MAGMA, this.flip[i] / range) : NOT_FINITE));
+  }
+}

@@ -1,0 +1,343 @@
+//! Runs a case: loads its scene, renders it, and compares the image with its reference.
+
+use super::measurement::Measurement;
+use super::outcome::{Figure, Limit, Outcome, Pictures, Status};
+use super::statistics::{self, Block, Findings};
+use super::suite::{Case, Kind};
+use lightbound::choice::Choice;
+use lightbound::film::FilmOptions;
+use lightbound::integrator::{self, Integrator, IntegratorError};
+use lightbound::render::{RenderOptions, render_with};
+use lightbound::{RenderSettings, Scene};
+use lightbound_image::compare::{Metric, Planes, compare, flip};
+use lightbound_image::write::Attribute;
+use lightbound_pbrt::build::{Loaded, Overrides, load_source};
+use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Source, Warning};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How to render. None of the fields affects the image.
+#[derive(Clone, Copy)]
+pub struct RenderContext<'a> {
+    /// Number of threads.
+    pub threads: usize,
+    /// Stops rendering once set, without a result.
+    pub stop: &'a AtomicBool,
+    /// Called with the fraction of the case that is done, from 0 to 1.
+    pub progress: &'a (dyn Fn(f64) + Sync),
+}
+
+/// A rendered case.
+#[derive(Clone, Debug)]
+pub(crate) struct Rendered {
+    /// The image.
+    pub picture: Measurement,
+    /// Number of invalid samples: infinite, NaN, or beyond the film's range.
+    pub invalid: u64,
+    /// Render time.
+    pub time: Duration,
+}
+
+/// Why a case cannot be run.
+#[derive(Clone, Debug)]
+pub struct CaseError {
+    /// What is wrong, with its location.
+    pub message: String,
+    /// The remedy.
+    pub help: String,
+}
+
+impl From<SceneError> for CaseError {
+    fn from(error: SceneError) -> CaseError {
+        let location = error.location().map_or(String::new(), |location| format!("{location}: "));
+        let shader =
+            error.shader_error().map_or(String::new(), |shader| format!(" ({})", shader.message));
+        let help = error
+            .remedy()
+            .unwrap_or(
+                "render the scene on its own to see the source lines: lightbound render SCENE",
+            )
+            .into();
+        CaseError { message: format!("{location}{}{shader}", error.message()), help }
+    }
+}
+
+impl From<IntegratorError> for CaseError {
+    fn from(error: IntegratorError) -> CaseError {
+        SceneError::new(error.to_string()).into()
+    }
+}
+
+/// Loads the scene of a case with its settings. `source` is the case's scene file or a replacement.
+/// `seed` overrides that of the case.
+pub(crate) fn load(
+    case: &Case,
+    source: &Arc<Source>,
+    seed: Option<u32>,
+) -> Result<(Loaded, Vec<Warning>), CaseError> {
+    let settings = &case.settings;
+    let overrides = Overrides {
+        accel: settings.accel,
+        integrator: settings.integrator,
+        spp: settings.spp,
+        seed: seed.or(settings.seed),
+        resolution: settings.resolution,
+        ..Overrides::default()
+    };
+    let mut diagnostics = Diagnostics::new(false);
+    let mut loaded = load_source(source, &[], &overrides, &mut diagnostics)?;
+    if let Some(kind) = settings.sampler {
+        loaded.settings.sampling.kind = kind;
+    }
+    if let Some(depth) = settings.depth {
+        loaded.settings.integrator.max_depth = depth;
+    }
+    Ok((loaded, diagnostics.warnings().to_vec()))
+}
+
+/// Renders a scene; `None` if rendering was stopped.
+pub(crate) fn render(
+    scene: &Scene,
+    settings: &RenderSettings,
+    context: RenderContext,
+) -> Result<Option<Rendered>, CaseError> {
+    let integrator = integrator::new(scene, &settings.integrator)?;
+    Ok(render_with_integrator(scene, settings, &*integrator, context))
+}
+
+/// [`render`] with a given integrator.
+pub(crate) fn render_with_integrator(
+    scene: &Scene,
+    settings: &RenderSettings,
+    integrator: &dyn Integrator,
+    context: RenderContext,
+) -> Option<Rendered> {
+    let window = settings.window;
+    let total =
+        f64::from(window.width()) * f64::from(window.height()) * f64::from(settings.sampling.spp);
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let options = RenderOptions {
+        threads: context.threads,
+        time_limit: None,
+        film: FilmOptions { moments: true, ..FilmOptions::default() },
+        stop: context.stop,
+        progress: &|samples| {
+            let done = done.fetch_add(samples, Ordering::Relaxed) + samples;
+            (context.progress)(done as f64 / total);
+        },
+    };
+    let rendering = render_with(scene, settings, integrator, &options);
+    if rendering.picture.min_samples < settings.sampling.spp {
+        return None;
+    }
+    let (invalid, time) = (rendering.picture.invalid_samples, rendering.wall);
+    let picture = Measurement::from_picture(rendering.picture).expect("the film keeps moments");
+    Some(Rendered { picture, invalid, time })
+}
+
+/// EXR attributes that describe how an image was rendered.
+pub(crate) fn metadata(
+    case: &Case,
+    scene: &Scene,
+    settings: &RenderSettings,
+) -> Vec<(String, Attribute)> {
+    let text = |text: &str| Attribute::Text(text.into());
+    let attributes = [
+        ("lightbound/version", text(env!("CARGO_PKG_VERSION"))),
+        ("lightbound/case", text(&case.name)),
+        ("lightbound/scene", text(&case.scene.file_name().unwrap_or_default().to_string_lossy())),
+        ("lightbound/integrator", text(settings.integrator.method.name().name())),
+        ("lightbound/sampler", text(&format!("{:?}", settings.sampling.kind).to_lowercase())),
+        ("lightbound/seed", text(&settings.sampling.seed.to_string())),
+        (
+            "lightbound/maxDepth",
+            Attribute::Int(settings.integrator.max_depth.try_into().unwrap_or(i32::MAX)),
+        ),
+        ("lightbound/accel", text(scene.accel.name())),
+    ];
+    attributes.into_iter().map(|(key, value)| (key.into(), value)).collect()
+}
+
+/// Reads the reference of a case.
+pub(crate) fn reference(case: &Case) -> Result<Measurement, CaseError> {
+    Measurement::read(&case.reference).map_err(|error| CaseError {
+        message: error.to_string(),
+        help: format!("render it: the same again with --update {}", case.name),
+    })
+}
+
+/// Compares a rendered case with its reference. With `pictures`, the outcome includes the images
+/// for the report.
+pub(crate) fn judge(
+    case: &Case,
+    rendered: &Rendered,
+    reference: &Measurement,
+    pictures: bool,
+) -> Outcome {
+    let result = &rendered.picture;
+    let outcome = |status, figures, pictures| Outcome {
+        name: case.name.clone(),
+        description: case.about.clone(),
+        status,
+        figures,
+        time: Some(rendered.time),
+        last_time: None,
+        pictures,
+    };
+    if (result.width, result.height) != (reference.width, reference.height) {
+        let message = format!(
+            "the picture has {} × {} pixels, the reference {} × {}",
+            result.width, result.height, reference.width, reference.height
+        );
+        let help =
+            format!("if the new size is intended, run this again with --update {}", case.name);
+        return outcome(Status::Error { message, help }, Vec::new(), None);
+    }
+    let (mut failures, mut figures) = match case.kind {
+        Kind::Statistical => compare_statistically(case, result, reference),
+        Kind::Exact => compare_exactly(result, reference),
+    };
+    if rendered.invalid > 0 {
+        failures.push(format!(
+            "{} samples were infinite, not a number, or beyond the film's range",
+            rendered.invalid
+        ));
+    }
+    let (comparison, map) = differences(result, reference, pictures);
+    figures.extend(comparison);
+    let pictures = pictures.then(|| Pictures {
+        width: result.width,
+        height: result.height,
+        reference: reference.mean.clone(),
+        result: result.mean.clone(),
+        flip: map,
+    });
+    let status = if failures.is_empty() { Status::Passed } else { Status::Failed(failures) };
+    outcome(status, figures, pictures)
+}
+
+/// The outcome of a case that cannot be run.
+pub(crate) fn error_outcome(case: &Case, error: CaseError) -> Outcome {
+    Outcome {
+        name: case.name.clone(),
+        description: case.about.clone(),
+        status: Status::Error { message: error.message, help: error.help },
+        figures: Vec::new(),
+        time: None,
+        last_time: None,
+        pictures: None,
+    }
+}
+
+fn figure(name: &str, value: f64, limit: Option<Limit>) -> Figure {
+    Figure { name: name.into(), value, limit }
+}
+
+/// Failures and metrics of a statistical case.
+fn compare_statistically(
+    case: &Case,
+    result: &Measurement,
+    reference: &Measurement,
+) -> (Vec<String>, Vec<Figure>) {
+    let tolerance = &case.tolerance;
+    let found =
+        statistics::test(result.width as usize, result.estimate(), reference.estimate(), tolerance);
+    let figures = vec![
+        figure(
+            "accepted pixels, %",
+            100.0 * found.accepted,
+            Some(Limit::AtLeast(100.0 * tolerance.accepted)),
+        ),
+        figure("largest block z", found.worst_block.z, Some(Limit::AtMost(found.block_limit))),
+        figure("largest pixel z", found.worst_pixel.z, None),
+        figure("noise over the expected", found.noise.sqrt(), None),
+    ];
+    (failures(&found, tolerance.accepted), figures)
+}
+
+/// Messages of the statistical tests that fail.
+fn failures(found: &Findings, accepted: f64) -> Vec<String> {
+    let mut failures = Vec::new();
+    if found.refused_blocks > 0 {
+        let worst = &found.worst_block;
+        failures.push(format!(
+            "{}: z = {:.1}, at most {:.1}",
+            deviation(worst),
+            worst.z,
+            found.block_limit
+        ));
+    }
+    if found.accepted < accepted {
+        failures.push(format!(
+            "{:.3} % of the pixels' tests pass, at least {:.3} % must; the worst: {}, z = {:.1}",
+            100.0 * found.accepted,
+            100.0 * accepted,
+            deviation(&found.worst_pixel),
+            found.worst_pixel.z
+        ));
+    }
+    failures
+}
+
+/// Describes a deviation, as in `green is 1.2 % too high in the 16 × 16 pixels from (32, 48)`.
+fn deviation(block: &Block) -> String {
+    let channel = ["red", "green", "blue"][block.channel];
+    let difference = block.result - block.reference;
+    let direction = if difference < 0.0 { "low" } else { "high" };
+    let amount = match (100.0 * difference / block.reference).abs() {
+        percent if percent.is_finite() && percent < 1000.0 => format!("{percent:.2} %"),
+        _ => format!("{:.3e}", difference.abs()),
+    };
+    let location = match block.size {
+        (1, 1) => format!("at pixel ({}, {})", block.x, block.y),
+        (width, height) => {
+            format!("in the {width} × {height} pixels from ({}, {})", block.x, block.y)
+        }
+    };
+    format!("{channel} is {amount} too {direction} {location}")
+}
+
+/// Failures and metrics of an exact case.
+fn compare_exactly(result: &Measurement, reference: &Measurement) -> (Vec<String>, Vec<Figure>) {
+    let bits = |pixel: &[f32; 3]| pixel.map(f32::to_bits);
+    let differing: Vec<usize> = (0..result.mean.len())
+        .filter(|&i| bits(&result.mean[i]) != bits(&reference.mean[i]))
+        .collect();
+    let figures = vec![figure(
+        "pixels with different bits",
+        differing.len() as f64,
+        Some(Limit::AtMost(0.0)),
+    )];
+    let failures = differing.first().map(|&first| {
+        let (x, y) = (first as u32 % result.width, first as u32 / result.width);
+        let (a, b) = (result.mean[first], reference.mean[first]);
+        format!(
+            "{} of {} pixels have different bits, first ({x}, {y}): {a:?}, reference {b:?}",
+            differing.len(),
+            result.mean.len()
+        )
+    });
+    let samples = (result.samples != reference.samples).then(|| {
+        format!("{} samples per pixel, the reference has {}", result.samples, reference.samples)
+    });
+    (failures.into_iter().chain(samples).collect(), figures)
+}
+
+/// Metrics without limits, and the ꟻLIP map if requested.
+pub(super) fn differences(
+    result: &Measurement,
+    reference: &Measurement,
+    with_flip: bool,
+) -> (Vec<Figure>, Vec<f32>) {
+    let planes = |m: &Measurement| Planes::from_rgb(m.width as usize, m.height as usize, &m.mean);
+    let mut metrics = vec![Metric::MeanError, Metric::RelMse, Metric::Max];
+    if with_flip {
+        metrics.push(Metric::HdrFlip);
+    }
+    let comparison = compare(&planes(result), &planes(reference), &metrics, 0.0);
+    let value =
+        |metric: Metric| Some(figure(metric.name(), comparison.figure(metric)?.overall, None));
+    let figures = metrics.iter().filter_map(|&metric| value(metric)).collect();
+    (figures, comparison.hdr_flip.map_or(Vec::new(), |map: flip::Map| map.values))
+}

@@ -1,0 +1,174 @@
+//! The stored state of a run, which lets an interrupted run resume: images of finished cases, and
+//! render times.
+//!
+//! The folder `.regress/SUITE/` beside the suite contains `state.json` and, during a run, the image
+//! of each finished case. When a case finishes, its image is written first and `state.json` second,
+//! both atomically. So cases that `state.json` marks as done always have an image, even if the
+//! program is killed. A completed run removes the images and keeps the times.
+
+use super::measurement::Measurement;
+use super::run::Rendered;
+use lightbound_image::write::save;
+use lightbound_image::{ImageError, Problem};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The stored state of a suite.
+#[derive(Debug)]
+pub struct State {
+    folder: PathBuf,
+    cases: Mutex<BTreeMap<String, Entry>>,
+}
+
+/// A case that was rendered before.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Entry {
+    /// [Key](super::key) of its last image.
+    key: String,
+    /// Whether that image belongs to an incomplete run.
+    done: bool,
+    /// Render time.
+    seconds: f64,
+    /// Render time in the previous run.
+    last_seconds: Option<f64>,
+    /// Number of invalid samples.
+    invalid: u64,
+}
+
+impl State {
+    /// Opens the state of a suite; it is empty if the file is missing or unreadable.
+    ///
+    /// # Errors
+    /// If the folder cannot be created.
+    pub fn open(suite: &Path) -> Result<State, ImageError> {
+        let name = suite.file_stem().unwrap_or_default();
+        let folder = suite.parent().unwrap_or(Path::new("")).join(".regress").join(name);
+        std::fs::create_dir_all(&folder)
+            .map_err(|cause| ImageError { path: folder.clone(), problem: Problem::Write(cause) })?;
+        let text = std::fs::read(folder.join("state.json")).unwrap_or_default();
+        let cases = serde_json::from_slice(&text).unwrap_or_default();
+        Ok(State { folder, cases: Mutex::new(cases) })
+    }
+
+    /// Returns the result of a case that an interrupted run finished, unless its key has changed.
+    pub(crate) fn rendered(&self, name: &str, key: &str) -> Option<Rendered> {
+        let entry = self.cases().get(name).filter(|entry| entry.done && entry.key == key)?.clone();
+        let picture = Measurement::read(&self.picture(name)).ok()?;
+        Some(Rendered { picture, invalid: entry.invalid, time: duration(entry.seconds)? })
+    }
+
+    /// Render time of a case in the previous run.
+    pub(crate) fn last_time(&self, name: &str) -> Option<Duration> {
+        self.cases().get(name).and_then(|entry| duration(entry.last_seconds?))
+    }
+
+    /// Stores a finished case.
+    ///
+    /// # Errors
+    /// If a file cannot be written. A resumed run will then render the case again.
+    pub(crate) fn store(
+        &self,
+        name: &str,
+        key: String,
+        rendered: &Rendered,
+    ) -> Result<(), ImageError> {
+        rendered.picture.write(&self.picture(name), Vec::new())?;
+        let mut cases = self.cases();
+        let entry = cases.entry(name.into()).or_default();
+        let previous = (entry.seconds > 0.0).then_some(entry.seconds);
+        let (seconds, invalid) = (rendered.time.as_secs_f64(), rendered.invalid);
+        *entry = Entry { key, done: true, seconds, last_seconds: previous, invalid };
+        self.write(&cases)
+    }
+
+    /// Marks a run of these cases as completed.
+    ///
+    /// # Errors
+    /// If the file cannot be written. The next run will then reuse the images of this one.
+    pub fn finish<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), ImageError> {
+        let mut cases = self.cases();
+        let mut pictures = Vec::new();
+        for name in names {
+            if let Some(entry) = cases.get_mut(name) {
+                entry.done = false;
+                pictures.push(self.picture(name));
+            }
+        }
+        self.write(&cases)?;
+        for picture in pictures {
+            // A leftover image is harmless.
+            let _ = std::fs::remove_file(picture);
+        }
+        Ok(())
+    }
+
+    fn cases(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
+        self.cases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn picture(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.exr"))
+    }
+
+    fn write(&self, cases: &BTreeMap<String, Entry>) -> Result<(), ImageError> {
+        let json = serde_json::to_vec_pretty(cases).expect("the state can be serialised");
+        save(&self.folder.join("state.json"), &json)
+    }
+}
+
+/// Converts seconds from a file, which may be negative or not finite.
+fn duration(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(value: f32, seconds: u64) -> Rendered {
+        let picture = Measurement {
+            width: 1,
+            height: 1,
+            mean: vec![[value; 3]],
+            variance: vec![[0.0; 3]],
+            samples: 2,
+        };
+        Rendered { picture, invalid: 1, time: Duration::from_secs(seconds) }
+    }
+
+    #[test]
+    fn finished_cases_are_stored_until_the_run_completes() {
+        let folder = tempfile::tempdir().unwrap();
+        let suite = folder.path().join("suite.toml");
+        let open = || State::open(&suite).unwrap();
+        open().store("a", "key".into(), &rendered(0.5, 2)).unwrap();
+        let again = open().rendered("a", "key").unwrap();
+        assert_eq!(
+            (again.picture, again.invalid, again.time),
+            (rendered(0.5, 2).picture, 1, Duration::from_secs(2))
+        );
+        assert!(
+            open().rendered("a", "other key").is_none() && open().rendered("b", "key").is_none()
+        );
+        assert_eq!(open().last_time("a"), None);
+        open().finish(["a", "b"]).unwrap();
+        assert!(open().rendered("a", "key").is_none());
+        open().store("a", "key".into(), &rendered(0.5, 3)).unwrap();
+        assert_eq!(open().last_time("a"), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_damaged_state_is_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let suite = folder.path().join("suite.toml");
+        let state = State::open(&suite).unwrap();
+        state.store("a", "key".into(), &rendered(0.5, 2)).unwrap();
+        std::fs::write(state.picture("a"), "half").unwrap();
+        assert!(state.rendered("a", "key").is_none());
+        std::fs::write(state.folder.join("state.json"), "{\"a\": {\"se").unwrap();
+        assert!(State::open(&suite).unwrap().cases().is_empty());
+    }
+}

@@ -1,0 +1,400 @@
+//! Results of operations on floats: the corners of each combination of the operands' pieces.
+
+use super::transfer;
+use crate::interval::{Bools, Bounds, Floats, Ints, Nan, Pieces};
+use crate::ir::{Monotonicity, Op, OpFacts, Type, ZeroFrom};
+
+/// The least positive float.
+const MIN_POSITIVE: f32 = f32::from_bits(1);
+
+fn eval(op: Op, args: &[f32]) -> f32 {
+    let mut words = [0; 2];
+    for (word, arg) in words.iter_mut().zip(args) {
+        *word = arg.to_bits();
+    }
+    f32::from_bits(op.eval(&words[..args.len()]))
+}
+
+/// A set of floats that collects the results at the corners of boxes.
+struct Found(Pieces<f32>);
+
+impl Found {
+    fn add(&mut self, low: f32, high: f32) {
+        self.0.add(low, high);
+    }
+
+    fn hull_of(&mut self, corners: &[f32]) {
+        let mut hull: Option<[f32; 2]> = None;
+        for &x in corners.iter().filter(|x| !x.is_nan()) {
+            hull = Some(hull.map_or([x, x], |[low, high]| {
+                [if x < low { x } else { low }, if x > high { x } else { high }]
+            }));
+        }
+        if let Some([low, high]) = hull {
+            self.0.add(low, high);
+        }
+    }
+}
+
+/// Whether a float can be infinite.
+fn is_infinite(a: &Floats) -> bool {
+    a.low() == f32::NEG_INFINITY || a.high() == f32::INFINITY
+}
+
+/// Whether the sign bit of a float may be set, and may be clear.
+fn signs(a: &Floats) -> [bool; 2] {
+    [a.low() < 0.0 || a.negative_zero, a.high() > 0.0 || a.positive_zero]
+}
+
+/// Floats that contain −0 only if `negative`, and +0 only if `positive`.
+pub(super) fn with_zeros(pieces: Pieces<f32>, negative: bool, positive: bool, nan: bool) -> Floats {
+    let zero = pieces.contains(0.0);
+    Floats { pieces, nan, negative_zero: zero && negative, positive_zero: zero && positive }
+}
+
+/// Bounds of an operand after bounding code has tested it for NaN, if NaN propagates: if it may be
+/// NaN, it is below ∞.
+fn tested(a: &Floats, mode: Nan) -> Floats {
+    if mode != Nan::Propagate || !a.nan {
+        return *a;
+    }
+    let pieces = a.pieces.within(f32::NEG_INFINITY, f32::MAX);
+    with_zeros(pieces, a.negative_zero, a.positive_zero, false)
+}
+
+pub(super) fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
+    let a = &if op == Op::Abs { tested(a, mode) } else { *a };
+    match op.signature().result {
+        _ if matches!(op, Op::TruncateToInt | Op::ToS32 | Op::ToU32) => {
+            // From an endpoint that is NaN, code computes an arbitrary integer.
+            let may_be_any = a.nan && mode == Nan::Propagate;
+            return if may_be_any {
+                Bounds::all(Type::I32)
+            } else {
+                Bounds::Int(to_integer(op, a))
+            };
+        }
+        Some(ty @ (Type::I32 | Type::Bool)) => return Bounds::all(ty),
+        Some(Type::F32) | None => {}
+    }
+    let OpFacts { range: [low, high], domain: [least, most], monotone, zeros, .. } = op.facts();
+    let made = a.low() < least || a.high() > most || monotone == [Monotonicity::Unknown];
+    // The test that an operand is nonnegative fails for NaN as well.
+    let nan = (a.nan || made) && !(op == Op::Sqrt && mode == Nan::Propagate);
+    if a.pieces.is_empty() {
+        // For an interval of NaN only, bounding code may compute any float.
+        return Bounds::Float(Floats { nan, ..Floats::between(low, high) });
+    }
+    let pieces = unary(op, a).within(low, high);
+    let [negative, positive] = signs(a);
+    let [negative_zero, positive_zero] = zeros.map(|from| match from {
+        ZeroFrom::Never => false,
+        ZeroFrom::NegativeZero => a.negative_zero,
+        ZeroFrom::PositiveZero => a.positive_zero,
+        ZeroFrom::Negative => negative,
+        ZeroFrom::Positive => positive,
+        ZeroFrom::Any => true,
+    });
+    Bounds::Float(with_zeros(pieces, negative_zero, positive_zero, nan))
+}
+
+fn unary(op: Op, a: &Floats) -> Pieces<f32> {
+    let mut found = Found(Pieces::empty());
+    let OpFacts { range, domain: [least, most], monotone, widening, .. } = op.facts();
+    let spans = a.low() < 0.0 && a.high() > 0.0;
+    let is_monotone = matches!(monotone, [Monotonicity::Increasing | Monotonicity::Decreasing]);
+    let is_split = monotone == [Monotonicity::SplitAtZero];
+    if !is_monotone && !is_split {
+        let [low, high] = range;
+        match a.pieces.hull() {
+            Some([x, y]) if op == Op::Fract && x == y && x.is_finite() => {
+                found.hull_of(&[eval(op, &[x])])
+            }
+            _ => found.add(low, high),
+        }
+        return found.0;
+    }
+    for [low, high] in a.pieces.iter() {
+        let [low, high] = [low, high].map(|end| end.max(least).min(most));
+        match op {
+            _ if is_split && low <= 0.0 && high >= 0.0 => {
+                found.hull_of(&[low, high, 0.0].map(|x| eval(op, &[x])))
+            }
+            Op::Sign => [low, high, 0.0f32.clamp(low, high)]
+                .into_iter()
+                .for_each(|x| found.hull_of(&[eval(op, &[x])])),
+            // A value clamped to 0 has the sign of that zero.
+            Op::Rsqrt => found.hull_of(&[low, high].map(|x| eval(op, &[x.abs()]))),
+            _ => found.hull_of(&[low, high].map(|x| eval(op, &[x]))),
+        }
+    }
+    if is_split && spans {
+        found.hull_of(&[eval(op, &[0.0])]);
+    }
+    if op == Op::Rsqrt && a.negative_zero {
+        found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+    }
+    // The factor 1 ± k · 2⁻²³ moves a float by at most 2k floats.
+    if widening > 0 { widened(&found.0, 2 * u32::from(widening)) } else { found.0 }
+}
+
+/// Pieces with endpoints moved outwards by a number of floats.
+fn widened(pieces: &Pieces<f32>, by: u32) -> Pieces<f32> {
+    let mut wide = Pieces::empty();
+    for [mut low, mut high] in pieces.iter() {
+        for _ in 0..by {
+            (low, high) = (low.next_down(), high.next_up());
+        }
+        wide.add(low, high);
+    }
+    wide
+}
+
+fn to_integer(op: Op, a: &Floats) -> Ints {
+    let Some([low, high]) = a.pieces.hull() else { return Pieces::one(i32::MIN, i32::MAX) };
+    let fits = low > -2147483648.0 && high < 2147483648.0;
+    if !fits && op != Op::ToS32 {
+        return Pieces::one(i32::MIN, i32::MAX);
+    }
+    let mut ints = Pieces::empty();
+    for endpoints in a.pieces.iter() {
+        let [low, high] = endpoints.map(|end| op.eval(&[end.to_bits()]) as i32);
+        ints.add(low, high);
+    }
+    if a.nan {
+        let of_nan = op.eval(&[f32::NAN.to_bits()]) as i32;
+        ints.add(of_nan, of_nan);
+    }
+    ints
+}
+
+pub(super) fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
+    if matches!(op, Op::Lt | Op::Le | Op::Eq) {
+        return Bounds::Bool(compare(op, a, b, mode));
+    }
+    match op.signature().result {
+        _ if op == Op::Step => return Bounds::Float(step(a, b)),
+        Some(ty @ (Type::I32 | Type::Bool)) => return Bounds::all(ty),
+        Some(Type::F32) | None => {}
+    }
+    let (mut a, mut b) = (*a, *b);
+    if matches!(op, Op::Min | Op::Max) || (op == Op::Mul && same) {
+        (a, b) = (tested(&a, mode), tested(&b, mode));
+    }
+    let (a, b) = (&a, &b);
+    let nan = a.nan || b.nan;
+    if a.pieces.is_empty() || b.pieces.is_empty() {
+        let [low, high] = op.facts().range;
+        return Bounds::Float(Floats { nan, ..Floats::between(low, high) });
+    }
+    Bounds::Float(match op {
+        Op::Add => sum(a, b, nan),
+        Op::Sub => sum(a, &negated(b), nan),
+        Op::Mul if same => square(a),
+        Op::Mul => product(a, b, nan, mode),
+        Op::Div => quotient(a, b, nan, mode),
+        Op::Min | Op::Max => least_or_most(op, a, b),
+        Op::Pow => power(a, b, nan),
+        // The angle of two infinities is NaN.
+        Op::Atan2 => {
+            let [low, high] = op.facts().range;
+            Floats { nan: nan || (is_infinite(a) && is_infinite(b)), ..Floats::between(low, high) }
+        }
+        Op::Rem => Floats {
+            nan: nan || is_infinite(a) || is_infinite(b) || b.pieces.contains(0.0),
+            ..Floats::all()
+        },
+        _ => Floats::all(),
+    })
+}
+
+/// For each pair of pieces, the results at the four corners.
+fn corners(op: Op, a: &Floats, b: &Floats) -> Found {
+    let mut found = Found(Pieces::empty());
+    for [a, c] in a.pieces.iter() {
+        for [b, d] in b.pieces.iter() {
+            found.hull_of(&[[a, b], [a, d], [c, b], [c, d]].map(|corner| eval(op, &corner)));
+        }
+    }
+    found
+}
+
+fn negated(a: &Floats) -> Floats {
+    let mut pieces = Pieces::empty();
+    a.pieces.iter().for_each(|[low, high]| pieces.add(-high, -low));
+    Floats { pieces, nan: a.nan, negative_zero: a.positive_zero, positive_zero: a.negative_zero }
+}
+
+fn sum(a: &Floats, b: &Floats, nan: bool) -> Floats {
+    let mut found = Found(Pieces::empty());
+    for [low, high] in a.pieces.iter() {
+        for [least, most] in b.pieces.iter() {
+            found.hull_of(&[low + least, high + most]);
+        }
+    }
+    let clash = |a: &Floats, b: &Floats| a.low() == f32::NEG_INFINITY && b.high() == f32::INFINITY;
+    let made = clash(a, b) || clash(b, a);
+    if made {
+        // ∞ − ∞ leaves an endpoint unbounded.
+        found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+        found.add(f32::INFINITY, f32::INFINITY);
+    }
+    with_zeros(found.0, a.negative_zero && b.negative_zero, true, nan || made)
+}
+
+fn product(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
+    let mut found = corners(Op::Mul, a, b);
+    let made =
+        (a.pieces.contains(0.0) && is_infinite(b)) || (b.pieces.contains(0.0) && is_infinite(a));
+    if made {
+        // 0 · ∞, if NaN is suppressed.
+        found.add(0.0, 0.0);
+    }
+    let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
+    let (unlike, like) =
+        (minus && positive || plus && negative, minus && negative || plus && positive);
+    // Products of endpoints are tested. Products with zeros inside an interval are not.
+    let untested = (has_inner_zero(a) && is_infinite(b)) || (has_inner_zero(b) && is_infinite(a));
+    let passes = if mode == Nan::Propagate { untested } else { made };
+    with_zeros(found.0, unlike, like || made, nan || passes)
+}
+
+/// Whether an interval may have a zero that is not one of its endpoints.
+fn has_inner_zero(a: &Floats) -> bool {
+    a.low() < 0.0 && a.high() > 0.0
+}
+
+fn square(a: &Floats) -> Floats {
+    let mut found = Found(Pieces::empty());
+    for [low, high] in a.pieces.iter() {
+        let near = 0.0f32.clamp(low, high);
+        found.hull_of(&[low * low, near * near, high * high]);
+    }
+    if a.low() < 0.0 && a.high() > 0.0 {
+        found.add(0.0, 0.0);
+    }
+    with_zeros(found.0, false, true, a.nan)
+}
+
+fn quotient(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
+    let mut found = Found(Pieces::empty());
+    // Separate sets, because pieces of one set might merge across 0.
+    let divisors = [
+        b.pieces.within(f32::NEG_INFINITY, -MIN_POSITIVE),
+        b.pieces.within(MIN_POSITIVE, f32::INFINITY),
+    ];
+    for [low, high] in a.pieces.iter() {
+        for [least, most] in divisors.iter().flat_map(Pieces::iter) {
+            found.hull_of(&[low / least, low / most, high / least, high / most]);
+        }
+    }
+    let zero = b.pieces.contains(0.0);
+    // Whether an interval of the divisor can contain zeros of both signs, or one of unknown sign.
+    // Quotients are unbounded then.
+    let is_open = b.high() >= 0.0 && (b.low() < 0.0 || (zero && b.negative_zero));
+    if is_open || (zero && a.high() > 0.0) {
+        found.add(f32::INFINITY, f32::INFINITY);
+    }
+    if is_open || (zero && a.low() < 0.0) {
+        found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+    }
+    let both_zero = zero && a.pieces.contains(0.0);
+    let made = both_zero || (is_infinite(a) && is_infinite(b));
+    if made {
+        // 0 ÷ 0 and ∞ ÷ ∞, if NaN is suppressed.
+        found.add(0.0, 0.0);
+    }
+    let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
+    let (unlike, like) =
+        (minus && positive || plus && negative, minus && negative || plus && positive);
+    // Quotients of endpoints are tested. Quotients by zeros inside an interval are not.
+    let passes =
+        if mode == Nan::Propagate && !is_open { both_zero && has_inner_zero(a) } else { made };
+    with_zeros(found.0, unlike, like || made, nan || passes)
+}
+
+fn least_or_most(op: Op, a: &Floats, b: &Floats) -> Floats {
+    let mut found = corners(op, a, b).0;
+    if b.nan {
+        found = found.join(&a.pieces);
+    }
+    if a.nan {
+        found = found.join(&b.pieces);
+    }
+    with_zeros(found, a.negative_zero || b.negative_zero, a.positive_zero || b.positive_zero, a.nan)
+}
+
+fn power(a: &Floats, b: &Floats, nan: bool) -> Floats {
+    let made = a.low() < 0.0 || (a.pieces.contains(1.0) && is_infinite(b));
+    let base = if a.low() < 0.0 {
+        let mut pieces = a.pieces.within(0.0, f32::INFINITY);
+        pieces.add(0.0, 0.0);
+        Floats { pieces, ..*a }
+    } else {
+        *a
+    };
+    let mut found = corners(Op::Pow, &base, b);
+    if a.pieces.contains(1.0) && is_infinite(b) {
+        found.add(0.0, f32::INFINITY);
+    }
+    with_zeros(found.0.within(0.0, f32::INFINITY), false, true, nan || made)
+}
+
+fn compare(op: Op, a: &Floats, b: &Floats, mode: Nan) -> Bools {
+    if a.pieces.is_empty() || b.pieces.is_empty() {
+        return Bools { no: true, yes: true };
+    }
+    let nan = a.nan || b.nan;
+    // If NaN propagates, with a NaN endpoint everything is possible.
+    let is_unknown = nan && mode == Nan::Propagate;
+    match op {
+        Op::Lt => Bools { no: nan || a.high() >= b.low(), yes: is_unknown || a.low() < b.high() },
+        Op::Le => Bools { no: nan || a.high() > b.low(), yes: is_unknown || a.low() <= b.high() },
+        Op::Eq => {
+            let apart = a.high() < b.low() || b.high() < a.low();
+            let equal = a.low() == a.high() && b.low() == b.high() && a.low() == b.low();
+            Bools { no: nan || !equal, yes: is_unknown || !apart }
+        }
+        _ => Bools { no: true, yes: true },
+    }
+}
+
+fn step(edge: &Floats, x: &Floats) -> Floats {
+    let reached = compare(Op::Le, edge, x, Nan::Suppress);
+    let mut found = Pieces::empty();
+    if reached.no {
+        found.add(0.0, 0.0);
+    }
+    if reached.yes {
+        found.add(1.0, 1.0);
+    }
+    with_zeros(found, false, true, false)
+}
+
+pub(super) fn smoothstep(low: &Floats, high: &Floats, x: &Floats, nan: Nan) -> Floats {
+    let difference =
+        |a: Floats, b: Floats| transfer(Op::Sub, &[Bounds::Float(a), Bounds::Float(b)], false, nan);
+    let t = transfer(Op::Div, &[difference(*x, *low), difference(*high, *low)], false, nan);
+    with_zeros(Pieces::one(0.0, 1.0), false, true, t.floats().nan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_split_at_zero() {
+        let of = |low: f32, high: f32| Bounds::Float(Floats::between(low, high));
+        let one = Bounds::Float(Floats::constant(1.0));
+        let pieces = |b: Bounds| {
+            let quotient = transfer(Op::Div, &[one, b], false, Nan::Suppress);
+            quotient.floats().pieces.iter().collect::<Vec<_>>()
+        };
+        let (least, most) = (f32::NEG_INFINITY, f32::INFINITY);
+        assert_eq!(pieces(of(1.0, most)), [[0.0, 1.0]]);
+        assert_eq!(pieces(of(-2.0, 4.0)), [[least, -0.5], [0.25, most]]);
+        assert_eq!(pieces(of(0.0, 4.0)), [[least, least], [0.25, most]]);
+        let positive = Bounds::Float(Floats { negative_zero: false, ..Floats::between(0.0, 4.0) });
+        assert_eq!(pieces(positive), [[0.25, most]]);
+    }
+}

@@ -1,0 +1,155 @@
+//! Ranges of values, derived from the few operations that define them. They suffice to detect that
+//! a clamp has no effect, or that a counter stays below a limit.
+//!
+//! Queries run while a function is being built, so they look only a few operations deep and along
+//! one path. Static bounds analysis ([`solve`](crate::analysis::solve)) covers all operations on
+//! all paths, and needs the finished function.
+
+use crate::ir::{Def, Function, Op, Type, Value};
+use crate::range::Range;
+
+/// Maximum depth of operations to look through.
+const DEPTH: u32 = 4;
+
+/// The floats that a value can take, except for NaN; −0 and +0 are not distinguished.
+pub fn float(function: &Function, value: Value) -> Range<f32> {
+    float_within(function, value, DEPTH)
+}
+
+fn float_within(function: &Function, value: Value, depth: u32) -> Range<f32> {
+    let constant = |value| function.constant(value).map(f32::from_bits);
+    if let Some(x) = constant(value) {
+        return if x.is_nan() { Range::ALL } else { Range::singleton(x) };
+    }
+    let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
+        return Range::ALL;
+    };
+    let range = |k: usize| float_within(function, args[k], depth);
+    // A constant operand of min or max is a bound even if the other operand is NaN and the result
+    // is the constant.
+    let bound = |k: usize| constant(args[k]).filter(|x| !x.is_nan());
+    match op {
+        Op::Abs => range(0).abs(),
+        Op::Neg => range(0).neg(),
+        Op::Add => range(0).add(range(1)),
+        Op::Sub => range(0).sub(range(1)),
+        Op::Mul if args[0] == args[1] => Range::NONNEGATIVE,
+        Op::Mul if range(0).is_nonnegative() && range(1).is_nonnegative() => Range::NONNEGATIVE,
+        Op::Max => match (bound(0), bound(1)) {
+            (Some(c), _) => Range::new(c, range(1).hi.max(c)),
+            (_, Some(c)) => range(0).max(Range::singleton(c)),
+            _ => Range::new(range(0).lo, range(0).hi.max(range(1).hi)),
+        },
+        Op::Min => match (bound(0), bound(1)) {
+            (Some(c), _) => Range::new(range(1).lo.min(c), c),
+            (_, Some(c)) => range(0).min(Range::singleton(c)),
+            _ => Range::new(range(0).lo.min(range(1).lo), range(0).hi),
+        },
+        Op::Select => range(1).hull(range(2)),
+        _ => {
+            let [lo, hi] = op.facts().range;
+            Range::new(lo, hi)
+        }
+    }
+}
+
+/// Ranges of integers that are known by other means.
+pub type Known<'a> = &'a dyn Fn(Value) -> Option<Range<i64>>;
+
+/// All signed integers.
+pub const SIGNED: Range<i64> = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 };
+
+/// All unsigned integers.
+pub const UNSIGNED: Range<i64> = Range { lo: 0, hi: u32::MAX as i64 };
+
+/// The integers that a value can take, read as signed.
+pub fn signed(function: &Function, value: Value, known: Known) -> Range<i64> {
+    signed_within(function, value, known, DEPTH)
+}
+
+/// The integers that a value can take, read as unsigned.
+pub fn unsigned(function: &Function, value: Value, known: Known) -> Range<i64> {
+    as_unsigned(signed(function, value, known))
+}
+
+/// Converts a range of signed integers to unsigned.
+pub fn as_unsigned(range: Range<i64>) -> Range<i64> {
+    if range.lo >= 0 {
+        range
+    } else if range.hi < 0 {
+        range.add(Range::singleton(1 << 32))
+    } else {
+        UNSIGNED
+    }
+}
+
+fn signed_within(function: &Function, value: Value, known: Known, depth: u32) -> Range<i64> {
+    if let Def::Const(bits) = function.def(value) {
+        return Range::singleton(i64::from(bits as i32));
+    }
+    if let Some(range) = known(value) {
+        return range;
+    }
+    let (Some((op, args)), Some(depth)) = (function.operation(value), depth.checked_sub(1)) else {
+        return SIGNED;
+    };
+    let range = |k: usize| signed_within(function, args[k], known, depth);
+    // A result that does not fit wraps, and is unbounded.
+    let fit = |range: Range<i64>| if SIGNED.includes(range) { range } else { SIGNED };
+    let amount = |k: usize| function.constant(args[k]).map(|bits| bits & 31);
+    let a = if function.ty(args[0]) == Type::I32 { range(0) } else { SIGNED };
+    match op {
+        Op::IAdd => fit(a.add(range(1))),
+        Op::ISub => fit(a.sub(range(1))),
+        Op::SMin => a.min(range(1)),
+        Op::SMax => a.max(range(1)),
+        // The minimum and the bitwise and are at most the operand whose top bit is known to be
+        // clear.
+        Op::UMin | Op::And if a.is_nonnegative() || range(1).is_nonnegative() => {
+            let nonnegative = [a, range(1)].into_iter().filter(|range| range.is_nonnegative());
+            Range::new(0, nonnegative.map(|range| range.hi).min().unwrap_or(SIGNED.hi))
+        }
+        Op::LShr => match amount(1) {
+            Some(n @ 1..) => Range::new(0, UNSIGNED.hi >> n),
+            _ => SIGNED,
+        },
+        Op::AShr => match amount(1) {
+            Some(n) => Range::new(a.lo >> n, a.hi >> n),
+            None => SIGNED,
+        },
+        Op::Shl => match amount(1) {
+            Some(n) => fit(Range::new(a.lo << n, a.hi << n)),
+            None => SIGNED,
+        },
+        Op::URem => match function.constant(args[1]) {
+            Some(n) if n as i32 > 0 => Range::new(0, i64::from(n) - 1),
+            _ => SIGNED,
+        },
+        Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => Range::new(0, 32),
+        // A float that is in range becomes an integer in range; NaN becomes 0.
+        Op::ToS32 => {
+            let Range { lo, hi } = float_within(function, args[0], depth);
+            Range::new(i64::from(lo as i32), i64::from(hi as i32)).hull(Range::ZERO)
+        }
+        Op::ToU32 => {
+            let high = i64::from(float_within(function, args[0], depth).hi as u32);
+            if high <= SIGNED.hi { Range::new(0, high) } else { SIGNED }
+        }
+        Op::Select => range(1).hull(range(2)),
+        _ => SIGNED,
+    }
+}
+
+/// The result of a comparison of integers, if their ranges decide it.
+pub fn compare(function: &Function, op: Op, args: &[Value], known: Known) -> Option<bool> {
+    let less = |a: Range<i64>, b: Range<i64>| (a.hi < b.lo || a.lo >= b.hi).then_some(a.hi < b.lo);
+    match op {
+        Op::SLt => less(signed(function, args[0], known), signed(function, args[1], known)),
+        Op::ULt => less(unsigned(function, args[0], known), unsigned(function, args[1], known)),
+        Op::IEq => {
+            let (a, b) = (signed(function, args[0], known), signed(function, args[1], known));
+            (a.hi < b.lo || b.hi < a.lo).then_some(false)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,337 @@
+//! Syntax of the clauses in a doc comment: `range: [0, 1], default: 0.5`.
+
+use super::super::lexer::SourceRange;
+use super::super::{ShaderError, Source};
+
+/// The lines of doc comments without their markers, each with its start in the text.
+pub(super) fn lines<'a>(text: &'a str, docs: &[SourceRange]) -> Vec<(usize, &'a str)> {
+    let mut lines = vec![];
+    for doc in docs {
+        let comment = &text[doc.clone()];
+        if comment.starts_with("//") {
+            lines.push((doc.start + 3, &comment[3..]));
+            continue;
+        }
+        let inner = comment.strip_suffix("*/").unwrap_or(comment);
+        let mut start = doc.start;
+        for (k, line) in inner.split('\n').enumerate() {
+            let content = if k == 0 {
+                &line[3..]
+            } else {
+                line.trim_start().strip_prefix('*').unwrap_or(line)
+            };
+            lines.push((start + line.len() - content.len(), content));
+            start += line.len() + 1;
+        }
+    }
+    lines
+}
+
+/// Kinds of clauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clause {
+    Range,
+    Default,
+}
+
+impl Clause {
+    const ALL: [Clause; 2] = [Clause::Range, Clause::Default];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Clause::Range => "range",
+            Clause::Default => "default",
+        }
+    }
+
+    pub fn help(self) -> &'static str {
+        match self {
+            Clause::Range => {
+                "a range is written `range: [0, 1]`; `(` and `)` exclude an endpoint, `inf` means no limit"
+            }
+            Clause::Default => {
+                "a default is written `default: 0.5`, or `default: (0.5, 0.2, 0.1)` for a vector"
+            }
+        }
+    }
+}
+
+/// A number and its location.
+pub(super) struct Literal {
+    pub value: Number,
+    pub range: SourceRange,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Number {
+    Float(f64),
+    Bool(bool),
+}
+
+/// Parser of the clauses in one line of a comment.
+struct Cursor<'a> {
+    source: &'a Source,
+    clause: Clause,
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a str {
+        &self.source.text()[self.at..self.end]
+    }
+
+    fn skip_spaces(&mut self) {
+        self.at = self.end - self.rest().trim_start().len();
+    }
+
+    /// Skips a prefix, whatever its case; returns whether it was there.
+    fn skip(&mut self, prefix: &str) -> bool {
+        let found =
+            self.rest().get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+        self.at += if found { prefix.len() } else { 0 };
+        found
+    }
+
+    /// The next word or character.
+    fn next_word(&self) -> SourceRange {
+        let rest = self.rest();
+        let word = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+')))
+            .unwrap_or(rest.len());
+        let length = if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) };
+        self.at..self.at + length
+    }
+
+    fn error(
+        &self,
+        range: SourceRange,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> ShaderError {
+        self.source.error(message).at(range, label).help(self.clause.help())
+    }
+
+    /// The error that something else was expected here.
+    fn expected(&self, what: &str) -> ShaderError {
+        let range = self.next_word();
+        let found = &self.source.text()[range.clone()];
+        let found =
+            if found.is_empty() { "the end of the line".to_owned() } else { format!("`{found}`") };
+        self.error(
+            range,
+            format!("expected {what}, found {found}"),
+            format!("in this {}", self.clause.name()),
+        )
+    }
+
+    fn digits(&mut self) -> Option<f64> {
+        let rest = self.rest();
+        let mut previous = ' ';
+        let exponent =
+            |previous: char, c: char| matches!(previous, 'e' | 'E') && matches!(c, '+' | '-');
+        let length = rest
+            .find(|c: char| {
+                let part = c.is_ascii_digit()
+                    || c == '.'
+                    || matches!(c, 'e' | 'E') && previous.is_ascii_digit()
+                    || exponent(previous, c);
+                previous = c;
+                !part
+            })
+            .unwrap_or(rest.len());
+        // A full stop at the end of a sentence is not part of the number.
+        let in_list = rest[length..].starts_with([']', ')', ',']);
+        let digits = if in_list { &rest[..length] } else { rest[..length].trim_end_matches('.') };
+        let value = digits.parse().ok()?;
+        self.at += digits.len();
+        Some(value)
+    }
+
+    /// `-1.5e3`, `inf`, `2 pi`, `-π/2`
+    fn number(&mut self) -> Option<f64> {
+        let sign = if self.skip("-") || self.skip("−") {
+            -1.0
+        } else {
+            self.skip("+");
+            1.0
+        };
+        if self.skip("infinity") || self.skip("inf") || self.skip("∞") {
+            return Some(sign * f64::INFINITY);
+        }
+        let factor = self.digits();
+        let at = self.at;
+        self.skip_spaces();
+        self.skip("*");
+        self.skip_spaces();
+        if !(self.skip("pi") || self.skip("π")) {
+            self.at = at;
+            return factor.map(|x| sign * x);
+        }
+        let divisor = if self.skip("/") { self.digits()? } else { 1.0 };
+        Some(sign * factor.unwrap_or(1.0) * std::f64::consts::PI / divisor)
+    }
+
+    fn literal(&mut self) -> Result<Literal, ShaderError> {
+        self.skip_spaces();
+        let (start, word) = (self.at, self.next_word());
+        let value = match &self.source.text()[word.clone()] {
+            "true" => Some(Number::Bool(true)),
+            "false" => Some(Number::Bool(false)),
+            _ => None,
+        };
+        if let Some(value) = value {
+            self.at = word.end;
+            return Ok(Literal { value, range: word });
+        }
+        let number = self.number();
+        let more = self.rest().starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        match number {
+            Some(x) if !more => Ok(Literal { value: Number::Float(x), range: start..self.at }),
+            _ => {
+                self.at = start;
+                Err(self.expected("a number"))
+            }
+        }
+    }
+
+    /// Numbers up to a closing bracket; also returns whether that is `]`.
+    fn list(&mut self) -> Result<(Vec<Literal>, bool), ShaderError> {
+        let mut list = vec![self.literal()?];
+        loop {
+            self.skip_spaces();
+            if self.skip("]") {
+                return Ok((list, true));
+            }
+            if self.skip(")") {
+                return Ok((list, false));
+            }
+            if !self.skip(",") {
+                return Err(self.expected("`,` or a closing bracket"));
+            }
+            list.push(self.literal()?);
+        }
+    }
+
+    /// Expects the end of a clause: `,`, `;`, `.` or the end of the line.
+    fn finish(&mut self) -> Result<(), ShaderError> {
+        self.skip_spaces();
+        if self.rest().is_empty() || self.skip(",") || self.skip(";") || self.skip(".") {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`,` or the end of the line after the {}", self.clause.name())))
+    }
+}
+
+/// The doc comment of a parameter.
+#[derive(Default)]
+pub(super) struct Clauses {
+    /// Text other than the clauses.
+    pub doc: String,
+    pub range: Option<(Range, SourceRange)>,
+    pub default: Option<(Vec<Literal>, SourceRange)>,
+}
+
+/// A range as written: its endpoints, and whether it includes them.
+pub(super) struct Range {
+    pub endpoints: [Literal; 2],
+    pub closed: [bool; 2],
+}
+
+/// The first clause in a line, where its name starts, and where its value starts.
+///
+/// `range [0, 1]` and `default = 2` are found too, without a value, so that the missing colon can
+/// be reported.
+pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
+    let mut words = line.char_indices().filter(|&(k, c)| {
+        let previous = line[..k].chars().next_back();
+        c.is_alphabetic() && !previous.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    });
+    words.find_map(|(start, _)| {
+        let clause = Clause::ALL.into_iter().find(|clause| {
+            let rest = &line[start..];
+            let name = rest
+                .get(..clause.name().len())
+                .is_some_and(|word| word.eq_ignore_ascii_case(clause.name()));
+            name && !rest[clause.name().len()..]
+                .starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        })?;
+        let rest = &line[start + clause.name().len()..];
+        let value = rest.trim_start();
+        if let Some(value) = value.strip_prefix(':') {
+            return Some((clause, start, Some(line.len() - value.len())));
+        }
+        let looks_like_clause = match clause {
+            Clause::Range => value.starts_with(['[', '(', '=']),
+            Clause::Default => {
+                value.starts_with('=') || value.starts_with(|c: char| c.is_ascii_digit())
+            }
+        };
+        looks_like_clause.then_some((clause, start, None))
+    })
+}
+
+/// Parses the doc comment of a parameter.
+pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, ShaderError> {
+    let mut found = Clauses::default();
+    let mut doc = vec![];
+    for (start, line) in lines(source.text(), docs) {
+        let end = start + line.len();
+        let mut prose = String::new();
+        let mut at = start;
+        while let Some((clause, name, value)) = find_clause(&source.text()[at..end]) {
+            prose += &source.text()[at..at + name];
+            let name = at + name..at + name + clause.name().len();
+            let Some(value) = value else {
+                let message = format!("expected `:` after `{}`", &source.text()[name.clone()]);
+                return Err(source.error(message).at(name, "here").help(clause.help()));
+            };
+            let mut cursor = Cursor { source, clause, at: at + value, end };
+            cursor.skip_spaces();
+            let twice = match clause {
+                Clause::Range => {
+                    let range = parse_range(&mut cursor)?;
+                    found.range.replace((range, name.start..cursor.at)).map(|(_, range)| range)
+                }
+                Clause::Default => {
+                    let default = if cursor.skip("[") || cursor.skip("(") {
+                        cursor.list()?.0
+                    } else {
+                        vec![cursor.literal()?]
+                    };
+                    found.default.replace((default, name.start..cursor.at)).map(|(_, range)| range)
+                }
+            };
+            if let Some(first) = twice {
+                let message = format!("there are two {}s", clause.name());
+                return Err(source
+                    .error(message)
+                    .at(name.start..cursor.at, "the second")
+                    .at(first, "the first"));
+            }
+            cursor.finish()?;
+            at = cursor.at;
+        }
+        prose += &source.text()[at..end];
+        doc.push(prose.trim().trim_end_matches([',', ';']).trim_end().to_owned());
+    }
+    found.doc = doc.join("\n").trim().to_owned();
+    Ok(found)
+}
+
+fn parse_range(cursor: &mut Cursor<'_>) -> Result<Range, ShaderError> {
+    let closed = cursor.skip("[");
+    if !closed && !cursor.skip("(") {
+        return Err(cursor.expected("`[` or `(`"));
+    }
+    let start = cursor.at - 1;
+    let (endpoints, also_closed) = cursor.list()?;
+    let range = start..cursor.at;
+    match <[Literal; 2]>::try_from(endpoints) {
+        Ok(endpoints) => Ok(Range { endpoints, closed: [closed, also_closed] }),
+        Err(endpoints) => {
+            let message = format!("a range has two endpoints, not {}", endpoints.len());
+            Err(cursor.error(range, message, "expected the least and the greatest value"))
+        }
+    }
+}

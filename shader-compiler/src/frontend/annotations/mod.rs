@@ -1,0 +1,361 @@
+//! Annotations in doc comments: ranges and defaults of parameters, and the sides of a material.
+//!
+//! ```wgsl
+//! //! sides: both
+//!
+//! struct Material {
+//!     /// Specular exponent. range: [1, 10000], default: 50
+//!     exponent: f32,
+//!     /// Tint. range: [0, 1], default: (1, 0.9, 0.8)
+//!     tint: vec3f,
+//!     /// Slope, downwards. range: (-inf, 0)
+//!     slope: f32,
+//! }
+//! ```
+//!
+//! A parenthesis excludes an endpoint: the range is stored as a closed one that ends at the next
+//! number of the type. Numbers are decimal, `inf` (or `∞`), or multiples and fractions of `pi` (or
+//! `π`). A clause that cannot be parsed is an error, since its author relies on it.
+
+mod clauses;
+mod module;
+
+pub(super) use module::module;
+
+use super::lexer::SourceRange;
+use super::{Parameter, Scalar, ShaderError, Source};
+use clauses::{Clause, Literal, Number, Range, clauses, find_clause, lines};
+
+/// Formats a number for messages.
+fn spell(x: f64) -> String {
+    if x.is_infinite() {
+        if x < 0.0 { "-inf".to_owned() } else { "inf".to_owned() }
+    } else {
+        format!("{x}")
+    }
+}
+
+/// The least and greatest finite values of a type.
+fn limits(scalar: Scalar) -> [f64; 2] {
+    match scalar {
+        Scalar::F32 => [f64::from(f32::MIN), f64::from(f32::MAX)],
+        Scalar::I32 => [f64::from(i32::MIN), f64::from(i32::MAX)],
+        Scalar::U32 => [0.0, f64::from(u32::MAX)],
+        Scalar::Bool => [0.0, 1.0],
+    }
+}
+
+/// Converts a literal to the parameter's type.
+fn convert(
+    source: &Source,
+    clause: Clause,
+    scalar: Scalar,
+    literal: &Literal,
+) -> Result<f64, ShaderError> {
+    let error = |message: String| {
+        source
+            .error(message)
+            .at(literal.range.clone(), format!("the parameter is of type `{}`", scalar.name()))
+    };
+    let x = match (literal.value, scalar) {
+        (Number::Bool(b), Scalar::Bool) => return Ok(f64::from(u8::from(b))),
+        (Number::Bool(b), _) => return Err(error(format!("expected a number, found `{b}`"))),
+        (Number::Float(_), Scalar::Bool) => {
+            return Err(error(format!(
+                "expected `true` or `false`, found `{}`",
+                &source.text()[literal.range.clone()]
+            )));
+        }
+        (Number::Float(x), _) => x,
+    };
+    if x.is_infinite() && clause == Clause::Range {
+        return Ok(x);
+    }
+    if scalar != Scalar::F32 && x.fract() != 0.0 {
+        return Err(error(format!(
+            "`{}` is not an integer",
+            &source.text()[literal.range.clone()]
+        )));
+    }
+    let [lo, hi] = limits(scalar);
+    if !(lo..=hi).contains(&x) {
+        let help = match clause {
+            Clause::Range => "write `inf` or `-inf` if there is no limit".to_owned(),
+            Clause::Default if scalar == Scalar::F32 => {
+                format!("`f32` ranges from {lo:e} to {hi:e}")
+            }
+            Clause::Default => format!("`{}` ranges from {lo} to {hi}", scalar.name()),
+        };
+        return Err(error(format!(
+            "`{}` is out of range for the type",
+            &source.text()[literal.range.clone()]
+        ))
+        .help(help));
+    }
+    Ok(if scalar == Scalar::F32 { f64::from(x as f32) } else { x })
+}
+
+/// The closed endpoint that replaces an open one.
+fn close(scalar: Scalar, end: f64, is_lower: bool) -> f64 {
+    match (scalar, is_lower) {
+        (Scalar::F32, true) => f64::from((end as f32).next_up()),
+        (Scalar::F32, false) => f64::from((end as f32).next_down()),
+        (_, true) => end + 1.0,
+        (_, false) => end - 1.0,
+    }
+}
+
+fn check_range(
+    source: &Source,
+    scalar: Scalar,
+    range: &Range,
+    location: &SourceRange,
+) -> Result<[f64; 2], ShaderError> {
+    if scalar == Scalar::Bool {
+        let error = source
+            .error("a bool has no range")
+            .at(location.clone(), "the parameter is of type `bool`");
+        return Err(error.help("remove the range"));
+    }
+    let lo = convert(source, Clause::Range, scalar, &range.endpoints[0])?;
+    let hi = convert(source, Clause::Range, scalar, &range.endpoints[1])?;
+    if lo > hi {
+        let message = format!("the range is empty: {} is greater than {}", spell(lo), spell(hi));
+        return Err(source.error(message).at(location.clone(), "the least value comes first"));
+    }
+    let closed = [
+        if range.closed[0] { lo } else { close(scalar, lo, true) },
+        if range.closed[1] { hi } else { close(scalar, hi, false) },
+    ];
+    // Integers have no infinities.
+    let [least, greatest] =
+        if scalar == Scalar::F32 { [f64::NEG_INFINITY, f64::INFINITY] } else { limits(scalar) };
+    let closed = closed.map(|end| end.clamp(least, greatest));
+    if closed[0] > closed[1] {
+        let error = source
+            .error("the range is empty")
+            .at(location.clone(), "no number lies between the endpoints");
+        return Err(error.help("`[` and `]` include the endpoints"));
+    }
+    Ok(closed)
+}
+
+/// A parameter with the annotations in its doc comment.
+pub(super) fn parameter(
+    source: &Source,
+    name: &str,
+    docs: &[SourceRange],
+    scalar: Scalar,
+    size: usize,
+) -> Result<Parameter, ShaderError> {
+    let clauses = clauses(source, docs)?;
+    let range = match &clauses.range {
+        Some((range, location)) => check_range(source, scalar, range, location)?,
+        None if scalar == Scalar::F32 => [f64::NEG_INFINITY, f64::INFINITY],
+        None => limits(scalar),
+    };
+    let default = match &clauses.default {
+        Some((literals, location)) => {
+            Some(default(source, scalar, size, range, literals, location)?)
+        }
+        None => None,
+    };
+    Ok(Parameter { name: name.to_owned(), doc: clauses.doc, scalar, size, range, default })
+}
+
+fn default(
+    source: &Source,
+    scalar: Scalar,
+    size: usize,
+    range: [f64; 2],
+    literals: &[Literal],
+    location: &SourceRange,
+) -> Result<Vec<f64>, ShaderError> {
+    if literals.len() != 1 && literals.len() != size {
+        let message =
+            format!("the default has {} components, but the parameter has {size}", literals.len());
+        let error = source
+            .error(message)
+            .at(location.clone(), format!("expected {size} numbers, or one for all components"));
+        return Err(error.help(Clause::Default.help()));
+    }
+    let mut values = vec![];
+    for literal in literals {
+        let x = convert(source, Clause::Default, scalar, literal)?;
+        if !(range[0]..=range[1]).contains(&x) {
+            let message = format!(
+                "the default {} is outside the range from {} to {}",
+                spell(x),
+                spell(range[0]),
+                spell(range[1])
+            );
+            return Err(source.error(message).at(literal.range.clone(), "outside the range"));
+        }
+        values.push(x);
+    }
+    if values.len() < size {
+        values = vec![values[0]; size];
+    }
+    Ok(values)
+}
+
+/// Rejects a default in the doc comment of an override.
+pub(super) fn reject_default(source: &Source, docs: &[SourceRange]) -> Result<(), ShaderError> {
+    match clauses(source, docs)?.default {
+        Some((_, location)) => {
+            let error = source
+                .error("the default of an override is its initializer")
+                .at(location, "a second default");
+            Err(error.help("write the value after the `=` of the declaration"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Rejects ranges and defaults in comments that describe no declaration.
+pub(super) fn reject_stray(source: &Source) -> Result<(), ShaderError> {
+    for doc in source.stray_docs() {
+        for (start, line) in lines(source.text(), std::slice::from_ref(&doc)) {
+            if let Some((clause, at, _)) = find_clause(line) {
+                let location = start + at..start + at + clause.name().len();
+                let error = source
+                    .error(format!("this {} describes no declaration", clause.name()))
+                    .at(location, "here");
+                return Err(
+                    error.help("put the doc comment on lines of its own, before the declaration")
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::Shader;
+
+    /// The parameter of a shader with this comment before a member of this type.
+    fn read(comment: &str, ty: &str) -> Result<Parameter, ShaderError> {
+        let text = format!(
+            "struct Material {{\n{comment}\n    k: {ty},\n}}\nfn brdf(i: vec3f, o: vec3f, m: Material) -> vec3f {{ return i; }}"
+        );
+        Ok(Shader::parse("test.wgsl", &text)?.parameters()[0].clone())
+    }
+
+    #[test]
+    fn ranges_are_parsed_and_closed() {
+        let (least, inf) = (f64::from(f32::from_bits(1)), f64::INFINITY);
+        let (pi, tenth) = (f64::from(std::f32::consts::PI), f64::from(0.1_f32));
+        let below_one = f64::from(1_f32.next_down());
+        for (text, lo, hi) in [
+            ("[0, 1]", 0.0, 1.0),
+            ("[ 0 ,1 ].", 0.0, 1.0),
+            ("(0, 1]", least, 1.0),
+            ("[0, 1)", 0.0, below_one),
+            ("(-1, 0)", -below_one, -least),
+            ("[1e-3, 1.5E+3]", f64::from(1e-3_f32), 1500.0),
+            ("[.5, 1.]", 0.5, 1.0),
+            ("[0, 0.1]", 0.0, tenth),
+            ("[-inf, inf]", -inf, inf),
+            ("[0, ∞)", 0.0, f64::from(f32::MAX)),
+            ("[−π, 2 pi]", -pi, f64::from(std::f32::consts::TAU)),
+            ("[0, pi/2];", 0.0, f64::from(std::f32::consts::FRAC_PI_2)),
+            ("[3, 3]", 3.0, 3.0),
+        ] {
+            let parameter = read(&format!("/// Some words. range: {text}"), "vec2f")
+                .unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(parameter.range, [lo, hi], "{text}");
+            assert_eq!(
+                (parameter.doc.as_str(), parameter.size, parameter.default),
+                ("Some words.", 2, None)
+            );
+        }
+        for (text, ty, lo, hi) in [
+            ("(0, 10)", "i32", 1.0, 9.0),
+            ("[-inf, 3]", "i32", f64::from(i32::MIN), 3.0),
+            ("[2, inf)", "u32", 2.0, f64::from(u32::MAX)),
+        ] {
+            assert_eq!(
+                read(&format!("/// range: {text}"), ty).expect(text).range,
+                [lo, hi],
+                "{text}"
+            );
+        }
+        assert_eq!(read("", "u32").expect("no comment").range, [0.0, f64::from(u32::MAX)]);
+        assert_eq!(read("", "f32").expect("no comment").range, [-inf, inf]);
+        assert_eq!(read("", "bool").expect("no comment").range, [0.0, 1.0]);
+        for text in [
+            "[0,1",
+            "0, 1",
+            "[0 1]",
+            "[0, 1, 2]",
+            "[]",
+            "[0, 1] or so",
+            "[1, 0]",
+            "(1, 1]",
+            "[0, 1e39]",
+            "[nan, 1]",
+            "[0x1, 2]",
+            "[0, 1]]",
+        ] {
+            assert!(read(&format!("/// range: {text}"), "f32").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_parsed_and_checked() {
+        for (text, ty, values) in [
+            ("0.5", "f32", &[0.5][..]),
+            ("0.5.", "f32", &[0.5]),
+            ("-2", "vec3<i32>", &[-2.0, -2.0, -2.0]),
+            ("(1, 0.5, 0.25)", "vec3f", &[1.0, 0.5, 0.25]),
+            ("[1, 2]", "vec2u", &[1.0, 2.0]),
+            ("true", "bool", &[1.0]),
+            ("(true, false)", "vec2<bool>", &[1.0, 0.0]),
+        ] {
+            let parameter = read(&format!("/// default: {text}"), ty)
+                .unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(parameter.default.as_deref(), Some(values), "{text}");
+        }
+        for (text, ty) in [
+            ("inf", "f32"),
+            ("(1, 2)", "f32"),
+            ("true", "f32"),
+            ("-1", "u32"),
+            ("1e10", "i32"),
+            ("", "f32"),
+        ] {
+            assert!(read(&format!("/// default: {text}"), ty).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn clauses_may_span_lines_of_a_comment() {
+        let block = "/** First line.\n     * Second line, range: [0, 2], which default: 1\n     */";
+        let lines = "/// First line.\n///\n/// Second line.\n/// range: [0, 2], default: 1";
+        for (comment, doc) in
+            [(lines, "First line.\n\nSecond line."), ("/// Range: [0, 2]; Default: 1", "")]
+        {
+            let parameter =
+                read(comment, "f32").unwrap_or_else(|error| panic!("{comment}: {error}"));
+            assert_eq!(
+                (parameter.range, parameter.default, parameter.doc.as_str()),
+                ([0.0, 2.0], Some(vec![1.0]), doc),
+                "{comment}"
+            );
+        }
+        let parameter = read(&block.replace(", which", ","), "f32");
+        let parameter = parameter.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            (parameter.range, parameter.doc.as_str()),
+            ([0.0, 2.0], "First line.\nSecond line")
+        );
+        assert_eq!(
+            read("/// Arranged in a ranger's default order, within range.", "f32")
+                .expect("prose")
+                .default,
+            None
+        );
+    }
+}

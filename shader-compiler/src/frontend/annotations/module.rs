@@ -1,0 +1,101 @@
+//! The module's doc comments: the description of a material, and whether it transmits light.
+
+use super::super::lexer::SourceRange;
+use super::super::{ShaderError, Sides, Source};
+use super::clauses::lines;
+
+const HELP: &str =
+    "write `sides: one` for reflection, `sides: both` for reflection and transmission";
+
+/// The value in a line `sides: VALUE`; empty if the line looks like a clause that lacks its colon.
+/// `None` for other lines, including sentences that merely start with the word.
+fn sides_value(line: &str) -> Option<&str> {
+    let name = line.get(..5).filter(|name| name.eq_ignore_ascii_case("sides"))?;
+    let rest = line[name.len()..].trim_start();
+    match rest.strip_prefix(':') {
+        Some(value) => Some(value.trim().trim_end_matches('.')),
+        None => (rest.trim_start_matches('=').split_whitespace().count() == 1).then_some(""),
+    }
+}
+
+/// Parses the sides and the description of a material from the module's doc comments.
+pub(in crate::frontend) fn module(source: &Source) -> Result<(Sides, String), ShaderError> {
+    let [head, rest] = source.module_docs();
+    let mut sides: Option<(Sides, SourceRange)> = None;
+    let mut description = vec![];
+    for (range, line) in trimmed_lines(source, &head) {
+        let Some(value) = sides_value(line) else {
+            description.push(line);
+            continue;
+        };
+        let value = match value {
+            "one" => Sides::One,
+            "both" => Sides::Both,
+            "" => {
+                let error = source.error("expected `sides: one` or `sides: both`");
+                return Err(error.at(range, "here").help(HELP));
+            }
+            other => {
+                let message = format!("a material has one side or both, not `{other}`");
+                return Err(source.error(message).at(range, "expected `one` or `both`").help(HELP));
+            }
+        };
+        if let Some((_, first)) = sides.replace((value, range.clone())) {
+            let error = source.error("`sides` is given twice");
+            return Err(error.at(range, "the second time").at(first, "the first time"));
+        }
+    }
+    for (range, line) in trimmed_lines(source, &rest) {
+        if sides_value(line).is_some() {
+            let error = source.error("`sides` must be given at the top of the file");
+            return Err(error
+                .at(range, "too late")
+                .help("move this line to the top of the file, before all code"));
+        }
+    }
+    let description = description.join("\n").trim().to_owned();
+    Ok((sides.map_or(Sides::One, |(sides, _)| sides), description))
+}
+
+fn trimmed_lines<'a>(source: &'a Source, docs: &[SourceRange]) -> Vec<(SourceRange, &'a str)> {
+    let trim = |(start, line): (usize, &'a str)| {
+        let start = start + line.len() - line.trim_start().len();
+        (start..start + line.trim().len(), line.trim())
+    };
+    lines(source.text(), docs).into_iter().map(trim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::Shader;
+
+    fn read(text: &str) -> Result<Shader, ShaderError> {
+        let brdf = "fn brdf(i: vec3f, o: vec3f) -> vec3f { return i; }";
+        Shader::parse("test.wgsl", &text.replace("BRDF", brdf))
+    }
+
+    #[test]
+    fn sides_and_description_are_parsed() {
+        for (text, sides, description) in [
+            (
+                "//! Glass.\n//! Sides: both.\n//!\n//! Sides are many.\nBRDF",
+                Sides::Both,
+                "Glass.\n\nSides are many.",
+            ),
+            ("/*!\n * Metal.\n * sides: one\n */BRDF", Sides::One, "Metal."),
+            ("// note\n//! Metal.\nBRDF //! not the material\n", Sides::One, "Metal."),
+        ] {
+            let shader = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!((shader.sides(), shader.description()), (sides, description));
+        }
+    }
+
+    #[test]
+    fn invalid_sides_are_rejected() {
+        for line in ["sides: two", "sides:", "sides = both", "sides both"] {
+            assert!(read(&format!("//! {line}\nBRDF")).is_err(), "{line}");
+        }
+        assert!(read("BRDF //! sides: both").is_err());
+    }
+}

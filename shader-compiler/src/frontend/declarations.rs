@@ -1,0 +1,276 @@
+//! Locations of names, types and doc comments within declarations.
+//!
+//! naga's spans cover whole declarations; it drops those of struct members, parameters and their
+//! types. This module finds them among the tokens within a span. Text that naga rejects has no
+//! spans, so messages about it search the tokens by keyword.
+
+use super::Source;
+use super::lexer::{SourceRange, TokenKind};
+
+/// Name and type of a struct member or parameter. A range is empty if it is not found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Member {
+    pub name: SourceRange,
+    pub ty: SourceRange,
+}
+
+impl Source {
+    pub fn spelling(&self, token: usize) -> &str {
+        self.tokens.get(token).map_or("", |token| &self.text()[token.range.clone()])
+    }
+
+    /// Index of the first token at or after a location.
+    pub fn token_at(&self, start: usize) -> usize {
+        self.tokens.partition_point(|token| token.range.start < start)
+    }
+
+    /// Source range of the tokens `first..end`.
+    fn range(&self, first: usize, end: usize) -> SourceRange {
+        match self.tokens.get(first..end) {
+            Some([first, .., last]) => first.range.start..last.range.end,
+            Some([only]) => only.range.clone(),
+            _ => 0..0,
+        }
+    }
+
+    /// The name that a declaration introduces after its keyword.
+    pub fn declared_name(&self, declaration: naga::Span) -> SourceRange {
+        declaration.to_range().map_or(0..0, |range| {
+            let name = self.token_at(range.start) + 1;
+            self.range(name, name + 1)
+        })
+    }
+
+    /// Range of a function's signature, which ends before its body.
+    pub fn signature(&self, function: naga::Span) -> SourceRange {
+        function.to_range().map_or(0..0, |range| {
+            let first = self.token_at(range.start);
+            let body = (first..self.tokens.len()).find(|&k| self.spelling(k) == "{");
+            self.range(first, body.unwrap_or(self.tokens.len()))
+        })
+    }
+
+    /// Finds a member of a struct or a parameter of a function.
+    pub fn member(&self, declaration: naga::Span, name: &str) -> Member {
+        let Some(range) = declaration.to_range() else { return Member::default() };
+        let found = (self.token_at(range.start)..self.token_at(range.end))
+            .find(|&k| self.spelling(k) == name && self.spelling(k + 1) == ":");
+        found.map_or(Member::default(), |k| Member {
+            name: self.tokens[k].range.clone(),
+            ty: self.ty(k + 2),
+        })
+    }
+
+    /// Range of the type that starts at a token. Outside parentheses, `<` and `>` enclose template
+    /// arguments.
+    fn ty(&self, first: usize) -> SourceRange {
+        let (mut parentheses, mut angles) = (0, 0);
+        let end = (first..self.tokens.len()).find(|&k| {
+            match self.spelling(k) {
+                "(" | "[" => parentheses += 1,
+                ")" | "]" if parentheses > 0 => parentheses -= 1,
+                "<" if parentheses == 0 => angles += 1,
+                ">" if parentheses == 0 => angles -= 1,
+                "," if parentheses == 0 && angles == 0 => return true,
+                ")" | "{" | "}" | ";" => return true,
+                _ => {}
+            }
+            false
+        });
+        self.range(first, end.unwrap_or(first))
+    }
+
+    /// The doc comments in front of the member or override with this name.
+    pub fn doc_comments(&self, name: &SourceRange) -> Vec<SourceRange> {
+        let name = self.token_at(name.start);
+        // Attributes may come between comments and names.
+        let mut parentheses = 0;
+        let previous = (0..name).rev().find(|&k| {
+            match self.spelling(k) {
+                ")" => parentheses += 1,
+                "(" if parentheses > 0 => parentheses -= 1,
+                "," | "(" if parentheses == 0 => return true,
+                ";" | "{" | "}" => return true,
+                _ => {}
+            }
+            false
+        });
+        let first = previous.map_or(0, |k| k + 1);
+        self.docs
+            .iter()
+            .filter(|doc| (first..=name).contains(&doc.next_token))
+            .filter(|doc| !doc.is_module && !doc.is_trailing)
+            .map(|doc| doc.range.clone())
+            .collect()
+    }
+
+    /// The module's doc comments: those at the top of the file, and misplaced ones after the first
+    /// token.
+    pub fn module_docs(&self) -> [Vec<SourceRange>; 2] {
+        let (head, rest): (Vec<_>, Vec<_>) =
+            self.docs.iter().filter(|doc| doc.is_module).partition(|doc| doc.next_token == 0);
+        [head, rest].map(|docs| docs.into_iter().map(|doc| doc.range.clone()).collect())
+    }
+
+    /// Doc comments that are not attached to a declaration: at the end of a line of code, in the
+    /// body of a function, or in the middle or at the end of a declaration.
+    pub fn stray_docs(&self) -> impl Iterator<Item = SourceRange> {
+        let bodies = self.bodies();
+        self.docs.iter().filter(|doc| !doc.is_module).filter_map(move |doc| {
+            let next = doc.next_token;
+            let precedes_declaration = self
+                .tokens
+                .get(next)
+                .is_some_and(|token| token.kind == TokenKind::Word || self.spelling(next) == "@");
+            let follows_delimiter = next == 0
+                || matches!(self.spelling(next - 1), "{" | "}" | "," | ";" | "(" | ")")
+                || next > 1 && self.spelling(next - 2) == "@";
+            let in_body = bodies.iter().any(|(open, close)| (open + 1..=*close).contains(&next));
+            (doc.is_trailing || in_body || !precedes_declaration || !follows_delimiter)
+                .then(|| doc.range.clone())
+        })
+    }
+
+    /// Token indices of the opening and closing braces of function bodies.
+    pub fn bodies(&self) -> Vec<(usize, usize)> {
+        let mut bodies = vec![];
+        let (mut depth, mut open) = (0_usize, None);
+        for k in 0..self.tokens.len() {
+            match self.spelling(k) {
+                "{" => {
+                    if depth == 0 && self.spelling(k.wrapping_sub(2)) != "struct" {
+                        open = Some(k);
+                    }
+                    depth += 1;
+                }
+                "}" => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        bodies.extend(open.take().map(|open| (open, k)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        bodies
+    }
+
+    /// Token index of the name in a declaration such as `fn NAME`.
+    pub fn find_declaration(&self, keyword: &str, name: &str) -> Option<usize> {
+        (1..self.tokens.len())
+            .find(|&k| self.spelling(k) == name && self.spelling(k - 1) == keyword)
+    }
+
+    /// Names of the members of the struct whose name is at this token index.
+    pub fn member_names(&self, name: usize) -> impl Iterator<Item = &str> {
+        (name..self.tokens.len())
+            .take_while(move |&k| self.spelling(k) != "}")
+            .filter(move |&k| self.spelling(k + 1) == ":")
+            .map(move |k| self.spelling(k))
+    }
+
+    /// Names that the text declares, in any scope.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        const KEYWORDS: [&str; 8] =
+            ["let", "var", "const", "fn", "struct", "alias", "override", ">"];
+        (0..self.tokens.len()).filter(move |&k| self.tokens[k].kind == TokenKind::Word).filter_map(
+            move |k| {
+                let declared = k > 0 && KEYWORDS.contains(&self.spelling(k - 1))
+                    || self.spelling(k + 1) == ":";
+                declared.then(|| self.spelling(k))
+            },
+        )
+    }
+
+    /// The innermost bracket that is never closed.
+    pub fn unclosed(&self) -> Option<SourceRange> {
+        let mut open = vec![];
+        for (k, token) in self.tokens.iter().enumerate() {
+            match self.spelling(k) {
+                "(" | "[" | "{" => open.push(token.range.clone()),
+                ")" | "]" | "}" => {
+                    open.pop();
+                }
+                _ => {}
+            }
+        }
+        open.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::Shader;
+
+    const BRDF: &str = "fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return wi; }";
+
+    fn parse(text: &str) -> Shader {
+        Shader::parse("test.wgsl", text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    #[test]
+    fn annotations_belong_to_the_declaration_that_follows() {
+        let inf = f64::INFINITY;
+        for (text, expected) in [
+            (
+                "struct Material { /** range: [0, 1] */ a: f32, /** range: [0, 2] */ b: f32 }",
+                [1.0, 2.0],
+            ),
+            ("struct Material {\n    a: f32,\n    /// range: [0, 2]\n    b: f32\n}", [inf, 2.0]),
+            (
+                "struct Material {\n    /// range: [0, 1]\n    // note\n    a: f32,\n    // note\n    /// range: [0, 2]\n    b: f32, // note\n}",
+                [1.0, 2.0],
+            ),
+            (
+                "struct Material { @align(16) @size(32,)\n/// range: [0, 1]\na /* , */ : /* /* ; */ } */ f32, b: f32, };",
+                [1.0, inf],
+            ),
+            (
+                "alias Half = vec2<f32,>; const_assert 1 < 2;\nstruct Table { x: array<f32, u32(1 < 2) + 1u>, a: f32 }\nstruct Material {\n/// range: [0, 1]\na: Half, b: vec3<f32>, }",
+                [1.0, inf],
+            ),
+            (
+                "diagnostic(off, derivative_uniformity);\nstruct Material {\n/// range: [0, 1]\nक्षमता: f32,\n/// range: [0, 2]\ne\u{301}: f32 }",
+                [1.0, 2.0],
+            ),
+            ("struct Material { a: f32, b: f32 } //! an ordinary comment here", [inf, inf]),
+        ] {
+            let shader = parse(&format!("{text}\n@diagnostic(off, derivative_uniformity) {BRDF}"));
+            let ranges: Vec<_> = shader.members().iter().map(|member| member.range[1]).collect();
+            assert_eq!(ranges, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn annotations_of_overrides_may_follow_attributes() {
+        let text = "/// Count.\n@id(7) /** range: [0, 3] */ override n: i32 = 2; override m = 1;\nstruct Material { a: f32 }";
+        let shader = parse(&format!("{text}{BRDF}"));
+        let found: Vec<_> =
+            shader.overrides().iter().map(|o| (o.doc.as_str(), o.range[1])).collect();
+        assert_eq!(found, [("Count.", 3.0), ("", f64::from(i32::MAX))]);
+    }
+
+    #[test]
+    fn stray_annotations_are_rejected() {
+        for text in [
+            "struct Material { a: f32 /// range: [0, 1]\n}",
+            "struct Material { a: f32, /// range: [0, 1]\n b: f32 }",
+            "struct Material { a: /// range: [0, 1]\n f32 }",
+            "struct Material { a: f32 } fn f() { /// range: [0, 1]\n let x = 1; }",
+            "struct Material { a: f32 }\n/// range: [0, 1]\n",
+        ] {
+            let error = Shader::parse("test.wgsl", &format!("{BRDF}\n{text}")).expect_err(text);
+            assert_eq!(error.message, "this range describes no declaration", "{text}");
+        }
+    }
+
+    #[test]
+    fn member_types_end_at_the_comma() {
+        for ty in ["array<f32, u32(1 < 2) + 1u>", "array<vec2<f32>, (1 + 2)>", "mat2x2<f32>"] {
+            let text = format!("struct Material {{ a: f32, b: {ty}, c: f32 }}\n{BRDF}");
+            let error = Shader::parse("test.wgsl", &text).expect_err(ty);
+            let label = error.labels[0].inner();
+            assert_eq!(&text[label.offset()..label.offset() + label.len()], ty);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Classifies the values of a point shader: those that depend on an interval input are intervals in
+//! its bounding shader (Clarberg et al. 2010 §4.2). The others remain scalars.
+
+use crate::ir::function::for_each_stmt;
+use crate::ir::{Def, Function, Stmt, Value};
+
+/// For each value, whether it is an interval; `inputs` says so for the inputs.
+///
+/// Control dependence counts as well: results are intervals if the condition of the if or of the
+/// loop is one. This does not apply to parameters of a loop: as long as the loop runs, all members
+/// of the box have completed the same number of iterations.
+pub fn classify(function: &Function, inputs: &[bool]) -> Vec<bool> {
+    let mut is_interval = vec![false; function.len()];
+    for (index, data) in function.values.iter().enumerate() {
+        if let Def::Input(input) = data.def {
+            is_interval[index] = inputs[input as usize];
+        }
+    }
+    // In statement order, only parameters depend on later values.
+    loop {
+        let before = is_interval.clone();
+        for_each_stmt(&function.body, &mut |stmt| visit(function, stmt, &mut is_interval));
+        if is_interval == before {
+            return is_interval;
+        }
+    }
+}
+
+fn visit(function: &Function, stmt: &Stmt, is_interval: &mut [bool]) {
+    let any = |is_interval: &[bool], values: &[Value]| {
+        values.iter().any(|value| is_interval[value.index()])
+    };
+    match stmt {
+        Stmt::Op(value) => {
+            let (_, args) = function.operation(*value).expect("statements define operations");
+            is_interval[value.index()] |= any(is_interval, args);
+        }
+        Stmt::If(i) => {
+            for (k, result) in i.results.iter().enumerate() {
+                is_interval[result.index()] |=
+                    any(is_interval, &[i.cond, i.then.yields[k], i.otherwise.yields[k]]);
+            }
+        }
+        Stmt::Loop(l) => {
+            for (k, param) in l.params.iter().enumerate() {
+                is_interval[param.index()] |= any(is_interval, &[l.init[k], l.body.yields[k]]);
+            }
+            for (k, result) in l.results.iter().enumerate() {
+                is_interval[result.index()] |= any(is_interval, &[l.cond, l.head.yields[k]]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text::parse;
+
+    #[test]
+    fn results_of_undecided_loops_are_intervals_and_their_counters_are_not() {
+        let text = "fn f(a: f32, b: f32) -> (r: i32, s: f32) {
+            %0, %1 = loop (%2: i32 = 0, %3: f32 = b) {
+                %4 = lt %3, a
+                while %4 else %2, %3
+                %5 = iadd %2, 1
+                %6 = mul %3, 2.0
+                next %5, %6
+            }
+            return %0, %1
+        }";
+        let function = parse(text).expect("the text is well formed");
+        let of = |inputs: &[bool]| classify(&function, inputs);
+        let Stmt::Loop(l) = &function.body.stmts[0] else { panic!("there is a loop") };
+        let are = |is_interval: &[bool], values: &[Value]| {
+            values.iter().map(|v| is_interval[v.index()]).collect::<Vec<_>>()
+        };
+        assert_eq!(are(&of(&[true, false]), &l.params), [false, false]);
+        assert_eq!(are(&of(&[true, false]), &l.results), [true, true]);
+        assert_eq!(are(&of(&[false, true]), &l.params), [false, true]);
+        assert_eq!(are(&of(&[false, false]), &l.results), [false, false]);
+    }
+}

@@ -1,0 +1,231 @@
+//! Some uses of a value, pinned to one of its endpoints: how the result grows with them, and the
+//! error of its float.
+
+use super::{Arg, End, Method, Monotone, Monotonicity, Sign, Step, is_same, range};
+use crate::interval::{Bounds, Floats};
+use crate::ir::{Op, Value};
+use crate::range::Range;
+use crate::relations::Point;
+use crate::relations::growth::Growth;
+use crate::relations::rounding::Error;
+
+/// Maximum relative error of a refinement; beyond it, endpoints are not expected to tighten.
+const MAX_RELATIVE_ERROR: f64 = 1e-2;
+
+/// A value as a function of some uses of a source, and its monotonicity.
+pub(super) struct PinnedUses<'a> {
+    pub steps: Vec<Step>,
+    pub clamped: Vec<Value>,
+    /// Bounds of all values for a nonnegative source, if only that half was analyzed because the
+    /// value is 0 elsewhere.
+    pub half: Option<&'a [Bounds]>,
+    pub direction: Option<Monotonicity>,
+    pub endpoints: [Option<End>; 2],
+}
+
+impl<'a> PinnedUses<'a> {
+    pub fn new(
+        point: &Point<'_>,
+        steps: Vec<Step>,
+        clamped: Vec<Value>,
+        half: Option<&'a [Bounds]>,
+    ) -> PinnedUses<'a> {
+        let mut pinned = PinnedUses { steps, clamped, half, direction: None, endpoints: [None; 2] };
+        for up in [true, false] {
+            let Some((direction, error, guard)) = pinned.guarded(point, up) else { continue };
+            pinned.direction = Some(direction);
+            // The endpoint of the value that this endpoint of the source yields.
+            let upper = (direction == Monotonicity::Decreasing) != up;
+            if error.relative <= MAX_RELATIVE_ERROR && (upper || pinned.clamped.is_empty()) {
+                pinned.endpoints[usize::from(upper)] =
+                    Some(End { of: usize::from(up), method: Method::Widening { error, guard } });
+            }
+        }
+        pinned
+    }
+
+    pub fn is_monotone(&self) -> bool {
+        self.endpoints.iter().any(Option::is_some)
+    }
+
+    /// The monotonicity of the value as the source increases (`up`) or decreases, everywhere or
+    /// from a constant on.
+    fn guarded(&self, point: &Point<'_>, up: bool) -> Option<(Monotonicity, Error, Option<f32>)> {
+        let entire = range(self.source());
+        if let Some(half) = self.half {
+            let is_zero =
+                self.growth(&point.bounds, None, Range::new(entire.lo, 0.0), up)?.range.is_zero();
+            let growth = self.growth(half, None, Range::new(0.0, entire.hi), up)?;
+            let direction = Monotonicity::of(growth.slope, Range::ONE)
+                .filter(|_| is_zero && growth.range.is_nonnegative());
+            return direction.map(|direction| (direction, growth.error, None));
+        }
+        let pieces = match entire.lo < 0.0 && entire.hi > 0.0 {
+            true => vec![Range::new(entire.lo, 0.0), Range::new(0.0, entire.hi)],
+            false => vec![entire],
+        };
+        if let Some((direction, error)) = self.direction(point, &pieces, up) {
+            return Some((direction, error, None));
+        }
+        self.floors()
+            .into_iter()
+            .map(|floor| (floor, f64::from(floor)))
+            .filter(|&(_, c)| entire.lo < c && c < entire.hi)
+            .find_map(|(floor, c)| {
+                self.direction(point, &[Range::new(c, entire.hi)], up)
+                    .map(|(direction, error)| (direction, error, Some(floor)))
+            })
+    }
+
+    /// The number of floats by which to move the source, and the shift of the endpoints, if the
+    /// uses at some steps counteract the others.
+    pub fn margin(
+        &self,
+        point: &Point<'_>,
+        is_against: impl Fn(&Step) -> bool,
+    ) -> Option<(i32, f32)> {
+        let (entire, bounds) = (range(self.source()), self.half.unwrap_or(&point.bounds));
+        if entire.lo < 0.0 && self.half.is_none() || entire.hi > 1e30 {
+            return None;
+        }
+        let piece = Range::new(entire.lo.max(0.0), entire.hi);
+        let all = self.growth(bounds, None, piece, true)?;
+        Monotonicity::of(all.slope, piece)
+            .filter(|&direction| Some(direction) == self.direction && all.range.is_nonnegative())?;
+        let others = self.growth_except(bounds, None, piece, true, is_against)?;
+        let elasticity = others.elasticity?;
+        let least = if self.direction == Some(Monotonicity::Increasing) {
+            elasticity.lo
+        } else {
+            -elasticity.hi
+        };
+        if least <= 0.0 || all.error.relative > MAX_RELATIVE_ERROR {
+            return None;
+        }
+        all.error.moving(least)
+    }
+
+    pub fn source(&self) -> &Floats {
+        let pinned = |arg: &'_ Arg| matches!(arg, Arg::Pinned(_));
+        let arg = self.steps.iter().flat_map(|step| &step.args).find(|arg| pinned(arg));
+        let Some(Arg::Pinned(floats)) = arg else { unreachable!("some use is pinned") };
+        floats
+    }
+
+    /// Positive constants that the source is combined with by a maximum.
+    fn floors(&self) -> Vec<f32> {
+        let floor = |step: &Step| match (step.op, &step.args[..]) {
+            (
+                Op::Max,
+                [Arg::Pinned(_), Arg::Other { bounds: Bounds::Float(c), .. }]
+                | [Arg::Other { bounds: Bounds::Float(c), .. }, Arg::Pinned(_)],
+            ) => (c.low() == c.high() && c.low() > 0.0).then_some(c.low()),
+            _ => None,
+        };
+        self.steps.iter().filter_map(floor).collect()
+    }
+
+    fn direction(
+        &self,
+        point: &Point<'_>,
+        pieces: &[Range<f64>],
+        up: bool,
+    ) -> Option<(Monotonicity, Error)> {
+        let mut all = (Monotonicity::Constant, Error::NONE);
+        // Values computed from a clamped operand are not values of members, and a constraint that
+        // the value moves away from on one piece may be violated on the other.
+        let limits = (self.clamped.is_empty() && pieces.len() == 1).then_some(&point.bounds[..]);
+        for &piece in pieces {
+            let growth = self.growth(&point.bounds, limits, piece, up)?;
+            all = (all.0.and(Monotonicity::of(growth.slope, piece)?)?, all.1.either(growth.error));
+        }
+        Some(all)
+    }
+
+    /// Growth of the value, with the source in a range of one sign, increasing or decreasing.
+    pub fn growth(
+        &self,
+        bounds: &[Bounds],
+        limits: Option<&[Bounds]>,
+        source: Range<f64>,
+        up: bool,
+    ) -> Option<Growth> {
+        self.growth_except(bounds, limits, source, up, |_| false)
+    }
+
+    /// The same, with the source kept constant in some steps.
+    fn growth_except(
+        &self,
+        bounds: &[Bounds],
+        limits: Option<&[Bounds]>,
+        source: Range<f64>,
+        up: bool,
+        is_constant: impl Fn(&Step) -> bool,
+    ) -> Option<Growth> {
+        let mut growths: Vec<Growth> = vec![];
+        for step in &self.steps {
+            let of = |arg: &Arg| match arg {
+                Arg::Pinned(_) if is_constant(step) => Growth::independent(source),
+                Arg::Pinned(_) => Growth::identity(source),
+                Arg::Step(step) => growths[*step],
+                Arg::Other { value, .. } => match &bounds[value.index()] {
+                    Bounds::Float(floats) if self.clamped.contains(value) => {
+                        Growth::independent(range(floats).max(Range::ZERO))
+                    }
+                    Bounds::Float(floats) => Growth::independent(range(floats)),
+                    _ => Growth::independent(Range::ALL),
+                },
+            };
+            let args: Vec<_> = step.args.iter().map(of).collect();
+            let mut growth = Growth::apply(step.op, &args, is_same(&step.args))?;
+            if let Some(limits) = limits {
+                apply_constraint(&mut growth, &limits[step.value.index()], source, up);
+            }
+            growths.push(growth);
+        }
+        growths.pop()
+    }
+
+    /// The refinement with all uses pinned to one endpoint of the source, unless only one half was
+    /// analyzed.
+    pub fn widening(self, source: Value) -> Option<Monotone> {
+        let sign = Sign::of(&self.steps.last().expect("there are steps").bounds);
+        self.half.is_none().then_some(Monotone {
+            source,
+            steps: self.steps,
+            clamped: self.clamped,
+            sign,
+            endpoints: self.endpoints,
+            replaces: false,
+        })
+    }
+}
+
+/// Applies the constraint on a value that moves away from it.
+fn apply_constraint(growth: &mut Growth, limit: &Bounds, source: Range<f64>, up: bool) {
+    let (Some(direction), Bounds::Float(limit)) = (Monotonicity::of(growth.slope, source), limit)
+    else {
+        return;
+    };
+    let Error { relative, absolute } = growth.error;
+    if relative >= 0.5 || !absolute.is_finite() {
+        return;
+    }
+    // Upper bound of the real number, if the float is at most x.
+    let most = |x: f64| {
+        let x = x + absolute;
+        let most = if x >= 0.0 { x / (1.0 - relative) } else { x / (1.0 + relative) };
+        most + most.abs() * 1e-12
+    };
+    let mut range = growth.range;
+    if (direction == Monotonicity::Decreasing) == up || direction == Monotonicity::Constant {
+        range.hi = range.hi.min(most(f64::from(limit.high())));
+    }
+    if (direction == Monotonicity::Increasing) == up || direction == Monotonicity::Constant {
+        range.lo = range.lo.max(-most(-f64::from(limit.low())));
+    }
+    if range.lo <= range.hi && range != growth.range {
+        growth.range = range;
+        *growth = growth.refined();
+    }
+}

@@ -1,0 +1,123 @@
+//! Machine instructions of a function by purpose (Clarberg et al. 2010, figure 3).
+//!
+//! Decoding distinguishes arithmetic from overhead. To find the share of elementary functions, each
+//! use of one is replaced by the fewest instructions that keep its arguments alive: a division by a
+//! unique constant, and an addition for a second argument. The difference in arithmetic is the
+//! share. This needs no tags through the back end, works under control flow, and attributes shared
+//! or folded code correctly.
+
+use lightbound_shader::backend::x86::Code;
+use lightbound_shader::builder::rewrite::rewrite;
+use lightbound_shader::builder::{Builder, Rules};
+use lightbound_shader::ir::function::for_each_stmt;
+use lightbound_shader::ir::{CostClass, Emit, Function, Op, Stmt, Value};
+use lightbound_shader::passes;
+use lightbound_shader::target::Target;
+
+/// Machine instructions by purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breakdown {
+    /// Arithmetic, except elementary functions.
+    pub arithmetic: usize,
+    /// Approximations of elementary functions: exponentials, logarithms, powers, trigonometric
+    /// functions and their inverses.
+    pub elementary: usize,
+    /// Moves between registers and memory, constants, tests and jumps, entry and return.
+    pub overhead: usize,
+}
+
+impl Breakdown {
+    /// Number of all instructions.
+    pub fn total(&self) -> usize {
+        self.arithmetic + self.elementary + self.overhead
+    }
+}
+
+/// Counts the machine instructions of a function, given before [`passes::lower`], by purpose.
+///
+/// *Panics* if the target is not an x86-64 one.
+pub fn breakdown(function: &Function, target: Target) -> Breakdown {
+    let isa = target.isa().expect("a target of x86-64");
+    let code = Code::compile(&passes::lower(function), isa);
+    let builder = Builder::new(&function.name, Rules::Exact);
+    let without = rewrite(function, builder, |builder: &mut Builder, op: Op, args: &[Value]| {
+        if is_elementary(op) { stand_in(builder, op, args) } else { builder.op(op, args) }
+    });
+    let without = passes::lower(&without);
+    let computing = code.computing();
+    let arithmetic =
+        Code::compile(&without, isa).computing().saturating_sub(stand_ins(&without)).min(computing);
+    Breakdown {
+        arithmetic,
+        elementary: computing - arithmetic,
+        overhead: code.counts().total - computing,
+    }
+}
+
+/// Whether an operation is lowered to an approximation.
+fn is_elementary(op: Op) -> bool {
+    op.facts().cost == CostClass::Elementary
+}
+
+/// The divisor that marks an operation: a constant that is unique to it and that no other code has.
+fn mark(op: Op) -> f32 {
+    1.234_567e20 * (1.0 + f32::from(op as u8))
+}
+
+fn stand_in(builder: &mut Builder, op: Op, args: &[Value]) -> Value {
+    let mark = builder.f32(mark(op));
+    let quotient = builder.op(Op::Div, &[args[0], mark]);
+    args[1..].iter().fold(quotient, |sum, &arg| builder.op(Op::Add, &[sum, arg]))
+}
+
+/// Number of instructions of all stand-ins.
+fn stand_ins(function: &Function) -> usize {
+    let mut count = 0;
+    for_each_stmt(&function.body, &mut |stmt| {
+        if let Stmt::Op(value) = stmt
+            && let Some((Op::Div, &[_, by])) = function.operation(*value)
+            && let Some(op) = Op::ALL
+                .iter()
+                .find(|&&op| is_elementary(op) && function.constant(by) == Some(mark(op).to_bits()))
+        {
+            count += op.signature().args.len();
+        }
+    });
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::ir::text::parse;
+
+    fn of(body: &str) -> Breakdown {
+        breakdown(
+            &parse(&format!("fn f(x: f32, y: f32) -> (r: f32) {{\n{body}\n}}\n"))
+                .expect("the text is well formed"),
+            Target::Sse,
+        )
+    }
+
+    #[test]
+    fn arithmetic_and_elementary_functions_are_distinguished() {
+        let plain = of("%a = mul x, y\n%b = add %a, x\nreturn %b");
+        // Load, multiply, add, store, return.
+        assert_eq!(plain, Breakdown { arithmetic: 2, elementary: 0, overhead: 3 });
+        let exp = of("%e = exp x\nreturn %e");
+        assert_eq!(exp.arithmetic, 0);
+        assert!((10..40).contains(&exp.elementary), "{exp:?}");
+        let both = of("%a = mul x, y\n%b = add %a, x\n%e = exp %b\nreturn %e");
+        assert_eq!((both.arithmetic, both.elementary), (2, exp.elementary));
+        let pow = of("%a = add x, y\n%p = pow %a, y\nreturn %p");
+        assert!(pow.arithmetic == 1 && pow.elementary > exp.elementary, "{pow:?}");
+    }
+
+    #[test]
+    fn branches_keep_their_functions() {
+        let text = "%c = lt x, y\n%r = if %c { %e = log x\nyield %e } else { %s = sqrt y\nyield %s }\nreturn %r";
+        let branching = of(text);
+        let log = of("%e = log x\nreturn %e");
+        assert_eq!(branching.elementary, log.elementary);
+    }
+}

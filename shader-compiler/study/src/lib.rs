@@ -1,0 +1,44 @@
+//! Measures compiled shaders, and prints the tables and figures of the papers.
+//!
+//! [`cost`] measures code: instruction counts by purpose, measured cycles, and cycles that a
+//! throughput model predicts. [`tightness`] measures how far upper bounds are above true maxima, for
+//! a published list of materials. [`report`] compares shaders and prints the tables, figures and
+//! records of `lightbound bounds`.
+//!
+//! ```
+//! use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+//! use lightbound_shader::lift::Options;
+//! use lightbound_shader::{Settings, Shader, Target};
+//! use lightbound_study::cost::{Budget, Candidate, boxes, measure};
+//! use std::time::Duration;
+//!
+//! let shader = Shader::parse(
+//!     "ramp.wgsl",
+//!     "struct Material {
+//!          /// Reflectance. range: [0, 1], default: 0.5
+//!          kd: f32,
+//!      }
+//!      fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+//!          return vec3f(m.kd * max(dot(wi, wo), 0.0));
+//!      }",
+//! )?;
+//! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
+//! let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+//! let bounding = integrand.bound(&inputs, &Options::default()).function;
+//! // The point shader on members of random boxes, and the bounding shader on the boxes.
+//! let drawn = boxes::draw(&shader, Frame::Local, Spans::Light, 64, 1);
+//! let members: Vec<_> = drawn.iter().map(|drawn| drawn.member.clone()).collect();
+//! let row = |drawn: &boxes::Drawn| drawn.row(inputs.iter().map(|input| input.interval));
+//! let rows: Vec<_> = drawn.iter().map(row).collect();
+//! let point = Candidate::new(&integrand.bounded(), Target::best(), &members)?;
+//! let bounding = Candidate::new(&bounding, Target::best(), &rows)?;
+//! let short = Duration::from_millis(10);
+//! let budget = Budget { max_rounds: 10, min_time: short, max_time: 10 * short, precision: 0.1 };
+//! let costs = measure(&[point, bounding], &[], &budget, &|_| {}).costs;
+//! assert!(costs[1].instructions > costs[0].instructions);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod cost;
+pub mod report;
+pub mod tightness;

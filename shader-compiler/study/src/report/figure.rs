@@ -1,0 +1,179 @@
+//! Instruction counts by optimization stage and by purpose (Clarberg et al. 2010, figure 3).
+//!
+//! Each bar is a bounding shader. The stages differ in the known facts that select interval
+//! lowerings: none; ranges; additionally, absence of NaN; additionally, signs of zero. The cost of
+//! NaN handling is the difference from the same stage with NaN ignored. [`breakdown`] splits the
+//! remaining instructions.
+
+use super::comparison::{Setup, Variant};
+use super::table::pad;
+use super::{Error, formula, nan_name, sides_name};
+use crate::cost::{Breakdown, breakdown};
+use lightbound_shader::backend::x86::Code;
+use lightbound_shader::bounding::{Integrand, Spans};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::{Sides, Tracking};
+use lightbound_shader::{Settings, Shader, passes};
+
+/// Bars of several shaders.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    pub(super) setup: Setup,
+    /// Which bounds the shaders compute.
+    sides: Sides,
+    /// How the shaders handle NaN.
+    nan: Nan,
+    pub(super) panels: Vec<Panel>,
+}
+
+/// The bars of a shader for one choice of interval inputs.
+#[derive(Clone, Debug)]
+pub(super) struct Panel {
+    pub shader: String,
+    pub inputs: Spans,
+    pub bars: [Bar; 4],
+}
+
+/// Static instruction counts of one optimization stage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bar {
+    /// Without NaN handling.
+    pub parts: Breakdown,
+    /// NaN handling.
+    pub nan: usize,
+}
+
+impl Bar {
+    /// Total instruction count.
+    pub fn total(&self) -> usize {
+        self.parts.total() + self.nan
+    }
+
+    /// The stacked parts from bottom to top, in the order of [`PARTS`].
+    pub fn stack(&self) -> [usize; 4] {
+        [self.parts.arithmetic, self.parts.elementary, self.nan, self.parts.overhead]
+    }
+}
+
+/// Names of a bar's parts.
+pub(super) const PARTS: [&str; 4] = ["arithmetic", "maths approximation", NAN_HANDLING, "overhead"];
+const NAN_HANDLING: &str = "NaN handling";
+
+/// Names of the stages.
+pub(super) const STAGES: [&str; 4] =
+    ["naive", "+ bounds analysis", "+ NaN tracking", "+ signs of zero"];
+
+const TRACKED: [Tracking; 4] = [
+    Tracking::NONE,
+    Tracking { ranges: true, nan: false, zeros: false },
+    Tracking { ranges: true, nan: true, zeros: false },
+    Tracking::ALL,
+];
+
+impl Figure {
+    /// Compiles bounding shaders at every optimization stage. The variants may differ only in their
+    /// interval inputs.
+    ///
+    /// *Panics* if there are no variants.
+    pub fn new(
+        shaders: &[&(String, Shader)],
+        setup: Setup,
+        variants: &[Variant],
+    ) -> Result<Figure, Error> {
+        let mut panels = vec![];
+        for (name, shader) in shaders {
+            let integrand = Integrand::new(shader, &Settings::default(), setup.frame)?;
+            for &variant in variants {
+                let bars = TRACKED.map(|tracking| bar(&integrand, setup, variant, tracking));
+                panels.push(Panel { shader: name.clone(), inputs: variant.inputs, bars });
+            }
+        }
+        Ok(Figure { setup, sides: variants[0].sides, nan: variants[0].nan, panels })
+    }
+
+    /// The bounds and the NaN mode, as in "upper bounds, NaN ignored".
+    pub fn subject(&self) -> String {
+        format!("{}, {}", sides_name(self.sides), nan_name(self.nan))
+    }
+
+    /// The largest instruction count of a bar; at least 1.
+    pub fn longest(&self) -> usize {
+        self.panels.iter().flat_map(|panel| &panel.bars).map(Bar::total).max().unwrap_or(0).max(1)
+    }
+
+    /// Whether bars can contain the part with this index.
+    pub fn has_part(&self, part: usize) -> bool {
+        self.nan != Nan::Ignore || PARTS[part] != NAN_HANDLING
+    }
+}
+
+fn bar(integrand: &Integrand, setup: Setup, variant: Variant, tracking: Tracking) -> Bar {
+    let function =
+        |nan| Variant { nan, ..variant }.lift(integrand, setup.ranges, tracking).function;
+    let parts = breakdown(&function(Nan::Ignore), setup.target);
+    let total = Code::compile(&passes::lower(&function(variant.nan)), setup.isa()).counts().total;
+    Bar { parts, nan: total.saturating_sub(parts.total()) }
+}
+
+/// Prints the bars as text.
+pub(super) fn text(figure: &Figure, markdown: bool) -> String {
+    /// Length of the longest bar in characters.
+    const LENGTH: usize = 60;
+    const GLYPHS: [char; 4] = ['█', '▓', '░', '·'];
+    let longest = figure.longest();
+    let parts = GLYPHS.iter().zip(PARTS).enumerate().filter(|&(k, _)| figure.has_part(k));
+    let legend: Vec<_> = parts.map(|(_, (glyph, part))| format!("{glyph} {part}")).collect();
+    let title = format!("instructions with one optimization after another: {}", figure.subject());
+    let setup = figure.setup.title();
+    let mut lines = format!("{}\n", legend.join("   "));
+    for panel in &figure.panels {
+        lines += &format!("\n{} {}\n", panel.shader, formula(panel.inputs));
+        for (stage, bar) in STAGES.iter().zip(&panel.bars) {
+            // Rounds the cumulative counts instead of the parts, so that errors do not add up.
+            let ends = bar.stack().into_iter().scan(0, |sum, part| {
+                *sum += part;
+                Some((*sum * LENGTH + longest / 2) / longest)
+            });
+            let mut drawn = String::new();
+            for (end, glyph) in ends.zip(GLYPHS) {
+                drawn.extend(std::iter::repeat_n(glyph, end - drawn.chars().count()));
+            }
+            lines += &format!(
+                "  {} {}  {drawn}\n",
+                pad(stage, 18, false),
+                pad(&bar.total().to_string(), 5, true)
+            );
+        }
+    }
+    if markdown {
+        format!("**{title}**\n\n{setup}\n\n```text\n{lines}```\n")
+    } else {
+        format!("{title}\n{setup}\n{lines}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::Target;
+    use lightbound_shader::bounding::{Frame, Ranges};
+
+    #[test]
+    fn bar_lengths_match_instruction_counts() {
+        let bar = |scale: usize| Bar {
+            parts: Breakdown { arithmetic: 10 * scale, elementary: 5 * scale, overhead: 5 * scale },
+            nan: 10 * scale,
+        };
+        let panels =
+            vec![Panel { shader: "a".into(), inputs: Spans::Light, bars: [4, 3, 2, 1].map(bar) }];
+        let setup = Setup { frame: Frame::Local, ranges: Ranges::Paper, target: Target::Avx2 };
+        let text = text(&Figure { setup, sides: Sides::Both, nan: Nan::Suppress, panels }, false);
+        assert!(text.contains(": both bounds, NaN suppressed\n"), "{text}");
+        let lines: Vec<_> = text.lines().filter(|line| line.contains('░')).skip(1).collect();
+        let count = |line: &str, glyph| line.chars().filter(|&c| c == glyph).count();
+        assert_eq!(lines.len(), 4);
+        assert_eq!(['█', '▓', '░', '·'].map(|glyph| count(lines[0], glyph)), [20, 10, 20, 10]);
+        assert_eq!(['█', '▓', '░', '·'].map(|glyph| count(lines[3], glyph)), [5, 3, 5, 2]);
+        assert!(lines[0].contains(" 120 ") && lines[3].contains(" 30 "));
+    }
+}

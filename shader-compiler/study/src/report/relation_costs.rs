@@ -1,0 +1,192 @@
+//! Cost of each relation between values: instruction counts of related bounding shaders that use
+//! one relation only, or all relations except one. [`tightness_tables`](super::tightness_tables)
+//! shows the benefit, tighter bounds.
+
+use super::comparison::{Setup, Variant};
+use super::table::Table;
+use super::{
+    Error, FrameName, NanName, RangesName, SidesName, SpansName, formula, mean, nan_name, percent,
+    sides_name,
+};
+use lightbound_shader::backend::x86::Code;
+use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::Sides;
+use lightbound_shader::relations::Relations;
+use lightbound_shader::{Settings, Shader, passes};
+use serde::Serialize;
+
+/// Instruction counts of a shader's bounding shaders, with the keys of the JSON output.
+#[derive(Clone, Debug, Serialize)]
+pub struct RelationCosts {
+    shader: String,
+    #[serde(serialize_with = "SpansName::serialize")]
+    inputs: Spans,
+    #[serde(serialize_with = "SidesName::serialize")]
+    sides: Sides,
+    #[serde(serialize_with = "NanName::serialize")]
+    nan: Nan,
+    #[serde(serialize_with = "FrameName::serialize")]
+    frame: Frame,
+    #[serde(serialize_with = "RangesName::serialize")]
+    ranges: Ranges,
+    target: &'static str,
+    /// Without any relation.
+    optimized: usize,
+    /// With all selected relations.
+    related: usize,
+    relations: Vec<RelationCost>,
+}
+
+/// Instruction counts that show the cost of one relation.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct RelationCost {
+    relation: &'static str,
+    /// With this relation only.
+    alone: usize,
+    /// With all other selected relations.
+    without: usize,
+}
+
+/// Compiles the bounding shaders and counts their instructions.
+pub fn relation_costs(
+    shaders: &[(String, Shader)],
+    setup: Setup,
+    variant: Variant,
+    relations: Relations,
+) -> Result<Vec<RelationCosts>, Error> {
+    let cost = |(name, shader): &(String, Shader)| {
+        let integrand = Integrand::new(shader, &Settings::default(), setup.frame)?;
+        let instructions = |relations: Relations| {
+            let lifted = variant.relate(&integrand, setup.ranges, relations);
+            Code::compile(&passes::lower(&lifted.function), setup.isa()).counts().total
+        };
+        let parts = relations.iter().map(|relation| RelationCost {
+            relation: relation.name(),
+            alone: instructions(Relations::NONE.with(relation)),
+            without: instructions(relations.without(relation)),
+        });
+        Ok(RelationCosts {
+            shader: name.clone(),
+            inputs: variant.inputs,
+            sides: variant.sides,
+            nan: variant.nan,
+            frame: setup.frame,
+            ranges: setup.ranges,
+            target: setup.target.name(),
+            optimized: instructions(Relations::NONE),
+            related: instructions(relations),
+            relations: parts.collect(),
+        })
+    };
+    shaders.iter().map(cost).collect()
+}
+
+/// Two tables for one setup: the cost of each relation alone, and its cost on top of all others.
+pub fn text(costs: &[RelationCosts], setup: Setup, markdown: bool) -> String {
+    let Some(first) = costs.first() else { return String::new() };
+    let subject = format!(
+        "{} {}, {}, instructions",
+        formula(first.inputs),
+        sides_name(first.sides),
+        nan_name(first.nan)
+    );
+    let alone = table(
+        format!("{subject}: what one relation alone adds to optimized code"),
+        "optimized",
+        costs,
+        |cost| cost.optimized,
+        |cost, relation| relation.alone as f64 - cost.optimized as f64,
+    );
+    let marginal = table(
+        format!("{subject}: what one relation adds to related code, beside all others"),
+        "related",
+        costs,
+        |cost| cost.related,
+        |cost, relation| cost.related as f64 - relation.without as f64,
+    );
+    let setup = setup.title();
+    let heading = if markdown { format!("## {setup}\n\n") } else { format!("{setup}\n\n") };
+    heading + &alone.print(markdown) + &marginal.print(markdown)
+}
+
+fn table(
+    title: String,
+    code: &str,
+    costs: &[RelationCosts],
+    total: impl Fn(&RelationCosts) -> usize,
+    added: impl Fn(&RelationCosts, &RelationCost) -> f64,
+) -> Table {
+    let several = costs.len() > 1;
+    let mut head = vec!["relation".to_owned()];
+    head.extend(costs.iter().map(|cost| cost.shader.clone()));
+    let mut first = vec![code.to_owned()];
+    first.extend(costs.iter().map(|cost| total(cost).to_string()));
+    if several {
+        head.push("average".into());
+        first.push(String::new());
+    }
+    let row = |(k, name): (usize, &'static str)| {
+        let added: Vec<_> =
+            costs.iter().map(|cost| (added(cost, &cost.relations[k]), cost.optimized)).collect();
+        let average = mean(added.iter().map(|(added, optimized)| added / *optimized as f64));
+        let average = several.then(|| format!("{}{}", plus(average), percent(average)));
+        std::iter::once(name.to_owned())
+            .chain(added.iter().map(|(added, _)| signed(*added)))
+            .chain(average)
+            .collect()
+    };
+    let rows = costs[0].relations.iter().map(|cost| cost.relation).enumerate().map(row);
+    Table { title, head, rows: std::iter::once(first).chain(rows).collect() }
+}
+
+fn plus(x: f64) -> &'static str {
+    if x > 0.0 { "+" } else { "" }
+}
+
+/// `+12`, `-3` or `0`.
+fn signed(x: f64) -> String {
+    format!("{}{x:.0}", plus(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::Target;
+
+    #[test]
+    fn tables_show_added_instructions() {
+        let setup = Setup { frame: Frame::World, ranges: Ranges::Paper, target: Target::Sse };
+        let cost = RelationCosts {
+            shader: "a".into(),
+            inputs: Spans::Light,
+            sides: Sides::Upper,
+            nan: Nan::Ignore,
+            frame: setup.frame,
+            ranges: setup.ranges,
+            target: setup.target.name(),
+            optimized: 100,
+            related: 130,
+            relations: vec![
+                RelationCost { relation: "unit", alone: 97, without: 133 },
+                RelationCost { relation: "dot", alone: 140, without: 110 },
+            ],
+        };
+        let text =
+            text(&[cost.clone(), RelationCosts { shader: "b".into(), ..cost }], setup, false);
+        let rows: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        for row in [
+            "relation a b average",
+            "optimized 100 100",
+            "unit -3 -3 -3.0 %",
+            "dot +40 +40 +40.0 %",
+            "related 130 130",
+            "dot +20 +20 +20.0 %",
+        ] {
+            assert!(rows.iter().any(|found| found == row), "{row} is missing in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The published list: materials, parameters and half-angles for which over-estimation is reported.
+//!
+//! The list was fixed before any bound was tuned and does not change, so that figures of different
+//! revisions, and of other bounds, are comparable. Lobes have no diffuse term, which would hide
+//! them at grazing angles. Parameters that are not listed have their defaults.
+
+/// A shader of the library with parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Material {
+    /// Name of the shader without its extension.
+    pub shader: &'static str,
+    /// Parameters that all materials of this shader share.
+    pub common: &'static [Setting],
+    /// Parameters that distinguish it from the other materials of its shader.
+    pub varied: &'static [Setting],
+}
+
+/// A parameter and its value, which applies to all components of a vector.
+pub type Setting = (&'static str, f64);
+
+impl Material {
+    const fn new(
+        shader: &'static str,
+        common: &'static [Setting],
+        varied: &'static [Setting],
+    ) -> Material {
+        Material { shader, common, varied }
+    }
+
+    /// All parameters that are set.
+    pub fn settings(&self) -> impl Iterator<Item = Setting> {
+        self.common.iter().chain(self.varied).copied()
+    }
+
+    /// The value of a parameter that is set.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.settings().find(|&(set, _)| set == name).map(|(_, value)| value)
+    }
+
+    /// Display name: `ward, alpha_x 0.2, alpha_y 0.1`.
+    pub fn title(&self) -> String {
+        self.varied
+            .iter()
+            .fold(self.shader.to_owned(), |title, (name, value)| format!("{title}, {name} {value}"))
+    }
+}
+
+/// Half-angles of cones, in degrees.
+pub const HALF_ANGLES: [f64; 6] = [1.0, 2.0, 5.0, 10.0, 20.0, 45.0];
+
+const DIFFUSE: &[Setting] = &[("kd", 1.0)];
+const LOBE: &[Setting] = &[("kd", 0.0), ("ks", 1.0)];
+const COATING: &[Setting] = &[("kd", 0.0), ("ks", 0.05)];
+
+/// The materials.
+pub const LIST: [Material; 19] = [
+    Material::new("diffuse", DIFFUSE, &[]),
+    Material::new("phong", LOBE, &[("exponent", 10.0)]),
+    Material::new("phong", LOBE, &[("exponent", 100.0)]),
+    Material::new("phong", LOBE, &[("exponent", 1000.0)]),
+    Material::new("phong", LOBE, &[("exponent", 10000.0)]),
+    Material::new("isoward", LOBE, &[("alpha", 0.5)]),
+    Material::new("isoward", LOBE, &[("alpha", 0.2)]),
+    Material::new("isoward", LOBE, &[("alpha", 0.1)]),
+    Material::new("isoward", LOBE, &[("alpha", 0.05)]),
+    Material::new("isoward", LOBE, &[("alpha", 0.02)]),
+    Material::new("ward", LOBE, &[("alpha_x", 0.5), ("alpha_y", 0.2)]),
+    Material::new("ward", LOBE, &[("alpha_x", 0.2), ("alpha_y", 0.1)]),
+    Material::new("ward", LOBE, &[("alpha_x", 0.2), ("alpha_y", 0.05)]),
+    Material::new("ward", LOBE, &[("alpha_x", 0.05), ("alpha_y", 0.05)]),
+    Material::new("ashikhmin", COATING, &[("n_u", 10.0), ("n_v", 10.0)]),
+    Material::new("ashikhmin", COATING, &[("n_u", 100.0), ("n_v", 100.0)]),
+    Material::new("ashikhmin", COATING, &[("n_u", 1000.0), ("n_v", 50.0)]),
+    Material::new("ashikhmin", COATING, &[("n_u", 1000.0), ("n_v", 1000.0)]),
+    Material::new("fractal", &[], &[]),
+];

@@ -1,0 +1,580 @@
+//! Runs a point shader and its bounding shaders over boxes, and checks their results against each
+//! other.
+
+mod bound;
+
+use super::ascent::LocalSearch;
+use super::directions::Vectors;
+use super::plan::Plan;
+use super::{Fault, FaultKind, Sample, Subject, Tally, number, sample};
+use crate::differential::reduce;
+use bound::{BoundCheck, Members, SplitBounds};
+use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Split};
+use lightbound_shader::interpreter;
+use lightbound_shader::interval::Nan;
+use lightbound_shader::ir::verify::verify;
+use lightbound_shader::ir::{Def, Function, Type, Value};
+use lightbound_shader::jit::Arena;
+use lightbound_shader::kernel::{Batch, Kernel};
+use lightbound_shader::lift::trace::Trace;
+use lightbound_shader::lift::{self, Lifted, Options, Sides, Tracking};
+use lightbound_shader::passes;
+use lightbound_shader::random::Random;
+use lightbound_shader::relations::{Relations, only_tighten};
+use lightbound_shader::target::Target;
+use lightbound_shader::testing::random;
+use lightbound_shader::texture::Texture;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Iterations after which an interpreted evaluation counts as endless.
+const ROUNDS: u64 = 1 << 30;
+
+/// Iterations after which a reduced function counts as endless.
+const REDUCED_ROUNDS: u64 = 1 << 16;
+
+/// Compiled code of a subject and of all its bounding shaders.
+pub struct Checker<'a> {
+    subject: &'a Subject,
+    target: Target,
+    point: Kernel,
+    /// The first one is naive, computes both sides, and propagates NaN.
+    variants: Vec<Variant>,
+    /// Part counts for which boxes are also bounded in parts, by optimized variants of both sides.
+    splits: Vec<usize>,
+    /// For each input of the point shader, its port in bounding shaders, and whether it is an
+    /// interval, whose upper endpoint is the next port.
+    layout: Vec<(usize, bool)>,
+    vectors: Vectors,
+    /// For each output, whether related bounds must lie within optimized ones.
+    only_tightens: Vec<bool>,
+}
+
+struct Variant {
+    options: Options,
+    lifted: Lifted,
+    kernel: BoundingKernel,
+    /// Index of the naive variant with the same sides, NaN mode and relations.
+    naive: usize,
+    /// Index of `naive`, or of its both-sided counterpart: if that variant computes a NaN, ignore
+    /// mode claims nothing.
+    nan_reference: usize,
+    /// Index of the naive NaN-propagating variant of both sides with the same relations.
+    nan_probe: usize,
+    /// Index of the variant that differs only in having no relations.
+    unrelated: Option<usize>,
+}
+
+impl Variant {
+    fn is_related(&self) -> bool {
+        self.options.relations != Relations::NONE
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// Compiles a subject. `seed` selects the partly optimized variants and the relations of some
+    /// related ones.
+    ///
+    /// *Panics* if the target is not available, or if the compiler panics.
+    pub fn new(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64) -> Checker<'a> {
+        Checker::with(subject, target, &Plan::full(seed, loop_cap), |_| {})
+    }
+
+    /// Compiles the bounding shaders of a plan. `change` modifies them before they are compiled.
+    ///
+    /// *Panics* if the target is not available, or if the compiler panics.
+    pub(super) fn with(
+        subject: &'a Subject,
+        target: Target,
+        plan: &Plan,
+        change: impl Fn(&mut Lifted),
+    ) -> Checker<'a> {
+        let arena = Arena::new();
+        let compile = |function: &Function| {
+            let lowered = if target == Target::Interpreter {
+                function.clone()
+            } else {
+                passes::lower(function)
+            };
+            Kernel::compile(&arena, &lowered, target).expect("the target is available")
+        };
+        let lift = |options: &Options| {
+            lift::run(&subject.point, &subject.inputs, &subject.outputs, options)
+        };
+        let mut variants: Vec<Variant> = vec![];
+        for group in &plan.groups {
+            let mut first = Some(lift(&group[0]));
+            let unrelated = Options { relations: Relations::NONE, ..group[0] };
+            let plain = variants.iter().find(|v| v.options == unrelated).map(|v| &v.lifted);
+            if let (Some(plain), Some(related)) = (plain, &first)
+                && (&plain.function, &plain.bounds) == (&related.function, &related.bounds)
+            {
+                // These facts make no difference to the code.
+                continue;
+            }
+            for &options in group {
+                let mut lifted = first.take().unwrap_or_else(|| lift(&options));
+                change(&mut lifted);
+                debug_assert_eq!(verify(&lifted.function), Ok(()), "{}", lifted.function);
+                let kernel = BoundingKernel::new(compile(&lifted.function), &lifted);
+                // References come before a variant, or are the variant itself.
+                let like = |options: Options| {
+                    variants.iter().position(|variant| variant.options == options)
+                };
+                let plain = Options { tracking: Tracking::NONE, ..options };
+                let naive = like(plain).unwrap_or(variants.len());
+                let nan_reference = like(plain)
+                    .or(like(Options { sides: Sides::Both, ..plain }))
+                    .unwrap_or(variants.len());
+                let nan_probe = Options { relations: options.relations, ..plan.groups[0][0] };
+                let nan_probe = if options == nan_probe {
+                    variants.len()
+                } else {
+                    like(nan_probe).unwrap_or(0)
+                };
+                let unrelated = like(Options { relations: Relations::NONE, ..options });
+                variants.push(Variant {
+                    options,
+                    lifted,
+                    kernel,
+                    naive,
+                    nan_reference,
+                    nan_probe,
+                    unrelated,
+                });
+            }
+        }
+        let layout = variants[0].lifted.layout();
+        let vectors = Vectors::of(&subject.inputs);
+        let splits = plan.splits.clone();
+        let only_tightens =
+            subject.outputs.iter().map(|&output| only_tighten(&subject.point, output)).collect();
+        Checker {
+            subject,
+            target,
+            point: compile(&subject.point),
+            variants,
+            splits,
+            layout,
+            vectors,
+            only_tightens,
+        }
+    }
+
+    /// Compiles a subject and checks it on random boxes. A panic counts as a fault.
+    pub fn check(
+        subject: &Subject,
+        target: Target,
+        loop_cap: u32,
+        seed: u64,
+        boxes: usize,
+        members: usize,
+    ) -> Tally {
+        let random = &mut Random::new(seed);
+        let samples: Vec<_> = (0..boxes)
+            .map(|_| sample(random, &subject.point.inputs, &subject.inputs, members))
+            .collect();
+        Checker::check_on(subject, target, loop_cap, seed, &samples)
+    }
+
+    /// Compiles a subject and checks it on the given boxes. A panic counts as a fault.
+    pub fn check_on(
+        subject: &Subject,
+        target: Target,
+        loop_cap: u32,
+        seed: u64,
+        samples: &[Sample],
+    ) -> Tally {
+        // The shared state is not read after a panic.
+        let run = || Checker::new(subject, target, loop_cap, seed).run(samples);
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|panic| Tally::panicked(&subject.name, target, &*panic))
+    }
+
+    /// Reduces a fault. Returns a smaller subject that shows it, and its tally.
+    pub fn reduced(
+        subject: &Subject,
+        fault: &Fault,
+        loop_cap: u32,
+        seed: u64,
+    ) -> (Subject, Option<Fault>) {
+        let ends = fault.ends.iter().map(|(_, _, ends)| *ends).collect();
+        let samples = match &fault.member {
+            Some(member) => vec![Sample { ends, members: vec![member.clone()] }],
+            None if fault.kind == FaultKind::Panics => vec![],
+            None => vec![Sample {
+                members: vec![fault.ends.iter().map(|(_, _, ends)| ends[0]).collect()],
+                ends,
+            }],
+        };
+        let with = |point: &Function| {
+            Subject::new(subject.name.clone(), point.clone(), subject.inputs.clone())
+        };
+        // A reduced loop may be endless, also in SIMD lanes without a member, whose inputs are
+        // zeros.
+        let zeros = vec![0; subject.point.inputs.len()];
+        let ends = |point: &Function| {
+            let mut members = samples.iter().flat_map(|sample| &sample.members).chain([&zeros]);
+            members.all(|member| {
+                interpreter::run(point, &random::tables(), member, REDUCED_ROUNDS).is_ok()
+            })
+        };
+        let again = |point: &Function| {
+            let tally = Checker::check_on(&with(point), fault.target, loop_cap, seed, &samples);
+            tally.faults.into_iter().find(|found| found.kind == fault.kind)
+        };
+        let point = reduce(&subject.point, |point| {
+            verify(point).is_ok() && ends(point) && again(point).is_some()
+        });
+        (with(&point), again(&point))
+    }
+
+    /// Checks boxes, all with the same number of members.
+    pub fn run(&self, samples: &[Sample]) -> Tally {
+        let mut tally = Tally::default();
+        let Some(first) = samples.first() else { return tally };
+        let count = first.members.len();
+        let tables = random::tables();
+        let mut members = Batch::new(self.target, self.point.inputs().len(), samples.len() * count);
+        let mut boxes =
+            Batch::new(self.target, self.variants[0].kernel.kernel().inputs().len(), samples.len());
+        for (row, sample) in samples.iter().enumerate() {
+            for (k, member) in sample.members.iter().enumerate() {
+                members.set_row(row * count + k, 0, member);
+            }
+            for (&(port, interval), ends) in self.layout.iter().zip(&sample.ends) {
+                boxes.set_row(row, port, if interval { ends } else { &ends[..1] });
+            }
+        }
+        let evaluate = |kernel: &Kernel, inputs: &Batch| {
+            let mut outputs = Batch::new(self.target, kernel.outputs().len(), inputs.rows());
+            kernel.run_on(&tables, inputs, &mut outputs);
+            outputs
+        };
+        let values = evaluate(&self.point, &members);
+        let limits: Vec<_> =
+            self.variants.iter().map(|variant| evaluate(variant.kernel.kernel(), &boxes)).collect();
+        let split = self.split(&boxes);
+        for (row, sample) in samples.iter().enumerate() {
+            for k in 0..self.subject.outputs.len() {
+                self.output(row, k, sample, &values, &limits, &split, &mut tally);
+            }
+        }
+        for (row, sample) in samples.iter().enumerate().take(4) {
+            let nan_seen: Vec<_> = (0..self.variants.len())
+                .map(|index| self.reports_nan(self.variants[index].nan_probe, row, &limits))
+                .collect();
+            for member in sample.members.iter().take(4) {
+                self.values(sample, member, &nan_seen, &mut tally);
+            }
+        }
+        tally
+    }
+
+    /// Adds members that local search finds to make outputs extreme.
+    pub(super) fn climb(
+        &self,
+        random: &mut Random,
+        kinks: &[f32],
+        rounds: usize,
+        samples: &mut [Sample],
+    ) {
+        let is_float = |&&port: &&usize| self.subject.point.outputs[port].ty == Type::F32;
+        let outputs = self.subject.outputs.iter().filter(is_float).copied().take(3).collect();
+        let (inputs, vectors) = (&self.subject.inputs, &self.vectors);
+        LocalSearch { target: self.target, point: &self.point, inputs, outputs, vectors, kinks }
+            .run(random, rounds, samples);
+    }
+
+    /// Bounds of boxes that are evaluated in parts.
+    fn split(&self, boxes: &Batch) -> Vec<SplitBounds> {
+        let images = if self.splits.is_empty() { vec![] } else { random::images() };
+        let images: Vec<&Texture> = images.iter().collect();
+        let variants = self.variants.iter().enumerate();
+        let optimized = variants.filter(|(_, v)| {
+            v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE
+        });
+        let bound = |kernel: &BoundingKernel, parts: usize| {
+            let mut limits = Limits::new(kernel, boxes.rows());
+            Split::new(kernel, parts).run_unchecked(
+                &images,
+                &Boxes::of(kernel, boxes.clone()),
+                &mut limits,
+            );
+            limits.into_batch()
+        };
+        let split_bounds = |(variant, it): (usize, &Variant), parts: usize| {
+            let nan_probe = (it.options.nan == Nan::Ignore)
+                .then(|| bound(&self.variants[it.nan_probe].kernel, parts));
+            SplitBounds { variant, parts, limits: bound(&it.kernel, parts), nan_probe }
+        };
+        optimized
+            .flat_map(|variant| self.splits.iter().map(move |&parts| split_bounds(variant, parts)))
+            .collect()
+    }
+
+    fn ty(&self, k: usize) -> Type {
+        self.subject.point.outputs[self.subject.outputs[k]].ty
+    }
+
+    /// Bits of the endpoints of an output; `None` for a side that the variant does not compute.
+    fn ends(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> [Option<u32>; 2] {
+        self.ends_in(variant, k, row, &limits[variant])
+    }
+
+    fn ends_in(&self, variant: usize, k: usize, row: usize, limits: &Batch) -> [Option<u32>; 2] {
+        let bits = |port| Some(limits.bits(row, port));
+        match self.variants[variant].options.sides {
+            Sides::Upper => [None, bits(k)],
+            Sides::Lower => [bits(k), None],
+            Sides::Both => [bits(2 * k), bits(2 * k + 1)],
+        }
+    }
+
+    fn numbers(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> [f64; 2] {
+        numbers(self.ty(k), self.ends(variant, k, row, limits))
+    }
+
+    /// Whether code that tests for NaN reports one.
+    fn reports_nan(&self, variant: usize, row: usize, limits: &[Batch]) -> bool {
+        self.is_nan(variant, self.subject.outputs.len() - 1, row, limits)
+    }
+
+    fn is_nan(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
+        self.numbers(variant, k, row, limits).iter().any(|end| end.is_nan())
+    }
+
+    /// Whether a variant claims nothing about an output for a box.
+    fn makes_no_claim(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
+        match self.variants[variant].options.nan {
+            Nan::Propagate => self.ty(k) != Type::F32 && self.reports_nan(variant, row, limits),
+            Nan::Suppress => false,
+            Nan::Ignore => {
+                let nan_probe = self.variants[variant].nan_probe;
+                self.is_nan(nan_probe, k, row, limits) || self.reports_nan(nan_probe, row, limits)
+            }
+        }
+    }
+
+    /// Checks an output for a box.
+    #[allow(clippy::too_many_arguments, reason = "the results of all code, whole and split")]
+    fn output(
+        &self,
+        row: usize,
+        k: usize,
+        sample: &Sample,
+        values: &Batch,
+        limits: &[Batch],
+        split: &[SplitBounds],
+        tally: &mut Tally,
+    ) {
+        let (ty, port, count) = (self.ty(k), self.subject.outputs[k], sample.members.len());
+        let bits: Vec<_> = (0..count).map(|m| values.bits(row * count + m, port)).collect();
+        let selected = |&m: &usize| self.vectors.satisfied_by(&sample.members[m]);
+        let selected = if self.vectors.allow(&sample.ends) {
+            (0..count).filter(selected).collect()
+        } else {
+            vec![]
+        };
+        let units = Members::new(ty, bits.clone(), selected);
+        let all = Members::new(ty, bits, (0..count).collect());
+        for index in 0..self.variants.len() {
+            let members = if self.variants[index].is_related() { &units } else { &all };
+            // A box without valid members is not checked.
+            if !members.selected.is_empty() {
+                let check = BoundCheck {
+                    checker: self,
+                    variant: index,
+                    parts: None,
+                    row,
+                    k,
+                    sample,
+                    members,
+                    limits,
+                };
+                check.check_containment(tally);
+                check.compare_with_references(tally);
+                check.check_static_bounds(tally);
+            }
+        }
+        for split_bounds in split.iter().filter(|_| !units.selected.is_empty()) {
+            let (variant, parts) = (split_bounds.variant, Some(split_bounds));
+            BoundCheck { checker: self, variant, parts, row, k, sample, members: &units, limits }
+                .check_containment(tally);
+        }
+    }
+
+    /// Whether the naive code computes a NaN anywhere for a box.
+    fn computes_nan(&self, variant: usize, sample: &Sample) -> bool {
+        let naive = &self.variants[self.variants[variant].nan_reference].lifted.function;
+        let inputs = std::iter::zip(&self.layout, &sample.ends);
+        let inputs: Vec<_> = inputs
+            .flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }])
+            .copied()
+            .collect();
+        any_nan(naive, &inputs)
+    }
+
+    /// Whether an interval of related code is empty for a box. The endpoints of an empty interval
+    /// are arbitrary, and different cases of an operation may compute different bounds from them.
+    fn has_empty(&self, variant: usize, sample: &Sample) -> bool {
+        let options = Options { tracking: Tracking::NONE, ..self.variants[variant].options };
+        if options.relations == Relations::NONE {
+            return false;
+        }
+        let lifted =
+            lift::run(&self.subject.point, &self.subject.inputs, &self.subject.outputs, &options);
+        let inputs = std::iter::zip(&self.layout, &sample.ends);
+        let inputs: Vec<_> = inputs
+            .flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }])
+            .copied()
+            .collect();
+        Trace::new(&lifted, &options).has_empty(&random::tables(), &inputs, ROUNDS)
+    }
+
+    fn named(&self, sample: &Sample) -> Vec<(String, Type, [u32; 2])> {
+        let inputs = std::iter::zip(&self.subject.point.inputs, &sample.ends);
+        inputs.map(|(port, ends)| (port.name.clone(), port.ty, *ends)).collect()
+    }
+
+    /// Checks all values that the point shader computes for a member against static bounds. Static
+    /// bounds claim nothing if code that tests for NaN reports one (`nan_seen`).
+    fn values(&self, sample: &Sample, member: &[u32], nan_seen: &[bool], tally: &mut Tally) {
+        let is_unit = self.vectors.allow(&sample.ends) && self.vectors.satisfied_by(member);
+        for (index, (variant, &nan_seen)) in std::iter::zip(&self.variants, nan_seen).enumerate() {
+            if variant.options.sides != Sides::Both
+                || variant.naive != index
+                || variant.is_related() && !is_unit
+            {
+                continue;
+            }
+            let Lifted { point, bounds, related, .. } = &variant.lifted;
+            let (mut unforeseen, mut nan) = (None, false);
+            // Bounds claim nothing about members for which the value of `support` is negative.
+            let mut is_outside_support = related
+                .support
+                .and_then(|z| input_of(point, z))
+                .is_some_and(|z| is_negative(member[z]));
+            let watch = |value: Value, word: u32| {
+                nan |= number(point.ty(value), word).is_nan();
+                is_outside_support |= related.support == Some(value) && is_negative(word);
+                if !is_outside_support
+                    && !bounds[value.index()].contains(word)
+                    && unforeseen.is_none()
+                {
+                    unforeseen = Some((value, word));
+                }
+            };
+            interpreter::watch(point, &random::tables(), member, ROUNDS, watch)
+                .expect("the loops terminate");
+            let Some((value, word)) = unforeseen else { continue };
+            if variant.options.nan != Nan::Suppress && nan_seen
+                || variant.options.nan == Nan::Ignore && nan
+            {
+                continue;
+            }
+            let fault = || Fault {
+                kind: FaultKind::ValueOutsideStaticBounds,
+                subject: self.subject.name.clone(),
+                target: Target::Interpreter,
+                options: variant.options,
+                parts: 1,
+                output: format!("value {}, {:?}", value.index(), point.def(value)),
+                ty: point.ty(value),
+                ends: self.named(sample),
+                member: Some(member.to_vec()),
+                expected: Some(word),
+                found: None,
+                note: format!("    known {:?}\n", bounds[value.index()]),
+            };
+            tally.fault(fault, FaultKind::ValueOutsideStaticBounds);
+        }
+    }
+}
+
+/// Endpoints as numbers; infinite for missing sides.
+fn numbers(ty: Type, ends: [Option<u32>; 2]) -> [f64; 2] {
+    let [lo, hi] = ends.map(|end| end.map(|end| number(ty, end)));
+    [lo.unwrap_or(f64::NEG_INFINITY), hi.unwrap_or(f64::INFINITY)]
+}
+
+/// The index of the input that a value is, if it is one.
+fn input_of(point: &Function, value: Value) -> Option<usize> {
+    match point.def(value) {
+        Def::Input(input) => Some(input as usize),
+        _ => None,
+    }
+}
+
+fn is_negative(word: u32) -> bool {
+    f32::from_bits(word) < 0.0
+}
+
+/// Whether a function gets or computes a NaN for these inputs.
+fn any_nan(function: &Function, inputs: &[u32]) -> bool {
+    let mut nan = std::iter::zip(&function.inputs, inputs)
+        .any(|(port, &word)| number(port.ty, word).is_nan());
+    let watch = |value: Value, word: u32| nan |= number(function.ty(value), word).is_nan();
+    interpreter::watch(function, &random::tables(), inputs, ROUNDS, watch)
+        .expect("the loops terminate");
+    nan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+    use lightbound_shader::frontend::{Settings, Shader};
+    use lightbound_shader::ir::Def;
+
+    /// A mirror-like lobe: dot products of unit vectors, one of which is known only at run time.
+    fn subject() -> Subject {
+        let source = "struct Material { exponent: f32 }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+                return vec3f(wi.z * wo.z - wi.x * wo.x - wi.y * wo.y, dot(wi, wo), 1.0);
+            }";
+        let shader = Shader::parse("mirror.wgsl", source).expect("the shader is valid");
+        let integrand =
+            Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
+        Subject::material("mirror", &integrand, Spans::Light, Some(Ranges::Declared)).deep()
+    }
+
+    fn checked(change: impl Fn(&mut Lifted)) -> Tally {
+        let (subject, random) = (subject(), &mut Random::new(3));
+        let samples: Vec<_> =
+            (0..400).map(|_| sample(random, &subject.point.inputs, &subject.inputs, 8)).collect();
+        Checker::with(&subject, Target::best(), &Plan::full(0, 10), change).run(&samples)
+    }
+
+    #[test]
+    fn bounds_without_slack_are_found_faulty() {
+        let sound = checked(|_| {});
+        assert!(!sound.is_faulty() && sound.related > 10_000, "{sound:?}");
+        // Dot products of unit vectors are bounded by a constant slightly above 1. The bound 1
+        // would be wrong.
+        let wrong = checked(|lifted| {
+            for data in &mut lifted.function.values {
+                if let Def::Const(bits) = &mut data.def
+                    && data.ty == Type::F32
+                    && (1.0..1.001).contains(&f32::from_bits(*bits).abs())
+                {
+                    *bits = 1.0_f32.copysign(f32::from_bits(*bits)).to_bits();
+                }
+            }
+        });
+        assert!(wrong.violations > 0, "{wrong:?}");
+    }
+
+    #[test]
+    fn bounds_wider_with_relations_are_found_faulty() {
+        let wrong = checked(|lifted| {
+            if lifted.function.outputs.len() > 2
+                && !lifted.related.refinements.iter().all(Vec::is_empty)
+            {
+                // Swaps two endpoints.
+                let yields = &mut lifted.function.body.yields;
+                yields.swap(0, 1);
+            }
+        });
+        assert!(wrong.wider > 0, "{wrong:?}");
+    }
+}

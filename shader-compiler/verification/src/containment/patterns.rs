@@ -1,0 +1,477 @@
+//! Random functions of unit vectors, built from the patterns that relations match: dot products,
+//! sums of squares, half vectors, quotients, products, odd powers, order, and monotone expressions
+//! that use a value several times. Each comes in several variants, as shaders write it.
+
+use lightbound_shader::builder::{Builder, Rules};
+use lightbound_shader::interval::{Bounds, Floats};
+use lightbound_shader::ir::{Emit, Function, Op, Type, Value};
+use lightbound_shader::lift::Input;
+use lightbound_shader::random::Random;
+use lightbound_shader::relations::{Axis, UNIT};
+
+type Vector = [Value; 3];
+
+/// A random function with descriptions of its inputs: directions `wi` and `wo`, sometimes the
+/// frame, and scalars.
+pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
+    let mut builder = Builder::new("patterns", Rules::Exact);
+    let in_world = random.once_in(3);
+    let names: &[&str] = if in_world { &["wi", "wo", "n", "t", "b"] } else { &["wi", "wo"] };
+    let (mut inputs, all, one_sided) = (vec![], random.once_in(2), random.once_in(2));
+    let mut vectors: Vec<Vector> = vec![];
+    for (vector, name) in names.iter().enumerate() {
+        vectors
+            .push(["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32)));
+        let low =
+            if !in_world && (random.once_in(2) || vector == 1 && one_sided) { 0.0 } else { -UNIT };
+        for component in 0..3 {
+            let bounds =
+                Bounds::Float(Floats::between(if component == 2 { low } else { -UNIT }, UNIT));
+            let axis =
+                Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
+            inputs.push(Input { interval: all || vector == 0, bounds, axis: Some(axis) });
+        }
+    }
+    let numbers = ["a", "b", "c"].map(|name| {
+        let [low, high] = *random.pick(&[
+            [0.0, 1.0],
+            [1e-4, 1.0],
+            [1.0, 1000.0],
+            [0.0, 1000.0],
+            [-1.0, 1.0],
+            [0.5, 0.5],
+        ]);
+        let bounds = Bounds::Float(Floats::between(low, high));
+        inputs.push(Input { interval: random.once_in(3), bounds, axis: None });
+        builder.input(name, Type::F32)
+    });
+    if in_world {
+        let [n, t, b] = [2, 3, 4].map(|k| vectors[k]);
+        let local = [0, 1].map(|k| [t, b, n].map(|axis| plain_dot(&mut builder, vectors[k], axis)));
+        if random.once_in(2) {
+            vectors = local.to_vec();
+        } else {
+            vectors.extend(local);
+        }
+    }
+    let floats = vectors.iter().flatten().copied().chain(numbers).collect();
+    let mut maker = Maker { builder, random, vectors, numbers, floats, made: vec![] };
+    for _ in 0..1 + maker.random.below(8) {
+        maker.pattern();
+    }
+    let mut outputs: Vec<_> = maker.made.iter().rev().take(6).copied().collect();
+    if maker.random.once_in(3) {
+        maker.vanish(&mut outputs);
+    }
+    let outputs = outputs.into_iter().enumerate().map(|(k, value)| (format!("y{k}"), value));
+    (maker.builder.finish(outputs), inputs)
+}
+
+fn plain_dot(builder: &mut Builder, a: Vector, b: Vector) -> Value {
+    let [x, y, z] = [0, 1, 2].map(|k| builder.op(Op::Mul, &[a[k], b[k]]));
+    let sum = builder.op(Op::Add, &[x, y]);
+    builder.op(Op::Add, &[sum, z])
+}
+
+struct Maker<'a> {
+    builder: Builder,
+    random: &'a mut Random,
+    /// Unit vectors.
+    vectors: Vec<Vector>,
+    numbers: [Value; 3],
+    /// All float values so far.
+    floats: Vec<Value>,
+    /// The results of patterns.
+    made: Vec<Value>,
+}
+
+impl Maker<'_> {
+    fn op(&mut self, op: Op, args: &[Value]) -> Value {
+        self.builder.op(op, args)
+    }
+
+    /// Makes outputs vanish unless a component of a vector is positive, some of them through
+    /// products in which its sign matters.
+    fn vanish(&mut self, outputs: &mut [Value]) {
+        let z = self.vector()[2];
+        let zero = self.builder.f32(0.0);
+        let positive = self.either(Op::Max, z, zero);
+        for output in outputs {
+            if self.random.once_in(2) {
+                let (x, y) = (self.float(), self.float());
+                let signed = [x, y].map(|x| self.either(Op::Mul, x, z));
+                let product = self.either(Op::Mul, signed[0], signed[1]);
+                *output = self.either(Op::Add, *output, product);
+            }
+            *output = self.either(Op::Mul, *output, positive);
+        }
+    }
+
+    /// A commutative operation, with its arguments in random order.
+    fn either(&mut self, op: Op, a: Value, b: Value) -> Value {
+        if self.random.once_in(2) { self.op(op, &[a, b]) } else { self.op(op, &[b, a]) }
+    }
+
+    fn constant(&mut self, of: &[f32]) -> Value {
+        let x = *self.random.pick(of);
+        self.builder.f32(x)
+    }
+
+    fn one(&mut self) -> Value {
+        self.builder.f32(1.0)
+    }
+
+    fn square(&mut self, x: Value) -> Value {
+        self.op(Op::Mul, &[x, x])
+    }
+
+    /// A random float, usually the result of a pattern.
+    fn float(&mut self) -> Value {
+        let of =
+            if self.made.is_empty() || self.random.once_in(3) { &self.floats } else { &self.made };
+        *self.random.pick(of)
+    }
+
+    fn vector(&mut self) -> Vector {
+        *self.random.pick(&self.vectors)
+    }
+
+    /// A value that is usually nonnegative.
+    fn positive(&mut self) -> Value {
+        match self.random.below(5) {
+            0 => *self.random.pick(&self.numbers),
+            1 => {
+                let x = self.float();
+                self.square(x)
+            }
+            2 => {
+                let x = self.float();
+                self.op(Op::Abs, &[x])
+            }
+            3 => self.float(),
+            _ => {
+                let (x, least) = (self.float(), self.constant(&[0.0, 0.0, 1e-4, 1e-8]));
+                self.either(Op::Max, x, least)
+            }
+        }
+    }
+
+    fn pattern(&mut self) {
+        let made = match self.random.below(19) {
+            0..3 => self.dot(),
+            3..6 => self.squares(),
+            6 | 7 => self.half(),
+            8 | 9 => self.order(),
+            10 => self.branch(),
+            11 | 12 => self.quotient(),
+            13 | 14 => self.product(),
+            15 | 16 => self.monotone(),
+            _ => self.mixed(),
+        };
+        self.floats.push(made);
+        self.made.push(made);
+    }
+
+    /// A dot product with terms in random order and with random signs.
+    fn dot(&mut self) -> Value {
+        let (u, v) = (self.vector(), self.vector());
+        let mirrored = self.random.once_in(2);
+        let mut order = [0, 1, 2];
+        order.swap(0, self.random.below(3));
+        order.swap(1, 1 + self.random.below(2));
+        let (mut sum, mut any) = (None, false);
+        for (turn, k) in order.into_iter().enumerate() {
+            let minus = mirrored && if turn == 2 && !any { true } else { self.random.once_in(2) };
+            any |= minus;
+            let term = if minus && self.random.once_in(2) {
+                let negative = self.op(Op::Neg, &[u[k]]);
+                (self.either(Op::Mul, negative, v[k]), false)
+            } else {
+                (self.either(Op::Mul, u[k], v[k]), minus)
+            };
+            sum = Some(match (sum, term) {
+                (None, (term, false)) => term,
+                (None, (term, true)) => self.op(Op::Neg, &[term]),
+                (Some(sum), (term, false)) => self.either(Op::Add, sum, term),
+                (Some(sum), (term, true)) => self.op(Op::Sub, &[sum, term]),
+            });
+        }
+        sum.expect("a vector has components")
+    }
+
+    /// Sums of squares of a unit vector's components, and 1 minus such sums.
+    fn squares(&mut self) -> Value {
+        let v = self.vector();
+        let first = self.random.below(3);
+        let [x, y, z] = [0, 1, 2].map(|k| v[(first + k) % 3]);
+        let [xx, yy, zz] = [x, y, z].map(|x| self.square(x));
+        let one = self.one();
+        let two = self.either(Op::Add, xx, yy);
+        let value = match self.random.below(6) {
+            0 => two,
+            1 => self.either(Op::Add, two, zz),
+            2 | 3 => self.op(Op::Sub, &[one, zz]),
+            4 => self.op(Op::Sub, &[one, two]),
+            _ => {
+                let rest = self.op(Op::Sub, &[one, xx]);
+                self.op(Op::Sub, &[rest, yy])
+            }
+        };
+        match self.random.below(5) {
+            0 => {
+                let zero = self.builder.f32(0.0);
+                let value = self.op(Op::Max, &[value, zero]);
+                self.op(Op::Sqrt, &[value])
+            }
+            1 => self.op(Op::Sqrt, &[value]),
+            2 => self.op(Op::Div, &[value, zz]),
+            3 => {
+                let root = self.op(Op::Sqrt, &[value]);
+                self.either(Op::Div, root, z)
+            }
+            _ => value,
+        }
+    }
+
+    /// A term of a half vector, which then counts as a unit vector.
+    fn half(&mut self) -> Value {
+        let (u, v) = (self.vector(), self.vector());
+        let sum = [0, 1, 2].map(|k| self.op(Op::Add, &[u[k], v[k]]));
+        let length2 = plain_dot(&mut self.builder, sum, sum);
+        let half = if self.random.once_in(3) {
+            let factor = if self.random.once_in(2) {
+                self.op(Op::Rsqrt, &[length2])
+            } else {
+                let (one, length) = (self.one(), self.op(Op::Sqrt, &[length2]));
+                self.op(Op::Div, &[one, length])
+            };
+            sum.map(|x| self.either(Op::Mul, x, factor))
+        } else {
+            let length = self.op(Op::Sqrt, &[length2]);
+            sum.map(|x| self.op(Op::Div, &[x, length]))
+        };
+        match self.random.below(5) {
+            0 => length2,
+            1 => plain_dot(&mut self.builder, half, u),
+            _ => {
+                self.vectors.push(half);
+                self.floats.extend(half);
+                half[self.random.below(3)]
+            }
+        }
+    }
+
+    /// Values whose order follows from a minimum or a maximum.
+    fn order(&mut self) -> Value {
+        let (x, y) = (self.positive(), self.positive());
+        let [low, high] = [Op::Min, Op::Max].map(|op| self.either(op, x, y));
+        match self.random.below(8) {
+            0 => self.op(Op::Div, &[x, high]),
+            1 => {
+                let least = self.constant(&[1e-4, 1e-8, 1.0]);
+                let high = self.either(Op::Max, high, least);
+                self.op(Op::Div, &[x, high])
+            }
+            2 => self.op(Op::Div, &[low, high]),
+            3 => self.op(Op::Sub, &[high, x]),
+            4 => self.op(Op::Sub, &[high, low]),
+            5 => self.op(Op::Sub, &[x, low]),
+            6 => {
+                let (product, least) =
+                    (self.either(Op::Mul, x, y), self.constant(&[1e-8, 1e-4, 0.0]));
+                let product = self.either(Op::Max, product, least);
+                let root = self.op(Op::Sqrt, &[product]);
+                self.op(Op::Div, &[x, root])
+            }
+            _ => {
+                let one = self.one();
+                let low = self.either(Op::Min, high, one);
+                self.op(Op::Sub, &[one, low])
+            }
+        }
+    }
+
+    /// Values whose order follows from the condition of a branch.
+    fn branch(&mut self) -> Value {
+        let (x, y) = (self.positive(), self.positive());
+        let [a, b] = if self.random.once_in(2) { [x, y] } else { [y, x] };
+        let op = if self.random.once_in(2) { Op::Lt } else { Op::Le };
+        let below = self.op(op, &[a, b]);
+        if self.random.once_in(3) {
+            let [then, otherwise] = [(b, a), (a, b)].map(|(b, a)| self.op(Op::Sub, &[b, a]));
+            return self.op(Op::Select, &[below, then, otherwise]);
+        }
+        let arms = [(a, b), (b, a)].map(|(a, b)| {
+            self.builder.open_arm();
+            let value = match self.random.below(4) {
+                0 => self.op(Op::Div, &[a, b]),
+                1 => {
+                    let more = self.op(Op::Sub, &[b, a]);
+                    self.op(Op::Sqrt, &[more])
+                }
+                2 => {
+                    let (sum, exponent) = (self.op(Op::Add, &[a, b]), self.numbers[0]);
+                    self.op(Op::Pow, &[sum, exponent])
+                }
+                _ => a,
+            };
+            self.builder.close_arm(&[value])
+        });
+        let [then, otherwise] = arms;
+        self.builder.push_if(below, then, otherwise)[0]
+    }
+
+    /// A quotient of sums over the same terms.
+    fn quotient(&mut self) -> Value {
+        let [x, y] = [(); 2].map(|()| self.positive());
+        let [x, y] = if self.random.once_in(2) { [x, y].map(|x| self.square(x)) } else { [x, y] };
+        let (a, b) = (*self.random.pick(&self.numbers), *self.random.pick(&self.numbers));
+        let (weighted, other) = (self.either(Op::Mul, a, x), self.either(Op::Mul, b, y));
+        let sum = self.either(Op::Add, x, y);
+        let sum = if self.random.once_in(2) {
+            let least = self.constant(&[1e-8, 1e-20, 1e-4]);
+            self.either(Op::Max, sum, least)
+        } else {
+            sum
+        };
+        let over = match self.random.below(4) {
+            0 => x,
+            1 => weighted,
+            _ => self.either(Op::Add, weighted, other),
+        };
+        self.op(Op::Div, &[over, sum])
+    }
+
+    /// A product of x and c − x, or of x alone.
+    fn product(&mut self) -> Value {
+        let (x, c) = (
+            self.float(),
+            if self.random.once_in(3) {
+                self.numbers[1]
+            } else {
+                self.constant(&[1.0, 1.0, 2.0, 0.5])
+            },
+        );
+        match self.random.below(6) {
+            0 => {
+                let square = self.square(x);
+                return self.op(Op::Sub, &[x, square]);
+            }
+            1 | 2 => {
+                // An odd power.
+                let square = self.square(x);
+                let even = if self.random.once_in(2) { self.square(square) } else { square };
+                return self.either(Op::Mul, even, x);
+            }
+            _ => {}
+        }
+        let rest = self.op(Op::Sub, &[c, x]);
+        self.either(Op::Mul, x, rest)
+    }
+
+    /// A monotone expression that uses a value several times.
+    fn monotone(&mut self) -> Value {
+        let (x, one) = (self.positive(), self.one());
+        let other =
+            if self.random.once_in(2) { self.positive() } else { *self.random.pick(&self.numbers) };
+        match self.random.below(8) {
+            0 | 1 => {
+                let square = self.square(x);
+                let rest = self.op(Op::Sub, &[one, square]);
+                let root = self.op(Op::Sqrt, &[rest]);
+                if self.random.once_in(2) {
+                    self.op(Op::Div, &[x, root])
+                } else {
+                    self.op(Op::Div, &[root, x])
+                }
+            }
+            2 => {
+                let sum = self.either(Op::Add, x, other);
+                self.op(Op::Div, &[x, sum])
+            }
+            3 => {
+                let sum = self.either(Op::Add, x, one);
+                self.op(Op::Div, &[x, sum])
+            }
+            4 => {
+                // x ÷ (x (1 − k) + k)
+                let (rest, k) = (self.op(Op::Sub, &[one, other]), other);
+                let scaled = self.either(Op::Mul, x, rest);
+                let below = self.either(Op::Add, scaled, k);
+                self.op(Op::Div, &[x, below])
+            }
+            5 => {
+                // (1 + t ÷ z²)^(e ÷ t)
+                let (square, exponent) = (self.square(other), self.numbers[2]);
+                let ratio = self.op(Op::Div, &[x, square]);
+                let base = self.either(Op::Add, ratio, one);
+                let power = self.op(Op::Div, &[exponent, x]);
+                self.op(Op::Pow, &[base, power])
+            }
+            6 => {
+                // 1 ÷ ((a² − 1) x² + 1)²
+                let (square, a) = (self.square(x), self.square(other));
+                let less = self.op(Op::Sub, &[a, one]);
+                let scaled = self.either(Op::Mul, square, less);
+                let below = self.either(Op::Add, scaled, one);
+                let below = self.square(below);
+                self.op(Op::Div, &[a, below])
+            }
+            _ => {
+                let floor = self.constant(&[1e-4, 1e-8]);
+                let below = self.either(Op::Max, x, other);
+                let below = self.either(Op::Max, below, floor);
+                self.op(Op::Div, &[x, below])
+            }
+        }
+    }
+
+    /// Other operations of shaders.
+    fn mixed(&mut self) -> Value {
+        let (x, y) = (self.float(), self.float());
+        match self.random.below(9) {
+            0 => self.op(Op::Add, &[x, y]),
+            1 => self.op(Op::Sub, &[x, y]),
+            2 => self.op(Op::Mul, &[x, y]),
+            3 => self.op(Op::Div, &[x, y]),
+            4 => {
+                let (base, exponent) = (self.positive(), *self.random.pick(&self.numbers));
+                self.op(Op::Pow, &[base, exponent])
+            }
+            5 => {
+                let minus = self.op(Op::Neg, &[x]);
+                self.op(Op::Exp, &[minus])
+            }
+            6 => {
+                let x = self.positive();
+                self.op(Op::Sqrt, &[x])
+            }
+            7 => {
+                let (one, least) = (self.one(), self.constant(&[0.0, -1.0]));
+                let x = self.op(Op::Max, &[x, least]);
+                self.op(Op::Min, &[x, one])
+            }
+            _ => {
+                let op = *self.random.pick(&[Op::Acos, Op::Atan, Op::Neg, Op::Abs]);
+                self.op(op, &[x])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lightbound_shader::ir::verify::verify;
+
+    #[test]
+    fn functions_are_valid() {
+        let random = &mut Random::new(1);
+        for _ in 0..500 {
+            let (function, inputs) = function(random);
+            assert_eq!(verify(&function), Ok(()), "{function}");
+            assert_eq!(function.inputs.len(), inputs.len());
+            assert!(!function.outputs.is_empty());
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Bug reports for faults of programs: the program, and command lines that reproduce the fault.
+
+use super::trial::{LOOP_CAP, Trial};
+use crate::containment::{Fault, FaultKind};
+use lightbound_shader::bounding::{Frame, Ranges};
+use lightbound_shader::frontend::{Scalar, Shader};
+use lightbound_shader::interval::Nan;
+use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::relations::{Relation, Relations};
+use std::fmt::Write;
+
+/// The fault, the program, and command lines that reproduce it, with a note for each setting of the
+/// trial that the command line lacks.
+pub fn report(trial: &Trial, fault: &Fault) -> String {
+    let mut text = format!("{fault}cat > fault.wgsl <<'END'\n{}END\n", trial.module);
+    if matches!(fault.kind, FaultKind::Panics | FaultKind::Rejected) || fault.ends.is_empty() {
+        text.push_str("lightbound shader check fault.wgsl\n");
+        return text;
+    }
+    if trial.frame != Frame::Local {
+        text.push_str("(directions in the world: not for the command line)\n");
+        return text;
+    }
+    for difference in differences(trial, &fault.options) {
+        _ = writeln!(text, "({difference})");
+    }
+    let scalars = scalars(trial);
+    let scalar = |name: &str| {
+        scalars.iter().find(|(known, _)| known == name).map_or(Scalar::F32, |(_, scalar)| *scalar)
+    };
+    let inputs = |words: &dyn Fn(usize) -> String| {
+        let (mut line, mut vectors) = (String::new(), [vec![], vec![]]);
+        for (k, (name, ..)) in fault.ends.iter().enumerate() {
+            match name.split_once('.') {
+                Some(("wi", _)) => vectors[0].push(words(k)),
+                Some(("wo", _)) => vectors[1].push(words(k)),
+                _ => _ = write!(line, " --set {name}={}", words(k)),
+            }
+        }
+        format!("--wi {} --wo {}{line}", vectors[0].join(","), vectors[1].join(","))
+    };
+    let bound = inputs(&|k| {
+        let (name, _, [low, high]) = &fault.ends[k];
+        let show = |bits| shown(scalar(name), bits);
+        let is_interval = low != high
+            || trial.spans == lightbound_shader::bounding::Spans::All
+            || name.starts_with("wi.");
+        if is_interval { format!("{}..{}", show(*low), show(*high)) } else { show(*low) }
+    });
+    let parts = if fault.parts > 1 { format!(" --split {}", fault.parts) } else { String::new() };
+    _ = writeln!(
+        text,
+        "lightbound shader bound fault.wgsl {}{}{parts} --target {} {bound}",
+        options(&fault.options),
+        if trial.ranges == Ranges::Paper { " --ranges paper" } else { "" },
+        fault.target,
+    );
+    if let Some(member) = &fault.member {
+        let member = inputs(&|k| shown(scalar(&fault.ends[k].0), member[k]));
+        _ = writeln!(text, "lightbound shader eval fault.wgsl --target {} {member}", fault.target);
+    }
+    text
+}
+
+/// Names and scalar types of the words of parameters.
+fn scalars(trial: &Trial) -> Vec<(String, Scalar)> {
+    let Ok(shader) = Shader::parse("fault.wgsl", &trial.module.to_string()) else { return vec![] };
+    let words = |parameter: &lightbound_shader::frontend::Parameter| {
+        let scalar = parameter.scalar;
+        parameter.words().map(|name| (name, scalar)).collect::<Vec<_>>()
+    };
+    shader.parameters().iter().flat_map(words).collect()
+}
+
+fn shown(scalar: Scalar, bits: u32) -> String {
+    match scalar {
+        Scalar::F32 => format!("{:?}", f32::from_bits(bits)),
+        Scalar::I32 => (bits as i32).to_string(),
+        Scalar::U32 => bits.to_string(),
+        Scalar::Bool => (bits != 0).to_string(),
+    }
+}
+
+/// Settings of the trial that the printed commands cannot reproduce.
+fn differences(trial: &Trial, options: &Options) -> Vec<String> {
+    let (program, mut all) = (trial.module.to_string(), vec![]);
+    if program.contains("texture_2d") {
+        all.push("textures are those of `testing::random::images`".to_owned());
+    }
+    if ["for (", "while (", "loop {"].iter().any(|start| program.contains(start)) {
+        let (bounding, command) = (options.loop_cap, Options::default().loop_cap);
+        all.push(format!(
+            "loop cap {bounding} in the bounding shader, {LOOP_CAP} in the point shader; commands have {command}"
+        ));
+    }
+    if trial.deep {
+        all.push("bounds of all values are computed, not only those of s".to_owned());
+    }
+    let (mode, tracking) = mode(options);
+    if tracking != options.tracking {
+        let selection =
+            if options.tracking == Tracking::NONE { "naive" } else { "partly optimized" };
+        all.push(format!("{selection} selection of cases; that of mode {mode} is optimized"));
+    }
+    all
+}
+
+/// The closest `--mode`, and which facts it uses to select cases of operations.
+fn mode(options: &Options) -> (&'static str, Tracking) {
+    match (options.relations, options.tracking) {
+        (Relations::NONE, Tracking::NONE) => ("naive", Tracking::NONE),
+        (Relations::NONE, _) => ("optimized", Tracking::ALL),
+        _ => ("related", Tracking::ALL),
+    }
+}
+
+/// Options of `lightbound shader bound`; [differences] has what they cannot express.
+fn options(options: &Options) -> String {
+    let Options { sides, nan, relations, .. } = options;
+    let (mode, _) = mode(options);
+    let names: Vec<_> = relations.iter().map(Relation::name).collect();
+    let relations = if names.is_empty() || *relations == Relations::all() {
+        String::new()
+    } else {
+        format!(" --relations {}", names.join(","))
+    };
+    let nan = match nan {
+        Nan::Propagate => "propagate",
+        Nan::Suppress => "suppress",
+        Nan::Ignore => "ignore",
+    };
+    let sides = match sides {
+        Sides::Both => "",
+        Sides::Upper => " --sides upper",
+        Sides::Lower => " --sides lower",
+    };
+    format!("--mode {mode}{relations} --nan {nan}{sides}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::containment::FaultKind;
+    use lightbound_shader::ir::Type;
+    use lightbound_shader::target::Target;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::str::FromStr;
+
+    /// Options of a printed `shader bound` command, by name.
+    fn parse(command: &str) -> BTreeMap<&str, &str> {
+        let words: Vec<_> = command.split_whitespace().collect();
+        assert_eq!(words[..4], ["lightbound", "shader", "bound", "fault.wgsl"], "{command}");
+        let pairs = words[4..]
+            .chunks(2)
+            .map(|pair| (pair[0].strip_prefix("--").expect("an option"), pair[1]));
+        pairs.filter(|(name, _)| *name != "set").collect()
+    }
+
+    /// Options of the bounding shader that such a command compiles, as in `cli/variant.rs`.
+    fn compiled(given: &BTreeMap<&str, &str>) -> Options {
+        let relation = |name| {
+            Relation::ALL
+                .iter()
+                .copied()
+                .find(|relation| relation.name() == name)
+                .expect("a relation")
+        };
+        let mode = given["mode"];
+        assert!(mode == "related" || !given.contains_key("relations"), "{given:?}");
+        Options {
+            sides: match given.get("sides") {
+                None => Sides::Both,
+                Some(&"upper") => Sides::Upper,
+                Some(&"lower") => Sides::Lower,
+                Some(other) => panic!("{other} are no sides"),
+            },
+            nan: match given["nan"] {
+                "propagate" => Nan::Propagate,
+                "suppress" => Nan::Suppress,
+                "ignore" => Nan::Ignore,
+                other => panic!("{other} is no mode for NaN"),
+            },
+            tracking: match mode {
+                "naive" => Tracking::NONE,
+                "optimized" | "related" => Tracking::ALL,
+                other => panic!("{other} is no mode"),
+            },
+            relations: match given.get("relations") {
+                _ if mode != "related" => Relations::NONE,
+                None => Relations::all(),
+                Some(names) => names.split(',').map(relation).collect(),
+            },
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn commands_have_all_options_or_the_report_says_which_differ() {
+        let mut differ = BTreeSet::new();
+        for seed in 0..400 {
+            let mut trial = Trial::new(seed, &[Target::best()]);
+            trial.frame = Frame::Local;
+            let has_loops = ["for (", "while (", "loop {"]
+                .iter()
+                .any(|word| trial.module.to_string().contains(word));
+            let splits =
+                [1].into_iter().chain(trial.plan.splits.iter().copied()).collect::<Vec<_>>();
+            for (options, parts) in
+                trial.plan.groups.concat().iter().flat_map(|o| splits.iter().map(move |&p| (o, p)))
+            {
+                let inputs = ["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z"];
+                let fault = Fault {
+                    options: *options,
+                    parts,
+                    ends: inputs.map(|name| (name.into(), Type::F32, [0, 0x3f80_0000])).into(),
+                    ..Fault::without_box(FaultKind::Escapes, "", trial.target, "")
+                };
+                let text = report(&trial, &fault);
+                let command = text
+                    .lines()
+                    .find(|line| line.starts_with("lightbound shader bound"))
+                    .expect("the list is not empty");
+                let given = parse(command);
+                let compiled = compiled(&given);
+                let says = |note: &str| {
+                    text.lines().any(|line| line.starts_with('(') && line.contains(note))
+                };
+                let mut expect = |differs: bool, note: &str| {
+                    assert_eq!(differs, says(note), "{note}: {text}");
+                    if differs {
+                        differ.insert(note.split(' ').next().map(str::to_owned));
+                    }
+                };
+                expect(has_loops, &format!("loop cap {}", options.loop_cap));
+                expect(trial.deep, "bounds of all values");
+                expect(compiled.tracking != options.tracking, "naive selection of cases");
+                let same =
+                    Options { tracking: options.tracking, loop_cap: options.loop_cap, ..compiled };
+                assert_eq!(same, *options, "{text}");
+                let ranges =
+                    if given.contains_key("ranges") { Ranges::Paper } else { Ranges::Declared };
+                assert_eq!(ranges, trial.ranges, "{text}");
+                assert_eq!(
+                    given.get("split").map_or(1, |parts| parts.parse().expect("a number")),
+                    parts,
+                    "{text}"
+                );
+                assert_eq!(Target::from_str(given["target"]), Ok(trial.target), "{text}");
+                let names =
+                    ["mode", "relations", "nan", "sides", "ranges", "split", "target", "wi", "wo"];
+                assert!(given.keys().all(|name| names.contains(name)), "{text}");
+            }
+        }
+        assert_eq!(differ.len(), 3, "{differ:?}");
+    }
+}

@@ -1,0 +1,188 @@
+//! A trial: a random program, the bounding shaders to check, and how to check them.
+
+use super::Program;
+use super::ast::Module;
+use crate::containment::boxes::sample_at;
+use crate::containment::{Checker, Fault, FaultKind, Plan, Sample, Subject, Tally};
+use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::frontend::{Settings, Shader};
+use lightbound_shader::ir::{Def, Function, Type};
+use lightbound_shader::lift::Lifted;
+use lightbound_shader::random::Random;
+use lightbound_shader::target::Target;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How thoroughly a program is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Batches of boxes are checked until this number is reached, at least one and at most twelve.
+    pub checks: u64,
+    /// Random boxes per batch.
+    pub boxes: usize,
+    /// Random members per box.
+    pub members: usize,
+    /// Steps of the local search for members where an output is least or greatest.
+    pub steps: usize,
+}
+
+/// A program with randomly chosen settings.
+#[derive(Clone)]
+pub struct Trial {
+    pub(super) seed: u64,
+    pub(super) module: Module,
+    pub(super) frame: Frame,
+    pub(super) spans: Spans,
+    pub(super) ranges: Ranges,
+    pub(super) target: Target,
+    pub(super) plan: Plan,
+    /// Whether bounds of all values of the function are checked, not only those of s.
+    pub(super) deep: bool,
+    /// Modifies bounding shaders before they are compiled; tests inject faults with it.
+    pub(super) inject: fn(&mut Lifted),
+}
+
+/// Maximum number of batches per program. The number of checks is not reached if most are exempt.
+const MAX_BATCHES: usize = 12;
+
+/// Loop cap of the point shader, and of most bounding shaders. Few loops reach it.
+pub(super) const LOOP_CAP: u32 = 40;
+
+impl Trial {
+    /// The trial of a seed, on one of the targets, or seldom on the interpreter.
+    pub fn new(seed: u64, targets: &[Target]) -> Trial {
+        let module = Program::random(seed).module;
+        let random = &mut Random::new(!seed);
+        let loop_cap = if random.once_in(6) { 5 } else { LOOP_CAP };
+        let target = *random.pick(targets);
+        Trial {
+            seed,
+            module,
+            frame: if random.once_in(3) { Frame::World } else { Frame::Local },
+            spans: *random.pick(&[Spans::Light, Spans::All]),
+            ranges: if random.once_in(6) { Ranges::Paper } else { Ranges::Declared },
+            target: if random.once_in(40) { Target::Interpreter } else { target },
+            plan: Plan::some(random, loop_cap),
+            deep: random.once_in(10),
+            inject: |_| {},
+        }
+    }
+
+    /// The seed of the program and of the settings.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Settings that the shrinker simplifies.
+    pub(super) fn settings(&self) -> (bool, Frame, Spans, Ranges, Target) {
+        (self.deep, self.frame, self.spans, self.ranges, self.target)
+    }
+
+    /// Coordinate frame of the directions.
+    pub fn frame(&self) -> Frame {
+        self.frame
+    }
+
+    fn name(&self) -> String {
+        format!("program, seed {}, {:?} frame", self.seed, self.frame)
+    }
+
+    /// The integrand as a subject.
+    ///
+    /// *Errors*: a fault if the front end rejects the program.
+    pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
+        let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
+            Integrand::new(
+                &shader,
+                &Settings { loop_cap: LOOP_CAP, ..Settings::default() },
+                self.frame,
+            )
+        });
+        let integrand = compiled.map_err(|error| {
+            let labels: Vec<_> = error.labels.iter().filter_map(|label| label.label()).collect();
+            let message = format!("{error}: {}", labels.join("; "));
+            Box::new(Fault::without_box(FaultKind::Rejected, &self.name(), self.target, &message))
+        })?;
+        let subject = Subject::material(&self.name(), &integrand, self.spans, Some(self.ranges));
+        Ok(if self.deep { subject.deep() } else { subject })
+    }
+
+    /// Checks random boxes. A panic of the compiler is a fault.
+    pub fn run(&self, effort: &Effort) -> Tally {
+        self.run_on(effort, |_| vec![])
+    }
+
+    /// Checks given boxes and then random ones.
+    pub(super) fn run_on(
+        &self,
+        effort: &Effort,
+        given: impl FnOnce(&Subject) -> Vec<Sample>,
+    ) -> Tally {
+        let run = || {
+            let subject = match self.subject() {
+                Ok(subject) => subject,
+                Err(fault) => {
+                    let (wrong, mut tally) = (fault.kind, Tally::default());
+                    tally.fault(|| *fault, wrong);
+                    return tally;
+                }
+            };
+            let checker = Checker::with(&subject, self.target, &self.plan, self.inject);
+            let (random, kinks) = (&mut Random::new(self.seed ^ 0xb0c5), kinks(&subject.point));
+            let mut tally = checker.run(&given(&subject));
+            let (boxes, checks) = (
+                effort.boxes.div_ceil(self.effort_divisor()),
+                effort.checks / self.effort_divisor() as u64,
+            );
+            for _ in 0..MAX_BATCHES {
+                tally.add(checker.run(&samples(
+                    random,
+                    &checker,
+                    &subject,
+                    &kinks,
+                    &Effort { boxes, ..*effort },
+                )));
+                if tally.checks >= checks || tally.is_faulty() {
+                    break;
+                }
+            }
+            tally
+        };
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|panic| Tally::panicked(&self.name(), self.target, &*panic))
+    }
+
+    /// By how much the effort is reduced for the slow trials: those on the interpreter, and those
+    /// that check all values.
+    fn effort_divisor(&self) -> usize {
+        if self.target == Target::Interpreter || self.deep { 8 } else { 1 }
+    }
+}
+
+/// Random boxes, with members from local search.
+fn samples(
+    random: &mut Random,
+    checker: &Checker<'_>,
+    subject: &Subject,
+    kinks: &[f32],
+    effort: &Effort,
+) -> Vec<Sample> {
+    let drawn = (0..effort.boxes)
+        .map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
+    let mut samples: Vec<_> = drawn.collect();
+    if effort.steps > 0 && !samples.is_empty() {
+        checker.climb(random, kinks, effort.steps, &mut samples);
+    }
+    samples
+}
+
+/// Constants of a function, where piecewise results may change; without large ones.
+fn kinks(point: &Function) -> Vec<f32> {
+    let constants = point.values.iter().filter_map(|data| match data.def {
+        Def::Const(bits) if data.ty == Type::F32 => Some(f32::from_bits(bits)),
+        _ => None,
+    });
+    let mut kinks: Vec<_> = constants.filter(|x| x.abs() <= 1e4).collect();
+    kinks.sort_by(f32::total_cmp);
+    kinks.dedup_by_key(|x| x.to_bits());
+    kinks
+}

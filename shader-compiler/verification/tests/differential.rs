@@ -1,0 +1,108 @@
+//! Machine code for every target must equal the interpreter bit for bit: each operation, random
+//! functions, and all shaders of the repository. `cargo run -p lightbound-benches --release --
+//! differential` runs for longer.
+
+use lightbound_shader::ir::verify::verify;
+use lightbound_shader::ir::{Function, Op};
+use lightbound_shader::random::Random;
+use lightbound_shader::testing::{op_function, random, targets};
+use lightbound_shader::{Entry, Settings, Shader, passes};
+use lightbound_verification::differential::{Graph, check_all};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn operations() {
+    let targets = targets();
+    // `any` makes sense only within lowered functions.
+    for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
+        let function = op_function(op);
+        let rows = random::special_rows(&function.inputs, 2003, op as u64);
+        check_all(&function, &targets, &rows).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+    }
+}
+
+#[test]
+fn random_functions() {
+    let targets = targets();
+    for seed in 0..600 {
+        let graph = Graph::new(seed, None, 17);
+        if let Err(failure) = graph.check(&targets) {
+            panic!("seed {seed}: {failure}\n{}", graph.reduced(&targets).function);
+        }
+    }
+}
+
+/// The `*.wgsl` files of a folder, in order; none if the folder does not exist.
+fn shaders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn shader_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A low loop cap, so that some loops reach it.
+    let settings = Settings { loop_cap: 200, ..Settings::default() };
+    for path in shaders(&root.join("../tests/shaders"))
+        .into_iter()
+        .chain(shaders(&root.join("../../assets/shaders")))
+    {
+        let (name, source) = (
+            path.display().to_string(),
+            std::fs::read_to_string(&path).expect("the file can be read"),
+        );
+        let shader =
+            Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        for entry in [Entry::Shaded, Entry::Brdf] {
+            let function = shader
+                .function(entry, &settings)
+                .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            check_shader(&shader, &function);
+        }
+        // Some shaders lack these entry points.
+        for entry in [Entry::Sample, Entry::Pdf] {
+            if let Ok(function) = shader.function(entry, &settings) {
+                check_shader(&shader, &function);
+            }
+        }
+    }
+}
+
+fn check_shader(shader: &Shader, function: &Function) {
+    let wrong = |stage: &str, error: &dyn std::fmt::Display| {
+        panic!("{}, `{}` {stage}: {error}", shader.name(), function.name)
+    };
+    verify(function).unwrap_or_else(|error| wrong("translated", &error));
+    let optimized = passes::optimize(function);
+    verify(&optimized).unwrap_or_else(|error| wrong("optimized", &error));
+    let mut rows = random::rows(&function.inputs, 61, 1);
+    rows.extend((0..100).map(|seed| plausible(shader, function, seed)));
+    check_all(&optimized, &targets(), &rows).unwrap_or_else(|error| wrong("compiled", &error));
+}
+
+/// Directions in the cube around the sphere, and parameters within their ranges.
+fn plausible(shader: &Shader, function: &Function, seed: u64) -> Vec<u32> {
+    let mut random = Random::new(seed);
+    let mut uniform = |low: f64, high: f64| {
+        low + (high - low) * (random.below(1 << 24) as f64 / (1 << 24) as f64)
+    };
+    let words = function.inputs.iter().map(|port| {
+        let parameter = shader
+            .parameters()
+            .iter()
+            .find(|parameter| parameter.words().any(|word| word == port.name));
+        match parameter {
+            Some(parameter) => {
+                let [low, high] = parameter.range.map(|end| end.clamp(-10.0, 100.0));
+                parameter.scalar.bits(uniform(low, high))
+            }
+            None => (uniform(-1.0, 1.0) as f32).to_bits(),
+        }
+    });
+    words.collect()
+}

@@ -1,0 +1,146 @@
+//! Shared code of the relation tests: random boxes of a function, with and without relations.
+
+use lightbound_shader::interpreter;
+use lightbound_shader::interval::Bounds;
+use lightbound_shader::interval::Nan;
+use lightbound_shader::ir::text::parse;
+use lightbound_shader::ir::{Function, Type};
+use lightbound_shader::lift::{self, Input, Lifted, Options};
+use lightbound_shader::random::Random;
+use lightbound_shader::relations::{Relation, Relations};
+use lightbound_verification::containment::sample;
+
+/// Statistics of endpoints, with relations against optimized code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// Endpoints compared.
+    pub ends: usize,
+    /// Endpoints that relations tighten.
+    pub tighter: usize,
+}
+
+/// A function with descriptions of its inputs: bounds, and whether they are intervals.
+pub struct Case {
+    point: Function,
+    inputs: Vec<Input>,
+}
+
+impl Case {
+    /// *Panics* if the text is not a function with that many inputs.
+    pub fn new(text: &str, inputs: &[(bool, Bounds)]) -> Case {
+        let point = parse(text).expect("the text is well formed");
+        assert_eq!(point.inputs.len(), inputs.len());
+        let inputs = inputs
+            .iter()
+            .map(|&(interval, bounds)| Input { interval, bounds, axis: None })
+            .collect();
+        Case { point, inputs }
+    }
+
+    /// The bounding shader with these relations, in this NaN mode.
+    pub fn lifted(&self, relations: Relations, nan: Nan) -> Lifted {
+        let outputs: Vec<_> = (0..self.point.outputs.len()).collect();
+        lift::run(
+            &self.point,
+            &self.inputs,
+            &outputs,
+            &Options { relations, nan, ..Options::default() },
+        )
+    }
+
+    /// Endpoints of outputs for a box.
+    pub fn ends(&self, lifted: &Lifted, ends: &[[f32; 2]]) -> Vec<[f32; 2]> {
+        run(lifted, &ends.iter().map(|ends| ends.map(f32::to_bits)).collect::<Vec<_>>())
+    }
+
+    /// Checks on random boxes that members lie within bounds with a relation, that these lie within
+    /// optimized ones, and that all satisfy the static bounds. Unless NaN is suppressed, boxes
+    /// without a bound are skipped: those for which optimized NaN-propagating code reports a NaN.
+    pub fn check(&self, relation: Relation, boxes: usize) -> Seen {
+        let mut seen = Seen::default();
+        let propagating = self.lifted(Relations::NONE, Nan::Propagate);
+        for (seed, nan) in [Nan::Propagate, Nan::Suppress, Nan::Ignore].into_iter().enumerate() {
+            let (plain, related) = (
+                self.lifted(Relations::NONE, nan),
+                self.lifted(Relations::NONE.with(relation), nan),
+            );
+            let random = &mut Random::new(seed as u64);
+            for _ in 0..boxes {
+                let sample = sample(random, &self.point.inputs, &self.inputs, 12);
+                let [plain, tight] = [&plain, &related].map(|lifted| run(lifted, &sample.ends));
+                let nan_seen =
+                    run(&propagating, &sample.ends).concat().iter().any(|end| end.is_nan());
+                if nan_seen && nan != Nan::Suppress {
+                    continue;
+                }
+                for (k, output) in self.point.body.yields.iter().enumerate() {
+                    let ([lo, hi], tight) = (plain[k], tight[k]);
+                    let known = &related.bounds[related.point.body.yields[k].index()];
+                    let what = || {
+                        format!(
+                            "{nan:?}, {:?}, {:?}",
+                            self.point.outputs[k].name,
+                            floats(&sample.ends.concat())
+                        )
+                    };
+                    assert_eq!(self.point.ty(*output), Type::F32);
+                    assert!(
+                        lo <= tight[0] && tight[1] <= hi,
+                        "{}: {tight:?} is not within {:?}",
+                        what(),
+                        [lo, hi]
+                    );
+                    assert!(
+                        tight.iter().all(|end| known.contains(end.to_bits())),
+                        "{}: {tight:?} is not in {known}",
+                        what()
+                    );
+                    seen.ends += 2;
+                    seen.tighter += usize::from(lo < tight[0]) + usize::from(tight[1] < hi);
+                }
+                for member in &sample.members {
+                    self.hold(
+                        &related,
+                        &tight,
+                        member,
+                        &format!("{nan:?}, {:?}", floats(&sample.ends.concat())),
+                    );
+                }
+            }
+        }
+        seen
+    }
+
+    fn hold(&self, related: &Lifted, ends: &[[f32; 2]], member: &[u32], what: &str) {
+        let results = interpreter::watch(&related.point, &[], member, 1 << 16, |value, word| {
+            let known = &related.bounds[value.index()];
+            assert!(
+                known.contains(word),
+                "{what}: {:?} of {value:?} is not in {known}",
+                f32::from_bits(word)
+            );
+        });
+        for (&[lo, hi], x) in ends.iter().zip(floats(&results.expect("the loops terminate"))) {
+            assert!(
+                lo <= x && x <= hi || x.is_nan(),
+                "{what}: {x:?} of {:?} is not within {:?}",
+                floats(member),
+                [lo, hi]
+            );
+        }
+    }
+}
+
+fn floats(words: &[u32]) -> Vec<f32> {
+    words.iter().map(|&word| f32::from_bits(word)).collect()
+}
+
+fn run(lifted: &Lifted, ends: &[[u32; 2]]) -> Vec<[f32; 2]> {
+    let layout = lifted.layout();
+    let words = std::iter::zip(layout, ends)
+        .flat_map(|((_, interval), ends)| ends[..if interval { 2 } else { 1 }].to_vec());
+    let words: Vec<_> = words.collect();
+    let found =
+        interpreter::run(&lifted.function, &[], &words, 1 << 16).expect("the loops terminate");
+    found.chunks(2).map(|ends| [f32::from_bits(ends[0]), f32::from_bits(ends[1])]).collect()
+}

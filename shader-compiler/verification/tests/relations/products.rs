@@ -1,0 +1,44 @@
+//! Bounds with [`Relation::Products`].
+
+use crate::case::Case;
+use lightbound_shader::interval::Nan;
+use lightbound_shader::interval::{Bounds, Floats};
+use lightbound_shader::relations::{Relation, Relations};
+
+const SHAPES: [&str; 4] = [
+    "fn f(x: f32, c: f32) -> (r: f32) { %0 = sub c, x %1 = mul %0, x return %1 }",
+    "fn f(x: f32, c: f32) -> (r: f32) { %0 = sub x, c %1 = mul x, %0 return %1 }",
+    "fn f(x: f32, c: f32) -> (r: f32) { %0 = add c, x %1 = mul %0, x return %1 }",
+    "fn f(x: f32, c: f32) -> (r: f32) { %0 = sub 1.0, x %1 = mul x, %0 %2 = mul %1, c return %2 }",
+];
+
+#[test]
+fn bounds_of_products_contain_results() {
+    for text in SHAPES {
+        let (mut ends, mut tighter) = (0, 0);
+        for [x, c] in [
+            [[0.0, 1.0], [1.0, 1.0]],
+            [[-3.0, 2.0], [-1.0, 2.0]],
+            [[-1e-20, 1e-22], [0.0, 1e-21]],
+            [[-1e18, 1e18], [0.5, 2.0]],
+        ] {
+            let float = |[lo, hi]: [f32; 2]| Bounds::Float(Floats::between(lo, hi));
+            let case = Case::new(text, &[(true, float(x)), (false, float(c))]);
+            let seen = case.check(Relation::Products, 5000);
+            (ends, tighter) = (ends + seen.ends, tighter + seen.tighter);
+        }
+        assert!(tighter * 20 > ends, "{text}: {tighter} of {ends}");
+    }
+}
+
+#[test]
+fn the_greatest_product_is_in_the_middle() {
+    let float = |lo, hi| Bounds::Float(Floats::between(lo, hi));
+    let case = Case::new(SHAPES[0], &[(true, float(0.0, 1.0)), (false, float(1.0, 1.0))]);
+    let ends = |relations| {
+        case.ends(&case.lifted(relations, Nan::Suppress), &[[0.25, 0.875], [1.0; 2]])[0]
+    };
+    let [lo, hi] = ends(Relations::NONE.with(Relation::Products));
+    assert!((0.109374..=0.109375).contains(&lo) && (0.25..0.250001).contains(&hi), "{lo:?} {hi:?}");
+    assert_eq!(ends(Relations::NONE), [0.03125, 0.65625]);
+}

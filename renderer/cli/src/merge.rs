@@ -5,7 +5,7 @@ use super::output::{Format, Output};
 use super::render::{invalid_samples_remark, sample_counts, violated_bounds_remark};
 use super::{Error, Exit};
 use lightbound::film::{Coverage, layers};
-use lightbound::part::{self, Header, MergedParts, merge};
+use lightbound::part::{self, MergedParts, PartHeader, merge};
 use lightbound_image::write::{Attribute, write_exr};
 use std::path::PathBuf;
 
@@ -52,8 +52,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let exr = if missing.blocks().is_empty() {
         layers::exr_image(first.resolution.into(), &picture, attributes)
     } else {
-        let header =
-            Header::new(first.header.full_block, coverage, &film, picture.invalid_samples, stats);
+        let header = PartHeader::new(
+            first.header.full_block,
+            coverage,
+            &film,
+            picture.invalid_samples,
+            stats,
+        );
         part::image_with_sums(first.resolution, attributes, &header, &film, &picture)
     };
     output.write(|path| write_exr(path, &exr))?;

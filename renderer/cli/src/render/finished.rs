@@ -8,7 +8,7 @@ use crate::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
 use lightbound::film::layers;
 use lightbound::film::{Coverage, Film, PixelBlock, RenderedImage};
 use lightbound::integrator::{CutCounts, Integrator};
-use lightbound::part::{self, Attributes, Header};
+use lightbound::part::{self, Attributes, PartHeader};
 use lightbound::render::{RenderStats, StopReason, Work};
 use lightbound::settings::Method;
 use lightbound_image::ImageError;
@@ -159,7 +159,7 @@ impl<'a> Finished<'a> {
             return layers::exr_image(resolution, &self.picture, attributes);
         }
         let (coverage, film) = (self.coverage.clone(), &self.film);
-        let header = Header::new(
+        let header = PartHeader::new(
             full_block(self.job.loaded),
             coverage,
             film,

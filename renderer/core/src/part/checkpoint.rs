@@ -3,7 +3,7 @@
 //! A checkpoint is a [`Part`] without its image: the exact sums of the finished jobs, and their
 //! number. It is stored next to the image and replaced atomically.
 
-use super::{Attributes, Header, Part, PartError, sums_only};
+use super::{Attributes, Part, PartError, PartHeader, sums_only};
 use crate::film::{Film, PixelBlock};
 use crate::render::Work;
 use lightbound_image::write::write_exr;
@@ -134,8 +134,13 @@ impl Checkpoint {
     /// If the file cannot be written. An earlier checkpoint then remains unchanged.
     pub fn save(&self, work: &Work) -> Result<(), ImageError> {
         let film = work.film();
-        let mut header =
-            Header::new(self.block, work.coverage(), film, film.invalid_samples(), work.stats());
+        let mut header = PartHeader::new(
+            self.block,
+            work.coverage(),
+            film,
+            film.invalid_samples(),
+            work.stats(),
+        );
         header.work = Some((self.block, work.jobs()));
         let exr = sums_only(self.resolution, self.settings.clone(), &header, film);
         write_exr(&self.path, &exr)

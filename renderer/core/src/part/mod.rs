@@ -38,7 +38,7 @@ impl PartError {
 /// Attributes of an image file, by name.
 pub type Attributes = Vec<(String, Attribute)>;
 
-/// Current value of [`Header::format`].
+/// Current value of [`PartHeader::format`].
 const FORMAT: u32 = 1;
 
 /// Name of the attribute that holds the header.
@@ -62,7 +62,7 @@ fn is_setting((name, _): &(String, Attribute)) -> bool {
 
 /// Description of a part, stored as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+pub struct PartHeader {
     /// Version of this structure and of the columns.
     format: u32,
     /// Pixels and samples of the full image.
@@ -83,7 +83,7 @@ pub struct Header {
     pub work: Option<(PixelBlock, usize)>,
 }
 
-impl Header {
+impl PartHeader {
     /// Creates the header for a film.
     pub fn new(
         full_block: PixelBlock,
@@ -91,8 +91,8 @@ impl Header {
         film: &Film,
         invalid_samples: u64,
         stats: RenderStats,
-    ) -> Header {
-        Header {
+    ) -> PartHeader {
+        PartHeader {
             format: FORMAT,
             full_block,
             coverage,
@@ -116,7 +116,7 @@ pub struct Part {
     /// Pixels of the file.
     window: Window,
     /// Description of the part.
-    pub header: Header,
+    pub header: PartHeader,
 }
 
 impl Part {
@@ -148,7 +148,7 @@ impl Part {
                     .into(),
             });
         };
-        let header: Header =
+        let header: PartHeader =
             serde_json::from_str(text).map_err(|cause| damaged(path, &cause.to_string()))?;
         if header.format != FORMAT {
             return Err(PartError {
@@ -296,7 +296,7 @@ fn damaged(path: &Path, problem: &str) -> PartError {
 pub fn image_with_sums(
     resolution: [u32; 2],
     attributes: Attributes,
-    header: &Header,
+    header: &PartHeader,
     film: &Film,
     image: &RenderedImage,
 ) -> ExrPicture {
@@ -307,7 +307,7 @@ pub fn image_with_sums(
 pub fn sums_only(
     resolution: [u32; 2],
     attributes: Attributes,
-    header: &Header,
+    header: &PartHeader,
     film: &Film,
 ) -> ExrPicture {
     let window = film.window();
@@ -319,7 +319,7 @@ pub fn sums_only(
     )
 }
 
-fn add_sums(mut exr: ExrPicture, header: &Header, film: &Film) -> ExrPicture {
+fn add_sums(mut exr: ExrPicture, header: &PartHeader, film: &Film) -> ExrPicture {
     let columns = film.columns().into_iter();
     exr.channels.extend(
         columns.map(|column| Channel {
@@ -343,7 +343,7 @@ mod tests {
                 r#"{{"format":1,"whole":[0,0,2,2,0,4],"coverage":[],"film":{film},"invalid_samples":0,"effort":{}}}"#,
                 serde_json::to_string(&RenderStats::default()).unwrap()
             );
-            let header: Header = serde_json::from_str(&json).unwrap();
+            let header: PartHeader = serde_json::from_str(&json).unwrap();
             (serde_json::to_string(&header).unwrap() == json, header.film)
         };
         let lightcuts = FilmOptions {
@@ -366,7 +366,7 @@ mod tests {
         let window = Window { x0: 0, y0: 0, x1: 2, y1: 2 };
         let (full_block, options) =
             (PixelBlock::new(window, 0..4).unwrap(), FilmOptions::default());
-        let header = Header::new(
+        let header = PartHeader::new(
             full_block,
             Coverage::default(),
             &Film::new(window, options),

@@ -106,7 +106,7 @@ fn row(
         .map(|group| group.lights.map(|q| viewpoint.local_direction((q - p).normalize())))
         .collect();
     for at in at.iter_mut().flatten() {
-        at.begin_with(0, wo, &members);
+        at.begin_with_parameters(0, wo, &members);
         for (boxes, wi) in boxes.iter().zip(&wi) {
             let (bounds, values) = (at.bound(boxes), at.evaluate(wi));
             assert!(
@@ -123,7 +123,7 @@ fn row(
     };
     let mut evaluator =
         compiled[0].as_ref().map(BoundEvaluator::new).expect("naive bounds compile");
-    evaluator.begin_with(0, wo, &members);
+    evaluator.begin_with_parameters(0, wo, &members);
     let found = fastest([
         &mut || bound(naive),
         &mut || bound(optimized),

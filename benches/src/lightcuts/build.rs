@@ -3,13 +3,13 @@
 use super::measure::{Choice, integrator, load};
 use super::{Args, Table};
 use crate::report::{print_head, print_row};
-use lightbound::integrator::LightTreeFigures;
+use lightbound::integrator::LightTreeStats;
 
 /// Number of threads that build.
 const THREADS: usize = 2;
 
 /// Figures of the fastest build.
-fn build(lights: u32, args: &Args) -> LightTreeFigures {
+fn build(lights: u32, args: &Args) -> LightTreeStats {
     // The material does not matter.
     let mut scene = load("diffuse", lights, args.resolution);
     let pool = rayon::ThreadPoolBuilder::new()

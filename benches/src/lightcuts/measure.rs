@@ -105,7 +105,7 @@ impl Measured {
 pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> Measured {
     let options = RenderOptions { threads, ..RenderOptions::default() };
     let rendering = render_with(&loaded.scene, &loaded.settings, integrator, &options);
-    assert_eq!(rendering.picture.invalid_samples, 0);
+    assert_eq!(rendering.image.invalid_samples, 0);
     let cuts = rendering.counts.cuts;
     let count = cuts.sizes.count();
     let [mean, median] =
@@ -117,7 +117,7 @@ pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> 
         capped: cuts.capped as f64 / count as f64,
         cpu: rendering.cpu.as_secs_f64(),
         times: cuts.times,
-        radiance: rendering.picture.radiance,
+        radiance: rendering.image.radiance,
     }
 }
 

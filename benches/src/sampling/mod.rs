@@ -19,8 +19,8 @@ use crate::materials;
 use crate::report::{geometric_mean, print_head, print_machine, print_row};
 use cases::{ANGLES, AZIMUTH, MATERIALS, MAX_RADIANCE_RATIO, Material};
 use lightbound::direction_tree::{
-    AdaptiveBuilder, BrdfKernels, DirectionTree, Product, ProductEnvironment, ShiftedTree,
-    SplitBudget, TreeTable,
+    AdaptiveBuilder, BrdfKernels, DirectionTree, ProductDistribution, ProductEnvironment,
+    ShiftedTree, SplitBudget, TreeTable,
 };
 use lightbound::light::Environment;
 use lightbound::material::{Program, ShaderBinding};
@@ -209,8 +209,13 @@ fn row(
     let mut tree = DirectionTree::cosine(sides);
     let environment = &light.environment;
     let product = |tree: ShiftedTree, frame: &Frame, u: Vec2| {
-        let sample = Product::new(tree, environment, &light.products, [frame.t, frame.b, frame.n])
-            .sample(u)?;
+        let sample = ProductDistribution::new(
+            tree,
+            environment,
+            &light.products,
+            [frame.t, frame.b, frame.n],
+        )
+        .sample(u)?;
         Some((frame.local_direction(sample.wi), sample.pdf))
     };
     let hand =

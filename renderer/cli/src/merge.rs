@@ -5,7 +5,7 @@ use super::output::{Format, Output};
 use super::render::{invalid_samples_remark, sample_counts, violated_bounds_remark};
 use super::{Error, Exit};
 use lightbound::film::{Coverage, layers};
-use lightbound::part::{self, Header, Merged, merge};
+use lightbound::part::{self, MergedParts, PartHeader, merge};
 use lightbound_image::write::{Attribute, write_exr};
 use std::path::PathBuf;
 
@@ -42,19 +42,24 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
-    let Merged { first, film, coverage, missing, stats } = merge(&args.parts)?;
-    let picture = film.picture();
+    let MergedParts { first, film, coverage, missing, stats } = merge(&args.parts)?;
+    let picture = film.image();
     let mut attributes = first.settings.clone();
     attributes.extend(first.scene.clone().map(|scene| ("lightbound/scene".to_string(), scene)));
     attributes.extend(sample_counts(&picture));
     attributes
         .push(("lightbound/renderSeconds".into(), Attribute::Float(stats.wall.as_secs_f32())));
     let exr = if missing.blocks().is_empty() {
-        layers::exr_picture(first.resolution.into(), &picture, attributes)
+        layers::exr_image(first.resolution.into(), &picture, attributes)
     } else {
-        let header =
-            Header::new(first.header.whole, coverage, &film, picture.invalid_samples, stats);
-        part::picture(first.resolution, attributes, &header, &film, &picture)
+        let header = PartHeader::new(
+            first.header.full_block,
+            coverage,
+            &film,
+            picture.invalid_samples,
+            stats,
+        );
+        part::image_with_sums(first.resolution, attributes, &header, &film, &picture)
     };
     output.write(|path| write_exr(path, &exr))?;
 

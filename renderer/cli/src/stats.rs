@@ -1,6 +1,6 @@
 //! Statistics of `--stats`: one JSON object for benchmarks and render farms.
 
-use lightbound::integrator::{CutCounts, CutTimes, LightTreeFigures};
+use lightbound::integrator::{self, CutCounts, CutTimes};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -121,8 +121,8 @@ pub struct LightTreeStats {
     pub leaves: usize,
 }
 
-impl From<LightTreeFigures> for LightTreeStats {
-    fn from(tree: LightTreeFigures) -> LightTreeStats {
+impl From<integrator::LightTreeStats> for LightTreeStats {
+    fn from(tree: integrator::LightTreeStats) -> LightTreeStats {
         LightTreeStats {
             build_seconds: tree.build.as_secs_f64(),
             memory_bytes: tree.bytes,

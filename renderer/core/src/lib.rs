@@ -28,8 +28,8 @@
 //! let settings = RenderSettings::with_resolution(32, 32);
 //! let camera = Camera::look_at(vec3(0.0, 0.0, -4.0), Vec3::ZERO, Vec3::Y, 40.0, (32, 32));
 //! let scene = builder.build(camera)?;
-//! let picture = render(&scene, &settings, &RenderOptions::default())?.picture;
-//! let [red, ..] = picture.radiance[16 * 32 + 16];
+//! let image = render(&scene, &settings, &RenderOptions::default())?.image;
+//! let [red, ..] = image.radiance[16 * 32 + 16];
 //! assert!(red > 0.05 && red < 0.2, "the sphere reflects half of the incident light: {red}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

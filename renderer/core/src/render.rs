@@ -1,13 +1,14 @@
 //! The render loop: an integrator fills a film on several threads.
 //!
-//! The work is a list of jobs, each a tile and a range of samples, ordered so that all pixels
-//! gain samples evenly. A thread takes the next job when it is free; sums are exact
-//! ([`crate::film`]), so the assignment of jobs to threads does not affect the result.
+//! [`Work`] is a list of jobs. A job is a tile with a range of samples. The list is divided into
+//! passes over all tiles, so that all pixels receive samples evenly. Each thread takes the next job
+//! when it is free. Sums are exact ([`crate::film`]), so the assignment of jobs to threads does not
+//! affect the result.
 //!
-//! [`Work`] can be paused. Threads finish the jobs that they took, so the film then holds exactly
-//! the first jobs of the list. The film and the number of these jobs suffice to resume.
+//! Work can be paused. Threads finish the jobs that they took, so the film then holds exactly the
+//! first jobs of the list. The film and the number of these jobs suffice to resume.
 
-use crate::film::{Coverage, Film, FilmOptions, Picture, PixelBlock, TILE};
+use crate::film::{Coverage, Film, FilmOptions, PixelBlock, RenderedImage, TILE};
 use crate::integrator::{self, Counts, Integrator, IntegratorError};
 use crate::scene::Scene;
 use crate::settings::RenderSettings;
@@ -26,13 +27,13 @@ pub const PASS_SAMPLES: u32 = 4;
 pub struct RenderOptions<'a> {
     /// Number of threads.
     pub threads: usize,
-    /// Stops taking new jobs after this long, but not before every pixel has a sample.
+    /// No new job is started after this time, provided that every pixel has a sample.
     pub time_limit: Option<Duration>,
-    /// What to record besides the radiance.
+    /// The data to record besides radiance.
     pub film: FilmOptions,
-    /// Stops taking new jobs once set.
+    /// No new job is started once this is set.
     pub stop: &'a AtomicBool,
-    /// Called with the number of camera samples of each finished job.
+    /// Called after each job, with its number of camera samples.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -53,11 +54,11 @@ impl Default for RenderOptions<'_> {
 /// A rendered image with statistics.
 #[derive(Debug)]
 pub struct Rendering {
-    /// The picture, with fewer samples than requested if it was stopped.
-    pub picture: Picture,
+    /// The image, with fewer samples than requested if rendering was stopped.
+    pub image: RenderedImage,
     /// Statistics of rays and shaders.
     pub counts: Counts,
-    /// Camera samples taken.
+    /// Number of camera samples taken.
     pub camera_samples: u64,
     /// Wall-clock time.
     pub wall: Duration,
@@ -70,7 +71,7 @@ pub struct Rendering {
 pub struct RenderStats {
     /// Statistics of rays and shaders.
     pub counts: Counts,
-    /// Camera samples taken.
+    /// Number of camera samples taken.
     pub camera_samples: u64,
     /// Wall-clock time.
     pub wall: Duration,
@@ -87,9 +88,10 @@ impl AddAssign for RenderStats {
     }
 }
 
-/// The samples of a pass over all tiles; empty after the last pass. The first passes take a single
-/// sample, so that an early stop leaves a complete picture, the others `PASS_SAMPLES`.
-fn pass(index: usize, samples: &Range<u32>) -> Range<u32> {
+/// Returns the sample indices of a pass over all tiles; empty after the last pass. The first passes
+/// take few samples per pixel, so that every pixel soon has a sample. From the fourth, passes take
+/// `PASS_SAMPLES`.
+fn pass_samples(index: usize, samples: &Range<u32>) -> Range<u32> {
     let start = |i: u64| match i {
         0..=2 => i,
         _ => (i - 2) * u64::from(PASS_SAMPLES),
@@ -98,15 +100,15 @@ fn pass(index: usize, samples: &Range<u32>) -> Range<u32> {
     clamp(start(index as u64))..clamp(start(index as u64 + 1))
 }
 
-/// The pass that starts when each pixel has at least `taken` samples.
-fn pass_after(taken: u32) -> usize {
-    match taken {
-        0..=2 => taken as usize,
-        _ => taken.div_ceil(PASS_SAMPLES) as usize + 2,
+/// Returns the first pass that starts with at least `samples` samples per pixel.
+fn pass_after(samples: u32) -> usize {
+    match samples {
+        0..=2 => samples as usize,
+        _ => samples.div_ceil(PASS_SAMPLES) as usize + 2,
     }
 }
 
-/// CPU time of the process so far.
+/// Returns the CPU time of the process so far.
 fn cpu_time() -> Duration {
     let t = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
@@ -114,7 +116,8 @@ fn cpu_time() -> Duration {
 
 /// Renders a scene.
 ///
-/// *Errors*: the integrator does not support this scene.
+/// # Errors
+/// If the integrator does not support the scene.
 pub fn render(
     scene: &Scene,
     settings: &RenderSettings,
@@ -124,7 +127,7 @@ pub fn render(
     Ok(render_with(scene, settings, &*integrator, options))
 }
 
-/// [`render`] with an existing integrator.
+/// Renders a scene with an existing integrator.
 pub fn render_with(
     scene: &Scene,
     settings: &RenderSettings,
@@ -136,11 +139,11 @@ pub fn render_with(
     work.into_rendering()
 }
 
-/// Limits of one call of [`Work::run`], which returns there although samples are left.
+/// Limits for one call of [`Work::run`]. It returns when a limit is reached.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
-    /// Samples per pixel, rounded up to the end of a pass. This limit is exact, so that decisions
-    /// based on the film do not depend on time.
+    /// Number of samples per pixel, rounded up to the end of a pass. This limit is exact, so that
+    /// decisions based on the film do not depend on time.
     pub samples: Option<u32>,
     /// Approximate end time: threads finish their jobs, and at least one job is completed.
     pub time: Option<Instant>,
@@ -151,7 +154,7 @@ pub struct Budget {
 pub enum StopReason {
     /// All samples are taken.
     Done,
-    /// The [`Budget`] is used up.
+    /// The [`Budget`] is spent.
     Paused,
     /// [`RenderOptions::time_limit`] has passed.
     TimeLimit,
@@ -168,15 +171,15 @@ pub struct Work<'a> {
     /// Indices of the samples to take.
     samples: Range<u32>,
     film: Film,
-    /// Number of finished jobs, which are the first ones of the list.
+    /// Number of finished jobs. They are the first jobs of the list.
     jobs: usize,
     stats: RenderStats,
     /// Wall-clock time that earlier processes spent on this rendering.
-    earlier: Duration,
+    earlier_wall: Duration,
 }
 
 impl<'a> Work<'a> {
-    /// New work: these samples of each pixel of the film's window.
+    /// Creates the work of taking `samples` of each pixel in the settings' window.
     pub fn new(
         scene: &'a Scene,
         settings: &'a RenderSettings,
@@ -194,55 +197,55 @@ impl<'a> Work<'a> {
             film,
             jobs: 0,
             stats: RenderStats::default(),
-            earlier: Duration::ZERO,
+            earlier_wall: Duration::ZERO,
         }
     }
 
-    /// Continues work whose first `jobs` jobs are done and stored in `film`. The scene and the
-    /// sample range must be the same as before.
+    /// Resumes earlier work: its first `jobs` jobs are finished and stored in `film`. The scene and
+    /// the sample range must be the same as before.
     ///
     /// # Panics
     /// If the window or options of the film differ.
     pub fn resume(mut self, film: Film, jobs: usize, stats: RenderStats) -> Work<'a> {
         assert_eq!((film.window(), film.options()), (self.film.window(), self.film.options()));
-        (self.film, self.jobs, self.stats, self.earlier) = (film, jobs, stats, stats.wall);
+        (self.film, self.jobs, self.stats, self.earlier_wall) = (film, jobs, stats, stats.wall);
         self
     }
 
-    /// The sums so far.
+    /// Returns the sums so far.
     pub fn film(&self) -> &Film {
         &self.film
     }
 
-    /// Number of finished jobs.
+    /// Returns the number of finished jobs.
     pub fn jobs(&self) -> usize {
         self.jobs
     }
 
-    /// Whether the finished jobs exceed a [`Budget::samples`] of `samples`.
+    /// Returns whether more jobs are finished than a [`Budget::samples`] of `samples` allows.
     pub fn is_beyond(&self, samples: u32) -> bool {
         self.jobs > pass_after(samples).saturating_mul(self.film.tiles().len())
     }
 
-    /// Statistics so far.
+    /// Returns the statistics so far.
     pub fn stats(&self) -> RenderStats {
         self.stats
     }
 
-    /// Minimum number of samples of a pixel.
-    pub fn taken(&self) -> u32 {
-        pass(self.jobs / self.film.tiles().len(), &self.samples).start - self.samples.start
+    /// Returns the minimum number of samples of a pixel.
+    pub fn min_samples(&self) -> u32 {
+        pass_samples(self.jobs / self.film.tiles().len(), &self.samples).start - self.samples.start
     }
 
-    /// The samples that the film holds.
+    /// Returns the samples that the film holds.
     pub fn coverage(&self) -> Coverage {
         let tiles = self.film.tiles().len();
-        let (passes, rest) = (self.jobs / tiles, self.jobs % tiles);
-        let next = pass(passes, &self.samples);
+        let (passes, tiles_of_next) = (self.jobs / tiles, self.jobs % tiles);
+        let next = pass_samples(passes, &self.samples);
         let mut coverage = Coverage::default();
         for (window, samples) in
             [(Some(self.film.window()), self.samples.start..next.start)].into_iter().chain(
-                first_tiles(self.film.window(), rest as u32)
+                first_tiles(self.film.window(), tiles_of_next as u32)
                     .into_iter()
                     .map(|window| (window, next.clone())),
             )
@@ -254,7 +257,7 @@ impl<'a> Work<'a> {
         coverage
     }
 
-    /// Renders until all samples are taken, the budget is used up, or the options stop it.
+    /// Renders until all samples are taken, the budget is spent, or the options stop it.
     pub fn run(&mut self, budget: &Budget) -> StopReason {
         let tiles = self.film.tiles();
         let passes = pass_after(self.samples.len() as u32);
@@ -265,15 +268,15 @@ impl<'a> Work<'a> {
         let next = AtomicUsize::new(self.jobs);
         let totals = Mutex::new((Counts::default(), 0u64));
         let (start, cpu_start) = (Instant::now(), cpu_time());
-        let here = self.stats.wall - self.earlier;
+        let wall_before = self.stats.wall - self.earlier_wall;
         let stop_reason = |job: usize| {
-            let late = |limit: Duration| here + start.elapsed() >= limit;
+            let has_passed = |limit: Duration| wall_before + start.elapsed() >= limit;
             match () {
                 _ if self.options.stop.load(Ordering::Relaxed) => Some(StopReason::Stopped),
-                _ if job >= tiles.len() && self.options.time_limit.is_some_and(late) => {
+                _ if job >= tiles.len() && self.options.time_limit.is_some_and(has_passed) => {
                     Some(StopReason::TimeLimit)
                 }
-                // At least one job is done, however short the time.
+                // At least one job is finished, however short the time.
                 _ if job > self.jobs && budget.time.is_some_and(|time| Instant::now() >= time) => {
                     Some(StopReason::Paused)
                 }
@@ -290,11 +293,11 @@ impl<'a> Work<'a> {
                     break;
                 }
                 let (samples, tile) =
-                    (pass(job / tiles.len(), &self.samples), &tiles[job % tiles.len()]);
-                let taken = tile.window().pixels().count() as u64 * samples.len() as u64;
+                    (pass_samples(job / tiles.len(), &self.samples), &tiles[job % tiles.len()]);
+                let job_samples = tile.window().pixels().count() as u64 * samples.len() as u64;
                 counts += worker.render_tile(samples, tile);
-                camera_samples += taken;
-                (self.options.progress)(taken);
+                camera_samples += job_samples;
+                (self.options.progress)(job_samples);
             }
             let mut totals = totals.lock().expect("no thread panics while it holds the totals");
             totals.0 += counts;
@@ -331,27 +334,27 @@ impl<'a> Work<'a> {
         self.film
     }
 
-    /// Converts the work done so far to a picture with statistics.
+    /// Returns the image of the samples so far, with statistics.
     pub fn into_rendering(self) -> Rendering {
         let RenderStats { counts, camera_samples, wall, cpu } = self.stats;
-        Rendering { picture: self.film.picture(), counts, camera_samples, wall, cpu }
+        Rendering { image: self.film.image(), counts, camera_samples, wall, cpu }
     }
 }
 
-/// The pixels of the first `n` tiles of a film's window: complete rows of tiles, and the started
-/// row.
+/// Returns the pixels of the first `n` tiles of a film's window: the complete rows of tiles, and
+/// the incomplete row.
 fn first_tiles(window: Window, n: u32) -> [Option<Window>; 2] {
     let columns = window.width().div_ceil(TILE);
     let y = |row: u32| (window.y0 + row * TILE).min(window.y1);
     let row = n / columns;
-    let rows = Window { y1: y(row), ..window };
-    let rest = Window {
+    let complete = Window { y1: y(row), ..window };
+    let incomplete = Window {
         x1: (window.x0 + n % columns * TILE).min(window.x1),
         y0: y(row),
         y1: y(row + 1),
         ..window
     };
-    [rows, rest].map(|window| window.intersection(window))
+    [complete, incomplete].map(|window| window.intersection(window))
 }
 
 #[cfg(test)]
@@ -365,24 +368,30 @@ mod tests {
         {
             let samples = start..start + spp;
             let passes: Vec<_> =
-                (0..).map(|i| pass(i, &samples)).take_while(|p| !p.is_empty()).collect();
+                (0..).map(|i| pass_samples(i, &samples)).take_while(|p| !p.is_empty()).collect();
             assert_eq!(passes.len(), pass_after(spp));
             assert_eq!(
                 passes.into_iter().flatten().collect::<Vec<_>>(),
                 samples.collect::<Vec<_>>()
             );
         }
-        assert_eq!([0, 1, 2, 3, 4].map(|i| pass(i, &(0..9))), [0..1, 1..2, 2..4, 4..8, 8..9]);
-        assert_eq!([0, 1, 2, 3, 4].map(|i| pass(i, &(6..11))), [6..7, 7..8, 8..10, 10..11, 11..11]);
-        assert!(pass(1 << 40, &(0..u32::MAX)).is_empty());
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|i| pass_samples(i, &(0..9))),
+            [0..1, 1..2, 2..4, 4..8, 8..9]
+        );
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|i| pass_samples(i, &(6..11))),
+            [6..7, 7..8, 8..10, 10..11, 11..11]
+        );
+        assert!(pass_samples(1 << 40, &(0..u32::MAX)).is_empty());
     }
 
     #[test]
-    fn a_pause_rounds_samples_up_to_the_end_of_a_pass() {
+    fn sample_budgets_round_up_to_the_end_of_a_pass() {
         for (requested, taken) in
             [(0, 0), (1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (16, 16), (17, 20)]
         {
-            assert_eq!(pass(pass_after(requested), &(0..100)).start, taken, "{requested}");
+            assert_eq!(pass_samples(pass_after(requested), &(0..100)).start, taken, "{requested}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! How to render a [`Scene`](crate::Scene): resolution, samples, and the integrator with its
 //! settings.
 //!
-//! The choices have the names of scene files and command-line options. Lightcuts: Walter et al.
-//! 2005; its stochastic mode: Yuksel 2019.
+//! Enumerated settings have the names that scene files and command-line options use. Lightcuts are
+//! from Walter et al. 2005, their stochastic mode from Yuksel 2019.
 
 use crate::choice::choice;
 use crate::filter::Filter;
@@ -12,22 +12,22 @@ use lightbound_math::sampling::SamplerKind;
 /// How to render a scene. The default is a path tracer with 16 samples per pixel.
 #[derive(Clone, Debug)]
 pub struct RenderSettings {
-    /// Columns and rows of the whole image.
+    /// Width and height of the full image, pixels.
     pub resolution: (u32, u32),
-    /// The pixels to render, within the resolution.
+    /// The pixels to render, within the full image.
     pub window: Window,
-    /// Radiance is multiplied by this: exposure time × ISO / 100, as in pbrt-v4.
+    /// Factor on radiance: exposure time × ISO / 100, as in pbrt-v4.
     pub gain: f32,
     /// Pixel reconstruction filter.
     pub filter: Filter,
-    /// Sample points and their number per pixel.
+    /// Type and number of sample points.
     pub sampling: SamplingSettings,
     /// The integrator.
     pub integrator: IntegratorSettings,
 }
 
 impl RenderSettings {
-    /// The default settings for an image of this size.
+    /// Returns the default settings for an image of this size.
     pub fn with_resolution(width: u32, height: u32) -> RenderSettings {
         RenderSettings {
             resolution: (width, height),
@@ -38,7 +38,7 @@ impl RenderSettings {
 }
 
 impl Default for RenderSettings {
-    /// 1280 × 720 pixels with the Gaussian filter of pbrt-v4's defaults.
+    /// 1280 × 720 pixels with pbrt-v4's default Gaussian filter.
     fn default() -> RenderSettings {
         RenderSettings {
             resolution: (1280, 720),
@@ -56,9 +56,9 @@ impl Default for RenderSettings {
 pub struct SamplingSettings {
     /// Type of sample sequence.
     pub kind: SamplerKind,
-    /// Samples per pixel.
+    /// Number of samples per pixel.
     pub spp: u32,
-    /// Seed of the sequence; the same seed gives bit-identical pictures.
+    /// Seed of the sequence. The same seed gives bit-identical images.
     pub seed: u32,
 }
 
@@ -85,7 +85,7 @@ impl Default for IntegratorSettings {
     }
 }
 
-/// An integrator with its own settings.
+/// An integrator with its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
     /// Path tracing.
@@ -95,7 +95,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The name of the integrator.
+    /// Returns the name of the integrator.
     pub fn name(&self) -> MethodName {
         match self {
             Method::Path(_) => MethodName::Path,
@@ -107,7 +107,7 @@ impl Method {
 /// Settings of the path tracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathSettings {
-    /// How a light is chosen at a shading point.
+    /// How a light is selected at a shading point.
     pub light_sampling: LightSampling,
     /// How a direction is sampled at a surface.
     pub bsdf_sampling: BsdfSampling,
@@ -118,11 +118,11 @@ pub struct PathSettings {
 /// Settings of lightcuts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LightcutsSettings {
-    /// How clusters are chosen for a shading point.
+    /// How clusters are selected for a shading point.
     pub cut: Cut,
-    /// How bounds of materials are compiled.
+    /// How bounds on materials are computed.
     pub bounds: BoundMode,
-    /// Whether every bound is checked against the values that it bounds.
+    /// Whether each computed bound is checked against the light that it bounds.
     pub check_bounds: bool,
     /// Approximate number of points that represent all area lights; each light has at least one.
     pub area_points: u32,
@@ -132,25 +132,25 @@ pub struct LightcutsSettings {
 }
 
 impl LightcutsSettings {
-    /// Maximum number of points or directions; the trees then take some gigabytes.
+    /// Maximum number of points or directions. Trees of this size take some gigabytes.
     pub const MAX_POINTS: u32 = 1 << 24;
 }
 
-/// Termination of cuts.
+/// How lightcuts select the clusters of a cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cut {
-    /// The cut ends when its error is small. Representatives of clusters are the same for all
-    /// shading points.
+    /// Clusters are refined until the error is small. The representative of a cluster is the same
+    /// for all shading points.
     Deterministic {
         /// Maximum error bound relative to the estimate; at least 0.
         error: f32,
-        /// The error that is bounded.
+        /// The error that `error` limits.
         error_mode: ErrorMode,
-        /// Maximum number of clusters in a cut, at least 1, whatever the error. The children of
-        /// the roots, up to 24, are always in the cut.
+        /// Maximum number of clusters in a cut, at least 1. Refinement stops there whatever the
+        /// error. The children of the roots, up to 24, are always in the cut.
         max_cut: u32,
     },
-    /// The cut has a fixed size and random representatives: unbiased.
+    /// The cut has a fixed size and random representatives. The image is unbiased.
     Stochastic {
         /// Number of clusters in a cut, at least 1.
         size: u32,
@@ -158,7 +158,7 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// The mode.
+    /// Returns the mode.
     pub fn mode(&self) -> CutMode {
         match self {
             Cut::Deterministic { .. } => CutMode::Deterministic,
@@ -175,7 +175,7 @@ choice! {
     }
 }
 choice! {
-    /// How the path tracer chooses a light at a shading point.
+    /// How the path tracer selects a light at a shading point.
     LightSampling: Auto {
         Auto = "auto": "`tree`, or `power` if the scene has only one emitter",
         Uniform = "uniform": "With equal probabilities",
@@ -184,7 +184,7 @@ choice! {
             "By a light tree: power, distance, and cosines at lights and surface (Conty Estévez & \
              Kulla 2018)",
         MaterialTree = "material-tree":
-            "By the light tree, including compiled bounds of the material",
+            "By the light tree, including compiled bounds on the material",
     }
 }
 choice! {
@@ -192,7 +192,7 @@ choice! {
     BsdfSampling: Shader {
         Shader = "shader": "By the shader's `sample` function if it has one, else as `bounds`",
         Bounds = "bounds":
-            "From compiled bounds of `brdf`, for all shaders (Clarberg et al. 2010 §6.2)",
+            "From compiled bounds on `brdf`, for all shaders (Clarberg et al. 2010 §6.2)",
         Cosine = "cosine": "Proportional to the cosine",
     }
 }
@@ -201,19 +201,19 @@ choice! {
     EnvironmentSampling: Map {
         Map = "map": "Proportional to its radiance",
         Product = "product":
-            "By the product of its radiance and compiled bounds of the BRDF (Clarberg & \
+            "By the product of its radiance and compiled bounds on the BRDF (Clarberg & \
              Akenine-Möller 2008)",
     }
 }
 choice! {
-    /// The error that a bound limits.
+    /// The error that lightcuts limit.
     ErrorMode: Cluster {
         Cluster = "cluster": "The error of each cluster (Walter et al. 2005)",
         Total = "total": "The sum over all clusters, which bounds the total error",
     }
 }
 choice! {
-    /// How representatives of clusters are chosen.
+    /// How lightcuts select the representatives of clusters.
     CutMode: Deterministic {
         Deterministic = "deterministic":
             "Once, near the centroid; cuts are refined until the error is below the limit",
@@ -223,7 +223,7 @@ choice! {
     }
 }
 choice! {
-    /// How bounds of materials are compiled.
+    /// How bounds on materials are computed.
     BoundMode: Related {
         Naive = "naive": "The general case of each interval operation",
         Optimized = "optimized":

@@ -1,19 +1,20 @@
 //! Suggestions for misspelt names.
 
-/// The candidate closest to `word`, ignoring case, if it is within a few edits (Levenshtein).
+/// Returns the candidate closest to `word`, ignoring case, if it is within a few edits (Levenshtein
+/// distance).
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const MAX_CHARS: usize = 64;
     let fold = |s: &str| s.chars().take(MAX_CHARS).flat_map(char::to_lowercase).collect::<String>();
     let word = fold(word);
-    let limit = word.chars().count().div_ceil(3);
+    let max_distance = word.chars().count().div_ceil(3);
     let scored = candidates.into_iter().map(|c| (strsim::levenshtein(&word, &fold(c)), c));
     scored
-        .filter(|&(distance, _)| distance <= limit)
+        .filter(|&(distance, _)| distance <= max_distance)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, c)| c)
 }
 
-/// "did you mean …" if [`nearest`] finds a candidate, else `otherwise`.
+/// Returns "did you mean …" if [`nearest`] finds a candidate, else `otherwise`.
 pub fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,

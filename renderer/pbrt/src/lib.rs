@@ -22,7 +22,7 @@
 //! assert!(diagnostics.warnings().is_empty());
 //!
 //! let rendering = render(&loaded.scene, &loaded.settings, &RenderOptions::default())?;
-//! let [red, ..] = rendering.picture.radiance[4 * 8 + 4];
+//! let [red, ..] = rendering.image.radiance[4 * 8 + 4];
 //! assert!((red - 0.5).abs() < 0.05, "the sphere reflects half of the light: {red}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

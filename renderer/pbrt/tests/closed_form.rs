@@ -3,10 +3,10 @@
 mod common;
 
 use common::{overrides, render_text};
-use lightbound::film::Picture;
+use lightbound::film::RenderedImage;
 
 /// Mean of all pixels.
-fn mean(picture: &Picture) -> [f64; 3] {
+fn mean(picture: &RenderedImage) -> [f64; 3] {
     let mut sum = [0.0; 3];
     for pixel in &picture.radiance {
         for c in 0..3 {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{TestScene, draw, overrides};
 use lightbound::Scene;
-use lightbound::film::Picture;
+use lightbound::film::RenderedImage;
 use lightbound::light::{AnyLight, Light};
 use lightbound::material::{Material, Specular};
 use lightbound::texture::Lookup;
@@ -55,7 +55,7 @@ impl SceneFolder {
 
     /// A picture of 8 × 8 pixels of the square [−1, 1]² seen from +z, with +x to the right and +y
     /// up.
-    fn picture(&self, world: &str) -> Picture {
+    fn picture(&self, world: &str) -> RenderedImage {
         draw(&self.scene(&format!("{SQUARE} Integrator \"path\" \"integer maxdepth\" 1"), world), 1)
     }
 }
@@ -72,7 +72,7 @@ fn quarters(values: &[[f32; 3]]) -> [[f32; 3]; 4] {
     [(2, 2), (5, 2), (2, 5), (5, 5)].map(|(x, y)| values[y * 8 + x])
 }
 
-fn albedo(picture: &Picture) -> [[f32; 3]; 4] {
+fn albedo(picture: &RenderedImage) -> [[f32; 3]; 4] {
     quarters(&picture.features.as_ref().unwrap().albedo)
 }
 
@@ -443,7 +443,7 @@ fn materials_accept_spectra_and_textures() {
         other => panic!("{text}: {other:?}"),
     };
     let index = |text: &str| match polished(text) {
-        Specular::Interface { eta } | Specular::Pane { eta } => eta,
+        Specular::Dielectric { eta } | Specular::ThinDielectric { eta } => eta,
         other => panic!("{text}: {other:?}"),
     };
     assert_eq!(index(r#"Material "dielectric""#), 1.5);
@@ -460,7 +460,7 @@ fn materials_accept_spectra_and_textures() {
     );
     // A smooth and a rough metal with the same index of refraction.
     let metal = |text: &str| match polished(text) {
-        Specular::Metal(metal) => {
+        Specular::Conductor(metal) => {
             let rough = scene(&format!("{text} \"float roughness\" 0.5"));
             let index = [metal.eta, metal.k].map(|param| param.rgb(&at(0.0)));
             assert_eq!(

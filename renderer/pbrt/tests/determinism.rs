@@ -5,7 +5,7 @@ mod common;
 
 use common::{draw, overrides, pfm, render_text, scene_of};
 use lightbound::film::{
-    ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, Picture, PixelBlock, Tile,
+    ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, PixelBlock, RenderedImage, Tile,
 };
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
@@ -39,7 +39,7 @@ Material "conductor" "float roughness" 0.2
 AttributeBegin Translate 1 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
 "#;
 
-fn bits(p: &Picture) -> Vec<u32> {
+fn bits(p: &RenderedImage) -> Vec<u32> {
     let f = p.features.as_ref().unwrap();
     let colours = [&p.radiance, p.variance.as_ref().unwrap(), &f.albedo, &f.normal, &f.position];
     let mut all: Vec<u32> = colours.into_iter().flatten().flatten().map(|x| x.to_bits()).collect();
@@ -117,8 +117,11 @@ fn pauses_leave_no_trace() {
     let mut work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options);
     for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
         assert_eq!(work.run(&Budget { samples: Some(samples), time: None }), StopReason::Paused);
-        let picture = work.film().picture();
-        assert_eq!((work.taken(), picture.min_samples, picture.max_samples), (taken, taken, taken));
+        let picture = work.film().image();
+        assert_eq!(
+            (work.min_samples(), picture.min_samples, picture.max_samples),
+            (taken, taken, taken)
+        );
     }
     // Each time, at most one job for each thread, if any; the film holds what it says, and goes
     // over to work that knows nothing else.
@@ -135,7 +138,7 @@ fn pauses_leave_no_trace() {
         let mut film = Film::new(scene.settings.window, options.film);
         let columns = work.film().columns();
         let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
-        film.add_columns(scene.settings.window, &words, work.film().picture().invalid_samples);
+        film.add_columns(scene.settings.window, &words, work.film().image().invalid_samples);
         work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options).resume(
             film,
             work.jobs(),
@@ -143,10 +146,10 @@ fn pauses_leave_no_trace() {
         );
     }
     let paused = work.into_rendering();
-    assert!(bits(&whole.picture) == bits(&paused.picture));
+    assert!(bits(&whole.image) == bits(&paused.image));
     assert_eq!((whole.counts, whole.camera_samples), (paused.counts, paused.camera_samples));
     assert_eq!(whole.counts.cuts.sizes.count(), whole.camera_samples);
-    assert!(whole.picture.channel("error").unwrap().contains(&f32::INFINITY));
+    assert!(whole.image.channel("error").unwrap().contains(&f32::INFINITY));
 }
 
 #[test]
@@ -166,8 +169,8 @@ fn ranges_of_samples_add_up() {
         film.add_columns(scene.settings.window, &words, 0);
     }
     assert!(
-        bits(&film.picture())
-            == bits(&render_with(&scene, &scene.settings, &integrator, &options).picture)
+        bits(&film.image())
+            == bits(&render_with(&scene, &scene.settings, &integrator, &options).image)
     );
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_same, draw, floor_and_balls, overrides, pfm, scene_of};
-use lightbound::film::Picture;
+use lightbound::film::RenderedImage;
 use lightbound::settings::LightSampling;
 use lightbound_pbrt::build::{Overrides, PathOverrides};
 
@@ -58,7 +58,7 @@ fn sky() -> Vec<u8> {
 }
 
 /// Pictures rendered with the given modes and samples per pixel.
-fn pictures(modes: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
+fn pictures(modes: &[LightSampling], text: &str, spp: u32) -> Vec<RenderedImage> {
     let of = |mode: &LightSampling| {
         let path = PathOverrides { light_sampling: Some(*mode), ..PathOverrides::default() };
         let overrides = Overrides { path, spp: Some(spp), seed: Some(*mode as u32), ..overrides() };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{draw, floor_and_balls, overrides, scene_of, work};
-use lightbound::film::Picture;
+use lightbound::film::RenderedImage;
 use lightbound::settings::{BoundMode, CutMode, ErrorMode, MethodName};
 use lightbound_math::spectrum::luminance;
 use lightbound_pbrt::build::{LightcutsOverrides, Overrides};
@@ -80,11 +80,11 @@ fn with_error(error: f32, mode: ErrorMode) -> LightcutsOverrides {
     }
 }
 
-fn picture(text: &str, overrides: &Overrides) -> Picture {
+fn picture(text: &str, overrides: &Overrides) -> RenderedImage {
     draw(&scene_of(text, &[], overrides), 2)
 }
 
-fn luminances(picture: &Picture) -> Vec<f64> {
+fn luminances(picture: &RenderedImage) -> Vec<f64> {
     picture.radiance.iter().map(|&rgb| f64::from(luminance(rgb.into()))).collect()
 }
 
@@ -115,10 +115,10 @@ fn errors_are_within_their_bounds() {
         [(ErrorMode::Total, 0.02), (ErrorMode::Total, 0.2), (ErrorMode::Cluster, 0.02)]
     {
         let rendering = work(&scene_of(&text, &[], &lightcuts(with_error(error, mode))), 2);
-        let bounds = rendering.picture.channel("error_bound").expect("the bound is recorded");
+        let bounds = rendering.image.channel("error_bound").expect("the bound is recorded");
         let mut worst = 0.0f64;
         for (pixel, (found, full)) in
-            luminances(&rendering.picture).into_iter().zip(&full).enumerate()
+            luminances(&rendering.image).into_iter().zip(&full).enumerate()
         {
             let off = (found - full).abs();
             let bound = f64::from(bounds[pixel]);
@@ -150,7 +150,7 @@ fn bound_modes_change_pictures_within_the_error_only() {
     let [naive, optimized, related] =
         [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(of);
     assert!(
-        naive.picture.radiance == optimized.picture.radiance,
+        naive.image.radiance == optimized.image.radiance,
         "naive and optimized bounds are the same"
     );
     assert_eq!(naive.counts.cuts.sizes, optimized.counts.cuts.sizes);

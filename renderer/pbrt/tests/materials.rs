@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Estimate, TestScene, assert_all, draw, one_ray, overrides, scene_of};
-use lightbound::film::{FeatureImages, Picture};
+use lightbound::film::{FeatureImages, RenderedImage};
 use lightbound::material::{Material, fresnel};
 use lightbound_math::{Vec3, vec3};
 use std::f64::consts::PI;
@@ -210,7 +210,7 @@ fn from_above(depth: u32, world: &str) -> TestScene {
     scene_of(&text, &[], &overrides())
 }
 
-fn features(picture: &Picture) -> &FeatureImages {
+fn features(picture: &RenderedImage) -> &FeatureImages {
     picture.features.as_ref().expect("features are recorded")
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{TestScene, draw, overrides, pfm};
-use lightbound::film::Picture;
+use lightbound::film::RenderedImage;
 use lightbound_image::write::write_png;
 use lightbound_pbrt::build::load;
 use lightbound_pbrt::diagnostics::{Diagnostics, SceneError};
@@ -138,7 +138,7 @@ impl SceneFolder {
         self.load(world, false).err().unwrap_or_else(|| panic!("{world}\nis accepted"))
     }
 
-    fn picture(&self, world: &str) -> Picture {
+    fn picture(&self, world: &str) -> RenderedImage {
         let picture = draw(&self.scene(world), 1);
         assert_eq!(picture.invalid_samples, 0);
         picture

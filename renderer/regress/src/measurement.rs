@@ -5,7 +5,7 @@
 //! and lossless compression, since exact cases compare bits.
 
 use super::statistics::Estimate;
-use lightbound::film::Picture;
+use lightbound::film::RenderedImage;
 use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture, write_exr};
 use lightbound_image::{ImageError, Problem, read_exr};
 use std::path::Path;
@@ -30,7 +30,7 @@ const SAMPLES: &str = "lightbound/samples";
 
 impl Measurement {
     /// Converts a finished image; `None` if its film did not accumulate moments.
-    pub fn from_picture(picture: Picture) -> Option<Measurement> {
+    pub fn from_picture(picture: RenderedImage) -> Option<Measurement> {
         let (width, height) = (picture.window.width(), picture.window.height());
         let (mean, variance, samples) = (picture.radiance, picture.variance?, picture.min_samples);
         Some(Measurement { width, height, mean, variance, samples })

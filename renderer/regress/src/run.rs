@@ -128,11 +128,11 @@ pub(crate) fn render_with_integrator(
         },
     };
     let rendering = render_with(scene, settings, integrator, &options);
-    if rendering.picture.min_samples < settings.sampling.spp {
+    if rendering.image.min_samples < settings.sampling.spp {
         return None;
     }
-    let (invalid, time) = (rendering.picture.invalid_samples, rendering.wall);
-    let picture = Measurement::from_picture(rendering.picture).expect("the film keeps moments");
+    let (invalid, time) = (rendering.image.invalid_samples, rendering.wall);
+    let picture = Measurement::from_picture(rendering.image).expect("the film keeps moments");
     Some(Rendered { picture, invalid, time })
 }
 

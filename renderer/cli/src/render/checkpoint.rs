@@ -33,7 +33,7 @@ impl ReportedCheckpoint {
     ///
     /// *Errors*: a checkpoint exists, and the options do not say whether to resume it.
     pub fn prepare(&self, args: &WorkArgs, console: Console) -> Result<(), Error> {
-        self.checkpoint.tidy();
+        self.checkpoint.remove_temporary_files();
         match (self.exists(), args.resume) {
             (true, true) => {
                 console.say(&format!("resuming from {}", self.checkpoint.path().display()))

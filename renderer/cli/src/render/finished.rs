@@ -6,9 +6,9 @@ use crate::console::{duration, rate};
 use crate::output::Format;
 use crate::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
 use lightbound::film::layers;
-use lightbound::film::{Coverage, Film, Picture, PixelBlock};
+use lightbound::film::{Coverage, Film, PixelBlock, RenderedImage};
 use lightbound::integrator::{CutCounts, Integrator};
-use lightbound::part::{self, Attributes, Header};
+use lightbound::part::{self, Attributes, PartHeader};
 use lightbound::render::{RenderStats, StopReason, Work};
 use lightbound::settings::Method;
 use lightbound_image::ImageError;
@@ -52,7 +52,7 @@ pub fn attributes(args: &Args, loaded: &Loaded, integrator: &dyn Integrator) -> 
 }
 
 /// EXR attributes of the sample counts of a picture.
-pub fn sample_counts(picture: &Picture) -> Attributes {
+pub fn sample_counts(picture: &RenderedImage) -> Attributes {
     let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
     [("lightbound/minSamples", picture.min_samples), ("lightbound/maxSamples", picture.max_samples)]
         .map(|(key, n)| (key.into(), count(n)))
@@ -60,7 +60,7 @@ pub fn sample_counts(picture: &Picture) -> Attributes {
 }
 
 /// A remark on invalid samples among all camera samples, if any.
-pub fn invalid_samples_remark(picture: &Picture, samples: u64) -> Option<String> {
+pub fn invalid_samples_remark(picture: &RenderedImage, samples: u64) -> Option<String> {
     let n = picture.invalid_samples;
     (n > 0).then(|| {
         format!(
@@ -99,14 +99,14 @@ pub struct Finished<'a> {
     film: Film,
     /// The samples that the film contains.
     coverage: Coverage,
-    picture: Picture,
+    picture: RenderedImage,
 }
 
 impl<'a> Finished<'a> {
     /// The result of the work on `samples`.
     pub fn new(job: Job<'a>, samples: Range<u32>, outcome: Outcome, work: Work) -> Finished<'a> {
         let (coverage, stats, film) = (work.coverage(), work.stats(), work.into_film());
-        let mut picture = film.picture();
+        let mut picture = film.image();
         // A noise threshold also computes the variance.
         picture.variance = picture.variance.filter(|_| job.args.variance);
         Finished { job, samples, outcome, stats, film, coverage, picture }
@@ -156,17 +156,17 @@ impl<'a> Finished<'a> {
             attributes.push(("lightbound/noise".into(), Attribute::Float(noise as f32)));
         }
         if !self.job.args.makes_part() {
-            return layers::exr_picture(resolution, &self.picture, attributes);
+            return layers::exr_image(resolution, &self.picture, attributes);
         }
         let (coverage, film) = (self.coverage.clone(), &self.film);
-        let header = Header::new(
+        let header = PartHeader::new(
             full_block(self.job.loaded),
             coverage,
             film,
             self.picture.invalid_samples,
             self.stats,
         );
-        part::picture(resolution.into(), attributes, &header, film, &self.picture)
+        part::image_with_sums(resolution.into(), attributes, &header, film, &self.picture)
     }
 
     /// One line about the picture.

@@ -108,7 +108,7 @@ pub fn run(
     args: &WorkArgs,
     checkpoint: &mut Option<ReportedCheckpoint>,
 ) -> Outcome {
-    let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().picture()));
+    let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
     let mut next_save = args.checkpoint.and_then(|every| Instant::now().checked_add(every));
@@ -118,7 +118,7 @@ pub fn run(
             StopReason::Paused => {}
             reason => break reason,
         }
-        if samples.is_some_and(|samples| work.taken() >= samples) {
+        if samples.is_some_and(|samples| work.min_samples() >= samples) {
             checks.next();
             if noise(work) <= args.noise_threshold {
                 break StopReason::Paused;

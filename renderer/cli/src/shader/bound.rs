@@ -12,7 +12,7 @@ use super::values::{Span, Wrong};
 use crate::variant::{HEADING, VariantArgs};
 use crate::{Error, Exit};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lightbound::material::parameters::columns;
+use lightbound::material::parameters::format_table;
 use lightbound_shader::bounding::{
     BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet,
 };
@@ -347,7 +347,7 @@ impl Bounder {
             };
             vec![name.clone(), bound]
         };
-        columns(&self.outputs.iter().zip(bounds).map(row).collect::<Vec<_>>())
+        format_table(&self.outputs.iter().zip(bounds).map(row).collect::<Vec<_>>())
     }
 }
 

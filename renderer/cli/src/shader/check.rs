@@ -5,7 +5,7 @@ use super::{Source, compile, point_shader, values};
 use crate::console::{self, count};
 use crate::output::to_stdout;
 use crate::{Error, Exit};
-use lightbound::material::parameters::{self, columns};
+use lightbound::material::parameters::{self, format_table};
 use lightbound::material::{Program, Setting, ShaderBinding, ShaderInstance, self_check};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !shader.description().is_empty() {
         report += &format!("{}\n\n", shader.description().trim_end());
     }
-    report += &columns(&facts);
+    report += &format_table(&facts);
     let members =
         shader.members().iter().map(|member| match values::find(shader.settable(), &member.name) {
             Some(_) => declaration(member),
@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     ] {
         if !rows.is_empty() {
             let head = [kind, "type", "range", "default", "meaning"].map(str::to_owned).to_vec();
-            report += &format!("\n{}", columns(&[vec![head], rows].concat()));
+            report += &format!("\n{}", format_table(&[vec![head], rows].concat()));
         }
     }
     to_stdout(report.as_bytes())?;
@@ -115,7 +115,7 @@ impl Checks {
             |p: &Parameter| Setting::Constant(p.default.clone().expect("none is an obstacle"));
         let instance = ShaderInstance::new(0, shader.settable().iter().map(|p| (p, default(p))));
         let bound = ShaderBinding::new(program, vec![]);
-        checks.values = match self_check::values(&bound, &instance) {
+        checks.values = match self_check::check_values(&bound, &instance) {
             Ok(max) if max <= 0.0 => {
                 checks
                     .warnings
@@ -129,7 +129,7 @@ impl Checks {
             }
         };
         if shader.has_sampler() {
-            checks.sampler = match self_check::sampler(&bound, &instance) {
+            checks.sampler = match self_check::check_sampler(&bound, &instance) {
                 Ok(()) => "agrees with pdf".into(),
                 Err(found) => {
                     checks.warnings.push(format!("`sample` and `pdf` disagree: {found}"));
@@ -212,7 +212,7 @@ fn may_be_capped(point: &Function) -> bool {
 
 /// The row of a parameter or an override.
 fn declaration(parameter: &Parameter) -> Vec<String> {
-    let mut row = parameters::row(parameter);
+    let mut row = parameters::table_row(parameter);
     row.push(parameter.doc.replace('\n', " "));
     row
 }

@@ -9,7 +9,7 @@ use super::evaluator::Evaluator;
 use super::inputs::{InputArgs, Inputs, Run, stream};
 use super::{compile, values};
 use crate::{Error, Exit};
-use lightbound::material::parameters::columns;
+use lightbound::material::parameters::format_table;
 use lightbound_shader::Entry;
 
 const USAGE: &str = "\
@@ -67,7 +67,7 @@ fn single(values: &[f32]) -> String {
             .collect::<Vec<String>>()
     };
     let head = ["", "r", "g", "b"].map(str::to_owned).to_vec();
-    columns(&[
+    format_table(&[
         head,
         row("brdf", &values[..3], "1/sr"),
         row("s", &values[3..], "1/sr, with the cosine of wi"),

@@ -3,7 +3,7 @@
 use super::{Assignment, Source, assignment, images, is_stdin, output, values};
 use crate::Error;
 use crate::output::{Output, to_stdout};
-use lightbound::texture::for_shaders::{self, ReadError};
+use lightbound::texture::shader_texture::{self, ShaderTextureError};
 use lightbound_image::write::save;
 use lightbound_shader::{Shader, Texture};
 use std::path::{Path, PathBuf};
@@ -49,12 +49,12 @@ impl Files {
             return Err(values::unknown("texture", &[], &names, name).into());
         }
         let read = |file: &str| {
-            for_shaders::read(Path::new(file)).map_err(|error| match error {
-                ReadError::Image(error) => Error::Data {
+            shader_texture::read(Path::new(file)).map_err(|error| match error {
+                ShaderTextureError::Image(error) => Error::Data {
                     message: error.to_string(),
                     help: "check the path after --texture".into(),
                 },
-                ReadError::TooLarge(error) => {
+                ShaderTextureError::TooLarge(error) => {
                     Error::Data { message: format!("{file}: {error}"), help: error.remedy() }
                 }
             })

@@ -3,7 +3,7 @@
 use crate::output::to_stdout;
 use crate::{Error, Exit};
 use lightbound::material::library::LIBRARY;
-use lightbound::material::parameters::columns;
+use lightbound::material::parameters::format_table;
 use lightbound_shader::{Shader, Sides};
 use std::io::IsTerminal;
 
@@ -52,7 +52,7 @@ fn table(width: usize) -> Result<String, Error> {
                 .to_vec(),
         );
     }
-    Ok(columns(&wrapped(rows, width)))
+    Ok(format_table(&wrapped(rows, width)))
 }
 
 /// The first clause of a description, which names the material.

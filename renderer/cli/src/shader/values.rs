@@ -5,7 +5,7 @@
 
 use crate::console::count;
 use crate::numbers::{FloatError, float};
-use lightbound::material::parameters::takes;
+use lightbound::material::parameters::valid_values;
 use lightbound::suggestion::did_you_mean;
 use lightbound_shader::{Parameter, Scalar};
 use std::cmp::Ordering;
@@ -282,7 +282,7 @@ pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
     let name = &parameter.name;
     let wrong = |what: &str| Wrong {
         message: format!("`{name}`: `{text}` {what}"),
-        help: format!("`{name}` takes {}", takes(parameter)),
+        help: format!("`{name}` takes {}", valid_values(parameter)),
     };
     let not = |what: &str| wrong(&format!("is not {what}"));
     // Each type parses the text itself: a float parsed via a double would be rounded twice.
@@ -311,7 +311,7 @@ pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
     if parameter.scalar != Scalar::Bool && !(low <= value && value <= high) {
         return Err(Wrong {
             message: format!("`{name}`: {text} is out of range"),
-            help: format!("`{name}` takes {}", takes(parameter)),
+            help: format!("`{name}` takes {}", valid_values(parameter)),
         });
     }
     Ok((bits, value))

@@ -1,17 +1,18 @@
-//! Adaptive builder of direction trees, from values and bounds of the BRDF at a shading point.
+//! Adaptive builder of direction trees, from values of the BRDF and bounds on it.
 //!
 //! After Clarberg et al. 2010 §6.2, with two differences. First, cells are not split to a fixed
-//! depth but adaptively: the cell whose bounds leave the most uncertainty is split next, until the
-//! remaining uncertainty is small or the budget is spent. Bounds reveal lobes that no value has
-//! sampled yet, so arbitrarily narrow lobes are found. Second, the density does not follow upper
-//! bounds, which are poor probabilities if they are loose (Tokuyoshi et al. 2024). It follows
-//! values, except for a fraction ([`BOUND_FRACTION`]) that follows the upper bounds. This fraction
-//! ensures the support: a density is 0 only if the upper bound is 0. At most this fraction of
-//! samples is wasted, however loose the bounds are.
+//! depth but adaptively: the cell with the greatest uncertainty is split next, until the remaining
+//! uncertainty is small or the budget is spent. Bounds reveal lobes that no value has sampled yet,
+//! so arbitrarily narrow lobes are found. Second, the density does not follow upper bounds, which
+//! are poor probabilities if they are loose (Tokuyoshi et al. 2024). It follows values, except for
+//! a fraction ([`BOUND_FRACTION`]) that follows the upper bounds. This fraction ensures the
+//! support: a density is 0 only if the upper bound is 0. However loose the bounds are, at most this
+//! fraction of samples is wasted.
 //!
-//! Some bounds, such as those of quotients at the horizon, are so loose that refining them would
-//! never terminate. So the trust in bounds decays from a cell to its parts ([`BOUND_TRUST_DECAY`]),
-//! unless a value is close to the bound. A real lobe is hit by a value after a few splits.
+//! Some bounds, such as bounds on quotients at the horizon, are so loose that refining them would
+//! never terminate. So the trust in bounds decays from a cell to its children
+//! ([`BOUND_TRUST_DECAY`]), unless a value is close to the bound. After a few splits, a value hits
+//! each real lobe.
 
 use super::cells::{DirectionCell, LEVELS, width};
 use super::kernels::{Brdf, BrdfEstimates, BrdfKernels};
@@ -40,7 +41,7 @@ pub struct SplitBudget {
 }
 
 impl SplitBudget {
-    /// For a path vertex, whose tree is used for one sampled direction and one light.
+    /// For a path vertex: its tree is used for one sampled direction and one light sample.
     pub const POINT: SplitBudget = SplitBudget { splits: 48, uncertainty: 0.1 };
 
     /// For a tree that is only used for products with an environment light, next to the shader's
@@ -51,19 +52,19 @@ impl SplitBudget {
     pub const TABLE: SplitBudget = SplitBudget { splits: 96, uncertainty: 0.05 };
 }
 
-/// Factor on the trust in bounds from a cell to its parts, if no value is close to the bounds.
+/// Factor on the trust in bounds from a cell to its children, if no value is close to the bounds.
 const BOUND_TRUST_DECAY: f32 = 0.4;
 
-/// Cells with less than this fraction of the allowed uncertainty per split are not queued.
+/// Cells with less than this fraction of the allowed uncertainty per split are never split.
 const NEGLIGIBLE_FRACTION: f32 = 0.05;
 
 /// A split cell.
 struct SplitNode {
     cell: DirectionCell,
-    /// Area of each part, as a fraction of the domain.
+    /// Area of each child, as a fraction of the domain.
     area: f32,
     estimates: BrdfEstimates,
-    /// Trust in the bounds of each part.
+    /// Trust in the bounds of each child.
     trust: Lanes,
     node: Node,
 }
@@ -74,7 +75,7 @@ struct SplitNode {
 struct SplitCandidate(u64);
 
 impl SplitCandidate {
-    /// Packs part `lane` of the node `parent`, with its uncertainty above 0.
+    /// Packs child `lane` of the node `parent`. `uncertainty` is positive.
     fn new(uncertainty: f32, parent: usize, lane: usize) -> SplitCandidate {
         // Non-negative floats have the same order as their bits.
         SplitCandidate(
@@ -111,7 +112,8 @@ impl<'a> AdaptiveBuilder<'a> {
         self.brdf.sides()
     }
 
-    /// Evaluates the BRDF at a point for eight directions, as [`AdaptiveBuilder::build`] does.
+    /// Evaluates the BRDF for eight directions. `wo` and `parameters` are as in
+    /// [`AdaptiveBuilder::build`].
     pub(super) fn evaluate(
         &mut self,
         wo: Vec3,
@@ -152,28 +154,28 @@ impl<'a> AdaptiveBuilder<'a> {
             integral += self.last_integral();
         }
         self.set_masses();
-        tree.set(self.brdf.sides(), self.nodes.iter().map(|node| node.node));
+        tree.set_nodes(self.brdf.sides(), self.nodes.iter().map(|node| node.node));
     }
 
-    /// Splits a cell and returns the uncertainty of its parts. Parts with an uncertainty below
-    /// `negligible` are not split further.
+    /// Splits a cell and returns the uncertainty of its children. Children with an uncertainty
+    /// below `negligible` are not split further.
     fn split(&mut self, cell: DirectionCell, trust: f32, negligible: f32) -> f32 {
-        let parts = cell.parts(self.brdf.sides());
-        let mut estimates = self.brdf.estimate(&parts);
+        let children = cell.children(self.brdf.sides());
+        let mut estimates = self.brdf.estimate(&children);
         let area = cell.child(0).area();
-        // Upper bound of the mean over a cell of an energy-conserving BRDF.
+        // Upper bound on the mean of an energy-conserving BRDF over a cell.
         let max_mean = FRAC_1_PI / (width(self.brdf.sides()) * area);
         let parent = self.nodes.len();
         let (mut trusts, mut sum) = ([0.0; LANES], 0.0);
-        for (lane, part_trust) in trusts.iter_mut().enumerate() {
+        for (lane, child_trust) in trusts.iter_mut().enumerate() {
             estimates.value[lane] = estimates.value[lane].min(max_mean);
             estimates.upper[lane] = estimates.upper[lane].min(max_mean);
             let (value, range) =
                 (estimates.value[lane], estimates.upper[lane] - estimates.lower[lane]);
             // `greater` discards the NaN of 0/0.
-            *part_trust = greater(value / estimates.upper[lane], trust);
+            *child_trust = greater(value / estimates.upper[lane], trust);
             let error = if range > 0.0 {
-                *part_trust * area * range * (range / (value + range))
+                *child_trust * area * range * (range / (value + range))
             } else {
                 0.0
             };
@@ -191,20 +193,21 @@ impl<'a> AdaptiveBuilder<'a> {
         self.nodes.last().map_or(0.0, |last| last.area * last.estimates.value.iter().sum::<f32>())
     }
 
-    /// Sets the masses of all parts. A split part has the sum of the masses of its parts.
+    /// Sets the masses of all cells. The mass of a split cell is the sum of its children's masses.
     fn set_masses(&mut self) {
-        let (mut values, mut bounds) = (0.0, 0.0);
+        let (mut value_sum, mut bound_sum) = (0.0, 0.0);
         for node in &self.nodes {
             for lane in (0..LANES).filter(|&lane| node.node.child[lane] == 0) {
-                values += node.area * node.estimates.value[lane];
-                bounds += node.area * node.estimates.upper[lane];
+                value_sum += node.area * node.estimates.value[lane];
+                bound_sum += node.area * node.estimates.upper[lane];
             }
         }
         // Sums are clamped, since reciprocals of smaller values overflow.
-        let (values, bounds) =
-            (1.0 / values.max(f32::MIN_POSITIVE), 1.0 / bounds.max(f32::MIN_POSITIVE));
+        let (value_scale, bound_scale) =
+            (1.0 / value_sum.max(f32::MIN_POSITIVE), 1.0 / bound_sum.max(f32::MIN_POSITIVE));
         let density = |value: f32, upper: f32| match upper > 0.0 {
-            true => ((1.0 - BOUND_FRACTION) * (values * value) + BOUND_FRACTION * (bounds * upper))
+            true => ((1.0 - BOUND_FRACTION) * (value_scale * value)
+                + BOUND_FRACTION * (bound_scale * upper))
                 .max(MIN_DENSITY),
             false => 0.0,
         };

@@ -1,4 +1,4 @@
-//! Direction cells: an 8-wide hierarchy of rectangles whose area is proportional to projected solid
+//! Direction cells: an 8-wide hierarchy of rectangles, with area proportional to projected solid
 //! angle.
 //!
 //! The concentric map (Shirley & Chiu 1997) maps the unit square to the unit disk, and z = √(1 − x²
@@ -19,12 +19,12 @@
 //!
 //! # Rounding
 //!
-//! With u = 2⁻²⁴: a sampled position lies in its cell, and its direction has an error of 4u in x
-//! and y. The position of a given direction has an error of at most 10u in a and in b: 2u from the
+//! Let u = 2⁻²⁴. A sampled position lies in its cell, and its direction has an error of 4u in x and
+//! y. The computed position of a direction has an error of at most 10u in a and in b: 2u from the
 //! root, 4u from the angle, 2u from the product, 1u from the sum with ½, and 1u from adding 1 for
-//! the lower hemisphere. This adds errors of √2 · 10u to x and y and of 20u to ρ² = max(a, b)², and
-//! the squared length of a given vector has an error of 8u = 2⁻²¹. [`BOX_MARGIN`], 64u, covers each
-//! of them.
+//! the lower hemisphere. This adds errors of √2 · 10u to x and y and of 20u to ρ² = max(a, b)². The
+//! squared length of the direction has an error of 8u = 2⁻²¹. [`BOX_MARGIN`], 64u, covers each of
+//! these errors.
 
 use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
 use lightbound_math::sampling::warp::{disk_to_square, sin_cos_eighth, uniform_disk};
@@ -36,15 +36,15 @@ use std::f32::consts::FRAC_1_SQRT_2;
 /// Margin for rounding errors of x, y and z².
 const BOX_MARGIN: f32 = 1.0 / (1 << 18) as f32;
 
-/// Minimum |z| of sampled directions, half a grid step of the square above the horizon, so that
-/// their density is never 0.
+/// Minimum |z| of sampled directions, so that their density is never 0. It corresponds to half a
+/// grid step of the square.
 const MIN_COSINE: f32 = 1.0 / 4096.0;
 
-/// Number of levels below the domain. Cells of the last level are 32 times as wide as rounding
-/// errors.
+/// Number of levels below the domain. Cells of the last level are 32 times as wide as the rounding
+/// errors of positions.
 pub const LEVELS: u32 = 10;
 
-/// Returns the width of the domain, which is the number of its squares.
+/// Returns the width of the domain, which equals its number of squares.
 pub fn width(sides: Sides) -> f32 {
     match sides {
         Sides::One => 1.0,
@@ -68,7 +68,7 @@ pub fn direction(p: Vec2) -> Vec3 {
     uniform_disk(in_square).extend(if is_lower { -z } else { z })
 }
 
-/// Maps a direction to its position in the domain. For one-sided shaders the direction must be
+/// Maps a direction to its position in the domain. For one-sided shaders, the direction must be
 /// above the surface.
 #[inline]
 pub fn position(wi: Vec3) -> Vec2 {
@@ -110,7 +110,7 @@ impl DirectionCell {
         1.0 / (1u64 << (3 * self.level)) as f32
     }
 
-    /// Returns the minimum x and y, and the size. Both are exact.
+    /// Returns the corner with minimum x and y, and the size. Both are exact.
     pub fn rectangle(&self, sides: Sides) -> (Vec2, Vec2) {
         let columns = self.level + self.level.div_ceil(2);
         let rows = self.level + self.level / 2;
@@ -127,36 +127,36 @@ impl DirectionCell {
         direction((corner + position * extent).min(vec2(far.x.next_down(), far.y.next_down())))
     }
 
-    /// Returns direction boxes and centres of the cell's parts. The box of a part contains every
-    /// computed direction of a position in the part, and every vector that has unit length to
-    /// within 2⁻²¹ and whose position is in the part.
-    pub fn parts(&self, sides: Sides) -> Parts {
-        let QuadrantCells { min, max, signs } = self.mirrored(sides);
+    /// Returns direction boxes and centres of the cell's children. The box of a child contains
+    /// every computed direction of a position in the child. It also contains every vector that has
+    /// unit length to within 2⁻²¹ and a computed position in the child.
+    pub fn children(&self, sides: Sides) -> CellChildren {
+        let QuadrantRectangles { min, max, signs } = self.mirrored(sides);
         let mut boxes = boxes(&min, &max);
         for (k, signs) in signs.iter().enumerate() {
             mirror_intervals(signs, &mut boxes.lo[k], &mut boxes.hi[k]);
         }
-        Parts { boxes, centers: mirror(centers(&min, &max), &signs) }
+        CellChildren { boxes, centers: mirror(centers(&min, &max), &signs) }
     }
 
-    /// Returns the directions of the centres of the cell's parts.
+    /// Returns the directions of the centres of the cell's children.
     #[inline]
     pub fn centers(&self, sides: Sides) -> [Lanes; 3] {
-        let QuadrantCells { min, max, signs } = self.mirrored(sides);
+        let QuadrantRectangles { min, max, signs } = self.mirrored(sides);
         mirror(centers(&min, &max), &signs)
     }
 
-    /// Returns the cell's parts, mirrored into the positive quadrant.
+    /// Returns the cell's children, mirrored into the positive quadrant.
     #[inline]
-    fn mirrored(&self, sides: Sides) -> QuadrantCells {
+    fn mirrored(&self, sides: Sides) -> QuadrantRectangles {
         let (_, rows) = division(self.level);
         let (corner, extent) = self.child(0).rectangle(sides);
-        let mut mirrored = QuadrantCells {
+        let mut mirrored = QuadrantRectangles {
             min: [[0.0; LANES]; 2],
             max: [[0.0; LANES]; 2],
             signs: [[1.0; LANES]; 3],
         };
-        let QuadrantCells { min, max, signs } = &mut mirrored;
+        let QuadrantRectangles { min, max, signs } = &mut mirrored;
         for lane in 0..LANES {
             let near = corner + extent * vec2((lane / rows) as f32, (lane % rows) as f32);
             let is_lower = near.x >= 1.0;
@@ -174,22 +174,22 @@ impl DirectionCell {
 }
 
 /// Rectangles in the positive quadrant, with the signs of their actual quadrant and side.
-struct QuadrantCells {
+struct QuadrantRectangles {
     min: [Lanes; 2],
     max: [Lanes; 2],
     signs: [Lanes; 3],
 }
 
-/// Directions of the eight parts of a cell.
+/// Directions in the eight children of a cell.
 #[derive(Clone, Debug)]
-pub struct Parts {
-    /// Boxes that contain all directions of each part.
+pub struct CellChildren {
+    /// Boxes that contain all directions of each child.
     pub boxes: DirectionBoxes,
-    /// Direction of the centre of each part.
+    /// Direction of the centre of each child.
     pub centers: [Lanes; 3],
 }
 
-/// Returns the boxes of cells, given by their minimum and maximum (a, b), which are non-negative.
+/// Returns the boxes of cells in the positive quadrant, given by their minimum and maximum (a, b).
 #[inline]
 fn boxes(min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
     let corners = [
@@ -201,10 +201,10 @@ fn boxes(min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
     let mut boxes = DirectionBoxes::ALL;
     for lane in 0..LANES {
         for k in 0..2 {
-            let at = |corner: usize| corners[corner][k][lane];
+            let value = |corner: usize| corners[corner][k][lane];
             let (lo, hi) = (
-                lesser(lesser(at(0), at(1)), lesser(at(2), at(3))),
-                greater(greater(at(0), at(1)), greater(at(2), at(3))),
+                lesser(lesser(value(0), value(1)), lesser(value(2), value(3))),
+                greater(greater(value(0), value(1)), greater(value(2), value(3))),
             );
             // If the diagonal crosses the edge at the smallest coordinate, the minimum is at the
             // crossing.
@@ -259,8 +259,8 @@ fn mirror_intervals(signs: &Lanes, lo: &mut Lanes, hi: &mut Lanes) {
     }
 }
 
-/// Concentric map of a, b ≥ 0 for eight positions, without branches, so that the compiler can
-/// vectorize it.
+/// Applies the concentric map to eight positions with a, b ≥ 0. It has no branches, so that the
+/// compiler can vectorize it.
 #[inline]
 fn to_disk(a: &Lanes, b: &Lanes) -> [Lanes; 2] {
     let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
@@ -285,7 +285,7 @@ mod tests {
 
     const SIDES: [Sides; 2] = [Sides::One, Sides::Both];
 
-    /// Returns the part of a cell that contains a position.
+    /// Returns the child of a cell that contains a position.
     fn lane_of(cell: &DirectionCell, sides: Sides, p: Vec2) -> Option<usize> {
         (0..LANES).find(|&lane| {
             let (corner, extent) = cell.child(lane).rectangle(sides);
@@ -309,7 +309,7 @@ mod tests {
             for _ in 0..random.below(LEVELS as usize) {
                 cell = cell.child(random.below(LANES));
             }
-            let parts = cell.parts(sides);
+            let children = cell.children(sides);
             let lane = random.below(LANES);
             let (corner, extent) = cell.child(lane).rectangle(sides);
             for _ in 0..8 {
@@ -320,16 +320,14 @@ mod tests {
                 };
                 let inside = corner + extent * vec2(at_edge(random), at_edge(random));
                 let w = direction(inside.min((corner + extent).map(f32::next_down)));
-                assert_contains(&parts.boxes, lane, w, "sampled");
-                // A nearby vector whose length has the maximum error.
-                let nudge = |random: &mut Random| {
-                    1.0 + (random.below(9) as f32 - 4.0) * (0.25 / (1 << 21) as f32)
-                };
-                let given = w.normalize() * nudge(random);
-                if (given.length_squared() - 1.0).abs() <= 0.5f32.powi(21)
-                    && let Some(lane) = lane_of(&cell, sides, position(given))
+                assert_contains(&children.boxes, lane, w, "sampled");
+                // A nearby vector with an error of length up to the maximum.
+                let length = 1.0 + (random.below(9) as f32 - 4.0) * (0.25 / (1 << 21) as f32);
+                let nearby = w.normalize() * length;
+                if (nearby.length_squared() - 1.0).abs() <= 0.5f32.powi(21)
+                    && let Some(lane) = lane_of(&cell, sides, position(nearby))
                 {
-                    assert_contains(&parts.boxes, lane, given, "given");
+                    assert_contains(&children.boxes, lane, nearby, "looked up");
                 }
             }
         }
@@ -340,19 +338,19 @@ mod tests {
         for sides in SIDES {
             let (mut cell, mut looseness) = (DirectionCell::DOMAIN, 0.0);
             for level in 0..LEVELS {
-                let parts = cell.parts(sides);
+                let children = cell.children(sides);
                 for lane in 0..LANES {
                     let (_, extent) = cell.child(lane).rectangle(sides);
                     let [x, y, _] =
-                        parts.boxes.get(lane).map(|[lo, hi]| hi - lo - 2.0 * BOX_MARGIN);
+                        children.boxes.get(lane).map(|[lo, hi]| hi - lo - 2.0 * BOX_MARGIN);
                     looseness = f32::max(looseness, x.max(y) / extent.max_element());
-                    let center = Vec3::from_array([0, 1, 2].map(|k| parts.centers[k][lane]));
+                    let center = Vec3::from_array([0, 1, 2].map(|k| children.centers[k][lane]));
                     assert_eq!(lane_of(&cell, sides, position(center)), Some(lane));
                     assert!((center.length() - 1.0).abs() < 2e-7);
                 }
                 cell = cell.child((5 * level as usize) % LANES);
             }
-            // |∂x/∂a| and |∂x/∂b| are at most 1.27 and 0.56, and a and b span squares of side 2.
+            // |∂x/∂a| ≤ 1.27 and |∂x/∂b| ≤ 0.56, and a and b span squares of side 2.
             assert!(looseness < 3.66, "{looseness}");
         }
     }

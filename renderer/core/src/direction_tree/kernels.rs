@@ -1,10 +1,11 @@
-//! Kernels for building direction trees: values of a shader's BRDF, and its lower and upper bounds.
+//! Kernels for building direction trees: values of a shader's BRDF, and lower and upper bounds on
+//! them.
 //!
 //! Kernels compute the luminance, which is 0 only if all channels are 0. They exclude the cosine,
 //! which cell areas include. Bounds hold for all results that are not NaN: NaN is *suppressed*, so
-//! that a NaN for single directions does not invalidate the bounds around them.
+//! that NaN for isolated directions does not invalidate the bounds around them.
 
-use super::cells::Parts;
+use super::cells::CellChildren;
 use crate::material::{Program, ProgramError, ShaderBinding};
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes};
@@ -24,6 +25,9 @@ pub struct BrdfKernels {
 
 impl BrdfKernels {
     /// Compiles the kernels.
+    ///
+    /// # Errors
+    /// If the shader cannot be bounded or compiled.
     pub fn compile(arena: &Arena, program: &Program) -> Result<BrdfKernels, ProgramError> {
         let integrand = program.brdf_integrand()?.with_luminance();
         let options = Options {
@@ -42,12 +46,12 @@ impl BrdfKernels {
     }
 }
 
-/// Values and bounds of the BRDF in eight cells, 1/sr.
+/// Values of the BRDF in eight cells, and bounds on it, 1/sr.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BrdfEstimates {
     /// Value at the centre; 0 if it is NaN, infinite or negative.
     pub value: Lanes,
-    /// Lower bound, clamped to 0.
+    /// Lower bound, clamped to non-negative values.
     pub lower: Lanes,
     /// Upper bound; infinite if the BRDF is not bounded.
     pub upper: Lanes,
@@ -64,7 +68,7 @@ pub(super) struct Brdf<'a> {
 }
 
 /// First port of `wo`, after `wi`. The material parameters follow.
-const WO: usize = 3;
+const WO_PORT: usize = 3;
 
 impl<'a> Brdf<'a> {
     pub fn new(kernels: &'a BrdfKernels, binding: &'a ShaderBinding) -> Brdf<'a> {
@@ -87,7 +91,7 @@ impl<'a> Brdf<'a> {
     /// Sets the shading point. `parameters` are the words of its material parameters.
     pub fn begin(&mut self, wo: Vec3, parameters: impl Iterator<Item = u32>) {
         for (port, word) in
-            (WO..).zip(wo.to_array().map(f32::to_bits).into_iter().chain(parameters))
+            (WO_PORT..).zip(wo.to_array().map(f32::to_bits).into_iter().chain(parameters))
         {
             self.inputs.fill_port(port, word);
             self.boxes.fill(port, word);
@@ -107,13 +111,13 @@ impl<'a> Brdf<'a> {
     }
 
     /// Evaluates and bounds the BRDF in eight cells.
-    pub fn estimate(&mut self, parts: &Parts) -> BrdfEstimates {
+    pub fn estimate(&mut self, cells: &CellChildren) -> BrdfEstimates {
         let mut estimates = BrdfEstimates {
-            value: self.evaluate(&parts.centers),
+            value: self.evaluate(&cells.centers),
             lower: [0.0; LANES],
             upper: [0.0; LANES],
         };
-        for (port, (lo, hi)) in std::iter::zip(&parts.boxes.lo, &parts.boxes.hi).enumerate() {
+        for (port, (lo, hi)) in std::iter::zip(&cells.boxes.lo, &cells.boxes.hi).enumerate() {
             self.boxes.set_all(port, lo, hi);
         }
         self.kernels.bounds.run(&self.textures, &self.boxes, &mut self.limits);

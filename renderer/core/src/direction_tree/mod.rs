@@ -1,13 +1,14 @@
 //! Importance sampling of directions from compiled bounds: a sampler with an exact density for any
 //! shader that defines `brdf`.
 //!
-//! The hemisphere, or the sphere for two-sided shaders, is divided into a hierarchy of cells, with
-//! area proportional to projected solid angle. For a shading point, a [builder](AdaptiveBuilder)
-//! builds a tree of cells from compiled [kernels](BrdfKernels) for values and for lower and upper
-//! bounds of the BRDF (Clarberg et al. 2010 §6.2). Directions are sampled from the tree, and the
-//! density of any direction is looked up in it. If the parameters of a material are constant, its
-//! trees are cached in a [table](TreeTable), provided that its lobes move with `wo` as tables
-//! assume. The [product](Product) of a tree and an environment map can be sampled as well.
+//! The hemisphere, or the sphere for two-sided shaders, is divided into a hierarchy of cells with
+//! areas proportional to projected solid angle. For a shading point, a [builder](AdaptiveBuilder)
+//! builds a tree of cells from compiled [kernels](BrdfKernels) for values of the BRDF and for lower
+//! and upper bounds on it (Clarberg et al. 2010 §6.2). Directions are sampled from the tree, and
+//! the density of any direction is looked up in it. If the parameters of a material are constant,
+//! its trees are cached in a [table](TreeTable), provided that its lobes move with `wo` as tables
+//! assume. The [product](ProductDistribution) of a tree and an environment map can be sampled as
+//! well.
 
 mod builder;
 mod cells;
@@ -21,6 +22,6 @@ mod tree;
 
 pub use builder::{AdaptiveBuilder, SplitBudget};
 pub use kernels::BrdfKernels;
-pub use product::{Product, ProductEnvironment};
+pub use product::{ProductDistribution, ProductEnvironment};
 pub use table::{ShiftedTree, TreeTable};
 pub use tree::DirectionTree;

@@ -4,13 +4,13 @@
 //! cell is built for the cell's centre when it is first needed. It depends only on the cell, so the
 //! order of threads does not matter. For any other `wo` in the cell, the tree is *shifted* in the
 //! disk by the negative offset of `wo` from the centre. A lobe around the mirror direction moves
-//! exactly like this, as does, to first order, any lobe with a constant half vector. A shift by −s
-//! moves points d with |d − s| > 1 out of the disk; they are mapped to −d, which is exactly the
-//! region left uncovered. So the disk is mapped onto itself and areas are preserved: the density is
+//! exactly like this. Any lobe with a constant half vector moves like this to first order. A shift
+//! by −s moves points d with |d − s| > 1 out of the disk. They are mapped to −d, which fill exactly
+//! the uncovered region. So the disk is mapped onto itself and areas are preserved: the density is
 //! exact, and diffuse lobes do not change. A small fraction of directions is sampled by the cosine.
 //! It covers directions to which `wo` scatters but the centre does not.
-//! [`AdaptiveBuilder::suits`](super::AdaptiveBuilder::suits) detects materials with narrow lobes
-//! that move differently. They use no table.
+//! [`AdaptiveBuilder::is_table_suitable`](super::AdaptiveBuilder::is_table_suitable) detects
+//! materials with narrow lobes that move differently. They use no table.
 
 use super::cells::{direction, width};
 use super::tree::DirectionTree;
@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 /// Fraction of directions sampled by the cosine.
 const COSINE_FRACTION: f32 = 0.05;
 
-/// Maximum number of rows of cells from the normal to the horizon; there are twice as many columns.
+/// Maximum number of rows of cells from the normal to the horizon. There are twice as many columns.
 const MAX_ROWS: usize = 32;
 
 /// Trees of a material for all `wo`.
@@ -36,30 +36,30 @@ pub struct TreeTable {
 }
 
 impl TreeTable {
-    /// Creates an empty table whose trees have up to `splits` split cells. `tables` tables share
+    /// Creates an empty table for trees of up to `splits` split cells. `tables` such tables share
     /// `bytes` of memory; `None` if they do not fit.
     pub fn new(sides: Sides, tables: usize, splits: usize, bytes: usize) -> Option<TreeTable> {
-        let cell = size_of::<OnceLock<DirectionTree>>() + splits * DirectionTree::NODE_BYTES;
-        let size = |rows: usize| 2 * rows * rows * width(sides) as usize;
-        // At least two, so that each quadrant has a column.
-        let mut halved = std::iter::successors(Some(MAX_ROWS), |rows| Some(rows / 2))
+        let cell_bytes = size_of::<OnceLock<DirectionTree>>() + splits * DirectionTree::NODE_BYTES;
+        let cells = |rows: usize| 2 * rows * rows * width(sides) as usize;
+        // At least two rows, so that each quadrant has a column.
+        let mut row_counts = std::iter::successors(Some(MAX_ROWS), |rows| Some(rows / 2))
             .take_while(|&rows| rows > 1);
-        let rows = halved.find(|&rows| tables.saturating_mul(size(rows) * cell) <= bytes)?;
+        let rows =
+            row_counts.find(|&rows| tables.saturating_mul(cells(rows) * cell_bytes) <= bytes)?;
         Some(TreeTable {
             sides,
             rows,
-            cells: (0..size(rows)).map(|_| OnceLock::new()).collect(),
+            cells: (0..cells(rows)).map(|_| OnceLock::new()).collect(),
             suitable: OnceLock::new(),
         })
     }
 
-    /// Returns whether the table is suitable for its material. `suits` is called once to decide.
-    pub fn is_suitable(&self, suits: impl FnOnce() -> bool) -> bool {
-        *self.suitable.get_or_init(suits)
+    /// Returns whether the table is suitable for its material. Only the first call calls `test`.
+    pub fn is_suitable(&self, test: impl FnOnce() -> bool) -> bool {
+        *self.suitable.get_or_init(test)
     }
 
-    /// Returns the tree for `wo`. `build` builds the tree of the cell's centre when it is first
-    /// needed.
+    /// Returns the tree for `wo`. Calls `build` with the cell's centre if the cell has no tree yet.
     pub fn tree(&self, wo: Vec3, build: impl FnOnce(Vec3, &mut DirectionTree)) -> ShiftedTree<'_> {
         let (cell, center) = self.cell(wo);
         let tree = self.cells[cell].get_or_init(|| {
@@ -79,8 +79,8 @@ impl TreeTable {
         let index = |x: f32, count: f32| (x * count).clamp(0.0, count - 1.0).floor();
         let r = wo.truncate().length();
         let row = index(0.5 * (1.0 + r - wo.z.abs()), rows);
-        let around = wo.y.abs() / (wo.x.abs() + wo.y.abs()).max(f32::MIN_POSITIVE);
-        let column = index(around, columns);
+        let azimuth = wo.y.abs() / (wo.x.abs() + wo.y.abs()).max(f32::MIN_POSITIVE);
+        let column = index(azimuth, columns);
         let quadrant =
             2 * usize::from(wo.x < 0.0) + usize::from(wo.y < 0.0) + 4 * usize::from(wo.z < 0.0);
 
@@ -88,10 +88,9 @@ impl TreeTable {
         let c = 2.0 * (row + 0.5) / rows - 1.0;
         let root = (2.0 - c * c).sqrt();
         let (sin, cos) = (0.5 * (root + c), 0.5 * (root - c));
-        let around = (column + 0.5) / columns;
-        let out = vec2(1.0 - around, around).normalize() * sin;
-        let center =
-            vec3(out.x.copysign(wo.x), out.y.copysign(wo.y), cos.copysign(wo.z)).normalize();
+        let azimuth = (column + 0.5) / columns;
+        let xy = vec2(1.0 - azimuth, azimuth).normalize() * sin;
+        let center = vec3(xy.x.copysign(wo.x), xy.y.copysign(wo.y), cos.copysign(wo.z)).normalize();
         let cell = (quadrant * self.rows / 2 + column as usize) * self.rows + row as usize;
         debug_assert!(
             (center - wo).length() < 6.0 * FRAC_1_SQRT_2 / rows,
@@ -110,8 +109,8 @@ pub struct ShiftedTree<'a> {
 }
 
 impl ShiftedTree<'_> {
-    /// Samples a direction by two random numbers in [0, 1). Returns it with its density, 1/sr;
-    /// `None` if the tree is empty.
+    /// Samples a direction with two random numbers in [0, 1). Returns it with its density, 1/sr;
+    /// `None` if the sample is invalid.
     pub fn sample(&self, u: Vec2) -> Option<(Vec3, f32)> {
         let wi = if u.x < COSINE_FRACTION {
             direction(vec2(
@@ -130,13 +129,13 @@ impl ShiftedTree<'_> {
 
     /// Maps a direction of the tree to the shading frame.
     #[inline]
-    pub(super) fn shifted(&self, there: Vec3) -> Vec3 {
-        let moved = there.truncate() - self.shift;
-        let height2 = 1.0 - moved.length_squared();
+    pub(super) fn shifted(&self, tree_wi: Vec3) -> Vec3 {
+        let xy = tree_wi.truncate() - self.shift;
+        let height2 = 1.0 - xy.length_squared();
         if height2 > 0.0 {
-            moved.extend(height2.sqrt().copysign(there.z))
+            xy.extend(height2.sqrt().copysign(tree_wi.z))
         } else {
-            vec3(-there.x, -there.y, there.z)
+            vec3(-tree_wi.x, -tree_wi.y, tree_wi.z)
         }
     }
 
@@ -155,20 +154,21 @@ impl ShiftedTree<'_> {
             + (1.0 - COSINE_FRACTION) * self.tree.disk_pdf(self.unshifted(wi))
     }
 
-    /// Maps a direction to the tree. Only the sign of z is preserved.
+    /// Maps a direction in the shading frame to the tree. The result has the same z, so it is not a
+    /// unit vector.
     #[inline]
     pub(super) fn unshifted(&self, wi: Vec3) -> Vec3 {
-        let moved = wi.truncate() + self.shift;
-        let there = if moved.length_squared() < 1.0 { moved } else { -wi.truncate() };
-        there.extend(wi.z)
+        let shifted = wi.truncate() + self.shift;
+        let xy = if shifted.length_squared() < 1.0 { shifted } else { -wi.truncate() };
+        xy.extend(wi.z)
     }
 }
 
-/// Comparison of samples with masses, for tests.
+/// Comparison of sampling frequencies with masses, for tests.
 #[cfg(test)]
 impl ShiftedTree<'_> {
     /// Returns the p-value of a χ² test over all cells of the shifted tree, and the fraction of
-    /// samples whose density differs from the lookup.
+    /// samples for which [`pdf`](Self::pdf) returns another density.
     pub fn chi_square(
         &self,
         random: &mut lightbound_shader::random::Random,
@@ -188,7 +188,7 @@ impl ShiftedTree<'_> {
             differ += u32::from(pdf != self.pdf(wi));
             self.unshifted(wi)
         };
-        let p = self.tree.chi_square_of(draw, COSINE_FRACTION, draws);
+        let p = self.tree.chi_square_of_samples(draw, COSINE_FRACTION, draws);
         [p, f64::from(differ) / draws as f64]
     }
 }

@@ -3,9 +3,9 @@
 //! A table assumes that lobes move opposite to `wo`, like the lobe around the mirror direction
 //! ([`TreeTable`]). For lobes that are fixed, that move with `wo` like a retroreflector's, or that
 //! refract, the shifted tree predicts the wrong direction. If they are narrow, only cosine sampling
-//! finds them. So the test compares second moments of the estimator s/p, for the table and for
-//! trees built for the exact `wo`, over several `wo`. No shift works well near the horizon, but few
-//! of the compared `wo` are there.
+//! finds them. So the test compares second moments of the estimator s/pdf for several `wo`: with
+//! the table, and with trees built for the exact `wo`. No shift works well near the horizon, but
+//! few of the compared `wo` are there.
 
 use super::DirectionTree;
 use super::builder::{AdaptiveBuilder, SplitBudget};
@@ -15,40 +15,41 @@ use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{Vec3, vec2, vec3};
 use lightbound_shader::Sides;
 
-/// Maximum accepted [loss](AdaptiveBuilder::loss). Building a tree per point is slower by about the
-/// same factor.
+/// Maximum accepted [loss](AdaptiveBuilder::table_loss). Building a tree per point is slower by
+/// about the same factor.
 const MAX_LOSS: f32 = 16.0;
 
-/// Clamp for the ratio at a single `wo`.
+/// Maximum ratio of moments for a single `wo`.
 const MAX_MOMENT_RATIO: f32 = 1e6;
 
-/// Number of directions `wo` that are compared.
-const VIEWS: u32 = 8;
+/// Number of compared `wo`.
+const OUTGOING_DIRECTIONS: u32 = 8;
 
-/// Number of groups of eight sampled directions for each view.
+/// Number of groups of eight sampled directions for each `wo`.
 const GROUPS: u32 = 16;
 
 impl AdaptiveBuilder<'_> {
     /// Returns whether a table is suitable for the material with these parameter words. The table
     /// may be empty.
-    pub fn suits(
+    pub fn is_table_suitable(
         &mut self,
         table: &TreeTable,
         parameters: impl Iterator<Item = u32> + Clone,
     ) -> bool {
-        self.loss(table, parameters) <= MAX_LOSS
+        self.table_loss(table, parameters) <= MAX_LOSS
     }
 
-    /// Returns the geometric mean of the ratio of second moments, of the table to per-point trees.
-    pub(super) fn loss(
+    /// Returns the ratio of the second moments with the table to those with exact trees, as a
+    /// geometric mean over several `wo`.
+    pub(super) fn table_loss(
         &mut self,
         table: &TreeTable,
         parameters: impl Iterator<Item = u32> + Clone,
     ) -> f32 {
         let sides = self.sides();
         let mut sum = 0.0;
-        for view in 0..VIEWS {
-            let wo = view_of(view, sides);
+        for index in 0..OUTGOING_DIRECTIONS {
+            let wo = outgoing_direction(index, sides);
             let mut exact = DirectionTree::cosine(sides);
             self.build(wo, parameters.clone(), &SplitBudget::TABLE, &mut exact);
             let table_tree = table.tree(wo, |center, tree| {
@@ -57,7 +58,7 @@ impl AdaptiveBuilder<'_> {
             let [mut exact_moment, mut table_moment] = [0.0; 2];
             for group in 0..GROUPS {
                 let random = |lane: usize, k: u32| {
-                    unit_float(hash(hash(view, group * LANES as u32 + lane as u32), k))
+                    unit_float(hash(hash(index, group * LANES as u32 + lane as u32), k))
                 };
                 let samples: [Option<Vec3>; LANES] = std::array::from_fn(|lane| {
                     exact.sample(vec2(random(lane, 0), random(lane, 1))).map(|(wi, _)| wi)
@@ -86,15 +87,15 @@ impl AdaptiveBuilder<'_> {
                 sum += libm::logf((table_moment / exact_moment).min(MAX_MOMENT_RATIO));
             }
         }
-        libm::expf(sum / VIEWS as f32)
+        libm::expf(sum / OUTGOING_DIRECTIONS as f32)
     }
 }
 
-/// Returns one of the compared `wo`: from the normal to the horizon, at all azimuths, and also from
-/// below for two-sided shaders.
-fn view_of(view: u32, sides: Sides) -> Vec3 {
-    let z = (view as f32 + 0.4) / VIEWS as f32;
-    let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * view as f32);
-    let below = sides == Sides::Both && view % 2 == 1;
-    vec3(r * libm::cosf(phi), r * libm::sinf(phi), if below { -z } else { z })
+/// Returns one of the compared `wo`. They range from the normal to the horizon at various azimuths.
+/// For two-sided shaders, every second one is below the surface.
+fn outgoing_direction(index: u32, sides: Sides) -> Vec3 {
+    let z = (index as f32 + 0.4) / OUTGOING_DIRECTIONS as f32;
+    let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * index as f32);
+    let is_below = sides == Sides::Both && index % 2 == 1;
+    vec3(r * libm::cosf(phi), r * libm::sinf(phi), if is_below { -z } else { z })
 }

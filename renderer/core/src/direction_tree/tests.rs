@@ -10,7 +10,7 @@ use lightbound_shader::random::Random;
 use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, Sides, Target};
 use std::sync::Arc;
 
-/// Polar angles of `wo`, degrees, each with an azimuth that is not aligned with an axis.
+/// Polar angles and azimuths of `wo`, degrees. No azimuth is aligned with an axis.
 pub(super) const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (45.0, 20.0), (80.0, 130.0), (89.5, 250.0)];
 
 pub(super) fn from_angles((theta, phi): (f32, f32)) -> Vec3 {
@@ -29,8 +29,8 @@ impl TestShader {
         let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let program =
             Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best())
-                .expect("it compiles");
-        let kernels = BrdfKernels::compile(&Arena::new(), &program).expect("it compiles");
+                .expect("the shader compiles");
+        let kernels = BrdfKernels::compile(&Arena::new(), &program).expect("the shader compiles");
         TestShader { binding: ShaderBinding::new(Arc::new(program), vec![]), kernels }
     }
 
@@ -42,7 +42,7 @@ impl TestShader {
         &self.binding.program.name
     }
 
-    /// Returns the words of the material parameters, with values from `value`.
+    /// Returns the words of the material parameters. `value` returns the value of each component.
     pub fn parameters(&self, mut value: impl FnMut(&Parameter, usize) -> f64) -> Vec<u32> {
         let words =
             |p: &Parameter| (0..p.size).map(|k| p.scalar.bits(value(p, k))).collect::<Vec<_>>();
@@ -68,10 +68,10 @@ impl TestShader {
     }
 
     pub fn build(&self, wo: Vec3, parameters: &[u32], tree: &mut DirectionTree) {
-        self.build_within(&SplitBudget::POINT, wo, parameters, tree);
+        self.build_with_budget(&SplitBudget::POINT, wo, parameters, tree);
     }
 
-    pub fn build_within(
+    pub fn build_with_budget(
         &self,
         budget: &SplitBudget,
         wo: Vec3,
@@ -118,8 +118,8 @@ pub(super) fn random_vec2(random: &mut Random) -> Vec2 {
 /// Returns a random `wo`, above the surface for one-sided shaders.
 pub(super) fn any_wo(random: &mut Random, sides: Sides) -> Vec3 {
     let w = unit(random);
-    let low = if random.once_in(3) { 0.5f32.powi(random.below(14) as i32) } else { 1.0 };
-    let w = vec3(w.x, w.y, w.z * low).normalize();
+    let factor = if random.once_in(3) { 0.5f32.powi(random.below(14) as i32) } else { 1.0 };
+    let w = vec3(w.x, w.y, w.z * factor).normalize();
     match sides {
         Sides::One => vec3(w.x, w.y, w.z.abs().max(1e-6)),
         Sides::Both => vec3(w.x, w.y, w.z.abs().max(1e-6).copysign(w.z)),
@@ -151,7 +151,7 @@ fn pdf_matches_sampling_frequency_for_the_library() {
                 "{} {angles:?} {parameters:x?}: p = {p}",
                 shader.name()
             );
-            assert!(tree.at_edges(random, draws) < 0.01);
+            assert!(tree.edge_fraction(random, draws) < 0.01);
         }
     }
 }
@@ -181,63 +181,65 @@ fn parameter_sets(shader: &TestShader) -> Vec<Vec<u32>> {
     let is_lobe_width =
         |name: &str| matches!(name, "alpha" | "alpha_x" | "alpha_y" | "exponent" | "n_u" | "n_v");
     let along_x = |name: &str| matches!(name, "alpha_x" | "n_u");
-    let mut all = vec![
+    let mut sets = vec![
         shader.default_parameters(),
         set(is_lobe_width, |_| false),
         set(along_x, is_lobe_width),
     ];
-    all.dedup();
-    all
+    sets.dedup();
+    sets
 }
 
 #[test]
-#[ignore = "minutes; cargo test --release -p lightbound --lib a_million_samples -- --ignored --nocapture"]
+#[ignore = "takes minutes: cargo test --release -p lightbound --lib a_million_samples -- --ignored --nocapture"]
 fn a_million_samples_match_the_density() {
     const DRAWS: usize = 1_000_000;
     let random = &mut Random::new(5);
     let library = TestShader::library();
-    let mut all = Vec::new();
+    let mut p_values = Vec::new();
     for shader in &library {
         let table = shader.table();
         for (index, parameters) in parameter_sets(shader).iter().enumerate() {
             for angles in ANGLES {
                 let wo = from_angles(angles);
                 let tree = shader.tree(wo, parameters);
-                let own = TreeTable::new(
+                let new_table = TreeTable::new(
                     shader.binding.program.sides,
                     1,
                     SplitBudget::POINT.splits,
                     1 << 30,
                 )
                 .expect("the table fits");
-                let table = if index == 0 { &table } else { &own };
+                let table = if index == 0 { &table } else { &new_table };
                 let shifted = table.tree(wo, |center, tree| shader.build(center, parameters, tree));
-                let (p, at_edges) = (tree.chi_square(random, DRAWS), tree.at_edges(random, DRAWS));
-                let [p_of_table, differing] = shifted.chi_square(random, DRAWS);
+                let p = tree.chi_square(random, DRAWS);
+                let edge_fraction = tree.edge_fraction(random, DRAWS);
+                let [table_p, table_edge_fraction] = shifted.chi_square(random, DRAWS);
                 let name = format!("{:24} {index} {angles:?}", shader.name());
                 println!(
-                    "{name:44} {:3} splits: p {p:.4}, table {p_of_table:.4}; at edges {at_edges:.5}, {differing:.5}",
+                    "{name:44} {:3} splits: p {p:.4}, table {table_p:.4}; other density at edges \
+                     {edge_fraction:.5}, table {table_edge_fraction:.5}",
                     tree.node_count()
                 );
-                assert!(at_edges < 0.01 && differing < 0.01, "{name}");
-                all.extend([(p, name.clone()), (p_of_table, name + ", table")]);
+                assert!(edge_fraction < 0.01 && table_edge_fraction < 0.01, "{name}");
+                p_values.extend([(p, name.clone()), (table_p, name + ", table")]);
             }
         }
     }
-    let threshold = 1.0 - 0.99f64.powf(1.0 / all.len() as f64);
-    let lowest = all.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("tests ran");
-    let below = all.iter().filter(|(p, _)| *p < 0.05).count();
+    let threshold = 1.0 - 0.99f64.powf(1.0 / p_values.len() as f64);
+    let lowest = p_values.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("tests ran");
+    let below = p_values.iter().filter(|(p, _)| *p < 0.05).count();
     println!(
         "{} tests, {below} below 0.05, lowest {:.2e} ({}), threshold {threshold:.2e}",
-        all.len(),
+        p_values.len(),
         lowest.0,
         lowest.1
     );
     assert!(lowest.0 > threshold, "{lowest:?}");
 }
 
-/// A lobe around one direction with albedo 1. The albedo is exact while the lobe is within the
-/// disk, whose area measure is the cosine-weighted solid angle.
+/// A lobe around one direction. Its albedo is 1 if the lobe lies within the unit disk of (x, y),
+/// since area in the disk is cosine-weighted solid angle.
 const SPIKE: &str = "struct Material {
     /// range: [-1, 1], default: 0
     center: vec2f,
@@ -261,24 +263,24 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 ";
 
 #[test]
-fn tables_suit_only_lobes_that_follow_the_mirror_direction() {
+fn tables_are_suitable_only_for_lobes_around_the_mirror_direction() {
     let loss = |shader: &TestShader, parameters: &[u32]| {
         AdaptiveBuilder::new(&shader.kernels, &shader.binding)
-            .loss(&shader.table(), parameters.iter().copied())
+            .table_loss(&shader.table(), parameters.iter().copied())
     };
     for shader in TestShader::library() {
         for (index, parameters) in parameter_sets(&shader).iter().enumerate() {
             let loss = loss(&shader, parameters);
             println!("{} {index}: {loss}", shader.name());
-            // Only defaults are asserted: narrow refracted lobes move by the ratio of indices, and
-            // lobes of metal that is rough only along y rotate. Both may use no table.
+            // Only the defaults must be suitable: narrow refracted lobes move by the ratio of
+            // indices, and lobes of metal that is rough only along y rotate.
             assert!(index > 0 || loss < 8.0, "{} {index}: {loss}", shader.name());
         }
     }
     let spike = TestShader::new("spike.wgsl", SPIKE);
-    let of_width =
+    let spike_parameters =
         |width: f64| spike.parameters(|p, _| if &*p.name == "width" { width } else { 0.3 });
-    let spike_losses = [0.2, 0.003, 0.001].map(|width| loss(&spike, &of_width(width)));
+    let spike_losses = [0.2, 0.003, 0.001].map(|width| loss(&spike, &spike_parameters(width)));
     assert!(
         spike_losses[0] < 2.0 && spike_losses[1] > 32.0 && spike_losses[2] > 32.0,
         "{spike_losses:?}"
@@ -396,7 +398,7 @@ fn tabulated_tree_pdf_matches_sampling_frequency() {
     let random = &mut Random::new(4);
     let library = TestShader::library();
     let shader = |name: &str| {
-        library.iter().find(|shader| shader.name() == name).expect("the library contains it")
+        library.iter().find(|shader| shader.name() == name).expect("the library has this shader")
     };
     for (name, alpha) in [("phong.wgsl", 8.0), ("dielectric.wgsl", 0.8), ("oren_nayar.wgsl", 1.0)] {
         let shader = shader(name);
@@ -408,7 +410,7 @@ fn tabulated_tree_pdf_matches_sampling_frequency() {
         for _ in 0..2 {
             let wo = any_wo(random, shader.binding.program.sides);
             let tree = table.tree(wo, |center, tree| {
-                shader.build_within(
+                shader.build_with_budget(
                     &SplitBudget { splits: 6, uncertainty: 0.0 },
                     center,
                     &parameters,

@@ -3,8 +3,8 @@
 //! Directions are sampled by hierarchical sample warping (after Clarberg et al. 2005, *Wavelet
 //! Importance Sampling*). At each node, the first random number selects a column and the second a
 //! row in it, and both are remapped to [0, 1) for reuse. Nearby numbers map to nearby directions,
-//! so stratification is preserved. The density of a direction is that of the cell that contains it.
-//! It equals the density of the sample, up to rounding.
+//! so stratification is preserved. The density of a direction follows from the leaf cell that
+//! contains it. It equals the density of the sample, up to rounding.
 
 use super::cells::{DirectionCell, LEVELS, division, position, width};
 use super::table::ShiftedTree;
@@ -29,26 +29,26 @@ pub struct DirectionTree {
 /// A split cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Node {
-    /// Probability of each part.
+    /// Probability of each child.
     pub mass: Lanes,
-    /// Index of the node of each part; 0 for leaves.
+    /// Index of the node of each child; 0 for leaves.
     pub child: [u32; LANES],
 }
 
 impl Node {
-    /// A node of leaves.
+    /// A node with leaf children only.
     pub const LEAVES: Node = Node { mass: [0.0; LANES], child: [0; LANES] };
 }
 
 impl DirectionTree {
-    /// Returns the density |cos θ|/π over the hemisphere, or |cos θ|/2π over the sphere.
+    /// Creates the tree with density |cos θ|/π over the hemisphere, or |cos θ|/2π over the sphere.
     pub fn cosine(sides: Sides) -> DirectionTree {
         let mass = [1.0 / LANES as f32; LANES];
         DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }] }
     }
 
-    /// Sets the nodes, whose masses sum to 1. Without nodes, the tree is empty.
-    pub(super) fn set(&mut self, sides: Sides, nodes: impl Iterator<Item = Node>) {
+    /// Sets the nodes. The masses of their leaves sum to 1. Without nodes, the tree is empty.
+    pub(super) fn set_nodes(&mut self, sides: Sides, nodes: impl Iterator<Item = Node>) {
         self.sides = sides;
         self.nodes.clear();
         self.nodes.extend(nodes);
@@ -64,7 +64,7 @@ impl DirectionTree {
         &self.nodes
     }
 
-    /// Memory of a split cell in bytes.
+    /// Size of a split cell, bytes.
     pub const NODE_BYTES: usize = size_of::<Node>();
 
     /// Returns the sides on which directions are sampled.
@@ -82,47 +82,45 @@ impl DirectionTree {
         self.nodes.is_empty()
     }
 
-    /// Samples a direction by two random numbers in [0, 1). Returns it with its density, 1/sr;
+    /// Samples a direction with two random numbers in [0, 1). Returns it with its density, 1/sr;
     /// `None` if the tree is empty.
     pub fn sample(&self, u: Vec2) -> Option<(Vec3, f32)> {
         let mut node = self.nodes.first()?;
-        let (mut rest, mut cell) = (u, DirectionCell::DOMAIN);
+        let (mut u, mut cell) = (u, DirectionCell::DOMAIN);
         loop {
-            let lane = sample_child(&node.mass, cell.level(), &mut rest)?;
+            let lane = sample_child(&node.mass, cell.level(), &mut u)?;
             cell = cell.child(lane);
             match node.child[lane] {
-                0 => return Some(self.within(&cell, node.mass[lane], rest)),
+                0 => {
+                    let wi = cell.direction(self.sides, u);
+                    return Some((wi, self.density(node.mass[lane], cell.level(), wi)));
+                }
                 child => node = &self.nodes[child as usize],
             }
         }
     }
 
-    /// Samples a direction in a cell.
-    fn within(&self, cell: &DirectionCell, mass: f32, rest: Vec2) -> (Vec3, f32) {
-        let wi = cell.direction(self.sides, rest);
-        (wi, self.density(mass, cell.level(), wi))
-    }
-
-    /// Returns the density of a direction in a cell of a level, 1/sr.
+    /// Returns the density of a direction in a cell with mass `mass` at `level`, 1/sr.
     fn density(&self, mass: f32, level: u32, wi: Vec3) -> f32 {
-        self.mean(mass, level) * wi.z.abs() * FRAC_1_PI
+        self.mean_density(mass, level) * wi.z.abs() * FRAC_1_PI
     }
 
-    /// Returns the density in a cell of a level, per area of the domain.
-    pub(super) fn mean(&self, mass: f32, level: u32) -> f32 {
+    /// Returns the density in a cell with mass `mass` at `level`, per area of the domain.
+    pub(super) fn mean_density(&self, mass: f32, level: u32) -> f32 {
         mass * (1u64 << (3 * level)) as f32 / width(self.sides)
     }
 
-    /// Returns the density per area of the disk, which has area 1, at a direction. Only x, y and
-    /// the sign of z of the direction are used.
+    /// Returns the density of a direction per area of the disk, which has area 1. Only x, y and the
+    /// sign of z of the direction are used.
     pub(super) fn disk_pdf(&self, wi: Vec3) -> f32 {
-        self.find(wi)
-            .map_or(0.0, |(node, lane, level)| self.mean(self.nodes[node].mass[lane], level))
+        self.find_leaf(wi).map_or(0.0, |(node, lane, level)| {
+            self.mean_density(self.nodes[node].mass[lane], level)
+        })
     }
 
     /// Returns the density of a unit direction, 1/sr.
     pub fn pdf(&self, wi: Vec3) -> f32 {
-        match self.find(wi) {
+        match self.find_leaf(wi) {
             Some((node, lane, level)) => self.density(self.nodes[node].mass[lane], level, wi),
             None => 0.0,
         }
@@ -130,12 +128,12 @@ impl DirectionTree {
 
     /// Returns the node, lane and level of the leaf cell of a direction; `None` if the direction
     /// cannot be sampled.
-    fn find(&self, wi: Vec3) -> Option<(usize, usize, u32)> {
+    fn find_leaf(&self, wi: Vec3) -> Option<(usize, usize, u32)> {
         if self.is_empty() || !self.sides.covers(wi.z) {
             return None;
         }
         let mut node = 0;
-        let mut path = CellPath::of(wi, self.sides);
+        let mut path = CellPath::new(wi, self.sides);
         for level in 0..LEVELS {
             let lane = path.child(level);
             match self.nodes[node].child[lane] {
@@ -147,7 +145,7 @@ impl DirectionTree {
     }
 }
 
-/// Comparison of samples with masses, for tests.
+/// Comparison of sampling frequencies with masses, for tests.
 #[cfg(test)]
 impl DirectionTree {
     /// Returns the p-value of a χ² test over all cells. Within cells, the density is proportional
@@ -163,11 +161,12 @@ impl DirectionTree {
             );
             wi
         };
-        self.chi_square_of(draw, 0.0, draws)
+        self.chi_square_of_samples(draw, 0.0, draws)
     }
 
-    /// Returns the p-value for given samples, a fraction of which is sampled by the cosine.
-    pub fn chi_square_of(
+    /// Returns the p-value of a χ² test of the samples that `draw` returns. A fraction of them
+    /// follows the cosine instead of the tree.
+    pub fn chi_square_of_samples(
         &self,
         mut draw: impl FnMut() -> Vec3,
         cosine_fraction: f32,
@@ -175,7 +174,7 @@ impl DirectionTree {
     ) -> f64 {
         let mut counts = vec![[0.0; LANES]; self.nodes.len()];
         for _ in 0..draws {
-            let (node, lane, _) = self.find(draw()).expect("a cell contains the sample");
+            let (node, lane, _) = self.find_leaf(draw()).expect("a cell contains the sample");
             counts[node][lane] += 1.0;
         }
         let mut areas = vec![1.0; self.nodes.len()];
@@ -183,9 +182,10 @@ impl DirectionTree {
         for (index, (node, counts)) in self.nodes.iter().zip(counts).enumerate() {
             let area = areas[index] / LANES as f32;
             for (lane, count) in counts.into_iter().enumerate() {
-                let share = cosine_fraction * area + (1.0 - cosine_fraction) * node.mass[lane];
+                let probability =
+                    cosine_fraction * area + (1.0 - cosine_fraction) * node.mass[lane];
                 match node.child[lane] {
-                    0 => pairs.push((count, f64::from(share) * draws as f64)),
+                    0 => pairs.push((count, f64::from(probability) * draws as f64)),
                     child => areas[child as usize] = area,
                 }
             }
@@ -195,9 +195,13 @@ impl DirectionTree {
         lightbound_math::sampling::chi_square::pearson(pairs).2
     }
 
-    /// Returns the fraction of samples at edges of cells for which the lookup returns another
-    /// density.
-    pub fn at_edges(&self, random: &mut lightbound_shader::random::Random, draws: usize) -> f64 {
+    /// Returns the fraction of samples for which [`pdf`](Self::pdf) returns another density. They
+    /// are at edges of cells.
+    pub fn edge_fraction(
+        &self,
+        random: &mut lightbound_shader::random::Random,
+        draws: usize,
+    ) -> f64 {
         use lightbound_math::direction_box::testing::uniform;
         let differs = |(wi, pdf): (Vec3, f32)| (self.pdf(wi) / pdf - 1.0).abs() > 1e-6;
         let draw = |()| self.sample(vec2(uniform(random), uniform(random))).is_some_and(differs);
@@ -206,7 +210,8 @@ impl DirectionTree {
     }
 }
 
-/// The path of cells that contain a direction, stored as its position in fixed-point coordinates.
+/// The path of cells that contain a direction. It is stored as the direction's position in
+/// fixed-point coordinates.
 pub(super) struct CellPath {
     x: u32,
     y: u32,
@@ -215,7 +220,7 @@ pub(super) struct CellPath {
 impl CellPath {
     /// Creates the path of a direction.
     #[inline]
-    pub fn of(wi: Vec3, sides: Sides) -> CellPath {
+    pub fn new(wi: Vec3, sides: Sides) -> CellPath {
         let p = position(wi) * vec2(1.0 / width(sides), 1.0);
         let scale = (1u32 << PATH_BITS) as f32;
         CellPath { x: (p.x * scale) as u32, y: (p.y * scale) as u32 }
@@ -230,44 +235,44 @@ impl CellPath {
     }
 }
 
-/// Removes and returns the leading bits: the index of one of `parts` parts, which is 4 or 2.
+/// Removes and returns the leading bits: an index below `count`, which is 4 or 2.
 #[inline]
-fn take_bits(x: &mut u32, parts: usize) -> usize {
-    let bits = parts.trailing_zeros();
-    let part = *x >> (PATH_BITS - bits);
+fn take_bits(x: &mut u32, count: usize) -> usize {
+    let bits = count.trailing_zeros();
+    let index = *x >> (PATH_BITS - bits);
     *x = (*x << bits) & ((1 << PATH_BITS) - 1);
-    part as usize
+    index as usize
 }
 
-/// Samples a part of a cell by its mass: a column, then a row within it. `rest` is remapped to
+/// Samples a child of a cell by its mass: a column, then a row within it. `u` is remapped to
 /// [0, 1)² for reuse.
 #[inline]
-pub(super) fn sample_child(mass: &Lanes, level: u32, rest: &mut Vec2) -> Option<usize> {
+pub(super) fn sample_child(mass: &Lanes, level: u32, u: &mut Vec2) -> Option<usize> {
     let (columns, rows) = division(level);
     let mut sums = [0.0; 4];
     for (sum, masses) in sums.iter_mut().zip(mass.chunks_exact(rows)) {
         *sum = masses.iter().sum();
     }
-    let column = sample_index(&sums[..columns], &mut rest.x)?;
-    let row = sample_index(&mass[column * rows..][..rows], &mut rest.y)?;
+    let column = sample_index(&sums[..columns], &mut u.x)?;
+    let row = sample_index(&mass[column * rows..][..rows], &mut u.y)?;
     Some(column * rows + row)
 }
 
-/// Samples an index by mass; `u` is remapped to [0, 1) for reuse.
+/// Samples an index by mass; `u` is remapped to [0, 1) for reuse. `None` if all masses are 0.
 #[inline]
 fn sample_index(masses: &[f32], u: &mut f32) -> Option<usize> {
-    let mut at = *u * masses.iter().sum::<f32>();
-    let mut chosen = None;
+    let mut remainder = *u * masses.iter().sum::<f32>();
+    let mut index = None;
     for (k, &mass) in masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
-        // If rounding exceeds the sum, the last positive mass is chosen.
-        chosen = Some(k);
-        *u = (at / mass).min(ONE_MINUS_EPSILON);
-        if at < mass {
+        // If rounding leaves a remainder after all masses, the last positive mass is selected.
+        index = Some(k);
+        *u = (remainder / mass).min(ONE_MINUS_EPSILON);
+        if remainder < mass {
             break;
         }
-        at -= mass;
+        remainder -= mass;
     }
-    chosen
+    index
 }
 
 #[cfg(test)]
@@ -301,7 +306,7 @@ mod tests {
         let total: f32 = nodes[0].mass.iter().sum();
         nodes.iter_mut().for_each(|node| node.mass = node.mass.map(|mass| mass / total));
         let mut tree = DirectionTree::cosine(sides);
-        tree.set(sides, nodes.into_iter());
+        tree.set_nodes(sides, nodes.into_iter());
         tree
     }
 
@@ -311,7 +316,7 @@ mod tests {
         for round in 0..200 {
             let sides = [Sides::One, Sides::Both][round % 2];
             let tree = random_tree(random, sides, 1 << (round % 9));
-            assert!(tree.at_edges(random, 500) < 0.01);
+            assert!(tree.edge_fraction(random, 500) < 0.01);
             let p = tree.chi_square(random, 5000);
             assert!(p > 0.01 / 200.0, "{p}");
         }
@@ -335,12 +340,12 @@ mod tests {
     #[test]
     fn cosine_tree_has_cosine_density() {
         let random = &mut Random::new(3);
-        for (sides, share) in [(Sides::One, 1.0), (Sides::Both, 0.5)] {
+        for (sides, scale) in [(Sides::One, 1.0), (Sides::Both, 0.5)] {
             let tree = DirectionTree::cosine(sides);
             for _ in 0..1000 {
                 let wi = unit(random);
                 let expected =
-                    if sides.covers(wi.z) { share * FRAC_1_PI * wi.z.abs() } else { 0.0 };
+                    if sides.covers(wi.z) { scale * FRAC_1_PI * wi.z.abs() } else { 0.0 };
                 assert!((tree.pdf(wi) - expected).abs() < 1e-6);
             }
         }
@@ -349,15 +354,15 @@ mod tests {
     #[test]
     fn zero_masses_are_not_sampled() {
         for u in [0.0, 0.3, 0.5, ONE_MINUS_EPSILON] {
-            let mut rest = u;
-            assert_eq!(sample_index(&[0.0, 0.5, 0.0], &mut rest), Some(1));
-            assert_eq!(rest, u);
-            assert_eq!(sample_index(&[0.0; 2], &mut rest), None);
+            let mut remapped = u;
+            assert_eq!(sample_index(&[0.0, 0.5, 0.0], &mut remapped), Some(1));
+            assert_eq!(remapped, u);
+            assert_eq!(sample_index(&[0.0; 2], &mut remapped), None);
         }
-        let mut rest = 0.75;
-        assert_eq!((sample_index(&[0.25, 0.25, 0.25, 0.25], &mut rest), rest), (Some(3), 0.0));
+        let mut u = 0.75;
+        assert_eq!((sample_index(&[0.25, 0.25, 0.25, 0.25], &mut u), u), (Some(3), 0.0));
         let mut tree = DirectionTree::cosine(Sides::One);
-        tree.set(Sides::One, std::iter::empty());
+        tree.set_nodes(Sides::One, std::iter::empty());
         assert_eq!((tree.sample(vec2(0.5, 0.5)), tree.pdf(Vec3::Z)), (None, 0.0));
     }
 }

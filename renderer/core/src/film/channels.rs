@@ -1,13 +1,13 @@
 //! Extra channels of a film: statistics that an integrator declares and adds per sample.
 
-use super::fixed::{mean, mean_saturating, saturating};
+use super::fixed::{channel_mean, channel_to_fixed, mean};
 
-/// Declaration of an extra channel. Its picture is the mean over all samples of a pixel.
+/// Declaration of an extra channel. Its image holds the mean over all samples of each pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelSpec {
     /// Name of the EXR layer.
     pub layer: &'static str,
-    /// Name of the sum in files of parts, see [`super::column_names`].
+    /// Name of the sum in part files, see [`super::column_names`].
     pub sum: &'static str,
     /// How values are summed.
     pub encoding: ChannelEncoding,
@@ -18,16 +18,16 @@ pub struct ChannelSpec {
 pub enum ChannelEncoding {
     /// A 64-bit integer.
     Count,
-    /// A 128-bit fixed-point number, not negative. It saturates, and counts as infinite then.
+    /// An unsigned 128-bit fixed-point number. A saturated sum counts as infinite.
     FixedPoint,
 }
 
-/// What a sample adds to an extra channel.
+/// The value that a sample adds to an extra channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ChannelValue {
     /// For [`ChannelEncoding::Count`].
     Count(u32),
-    /// For [`ChannelEncoding::FixedPoint`]: at least 0; NaN counts as infinite.
+    /// For [`ChannelEncoding::FixedPoint`]: non-negative; NaN counts as infinite.
     Real(f32),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum ChannelSums {
 }
 
 impl ChannelSums {
-    /// Zeros for `n` pixels.
+    /// Creates the sums of `n` pixels, all 0.
     pub fn new(encoding: ChannelEncoding, n: usize) -> ChannelSums {
         match encoding {
             ChannelEncoding::Count => ChannelSums::Count(vec![0; n]),
@@ -57,17 +57,17 @@ impl ChannelSums {
                 sums[i] = sums[i].saturating_add(n.into());
             }
             (ChannelSums::FixedPoint(sums), ChannelValue::Real(x)) => {
-                sums[i] = sums[i].saturating_add(saturating(x));
+                sums[i] = sums[i].saturating_add(channel_to_fixed(x));
             }
             (_, value) => panic!("{value:?} does not match the channel's encoding"),
         }
     }
 
-    /// The mean over `samples` samples of pixel `i`.
+    /// Returns the mean over `samples` samples of pixel `i`.
     pub fn mean(&self, i: usize, samples: u32) -> f32 {
         match self {
             ChannelSums::Count(sums) => mean(sums[i].into(), 0, samples),
-            ChannelSums::FixedPoint(sums) => mean_saturating(sums[i], samples),
+            ChannelSums::FixedPoint(sums) => channel_mean(sums[i], samples),
         }
     }
 }

@@ -1,21 +1,21 @@
 //! Exact sums as columns of 32-bit words, for storage in files and for merging films.
 //!
-//! A column holds one word per pixel. The words of a sum are in two's complement, least significant
-//! first. The names of the columns make them channels of one EXR layer:
+//! A column holds one word per pixel. Sums are in two's complement, least significant word first.
+//! The names of the columns make them channels of one EXR layer:
 //!
 //! | columns | sums |
 //! |---|---|
 //! | `sums.samples` | number of samples |
 //! | `sums.R0` … `sums.R3`, also for `G` and `B` | radiance, 56 fraction bits |
 //! | `sums.squaresR0` … | squares of radiance, 56 fraction bits, all ones if out of range |
-//! | `sums.featureSamples`, `sums.hits` | number of samples with features, and of those that hit a surface |
+//! | `sums.featureSamples`, `sums.hits` | number of samples that contribute to features, and number of hits among them |
 //! | `sums.albedoR0`, `sums.albedoR1` …, also for `normal`, `position` and `depth` | features, 24 fraction bits |
-//! | `sums.material`, `sums.object` | ids seen by sample 0 |
-//! | `sums.NAME0`, `sums.NAME1` | extra channel NAME that counts, 64-bit integer |
+//! | `sums.material`, `sums.object` | ids at the hit of sample 0 |
+//! | `sums.NAME0`, `sums.NAME1` | extra channel NAME of counts, 64-bit integer |
 //! | `sums.NAME0` … `sums.NAME3` | extra channel NAME of real numbers, 56 fraction bits, all ones if infinite |
 
 use super::channels::ChannelSums;
-use super::sums::{FeatureSum, Radiance, Sums};
+use super::sums::{FeatureSum, RadianceSum, Sums};
 use super::{ChannelEncoding, Film, FilmOptions};
 use lightbound_image::Window;
 
@@ -28,8 +28,8 @@ pub struct Column {
     pub words: Vec<u32>,
 }
 
-/// Names of the columns of a film with these options, in the order that [`Film::add_columns`]
-/// expects.
+/// Returns the names of the columns of a film with these options, in the order that
+/// [`Film::add_columns`] expects.
 pub fn column_names(options: FilmOptions) -> Vec<String> {
     fn sum(names: &mut Vec<String>, name: &str, words: usize) {
         names.extend((0..words).map(|word| format!("sums.{name}{word}")));
@@ -102,7 +102,7 @@ impl<F: FnMut(u32)> Writer<F> {
     }
 }
 
-/// Gets the words of sums from a function, least significant first.
+/// Reads the words of sums from a function, least significant first.
 struct Reader<F>(F);
 
 impl<F: FnMut() -> u32> Reader<F> {
@@ -118,9 +118,9 @@ impl<F: FnMut() -> u32> Reader<F> {
         (0..2).fold(0, |x, i| x | u64::from(self.word()) << (32 * i))
     }
 
-    /// Adds a pixel's words. Sums from damaged files may wrap around.
+    /// Adds a pixel's words to its sums. Sums from damaged files may wrap around.
     fn add_to(&mut self, sums: &mut Sums, i: usize) {
-        let Radiance { sum, samples } = &mut sums.radiance[i];
+        let RadianceSum { sum, samples } = &mut sums.radiance[i];
         *samples = samples.saturating_add(self.word());
         sum.iter_mut().for_each(|sum| *sum = sum.wrapping_add(self.u128() as i128));
         if let Some(squares) = sums.squares.get_mut(i) {
@@ -148,7 +148,7 @@ impl<F: FnMut() -> u32> Reader<F> {
 }
 
 impl Film {
-    /// All sums, in the order of [`column_names`].
+    /// Returns all sums, in the order of [`column_names`].
     pub fn columns(&self) -> Vec<Column> {
         let n = self.window.width() as usize * self.window.height() as usize;
         let names = column_names(self.options).into_iter();
@@ -157,17 +157,17 @@ impl Film {
         for tile in &self.tiles {
             let sums = tile.lock();
             for (i, (x, y)) in sums.window.pixels().enumerate() {
-                let at = self.window.index(x, y);
+                let index = self.window.index(x, y);
                 let mut columns = columns.iter_mut();
-                Writer(|word| columns.next().expect("one name per word").words[at] = word)
+                Writer(|word| columns.next().expect("one name per word").words[index] = word)
                     .pixel(&sums, i);
             }
         }
         columns
     }
 
-    /// Adds the sums of the pixels of `window`, which lies within the film's window. The columns
-    /// are in the order of [`column_names`]; `invalid` is the number of samples that were not
+    /// Adds the sums of the pixels in `window`, which lies within the film's window. The columns
+    /// are in the order of [`column_names`]. `invalid` is the number of samples that were not
     /// finite or out of range.
     ///
     /// # Panics
@@ -178,9 +178,9 @@ impl Film {
             let mut sums = tile.lock();
             let Some(common) = sums.window.intersection(window) else { continue };
             for (x, y) in common.pixels() {
-                let (i, at) = (sums.window.index(x, y), window.index(x, y));
+                let (i, index) = (sums.window.index(x, y), window.index(x, y));
                 let mut columns = columns.iter();
-                Reader(|| columns.next().expect("one column per name")[at]).add_to(&mut sums, i);
+                Reader(|| columns.next().expect("one column per name")[index]).add_to(&mut sums, i);
             }
         }
         self.invalid = self.invalid.saturating_add(invalid);
@@ -194,14 +194,14 @@ mod tests {
     use lightbound_math::Vec3;
     use proptest::prelude::*;
 
-    const WHOLE: Window = Window { x0: 3, y0: 2, x1: 43, y1: 8 };
+    const WINDOW: Window = Window { x0: 3, y0: 2, x1: 43, y1: 8 };
     const SAMPLES: u32 = 4;
     const CHANNELS: &[ChannelSpec] = &[
         ChannelSpec { layer: "steps", sum: "stepCount", encoding: ChannelEncoding::Count },
         ChannelSpec { layer: "error", sum: "errorSum", encoding: ChannelEncoding::FixedPoint },
     ];
 
-    /// A pseudorandom value of any magnitude for each sample; some are invalid.
+    /// Returns a pseudorandom value of any magnitude for a sample; some are invalid.
     fn value(x: u32, y: u32, sample: u32, axis: u32) -> f32 {
         let bits = [x, y, sample, axis]
             .iter()
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A film that holds the samples of a block.
+    /// Creates a film that holds the samples of a block.
     fn filled(window: Window, samples: std::ops::Range<u32>, options: FilmOptions) -> Film {
         let film = Film::new(window, options);
         for tile in film.tiles() {
@@ -225,7 +225,7 @@ mod tests {
                 sums.add_radiance(x, y, s, v);
                 if options.features && (x + y + s) % 3 > 0 {
                     let (material, object) = (x + 1, y + 1);
-                    let seen = Features {
+                    let features = Features {
                         albedo: v,
                         normal: v,
                         position: v,
@@ -233,7 +233,7 @@ mod tests {
                         material,
                         object,
                     };
-                    sums.add_features(x, y, s, 0.7, &seen);
+                    sums.add_features(x, y, s, 0.7, &features);
                 }
                 if !options.channels.is_empty() && (x + s) % 4 > 0 {
                     let values =
@@ -249,7 +249,7 @@ mod tests {
         let bits =
             |v: &[[f32; 3]]| v.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert!(a.columns() == b.columns(), "the sums differ");
-        let (a, b) = (a.picture(), b.picture());
+        let (a, b) = (a.image(), b.image());
         assert_eq!(bits(&a.radiance), bits(&b.radiance));
         assert_eq!(a.variance.as_deref().map(bits), b.variance.as_deref().map(bits));
         for (a, b) in a.channels.iter().zip(&b.channels) {
@@ -268,19 +268,19 @@ mod tests {
             let part = filled(window, samples, film.options());
             let columns = part.columns();
             let words: Vec<&[u32]> = columns.iter().map(|c| c.words.as_slice()).collect();
-            return film.add_columns(window, &words, part.picture().invalid_samples);
+            return film.add_columns(window, &words, part.image().invalid_samples);
         };
         let (a, b) = rest.split_at(rest.len() / 2);
         let between = |lo: u32, hi: u32| (hi - lo > 1).then(|| lo + 1 + split / 3 % (hi - lo - 1));
         let (mut first, mut second) = ((window, samples.clone()), (window, samples.clone()));
-        let found = match split % 3 {
+        let is_split = match split % 3 {
             0 => between(window.x0, window.x1).map(|x| (first.0.x1, second.0.x0) = (x, x)),
             1 => between(window.y0, window.y1).map(|y| (first.0.y1, second.0.y0) = (y, y)),
             _ => {
                 between(samples.start, samples.end).map(|s| (first.1.end, second.1.start) = (s, s))
             }
         };
-        if found.is_none() {
+        if is_split.is_none() {
             return add_parts(film, window, samples, rest);
         }
         add_parts(film, second.0, second.1, b);
@@ -290,15 +290,18 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn parts_of_any_split_add_up(splits in prop::collection::vec(any::<u32>(), 0..12), kind in 0..8) {
+        fn parts_of_any_split_add_up_to_the_film(
+            splits in prop::collection::vec(any::<u32>(), 0..12),
+            flags in 0..8,
+        ) {
             let options = FilmOptions {
-                features: kind & 1 > 0,
-                moments: kind & 2 > 0,
-                channels: if kind & 4 > 0 { CHANNELS } else { &[] },
+                features: flags & 1 > 0,
+                moments: flags & 2 > 0,
+                channels: if flags & 4 > 0 { CHANNELS } else { &[] },
             };
-            let mut sum = Film::new(WHOLE, options);
-            add_parts(&mut sum, WHOLE, 0..SAMPLES, &splits);
-            assert_same(&sum, &filled(WHOLE, 0..SAMPLES, options));
+            let mut sum = Film::new(WINDOW, options);
+            add_parts(&mut sum, WINDOW, 0..SAMPLES, &splits);
+            assert_same(&sum, &filled(WINDOW, 0..SAMPLES, options));
         }
     }
 

@@ -1,4 +1,4 @@
-//! The samples of each pixel that a film contains: a set of disjoint blocks.
+//! The set of samples that a film contains, as disjoint blocks.
 //!
 //! A block is a box with three axes: columns, rows and sample indices. Set operations on boxes work
 //! axis by axis.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// A nonempty range of samples of each pixel of a window.
+/// A nonempty window of pixels, with a nonempty range of sample indices for each pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "[u32; 6]", into = "[u32; 6]")]
 pub struct PixelBlock([[u32; 2]; 3]);
@@ -23,64 +23,65 @@ impl TryFrom<[u32; 6]> for PixelBlock {
     type Error = &'static str;
 
     fn try_from([x0, y0, x1, y1, first, end]: [u32; 6]) -> Result<PixelBlock, &'static str> {
-        PixelBlock::between([[x0, x1], [y0, y1], [first, end]]).ok_or("a block of samples is empty")
+        PixelBlock::from_axes([[x0, x1], [y0, y1], [first, end]])
+            .ok_or("a block of samples is empty")
     }
 }
 
 impl PixelBlock {
-    /// The block of `window` and `samples`; `None` if it is empty.
+    /// Creates the block of `window` and `samples`; `None` if it is empty.
     pub fn new(window: Window, samples: Range<u32>) -> Option<PixelBlock> {
-        PixelBlock::between([
+        PixelBlock::from_axes([
             [window.x0, window.x1],
             [window.y0, window.y1],
             [samples.start, samples.end],
         ])
     }
 
-    fn between(axes: [[u32; 2]; 3]) -> Option<PixelBlock> {
+    fn from_axes(axes: [[u32; 2]; 3]) -> Option<PixelBlock> {
         axes.iter().all(|[lo, hi]| lo < hi).then_some(PixelBlock(axes))
     }
 
-    /// The pixels.
+    /// Returns the pixels.
     pub fn window(&self) -> Window {
         let [x, y, _] = self.0;
         Window { x0: x[0], y0: y[0], x1: x[1], y1: y[1] }
     }
 
-    /// The sample indices.
+    /// Returns the sample indices.
     pub fn samples(&self) -> Range<u32> {
         self.0[2][0]..self.0[2][1]
     }
 
-    /// The intersection of both blocks.
-    pub fn overlap(&self, other: &PixelBlock) -> Option<PixelBlock> {
+    /// Returns the intersection of both blocks; `None` if it is empty.
+    pub fn intersection(&self, other: &PixelBlock) -> Option<PixelBlock> {
         let axis = |i: usize| [self.0[i][0].max(other.0[i][0]), self.0[i][1].min(other.0[i][1])];
-        PixelBlock::between([axis(0), axis(1), axis(2)])
+        PixelBlock::from_axes([axis(0), axis(1), axis(2)])
     }
 
-    /// The difference: this block without the other, as disjoint blocks.
+    /// Returns this block without the other, as disjoint blocks.
     fn difference(mut self, other: &PixelBlock) -> Vec<PixelBlock> {
-        let Some(hole) = self.overlap(other) else { return vec![self] };
-        let mut left = Vec::new();
+        let Some(hole) = self.intersection(other) else { return vec![self] };
+        let mut blocks = Vec::new();
         for i in 0..3 {
             for side in [[self.0[i][0], hole.0[i][0]], [hole.0[i][1], self.0[i][1]]] {
                 let mut piece = self.0;
                 piece[i] = side;
-                left.extend(PixelBlock::between(piece));
+                blocks.extend(PixelBlock::from_axes(piece));
             }
             self.0[i] = hole.0[i];
         }
-        left
+        blocks
     }
 
-    /// The union of both blocks, if they share an entire face.
-    fn merged(&self, other: &PixelBlock) -> Option<PixelBlock> {
+    /// Returns the union of both blocks; `None` unless they share an entire face.
+    fn union(&self, other: &PixelBlock) -> Option<PixelBlock> {
         let differing: Vec<usize> = (0..3).filter(|&i| self.0[i] != other.0[i]).collect();
         let [i] = differing[..] else { return None };
         let (a, b) = (self.0[i], other.0[i]);
-        let mut all = *self;
-        all.0[i] = [a[0].min(b[0]), a[1].max(b[1])];
-        (a[1] == b[0] || b[1] == a[0]).then_some(all)
+        let mut union = *self;
+        union.0[i] = [a[0].min(b[0]), a[1].max(b[1])];
+        (a[1] == b[0] || b[1] == a[0]).then_some(union)
     }
 }
 
@@ -103,39 +104,39 @@ impl fmt::Display for PixelBlock {
 pub struct Coverage(Vec<PixelBlock>);
 
 impl Coverage {
-    /// The blocks of the set.
+    /// Returns the disjoint blocks of the set.
     pub fn blocks(&self) -> &[PixelBlock] {
         &self.0
     }
 
-    /// A block that both sets contain.
+    /// Returns a block that both sets contain; `None` if they are disjoint.
     pub fn overlap(&self, other: &Coverage) -> Option<PixelBlock> {
-        self.0.iter().find_map(|a| other.0.iter().find_map(|b| a.overlap(b)))
+        self.0.iter().find_map(|a| other.0.iter().find_map(|b| a.intersection(b)))
     }
 
-    /// Adds a block that is disjoint from those in the set.
+    /// Adds a block that is disjoint from the set.
     pub fn add(&mut self, mut block: PixelBlock) {
-        while let Some((i, joined)) =
-            self.0.iter().enumerate().find_map(|(i, other)| Some((i, block.merged(other)?)))
+        while let Some((i, union)) =
+            self.0.iter().enumerate().find_map(|(i, other)| Some((i, block.union(other)?)))
         {
             self.0.swap_remove(i);
-            block = joined;
+            block = union;
         }
         self.0.push(block);
     }
 
-    /// The part of a block that is not in the set.
-    pub fn missing(&self, whole: PixelBlock) -> Coverage {
-        let left = self.0.iter().fold(vec![whole], |left, hole| {
-            left.into_iter().flat_map(|b| b.difference(hole)).collect()
+    /// Returns the samples of a block that are not in the set.
+    pub fn missing(&self, block: PixelBlock) -> Coverage {
+        let blocks = self.0.iter().fold(vec![block], |blocks, hole| {
+            blocks.into_iter().flat_map(|block| block.difference(hole)).collect()
         });
         let mut missing = Coverage::default();
-        left.into_iter().for_each(|block| missing.add(block));
+        blocks.into_iter().for_each(|block| missing.add(block));
         missing.0.sort();
         missing
     }
 
-    /// The smallest window that contains all pixels; `None` for the empty set.
+    /// Returns the smallest window that contains all pixels; `None` for the empty set.
     pub fn window(&self) -> Option<Window> {
         self.0.iter().map(PixelBlock::window).reduce(Window::union)
     }
@@ -147,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn block(x: [u32; 2], y: [u32; 2], samples: [u32; 2]) -> PixelBlock {
-        PixelBlock::between([x, y, samples]).unwrap()
+        PixelBlock::from_axes([x, y, samples]).unwrap()
     }
 
     fn any_block() -> impl Strategy<Value = PixelBlock> {
@@ -155,7 +156,7 @@ mod tests {
         [axis(), axis(), axis()].prop_map(PixelBlock)
     }
 
-    /// All samples, sorted; a sample of several blocks appears several times.
+    /// Returns all samples, sorted; a sample of several blocks appears several times.
     fn elements(blocks: &[PixelBlock]) -> Vec<(u32, u32, u32)> {
         let of = |b: &PixelBlock| {
             b.window()
@@ -170,20 +171,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn missing_blocks_complete_the_coverage(whole in any_block(), parts in prop::collection::vec(any_block(), 0..6)) {
-            let mut have = Coverage::default();
+        fn missing_blocks_complete_the_coverage(
+            block in any_block(),
+            parts in prop::collection::vec(any_block(), 0..6),
+        ) {
+            let mut coverage = Coverage::default();
             for part in parts {
-                let one = Coverage(vec![part]);
-                if have.overlap(&one).is_none() {
-                    prop_assert!(elements(have.blocks()).iter().all(|e| !elements(&[part]).contains(e)));
-                    have.add(part);
-                } else {
-                    prop_assert!(elements(have.blocks()).iter().any(|e| elements(&[part]).contains(e)));
+                let single = Coverage(vec![part]);
+                let samples = elements(&[part]);
+                let is_disjoint = elements(coverage.blocks()).iter().all(|e| !samples.contains(e));
+                prop_assert_eq!(coverage.overlap(&single).is_none(), is_disjoint);
+                if is_disjoint {
+                    coverage.add(part);
                 }
             }
-            let inside: Vec<PixelBlock> = have.blocks().iter().filter_map(|b| b.overlap(&whole)).collect();
-            let missing = have.missing(whole);
-            prop_assert_eq!(elements(&[missing.blocks(), &inside].concat()), elements(&[whole]));
+            let inside: Vec<PixelBlock> =
+                coverage.blocks().iter().filter_map(|b| b.intersection(&block)).collect();
+            let missing = coverage.missing(block);
+            prop_assert_eq!(elements(&[missing.blocks(), &inside].concat()), elements(&[block]));
         }
     }
 

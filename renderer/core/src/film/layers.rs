@@ -1,27 +1,27 @@
-//! The layers of an EXR picture, with the names that denoisers and compositors expect.
+//! The layers of an EXR image, with the names that denoisers and compositors expect.
 //!
 //! | channels | contents |
 //! |---|---|
 //! | `R` `G` `B` | radiance, linear sRGB |
-//! | `variance.R` `variance.G` `variance.B` | variance of the mean radiance, see [`Picture::variance`] |
+//! | `variance.R` `variance.G` `variance.B` | variance of the mean radiance, see [`RenderedImage::variance`] |
 //! | `albedo.R` `albedo.G` `albedo.B` | directional albedo of the first visible surface |
 //! | `normal.X` `normal.Y` `normal.Z` | shading normal, world space |
 //! | `depth.Z` | distance along the viewing axis |
 //! | `position.X` `position.Y` `position.Z` | position, world space |
-//! | `material.id`, `object.id` | unsigned integers, counted from 1 |
+//! | `material.id`, `object.id` | unsigned integers, from 1 |
 //!
 //! Each extra channel of the integrator is a layer of its own.
 
-use crate::film::Picture;
+use crate::film::RenderedImage;
 use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
 
-/// Maximum length of a manifest in bytes. A longer one would slow down every reader of the file.
+/// Maximum length of a manifest, bytes. A longer one would slow down every reader of the file.
 const MAX_MANIFEST: usize = 1 << 16;
 
-/// Converts a picture, within an image of `resolution`, to EXR layers.
-pub fn exr_picture(
+/// Converts a rendered image to EXR layers. `resolution` is the size of the full image.
+pub fn exr_image(
     resolution: (u32, u32),
-    picture: &Picture,
+    image: &RenderedImage,
     attributes: Vec<(String, Attribute)>,
 ) -> ExrPicture {
     let mut channels = Vec::new();
@@ -31,11 +31,11 @@ pub fn exr_picture(
             add(format!("{layer}{axis}"), ChannelSamples::F32(data.iter().map(|v| v[i]).collect()));
         }
     };
-    vectors("", ["R", "G", "B"], &picture.radiance);
-    if let Some(variance) = &picture.variance {
+    vectors("", ["R", "G", "B"], &image.radiance);
+    if let Some(variance) = &image.variance {
         vectors("variance.", ["R", "G", "B"], variance);
     }
-    if let Some(features) = &picture.features {
+    if let Some(features) = &image.features {
         vectors("albedo.", ["R", "G", "B"], &features.albedo);
         vectors("normal.", ["X", "Y", "Z"], &features.normal);
         vectors("position.", ["X", "Y", "Z"], &features.position);
@@ -43,10 +43,10 @@ pub fn exr_picture(
         add("material.id".into(), ChannelSamples::U32(features.material.clone()));
         add("object.id".into(), ChannelSamples::U32(features.object.clone()));
     }
-    for channel in &picture.channels {
+    for channel in &image.channels {
         add(channel.layer.into(), ChannelSamples::F32(channel.values.clone()));
     }
-    let window = picture.window;
+    let window = image.window;
     ExrPicture {
         size: [window.width(), window.height()],
         offset: [window.x0, window.y0],
@@ -56,7 +56,7 @@ pub fn exr_picture(
     }
 }
 
-/// The names of the ids as a JSON object `{"1":"floor",…}`; `None` if it is too long.
+/// Returns the names of the ids as a JSON object `{"1":"floor",…}`; `None` if it is too long.
 pub fn manifest(names: &[String]) -> Option<String> {
     let entry = |(i, name): (usize, &String)| {
         format!("\"{}\":{}", i + 1, serde_json::Value::from(name.as_str()))
@@ -76,7 +76,7 @@ mod tests {
     fn layers_match_the_film_options() {
         let names = |options: FilmOptions| -> Vec<String> {
             let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, options);
-            let exr = exr_picture((1, 1), &film.picture(), Vec::new());
+            let exr = exr_image((1, 1), &film.image(), Vec::new());
             exr.channels.into_iter().map(|channel| channel.name).collect()
         };
         assert_eq!(names(FilmOptions::default()), ["R", "G", "B"]);

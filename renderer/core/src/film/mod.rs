@@ -1,4 +1,4 @@
-//! The exact film: every pixel keeps fixed-point sums of its samples.
+//! The film: every pixel keeps exact fixed-point sums of its samples.
 //!
 //! Integer addition is associative, so a pixel's sum does not depend on the order of threads,
 //! tiles, passes and resumed parts. Only the conversion of a sample rounds, and it depends on that
@@ -10,13 +10,13 @@ mod columns;
 mod coverage;
 mod fixed;
 pub mod layers;
-mod picture;
+mod rendered_image;
 mod sums;
 
 pub use channels::{ChannelEncoding, ChannelSpec, ChannelValue};
 pub use columns::{Column, column_names};
 pub use coverage::{Coverage, PixelBlock};
-pub use picture::{ChannelImage, FeatureImages, NO_DEPTH, Picture, relative_noise};
+pub use rendered_image::{ChannelImage, FeatureImages, NO_DEPTH, RenderedImage, relative_noise};
 pub use sums::{Features, Sums};
 
 use lightbound_image::Window;
@@ -26,12 +26,12 @@ use std::sync::{Mutex, MutexGuard};
 /// batches that fill SIMD groups and stay in cache.
 pub const TILE: u32 = 32;
 
-/// What a film stores besides radiance.
+/// The data that a film stores besides radiance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FilmOptions {
     /// Features for denoisers: 96 bytes per pixel.
     pub features: bool,
-    /// Sums of squares, for [`Picture::variance`]: 48 bytes per pixel.
+    /// Sums of squared radiance, for [`RenderedImage::variance`]: 48 bytes per pixel.
     pub moments: bool,
     /// Extra channels of the integrator: 8 or 16 bytes per pixel each.
     pub channels: &'static [ChannelSpec],
@@ -46,17 +46,17 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The pixels of the tile, in image coordinates.
+    /// Returns the pixels of the tile, in image coordinates.
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// Whether the film stores features.
+    /// Returns whether the film stores features.
     pub fn stores_features(&self) -> bool {
         self.options.features
     }
 
-    /// Whether the film stores extra channels.
+    /// Returns whether the film stores extra channels.
     pub fn stores_channels(&self) -> bool {
         !self.options.channels.is_empty()
     }
@@ -68,18 +68,18 @@ impl Tile {
     }
 }
 
-/// The exact sums of a picture.
+/// The exact sums of an image.
 #[derive(Debug)]
 pub struct Film {
     window: Window,
     options: FilmOptions,
     tiles: Vec<Tile>,
-    /// Invalid samples of merged parts.
+    /// Number of invalid samples of merged parts.
     invalid: u64,
 }
 
 impl Film {
-    /// An empty film over `window`.
+    /// Creates a film over `window` without samples.
     pub fn new(window: Window, options: FilmOptions) -> Film {
         let starts = |a: u32, b: u32| (a..b).step_by(TILE as usize);
         let tiles = starts(window.y0, window.y1)
@@ -95,17 +95,17 @@ impl Film {
         Film { window, options, tiles, invalid: 0 }
     }
 
-    /// The pixels, within the whole image.
+    /// Returns the pixels of the film, within the full image.
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// What the film stores besides radiance.
+    /// Returns what the film stores besides radiance.
     pub fn options(&self) -> FilmOptions {
         self.options
     }
 
-    /// The tiles, row by row.
+    /// Returns the tiles, row by row.
     pub fn tiles(&self) -> &[Tile] {
         &self.tiles
     }
@@ -120,7 +120,7 @@ mod tests {
         ChannelSpec { layer: "steps", sum: "steps", encoding: ChannelEncoding::Count },
         ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
     ];
-    const EVERYTHING: FilmOptions =
+    const ALL_OPTIONS: FilmOptions =
         FilmOptions { features: true, moments: true, channels: CHANNELS };
 
     #[test]
@@ -128,12 +128,12 @@ mod tests {
         let samples: Vec<f32> =
             (0..1000).map(|i| 10f32.powf((i * 37 % 100) as f32 / 10.0 - 6.0)).collect();
         let render = |order: &mut dyn Iterator<Item = usize>| {
-            let film = Film::new(Window { x0: 3, y0: 5, x1: 4, y1: 6 }, EVERYTHING);
+            let film = Film::new(Window { x0: 3, y0: 5, x1: 4, y1: 6 }, ALL_OPTIONS);
             for i in order {
                 film.tiles()[0].lock().add_radiance(3, 5, 0, Vec3::splat(samples[i]));
             }
-            let picture = film.picture();
-            [picture.radiance[0], picture.variance.unwrap()[0]].map(|v| v.map(f32::to_bits))
+            let image = film.image();
+            [image.radiance[0], image.variance.unwrap()[0]].map(|v| v.map(f32::to_bits))
         };
         assert_eq!(render(&mut (0..1000)), render(&mut (0..1000).rev()));
         assert_eq!(render(&mut (0..1000)), render(&mut (0..1000).map(|i| i * 7 % 1000)));
@@ -141,34 +141,34 @@ mod tests {
 
     #[test]
     fn invalid_samples_are_counted_and_do_not_spread() {
-        let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, EVERYTHING);
+        let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, ALL_OPTIONS);
         let mut tile = film.tiles()[0].lock();
         tile.add_radiance(0, 0, 0, Vec3::new(f32::NAN, 1.0, 1.0));
         tile.add_radiance(0, 0, 0, Vec3::splat(f32::MAX));
         tile.add_radiance(0, 0, 0, Vec3::ONE);
         drop(tile);
-        let picture = film.picture();
-        assert_eq!((picture.invalid_samples, picture.max_samples), (2, 3));
-        assert!(picture.radiance[0][0] > 1e11);
-        assert_eq!(picture.variance.unwrap()[0], [f32::INFINITY; 3]);
-        assert_eq!(picture.features.unwrap().depth[0], NO_DEPTH);
+        let image = film.image();
+        assert_eq!((image.invalid_samples, image.max_samples), (2, 3));
+        assert!(image.radiance[0][0] > 1e11);
+        assert_eq!(image.variance.unwrap()[0], [f32::INFINITY; 3]);
+        assert_eq!(image.features.unwrap().depth[0], NO_DEPTH);
     }
 
     #[test]
     fn discarded_samples_count_as_black_in_the_variance() {
-        let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, EVERYTHING);
+        let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, ALL_OPTIONS);
         let mut tile = film.tiles()[0].lock();
         for radiance in [Vec3::NAN, Vec3::new(2.0, 4.0, -6.0)] {
             tile.add_radiance(0, 0, 0, radiance);
         }
         drop(tile);
         // Means 1, 2 and −3; the variance is half of the squared difference.
-        assert_eq!(film.picture().variance.unwrap(), [[1.0, 4.0, 9.0]]);
+        assert_eq!(film.image().variance.unwrap(), [[1.0, 4.0, 9.0]]);
     }
 
     #[test]
     fn channels_are_means_over_all_samples() {
-        let film = Film::new(Window { x0: 0, y0: 0, x1: 2, y1: 1 }, EVERYTHING);
+        let film = Film::new(Window { x0: 0, y0: 0, x1: 2, y1: 1 }, ALL_OPTIONS);
         let mut tile = film.tiles()[0].lock();
         for sample in 0..4 {
             tile.add_radiance(0, 0, sample, Vec3::ONE);
@@ -179,10 +179,10 @@ mod tests {
         tile.add_channels(0, 0, &values(1, 0.0));
         tile.add_channels(1, 0, &values(3, f32::NAN));
         drop(tile);
-        let picture = film.picture();
-        assert_eq!(picture.channel("steps").unwrap(), [2f32.powi(30), 0.75]);
-        assert_eq!(picture.channel("error").unwrap(), [2.5e-7, f32::INFINITY]);
-        assert!(picture.channel("depth").is_none());
+        let image = film.image();
+        assert_eq!(image.channel("steps").unwrap(), [2f32.powi(30), 0.75]);
+        assert_eq!(image.channel("error").unwrap(), [2.5e-7, f32::INFINITY]);
+        assert!(image.channel("depth").is_none());
     }
 
     #[test]
@@ -195,10 +195,10 @@ mod tests {
                 sums.add_radiance(x, y, 0, Vec3::splat(x as f32));
             }
         }
-        let picture = film.picture();
-        assert_eq!((picture.min_samples, picture.max_samples), (1, 1));
+        let image = film.image();
+        assert_eq!((image.min_samples, image.max_samples), (1, 1));
         for (i, (x, _)) in window.pixels().enumerate() {
-            assert_eq!(picture.radiance[i][0], x as f32);
+            assert_eq!(image.radiance[i][0], x as f32);
         }
     }
 }

@@ -1,19 +1,19 @@
-//! The sums of a tile's pixels.
+//! The exact sums of a tile's pixels.
 
 use super::FilmOptions;
 use super::channels::{ChannelSums, ChannelValue};
-use super::fixed::{self, RADIANCE_LIMIT, square};
+use super::fixed::{RADIANCE_LIMIT, feature_to_fixed, radiance_to_fixed, square_to_fixed};
 use lightbound_image::Window;
 use lightbound_math::Vec3;
 
-/// Samples per pixel that contribute to features. More would add cost without quality, and could
-/// overflow.
+/// Number of samples per pixel that contribute to features. More would cost time without improving
+/// quality, and sums could overflow.
 pub(super) const FEATURE_SAMPLES: u32 = 1 << 16;
 
 /// Features of the first visible surface, for denoisers and compositing.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
-    /// BSDF sample weight of the path's first direction; its mean is the directional albedo. A
+    /// Weight of the BSDF sample at the path's first vertex. Its mean is the directional albedo; a
     /// single weight may exceed 1.
     pub albedo: Vec3,
     /// Shading normal in world space, unit.
@@ -22,14 +22,14 @@ pub struct Features {
     pub position: Vec3,
     /// Distance along the viewing axis.
     pub depth: f32,
-    /// Material, counted from 1.
+    /// Id of the material, from 1.
     pub material: u32,
-    /// Object, counted from 1.
+    /// Id of the object, from 1.
     pub object: u32,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Radiance {
+pub(super) struct RadianceSum {
     pub sum: [i128; 3],
     pub samples: u32,
 }
@@ -40,34 +40,34 @@ pub(super) struct FeatureSum {
     pub normal: [i64; 3],
     pub position: [i64; 3],
     pub depth: i64,
-    /// Samples that contribute to features, hits and misses.
+    /// Number of samples that contribute to features, misses included.
     pub samples: u32,
-    /// Samples that hit a surface.
+    /// Number of samples that hit a surface.
     pub hits: u32,
-    /// Ids seen by the pixel's first sample; 0 if it missed.
+    /// Ids at the hit of the pixel's first sample; 0 if it missed.
     pub material: u32,
     pub object: u32,
 }
 
 impl FeatureSum {
-    /// Albedo, normal and position.
+    /// Returns albedo, normal and position.
     pub fn vectors(&self) -> [[i64; 3]; 3] {
         [self.albedo, self.normal, self.position]
     }
 }
 
-/// The sums of one tile's pixels.
+/// The exact sums of a tile's pixels.
 #[derive(Debug)]
 pub struct Sums {
     pub(super) window: Window,
-    pub(super) radiance: Vec<Radiance>,
+    pub(super) radiance: Vec<RadianceSum>,
     /// Sums of squares; empty unless the film stores moments.
     pub(super) squares: Vec<[u128; 3]>,
     /// Empty unless the film stores features.
     pub(super) features: Vec<FeatureSum>,
     /// One for each of [`FilmOptions::channels`].
     pub(super) channels: Vec<ChannelSums>,
-    /// Samples that were not finite (discarded) or out of range (clamped).
+    /// Number of samples that were not finite (discarded) or out of range (clamped).
     pub(super) invalid: u64,
 }
 
@@ -76,7 +76,7 @@ impl Sums {
         let n = (window.width() * window.height()) as usize;
         Sums {
             window,
-            radiance: vec![Radiance::default(); n],
+            radiance: vec![RadianceSum::default(); n],
             squares: if options.moments { vec![[0; 3]; n] } else { Vec::new() },
             features: if options.features { vec![FeatureSum::default(); n] } else { Vec::new() },
             channels: options.channels.iter().map(|c| ChannelSums::new(c.encoding, n)).collect(),
@@ -84,7 +84,7 @@ impl Sums {
         }
     }
 
-    /// Adds the sample with index `sample` of pixel (x, y): radiance times filter weight,
+    /// Adds sample number `sample` to pixel (x, y). `radiance` includes the filter weight,
     /// W·sr⁻¹·m⁻².
     pub fn add_radiance(&mut self, x: u32, y: u32, sample: u32, radiance: Vec3) {
         let i = self.window.index(x, y);
@@ -100,42 +100,42 @@ impl Sums {
         if radiance.abs().max_element() > RADIANCE_LIMIT {
             self.invalid += 1;
         }
-        let kept =
+        let clamped =
             radiance.clamp(Vec3::splat(-RADIANCE_LIMIT), Vec3::splat(RADIANCE_LIMIT)).to_array();
-        for (sum, x) in pixel.sum.iter_mut().zip(kept) {
+        for (sum, x) in pixel.sum.iter_mut().zip(clamped) {
             // Only a film resumed from a damaged file can overflow.
-            *sum = sum.wrapping_add(fixed::radiance(x));
+            *sum = sum.wrapping_add(radiance_to_fixed(x));
         }
         if let Some(squares) = self.squares.get_mut(i) {
-            for (sum, x) in squares.iter_mut().zip(kept) {
-                *sum = sum.saturating_add(square(x));
+            for (sum, x) in squares.iter_mut().zip(clamped) {
+                *sum = sum.saturating_add(square_to_fixed(x));
             }
         }
     }
 
-    /// Adds the features of the sample with index `sample` of pixel (x, y). Albedo and normal are
-    /// weighted by the filter. Position and depth are unweighted means over the samples that hit.
-    pub fn add_features(&mut self, x: u32, y: u32, sample: u32, weight: f32, seen: &Features) {
+    /// Adds the features of sample number `sample` to pixel (x, y). Albedo and normal are weighted
+    /// by the filter weight `weight`. Position and depth are averaged over hits without weights.
+    pub fn add_features(&mut self, x: u32, y: u32, sample: u32, weight: f32, features: &Features) {
         if sample >= FEATURE_SAMPLES {
             return;
         }
         let i = self.window.index(x, y);
-        let f = &mut self.features[i];
-        let add = |sum: &mut i64, x: f32| *sum = sum.wrapping_add(fixed::feature(x));
+        let sum = &mut self.features[i];
+        let add = |sum: &mut i64, x: f32| *sum = sum.wrapping_add(feature_to_fixed(x));
         for axis in 0..3 {
-            add(&mut f.albedo[axis], weight * seen.albedo[axis]);
-            add(&mut f.normal[axis], weight * seen.normal[axis]);
-            add(&mut f.position[axis], seen.position[axis]);
+            add(&mut sum.albedo[axis], weight * features.albedo[axis]);
+            add(&mut sum.normal[axis], weight * features.normal[axis]);
+            add(&mut sum.position[axis], features.position[axis]);
         }
-        add(&mut f.depth, seen.depth);
-        f.hits = f.hits.wrapping_add(1);
+        add(&mut sum.depth, features.depth);
+        sum.hits = sum.hits.wrapping_add(1);
         if sample == 0 {
-            (f.material, f.object) = (seen.material, seen.object);
+            (sum.material, sum.object) = (features.material, features.object);
         }
     }
 
-    /// Adds the values of [`FilmOptions::channels`], in that order, to pixel (x, y). Means are over
-    /// all samples of the pixel, whether they add values or not.
+    /// Adds the values of [`FilmOptions::channels`], in that order, to pixel (x, y). Means include
+    /// samples that add no values.
     ///
     /// # Panics
     /// If the values do not match the channels.

@@ -1,4 +1,4 @@
-//! Counters of the work of integrators.
+//! Counters of an integrator's work.
 
 use super::CutCounts;
 use serde::{Deserialize, Serialize};

@@ -17,21 +17,21 @@ pub struct CutCounts {
     pub shadow_rays: u64,
     /// Representatives for which the material was evaluated.
     pub representatives: u64,
-    /// Cluster bounds that were checked.
+    /// Cluster bounds that were checked against a light.
     pub checks: u64,
-    /// Cluster bounds that a light violated.
+    /// Cluster bounds that failed the check.
     pub violations: u64,
     /// Times.
     pub times: CutTimes,
 }
 
-/// Times summed over all threads. Only one shading point in 16 is timed, since reading the clock
+/// Times summed over all threads. Only one in 16 shading points is timed, since reading the clock
 /// costs time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutTimes {
-    /// All of the work on cuts.
+    /// All work on cuts.
     pub total: Duration,
-    /// Computing bounds of clusters.
+    /// Computing bounds on clusters.
     pub bounds: Duration,
     /// Evaluating the material for representatives.
     pub shading: Duration,
@@ -40,7 +40,7 @@ pub struct CutTimes {
 }
 
 impl CutCounts {
-    /// Whether all counts are 0.
+    /// Returns whether all counts are 0.
     pub fn is_empty(&self) -> bool {
         *self == CutCounts::default()
     }
@@ -77,7 +77,7 @@ impl AddAssign for CutTimes {
     }
 }
 
-/// Number of bins per power of 2. Each size below twice that number has its own bin.
+/// Number of bins per power of 2. Each size below twice this number has its own bin.
 const BINS_PER_OCTAVE: u32 = 16;
 
 /// Total number of bins.
@@ -107,7 +107,7 @@ fn center(bin: usize) -> f64 {
 
 /// Histogram of cut sizes: exact below 32, then 16 bins per power of 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "SizesText", into = "SizesText")]
+#[serde(try_from = "SerializedCutSizes", into = "SerializedCutSizes")]
 pub struct CutSizes {
     bins: [u64; BINS],
     sum: u64,
@@ -144,12 +144,12 @@ impl CutSizes {
     pub fn median(&self) -> Option<f64> {
         let half = self.count().div_ceil(2);
         let mut below = 0u64;
-        let found = self.bins.iter().position(|&n| {
+        let bin = self.bins.iter().position(|&n| {
             below = below.saturating_add(n);
             n > 0 && below >= half
         });
         // The centre of a bin may exceed the largest size.
-        found.map(|bin| center(bin).min(self.max.into()))
+        bin.map(|bin| center(bin).min(self.max.into()))
     }
 
     /// Returns the largest size.
@@ -168,23 +168,23 @@ impl AddAssign for CutSizes {
 
 /// Serialized form of [`CutSizes`]: the nonempty bins with their indices.
 #[derive(Serialize, Deserialize)]
-struct SizesText {
+struct SerializedCutSizes {
     bins: Vec<(usize, u64)>,
     sum: u64,
     max: u32,
 }
 
-impl From<CutSizes> for SizesText {
-    fn from(sizes: CutSizes) -> SizesText {
+impl From<CutSizes> for SerializedCutSizes {
+    fn from(sizes: CutSizes) -> SerializedCutSizes {
         let bins = sizes.bins.into_iter().enumerate().filter(|(_, n)| *n > 0).collect();
-        SizesText { bins, sum: sizes.sum, max: sizes.max }
+        SerializedCutSizes { bins, sum: sizes.sum, max: sizes.max }
     }
 }
 
-impl TryFrom<SizesText> for CutSizes {
+impl TryFrom<SerializedCutSizes> for CutSizes {
     type Error = &'static str;
 
-    fn try_from(text: SizesText) -> Result<CutSizes, &'static str> {
+    fn try_from(text: SerializedCutSizes) -> Result<CutSizes, &'static str> {
         let mut sizes = CutSizes { sum: text.sum, max: text.max, ..CutSizes::default() };
         for (bin, n) in text.bins {
             *sizes.bins.get_mut(bin).ok_or("bin index of cut sizes out of range")? = n;
@@ -198,9 +198,9 @@ mod tests {
     use super::*;
 
     fn histogram(sizes: impl IntoIterator<Item = u32>) -> CutSizes {
-        let mut all = CutSizes::default();
-        sizes.into_iter().for_each(|size| all.add(size));
-        all
+        let mut histogram = CutSizes::default();
+        sizes.into_iter().for_each(|size| histogram.add(size));
+        histogram
     }
 
     #[test]
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn mean_median_and_max_match_the_sizes() {
-        let none = CutSizes::default();
-        assert_eq!((none.count(), none.mean(), none.median(), none.max()), (0, None, None, 0));
+        let empty = CutSizes::default();
+        assert_eq!((empty.count(), empty.mean(), empty.median(), empty.max()), (0, None, None, 0));
         let few = histogram([9, 1, 3, 3]);
         assert_eq!(
             (few.count(), few.mean(), few.median(), few.max()),

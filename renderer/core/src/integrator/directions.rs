@@ -1,5 +1,5 @@
-//! BSDF sampling of the path tracer: with the shader's own sampler, from direction trees built from
-//! bounds of the BRDF, or with a cosine density.
+//! BSDF sampling of the path tracer: with the shader's own sampler, from direction trees, which are
+//! built from bounds on the BRDF, or with a cosine density.
 
 use crate::direction_tree::{
     AdaptiveBuilder, BrdfKernels, DirectionTree, ShiftedTree, SplitBudget, TreeTable,
@@ -12,18 +12,18 @@ use lightbound_shader::Arena;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Maximum total size of all tables of trees, bytes.
+/// Maximum total size of all tables of direction trees, bytes.
 const TABLE_BYTES: usize = 512 << 20;
 
 /// Direction sampling for all shaders of a scene, indexed by
 /// [`ShaderInstance::shader`](crate::material::ShaderInstance::shader).
 #[derive(Debug)]
 pub(super) struct DirectionSampling {
-    shaders: Vec<Shader>,
+    shaders: Vec<ShaderSampling>,
 }
 
 #[derive(Debug)]
-struct Shader {
+struct ShaderSampling {
     binding: ShaderBinding,
     strategy: Strategy,
     /// Used by [`Strategy::Trees`] and for products with an environment light.
@@ -41,8 +41,8 @@ enum Strategy {
     Trees,
 }
 
-/// Direction trees of a shader. They are looked up in a table if the material parameters have one,
-/// and built per point otherwise.
+/// Direction trees of a shader. Material parameters may have a table of trees. Otherwise, a tree is
+/// built for each point.
 #[derive(Debug)]
 struct Trees {
     kernels: Arc<BrdfKernels>,
@@ -55,6 +55,9 @@ struct Trees {
 impl DirectionSampling {
     /// Compiles the kernels. If `products` is set, all shaders get trees for products with an
     /// environment light.
+    ///
+    /// # Errors
+    /// If a kernel cannot be compiled.
     pub fn new(
         scene: &Scene,
         sampling: BsdfSampling,
@@ -93,7 +96,7 @@ impl DirectionSampling {
             } else {
                 None
             };
-            shaders.push(Shader { binding: binding.clone(), strategy, trees });
+            shaders.push(ShaderSampling { binding: binding.clone(), strategy, trees });
         }
         let mut sampling = DirectionSampling { shaders };
         sampling.make_tables(scene);
@@ -113,7 +116,8 @@ impl DirectionSampling {
             }
         }
         for (shader, words) in &constants {
-            let Shader { binding, trees: Some(trees), .. } = &mut self.shaders[*shader] else {
+            let ShaderSampling { binding, trees: Some(trees), .. } = &mut self.shaders[*shader]
+            else {
                 unreachable!("only shaders with trees are collected")
             };
             // Trees are built per point if the tables exceed the memory limit.
@@ -129,35 +133,35 @@ impl DirectionSampling {
     }
 }
 
-/// Direction sampler of one thread, for a batch of points of one shader at a time. Buffers are
+/// Samples directions on one thread, for one batch of points of a shader at a time. Buffers are
 /// reused.
-pub(super) struct Directions<'a> {
+pub(super) struct DirectionPicker<'a> {
     sampling: &'a DirectionSampling,
     /// Tree builder of each shader used so far.
     builders: Vec<Option<AdaptiveBuilder<'a>>>,
     shader: usize,
-    /// Tree of each point that has no tabulated tree.
+    /// Tree of each point; unused if the point has a tabulated tree.
     trees: Vec<DirectionTree>,
     /// Tabulated tree of each point, if there is one.
-    tabled: Vec<Option<ShiftedTree<'a>>>,
+    tabulated: Vec<Option<ShiftedTree<'a>>>,
 }
 
-impl<'a> Directions<'a> {
-    pub fn new(sampling: &'a DirectionSampling) -> Directions<'a> {
+impl<'a> DirectionPicker<'a> {
+    pub fn new(sampling: &'a DirectionSampling) -> DirectionPicker<'a> {
         let builders = sampling.shaders.iter().map(|_| None).collect();
-        Directions { sampling, builders, shader: 0, trees: Vec::new(), tabled: Vec::new() }
+        DirectionPicker { sampling, builders, shader: 0, trees: Vec::new(), tabulated: Vec::new() }
     }
 
-    /// Begins a batch of points of a shader, given by `wo` and the words of the material
-    /// parameters.
+    /// Begins a batch of points of a shader. `points` are `wo` and the words of the material
+    /// parameters of each point.
     pub fn begin<M: Iterator<Item = u32> + Clone>(
         &mut self,
         shader: u32,
         points: impl Iterator<Item = (Vec3, M)>,
     ) {
         self.shader = shader as usize;
-        self.tabled.clear();
-        let Shader { binding, trees: Some(Trees { kernels, tables, budget }), .. } =
+        self.tabulated.clear();
+        let ShaderSampling { binding, trees: Some(Trees { kernels, tables, budget }), .. } =
             &self.sampling.shaders[self.shader]
         else {
             return;
@@ -168,35 +172,35 @@ impl<'a> Directions<'a> {
             if point == self.trees.len() {
                 self.trees.push(DirectionTree::cosine(binding.program.sides));
             }
-            let found =
+            let index =
                 tables.binary_search_by(|(words, _)| words.iter().copied().cmp(parameters.clone()));
-            let suitable = found.ok().map(|index| &tables[index]).filter(|(words, table)| {
-                table.is_suitable(|| builder.suits(table, words.iter().copied()))
+            let table = index.ok().map(|index| &tables[index]).filter(|(words, table)| {
+                table.is_suitable(|| builder.is_table_suitable(table, words.iter().copied()))
             });
-            let tabled = suitable.map(|(words, table)| {
+            let tabulated = table.map(|(words, table)| {
                 table.tree(wo, |center, tree| {
                     builder.build(center, words.iter().copied(), &SplitBudget::TABLE, tree)
                 })
             });
-            if tabled.is_none() {
+            if tabulated.is_none() {
                 builder.build(wo, parameters, budget, &mut self.trees[point]);
             }
-            self.tabled.push(tabled);
+            self.tabulated.push(tabulated);
         }
     }
 
     /// Returns whether the batch uses the shader's own sampler.
-    pub fn use_shader(&self) -> bool {
+    pub fn uses_shader_sampler(&self) -> bool {
         matches!(self.sampling.shaders[self.shader].strategy, Strategy::Shader)
     }
 
-    /// Samples a direction at a point by two random numbers in [0, 1). Returns it with its density,
-    /// 1/sr; `None` if the sample is invalid.
+    /// Samples a direction at a point with two random numbers in [0, 1). Returns it with its
+    /// density, 1/sr; `None` if the sample is invalid.
     pub fn sample(&self, point: usize, u: Vec2) -> Option<(Vec3, f32)> {
         match &self.sampling.shaders[self.shader].strategy {
             Strategy::Shader => None,
             Strategy::Cosine(tree) => tree.sample(u),
-            Strategy::Trees => match &self.tabled[point] {
+            Strategy::Trees => match &self.tabulated[point] {
                 Some(tree) => tree.sample(u),
                 None => self.trees[point].sample(u),
             },
@@ -208,7 +212,7 @@ impl<'a> Directions<'a> {
         match &self.sampling.shaders[self.shader].strategy {
             Strategy::Shader => 0.0,
             Strategy::Cosine(tree) => tree.pdf(wi),
-            Strategy::Trees => match &self.tabled[point] {
+            Strategy::Trees => match &self.tabulated[point] {
                 Some(tree) => tree.pdf(wi),
                 None => self.trees[point].pdf(wi),
             },
@@ -217,7 +221,7 @@ impl<'a> Directions<'a> {
 
     /// Returns the tree of a point, for products with an environment light.
     pub fn tree(&self, point: usize) -> ShiftedTree<'_> {
-        match &self.tabled[point] {
+        match &self.tabulated[point] {
             Some(tree) => *tree,
             None => self.trees[point].unshifted(),
         }

@@ -1,17 +1,17 @@
-//! BSDF × environment [product](Product) sampling for next-event estimation.
+//! BSDF × environment [product](ProductDistribution) sampling for next-event estimation.
 //!
-//! The environment map with the greatest power is sampled by the product of its radiance with the
-//! direction tree of the shading point. The [light sampler](super::light_sampling) covers all other
-//! lights. A random number selects one of the two strategies. The light is infinitely far away, so
-//! the density depends on the direction alone, and a path can carry it to the next hit.
+//! The environment map with the greatest power is sampled by the product of its radiance and the
+//! direction tree of the shading point. The [light sampler](super::light_sampling) handles all
+//! other lights. A random number selects one of the two strategies. The light is infinitely far
+//! away, so the density depends on the direction alone, and a path can carry it to the next hit.
 
-use crate::direction_tree::{Product, ProductEnvironment, ShiftedTree};
+use crate::direction_tree::{ProductDistribution, ProductEnvironment, ShiftedTree};
 use crate::light::{AnyLight, LightSample, Lights};
 use crate::settings::{EnvironmentSampling, LightSampling, PathSettings};
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Frame, Vec2, Vec3};
 
-/// Selection probability of the environment light when light trees sample all other lights: their
+/// Selection probability of the environment light if light trees sample all other lights. Their
 /// importance is not comparable with the power of the environment light.
 const PROBABILITY_WITH_TREES: f32 = 0.5;
 
@@ -26,16 +26,16 @@ pub struct EnvironmentSampler {
 }
 
 impl EnvironmentSampler {
-    /// Creates the sampler of a scene; `None` if the settings disable it or no light emits from an
-    /// image.
+    /// Creates the sampler of a scene; `None` if the settings disable it, or no environment light
+    /// has an image.
     pub fn new(lights: &Lights, settings: &PathSettings) -> Option<EnvironmentSampler> {
         if settings.environment_sampling == EnvironmentSampling::Map {
             return None;
         }
         let powers = lights.powers();
-        let images = lights.environments().filter(|(_, light)| light.resolution().is_some());
+        let maps = lights.environments().filter(|(_, light)| light.resolution().is_some());
         let (light, environment) =
-            images.max_by(|(a, _), (b, _)| powers[*a as usize].total_cmp(&powers[*b as usize]))?;
+            maps.max_by(|(a, _), (b, _)| powers[*a as usize].total_cmp(&powers[*b as usize]))?;
         let emitters = powers.iter().filter(|power| **power > 0.0).count();
         let probability = match settings.light_sampling {
             _ if emitters == 1 => 1.0,
@@ -84,22 +84,27 @@ impl EnvironmentSampler {
         &'a self,
         lights: &'a Lights,
         point: &EnvironmentPoint<'a>,
-    ) -> Option<Product<'a>> {
+    ) -> Option<ProductDistribution<'a>> {
         let AnyLight::Environment(environment) = &lights.all()[self.light as usize] else {
             return None;
         };
         let EnvironmentPoint { tree, frame, side } = *point;
-        Some(Product::new(tree, environment, &self.products, [frame.t, frame.b, side * frame.n]))
+        Some(ProductDistribution::new(
+            tree,
+            environment,
+            &self.products,
+            [frame.t, frame.b, side * frame.n],
+        ))
     }
 }
 
-/// The properties of a shading point that product sampling depends on.
+/// A shading point, as far as product sampling depends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct EnvironmentPoint<'a> {
     /// The direction tree of its BSDF.
     pub tree: ShiftedTree<'a>,
     /// The shading frame.
     pub frame: &'a Frame,
-    /// −1 if the frame is mirrored, else 1.
+    /// −1 if the frame is mirrored to the side below the surface, else 1.
     pub side: f32,
 }

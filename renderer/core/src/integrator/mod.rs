@@ -4,11 +4,11 @@ mod counts;
 mod cut_counts;
 mod directions;
 mod environment_sampling;
-mod eye;
 mod fault;
 mod light_sampling;
 pub mod lightcuts;
 pub mod material_bound;
+mod mix;
 mod path;
 mod samples;
 mod shading;
@@ -30,11 +30,11 @@ use std::time::Duration;
 
 /// An algorithm that renders a scene.
 pub trait Integrator: Sync {
-    /// Returns the name used on the command line.
+    /// Returns the name, as on the command line.
     fn name(&self) -> &'static str;
 
     /// Returns statistics of the light trees, if the integrator uses any.
-    fn light_tree(&self) -> Option<LightTreeFigures> {
+    fn light_tree(&self) -> Option<LightTreeStats> {
         None
     }
 
@@ -43,19 +43,19 @@ pub trait Integrator: Sync {
         &[]
     }
 
-    /// Creates the state of one thread, which reuses its buffers from tile to tile.
+    /// Creates the worker of one thread. It reuses its buffers from tile to tile.
     fn worker<'a>(&'a self, scene: &'a Scene, settings: &'a RenderSettings)
     -> Box<dyn Worker + 'a>;
 }
 
 /// Statistics of light trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LightTreeFigures {
+pub struct LightTreeStats {
     /// Wall-clock build time.
     pub build: Duration,
     /// Memory in bytes.
     pub bytes: usize,
-    /// Number of leaves. Each is a point or direction that represents a light or a part of one.
+    /// Number of leaves. Each is a point or direction that represents a light or a part of a light.
     pub points: usize,
 }
 
@@ -66,7 +66,8 @@ pub struct IntegratorError(String);
 
 /// Prepares an integrator for a scene.
 ///
-/// *Errors*: the integrator needs bounds of a material, and they cannot be computed.
+/// # Errors
+/// If the integrator needs bounds on a material that cannot be computed.
 pub fn new(
     scene: &Scene,
     settings: &IntegratorSettings,
@@ -80,7 +81,7 @@ pub fn new(
 
 /// The state of an integrator on one thread.
 pub trait Worker {
-    /// Renders the samples with indices `samples` of every pixel of the tile and adds them to the
-    /// tile. The result of a sample depends only on the scene, the pixel and the sample index.
+    /// Renders the samples with indices `samples` of each pixel, and adds them to the tile. The
+    /// value of a sample depends only on the scene, the settings, the pixel and the sample index.
     fn render_tile(&mut self, samples: Range<u32>, tile: &Tile) -> Counts;
 }

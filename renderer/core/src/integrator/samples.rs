@@ -1,12 +1,15 @@
 //! The pixel samples of a tile: radiance, filter weight and denoiser features.
 
-use super::eye;
 use crate::film::{Features, Sums, Tile};
-use crate::filter::Filter;
+use crate::geometry::{Hit, Surface};
 use crate::scene::Scene;
+use crate::settings::RenderSettings;
 use lightbound_math::sampling::{PathKey, Sampler};
-use lightbound_math::{Ray, Vec3};
+use lightbound_math::{Ray, Vec3, vec2};
 use std::ops::Range;
+
+/// Set of four sampler dimensions of the camera ray. Each scattering event uses two later sets.
+const CAMERA_SET: u32 = 0;
 
 /// A sample of a pixel.
 pub(super) struct Sample {
@@ -20,36 +23,53 @@ pub(super) struct Sample {
     radiance: Vec3,
 }
 
-/// The samples of a tile, by index. Buffers are reused from tile to tile.
-#[derive(Default)]
-pub(super) struct Samples {
+/// The samples of a tile. Buffers are reused from tile to tile.
+pub(super) struct TileSamples<'a> {
+    scene: &'a Scene,
+    settings: &'a RenderSettings,
+    pub sampler: Sampler,
     samples: Vec<Sample>,
     /// Denoiser features of camera rays, with the index of the sample.
     features: Vec<(u32, Features)>,
 }
 
-impl Samples {
-    /// Starts the samples with indices `pixel_samples` of every pixel of a tile. Calls `path` with
-    /// the camera ray, the index in this buffer and the path key of each sample. Samples of a pixel
+impl<'a> TileSamples<'a> {
+    pub fn new(scene: &'a Scene, settings: &'a RenderSettings) -> TileSamples<'a> {
+        TileSamples {
+            scene,
+            settings,
+            sampler: Sampler::new(settings.sampling.kind, settings.sampling.seed),
+            samples: Vec::new(),
+            features: Vec::new(),
+        }
+    }
+
+    /// Starts the samples with indices `pixel_samples` of each pixel of a tile. Calls `add_path`
+    /// with the camera ray, the sample's index in this buffer, and the path key. Samples of a pixel
     /// are adjacent, so that their rays are coherent.
     pub fn start(
         &mut self,
-        scene: &Scene,
-        filter: &Filter,
-        sampler: &Sampler,
         pixel_samples: &Range<u32>,
         tile: &Tile,
-        mut path: impl FnMut(Ray, u32, PathKey),
+        mut add_path: impl FnMut(Ray, u32, PathKey),
     ) {
         self.samples.clear();
         for (x, y) in tile.window().pixels() {
             for pixel_sample in pixel_samples.clone() {
-                let key = sampler.path(x, y, pixel_sample);
-                let (ray, weight) = eye::camera_ray(scene, filter, sampler, key, x, y);
-                path(ray, self.samples.len() as u32, key);
+                let key = self.sampler.path(x, y, pixel_sample);
+                let (ray, weight) = self.camera_ray(key, x, y);
+                add_path(ray, self.samples.len() as u32, key);
                 self.samples.push(Sample { x, y, pixel_sample, weight, radiance: Vec3::ZERO });
             }
         }
+    }
+
+    /// Generates the camera ray of a sample of pixel (x, y); returns it with the filter weight.
+    fn camera_ray(&self, key: PathKey, x: u32, y: u32) -> (Ray, f32) {
+        let [u0, u1, lens_u, lens_v] = self.sampler.get4(key, CAMERA_SET);
+        let (offset, weight) = self.settings.filter.sample(vec2(u0, u1));
+        let raster = vec2(x as f32 + 0.5, y as f32 + 0.5) + offset;
+        (self.scene.camera.ray(raster, vec2(lens_u, lens_v)), weight)
     }
 
     /// Adds radiance to a sample.
@@ -58,15 +78,23 @@ impl Samples {
         self.samples[sample as usize].radiance += radiance;
     }
 
-    /// Adds the features of a sample, without the albedo. Returns their index for
-    /// [`Samples::albedo`].
-    pub fn add_features(&mut self, sample: u32, features: Features) -> u32 {
+    /// Adds the denoiser features of a sample's first hit, without the albedo. Returns their index
+    /// for [`TileSamples::albedo_mut`].
+    pub fn add_features(&mut self, sample: u32, hit: &Hit, surface: &Surface) -> u32 {
+        let features = Features {
+            albedo: Vec3::ZERO,
+            normal: surface.frame.n,
+            position: surface.p,
+            depth: self.scene.camera.depth(surface.p),
+            material: self.scene.geometry.primitives[hit.primitive as usize].material + 1,
+            object: self.scene.geometry.object(hit) + 1,
+        };
         self.features.push((sample, features));
         self.features.len() as u32 - 1
     }
 
     /// Returns the albedo of the features at an index.
-    pub fn albedo(&mut self, index: u32) -> &mut Vec3 {
+    pub fn albedo_mut(&mut self, index: u32) -> &mut Vec3 {
         &mut self.features[index as usize].1.albedo
     }
 
@@ -77,7 +105,7 @@ impl Samples {
 
     /// Adds all samples to the sums of the tile. Radiance is multiplied by
     /// `factor(pixel_sample, filter weight)`.
-    pub fn write(&mut self, sums: &mut Sums, factor: impl Fn(u32, f32) -> f32) {
+    pub fn add_to(&mut self, sums: &mut Sums, factor: impl Fn(u32, f32) -> f32) {
         for (index, features) in self.features.drain(..) {
             let s = &self.samples[index as usize];
             sums.add_features(s.x, s.y, s.pixel_sample, s.weight, &features);

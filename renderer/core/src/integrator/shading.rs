@@ -1,7 +1,7 @@
 //! Batched shader evaluation: evaluates many shading points at a time, in full SIMD groups.
 //!
-//! A batch belongs to one shader and goes through the following states. Each state is a separate
-//! type, so out-of-order calls do not compile:
+//! A batch belongs to one shader and passes through the following states. Each state is a separate
+//! type, so calls in the wrong order do not compile:
 //!
 //! 1. [`ShadingBatch`] collects shading points.
 //! 2. [`PreparedBatch`] holds their material parameters and direction trees, and collects
@@ -13,7 +13,7 @@
 //! states borrow the same [`ShadingBuffers`], which belong to one thread.
 
 use super::ShadingCounts;
-use super::directions::Directions;
+use super::directions::DirectionPicker;
 use crate::direction_tree::ShiftedTree;
 use crate::geometry::Surface;
 use crate::material::{Program, ShaderBinding, ShaderInstance};
@@ -23,9 +23,9 @@ use lightbound_shader::{Batch, Kernel, Target, Texture};
 /// BSDF value and sampling density of one direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BsdfValue {
-    /// BSDF times cosine, 1/sr.
+    /// BSDF × cosine, 1/sr.
     pub s: Vec3,
-    /// PDF of BSDF sampling for the direction, 1/sr.
+    /// Density with which BSDF sampling generates the direction, 1/sr.
     pub pdf: f32,
 }
 
@@ -39,15 +39,15 @@ pub(super) struct ShadingBuffers<'a> {
     /// Index of the shading point of each row of `evaluate`.
     lit_points: Vec<usize>,
     counts: ShadingCounts,
-    /// Replaces the shader's own sampler for some shaders; `None` if no sampler is replaced.
-    directions: Option<Directions<'a>>,
+    /// Replaces the samplers of some shaders; `None` if it replaces none.
+    direction_picker: Option<DirectionPicker<'a>>,
     /// The batch's shader, as in [`ShaderInstance::shader`].
     shader: u32,
     /// Densities of the sampled directions; empty if the shader's own sampler generated them.
     sampled_pdfs: Vec<f32>,
 }
 
-/// Number of words of a direction.
+/// Number of words per direction.
 const DIRECTION_WORDS: usize = 3;
 /// First port of the material parameters of `scatter`, after two random numbers and `wo`.
 const SCATTER_PARAMETERS: usize = 2 + DIRECTION_WORDS;
@@ -55,7 +55,10 @@ const SCATTER_PARAMETERS: usize = 2 + DIRECTION_WORDS;
 const EVALUATE_PARAMETERS: usize = 2 * DIRECTION_WORDS;
 
 impl<'a> ShadingBuffers<'a> {
-    pub fn new(target: Target, directions: Option<Directions<'a>>) -> ShadingBuffers<'a> {
+    pub fn new(
+        target: Target,
+        direction_picker: Option<DirectionPicker<'a>>,
+    ) -> ShadingBuffers<'a> {
         let batch = || Batch::new(target, 0, 0);
         ShadingBuffers {
             setup: batch(),
@@ -65,7 +68,7 @@ impl<'a> ShadingBuffers<'a> {
             points: 0,
             lit_points: Vec::new(),
             counts: ShadingCounts::default(),
-            directions,
+            direction_picker,
             shader: 0,
             sampled_pdfs: Vec::new(),
         }
@@ -93,9 +96,9 @@ impl<'a> ShadingBuffers<'a> {
         ShadingBatch { buffers: self, binding }
     }
 
-    /// Returns the direction sampler that overrides the shader's own, if any.
-    fn sampler_override(&self) -> Option<&Directions<'a>> {
-        self.directions.as_ref().filter(|directions| !directions.use_shader())
+    /// Returns the picker, if it replaces the sampler of the batch's shader.
+    fn sampler_override(&self) -> Option<&DirectionPicker<'a>> {
+        self.direction_picker.as_ref().filter(|picker| !picker.uses_shader_sampler())
     }
 
     /// Copies the material parameters of a point to a row of `evaluate`.
@@ -123,8 +126,8 @@ impl<'a> ShadingBuffers<'a> {
         );
     }
 
-    /// Samples directions with the sampler that overrides the shader's own, and evaluates the BSDF
-    /// for them.
+    /// Samples directions with the picker instead of the shader's own sampler, and evaluates the
+    /// BSDF for them.
     fn sample_override(&mut self, binding: &ShaderBinding) {
         let parameter_words = binding.program.parameter_words;
         self.evaluate.reshape(EVALUATE_PARAMETERS + parameter_words, self.points);
@@ -134,7 +137,7 @@ impl<'a> ShadingBuffers<'a> {
             // Invalid samples get an arbitrary direction and density 0.
             let (wi, pdf) = self
                 .sampler_override()
-                .and_then(|directions| directions.sample(point, vec2(u, v)))
+                .and_then(|picker| picker.sample(point, vec2(u, v)))
                 .unwrap_or((wo, 0.0));
             self.sampled_pdfs.push(pdf);
             self.evaluate.set_row(
@@ -155,19 +158,19 @@ pub(super) struct ShadingBatch<'b, 'a> {
 }
 
 impl<'b, 'a> ShadingBatch<'b, 'a> {
-    /// The shader of the batch.
+    /// Returns the shader of the batch.
     pub fn binding(&self) -> &'b ShaderBinding {
         self.binding
     }
 
-    /// Adds a shading point. `object` returns its position in object space. `u` are the random
-    /// numbers for sampling a direction.
+    /// Adds a shading point. `object_position` computes its position in object space. `u` are the
+    /// random numbers for sampling a direction.
     #[inline]
     pub fn push(
         &mut self,
         instance: &ShaderInstance,
         surface: &Surface,
-        object: impl FnOnce() -> Vec3,
+        object_position: impl FnOnce() -> Vec3,
         (u, wo): (Vec2, Vec3),
     ) {
         let buffers = &mut *self.buffers;
@@ -177,8 +180,12 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         buffers.scatter.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
         let (batch, first) = match self.binding.program.setup {
             Some(_) => {
-                let point =
-                    Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
+                let point = Program::surface_words(
+                    surface.p,
+                    object_position(),
+                    surface.frame.n,
+                    surface.uv,
+                );
                 buffers.setup.set_row(row, 0, &point);
                 (&mut buffers.setup, point.len())
             }
@@ -206,7 +213,7 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
                 );
             }
         }
-        if let Some(directions) = &mut buffers.directions {
+        if let Some(picker) = &mut buffers.direction_picker {
             let scatter = &buffers.scatter;
             let point = |row| {
                 let [x, y, z] = scatter.floats(row, SCATTER_PARAMETERS - DIRECTION_WORDS);
@@ -216,20 +223,20 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
                         .map(move |word| scatter.bits(row, SCATTER_PARAMETERS + word)),
                 )
             };
-            directions.begin(buffers.shader, (0..buffers.points).map(point));
+            picker.begin(buffers.shader, (0..buffers.points).map(point));
         }
         PreparedBatch { buffers, binding }
     }
 }
 
-/// A batch with known material parameters, which collects directions of incident light.
+/// A batch with material parameters, which collects directions of incident light.
 pub(super) struct PreparedBatch<'b, 'a> {
     buffers: &'b mut ShadingBuffers<'a>,
     binding: &'b ShaderBinding,
 }
 
 impl<'b, 'a> PreparedBatch<'b, 'a> {
-    /// The shader of the batch.
+    /// Returns the shader of the batch.
     pub fn binding(&self) -> &'b ShaderBinding {
         self.binding
     }
@@ -242,7 +249,7 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
 
     /// Returns the direction tree of a point, if the integrator uses direction trees.
     pub fn direction_tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
-        self.buffers.directions.as_ref().map(|directions| directions.tree(point))
+        self.buffers.direction_picker.as_ref().map(|picker| picker.tree(point))
     }
 
     /// Adds a direction `wi` of incident light at a point.
@@ -290,7 +297,7 @@ impl<'b, 'a> EvaluatedBatch<'b, 'a> {
         let buffers = &*self.0.buffers;
         let [r, g, b, pdf] = buffers.results.floats(light, 0);
         let pdf = match buffers.sampler_override() {
-            Some(directions) => directions.pdf(
+            Some(picker) => picker.pdf(
                 buffers.lit_points[light],
                 Vec3::from_array(buffers.evaluate.floats(light, 0)),
             ),
@@ -333,6 +340,16 @@ impl SampledBatch<'_, '_> {
     /// See [`PreparedBatch::direction_tree`].
     pub fn direction_tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
         self.0.direction_tree(point)
+    }
+}
+
+/// Returns the refractive index on the side of `wi` divided by the index on the side of `wo`, for a
+/// surface with relative index `eta`; 1 for reflection.
+pub(super) fn eta_ratio(eta: f32, wi: Vec3, wo: Vec3) -> f32 {
+    match wi.z * wo.z < 0.0 {
+        true if wo.z > 0.0 => eta,
+        true => 1.0 / eta,
+        false => 1.0,
     }
 }
 

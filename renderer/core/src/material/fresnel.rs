@@ -1,20 +1,20 @@
-//! Fresnel's equations: reflectance of smooth interfaces for unpolarised light.
+//! Fresnel equations: reflectance of smooth interfaces for unpolarised light.
 //!
-//! `eta` is the refractive index on the transmitted side over that on the incident side. Cosines
-//! are those of the angle of incidence, in [0, 1].
+//! `eta` is the refractive index on the transmitted side over the index on the incident side.
+//! `cos_i` is the cosine of the angle of incidence, in [0, 1].
 
 use lightbound_math::Vec3;
 
-/// Cosine of the angle of refraction; `None` under total internal reflection.
+/// Returns the cosine of the angle of refraction; `None` under total internal reflection.
 ///
-/// Snell's law in the form cos²θₜ = (η² − 1 + cos²θᵢ) / η², which is exact for η = 1 and without
-/// cancellation at grazing angles.
+/// Snell's law in the form cos²θₜ = (η² − 1 + cos²θᵢ) / η² is exact for η = 1, and does not cancel
+/// at grazing angles.
 pub fn refracted_cos(cos_i: f32, eta: f32) -> Option<f32> {
     let scaled = (eta - 1.0) * (eta + 1.0) + cos_i * cos_i;
     (scaled > 0.0).then(|| scaled.sqrt() / eta)
 }
 
-/// Reflectance at the interface of two dielectrics.
+/// Returns the reflectance of the interface between two dielectrics.
 pub fn dielectric(cos_i: f32, eta: f32) -> f32 {
     let Some(cos_t) = refracted_cos(cos_i, eta) else { return 1.0 };
     let parallel = (eta * cos_i - cos_t) / (eta * cos_i + cos_t);
@@ -22,11 +22,12 @@ pub fn dielectric(cos_i: f32, eta: f32) -> f32 {
     0.5 * (parallel * parallel + perpendicular * perpendicular)
 }
 
-/// Reflectance of a conductor with the complex refractive index η − i k per RGB channel; η > 0.
+/// Returns the reflectance of a conductor with the complex refractive index η − i k per RGB
+/// channel; η > 0.
 ///
 /// With a² + b² = √((η² − k² − sin²θ)² + 4η²k²) and 2a² = a² + b² + η² − k² − sin²θ, the
-/// perpendicular part is (a² + b² − 2a cosθ + cos²θ) / (a² + b² + 2a cosθ + cos²θ), and the
-/// parallel part is that times a similar ratio (Born & Wolf, *Principles of Optics*; written out by
+/// perpendicular part is (a² + b² − 2a cosθ + cos²θ) / (a² + b² + 2a cosθ + cos²θ). The parallel
+/// part is its product with a similar ratio (Born & Wolf, *Principles of Optics*; written out in
 /// Lagarde 2013, *Memo on Fresnel equations*).
 pub fn conductor(cos_i: f32, eta: Vec3, k: Vec3) -> Vec3 {
     // Avoid 0/0 at a cosine of 0 for η = 1 and k = 0.
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn total_internal_reflection() {
+    fn total_internal_reflection_starts_at_the_critical_angle() {
         let critical = (1.0f32 - 1.0 / (1.5 * 1.5)).sqrt();
         assert_eq!(refracted_cos(critical - 1e-3, 1.0 / 1.5), None);
         assert_eq!(dielectric(critical - 1e-3, 1.0 / 1.5), 1.0);
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn conductor_at_normal_incidence() {
+    fn conductor_matches_the_formula_at_normal_incidence() {
         // ((η − 1)² + k²) / ((η + 1)² + k²); gold in the red, silver, chromium.
         for (eta, k) in [(0.143f32, 3.983f32), (0.05, 4.2), (3.18, 3.3)] {
             let expected = ((eta - 1.0).powi(2) + k * k) / ((eta + 1.0).powi(2) + k * k);

@@ -1,5 +1,5 @@
-//! Shaders with values for their parameters: constants, and textures that are looked up at each
-//! shading point.
+//! Shaders with values for their parameters. A value is a constant or a texture, which is looked up
+//! at each shading point.
 
 use crate::texture::{Lookup, Param};
 use lightbound_math::Vec3;
@@ -10,11 +10,13 @@ use lightbound_shader::{Parameter, Scalar};
 pub struct ShaderInstance {
     /// Index into the scene's [shader bindings](super::ShaderBinding).
     pub shader: u32,
-    /// Relative index of refraction of the medium below the surface; 1 without refraction. Russian
-    /// roulette uses it; no expected value depends on it.
+    /// Relative index of refraction of the medium below the surface; 1 without refraction. It is
+    /// used for Russian roulette and for the albedo feature; expected radiance does not depend on
+    /// it.
     pub eta: f32,
+    /// Words of all parameters; 0 for varying parameters.
     constants: Box<[u32]>,
-    varying: Box<[Varying]>,
+    varying: Box<[VaryingParameter]>,
 }
 
 /// A parameter's value in a scene.
@@ -22,14 +24,15 @@ pub struct ShaderInstance {
 pub enum Setting {
     /// A number for each component, in the parameter's type and range.
     Constant(Vec<f64>),
-    /// Varies over the surface: a scalar takes the first channel, a vector the first channels.
-    /// Clamped to the parameter's range.
+    /// A value that varies over the surface, clamped to the parameter's range. A scalar takes the
+    /// first channel, a vector of n components the first n channels.
     Varying(Param),
 }
 
 /// A parameter that varies over the surface.
 #[derive(Clone, Debug)]
-struct Varying {
+struct VaryingParameter {
+    /// Index of its first word.
     first: u32,
     size: u8,
     scalar: Scalar,
@@ -38,7 +41,12 @@ struct Varying {
 }
 
 impl ShaderInstance {
-    /// An instance with a value for each settable parameter of the shader, in order.
+    /// Creates an instance. `settings` are the settable parameters of the shader, in order, with
+    /// their values.
+    ///
+    /// # Panics
+    /// If a constant has the wrong number of components, or a varying parameter has more than
+    /// three.
     pub fn new<'a>(
         shader: u32,
         settings: impl IntoIterator<Item = (&'a Parameter, Setting)>,
@@ -59,7 +67,13 @@ impl ShaderInstance {
                 Setting::Varying(value) => {
                     assert!(parameter.size <= 3, "textures have three channels");
                     let Parameter { scalar, range, size, .. } = *parameter;
-                    varying.push(Varying { first, size: size as u8, scalar, range, value });
+                    varying.push(VaryingParameter {
+                        first,
+                        size: size as u8,
+                        scalar,
+                        range,
+                        value,
+                    });
                     constants.resize(constants.len() + size, 0);
                 }
             }
@@ -67,32 +81,32 @@ impl ShaderInstance {
         ShaderInstance { shader, eta: 1.0, constants: constants.into(), varying: varying.into() }
     }
 
-    /// The words of the parameters, if all are constant.
+    /// Returns the words of the parameters; `None` unless all are constant.
     pub fn constants(&self) -> Option<&[u32]> {
         self.varying.is_empty().then_some(&*self.constants)
     }
 
-    /// The words of the parameters at a point.
-    pub fn words(&self, at: &Lookup) -> Vec<u32> {
+    /// Returns the words of the parameters at a point.
+    pub fn words(&self, lookup: &Lookup) -> Vec<u32> {
         let mut all = vec![0; self.constants.len()];
-        self.write(at, |first, words| all[first..][..words.len()].copy_from_slice(words));
+        self.write(lookup, |first, words| all[first..][..words.len()].copy_from_slice(words));
         all
     }
 
-    /// Writes the words of the parameters at a point: `set` gets the index of the first word and
-    /// the words.
+    /// Writes the words of the parameters at a point: calls `set` with the index of the first word
+    /// and the words.
     #[inline]
-    pub fn write(&self, at: &Lookup, mut set: impl FnMut(usize, &[u32])) {
+    pub fn write(&self, lookup: &Lookup, mut set: impl FnMut(usize, &[u32])) {
         set(0, &self.constants);
         for v in &self.varying {
-            let value = v.value.rgb(at);
+            let value = v.value.rgb(lookup);
             let words: [u32; 3] = std::array::from_fn(|k| v.bits(value, k));
             set(v.first as usize, &words[..v.size as usize]);
         }
     }
 }
 
-impl Varying {
+impl VaryingParameter {
     /// Converts a channel to a word, clamped to the range; NaN becomes the minimum.
     #[inline]
     fn bits(&self, value: Vec3, channel: usize) -> u32 {

@@ -4,18 +4,18 @@ use crate::suggestion::did_you_mean;
 
 /// A shader of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LibraryShader {
     /// File name.
     pub name: &'static str,
-    /// The shader's text.
+    /// WGSL source.
     pub text: &'static str,
 }
 
 macro_rules! library {
     ($($name:literal),* $(,)?) => {
         /// All shaders, sorted by name.
-        pub const LIBRARY: &[Entry] =
-            &[$(Entry { name: $name, text: include_str!(concat!("../../../../assets/shaders/", $name)) }),*];
+        pub const LIBRARY: &[LibraryShader] =
+            &[$(LibraryShader { name: $name, text: include_str!(concat!("../../../../assets/shaders/", $name)) }),*];
     };
 }
 
@@ -34,16 +34,16 @@ library! {
     "ward.wgsl",
 }
 
-/// The shader with this file name, with or without `.wgsl`.
-pub fn find(name: &str) -> Option<Entry> {
+/// Finds a shader by its file name, with or without `.wgsl`.
+pub fn find(name: &str) -> Option<LibraryShader> {
     LIBRARY
         .iter()
         .copied()
         .find(|entry| entry.name == name || entry.name.strip_suffix(".wgsl") == Some(name))
 }
 
-/// Advice for a shader name that was not found: the most similar name, or `otherwise`, and the
-/// names of all shaders.
+/// Returns advice for an unknown shader name: the most similar name, or `otherwise`, and the names
+/// of all shaders.
 pub fn suggestion(name: &str, otherwise: &str) -> String {
     let names: Vec<&str> = LIBRARY.iter().map(|entry| entry.name).collect();
     let stem = name.strip_suffix(".wgsl").unwrap_or(name);

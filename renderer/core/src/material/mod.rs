@@ -1,11 +1,12 @@
 //! Materials: scattering of light at surfaces.
 //!
 //! Scattering is a compiled shader ([`Program`]): a WGSL function of the scene or of the
-//! [`library`] that runs over batches of directions. Delta functions, which shaders cannot express,
-//! are [`Specular`]: mirrors and smooth interfaces. A material may have both, like varnished wood.
+//! [`library`], which is evaluated for batches of directions. Delta distributions, which shaders
+//! cannot express, are [`Specular`]: mirrors and smooth interfaces. A material may have both, like
+//! varnished wood.
 //!
 //! Directions are unit vectors in the shading frame (normal = +z). Both point away from the
-//! surface: `wi` to the light, `wo` to the eye.
+//! surface: `wi` to the light, `wo` to the viewer.
 
 pub mod fresnel;
 mod instance;
@@ -21,19 +22,19 @@ use crate::texture::Param;
 
 pub use instance::{Setting, ShaderInstance};
 pub use program::{Program, ProgramError, ShaderBinding};
-pub use specular::{Metal, Specular, SpecularSample};
+pub use specular::{Conductor, Specular, SpecularSample};
 
 /// A material of the scene.
 #[derive(Clone, Debug)]
 pub enum Material {
-    /// The sum of a specular and a scattering part; a surface with neither is black.
+    /// The sum of a specular and a scattering part. A surface without both is black.
     Surface {
-        /// Delta functions of the BSDF.
+        /// Delta distributions of the BSDF.
         specular: Option<Specular>,
-        /// The rest of the BSDF.
+        /// The rest of the BSDF, a shader.
         scattering: Option<ShaderInstance>,
     },
-    /// One of two materials, chosen at random at each hit: pbrt's `mix`.
+    /// One of two materials, selected at random at each hit: pbrt's `mix`.
     Mix {
         /// Indices into the scene's materials.
         materials: [u32; 2],
@@ -43,17 +44,17 @@ pub enum Material {
 }
 
 impl Material {
-    /// A material without delta functions.
+    /// Creates a material without delta distributions.
     pub fn scattering(instance: ShaderInstance) -> Material {
         Material::Surface { specular: None, scattering: Some(instance) }
     }
 
-    /// A material without a shader.
+    /// Creates a material without a shader.
     pub fn specular(specular: Specular) -> Material {
         Material::Surface { specular: Some(specular), scattering: None }
     }
 }
 
-/// Directions with |cos θ| up to this are tangential, and nothing is scattered. Smaller cosines are
-/// rounding errors of unit vectors, and divisors could vanish.
+/// Directions with |cos θ| up to this value count as tangential: they scatter no light. Such
+/// cosines are rounding errors of unit vectors, and divisors could vanish.
 pub const GRAZING_COSINE: f32 = 1e-9;

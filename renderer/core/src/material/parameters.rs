@@ -2,7 +2,7 @@
 
 use lightbound_shader::{Parameter, Scalar};
 
-/// The parameter's type in WGSL.
+/// Returns the WGSL type of a parameter.
 pub fn type_name(parameter: &Parameter) -> String {
     let scalar = parameter.scalar.name();
     match (parameter.size, parameter.scalar) {
@@ -12,8 +12,8 @@ pub fn type_name(parameter: &Parameter) -> String {
     }
 }
 
-/// The range, unless it is unlimited.
-pub fn range(parameter: &Parameter) -> Option<String> {
+/// Formats the range; `None` if it is unlimited.
+pub fn format_range(parameter: &Parameter) -> Option<String> {
     let [low, high] = parameter.range;
     let unlimited = match parameter.scalar {
         Scalar::F32 => low == f64::NEG_INFINITY && high == f64::INFINITY,
@@ -22,51 +22,51 @@ pub fn range(parameter: &Parameter) -> Option<String> {
         Scalar::Bool => true,
     };
     (!unlimited).then(|| {
-        let lower = endpoint(parameter.scalar, low, f32::next_down);
-        let upper = endpoint(parameter.scalar, high, f32::next_up);
+        let lower = format_endpoint(parameter.scalar, low, f32::next_down);
+        let upper = format_endpoint(parameter.scalar, high, f32::next_up);
         let (open, low) = lower.map_or_else(|closed| ('[', closed), |open| ('(', open));
         let (close, high) = upper.map_or_else(|closed| (']', closed), |open| (')', open));
         format!("{open}{low}, {high}{close}")
     })
 }
 
-/// Formats an endpoint of a range: `Ok` if it is open, else `Err`. Ranges are stored closed, so an
-/// open endpoint was replaced by its neighbour towards the inside. If the neighbour `outwards` has
+/// Formats an endpoint of a range: `Ok` if it is open, else `Err`. Ranges are stored closed: an
+/// open endpoint is replaced by the next float inside the range. So if the next float outside has
 /// far fewer digits, the endpoint is shown as open. Both notations mean the same range.
-fn endpoint(scalar: Scalar, x: f64, outwards: fn(f32) -> f32) -> Result<String, String> {
-    let neighbour = outwards(x as f32);
+fn format_endpoint(scalar: Scalar, x: f64, next_outside: fn(f32) -> f32) -> Result<String, String> {
+    let neighbour = next_outside(x as f32);
     let digits = |x: f32| format!("{x:e}").find('e').unwrap_or(0);
     let open = neighbour == 0.0 || digits(neighbour) + 3 <= digits(x as f32);
     if scalar == Scalar::F32 && x.is_finite() && open {
-        Ok(number(scalar, f64::from(neighbour)))
+        Ok(format_number(scalar, f64::from(neighbour)))
     } else {
-        Err(number(scalar, x))
+        Err(format_number(scalar, x))
     }
 }
 
-/// The default, if any: a single number if all components are equal.
-pub fn default(parameter: &Parameter) -> Option<String> {
+/// Formats the default, if any: as a single number if all components are equal.
+pub fn format_default(parameter: &Parameter) -> Option<String> {
     let numbers = parameter.default.as_ref()?;
-    let texts: Vec<String> = numbers.iter().map(|&x| number(parameter.scalar, x)).collect();
+    let texts: Vec<String> = numbers.iter().map(|&x| format_number(parameter.scalar, x)).collect();
     let equal = texts.iter().all(|text| *text == texts[0]);
     Some(if equal { texts[0].clone() } else { format!("({})", texts.join(", ")) })
 }
 
-/// Description of a parameter's valid values.
-pub fn takes(parameter: &Parameter) -> String {
-    let kind = match parameter.scalar {
+/// Describes the valid values of a parameter.
+pub fn valid_values(parameter: &Parameter) -> String {
+    let noun = match parameter.scalar {
         Scalar::F32 => "numbers",
         Scalar::I32 | Scalar::U32 => "integers",
         Scalar::Bool => "true or false",
     };
-    match range(parameter) {
-        None => kind.into(),
-        Some(range) => format!("{kind} in {range}"),
+    match format_range(parameter) {
+        None => noun.into(),
+        Some(range) => format!("{noun} in {range}"),
     }
 }
 
 /// Formats a number for users.
-pub fn number(scalar: Scalar, x: f64) -> String {
+pub fn format_number(scalar: Scalar, x: f64) -> String {
     match (scalar, x) {
         (Scalar::Bool, x) => (x != 0.0).to_string(),
         (_, f64::INFINITY) => "∞".into(),
@@ -80,7 +80,7 @@ pub fn number(scalar: Scalar, x: f64) -> String {
 }
 
 /// Formats rows of cells as a table with aligned columns.
-pub fn columns(rows: &[Vec<String>]) -> String {
+pub fn format_table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let length = |cell: &String| cell.chars().count();
     let widths: Vec<usize> = (0..columns)
@@ -94,14 +94,14 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Name, type, range and default of a parameter, as cells of a table.
-pub fn row(parameter: &Parameter) -> Vec<String> {
+/// Returns name, type, range and default of a parameter, as cells of a table.
+pub fn table_row(parameter: &Parameter) -> Vec<String> {
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     vec![
         parameter.name.clone(),
         type_name(parameter),
-        or_none(range(parameter)),
-        or_none(default(parameter)),
+        or_none(format_range(parameter)),
+        or_none(format_default(parameter)),
     ]
 }
 
@@ -131,29 +131,29 @@ mod tests {
             parameters.each_ref().map(type_name),
             ["vec3f", "f32", "u32", "vec2i", "vec2<bool>"]
         );
-        let ranges = parameters.each_ref().map(range);
+        let ranges = parameters.each_ref().map(format_range);
         assert_eq!(ranges, [Some("[0, 0.1]".into()), None, Some("[0, 4]".into()), None, None]);
         let mut wide = parameter("a", Scalar::F32, 2, [0.0, f64::from(1e38f32)]);
-        assert_eq!(takes(&wide), "numbers in [0, 1e38]");
+        assert_eq!(valid_values(&wide), "numbers in [0, 1e38]");
         wide.range[1] = f64::INFINITY;
-        assert_eq!(takes(&wide), "numbers in [0, ∞]");
+        assert_eq!(valid_values(&wide), "numbers in [0, ∞]");
         wide.range = [f64::from(f32::from_bits(1)), f64::from(1f32.next_down())];
-        assert_eq!(range(&wide), Some("(0, 1)".into()));
+        assert_eq!(format_range(&wide), Some("(0, 1)".into()));
         wide.range = [f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)];
-        assert_eq!(range(&wide), Some("[1.1754944e-38, ∞)".into()));
+        assert_eq!(format_range(&wide), Some("[1.1754944e-38, ∞)".into()));
         wide.range = [-std::f32::consts::PI, 1e6f32.next_down()].map(f64::from);
-        assert_eq!(range(&wide), Some("[-3.1415927, 1000000)".into()));
+        assert_eq!(format_range(&wide), Some("[-3.1415927, 1000000)".into()));
         wide.default = Some(vec![f64::from(0.1f32), 1e-5]);
-        assert_eq!(default(&wide), Some("(0.1, 1e-5)".into()));
+        assert_eq!(format_default(&wide), Some("(0.1, 1e-5)".into()));
         wide.default = Some(vec![0.5, 0.5]);
-        assert_eq!(default(&wide), Some("0.5".into()));
+        assert_eq!(format_default(&wide), Some("0.5".into()));
     }
 
     #[test]
     fn tables_have_aligned_columns() {
-        let rows: Vec<_> = parameters()[..3].iter().map(row).collect();
+        let rows: Vec<_> = parameters()[..3].iter().map(table_row).collect();
         assert_eq!(
-            columns(&rows),
+            format_table(&rows),
             "kd        vec3f  [0, 0.1]  -\nexponent  f32    -         -\nlobes     u32    [0, 4]    -\n"
         );
     }

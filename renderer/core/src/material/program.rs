@@ -14,16 +14,16 @@ use std::sync::Arc;
 pub struct Program {
     /// Name of the shader's file.
     pub name: String,
-    /// The sides of the surface to which it scatters light.
+    /// The sides of the surface to which the shader scatters light.
     pub sides: Sides,
     /// Computes the material parameters at a surface point. Inputs are the [surface
-    /// words](Program::surface_words) and those of the [settable](Program::settable) parameters;
-    /// outputs are the members of WGSL's `Material`. Without a setup, the settable parameters are
-    /// these members.
+    /// words](Program::surface_words) and the words of the [settable](Program::settable)
+    /// parameters. Outputs are the members of the WGSL struct `Material`. If `None`, the settable
+    /// parameters are these members.
     pub setup: Option<Kernel>,
-    /// [`scattering::evaluate`].
+    /// The kernel of [`scattering::evaluate`].
     pub evaluate: Kernel,
-    /// [`scattering::scatter`].
+    /// The kernel of [`scattering::scatter`].
     pub scatter: Kernel,
     /// Parameters that scenes can set, in the order of their words.
     pub settable: Vec<Parameter>,
@@ -51,8 +51,8 @@ impl Program {
     /// Number of words of a surface point.
     pub const SURFACE_WORDS: usize = 11;
 
-    /// The words of a surface point: position in world space and in object space, shading normal,
-    /// texture coordinates.
+    /// Returns the words of a surface point: position in world space and in object space, shading
+    /// normal, texture coordinates.
     pub fn surface_words(
         position: Vec3,
         object_position: Vec3,
@@ -64,6 +64,9 @@ impl Program {
     }
 
     /// Compiles a shader.
+    ///
+    /// # Errors
+    /// If the shader is invalid or cannot be compiled for `target`.
     pub fn compile(
         arena: &Arena,
         shader: &Shader,
@@ -74,7 +77,8 @@ impl Program {
         let surface: usize = shader.surface().iter().map(|parameter| parameter.size).sum();
         assert!(
             surface == 0 || surface == Program::SURFACE_WORDS,
-            "the renderer and the compiler agree about the surface"
+            "the compiler's surface point has {surface} words, the renderer's {}",
+            Program::SURFACE_WORDS
         );
         Ok(Program {
             name: shader.name().to_owned(),
@@ -90,13 +94,13 @@ impl Program {
         })
     }
 
-    /// The integrand s in the shading frame for bounding, a function of the members of `Material`;
-    /// bit-identical to the s of `evaluate`.
+    /// Returns the integrand s = BRDF × cosine in the shading frame for bounding. It is a function
+    /// of the members of `Material`, and bit-identical to s as `evaluate` computes it.
     pub fn integrand(&self) -> Result<Integrand, ShaderError> {
         Integrand::new(&self.shader, &self.settings, Frame::Local)
     }
 
-    /// Whether the BRDF depends on the direction to the light; if not, it is ideally diffuse.
+    /// Returns whether the BRDF depends on the direction to the light.
     pub fn depends_on_light(&self) -> Result<bool, ShaderError> {
         let function = passes::optimize(&self.shader.function(Entry::Brdf, &self.settings)?);
         let output_index = |name: &str| {
@@ -104,7 +108,7 @@ impl Program {
                 .outputs
                 .iter()
                 .position(|port| port.name == name)
-                .expect("each BRDF has this output")
+                .expect("a BRDF has three colour outputs")
         };
         let brdf = ["brdf.r", "brdf.g", "brdf.b"].map(output_index);
         let is_light = |input: &usize| function.inputs[*input].name.starts_with("wi.");
@@ -113,35 +117,35 @@ impl Program {
             .any(|input| depends(&function, &brdf, input)))
     }
 
-    /// [`Program::integrand`] without the cosine.
+    /// Returns [`Program::integrand`] without the cosine.
     pub fn brdf_integrand(&self) -> Result<Integrand, ShaderError> {
         Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)
     }
 
-    /// The shader's text.
+    /// Returns the WGSL source.
     pub fn text(&self) -> &str {
         self.shader.text()
     }
 
-    /// The instruction set of the code.
+    /// Returns the target of the compiled code.
     pub fn target(&self) -> Target {
         self.evaluate.target()
     }
 }
 
-/// A program bound to the textures that it reads; a batch evaluates one binding.
+/// A program bound to its textures. A batch evaluates one binding.
 #[derive(Clone, Debug)]
 pub struct ShaderBinding {
-    /// The code.
+    /// The compiled shader.
     pub program: Arc<Program>,
-    /// The textures, in the order of the shader.
+    /// The textures, in the order of their declarations.
     pub textures: Vec<Arc<Texture>>,
-    /// Whether the shader has a sampler that passed the self-check.
+    /// Whether the shader has its own sampler and the sampler passed the self-check.
     pub has_valid_sampler: bool,
 }
 
 impl ShaderBinding {
-    /// Binds a program; its sampler, if it has one, is assumed to be correct.
+    /// Binds a program. Its own sampler, if any, is assumed to be correct.
     pub fn new(program: Arc<Program>, textures: Vec<Arc<Texture>>) -> ShaderBinding {
         ShaderBinding { has_valid_sampler: program.has_sampler, program, textures }
     }

@@ -1,60 +1,60 @@
-//! Delta functions: polished metal, glass, panes and coats, the only materials that are not
+//! Delta distributions: smooth conductors, dielectrics and coats, the only materials that are not
 //! shaders.
 //!
-//! Parameters and conventions are those of pbrt-v4: the relative refractive index is that of the
-//! side below (−z) over that above, and refracted radiance is scaled by 1/η², since `wo` points to
-//! the eye and radiance is higher in the denser medium.
+//! Parameters and conventions are those of pbrt-v4. The relative refractive index η is the index
+//! below the surface (−z) over the index above. Refracted radiance is scaled by 1/η², since `wo`
+//! points to the viewer and radiance is higher in the denser medium.
 
 use super::{GRAZING_COSINE, fresnel};
 use crate::texture::{Lookup, Param};
 use lightbound_math::{Vec3, vec3};
 
-/// The complex refractive index of a metal, η − i k, per RGB channel.
+/// The complex refractive index of a conductor, η − i k, per RGB channel.
 #[derive(Clone, Debug)]
-pub struct Metal {
+pub struct Conductor {
     /// Real part, clamped to [10⁻⁴, 10⁴].
     pub eta: Param,
     /// Extinction coefficient, clamped to [0, 10⁴].
     pub k: Param,
 }
 
-impl Metal {
-    /// Reflectance at the interface to a medium of index `outside`.
-    fn reflectance(&self, cos: f32, outside: f32, at: &Lookup) -> Vec3 {
+impl Conductor {
+    /// Returns the reflectance at the interface to a medium of index `eta_outside`.
+    fn reflectance(&self, cos: f32, eta_outside: f32, lookup: &Lookup) -> Vec3 {
         let clamp = |x: Vec3, min: f32| x.clamp(Vec3::splat(min), Vec3::splat(1e4));
-        let (eta, k) = (clamp(self.eta.rgb(at), 1e-4), clamp(self.k.rgb(at), 0.0));
-        fresnel::conductor(cos, eta / outside, k / outside)
+        let (eta, k) = (clamp(self.eta.rgb(lookup), 1e-4), clamp(self.k.rgb(lookup), 0.0));
+        fresnel::conductor(cos, eta / eta_outside, k / eta_outside)
     }
 }
 
-/// The delta functions of a smooth surface.
+/// The delta distributions of a smooth surface.
 #[derive(Clone, Debug)]
 pub enum Specular {
-    /// A polished metal, the same on both sides.
-    Metal(Metal),
-    /// The interface to a dielectric medium, which reflects and refracts.
-    Interface {
-        /// Refractive index of the side below over that above.
+    /// A smooth conductor, the same on both sides.
+    Conductor(Conductor),
+    /// The interface between two dielectric media, which reflects and refracts.
+    Dielectric {
+        /// Refractive index below the surface over the index above.
         eta: f32,
     },
     /// A pane so thin that it does not displace transmitted rays (pbrt's `thindielectric`).
-    Pane {
-        /// Refractive index of the pane over that of its surroundings.
+    ThinDielectric {
+        /// Refractive index of the pane over the index of its surroundings.
         eta: f32,
     },
-    /// The surface of a clear coat, the same on both sides; the material's shader handles the
+    /// The reflection at a clear coat, the same on both sides. The material's shader handles the
     /// transmitted light.
     Coat {
         /// Refractive index of the coat.
         eta: f32,
     },
-    /// A polished metal under a clear coat, the same on both sides.
-    CoatedMetal {
-        /// The metal.
-        metal: Metal,
+    /// A smooth conductor under a clear coat, the same on both sides.
+    CoatedConductor {
+        /// The conductor.
+        conductor: Conductor,
         /// Refractive index of the coat.
         eta: f32,
-        /// Thickness of the coat in mean free paths of a purely absorbing medium.
+        /// Thickness of the coat in mean free paths of its purely absorbing medium.
         thickness: f32,
     },
 }
@@ -62,30 +62,29 @@ pub enum Specular {
 /// A sampled direction of incident light.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpecularSample {
-    /// Unit, in the shading frame.
+    /// Unit vector in the shading frame.
     pub wi: Vec3,
-    /// Reflectance or transmittance over the probability of the choice.
+    /// Reflectance or transmittance, divided by the probability of sampling it.
     pub weight: Vec3,
-    /// Refractive index on the side of `wi` over that on the side of `wo`; 1 for reflection.
+    /// Refractive index on the side of `wi` over the index on the side of `wo`; 1 for reflection.
     pub eta: f32,
 }
 
 impl Specular {
-    /// Probability with which to sample the delta functions rather than the material's shader, if
-    /// it has one.
-    pub fn share(&self, wo: Vec3) -> f32 {
+    /// Returns the probability of sampling the delta distributions rather than the material's
+    /// shader, if it has one.
+    pub fn sampling_probability(&self, wo: Vec3) -> f32 {
         match self {
             Specular::Coat { eta } => fresnel::dielectric(wo.z.abs(), clamped_index(*eta)),
             _ => 1.0,
         }
     }
 
-    /// Samples a direction; `u` chooses between reflection and refraction. `None` if `wo` is
-    /// tangential.
+    /// Samples a direction. `u` selects reflection or refraction. `None` if `wo` is tangential.
     ///
-    /// For a [coat](Specular::Coat) this is the reflection alone. Its weight is 1: the reflectance
-    /// over the [probability](Specular::share) of sampling it.
-    pub fn sample(&self, u: f32, wo: Vec3, at: &Lookup) -> Option<SpecularSample> {
+    /// A [coat](Specular::Coat) only reflects. The weight is 1: the reflectance divided by the
+    /// [probability](Specular::sampling_probability) of sampling it.
+    pub fn sample(&self, u: f32, wo: Vec3, lookup: &Lookup) -> Option<SpecularSample> {
         if wo.z.is_nan() || wo.z.abs() <= GRAZING_COSINE {
             return None;
         }
@@ -93,14 +92,14 @@ impl Specular {
         let reflected =
             |weight: Vec3| SpecularSample { wi: vec3(-wo.x, -wo.y, wo.z), weight, eta: 1.0 };
         Some(match self {
-            Specular::Metal(metal) => reflected(metal.reflectance(cos, 1.0, at)),
+            Specular::Conductor(conductor) => reflected(conductor.reflectance(cos, 1.0, lookup)),
             Specular::Coat { .. } => reflected(Vec3::ONE),
-            Specular::CoatedMetal { metal, eta, thickness } => {
-                reflected(coated_reflectance(metal, clamped_index(*eta), *thickness, cos, at))
-            }
-            Specular::Pane { eta } => {
+            Specular::CoatedConductor { conductor, eta, thickness } => reflected(
+                coated_reflectance(conductor, clamped_index(*eta), *thickness, cos, lookup),
+            ),
+            Specular::ThinDielectric { eta } => {
                 let r = fresnel::dielectric(cos, clamped_index(*eta));
-                // The sum of interreflections, r + (1 − r)² r + (1 − r)² r³ + …
+                // The reflectance with interreflections, r + (1 − r)² r + (1 − r)² r³ + …
                 let reflects = u < 2.0 * r / (1.0 + r);
                 if reflects {
                     reflected(Vec3::ONE)
@@ -108,7 +107,7 @@ impl Specular {
                     SpecularSample { wi: -wo, weight: Vec3::ONE, eta: 1.0 }
                 }
             }
-            Specular::Interface { eta } => {
+            Specular::Dielectric { eta } => {
                 let eta = clamped_index(*eta);
                 let eta = if wo.z > 0.0 { eta } else { 1.0 / eta };
                 match fresnel::refracted_cos(cos, eta) {
@@ -123,17 +122,23 @@ impl Specular {
     }
 }
 
-/// Reflectance of a metal under a coat: the geometric series of reflections at the surface and at
-/// the metal.
-fn coated_reflectance(metal: &Metal, eta: f32, thickness: f32, cos: f32, at: &Lookup) -> Vec3 {
+/// Returns the reflectance of a conductor under a coat: the geometric series of reflections between
+/// both.
+fn coated_reflectance(
+    conductor: &Conductor,
+    eta: f32,
+    thickness: f32,
+    cos: f32,
+    lookup: &Lookup,
+) -> Vec3 {
     let r = fresnel::dielectric(cos, eta);
     let Some(cos_t) = fresnel::refracted_cos(cos, eta) else { return Vec3::ONE };
-    let below =
-        metal.reflectance(cos_t, eta, at) * libm::expf(-2.0 * thickness.max(0.0) / cos_t.max(1e-6));
+    let below = conductor.reflectance(cos_t, eta, lookup)
+        * libm::expf(-2.0 * thickness.max(0.0) / cos_t.max(1e-6));
     Vec3::splat(r) + (1.0 - r) * (1.0 - r) * below / (1.0 - r * below)
 }
 
-/// Clamps `eta` to [10⁻⁴, 10⁴]; 1 if it is not positive and finite, as pbrt-v4 does for 0.
+/// Clamps `eta` to [10⁻⁴, 10⁴]. Returns 1 if it is not positive and finite, as pbrt-v4 does for 0.
 fn clamped_index(eta: f32) -> f32 {
     if eta > 0.0 && eta < f32::INFINITY { eta.clamp(1e-4, 1e4) } else { 1.0 }
 }
@@ -143,23 +148,23 @@ mod tests {
     use super::*;
     use lightbound_math::Vec2;
 
-    const AT: Lookup = Lookup { p: Vec3::ZERO, uv: Vec2::ZERO };
+    const LOOKUP: Lookup = Lookup { p: Vec3::ZERO, uv: Vec2::ZERO };
 
-    fn gold() -> Metal {
-        Metal {
+    fn gold() -> Conductor {
+        Conductor {
             eta: Param::Constant(vec3(0.143, 0.375, 1.442)),
             k: Param::Constant(vec3(3.983, 2.386, 1.603)),
         }
     }
 
-    fn all() -> Vec<Specular> {
+    fn all_variants() -> Vec<Specular> {
         vec![
-            Specular::Metal(gold()),
-            Specular::Interface { eta: 1.5 },
-            Specular::Interface { eta: 0.7 },
-            Specular::Pane { eta: 1.5 },
+            Specular::Conductor(gold()),
+            Specular::Dielectric { eta: 1.5 },
+            Specular::Dielectric { eta: 0.7 },
+            Specular::ThinDielectric { eta: 1.5 },
             Specular::Coat { eta: 1.5 },
-            Specular::CoatedMetal { metal: gold(), eta: 1.5, thickness: 0.01 },
+            Specular::CoatedConductor { conductor: gold(), eta: 1.5, thickness: 0.01 },
         ]
     }
 
@@ -171,14 +176,16 @@ mod tests {
     #[test]
     fn dielectrics_conserve_energy() {
         for specular in [
-            Specular::Interface { eta: 1.5 },
-            Specular::Interface { eta: 0.7 },
-            Specular::Pane { eta: 1.5 },
+            Specular::Dielectric { eta: 1.5 },
+            Specular::Dielectric { eta: 0.7 },
+            Specular::ThinDielectric { eta: 1.5 },
         ] {
             for angle in [0.0, 30.0, 60.0, 85.0, 120.0, 170.0] {
                 let count = 1000;
                 let sample = |i: i32| {
-                    specular.sample((i as f32 + 0.5) / count as f32, direction(angle), &AT).unwrap()
+                    specular
+                        .sample((i as f32 + 0.5) / count as f32, direction(angle), &LOOKUP)
+                        .unwrap()
                 };
                 let mean: Vec3 =
                     (0..count).map(sample).map(|s| s.weight * s.eta * s.eta).sum::<Vec3>()
@@ -190,10 +197,10 @@ mod tests {
 
     #[test]
     fn glass_refracts_by_snells_law() {
-        let glass = Specular::Interface { eta: 1.5 };
+        let glass = Specular::Dielectric { eta: 1.5 };
         for (angle, eta) in [(50.0, 1.5), (160.0, 1.0 / 1.5)] {
             let wo = direction(angle);
-            let s = glass.sample(0.999, wo, &AT).unwrap();
+            let s = glass.sample(0.999, wo, &LOOKUP).unwrap();
             assert!(s.wi.z * wo.z < 0.0 && s.eta == eta);
             // sin θₒ = η sin θᵢ, in the plane of incidence.
             assert!((s.wi.truncate() * eta + wo.truncate()).length() < 1e-6);
@@ -201,21 +208,25 @@ mod tests {
                 (s.wi.length() - 1.0).abs() < 1e-6 && (s.weight.x - 1.0 / (eta * eta)).abs() < 1e-6
             );
         }
-        // Beyond the critical angle everything is reflected, whatever `u`.
-        let s = glass.sample(0.999, direction(120.0), &AT).unwrap();
+        // Beyond the critical angle, all light is reflected.
+        let s = glass.sample(0.999, direction(120.0), &LOOKUP).unwrap();
         assert!(s.wi.z < 0.0 && s.eta == 1.0);
     }
 
     #[test]
-    fn coated_and_bare_metals_follow_fresnel() {
+    fn coated_and_bare_conductors_follow_fresnel() {
         for angle in [0.0, 40.0, 80.0] {
             let wo = direction(angle);
-            let sample = |specular: Specular| specular.sample(0.5, wo, &AT).unwrap().weight;
-            let bare = sample(Specular::Metal(gold()));
-            assert_eq!(bare, fresnel::conductor(wo.z, gold().eta.rgb(&AT), gold().k.rgb(&AT)));
-            // A coat with the index of air has no effect; an opaque one hides the metal.
-            let coated =
-                |eta, thickness| sample(Specular::CoatedMetal { metal: gold(), eta, thickness });
+            let sample = |specular: Specular| specular.sample(0.5, wo, &LOOKUP).unwrap().weight;
+            let bare = sample(Specular::Conductor(gold()));
+            assert_eq!(
+                bare,
+                fresnel::conductor(wo.z, gold().eta.rgb(&LOOKUP), gold().k.rgb(&LOOKUP))
+            );
+            // A coat with the index of air has no effect. An opaque coat hides the conductor.
+            let coated = |eta, thickness| {
+                sample(Specular::CoatedConductor { conductor: gold(), eta, thickness })
+            };
             assert!((coated(1.0, 0.0) - bare).abs().max_element() < 1e-6);
             assert!((coated(1.5, 1e3) - fresnel::dielectric(wo.z, 1.5)).abs().max_element() < 1e-6);
             assert!(
@@ -226,32 +237,33 @@ mod tests {
     }
 
     #[test]
-    fn coats_are_sampled_with_the_probability_of_their_reflectance() {
+    fn coats_are_sampled_in_proportion_to_their_reflectance() {
         let coat = Specular::Coat { eta: 1.5 };
         for angle in [0.0, 60.0, 89.0, 120.0] {
             let wo = direction(angle);
-            assert_eq!(coat.share(wo), fresnel::dielectric(wo.z.abs(), 1.5));
-            assert_eq!(coat.sample(0.0, wo, &AT).unwrap().weight, Vec3::ONE);
+            assert_eq!(coat.sampling_probability(wo), fresnel::dielectric(wo.z.abs(), 1.5));
+            assert_eq!(coat.sample(0.0, wo, &LOOKUP).unwrap().weight, Vec3::ONE);
         }
-        assert!(
-            all()
-                .iter()
-                .all(|s| matches!(s, Specular::Coat { .. }) || s.share(direction(30.0)) == 1.0)
-        );
+        assert!(all_variants().iter().all(|s| matches!(s, Specular::Coat { .. })
+            || s.sampling_probability(direction(30.0)) == 1.0));
     }
 
     #[test]
     fn extreme_input_stays_finite() {
-        let mut all = all();
+        let mut all = all_variants();
         for bad in [f32::NAN, f32::INFINITY, -1.0, 0.0, 1e-30, 1e30, 1.000_05] {
-            let metal = || Metal { eta: Param::from_float(bad), k: Param::from_float(bad) };
+            let conductor = || Conductor { eta: Param::from_float(bad), k: Param::from_float(bad) };
             all.extend([
-                Specular::Metal(metal()),
-                Specular::Interface { eta: bad },
-                Specular::Pane { eta: bad },
+                Specular::Conductor(conductor()),
+                Specular::Dielectric { eta: bad },
+                Specular::ThinDielectric { eta: bad },
             ]);
             all.push(Specular::Coat { eta: bad });
-            all.push(Specular::CoatedMetal { metal: metal(), eta: bad, thickness: bad });
+            all.push(Specular::CoatedConductor {
+                conductor: conductor(),
+                eta: bad,
+                thickness: bad,
+            });
         }
         let heights = [0.0f32, 1e-40, 1e-9, 1.1e-9, 1e-7, 1e-4, 0.5, 1.0];
         let directions = heights
@@ -260,7 +272,7 @@ mod tests {
         for wo in directions {
             for specular in &all {
                 for u in [0.0, 0.5, 1.0 - f32::EPSILON / 2.0] {
-                    let Some(s) = specular.sample(u, wo, &AT) else { continue };
+                    let Some(s) = specular.sample(u, wo, &LOOKUP) else { continue };
                     assert!(
                         s.weight.is_finite()
                             && s.weight.min_element() >= -1e-6

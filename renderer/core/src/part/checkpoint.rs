@@ -1,9 +1,9 @@
-//! Checkpoints: the state of a rendering in a file, which another process can resume.
+//! Checkpoints: files with the state of a rendering, which another process can resume.
 //!
-//! A checkpoint is a [`Part`] without its image: the exact sums of the finished jobs, and how many
-//! jobs these are. It is stored beside the image and replaced in one step.
+//! A checkpoint is a [`Part`] without its image: the exact sums of the finished jobs, and their
+//! number. It is stored next to the image and replaced atomically.
 
-use super::{Attributes, Header, Part, PartError, sums};
+use super::{Attributes, Part, PartError, PartHeader, sums_only};
 use crate::film::{Film, PixelBlock};
 use crate::render::Work;
 use lightbound_image::write::write_exr;
@@ -12,29 +12,29 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The remedy for a checkpoint that cannot be resumed.
+/// Advice for a checkpoint that cannot be resumed.
 const REMOVE: &str = "remove it to render from the beginning";
 
 /// A checkpoint file and the rendering that it belongs to.
 pub struct Checkpoint {
     path: PathBuf,
-    /// Size of the whole image.
+    /// Size of the full image.
     resolution: [u32; 2],
     /// Attributes that identify the rendering.
     settings: Attributes,
-    /// The pixels and samples being rendered.
+    /// The pixels and samples to render.
     block: PixelBlock,
 }
 
 impl Checkpoint {
-    /// The path of the checkpoint for an image.
+    /// Returns the path of the checkpoint for an image.
     pub fn path_for(image: &Path) -> PathBuf {
         let mut path = OsString::from(image);
         path.push(".checkpoint");
         path.into()
     }
 
-    /// The checkpoint for an image at `output`; `block` is being rendered.
+    /// Creates the checkpoint for an image at `output`. `block` is what to render.
     pub fn new(
         output: &Path,
         resolution: [u32; 2],
@@ -44,43 +44,50 @@ impl Checkpoint {
         Checkpoint { path: Checkpoint::path_for(output), resolution, settings, block }
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the file exists.
+    /// Returns whether the file exists.
     pub fn exists(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok()
     }
 
     /// Resumes the work stored in the file.
     ///
-    /// *Errors*: the file is damaged, or belongs to another rendering.
+    /// # Errors
+    /// If the file is damaged or belongs to another rendering.
     pub fn load<'a>(&self, work: Work<'a>) -> Result<Work<'a>, PartError> {
-        let refuse = |why: String, help: &str| Err(PartError::new(&self.path, &why, help));
-        let other =
+        let error = |why: String, remedy: &str| Err(PartError::new(&self.path, &why, remedy));
+        let other_options =
             "give the options of that rendering, or remove the file to render from the beginning";
         let file = read_exr_header(&self.path).map_err(|cause| self.unreadable(&cause))?;
         let part = Part::from_exr(&self.path, &file)?;
         let Some((block, jobs)) = part.header.work else {
-            return refuse(
+            return error(
                 "is a part, not a checkpoint".into(),
                 "merge it with others by `lightbound merge`",
             );
         };
-        if let Some(difference) =
-            part.differs(self.resolution, &self.settings, work.film().options(), "this rendering")
-        {
-            return refuse(format!("is a checkpoint of another rendering: {difference}"), other);
+        if let Some(difference) = part.difference(
+            self.resolution,
+            &self.settings,
+            work.film().options(),
+            "this rendering",
+        ) {
+            return error(
+                format!("is a checkpoint of another rendering: {difference}"),
+                other_options,
+            );
         }
         if block != self.block {
-            return refuse(
+            return error(
                 format!(
                     "is a checkpoint of another rendering: it has {block}, this rendering has {}",
                     self.block
                 ),
-                other,
+                other_options,
             );
         }
         let mut film = Film::new(work.film().window(), work.film().options());
@@ -92,7 +99,7 @@ impl Checkpoint {
         }
     }
 
-    /// The error for a file without a readable header.
+    /// Returns the error for a file without a readable header.
     fn unreadable(&self, cause: &ImageError) -> PartError {
         match cause.problem {
             Problem::Read(_) => PartError { message: cause.to_string(), remedy: REMOVE.into() },
@@ -105,9 +112,9 @@ impl Checkpoint {
     }
 
     /// Removes the temporary files of an earlier process that was killed while it saved.
-    pub fn tidy(&self) {
+    pub fn remove_temporary_files(&self) {
         let Some(name) = self.path.file_name() else { return };
-        let begin = format!(".{}.", name.to_string_lossy());
+        let prefix = format!(".{}.", name.to_string_lossy());
         let folder = self
             .path
             .parent()
@@ -115,7 +122,7 @@ impl Checkpoint {
             .unwrap_or(Path::new("."));
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with(&begin) && name.ends_with(".tmp") {
+            if name.starts_with(&prefix) && name.ends_with(".tmp") {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -123,13 +130,19 @@ impl Checkpoint {
 
     /// Saves the state of the work.
     ///
-    /// *Errors*: the file cannot be written. An earlier checkpoint then remains unchanged.
+    /// # Errors
+    /// If the file cannot be written. An earlier checkpoint then remains unchanged.
     pub fn save(&self, work: &Work) -> Result<(), ImageError> {
         let film = work.film();
-        let mut header =
-            Header::new(self.block, work.coverage(), film, film.invalid_samples(), work.stats());
+        let mut header = PartHeader::new(
+            self.block,
+            work.coverage(),
+            film,
+            film.invalid_samples(),
+            work.stats(),
+        );
         header.work = Some((self.block, work.jobs()));
-        let exr = sums(self.resolution, self.settings.clone(), &header, film);
+        let exr = sums_only(self.resolution, self.settings.clone(), &header, film);
         write_exr(&self.path, &exr)
     }
 

@@ -1,5 +1,5 @@
-//! [`FilmOptions`] in the header of a part. The JSON refers to the channels of an integrator by a
-//! flag, since their declarations are part of the program.
+//! Serialization of [`FilmOptions`] in the header of a part. The extra channels are stored as a
+//! flag, since the integrator declares them.
 
 use crate::film::FilmOptions;
 use crate::integrator::lightcuts;

@@ -7,32 +7,33 @@ use lightbound_image::MAX_PIXELS;
 use std::path::{Path, PathBuf};
 
 /// The sum of several parts.
-pub struct Merged {
+pub struct MergedParts {
     /// The first part; all parts have the same settings.
     pub first: Part,
     /// The sums of all samples.
     pub film: Film,
-    /// The samples of each pixel that the parts contain.
+    /// The samples that the parts contain.
     pub coverage: Coverage,
-    /// The samples of the whole image that no part contains.
+    /// The samples of the full image that no part contains.
     pub missing: Coverage,
-    /// Statistics of all parts.
+    /// Sum of the statistics of all parts.
     pub stats: RenderStats,
 }
 
 /// Adds the parts in these files, in any order.
 ///
-/// *Errors*: a file cannot be read or is not a part, the parts belong to different renderings, or
-/// they overlap.
+/// # Errors
+/// If a file cannot be read or is not a part, the parts belong to different renderings, or they
+/// overlap.
 ///
 /// # Panics
 /// If `paths` is empty.
-pub fn merge(paths: &[PathBuf]) -> Result<Merged, PartError> {
+pub fn merge(paths: &[PathBuf]) -> Result<MergedParts, PartError> {
     let mut parts = paths
         .iter()
         .map(|path| Ok((path.as_path(), Part::open(path)?)))
         .collect::<Result<Vec<_>, PartError>>()?;
-    let coverage = check(&parts)?;
+    let coverage = union(&parts)?;
     let window =
         coverage.window().filter(|w| u64::from(w.width()) * u64::from(w.height()) <= MAX_PIXELS);
     let Some(window) = window else {
@@ -48,45 +49,44 @@ pub fn merge(paths: &[PathBuf]) -> Result<Merged, PartError> {
         stats += part.header.stats;
     }
     let (_, first) = parts.swap_remove(0);
-    let missing = coverage.missing(first.header.whole);
-    Ok(Merged { first, film, coverage, missing, stats })
+    let missing = coverage.missing(first.header.full_block);
+    Ok(MergedParts { first, film, coverage, missing, stats })
 }
 
-/// The union of the parts' samples.
-///
-/// *Errors*: the parts belong to different renderings, or overlap.
-fn check(parts: &[(&Path, Part)]) -> Result<Coverage, PartError> {
-    let mut all = Coverage::default();
+/// Returns the union of the parts' samples. Fails if the parts belong to different renderings, or
+/// overlap.
+fn union(parts: &[(&Path, Part)]) -> Result<Coverage, PartError> {
+    let mut union = Coverage::default();
     let (first_path, first) = &parts[0];
     for (i, (path, part)) in parts.iter().enumerate() {
-        let refuse = |why: String, help: &str| Err(PartError::new(path, &why, help));
+        let error = |why: String, remedy: &str| Err(PartError::new(path, &why, remedy));
         let other = first_path.display().to_string();
         if let Some(difference) =
-            part.differs(first.resolution, &first.settings, first.header.film, &other)
+            part.difference(first.resolution, &first.settings, first.header.film, &other)
         {
-            return refuse(
-                format!("is not a part of the same picture: {difference}"),
+            return error(
+                format!("is not a part of the same image: {difference}"),
                 "leave it out, or render it with the same options",
             );
         }
-        if part.header.whole != first.header.whole {
-            let (mine, theirs) = (part.header.whole, first.header.whole);
+        if part.header.full_block != first.header.full_block {
+            let (mine, theirs) = (part.header.full_block, first.header.full_block);
             let why = format!(
-                "is not a part of the same picture: its picture has {mine}, that of {other} has {theirs}"
+                "is not a part of the same image: its image has {mine}, but {other} has {theirs}"
             );
-            return refuse(why, "leave it out, or render it with the same options");
+            return error(why, "leave it out, or render it with the same options");
         }
-        let common = |earlier: &Part| part.header.coverage.overlap(&earlier.header.coverage);
+        let overlap = |earlier: &Part| part.header.coverage.overlap(&earlier.header.coverage);
         if let Some((earlier, block)) =
-            parts[..i].iter().find_map(|(path, earlier)| Some((path, common(earlier)?)))
+            parts[..i].iter().find_map(|(path, earlier)| Some((path, overlap(earlier)?)))
         {
             let why = format!("has {block} in common with {}", earlier.display());
-            return refuse(
+            return error(
                 why,
                 "samples must not count twice; leave out one of the two, or render other ranges",
             );
         }
-        part.header.coverage.blocks().iter().for_each(|&block| all.add(block));
+        part.header.coverage.blocks().iter().for_each(|&block| union.add(block));
     }
-    Ok(all)
+    Ok(union)
 }

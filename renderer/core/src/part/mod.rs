@@ -1,19 +1,18 @@
 //! Parts of a rendering: EXR images that also contain the exact sums of the film.
 //!
 //! Any viewer can show such a file. [`merge`] adds parts without loss; a [`Checkpoint`] is a part
-//! without its image. The attribute `lightbound/part` lists the samples of each pixel that the file
-//! contains. All other attributes, except results and times, must be equal in parts of one
-//! rendering.
+//! without its image. The attribute `lightbound/part` lists the samples that the file contains.
+//! Other attributes, except for results and times, must be equal in all parts of a rendering.
 
 mod checkpoint;
 mod film_options;
 mod merge;
 
 pub use checkpoint::Checkpoint;
-pub use merge::{Merged, merge};
+pub use merge::{MergedParts, merge};
 
 use crate::film::layers;
-use crate::film::{Coverage, Film, FilmOptions, Picture, PixelBlock, column_names};
+use crate::film::{Coverage, Film, FilmOptions, PixelBlock, RenderedImage, column_names};
 use crate::render::RenderStats;
 use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
 use lightbound_image::{Window, read_exr, read_exr_header};
@@ -36,16 +35,16 @@ impl PartError {
     }
 }
 
-/// Attributes of a picture's file, by name.
+/// Attributes of an image file, by name.
 pub type Attributes = Vec<(String, Attribute)>;
 
-/// Current value of [`Header::format`].
+/// Current value of [`PartHeader::format`].
 const FORMAT: u32 = 1;
 
-/// Attribute that holds the header.
+/// Name of the attribute that holds the header.
 const HEADER: &str = "lightbound/part";
 
-/// Attributes that differ between parts of one picture.
+/// Attributes that may differ between the parts of an image.
 const RESULTS: [&str; 7] = [
     HEADER,
     "lightbound/scene",
@@ -56,24 +55,25 @@ const RESULTS: [&str; 7] = [
     "lightbound/noise",
 ];
 
-/// Whether an attribute describes the picture, so that all of its parts have the same value.
+/// Returns whether an attribute must have the same value in all parts of an image.
 fn is_setting((name, _): &(String, Attribute)) -> bool {
     name.starts_with("lightbound/") && !RESULTS.contains(&name.as_str())
 }
 
 /// Description of a part, stored as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+pub struct PartHeader {
     /// Version of this structure and of the columns.
     format: u32,
-    /// Pixels and samples of the whole picture.
-    pub whole: PixelBlock,
+    /// Pixels and samples of the full image.
+    #[serde(rename = "whole")]
+    pub full_block: PixelBlock,
     /// Pixels and samples that the part contains.
     pub coverage: Coverage,
-    /// What the film stores.
+    /// The data that the film stores.
     #[serde(with = "film_options")]
     pub film: FilmOptions,
-    /// Samples that were not finite or out of the film's range.
+    /// Number of samples that were not finite or out of the film's range.
     pub invalid_samples: u64,
     /// Statistics of the rendering.
     #[serde(rename = "effort")]
@@ -83,18 +83,18 @@ pub struct Header {
     pub work: Option<(PixelBlock, usize)>,
 }
 
-impl Header {
-    /// The header for a film.
+impl PartHeader {
+    /// Creates the header for a film.
     pub fn new(
-        whole: PixelBlock,
+        full_block: PixelBlock,
         coverage: Coverage,
         film: &Film,
         invalid_samples: u64,
         stats: RenderStats,
-    ) -> Header {
-        Header {
+    ) -> PartHeader {
+        PartHeader {
             format: FORMAT,
-            whole,
+            full_block,
             coverage,
             film: film.options(),
             invalid_samples,
@@ -104,27 +104,31 @@ impl Header {
     }
 }
 
-/// A part in a file; the sums stay in the file until [`Part::add_to`].
+/// A part in a file. [`Part::add_to`] reads the sums.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Size of the whole image.
+    /// Size of the full image.
     pub resolution: [u32; 2],
-    /// Attributes that are equal in all parts of a picture.
+    /// Attributes that are equal in all parts of an image.
     pub settings: Attributes,
-    /// Name of the scene's file.
+    /// Name of the scene file.
     pub scene: Option<Attribute>,
     /// Pixels of the file.
     window: Window,
     /// Description of the part.
-    pub header: Header,
+    pub header: PartHeader,
 }
 
 impl Part {
     /// Reads the header of the file at `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a part.
     pub fn open(path: &Path) -> Result<Part, PartError> {
         let file = read_exr_header(path).map_err(|cause| PartError {
             message: cause.to_string(),
-            remedy: "parts are .exr files, written by `lightbound render --sample-range` or `--crop`, or by `lightbound merge`"
+            remedy: "parts are .exr files, written by `lightbound render --sample-range` or \
+                     `--crop`, or by `lightbound merge`"
                 .into(),
         })?;
         Part::from_exr(path, &file)
@@ -144,7 +148,7 @@ impl Part {
                     .into(),
             });
         };
-        let header: Header =
+        let header: PartHeader =
             serde_json::from_str(text).map_err(|cause| damaged(path, &cause.to_string()))?;
         if header.format != FORMAT {
             return Err(PartError {
@@ -175,6 +179,9 @@ impl Part {
     }
 
     /// Reads the sums from the file and adds them to a film that contains its pixels.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is damaged, or changed since [`Part::open`].
     pub fn add_to(&self, path: &Path, film: &mut Film) -> Result<(), PartError> {
         let file = read_exr(path).map_err(|cause| PartError {
             message: cause.to_string(),
@@ -201,7 +208,7 @@ impl Part {
         Ok(())
     }
 
-    /// Number of samples of each pixel according to the header.
+    /// Returns the number of samples of each pixel according to the header.
     fn expected_counts(&self) -> Vec<u32> {
         let mut counts = vec![0u32; self.window.width() as usize * self.window.height() as usize];
         for block in self.header.coverage.blocks() {
@@ -214,9 +221,9 @@ impl Part {
         counts
     }
 
-    /// Describes how this part differs from the picture given by the other arguments, if it does.
-    /// `other` names that picture in the message.
-    pub fn differs(
+    /// Describes how this part differs from the image given by the other arguments, if it does.
+    /// `other` is the name of that image in the message.
+    pub fn difference(
         &self,
         resolution: [u32; 2],
         settings: &[(String, Attribute)],
@@ -243,28 +250,26 @@ impl Part {
         }
         if self.resolution != resolution {
             let [[w, h], [w2, h2]] = [self.resolution, resolution];
-            return Some(format!(
-                "its image has {w} × {h} pixels, that of {other} has {w2} × {h2}"
-            ));
+            return Some(format!("its image has {w} × {h} pixels, but {other} has {w2} × {h2}"));
         }
         let names = self
             .settings
             .iter()
             .chain(settings.iter().filter(|a| is_setting(a)))
             .map(|a| a.0.as_str());
-        let found = names.into_iter().find_map(|name| Some((name, differ(name)?)));
-        if let Some((name, [mine, theirs])) = found {
+        let different = names.into_iter().find_map(|name| Some((name, differ(name)?)));
+        if let Some((name, [mine, theirs])) = different {
             let name = match name.trim_start_matches("lightbound/") {
                 "samples" => "number of samples",
                 name => name,
             };
-            return Some(format!("its {name} is {mine}, that of {other} is {theirs}"));
+            return Some(format!("its {name} is {mine}, but {other} has {theirs}"));
         }
         if self.header.film.moments != film.moments {
             let (with, without) = if film.moments { (other, "it") } else { ("it", other) };
-            return Some(format!("{with} stores squares for the variance, {without} does not"));
+            return Some(format!("{with} stores variances, but {without} does not"));
         }
-        (self.header.film != film).then(|| format!("it does not store the same layers as {other}"))
+        (self.header.film != film).then(|| format!("its layers differ from those of {other}"))
     }
 }
 
@@ -287,34 +292,34 @@ fn damaged(path: &Path, problem: &str) -> PartError {
     }
 }
 
-/// A part with its image: the layers of `picture` and the sums of `film`.
-pub fn picture(
+/// Returns a part with its image: the layers of `image` and the sums of `film`.
+pub fn image_with_sums(
     resolution: [u32; 2],
     attributes: Attributes,
-    header: &Header,
+    header: &PartHeader,
     film: &Film,
-    picture: &Picture,
+    image: &RenderedImage,
 ) -> ExrPicture {
-    with_sums(layers::exr_picture(resolution.into(), picture, attributes), header, film)
+    add_sums(layers::exr_image(resolution.into(), image, attributes), header, film)
 }
 
-/// A part without an image: the sums alone.
-pub fn sums(
+/// Returns a part without an image: the sums of `film`.
+pub fn sums_only(
     resolution: [u32; 2],
     attributes: Attributes,
-    header: &Header,
+    header: &PartHeader,
     film: &Film,
 ) -> ExrPicture {
     let window = film.window();
     let (size, offset) = ([window.width(), window.height()], [window.x0, window.y0]);
-    with_sums(
+    add_sums(
         ExrPicture { size, offset, full_size: resolution, channels: Vec::new(), attributes },
         header,
         film,
     )
 }
 
-fn with_sums(mut exr: ExrPicture, header: &Header, film: &Film) -> ExrPicture {
+fn add_sums(mut exr: ExrPicture, header: &PartHeader, film: &Film) -> ExrPicture {
     let columns = film.columns().into_iter();
     exr.channels.extend(
         columns.map(|column| Channel {
@@ -332,13 +337,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_keep_their_json() {
-        let read = |film: &str| {
+    fn headers_round_trip_through_json() {
+        let round_trip = |film: &str| {
             let json = format!(
                 r#"{{"format":1,"whole":[0,0,2,2,0,4],"coverage":[],"film":{film},"invalid_samples":0,"effort":{}}}"#,
                 serde_json::to_string(&RenderStats::default()).unwrap()
             );
-            let header: Header = serde_json::from_str(&json).unwrap();
+            let header: PartHeader = serde_json::from_str(&json).unwrap();
             (serde_json::to_string(&header).unwrap() == json, header.film)
         };
         let lightcuts = FilmOptions {
@@ -346,16 +351,23 @@ mod tests {
             moments: false,
             channels: crate::integrator::lightcuts::FILM_CHANNELS,
         };
-        assert_eq!(read(r#"{"features":true,"moments":false,"cuts":true}"#), (true, lightcuts));
-        assert_eq!(read(r#"{"features":false,"moments":false}"#), (false, FilmOptions::default()));
+        assert_eq!(
+            round_trip(r#"{"features":true,"moments":false,"cuts":true}"#),
+            (true, lightcuts)
+        );
+        assert_eq!(
+            round_trip(r#"{"features":false,"moments":false}"#),
+            (false, FilmOptions::default())
+        );
     }
 
     #[test]
     fn the_most_fundamental_difference_is_reported() {
         let window = Window { x0: 0, y0: 0, x1: 2, y1: 2 };
-        let (whole, options) = (PixelBlock::new(window, 0..4).unwrap(), FilmOptions::default());
-        let header = Header::new(
-            whole,
+        let (full_block, options) =
+            (PixelBlock::new(window, 0..4).unwrap(), FilmOptions::default());
+        let header = PartHeader::new(
+            full_block,
             Coverage::default(),
             &Film::new(window, options),
             0,
@@ -373,28 +385,28 @@ mod tests {
         };
         let mine = settings("1", "a", "7").into_iter().filter(is_setting).collect();
         let part = Part { resolution: [2, 2], settings: mine, scene: None, window, header };
-        let differs = |resolution, version: &str, hash: &str, seed: &str, moments| {
+        let difference = |resolution, version: &str, hash: &str, seed: &str, moments| {
             let film = FilmOptions { moments, ..options };
-            part.differs(resolution, &settings(version, hash, seed), film, "b.exr")
+            part.difference(resolution, &settings(version, hash, seed), film, "b.exr")
                 .unwrap_or_default()
         };
-        assert_eq!(differs([2, 2], "1", "a", "7", false), "");
+        assert_eq!(difference([2, 2], "1", "a", "7", false), "");
         assert_eq!(
-            differs([2, 2], "2", "b", "8", true),
+            difference([2, 2], "2", "b", "8", true),
             "it was rendered by version 1 of lightbound, b.exr by version 2"
         );
         assert!(
-            differs([2, 3], "1", "b", "8", true)
+            difference([2, 3], "1", "b", "8", true)
                 .starts_with("its scene differs from that of b.exr")
         );
         assert_eq!(
-            differs([2, 3], "1", "a", "8", true),
-            "its image has 2 × 2 pixels, that of b.exr has 2 × 3"
+            difference([2, 3], "1", "a", "8", true),
+            "its image has 2 × 2 pixels, but b.exr has 2 × 3"
         );
-        assert_eq!(differs([2, 2], "1", "a", "8", true), "its seed is 7, that of b.exr is 8");
+        assert_eq!(difference([2, 2], "1", "a", "8", true), "its seed is 7, but b.exr has 8");
         assert_eq!(
-            differs([2, 2], "1", "a", "7", true),
-            "b.exr stores squares for the variance, it does not"
+            difference([2, 2], "1", "a", "7", true),
+            "b.exr stores variances, but it does not"
         );
     }
 }

@@ -10,7 +10,7 @@ use lightbound_math::Vec3;
 use lightbound_shader::{Arena, Settings, Shader, Target};
 use std::sync::Arc;
 
-/// A material of a [`SceneBuilder`].
+/// Identifies a material of a [`SceneBuilder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaterialId(u32);
 
@@ -31,7 +31,11 @@ pub enum MaterialError {
         known: String,
     },
     /// A value has the wrong size or is out of range.
-    #[error("the parameter {parameter} of {shader} takes {size} numbers from {} to {}", range[0], range[1])]
+    #[error(
+        "the parameter {parameter} of {shader} takes {size} numbers from {} to {}",
+        range[0],
+        range[1]
+    )]
     InvalidValue {
         /// Name of the shader.
         shader: String,
@@ -52,7 +56,7 @@ pub enum MaterialError {
     },
 }
 
-/// Collects surfaces, materials and lights and builds a [`Scene`].
+/// Builds a [`Scene`] from surfaces, materials and lights.
 ///
 /// All positions are in world space. The crate's documentation has an example.
 pub struct SceneBuilder {
@@ -82,7 +86,7 @@ impl Default for SceneBuilder {
 }
 
 impl SceneBuilder {
-    /// An empty scene.
+    /// Creates an empty scene.
     pub fn new() -> SceneBuilder {
         SceneBuilder::default()
     }
@@ -94,10 +98,11 @@ impl SceneBuilder {
         MaterialId(self.materials.len() as u32 - 1)
     }
 
-    /// Adds a material given by a shader with constant parameters; parameters without a value have
-    /// their defaults. See [`library`](crate::material::library) for examples.
+    /// Adds a material: a shader with constant parameters. Parameters without a value have their
+    /// defaults. See [`library`](crate::material::library) for examples.
     ///
-    /// *Errors*: the shader is invalid, or a parameter is unknown, out of range or missing.
+    /// # Errors
+    /// If the shader is invalid, or a parameter is unknown, out of range or missing.
     pub fn add_shader(
         &mut self,
         name: &str,
@@ -116,8 +121,8 @@ impl SceneBuilder {
         }
         let mut settings = Vec::new();
         for parameter in &program.settable {
-            let given = values.iter().rfind(|(name, _)| *name == parameter.name);
-            let value = match (given, &parameter.default) {
+            let explicit = values.iter().rfind(|(name, _)| *name == parameter.name);
+            let value = match (explicit, &parameter.default) {
                 (Some((_, value)), _) => value.to_vec(),
                 (None, Some(default)) => default.clone(),
                 (None, None) => {
@@ -154,8 +159,8 @@ impl SceneBuilder {
         self.add_primitive(shape, material, false, Some((radiance, false)));
     }
 
-    /// Adds a surface; `flip` swaps front and back, and `emission` is the radiance and whether it
-    /// is two-sided.
+    /// Adds a surface. `flip` swaps front and back. `emission` is the radiance, and whether both
+    /// sides emit it.
     pub(crate) fn add_primitive(
         &mut self,
         shape: Shape,
@@ -174,14 +179,15 @@ impl SceneBuilder {
         self.geometry.primitives.push(primitive);
     }
 
-    /// Adds a light that is not a surface.
+    /// Adds a light that is not an area light.
     pub fn add_light(&mut self, light: AnyLight) {
         self.lights.push(light);
     }
 
     /// Builds the acceleration structure and the scene.
     ///
-    /// *Errors*: the acceleration structure cannot be built.
+    /// # Errors
+    /// If the acceleration structure cannot be built.
     pub fn build(mut self, camera: Camera) -> Result<Scene, AccelError> {
         self.geometry.world = 0..self.geometry.primitives.len() as u32;
         let geometry = Arc::new(self.geometry);

@@ -1,5 +1,5 @@
-//! Scenes, immutable once built. [`RenderSettings`](crate::RenderSettings) say
-//! how to render one.
+//! Scenes. They are immutable once built. [`RenderSettings`](crate::RenderSettings) define how to
+//! render one.
 
 mod builder;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A camera, surfaces, materials and lights.
 pub struct Scene {
-    /// The camera, for one resolution.
+    /// The camera. It is specific to an image resolution.
     pub camera: Camera,
     /// All surfaces.
     pub geometry: Arc<Geometry>,

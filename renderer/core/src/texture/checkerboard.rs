@@ -1,4 +1,4 @@
-//! 2D and 3D checkerboards; pbrt-v4's `checkerboard` without its filter.
+//! 2D and 3D checkerboards, as pbrt-v4's `checkerboard` without its filter.
 
 use super::{Lookup, Mapping, Param};
 use lightbound_math::{Transform, Vec3};
@@ -6,9 +6,9 @@ use lightbound_math::{Transform, Vec3};
 /// Unit cells that alternate between two textures.
 #[derive(Clone, Debug)]
 pub struct Checkerboard {
-    /// Space of the cells.
-    pub domain: Domain,
-    /// Value in cells whose indices have an even sum; pbrt's `tex1`.
+    /// The space of the cells.
+    pub domain: CheckerboardDomain,
+    /// Value in cells with an even sum of indices; pbrt's `tex1`.
     pub even: Param,
     /// Value in the other cells; pbrt's `tex2`.
     pub odd: Param,
@@ -16,7 +16,7 @@ pub struct Checkerboard {
 
 /// The space of a checkerboard's cells.
 #[derive(Clone, Debug)]
-pub enum Domain {
+pub enum CheckerboardDomain {
     /// Texture coordinates.
     Flat(Mapping),
     /// 3D texture space, with the transform from world space.
@@ -24,23 +24,23 @@ pub enum Domain {
 }
 
 impl Checkerboard {
-    /// Value at a point, linear RGB.
-    pub fn eval(&self, at: &Lookup) -> Vec3 {
+    /// Evaluates the checkerboard as linear RGB.
+    pub fn eval(&self, lookup: &Lookup) -> Vec3 {
         let odd = match &self.domain {
-            Domain::Flat(mapping) => {
-                let st = mapping.st(at);
+            CheckerboardDomain::Flat(mapping) => {
+                let st = mapping.st(lookup);
                 is_odd(st.x) ^ is_odd(st.y)
             }
-            Domain::Solid(texture_from_world) => {
-                let p = texture_from_world.point(at.p);
+            CheckerboardDomain::Solid(texture_from_world) => {
+                let p = texture_from_world.point(lookup.p);
                 is_odd(p.x) ^ is_odd(p.y) ^ is_odd(p.z)
             }
         };
-        if odd { self.odd.rgb(at) } else { self.even.rgb(at) }
+        if odd { self.odd.rgb(lookup) } else { self.even.rgb(lookup) }
     }
 }
 
-/// Whether x is in an odd cell; false if x is NaN or infinite.
+/// Returns whether x is in an odd cell; false if x is NaN or infinite.
 fn is_odd(x: f32) -> bool {
     (x.floor() * 0.5).fract().abs() == 0.5
 }
@@ -51,7 +51,7 @@ mod tests {
     use glam::DAffine3;
     use lightbound_math::Vec2;
 
-    fn board(domain: Domain) -> impl Fn(Vec3) -> f32 {
+    fn board(domain: CheckerboardDomain) -> impl Fn(Vec3) -> f32 {
         let board =
             Checkerboard { domain, even: Param::from_float(1.0), odd: Param::from_float(2.0) };
         move |p| board.eval(&Lookup { p, uv: Vec2::new(p.x, p.y) }).x
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn cells_alternate_in_every_direction() {
-        let flat = board(Domain::Flat(Mapping::UV));
-        let solid = board(Domain::Solid(
+        let flat = board(CheckerboardDomain::Flat(Mapping::UV));
+        let solid = board(CheckerboardDomain::Solid(
             Transform::new(DAffine3::from_scale(glam::DVec3::splat(2.0))).unwrap(),
         ));
         for (x, y, z) in
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn parity_of_large_negative_and_invalid_coordinates() {
+    fn large_negative_and_invalid_coordinates_have_defined_parity() {
         assert_eq!(
             [-1.0, -0.5, -2.0, 1.5, 16777215.0].map(is_odd),
             [true, true, false, true, true]

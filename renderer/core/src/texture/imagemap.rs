@@ -1,9 +1,9 @@
 //! Images as textures.
 //!
-//! Texels are those of a shared [`Image`]. Lookups use bilinear interpolation at full resolution;
-//! supersampling of pixels does the remaining filtering. The order of operations and the flip of t
+//! Texels belong to a shared [`Image`]. Lookups interpolate bilinearly at full resolution;
+//! pixels are supersampled instead of further filtering. The order of operations and the flip of t
 //! follow pbrt-v4 (`textures.cpp`). Invariant: each component of a filtered value is between the
-//! minimum and maximum of its four texels, so that bounds of texels bound every lookup.
+//! minimum and maximum of its four texels, so that bounds on texels bound every lookup.
 
 use super::{Lookup, Mapping};
 use lightbound_image::Image;
@@ -11,9 +11,9 @@ use lightbound_math::{Vec2, Vec3};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Wrap mode: texels beyond the edges of an image.
+/// The texels beyond the edges of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Wrap {
+pub enum WrapMode {
     /// Periodic repetition.
     #[default]
     Repeat,
@@ -22,20 +22,20 @@ pub enum Wrap {
     /// The texel at the edge.
     Clamp,
     /// Octahedral map of a sphere: edges are mirrored at their midpoints. (Beyond the edges at 0,
-    /// pbrt-v4 takes the second texel instead of the first; here both edges are symmetric.)
+    /// pbrt-v4 takes the second texel instead of the first; here, opposite edges are symmetric.)
     OctahedralSphere,
 }
 
-impl FromStr for Wrap {
+impl FromStr for WrapMode {
     type Err = String;
 
     /// Parses pbrt's names.
-    fn from_str(name: &str) -> Result<Wrap, String> {
+    fn from_str(name: &str) -> Result<WrapMode, String> {
         match name {
-            "repeat" => Ok(Wrap::Repeat),
-            "black" => Ok(Wrap::Black),
-            "clamp" => Ok(Wrap::Clamp),
-            "octahedralsphere" => Ok(Wrap::OctahedralSphere),
+            "repeat" => Ok(WrapMode::Repeat),
+            "black" => Ok(WrapMode::Black),
+            "clamp" => Ok(WrapMode::Clamp),
+            "octahedralsphere" => Ok(WrapMode::OctahedralSphere),
             _ => Err(format!(
                 "unknown wrap mode `{name}`; use repeat, black, clamp or octahedralsphere"
             )),
@@ -43,9 +43,9 @@ impl FromStr for Wrap {
     }
 }
 
-/// Reconstruction between texel centres.
+/// Interpolation between texel centres.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Filter {
+pub enum TextureFilter {
     /// The nearest texel.
     Point,
     /// Linear between the four nearest texels.
@@ -53,9 +53,9 @@ pub enum Filter {
     Bilinear,
 }
 
-/// The value of an image as a texture.
+/// The value that a texture takes from an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Value {
+pub enum ImageMapValue {
     /// [`Image::rgb`].
     Rgb,
     /// [`Image::float`] in all three channels.
@@ -70,42 +70,42 @@ pub struct ImageMap {
     /// Texture coordinates.
     pub mapping: Mapping,
     /// Colour or float value.
-    pub value: Value,
+    pub value: ImageMapValue,
     /// Texels beyond the edges.
-    pub wrap: Wrap,
+    pub wrap: WrapMode,
     /// Interpolation between texel centres.
-    pub filter: Filter,
-    /// Factor of all values.
+    pub filter: TextureFilter,
+    /// Factor on all values.
     pub scale: f32,
     /// Whether the result is max(1 − value, 0), after `scale`.
     pub invert: bool,
 }
 
 impl ImageMap {
-    /// Value at a point: linear RGB, or a float in all channels. Colours are clamped to 0 from
-    /// below; NaN texels count as 0.
-    pub fn eval(&self, at: &Lookup) -> Vec3 {
-        let st = self.mapping.st(at);
+    /// Evaluates the image as linear RGB, or as a float in all channels. Negative colours are
+    /// clamped to 0; NaN texels count as 0.
+    pub fn eval(&self, lookup: &Lookup) -> Vec3 {
+        let st = self.mapping.st(lookup);
         // Rows start at the top, t at the bottom.
-        self.adjusted(self.filtered(Vec2::new(st.x, 1.0 - st.y)))
+        self.scale_and_invert(self.interpolate(Vec2::new(st.x, 1.0 - st.y)))
     }
 
     /// Scales and inverts a value of the image.
-    pub(crate) fn adjusted(&self, value: Vec3) -> Vec3 {
+    pub(crate) fn scale_and_invert(&self, value: Vec3) -> Vec3 {
         let v = self.scale * value;
         match (self.invert, self.value) {
             (true, _) => (1.0 - v).max(Vec3::ZERO),
-            (false, Value::Rgb) => v.max(Vec3::ZERO),
-            (false, Value::Float) => v,
+            (false, ImageMapValue::Rgb) => v.max(Vec3::ZERO),
+            (false, ImageMapValue::Float) => v,
         }
     }
 
-    /// Value at image coordinates, from (0, 0) at the upper left corner to (1, 1) at the lower
-    /// right corner.
-    fn filtered(&self, st: Vec2) -> Vec3 {
+    /// Interpolates the image at coordinates from (0, 0) at the upper left corner to (1, 1) at the
+    /// lower right corner.
+    fn interpolate(&self, st: Vec2) -> Vec3 {
         let (width, height) = (self.image.width() as f32, self.image.height() as f32);
         let (x, y) = (st.x * width - 0.5, st.y * height - 0.5);
-        if self.filter == Filter::Point {
+        if self.filter == TextureFilter::Point {
             return self.texel(index(x.round()), index(y.round()));
         }
         let (x0, y0) = (x.floor(), y.floor());
@@ -118,28 +118,28 @@ impl ImageMap {
         v.max(a.min(b).min(c).min(d)).min(a.max(b).max(c).max(d))
     }
 
-    /// The texel at any integer coordinates, according to the wrap mode.
+    /// Returns the texel at any integer coordinates, according to the wrap mode.
     fn texel(&self, x: i64, y: i64) -> Vec3 {
         let (width, height) = (self.image.width() as i64, self.image.height() as i64);
         let inside = (0..width).contains(&x) && (0..height).contains(&y);
         let (x, y) = match self.wrap {
             _ if inside => (x, y),
-            Wrap::Repeat => (x.rem_euclid(width), y.rem_euclid(height)),
-            Wrap::Clamp => (x.clamp(0, width - 1), y.clamp(0, height - 1)),
-            Wrap::Black => return Vec3::ZERO,
-            Wrap::OctahedralSphere => octahedral(x, y, width, height),
+            WrapMode::Repeat => (x.rem_euclid(width), y.rem_euclid(height)),
+            WrapMode::Clamp => (x.clamp(0, width - 1), y.clamp(0, height - 1)),
+            WrapMode::Black => return Vec3::ZERO,
+            WrapMode::OctahedralSphere => octahedral(x, y, width, height),
         };
         let (x, y) = (x as u32, y as u32);
         let v = match self.value {
-            Value::Rgb => self.image.rgb(x, y),
-            Value::Float => Vec3::splat(self.image.float(x, y)),
+            ImageMapValue::Rgb => self.image.rgb(x, y),
+            ImageMapValue::Float => Vec3::splat(self.image.float(x, y)),
         };
         Vec3::select(v.is_nan_mask(), Vec3::ZERO, v)
     }
 }
 
 /// Converts an integral float to a texel index. The cast to 32 bits saturates and maps NaN to 0, so
-/// that indices of neighbours do not overflow 64 bits.
+/// the indices of neighbouring texels cannot overflow 64 bits.
 fn index(x: f32) -> i64 {
     x as i32 as i64
 }
@@ -167,9 +167,9 @@ mod tests {
         ImageMap {
             image: Arc::new(image),
             mapping: Mapping::UV,
-            value: Value::Rgb,
-            wrap: Wrap::Repeat,
-            filter: Filter::Bilinear,
+            value: ImageMapValue::Rgb,
+            wrap: WrapMode::Repeat,
+            filter: TextureFilter::Bilinear,
             scale: 1.0,
             invert: false,
         }
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn rows_start_at_the_top_and_t_at_the_bottom() {
-        for filter in [Filter::Point, Filter::Bilinear] {
+        for filter in [TextureFilter::Point, TextureFilter::Bilinear] {
             let m = ImageMap { filter, ..grey(2, &[1.0, 2.0, 3.0, 4.0]) };
             let corners = [(0.25, 0.75), (0.75, 0.75), (0.25, 0.25), (0.75, 0.25)];
             assert_eq!(corners.map(|(u, v)| m.eval(&at(u, v)).x), [1.0, 2.0, 3.0, 4.0]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn bilinear_reproduces_linear_ramps() {
+    fn bilinear_interpolation_reproduces_linear_ramps() {
         let (width, height) = (8, 4);
         let centre = |i: u32, n: u32| (i as f32 + 0.5) / n as f32;
         let ramp = |u: f32, v: f32| 2.0 + 3.0 * u - v;
@@ -217,11 +217,11 @@ mod tests {
             // The left edge at the centre of row 0, and two units to the right of it.
             [m.eval(&at(0.0, 0.75)).x, m.eval(&at(2.0, 0.75)).x]
         };
-        assert_eq!(edge(Wrap::Repeat), [1.5, 1.5]);
-        assert_eq!(edge(Wrap::Clamp), [1.0, 2.0]);
-        assert_eq!(edge(Wrap::Black), [0.5, 0.0]);
+        assert_eq!(edge(WrapMode::Repeat), [1.5, 1.5]);
+        assert_eq!(edge(WrapMode::Clamp), [1.0, 2.0]);
+        assert_eq!(edge(WrapMode::Black), [0.5, 0.0]);
         // Beyond the left edge of row 0 is the first texel of row 1.
-        assert_eq!(edge(Wrap::OctahedralSphere)[0], 2.0);
+        assert_eq!(edge(WrapMode::OctahedralSphere)[0], 2.0);
         assert_eq!([octahedral(-1, 0, 4, 4), octahedral(4, 1, 4, 4)], [(0, 3), (3, 2)]);
         assert_eq!([octahedral(1, -1, 4, 4), octahedral(0, 4, 4, 4)], [(2, 0), (3, 3)]);
     }
@@ -232,18 +232,18 @@ mod tests {
         let with = |scale, invert, value| {
             ImageMap { scale, invert, value, ..m.clone() }.eval(&at(0.5, 0.5)).x
         };
-        assert_eq!(with(2.0, false, Value::Rgb), 1.5);
-        assert_eq!(with(1.0, true, Value::Rgb), 0.25);
-        assert_eq!(with(2.0, true, Value::Float), 0.0);
-        assert_eq!(with(-1.0, false, Value::Rgb), 0.0);
-        assert_eq!(with(-1.0, false, Value::Float), -0.75);
+        assert_eq!(with(2.0, false, ImageMapValue::Rgb), 1.5);
+        assert_eq!(with(1.0, true, ImageMapValue::Rgb), 0.25);
+        assert_eq!(with(2.0, true, ImageMapValue::Float), 0.0);
+        assert_eq!(with(-1.0, false, ImageMapValue::Rgb), 0.0);
+        assert_eq!(with(-1.0, false, ImageMapValue::Float), -0.75);
     }
 
     #[test]
-    fn float_value_is_the_mean_or_the_opacity() {
+    fn float_value_is_the_channel_mean_or_the_opacity() {
         let rgb = map(Image::from_u8(1, 1, Channels::Rgb, vec![0, 51, 102], Encoding::Linear));
         let float = |m: &ImageMap| {
-            ImageMap { value: Value::Float, ..m.clone() }.eval(&at(0.1, 0.1)).to_array()
+            ImageMap { value: ImageMapValue::Float, ..m.clone() }.eval(&at(0.1, 0.1)).to_array()
         };
         assert!(float(&rgb).iter().all(|x| (x - 0.2).abs() < 1e-7));
         let rgba =
@@ -252,10 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn values_stay_between_the_texels() {
+    fn interpolated_values_are_between_the_texels() {
         let texels = [0.1, 0.3, 1e-30, 0.7, 0.7, 1e30, 0.7, 0.7, 0.1];
-        for wrap in [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::OctahedralSphere] {
-            for filter in [Filter::Point, Filter::Bilinear] {
+        for wrap in [WrapMode::Repeat, WrapMode::Black, WrapMode::Clamp, WrapMode::OctahedralSphere]
+        {
+            for filter in [TextureFilter::Point, TextureFilter::Bilinear] {
                 let m = ImageMap { wrap, filter, ..grey(3, &texels) };
                 let extremes = [
                     f32::NAN,

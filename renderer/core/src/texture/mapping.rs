@@ -7,7 +7,7 @@ use std::f32::consts::{FRAC_1_PI, TAU};
 /// A map from surface points to coordinates (s, t) of a 2D texture; t points upwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mapping {
-    /// Surface coordinates: uv · scale + offset.
+    /// uv · scale + offset.
     Uv {
         /// Factors of u and v.
         scale: Vec2,
@@ -38,26 +38,26 @@ pub enum Mapping {
 }
 
 impl Mapping {
-    /// The surface coordinates, unchanged.
+    /// The uv coordinates of the surface, unchanged.
     pub const UV: Mapping = Mapping::Uv { scale: Vec2::ONE, offset: Vec2::ZERO };
 
-    /// Texture coordinates of a point.
-    pub fn st(&self, at: &Lookup) -> Vec2 {
+    /// Returns the texture coordinates (s, t) of a point.
+    pub fn st(&self, lookup: &Lookup) -> Vec2 {
         match self {
-            Mapping::Uv { scale, offset } => at.uv * *scale + *offset,
+            Mapping::Uv { scale, offset } => lookup.uv * *scale + *offset,
             Mapping::Planar { texture_from_world, s, t, offset } => {
-                let p = texture_from_world.point(at.p);
+                let p = texture_from_world.point(lookup.p);
                 Vec2::new(p.dot(*s), p.dot(*t)) + *offset
             }
             Mapping::Spherical(texture_from_world) => {
-                let p = texture_from_world.point(at.p);
-                // Without normalisation, so that the origin has coordinates, too.
+                let p = texture_from_world.point(lookup.p);
+                // p is not normalized, so that the origin has coordinates as well.
                 let theta = libm::atan2f(p.truncate().length(), p.z);
                 let phi = libm::atan2f(p.y, p.x);
                 Vec2::new(theta * FRAC_1_PI, if phi < 0.0 { phi + TAU } else { phi } / TAU)
             }
             Mapping::Cylindrical(texture_from_world) => {
-                let p = texture_from_world.point(at.p);
+                let p = texture_from_world.point(lookup.p);
                 Vec2::new(0.5 + libm::atan2f(p.y, p.x) / TAU, p.z)
             }
         }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn mappings_of_known_points() {
+    fn mappings_match_known_coordinates() {
         let uv = Mapping::Uv { scale: Vec2::new(2.0, -4.0), offset: Vec2::new(0.5, 1.0) };
         assert_eq!(st(uv, Vec3::ZERO), Vec2::new(1.0, -2.0));
         // Texture space is world space translated by −1 along x.

@@ -1,19 +1,19 @@
 //! Textures: values over a surface.
 //!
-//! A texture is a small expression tree. Every node yields linear RGB; a float texture has its
-//! value in all three channels, and the first is used. Nodes and their defaults are those of
-//! pbrt-v4. Textures are not filtered over the footprint of a pixel; supersampling does that.
+//! A texture is a small expression tree. Every node yields linear RGB. A float texture has the same
+//! value in all three channels, and the first is used. Nodes and their defaults follow pbrt-v4.
+//! Textures are not filtered over the pixel footprint: pixels are supersampled instead.
 
 mod checkerboard;
-pub mod for_shaders;
 mod imagemap;
 mod mapping;
+pub mod shader_texture;
 
 use lightbound_math::{Vec2, Vec3};
 use std::sync::Arc;
 
-pub use checkerboard::{Checkerboard, Domain};
-pub use imagemap::{Filter, ImageMap, Value, Wrap};
+pub use checkerboard::{Checkerboard, CheckerboardDomain};
+pub use imagemap::{ImageMap, ImageMapValue, TextureFilter, WrapMode};
 pub use mapping::Mapping;
 
 /// The arguments of a texture lookup.
@@ -35,7 +35,7 @@ pub enum Param {
 }
 
 impl Param {
-    /// A constant float.
+    /// Creates a constant float.
     pub fn from_float(x: f32) -> Param {
         Param::Constant(Vec3::splat(x))
     }
@@ -45,35 +45,35 @@ impl Param {
         match self {
             Param::Constant(c) => Param::Constant(f(c)),
             Param::Texture(_) => {
-                Param::Texture(Arc::new(Texture::Map(self, Function(Box::new(f)))))
+                Param::Texture(Arc::new(Texture::Map(self, ColorFunction(Box::new(f)))))
             }
         }
     }
 
-    /// Value as linear RGB.
-    pub fn rgb(&self, at: &Lookup) -> Vec3 {
+    /// Evaluates the parameter as linear RGB.
+    pub fn rgb(&self, lookup: &Lookup) -> Vec3 {
         match self {
             Param::Constant(c) => *c,
-            Param::Texture(t) => t.eval(at),
+            Param::Texture(t) => t.eval(lookup),
         }
     }
 
-    /// Value as a float: the first channel.
-    pub fn float(&self, at: &Lookup) -> f32 {
-        self.rgb(at).x
+    /// Evaluates the parameter as a float: the first channel.
+    pub fn float(&self, lookup: &Lookup) -> f32 {
+        self.rgb(lookup).x
     }
 }
 
 /// A function of colours.
-pub struct Function(Box<dyn Fn(Vec3) -> Vec3 + Send + Sync>);
+pub struct ColorFunction(Box<dyn Fn(Vec3) -> Vec3 + Send + Sync>);
 
-impl std::fmt::Debug for Function {
+impl std::fmt::Debug for ColorFunction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Function")
+        f.write_str("ColorFunction")
     }
 }
 
-/// A node of a texture.
+/// A node of a texture's expression tree.
 #[derive(Debug)]
 pub enum Texture {
     /// A constant value.
@@ -85,7 +85,7 @@ pub enum Texture {
     /// Product of two parameters; zero if the second is zero, even if the first is infinite.
     Scale(Param, Param),
     /// A function of a parameter.
-    Map(Param, Function),
+    Map(Param, ColorFunction),
     /// Linear blend: `(1 − amount) a + amount b`.
     Mix {
         /// Value at amount 0.
@@ -98,21 +98,21 @@ pub enum Texture {
 }
 
 impl Texture {
-    /// Value at a point, linear RGB.
-    pub fn eval(&self, at: &Lookup) -> Vec3 {
+    /// Evaluates the texture as linear RGB.
+    pub fn eval(&self, lookup: &Lookup) -> Vec3 {
         match self {
             Texture::Constant(c) => *c,
-            Texture::Image(map) => map.eval(at),
-            Texture::Checkerboard(board) => board.eval(at),
-            Texture::Scale(a, b) => match b.rgb(at) {
+            Texture::Image(map) => map.eval(lookup),
+            Texture::Checkerboard(board) => board.eval(lookup),
+            Texture::Scale(a, b) => match b.rgb(lookup) {
                 Vec3::ZERO => Vec3::ZERO,
-                factor => a.rgb(at) * factor,
+                factor => a.rgb(lookup) * factor,
             },
-            Texture::Map(value, Function(f)) => f(value.rgb(at)),
-            Texture::Mix { a, b, amount } => match amount.float(at) {
-                0.0 => a.rgb(at),
-                1.0 => b.rgb(at),
-                amount => a.rgb(at) * (1.0 - amount) + b.rgb(at) * amount,
+            Texture::Map(value, ColorFunction(f)) => f(value.rgb(lookup)),
+            Texture::Mix { a, b, amount } => match amount.float(lookup) {
+                0.0 => a.rgb(lookup),
+                1.0 => b.rgb(lookup),
+                amount => a.rgb(lookup) * (1.0 - amount) + b.rgb(lookup) * amount,
             },
         }
     }
@@ -130,7 +130,7 @@ mod tests {
     fn expression_trees_are_evaluated() {
         let at = Lookup { p: Vec3::ZERO, uv: Vec2::new(0.25, 1.5) };
         let board = param(Texture::Checkerboard(Checkerboard {
-            domain: Domain::Flat(Mapping::UV),
+            domain: CheckerboardDomain::Flat(Mapping::UV),
             even: Param::from_float(8.0),
             odd: Param::Constant(Vec3::new(1.0, 2.0, 4.0)),
         }));

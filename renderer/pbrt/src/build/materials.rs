@@ -6,7 +6,7 @@ use crate::describe::{Description, MaterialEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{ParamType, SpectrumParam};
 use crate::file::parse::Entity;
-use lightbound::material::{Material, Metal, Specular};
+use lightbound::material::{Conductor, Material, Specular};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
@@ -67,7 +67,7 @@ impl Builder<'_> {
             .any(|m| matches!(m, Material::Mix { materials, .. } if materials.contains(&next)))
         {
             // In a mix, an interface is a surface that transmits all light unchanged.
-            all.materials.push(Material::specular(Specular::Pane { eta: 1.0 }));
+            all.materials.push(Material::specular(Specular::ThinDielectric { eta: 1.0 }));
             all.names.push("interface".into());
         }
         for (m, &index) in d.materials.iter().zip(&all.index) {
@@ -134,9 +134,9 @@ impl Builder<'_> {
             "diffusetransmission" => self.diffuse_transmission(entity)?,
             "conductor" => self.conductor(entity)?,
             "dielectric" => self.dielectric(entity)?,
-            "thindielectric" => {
-                Material::specular(Specular::Pane { eta: self.refraction(entity, "eta")? })
-            }
+            "thindielectric" => Material::specular(Specular::ThinDielectric {
+                eta: self.refraction(entity, "eta")?,
+            }),
             "coateddiffuse" => self.coated_diffuse(entity)?,
             "coatedconductor" => self.coated_conductor(entity)?,
             _ => return Ok(None),
@@ -177,7 +177,7 @@ impl Builder<'_> {
         let metal = self.metal(entity, "")?;
         let alpha = self.roughness(entity, "")?;
         if alpha.is_smooth() {
-            return Ok(Material::specular(Specular::Metal(metal)));
+            return Ok(Material::specular(Specular::Conductor(metal)));
         }
         let values =
             [("eta", metal.eta), ("k", metal.k), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
@@ -187,7 +187,7 @@ impl Builder<'_> {
     fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let (eta, alpha) = (self.refraction(entity, "eta")?, self.roughness(entity, "")?);
         if alpha.is_smooth() || (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
-            return Ok(Material::specular(Specular::Interface { eta }));
+            return Ok(Material::specular(Specular::Dielectric { eta }));
         }
         let values = [("eta", Param::from_float(eta)), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
         let mut instance = self.library(entity, "dielectric.wgsl", &values)?;
@@ -229,8 +229,8 @@ impl Builder<'_> {
             && alpha.is_smooth()
             && let Param::Constant(thickness) = thickness
         {
-            return Ok(Material::specular(Specular::CoatedMetal {
-                metal,
+            return Ok(Material::specular(Specular::CoatedConductor {
+                conductor: metal,
                 eta,
                 thickness: thickness.x,
             }));
@@ -272,7 +272,7 @@ impl Builder<'_> {
     }
 
     /// A metal whose `eta` and `k` carry `prefix`; copper where nothing is said, as in pbrt-v4.
-    fn metal(&mut self, entity: &Entity, prefix: &str) -> Result<Metal, SceneError> {
+    fn metal(&mut self, entity: &Entity, prefix: &str) -> Result<Conductor, SceneError> {
         let (eta, k) = (format!("{prefix}eta"), format!("{prefix}k"));
         if entity.params.find("reflectance").is_some() {
             if entity.params.find(&eta).is_some() || entity.params.find(&k).is_some() {
@@ -287,10 +287,10 @@ impl Builder<'_> {
                 2.0 * (r / (1.0 - r)).sqrt()
             };
             let k = self.colour(entity, "reflectance", 0.5)?.map(index);
-            return Ok(Metal { eta: Param::from_float(1.0), k });
+            return Ok(Conductor { eta: Param::from_float(1.0), k });
         }
         let copper = |which: &str| SpectrumParam::Named(format!("metal-Cu-{which}"));
-        Ok(Metal {
+        Ok(Conductor {
             eta: self.spectrum_or(entity, &eta, copper("eta"))?,
             k: self.spectrum_or(entity, &k, copper("k"))?,
         })

@@ -38,9 +38,9 @@ impl ShaderUse<'_> {
     /// A remedy, followed by a table of the shader's parameters.
     pub fn help(&self, remedy: &str) -> String {
         let head = ["name", "type", "range", "default"].map(str::to_owned).to_vec();
-        let settable = self.shader.settable().iter().map(parameters::row);
+        let settable = self.shader.settable().iter().map(parameters::table_row);
         let overrides = self.shader.overrides().iter().map(|declared| {
-            let mut row = parameters::row(declared);
+            let mut row = parameters::table_row(declared);
             row[1] = format!("override {}", row[1]);
             row
         });
@@ -49,7 +49,7 @@ impl ShaderUse<'_> {
         if rows.is_empty() {
             return format!("{remedy}; the shader takes no parameters");
         }
-        let table = parameters::columns(&[vec![head], rows].concat());
+        let table = parameters::format_table(&[vec![head], rows].concat());
         format!(
             "{remedy}\nthe shader takes\n{}",
             table.lines().map(|line| format!("  {line}\n")).collect::<String>().trim_end()
@@ -96,12 +96,12 @@ impl ShaderUse<'_> {
             Some(&x) => {
                 let error = self.error(
                     param,
-                    &format!("is {}, out of range", parameters::number(parameter.scalar, x)),
+                    &format!("is {}, out of range", parameters::format_number(parameter.scalar, x)),
                 );
                 Err(error.help(self.help(&format!(
                     "`{}` takes {}",
                     parameter.name,
-                    parameters::takes(parameter)
+                    parameters::valid_values(parameter)
                 ))))
             }
         }

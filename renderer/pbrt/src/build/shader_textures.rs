@@ -1,12 +1,14 @@
-//! Textures of shaders: images of the scene, [converted](for_shaders) once for all materials that
-//! use them.
+//! Textures of shaders: images of the scene, [converted](shader_texture) once for all materials
+//! that use them.
 
 use super::Builder;
 use super::shader_material::ShaderUse;
 use crate::diagnostics::SceneError;
 use crate::file::params::{Param, ParamType};
 use lightbound::suggestion::did_you_mean;
-use lightbound::texture::{Filter, ImageMap, Mapping, Texture, Value, Wrap, for_shaders};
+use lightbound::texture::{
+    ImageMap, ImageMapValue, Mapping, Texture, TextureFilter, WrapMode, shader_texture,
+};
 use lightbound_image::Image;
 use lightbound_shader::texture;
 use std::collections::HashMap;
@@ -20,7 +22,7 @@ pub(super) struct ConvertedTextures(HashMap<Key, Arc<texture::Texture>>);
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     image: *const Image,
-    value: Value,
+    value: ImageMapValue,
     /// Bits of a float.
     scale: u32,
     invert: bool,
@@ -33,20 +35,20 @@ impl ConvertedTextures {
     fn get(&mut self, map: &ImageMap) -> Arc<texture::Texture> {
         let ImageMap { ref image, value, scale, invert, .. } = *map;
         let key = Key { image: Arc::as_ptr(image), value, scale: scale.to_bits(), invert };
-        self.0.entry(key).or_insert_with(|| Arc::new(for_shaders::convert(map))).clone()
+        self.0.entry(key).or_insert_with(|| Arc::new(shader_texture::convert(map))).clone()
     }
 }
 
 fn lookup(map: &ImageMap) -> texture::Lookup {
     let wrap = match map.wrap {
-        Wrap::Repeat => texture::Wrap::Repeat,
-        Wrap::Black => texture::Wrap::Black,
-        Wrap::Clamp => texture::Wrap::Clamp,
-        Wrap::OctahedralSphere => texture::Wrap::Octahedral,
+        WrapMode::Repeat => texture::Wrap::Repeat,
+        WrapMode::Black => texture::Wrap::Black,
+        WrapMode::Clamp => texture::Wrap::Clamp,
+        WrapMode::OctahedralSphere => texture::Wrap::Octahedral,
     };
     let filter = match map.filter {
-        Filter::Point => texture::Filter::Point,
-        Filter::Bilinear => texture::Filter::Bilinear,
+        TextureFilter::Point => texture::Filter::Point,
+        TextureFilter::Bilinear => texture::Filter::Bilinear,
     };
     texture::Lookup { wrap, filter }
 }
@@ -96,7 +98,7 @@ impl Builder<'_> {
                 let image = image.map_err(|error| {
                     used.error(param, &format!("cannot be used: {}", error.message()))
                 })?;
-                self.converted_texture(used, param, &for_shaders::plain(image))
+                self.converted_texture(used, param, &shader_texture::default_image_map(image))
             }
             Some(param) => {
                 Err(used.error(param, "has another type than an image").help(used.help(&forms)))
@@ -111,7 +113,7 @@ impl Builder<'_> {
         map: &ImageMap,
     ) -> Result<ShaderTexture, SceneError> {
         let what = format!("\"{} {}\"", param.kind, param.name);
-        for_shaders::check_size(&map.image)
+        shader_texture::check_size(&map.image)
             .map_err(|large| used.error(param, &large.to_string()).help(large.remedy()))?;
         if map.mapping != Mapping::UV {
             let message = format!(
@@ -124,7 +126,7 @@ impl Builder<'_> {
                 "the image without the mapping",
             )?;
         }
-        if map.invert && map.wrap == Wrap::Black {
+        if map.invert && map.wrap == WrapMode::Black {
             let message =
                 format!("{what} is inverted and black outside the image ({})", used.label);
             self.diagnostics.warn(Some(&param.location), message, "0 outside the image, not 1")?;
@@ -139,11 +141,11 @@ mod tests {
     use lightbound_image::Channels;
 
     fn map(image: Image) -> ImageMap {
-        let (mapping, wrap, filter) = (Mapping::UV, Wrap::Clamp, Filter::Point);
+        let (mapping, wrap, filter) = (Mapping::UV, WrapMode::Clamp, TextureFilter::Point);
         ImageMap {
             image: Arc::new(image),
             mapping,
-            value: Value::Rgb,
+            value: ImageMapValue::Rgb,
             wrap,
             filter,
             scale: 1.0,
@@ -157,7 +159,10 @@ mod tests {
         let a = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
         let other = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
         let first = converted.get(&a);
-        assert!(Arc::ptr_eq(&first, &converted.get(&ImageMap { wrap: Wrap::Repeat, ..a.clone() })));
+        assert!(Arc::ptr_eq(
+            &first,
+            &converted.get(&ImageMap { wrap: WrapMode::Repeat, ..a.clone() })
+        ));
         for different in
             [ImageMap { scale: 2.0, ..a.clone() }, ImageMap { invert: true, ..a.clone() }, other]
         {
@@ -172,7 +177,8 @@ mod tests {
             lookup(&map),
             texture::Lookup { wrap: texture::Wrap::Clamp, filter: texture::Filter::Point }
         );
-        let map = ImageMap { wrap: Wrap::OctahedralSphere, filter: Filter::Bilinear, ..map };
+        let map =
+            ImageMap { wrap: WrapMode::OctahedralSphere, filter: TextureFilter::Bilinear, ..map };
         assert_eq!(
             lookup(&map),
             texture::Lookup { wrap: texture::Wrap::Octahedral, filter: texture::Filter::Bilinear }

@@ -138,7 +138,7 @@ impl Shaders {
     }
 
     /// Index of a library shader.
-    fn library(&mut self, entry: library::Entry) -> u32 {
+    fn library(&mut self, entry: library::LibraryShader) -> u32 {
         let parse = || {
             Ok::<_, std::convert::Infallible>(
                 Shader::parse(entry.name, entry.text).expect("library shaders are valid"),
@@ -225,13 +225,13 @@ impl Builder<'_> {
         }
         let program = binding.program.clone();
         let name = &program.name;
-        let values = self_check::values(binding, &instance)
+        let values = self_check::check_values(binding, &instance)
             .err()
             .map(|found| format!("shader {name}: {found}"));
         let sampler = binding
             .program
             .has_sampler
-            .then(|| self_check::sampler(binding, &instance).err())
+            .then(|| self_check::check_sampler(binding, &instance).err())
             .flatten();
         let sampler =
             sampler.map(|found| format!("shader {name}: its `sample` and `pdf` disagree: {found}"));

@@ -7,7 +7,8 @@ use crate::file::params::{FloatOrTexture, SpectrumOrTexture, SpectrumParam};
 use crate::file::parse::Entity;
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::{
-    Checkerboard, Domain, Filter, ImageMap, Mapping, Param, Texture, Value, Wrap,
+    Checkerboard, CheckerboardDomain, ImageMap, ImageMapValue, Mapping, Param, Texture,
+    TextureFilter, WrapMode,
 };
 use lightbound_image::{self, Encoding, Image};
 use lightbound_math::{Vec2, Vec3};
@@ -83,8 +84,8 @@ impl Builder<'_> {
             "imagemap" => self.imagemap(t)?,
             "checkerboard" => {
                 let domain = match entity.params.int("dimension")?.unwrap_or(2) {
-                    2 => Domain::Flat(self.mapping(t)?),
-                    3 => Domain::Solid(transform(entity, t.ctm)?.inverse()),
+                    2 => CheckerboardDomain::Flat(self.mapping(t)?),
+                    3 => CheckerboardDomain::Solid(transform(entity, t.ctm)?.inverse()),
                     n => {
                         return Err(entity
                             .error(format!("a checkerboard has 2 or 3 dimensions, not {n}"))
@@ -111,8 +112,8 @@ impl Builder<'_> {
             return Err(entity.error("an imagemap needs a file").help("give \"string filename\""));
         };
         let filter = match p.string("filter")?.unwrap_or("bilinear") {
-            "point" => Filter::Point,
-            "bilinear" => Filter::Bilinear,
+            "point" => TextureFilter::Point,
+            "bilinear" => TextureFilter::Bilinear,
             other @ ("trilinear" | "ewa" | "EWA") => {
                 let message = format!("texture filter \"{other}\" is not supported");
                 self.warn(
@@ -120,7 +121,7 @@ impl Builder<'_> {
                     message,
                     "bilinear lookups in the full-resolution image, averaged over the samples of a pixel",
                 )?;
-                Filter::Bilinear
+                TextureFilter::Bilinear
             }
             other => {
                 let help =
@@ -130,13 +131,13 @@ impl Builder<'_> {
         };
         p.float("maxanisotropy")?;
         let error = |message: String| entity.error(message);
-        let wrap: Wrap = p.string("wrap")?.unwrap_or("repeat").parse().map_err(error)?;
+        let wrap: WrapMode = p.string("wrap")?.unwrap_or("repeat").parse().map_err(error)?;
         let (scale, invert) =
             (p.float("scale")?.unwrap_or(1.0), p.bool("invert")?.unwrap_or(false));
         let encoding = p.string("encoding")?.unwrap_or("sRGB");
         let image = self.image(entity, &self.path(name), encoding)?;
         let mapping = self.mapping(t)?;
-        let value = if t.is_float { Value::Float } else { Value::Rgb };
+        let value = if t.is_float { ImageMapValue::Float } else { ImageMapValue::Rgb };
         Ok(Texture::Image(ImageMap { image, mapping, value, wrap, filter, scale, invert }))
     }
 

@@ -87,7 +87,7 @@ impl<'a> Bsdf<'a> {
         match (case.specular, &case.shader) {
             (Some(specular), Some(shader)) => {
                 // Selects both components with equal probability, regardless of their energy.
-                let share = specular.share(wo);
+                let share = specular.sampling_probability(wo);
                 let (sample, weight) = if lobe < 0.5 {
                     (self.reflect(specular, 2.0 * lobe, wo)?, 2.0 * share)
                 } else {

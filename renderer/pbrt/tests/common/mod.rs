@@ -4,7 +4,7 @@
 pub mod bsdf;
 
 use bsdf::Bsdf;
-use lightbound::film::{FilmOptions, Picture};
+use lightbound::film::{FilmOptions, RenderedImage};
 use lightbound::integrator;
 use lightbound::render::{RenderOptions, Rendering, render_with};
 use lightbound::{RenderSettings, Scene};
@@ -69,13 +69,13 @@ pub fn overrides() -> Overrides {
 }
 
 /// Renders pbrt text; warnings are failures.
-pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture {
+pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> RenderedImage {
     draw(&scene_of(text, &[], overrides), threads)
 }
 
 /// Renders a scene with the settings of its file.
-pub fn draw(scene: &TestScene, threads: usize) -> Picture {
-    work(scene, threads).picture
+pub fn draw(scene: &TestScene, threads: usize) -> RenderedImage {
+    work(scene, threads).image
 }
 
 /// [`draw`] with statistics.
@@ -133,7 +133,7 @@ impl Estimate {
 
     /// The mean of a picture whose pixels have the same expected value. They are independent
     /// estimates, because each has its own random numbers.
-    pub fn of_picture(picture: &Picture) -> Estimate {
+    pub fn of_picture(picture: &RenderedImage) -> Estimate {
         assert_eq!(picture.invalid_samples, 0);
         Estimate::of(&picture.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
     }
@@ -168,7 +168,7 @@ pub struct Sums(Vec<[[f64; 2]; 3]>);
 
 impl Sums {
     /// The sums of a picture.
-    pub fn of(picture: &Picture) -> Sums {
+    pub fn of(picture: &RenderedImage) -> Sums {
         assert_eq!(picture.invalid_samples, 0);
         let side = picture.window.width() as usize;
         let variance = picture.variance.as_ref().expect("it is recorded");
@@ -214,7 +214,7 @@ impl Sums {
 }
 
 /// [`Sums::assert_same`] for pictures.
-pub fn assert_same(a: &Picture, b: &Picture, max_deviation: f64, what: &str) {
+pub fn assert_same(a: &RenderedImage, b: &RenderedImage, max_deviation: f64, what: &str) {
     Sums::of(a).assert_same(&Sums::of(b), max_deviation, what);
 }
 

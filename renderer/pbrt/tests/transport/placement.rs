@@ -5,7 +5,7 @@ use super::common::{Estimate, TestScene, assert_all, draw, one_ray, overrides, s
 use super::{AREA_LIGHTS, FLOOR, HALF_TRANSPARENT_SPHERE, MASK, SIGMAS};
 use glam::{DAffine3, DQuat};
 use lightbound::accel::{self, AccelKind};
-use lightbound::film::Picture;
+use lightbound::film::RenderedImage;
 use lightbound::geometry::{BilinearMesh, Disk, Geometry, Mesh, Primitive, Shape};
 use lightbound_math::sampling::{Sampler, SamplerKind, warp};
 use lightbound_math::{Ray, Transform, Vec3, vec2, vec3};
@@ -233,7 +233,7 @@ fn room_with_lights(scale: f32) -> String {
 }
 
 /// Relative difference of the means, and the fraction of pixels that differ by more than a tenth.
-fn difference(a: &Picture, b: &Picture) -> (f64, f64) {
+fn difference(a: &RenderedImage, b: &RenderedImage) -> (f64, f64) {
     let n = a.radiance.len() as f64;
     let sums = a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, many), (p, q)| {
         let (p, q) = (f64::from(p[0] + p[1] + p[2]), f64::from(q[0] + q[1] + q[2]));
@@ -288,7 +288,7 @@ fn instances_look_like_copies() {
         let (mean, many) = difference(&a, &b);
         // Mirroring changes the tangents of meshes, so the same random numbers give other directions.
         assert!(mean.abs() < 2e-3 && many < 0.05, "{placement}: {mean} {many}");
-        let normals = |p: &Picture| p.features.as_ref().unwrap().normal.clone();
+        let normals = |p: &RenderedImage| p.features.as_ref().unwrap().normal.clone();
         let turned = normals(&a)
             .iter()
             .zip(normals(&b))

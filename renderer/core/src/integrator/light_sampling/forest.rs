@@ -1,5 +1,5 @@
-//! Light trees for light selection: maps each light to its leaves, and each leaf to the path to its
-//! root.
+//! Light trees for light selection, with maps from lights to leaves and from leaves to their paths
+//! to the root.
 
 use crate::light::{AnyLight, EnvironmentPart, Lights};
 use crate::light_tree::{Child, Emission, LightKind, LightTree, PointOptions, WIDTH};
@@ -18,13 +18,13 @@ pub struct Forest {
     /// The trees.
     pub tree: LightTree,
     /// Parent of each leaf.
-    leaves: Vec<Slot>,
+    leaf_parents: Vec<Slot>,
     /// Parent of each node.
-    nodes: Vec<Slot>,
+    node_parents: Vec<Slot>,
     /// For each light, the leaf of its front or of the entire light, and the leaf of its back.
-    of_light: Vec<[u32; 2]>,
+    light_leaves: Vec<[u32; 2]>,
     /// Leaf of each environment stratum.
-    of_stratum: Vec<u32>,
+    stratum_leaves: Vec<u32>,
     /// Sampler of each environment stratum.
     environment_parts: Vec<Option<EnvironmentPart>>,
 }
@@ -39,7 +39,7 @@ pub struct Slot {
 }
 
 impl Forest {
-    /// Builds the trees over the lights of a scene whose surfaces lie within `bounds`.
+    /// Builds the trees over the lights of a scene. `bounds` contains all surfaces of the scene.
     pub fn build(lights: &Lights, bounds: Aabb) -> Forest {
         let options = PointOptions {
             environment_points: ENVIRONMENT_BLOCKS,
@@ -50,10 +50,10 @@ impl Forest {
         let tree = LightTree::build(lights, bounds, &options);
         let no_slot = Slot { node: NONE, slot: 0 };
         let mut forest = Forest {
-            leaves: vec![no_slot; tree.points().len()],
-            nodes: vec![no_slot; tree.nodes()],
-            of_light: vec![[NONE; 2]; lights.all().len()],
-            of_stratum: Vec::new(),
+            leaf_parents: vec![no_slot; tree.points().len()],
+            node_parents: vec![no_slot; tree.nodes()],
+            light_leaves: vec![[NONE; 2]; lights.all().len()],
+            stratum_leaves: Vec::new(),
             environment_parts: Vec::new(),
             tree,
         };
@@ -63,12 +63,12 @@ impl Forest {
     }
 
     fn find_parents(&mut self) {
-        for node in 0..self.nodes.len() as u32 {
+        for node in 0..self.node_parents.len() as u32 {
             for slot in 0..WIDTH {
-                let here = Slot { node, slot: slot as u32 };
+                let parent = Slot { node, slot: slot as u32 };
                 match self.tree.node(node).child(slot) {
-                    Child::Node(below) => self.nodes[below as usize] = here,
-                    Child::Leaf(leaf) => self.leaves[leaf as usize] = here,
+                    Child::Node(child) => self.node_parents[child as usize] = parent,
+                    Child::Leaf(leaf) => self.leaf_parents[leaf as usize] = parent,
                     Child::None => break,
                 }
             }
@@ -80,23 +80,23 @@ impl Forest {
             let stratum = point.stratum as usize;
             match &lights.all()[point.light as usize] {
                 AnyLight::Environment(environment) => {
-                    if self.of_stratum.len() <= stratum {
-                        self.of_stratum.resize(stratum + 1, NONE);
+                    if self.stratum_leaves.len() <= stratum {
+                        self.stratum_leaves.resize(stratum + 1, NONE);
                         self.environment_parts.resize(stratum + 1, None);
                     }
                     let block = self.tree.environment_block(leaf);
-                    self.of_stratum[stratum] = leaf;
+                    self.stratum_leaves[stratum] = leaf;
                     self.environment_parts[stratum] =
                         environment.part(block.first, block.end, block.side);
                 }
-                _ => self.of_light[point.light as usize][stratum] = leaf,
+                _ => self.light_leaves[point.light as usize][stratum] = leaf,
             }
         }
     }
 
     /// Returns the leaf of an area light for its front or back.
     pub fn leaf_of_surface(&self, light: u32, front: bool) -> Option<u32> {
-        let [first, back] = self.of_light[light as usize];
+        let [first, back] = self.light_leaves[light as usize];
         // A curved surface has one leaf for both sides.
         let has_one_leaf = first != NONE && self.tree.point(first).emission == Emission::Omni;
         let leaf = if front || has_one_leaf { first } else { back };
@@ -112,7 +112,7 @@ impl Forest {
     ) -> Option<(u32, &EnvironmentPart)> {
         let AnyLight::Environment(environment) = &lights.all()[light as usize] else { return None };
         let stratum = self.tree.environment_stratum(light, environment.square_at(wi))? as usize;
-        let leaf = *self.of_stratum.get(stratum).filter(|&&leaf| leaf != NONE)?;
+        let leaf = *self.stratum_leaves.get(stratum).filter(|&&leaf| leaf != NONE)?;
         Some((leaf, self.environment_parts[stratum].as_ref()?))
     }
 
@@ -124,19 +124,20 @@ impl Forest {
     /// Fills `path` with the slots from the leaf to the root, and returns the kind of the tree.
     pub fn path_to_root(&self, leaf: u32, path: &mut Vec<Slot>) -> LightKind {
         path.clear();
-        let mut here = self.leaves[leaf as usize];
-        while here.node != NONE {
-            path.push(here);
-            here = self.nodes[here.node as usize];
+        let mut parent = self.leaf_parents[leaf as usize];
+        while parent.node != NONE {
+            path.push(parent);
+            parent = self.node_parents[parent.node as usize];
         }
         self.tree.point(leaf).kind()
     }
 
     /// Returns the memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let slots = (self.leaves.capacity() + self.nodes.capacity()) * size_of::<Slot>();
-        let lights = self.of_light.capacity() * size_of::<[u32; 2]>()
-            + self.of_stratum.capacity() * size_of::<u32>();
+        let slots =
+            (self.leaf_parents.capacity() + self.node_parents.capacity()) * size_of::<Slot>();
+        let lights = self.light_leaves.capacity() * size_of::<[u32; 2]>()
+            + self.stratum_leaves.capacity() * size_of::<u32>();
         let parts: usize =
             self.environment_parts.iter().flatten().map(EnvironmentPart::bytes).sum();
         self.tree.bytes()

@@ -10,12 +10,12 @@
 //!
 //! **Support.** A weight is 0 only if no light of the cluster can contribute: the entire box is
 //! below the horizon of a one-sided material, or the point is outside of all emission cones
-//! ([`Node::geometric_bounds`] proves the same for trees of points). Let u = 2⁻²⁴. The error of the
-//! height of the box's top above the horizon is below 8u of its distance. The error of the cosine
-//! at the lights, computed from three sums of angles, is below 64u. [`SLACK`] exceeds both.
+//! ([`Node::geometric_bounds`] proves the same for trees of points). Let u = 2⁻²⁴. The height of
+//! the box's top above the horizon has an error below 8u of its distance. The cosine at the lights,
+//! which is computed from three sums of angles, has an error below 64u. [`SLACK`] exceeds both.
 //!
-//! Results do not depend on the instruction set. Some loops could be shorter as `map`, but closures
-//! passed to `map` are compiled without the target features.
+//! Results do not depend on the instruction set. Some loops are not written as `map`, since
+//! closures passed to `map` are compiled without the target features.
 
 use crate::light_tree::{LightKind, Node, RgbLanes};
 use fearless_simd::prelude::*;
@@ -27,10 +27,10 @@ use std::f32::consts::{PI, TAU};
 /// Slack for rounding errors of cosines, 2⁻¹⁵.
 const SLACK: f32 = 1.0 / (1 << 15) as f32;
 
-/// Lower bound of squared distances, as a fraction of the box's squared half diagonal.
+/// Lower bound on squared distances, as a fraction of the box's squared half diagonal.
 const MIN_DISTANCE2_FRACTION: f32 = 0.25;
 
-/// Range of positive weights. Underflowing weights are clamped, since all weights may underflow.
+/// Range of positive weights. Weights that underflow are clamped, since all weights may underflow.
 const MIN_WEIGHT: f32 = f32::MIN_POSITIVE;
 const MAX_WEIGHT: f32 = f32::MAX / 64.0;
 
@@ -41,9 +41,9 @@ pub fn clamp_weight(weight: f32) -> f32 {
 
 /// Estimated geometric factors of the children of a node.
 #[derive(Clone, Copy, Debug)]
-pub struct Factors {
+pub struct GeometricFactors {
     /// Irradiance on a surface that faces the child, divided by the child's intensity, as
-    /// [`crate::light_tree::IncidentLight::factor`]. Positive if the child may send light.
+    /// [`crate::light_tree::IncidentLight::factor`]. Positive if the child may light the point.
     pub irradiance: Lanes,
     /// Mean cosine at the surface. Positive if the surface may reflect light of the child.
     pub cosine: Lanes,
@@ -68,33 +68,39 @@ pub type WideFloat<S> = f32x8<S>;
 impl ReceiverPoint {
     /// Returns the geometric factors and the importance of the children of a node. `magnitude` are
     /// the intensities of the children. The importance is the product of irradiance, cosine and
-    /// luminance; it is positive and finite if all three are positive.
-    pub fn weigh(&self, kind: LightKind, node: &Node, magnitude: &RgbLanes) -> (Factors, Lanes) {
-        dispatch!(Level::new(), simd => self.weigh_in(simd, kind, node, magnitude))
+    /// luminance. It is positive and finite if all three are positive, else 0.
+    pub fn importance(
+        &self,
+        kind: LightKind,
+        node: &Node,
+        magnitude: &RgbLanes,
+    ) -> (GeometricFactors, Lanes) {
+        dispatch!(Level::new(), simd => self.importance_simd(simd, kind, node, magnitude))
     }
 
     #[inline(always)]
-    fn weigh_in<S: Simd>(
+    fn importance_simd<S: Simd>(
         &self,
         simd: S,
         kind: LightKind,
         node: &Node,
         magnitude: &RgbLanes,
-    ) -> (Factors, Lanes) {
+    ) -> (GeometricFactors, Lanes) {
         let factors = self.factors(simd, kind, node);
         let (irradiance, cosine) = (load(simd, &factors.irradiance), load(simd, &factors.cosine));
         let intensity = luminance(load3(simd, magnitude));
         let zero = splat(simd, 0.0);
-        let may_send = intensity.simd_gt(zero) & irradiance.simd_gt(zero) & cosine.simd_gt(zero);
+        let may_contribute =
+            intensity.simd_gt(zero) & irradiance.simd_gt(zero) & cosine.simd_gt(zero);
         let weight = (intensity * irradiance * cosine)
             .max(splat(simd, MIN_WEIGHT))
             .min(splat(simd, MAX_WEIGHT));
-        (factors, may_send.select(weight, zero).to_array())
+        (factors, may_contribute.select(weight, zero).to_array())
     }
 
     /// Estimates the geometric factors of the children of a node.
     #[inline(always)]
-    pub fn factors<S: Simd>(&self, simd: S, kind: LightKind, node: &Node) -> Factors {
+    pub fn factors<S: Simd>(&self, simd: S, kind: LightKind, node: &Node) -> GeometricFactors {
         let [irradiance, cosine, solid_angle] = match kind {
             LightKind::Omni => {
                 let view = self.positional(simd, node);
@@ -103,7 +109,7 @@ impl ReceiverPoint {
             LightKind::Oriented => self.oriented(simd, node),
             LightKind::Directional => self.directional(simd, node),
         };
-        Factors {
+        GeometricFactors {
             irradiance: irradiance.to_array(),
             cosine: cosine.to_array(),
             solid_angle: solid_angle.to_array(),
@@ -116,12 +122,14 @@ impl ReceiverPoint {
         let view = self.positional(simd, node);
         let axis = load3(simd, &node.axis);
         // Cosine between the axis and the direction from the centre to the point.
-        let along = -dot(axis, view.center) / view.d2.max(splat(simd, MIN_WEIGHT)).sqrt();
-        let within = view.r2.simd_ge(view.d2);
-        let ball = within.select(-one, (one - view.r2 / view.d2).max(zero).sqrt());
-        let cone = load(simd, &node.cos_angle);
-        let low = -cos_sub_clamped(simd, cos_sub_clamped(simd, -along, ball), cone) - SLACK;
-        let high = cos_sub_clamped(simd, cos_sub_clamped(simd, along, ball), cone) + SLACK;
+        let cos_axis = -dot(axis, view.center) / view.d2.max(splat(simd, MIN_WEIGHT)).sqrt();
+        let is_inside = view.r2.simd_ge(view.d2);
+        let cos_sphere = is_inside.select(-one, (one - view.r2 / view.d2).max(zero).sqrt());
+        let cos_cone = load(simd, &node.cos_angle);
+        let low =
+            -cos_sub_clamped(simd, cos_sub_clamped(simd, -cos_axis, cos_sphere), cos_cone) - SLACK;
+        let high =
+            cos_sub_clamped(simd, cos_sub_clamped(simd, cos_axis, cos_sphere), cos_cone) + SLACK;
         let spot = high.simd_ge(load(simd, &node.cos_spot)).select(one, zero);
         let mean = positive_integral(simd, low, high) / (high - low);
         let emission = (mean * load(simd, &node.cosine)).max(spot);
@@ -131,32 +139,32 @@ impl ReceiverPoint {
     #[inline(always)]
     fn directional<S: Simd>(&self, simd: S, node: &Node) -> [WideFloat<S>; 3] {
         let one = splat(simd, 1.0);
-        let (cos, cone) =
+        let (cos_axis, cos_cone) =
             (dot(load3(simd, &node.axis), splat3(simd, self.n)), load(simd, &node.cos_angle));
-        let (low, high) =
-            (-cos_sub_clamped(simd, -cos, cone) - SLACK, cos_sub_clamped(simd, cos, cone) + SLACK);
-        [one, self.received_integral(simd, low, high) / (high - low), TAU * (one - cone)]
+        let low = -cos_sub_clamped(simd, -cos_axis, cos_cone) - SLACK;
+        let high = cos_sub_clamped(simd, cos_axis, cos_cone) + SLACK;
+        [one, self.cosine_integral(simd, low, high) / (high - low), TAU * (one - cos_cone)]
     }
 
-    /// Computes the terms that omni and oriented lights have in common.
+    /// Computes the terms that omni and oriented lights share.
     #[inline(always)]
     fn positional<S: Simd>(&self, simd: S, node: &Node) -> PositionalView<S> {
         let n = splat3(simd, self.n);
         let (center, half) = center_and_half(simd, node, self.p);
         let (d2, r2) = (dot(center, center), dot(half, half));
-        let (height, reach) = (dot(n, center), dot(splat3(simd, self.n.abs()), half));
+        let (height, half_height) = (dot(n, center), dot(splat3(simd, self.n.abs()), half));
         let distance2 = d2.max(MIN_DISTANCE2_FRACTION * r2).max(splat(simd, MIN_WEIGHT));
         let distance = distance2.sqrt();
         let slack = SLACK * (distance + self.p.abs().element_sum());
-        let (low, high) = (height - reach - slack, height + reach + slack);
-        let cosine = self.received_integral(simd, low, high) / ((high - low) * distance);
+        let (low, high) = (height - half_height - slack, height + half_height + slack);
+        let cosine = self.cosine_integral(simd, low, high) / ((high - low) * distance);
         let one = splat(simd, 1.0);
         PositionalView { center, d2, r2, cosine: cosine.min(one), inverse_d2: one / distance2 }
     }
 
     /// Returns the integral over [low, high] of max(x, 0), or of |x| if both sides receive light.
     #[inline(always)]
-    fn received_integral<S: Simd>(
+    fn cosine_integral<S: Simd>(
         &self,
         simd: S,
         low: WideFloat<S>,
@@ -212,7 +220,7 @@ pub fn center_and_half<S: Simd>(
     (center, half)
 }
 
-/// Returns the luminance of colours, as [`lightbound_math::sampling::luminance`].
+/// Returns the luminance of each lane, as [`lightbound_math::sampling::luminance`].
 #[inline(always)]
 pub fn luminance<S: Simd>([r, g, b]: [WideFloat<S>; 3]) -> WideFloat<S> {
     0.2126 * r + 0.7152 * g + 0.0722 * b
@@ -250,9 +258,9 @@ pub fn dot<S: Simd>(a: [WideFloat<S>; 3], b: [WideFloat<S>; 3]) -> WideFloat<S> 
 
 /// Returns cos(max(0, α − β)) for two angles given by cos α and cos β.
 #[inline(always)]
-fn cos_sub_clamped<S: Simd>(simd: S, cos: WideFloat<S>, by: WideFloat<S>) -> WideFloat<S> {
+fn cos_sub_clamped<S: Simd>(simd: S, cos_a: WideFloat<S>, cos_b: WideFloat<S>) -> WideFloat<S> {
     let (zero, one) = (splat(simd, 0.0), splat(simd, 1.0));
-    let cos = cos.max(-one).min(one);
-    let sines = ((one - cos * cos) * (one - by * by)).max(zero).sqrt();
-    cos.simd_lt(by).select(cos * by + sines, one)
+    let cos_a = cos_a.max(-one).min(one);
+    let sines = ((one - cos_a * cos_a) * (one - cos_b * cos_b)).max(zero).sqrt();
+    cos_a.simd_lt(cos_b).select(cos_a * cos_b + sines, one)
 }

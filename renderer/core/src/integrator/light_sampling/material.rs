@@ -1,12 +1,13 @@
-//! Material weights of clusters: the light of a cluster that a shader's lobe is expected to
-//! reflect. One kernel call evaluates up to [`MAX_GROUPS`] groups of directions.
+//! Material weights of clusters: estimates of the light of a cluster that a shader's lobe reflects.
+//! One kernel call evaluates up to [`MAX_GROUPS`] groups of directions.
 //!
-//! The estimate for a cluster is the sum over its children, with s evaluated at the centre of each
-//! child, since the tree adapts to the positions of the lights. Wide children are replaced by their
-//! own children in turn. Compared with the mean of s over four positions in the cluster's box,
-//! times the irradiance of the entire cluster, this has 0.41 times the variance for rough metals
-//! under many lights. Near the leaves, children are the lights themselves. Wide single lights and
-//! all blocks of environment maps, which are infinitely far away, use the mean over four positions.
+//! The estimate for a cluster is a sum over its children, with s = BSDF × cosine evaluated at the
+//! centre of each child, since the tree adapts to the positions of the lights. Wide children are
+//! replaced by their own children in turn. Compared with the mean of s over four positions in the
+//! cluster's box, times the irradiance of the entire cluster, this has 0.41 times the variance for
+//! rough metals under many lights. Near the leaves, children are the lights themselves. Wide single
+//! lights and all blocks of environment maps, which are infinitely far away, use the mean over four
+//! positions.
 //!
 //! The weight includes a small fraction of an upper bound, which a compiled bounding shader
 //! computes over all directions to the cluster. Point evaluations miss lobes between their
@@ -16,11 +17,12 @@
 //! the bound is 0, the weight is 0. Narrow clusters, including most single lights, are represented
 //! by s at their centre. If all children are narrow, no bound is computed.
 //!
-//! A shader whose BRDF does not depend on the direction to the light has no lobe: its weights
-//! follow from the cosine.
+//! If a shader's BRDF does not depend on the direction to the light, the shader has no lobe, and
+//! geometric weights suffice.
 
 use super::importance::{
-    Factors, ReceiverPoint, WideFloat, center_and_half, dot, load, load3, luminance, splat, splat3,
+    GeometricFactors, ReceiverPoint, WideFloat, center_and_half, dot, load, load3, luminance,
+    splat, splat3,
 };
 use crate::integrator::ShadingCounts;
 use crate::integrator::material_bound::{BoundError, BoundEvaluator, MAX_GROUPS, MaterialBounds};
@@ -32,7 +34,7 @@ use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::direction_box::{Lanes, greater};
 use lightbound_math::{DirectionBoxes, Vec3, Viewpoint};
 
-/// Maximum albedo of nearly all materials. It bounds the mean of s over a solid angle.
+/// Maximum albedo of nearly all materials. It limits the mean of s over a solid angle.
 const MAX_ALBEDO: f32 = 1.0;
 
 /// Solid angle, sr, below which a cluster is represented by its centre. Lobes are wider.
@@ -44,15 +46,15 @@ const BOUND_FRACTION: f32 = 0.03;
 /// Solid angle, sr, above which a cluster is replaced by its children.
 const WIDE_SOLID_ANGLE: f32 = 1.0;
 
-/// Positions at which s is evaluated in wide lights and environment blocks, relative to their box:
-/// four corners of a box of half the size.
+/// Positions for evaluating s in wide lights and environment blocks, relative to their box: four
+/// corners of a box of half the size.
 const POSITIONS: [[f32; 3]; 4] =
     [[0.5, 0.5, 0.5], [0.5, -0.5, -0.5], [-0.5, 0.5, -0.5], [-0.5, -0.5, 0.5]];
 
 // The children of all children fit, as do the positions of single lights and environment blocks.
 const _: () = assert!(WIDTH + POSITIONS.len() <= MAX_GROUPS);
 
-/// Kernels of the shaders with a lobe, whose BRDF depends on the direction to the light.
+/// Kernels of the shaders with a lobe.
 #[derive(Debug)]
 pub struct MaterialWeights {
     bounds: MaterialBounds,
@@ -75,7 +77,7 @@ pub struct Lobe {
 }
 
 impl MaterialWeights {
-    /// Compiles the kernels.
+    /// Compiles the kernels of all shaders with a lobe.
     pub fn compile(shaders: &[ShaderBinding]) -> Result<MaterialWeights, BoundError> {
         let (mut lobes, mut indices) = (Vec::new(), Vec::with_capacity(shaders.len()));
         for binding in shaders {
@@ -102,7 +104,7 @@ impl MaterialWeights {
     }
 }
 
-/// A shading point and the tree whose nodes are weighed.
+/// A shading point, and the tree with the nodes to weight.
 #[derive(Clone, Copy)]
 pub struct NodeContext<'a> {
     /// The lobe at the shading point.
@@ -111,7 +113,7 @@ pub struct NodeContext<'a> {
     pub point: &'a ReceiverPoint,
     /// The trees.
     pub tree: &'a LightTree,
-    /// The tree that is descended.
+    /// Kind of the lights in the tree.
     pub kind: LightKind,
 }
 
@@ -121,19 +123,19 @@ pub struct WeightEvaluator<'a> {
     indices: &'a [Option<u32>],
 }
 
-/// The probes of a node. When a narrow child is weighed next, its probes are reused. The result is
-/// the same without reuse.
+/// The probes of a node. If a narrow child of the node is weighted next, its probes are reused. The
+/// result is the same without reuse.
 #[derive(Default)]
 pub struct Probes(Vec<ProbeGroup>);
 
 impl Probes {
-    /// Removes the probes. Required before a node whose parent was not weighed last.
+    /// Removes the probes. Required before weighting a node, unless its parent was weighted last.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
     /// Returns the reflected light of the children of a narrow node, if the probes of its parent
-    /// include it.
+    /// include them.
     fn reflected(&self, index: u32) -> Option<Lanes> {
         let is_reusable = |probe: &&ProbeGroup| {
             probe.node == index
@@ -145,16 +147,16 @@ impl Probes {
     }
 }
 
-/// The children of a node, with s evaluated at one position in each.
+/// Sibling clusters, with s evaluated at one position in each.
 #[derive(Clone, Copy)]
 struct ProbeGroup {
     /// The parent of the clusters.
     node: u32,
-    /// The child of the weighed node that contains them; `None` if they are its own children.
+    /// The child of the weighted node that contains them; `None` if they are its own children.
     slot: Option<usize>,
     /// Weight of each cluster in the sum.
     fraction: Lanes,
-    factors: Factors,
+    factors: GeometricFactors,
     /// Reflected light of each cluster, times the fraction.
     reflected: Lanes,
 }
@@ -162,26 +164,27 @@ struct ProbeGroup {
 impl WeightEvaluator<'_> {
     /// Sets the shading point. `parameters` are the words of its material parameters.
     ///
-    /// *Panics* if the shader has no lobe.
+    /// # Panics
+    /// If the shader has no lobe.
     pub fn begin(&mut self, lobe: &Lobe, parameters: &[u32]) {
         let index = self.indices[lobe.shader as usize].expect("the shader has a lobe");
-        self.bounds.begin_with(index as usize, lobe.wo, parameters);
+        self.bounds.begin_with_parameters(index as usize, lobe.wo, parameters);
     }
 
-    /// Returns the evaluations since the last call.
+    /// Returns and resets the counts of shader evaluations.
     pub fn take_counts(&mut self) -> ShadingCounts {
         self.bounds.take_counts()
     }
 
     /// Estimates the light of each child of a node that the lobe reflects, including the child's
-    /// [irradiance](Factors::irradiance). 0 if bounds prove that nothing is reflected. `factors`
-    /// are those of the children. `probes` are those of the parent, or none; they are replaced by
-    /// those of the node.
+    /// [irradiance](GeometricFactors::irradiance). 0 if bounds prove that no light is reflected.
+    /// `factors` are the geometric factors of the children. `probes` are the probes of the parent,
+    /// or empty; the node's probes replace them.
     pub fn reflected(
         &mut self,
         context: NodeContext,
         index: u32,
-        factors: &Factors,
+        factors: &GeometricFactors,
         probes: &mut Probes,
     ) -> Lanes {
         let NodeContext { lobe, tree, kind, .. } = context;
@@ -204,49 +207,53 @@ impl WeightEvaluator<'_> {
         };
         let upper = self.bounds.bound(&boxes);
         let weights = (tree.magnitude(index), factors);
-        dispatch!(Level::new(), simd => with_bounds(simd, &sums, &upper, &boxes, lobe.both_sides, weights))
+        let both_sides = lobe.both_sides;
+        dispatch!(
+            Level::new(),
+            simd => with_bounds(simd, &sums, &upper, &boxes, both_sides, weights)
+        )
     }
 
-    /// Selects the positions at which s is evaluated for a node, and sets the directions to them.
+    /// Selects the positions for evaluating s, and sets the directions to them.
     #[inline(always)]
     fn place_probes<S: Simd>(
         &mut self,
         simd: S,
         context: NodeContext,
         index: u32,
-        factors: &Factors,
+        factors: &GeometricFactors,
         probes: &mut Vec<ProbeGroup>,
     ) {
         let NodeContext { lobe, tree, kind, .. } = context;
         probes.clear();
         let node = tree.node(index);
-        // The irradiance of directional clusters does not depend on the position. That of narrow
-        // clusters is nearly constant.
+        // The irradiance of directional clusters does not depend on the position, and the
+        // irradiance of narrow clusters is nearly constant.
         let descends =
             kind != LightKind::Directional && max_solid_angle(factors) >= NARROW_SOLID_ANGLE;
-        let mut own = [0.0; WIDTH];
-        for (slot, own) in own.iter_mut().enumerate() {
+        // 1 for children that are evaluated themselves rather than their children.
+        let mut fraction = [0.0; WIDTH];
+        for (slot, fraction) in fraction.iter_mut().enumerate() {
             match node.child(slot) {
-                Child::Node(below) if descends => {
-                    self.push(simd, context, (below, Some(slot)), probes)
+                Child::Node(child) if descends => {
+                    self.push(simd, context, (child, Some(slot)), probes)
                 }
                 Child::None => break,
-                _ => *own = 1.0,
+                _ => *fraction = 1.0,
             }
         }
         self.subdivide(simd, context, probes);
-        if own == [0.0; WIDTH] {
+        if fraction == [0.0; WIDTH] {
             return;
         }
         let mut is_wide = false;
-        for (own, angle) in std::iter::zip(own, factors.solid_angle) {
-            is_wide |= own > 0.0 && angle >= NARROW_SOLID_ANGLE;
+        for (fraction, angle) in std::iter::zip(fraction, factors.solid_angle) {
+            is_wide |= fraction > 0.0 && angle >= NARROW_SOLID_ANGLE;
         }
         let positions = if is_wide { &POSITIONS[..] } else { &[[0.0; 3]] };
-        let mut fraction = own;
         fraction.iter_mut().for_each(|fraction| *fraction /= positions.len() as f32);
-        for &at in positions {
-            self.bounds.set_group(probes.len(), &lobe.directions(simd, kind, node, at));
+        for &position in positions {
+            self.bounds.set_group(probes.len(), &lobe.directions(simd, kind, node, position));
             probes.push(ProbeGroup {
                 node: index,
                 slot: None,
@@ -257,7 +264,7 @@ impl WeightEvaluator<'_> {
         }
     }
 
-    /// Replaces wide clusters by their children while groups are free.
+    /// Replaces wide clusters by their children, as long as there are free groups.
     #[inline(always)]
     fn subdivide<S: Simd>(&mut self, simd: S, context: NodeContext, probes: &mut Vec<ProbeGroup>) {
         let mut index = 0;
@@ -274,15 +281,15 @@ impl WeightEvaluator<'_> {
                 {
                     continue;
                 }
-                if let Child::Node(below) = context.tree.node(node).child(lane) {
+                if let Child::Node(child) = context.tree.node(node).child(lane) {
                     probes[index - 1].fraction[lane] = 0.0;
-                    self.push(simd, context, (below, slot), probes);
+                    self.push(simd, context, (child, slot), probes);
                 }
             }
         }
     }
 
-    /// Adds probes at the centres of the children of a node below a slot.
+    /// Adds probes at the centres of the children of a node. `slot` is as in [`ProbeGroup::slot`].
     #[inline(always)]
     fn push<S: Simd>(
         &mut self,
@@ -304,10 +311,12 @@ impl WeightEvaluator<'_> {
         });
     }
 
-    /// Returns the sum over the probes in each child, which is positive.
+    /// Returns the sum over the probes in each child, clamped to positive values.
     #[inline(always)]
     fn sum<S: Simd>(&mut self, simd: S, tree: &LightTree, probes: &mut [ProbeGroup]) -> Lanes {
-        let (zero, mut own, mut sums) = (splat(simd, 0.0), splat(simd, 0.0), [0.0; WIDTH]);
+        let zero = splat(simd, 0.0);
+        // Sums over probes of the children themselves, and over probes of their descendants.
+        let (mut direct_sums, mut sums) = (zero, [0.0; WIDTH]);
         for (group, probe) in probes.iter_mut().enumerate() {
             let s = load3(simd, &self.bounds.group(group));
             let magnitude = load3(simd, tree.magnitude(probe.node));
@@ -330,10 +339,10 @@ impl WeightEvaluator<'_> {
             probe.reflected = reflected.to_array();
             match probe.slot {
                 Some(slot) => sums[slot] += horizontal_sum(&probe.reflected),
-                None => own += reflected,
+                None => direct_sums += reflected,
             }
         }
-        (load(simd, &sums) + own).max(splat(simd, f32::MIN_POSITIVE)).to_array()
+        (load(simd, &sums) + direct_sums).max(splat(simd, f32::MIN_POSITIVE)).to_array()
     }
 }
 
@@ -345,26 +354,27 @@ fn with_bounds<S: Simd>(
     upper: &RgbLanes,
     boxes: &DirectionBoxes,
     both_sides: bool,
-    (magnitude, factors): (&RgbLanes, &Factors),
+    (magnitude, factors): (&RgbLanes, &GeometricFactors),
 ) -> Lanes {
     let (zero, tiny) = (splat(simd, 0.0), splat(simd, f32::MIN_POSITIVE));
     let (cosine, angle) = (load(simd, &factors.cosine), load(simd, &factors.solid_angle));
-    let top = load(simd, &boxes.hi[2]);
-    let top = if both_sides { top.max(-load(simd, &boxes.lo[2])) } else { top };
-    // The bound of s includes the greatest cosine; it is scaled to the mean cosine.
-    let scale = cosine / top.max(cosine).max(tiny);
+    let max_cosine = load(simd, &boxes.hi[2]);
+    let max_cosine =
+        if both_sides { max_cosine.max(-load(simd, &boxes.lo[2])) } else { max_cosine };
+    // The bound on s includes the greatest cosine; it is scaled to the mean cosine.
+    let scale = cosine / max_cosine.max(cosine).max(tiny);
     let max_s = MAX_ALBEDO / angle.max(splat(simd, NARROW_SOLID_ANGLE));
     let (upper, magnitude) = (load3(simd, upper), load3(simd, magnitude));
     let mut color = magnitude;
     for channel in 0..3 {
         color[channel] = (upper[channel] * scale).min(max_s) * magnitude[channel];
     }
-    let high = luminance(color) * load(simd, &factors.irradiance);
+    let bound = luminance(color) * load(simd, &factors.irradiance);
     // ∞ · 0 becomes 0.
-    let high = high.simd_gt(zero).select(high, zero);
-    let reflected = (1.0 - BOUND_FRACTION) * load(simd, sums) + BOUND_FRACTION * high;
+    let bound = bound.simd_gt(zero).select(bound, zero);
+    let reflected = (1.0 - BOUND_FRACTION) * load(simd, sums) + BOUND_FRACTION * bound;
     let upper_sum = upper[0] + upper[1] + upper[2];
-    // Underflowing weights are clamped, since all weights may underflow.
+    // Weights that underflow are clamped, since all weights may underflow.
     upper_sum.simd_gt(zero).select(reflected.max(tiny), zero).to_array()
 }
 
@@ -376,7 +386,7 @@ fn horizontal_sum([a, b, c, d, e, f, g, h]: &Lanes) -> f32 {
 
 /// Returns the greatest solid angle of the children of a node, sr.
 #[inline(always)]
-fn max_solid_angle(factors: &Factors) -> f32 {
+fn max_solid_angle(factors: &GeometricFactors) -> f32 {
     let [a, b, c, d, e, f, g, h] = factors.solid_angle;
     greater(greater(greater(a, e), greater(c, g)), greater(greater(b, f), greater(d, h)))
 }
@@ -384,7 +394,7 @@ fn max_solid_angle(factors: &Factors) -> f32 {
 impl Lobe {
     /// Returns the [local](Viewpoint::local_direction) direction to a position in each child of a
     /// node, or +z if it is undefined. `position` is relative to the centre of the child's box or
-    /// cone, in units of half its size along each axis.
+    /// cone, in units of its half size along each axis.
     #[inline(always)]
     fn directions<S: Simd>(
         &self,
@@ -393,7 +403,7 @@ impl Lobe {
         node: &Node,
         position: [f32; 3],
     ) -> RgbLanes {
-        let towards: [WideFloat<S>; 3] = match kind {
+        let direction: [WideFloat<S>; 3] = match kind {
             LightKind::Directional => {
                 let (axis, cos) = (load3(simd, &node.axis), load(simd, &node.cos_angle));
                 let sin = (1.0 - cos * cos).max(splat(simd, 0.0)).sqrt();
@@ -414,9 +424,9 @@ impl Lobe {
         };
         let [x, y, z] = self.view.axes();
         let local = [
-            dot(splat3(simd, x), towards),
-            dot(splat3(simd, y), towards),
-            dot(splat3(simd, z), towards),
+            dot(splat3(simd, x), direction),
+            dot(splat3(simd, y), direction),
+            dot(splat3(simd, z), direction),
         ];
         let length = dot(local, local).sqrt();
         let is_valid =

@@ -3,20 +3,19 @@
 //!
 //! - `uniform` and `power` select from one alias table, independently of the shading point.
 //! - `tree` descends light trees ([`LightTree`](crate::light_tree::LightTree)). It selects clusters
-//!   by the irradiance that they are expected to cause at the point ([`importance`]), and ignores
-//!   the material.
-//! - `material-tree` includes the material ([`material`]): s at the centres of the clusters below
-//!   each child, and compiled bounds of s over the directions to the child.
+//!   by their expected irradiance at the point ([`importance`]), and ignores the material.
+//! - `material-tree` includes the material ([`material`]): s = BSDF × cosine at the centres of the
+//!   clusters below each child, and compiled bounds on s over the directions to the child.
 //! - `auto` is `power` if the scene has only one emitter, and `tree` otherwise. One emitter is one
-//!   light, or one shape of two elements, such as a rectangle of two triangles. For one emitter a
+//!   light, or one shape of two elements, such as a rectangle of two triangles. For one emitter, a
 //!   tree gains little or nothing, and takes a fifth to a half of the time.
 //!
 //! **Exact probabilities.** [`LightPicker::pick`] multiplies the probabilities of its choices along
-//! the path to a leaf. [`LightPicker::surface_pdf`] and [`LightPicker::environment_pdf`] find the
-//! leaf of the light that a ray hits and follow the same path with the same weights, so multiple
-//! importance sampling uses the exact density of the sample. A leaf is a point light, a spot light,
-//! a distant light, one side of a surface element, or a block of an environment map. The light
-//! itself then samples a position on the leaf. Blocks are sampled like the entire map.
+//! the path to a leaf. [`LightPicker::area_light_pdf`] and [`LightPicker::environment_pdf`] find
+//! the leaf of the light that a ray hits and follow the same path with the same weights, so
+//! multiple importance sampling uses the exact density of the sample. A leaf is a point light, a
+//! spot light, a distant light, one side of a surface element, or a block of an environment map.
+//! The light itself then samples a position on the leaf. Blocks are sampled like the entire map.
 
 mod forest;
 mod importance;
@@ -28,7 +27,7 @@ pub use self::material::Lobe;
 use self::forest::{Forest, Slot};
 use self::importance::clamp_weight;
 use self::material::{MaterialWeights, NodeContext, Probes};
-use super::{LightTreeFigures, ShadingCounts};
+use super::{LightTreeStats, ShadingCounts};
 use crate::geometry::Surface;
 use crate::integrator::IntegratorError;
 use crate::light::{AnyLight, AreaLight, Light, LightSample, Lights};
@@ -55,7 +54,7 @@ enum LightSelection {
 #[derive(Debug)]
 struct BvhSelection {
     forest: Forest,
-    figures: LightTreeFigures,
+    stats: LightTreeStats,
     /// Material weights, for `material-tree`.
     materials: Option<MaterialWeights>,
 }
@@ -72,7 +71,8 @@ pub struct Receiver {
 impl LightSampler {
     /// Creates the light selection for `lights` of a scene.
     ///
-    /// *Errors*: the bounds of a material cannot be compiled.
+    /// # Errors
+    /// If the strategy requires bounds on a material that cannot be compiled.
     pub fn new(
         scene: &Scene,
         lights: &Lights,
@@ -86,12 +86,12 @@ impl LightSampler {
                 // A single leaf needs no selection.
                 return power();
             }
-            let figures = LightTreeFigures {
+            let stats = LightTreeStats {
                 build: started.elapsed(),
                 bytes: forest.bytes(),
                 points: forest.tree.points().len(),
             };
-            LightSelection::Bvh(Box::new(BvhSelection { forest, figures, materials }))
+            LightSelection::Bvh(Box::new(BvhSelection { forest, stats, materials }))
         };
         Ok(LightSampler(match strategy {
             LightSampling::Uniform => {
@@ -110,10 +110,10 @@ impl LightSampler {
     }
 
     /// Returns statistics of the light trees, if there are any.
-    pub fn figures(&self) -> Option<LightTreeFigures> {
+    pub fn tree_stats(&self) -> Option<LightTreeStats> {
         match &self.0 {
             LightSelection::Power(_) => None,
-            LightSelection::Bvh(bvh) => Some(bvh.figures),
+            LightSelection::Bvh(bvh) => Some(bvh.stats),
         }
     }
 
@@ -122,7 +122,7 @@ impl LightSampler {
         matches!(self.0, LightSelection::Bvh(_))
     }
 
-    /// Returns whether selection probabilities depend on the lobe of a shader.
+    /// Returns whether selection probabilities depend on a shader's lobe.
     pub fn uses_lobe(&self, shader: u32) -> bool {
         let LightSelection::Bvh(bvh) = &self.0 else { return false };
         bvh.materials.as_ref().is_some_and(|weights| weights.has_lobe(shader))
@@ -153,7 +153,7 @@ pub struct LightPicker<'a> {
     lights: &'a Lights,
     material: Option<material::WeightEvaluator<'a>>,
     receiver: Option<Receiver>,
-    /// Scratch buffers: the slots from a leaf to its root, and the probes of the current node.
+    /// Scratch buffers: the path from a leaf to its root, and the probes of the current node.
     path: Vec<Slot>,
     probes: Probes,
 }
@@ -162,7 +162,7 @@ pub struct LightPicker<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct LightChoice {
     light: u32,
-    /// Leaf of the light trees, if the selection uses them.
+    /// Leaf of the light trees, if the selection uses trees.
     leaf: Option<u32>,
     /// Probability of the choice at the shading point.
     pub probability: f32,
@@ -186,17 +186,17 @@ impl<'a> LightPicker<'a> {
         LightPicker { sampler, lights, material, receiver: None, path, probes }
     }
 
-    /// As [`LightSampler::depends_on_point`].
+    /// See [`LightSampler::depends_on_point`].
     pub fn depends_on_point(&self) -> bool {
         self.sampler.depends_on_point()
     }
 
-    /// As [`LightSampler::uses_lobe`].
+    /// See [`LightSampler::uses_lobe`].
     pub fn uses_lobe(&self, shader: u32) -> bool {
         self.sampler.uses_lobe(shader)
     }
 
-    /// Returns the shader evaluations since the last call.
+    /// Returns and resets the counts of shader evaluations.
     pub fn take_counts(&mut self) -> ShadingCounts {
         self.material
             .as_mut()
@@ -212,16 +212,20 @@ impl<'a> LightPicker<'a> {
         }
     }
 
-    /// Selects a light, or a part of one; `None` if no light can reach the point. `u` and `fine`
-    /// are uniform in [0, 1); `fine` provides the bits below the resolution of `u`.
-    pub fn pick(&mut self, [u, fine]: [f32; 2]) -> Option<LightChoice> {
+    /// Selects a light, or a part of a light; `None` if no light can reach the point. `u` and
+    /// `u_low` are uniform in [0, 1). `u_low` provides the bits below the resolution of `u`.
+    pub fn pick(&mut self, [u, u_low]: [f32; 2]) -> Option<LightChoice> {
         match &self.sampler.0 {
             LightSelection::Power(table) => {
-                let pick = table.as_ref()?.sample(u, fine);
-                Some(LightChoice { light: pick.index as u32, leaf: None, probability: pick.pmf })
+                let sample = table.as_ref()?.sample(u, u_low);
+                Some(LightChoice {
+                    light: sample.index as u32,
+                    leaf: None,
+                    probability: sample.pmf,
+                })
             }
             LightSelection::Bvh(bvh) => {
-                let u = f64::from(u) + f64::from(fine) * FINE_STEP;
+                let u = f64::from(u) + f64::from(u_low) * U_RESOLUTION;
                 let LeafSample { leaf, probability } = self.sample_leaf(&bvh.forest, u)?;
                 let light = bvh.forest.tree.point(leaf).light;
                 Some(LightChoice { light, leaf: Some(leaf), probability })
@@ -229,9 +233,9 @@ impl<'a> LightPicker<'a> {
         }
     }
 
-    /// Returns the selected area light, and whether its front or its back was selected (`None` for
-    /// both); `None` for other lights.
-    pub fn surface(&self, choice: &LightChoice) -> Option<(&'a AreaLight, Option<bool>)> {
+    /// Returns the selected area light, and whether its front was selected rather than its back
+    /// (`None` for both sides); `None` for other lights.
+    pub fn area_light(&self, choice: &LightChoice) -> Option<(&'a AreaLight, Option<bool>)> {
         let area = self.lights.area(choice.light)?;
         let front = match (&self.sampler.0, choice.leaf) {
             (LightSelection::Bvh(bvh), Some(leaf)) if area.is_two_sided() && !area.is_curved() => {
@@ -249,7 +253,7 @@ impl<'a> LightPicker<'a> {
             (LightSelection::Bvh(bvh), Some(leaf), AnyLight::Environment(environment)) => {
                 environment.sample_part(bvh.forest.environment_part(leaf)?, u)
             }
-            (.., light) => match self.surface(choice) {
+            (.., light) => match self.area_light(choice) {
                 Some((area, Some(front))) => area.sample_side(p, u, front),
                 _ => light.sample_li(p, u),
             },
@@ -258,7 +262,7 @@ impl<'a> LightPicker<'a> {
 
     /// Returns the density, 1/sr, with which [`pick`](Self::pick) and [`sample`](Self::sample)
     /// generate the position on an area light that a ray from the shading point hits at `t`.
-    pub fn surface_pdf(&mut self, light: u32, ray: &Ray, t: f32, surface: &Surface) -> f32 {
+    pub fn area_light_pdf(&mut self, light: u32, ray: &Ray, t: f32, surface: &Surface) -> f32 {
         let Some(area) = self.lights.area(light) else { return 0.0 };
         let probability = match &self.sampler.0 {
             LightSelection::Power(table) => {
@@ -297,10 +301,11 @@ impl<'a> LightPicker<'a> {
         }
     }
 
-    /// Samples a leaf by a random number in [0, 1); `None` if no leaf can send light to the point.
+    /// Samples a leaf with a random number in [0, 1); `None` if no leaf can contribute to the
+    /// point.
     ///
-    /// The random number first selects geometric or material weights. The returned probability is
-    /// that of the mixture.
+    /// The random number first selects geometric or material weights. The returned probability
+    /// accounts for both.
     fn sample_leaf(&mut self, forest: &Forest, u: f64) -> Option<LeafSample> {
         let mut probes = std::mem::take(&mut self.probes);
         let sample = self.descend(forest, u, &mut probes);
@@ -319,7 +324,7 @@ impl<'a> LightPicker<'a> {
                 (u - DEFENSIVE_FRACTION) / (1.0 - DEFENSIVE_FRACTION)
             };
         }
-        let (mut children, mut probability) = self.root(forest, probes, |totals| {
+        let (mut children, mut probability) = self.select_root(forest, probes, |totals| {
             sample_index(&totals.map(|total| total.select(geometric)), &mut u)
         })?;
         loop {
@@ -329,8 +334,8 @@ impl<'a> LightPicker<'a> {
                 Child::Leaf(leaf) => {
                     return Some(LeafSample { leaf, probability: probability.mixture(has_lobe) });
                 }
-                Child::Node(below) => {
-                    children = self.weigh(forest, children.kind, below, probes);
+                Child::Node(node) => {
+                    children = self.weight_children(forest, children.kind, node, probes);
                 }
                 Child::None => unreachable!("empty slots have weight 0"),
             }
@@ -348,7 +353,7 @@ impl<'a> LightPicker<'a> {
     }
 
     /// Returns the probability of the leaf at the lower end of a path; `None` if a cluster on the
-    /// path cannot send light.
+    /// path cannot contribute.
     fn path_probability(
         &mut self,
         forest: &Forest,
@@ -357,10 +362,10 @@ impl<'a> LightPicker<'a> {
         probes: &mut Probes,
     ) -> Option<f32> {
         let index = forest.tree.roots().position(|(other, _)| other == kind)?;
-        let (mut children, mut probability) = self.root(forest, probes, |_| Some(index))?;
+        let (mut children, mut probability) = self.select_root(forest, probes, |_| Some(index))?;
         for (depth, slot) in path.iter().rev().enumerate() {
             if depth > 0 {
-                children = self.weigh(forest, kind, slot.node, probes);
+                children = self.weight_children(forest, kind, slot.node, probes);
             }
             let weights = children.weights(slot.slot as usize);
             if weights.geometric == 0.0 {
@@ -377,13 +382,13 @@ impl<'a> LightPicker<'a> {
             && self.receiver.as_ref().is_some_and(|receiver| receiver.lobe.is_some())
     }
 
-    /// Returns the weighted children of one of the roots, and the probability of that root.
-    /// `choose` selects the root by the total weights of all roots.
-    fn root(
+    /// Returns the weighted children of one of the roots, and the probability of the root. `select`
+    /// selects the root by the total weights of all roots.
+    fn select_root(
         &mut self,
         forest: &Forest,
         probes: &mut Probes,
-        choose: impl FnOnce([WeightPair; MAX_ROOTS]) -> Option<usize>,
+        select: impl FnOnce([WeightPair; MAX_ROOTS]) -> Option<usize>,
     ) -> Option<(WeightedChildren, MixtureProbability)> {
         let mut roots = [None; MAX_ROOTS];
         let mut totals = [WeightPair::default(); MAX_ROOTS];
@@ -391,11 +396,11 @@ impl<'a> LightPicker<'a> {
             roots.iter_mut().zip(&mut totals).zip(forest.tree.roots())
         {
             probes.clear();
-            let children = self.weigh(forest, kind, node, probes);
+            let children = self.weight_children(forest, kind, node, probes);
             *total = children.totals;
             *root = Some(children);
         }
-        let index = choose(totals)?;
+        let index = select(totals)?;
         let sum = |weight: fn(&WeightPair) -> f32| totals.iter().map(weight).sum();
         let mut probability = MixtureProbability::ONE;
         probability.multiply(
@@ -408,10 +413,10 @@ impl<'a> LightPicker<'a> {
         Some((roots[index]?, probability))
     }
 
-    /// Weighs the children of a node by the light that each is expected to contribute. Weights are
-    /// positive for all children that may contribute. `probes` as in
+    /// Weights the children of a node by their expected contribution. The weight of each child that
+    /// may contribute is positive. `probes` are as in
     /// [`WeightEvaluator::reflected`](material::WeightEvaluator::reflected).
-    fn weigh(
+    fn weight_children(
         &mut self,
         forest: &Forest,
         kind: LightKind,
@@ -420,16 +425,16 @@ impl<'a> LightPicker<'a> {
     ) -> WeightedChildren {
         let receiver = self.receiver.as_ref().expect("set_shading_point was called");
         let (node, magnitude) = (forest.tree.node(index), forest.tree.magnitude(index));
-        let (factors, mut geometric) = receiver.point.weigh(kind, node, magnitude);
+        let (factors, mut geometric) = receiver.point.importance(kind, node, magnitude);
         let mut material = [0.0; WIDTH];
         if let (Some(weights), Some(lobe)) = (&mut self.material, &receiver.lobe) {
             let context = NodeContext { lobe, point: &receiver.point, tree: &forest.tree, kind };
             let reflected = weights.reflected(context, index, &factors, probes);
             for k in 0..WIDTH {
                 // Either both weights of a child are positive, or both are 0.
-                let may_send = (geometric[k] > 0.0) & (reflected[k] > 0.0);
-                material[k] = if may_send { clamp_weight(reflected[k]) } else { 0.0 };
-                geometric[k] = if may_send { geometric[k] } else { 0.0 };
+                let may_contribute = (geometric[k] > 0.0) & (reflected[k] > 0.0);
+                material[k] = if may_contribute { clamp_weight(reflected[k]) } else { 0.0 };
+                geometric[k] = if may_contribute { geometric[k] } else { 0.0 };
             }
         }
         let totals =
@@ -439,16 +444,16 @@ impl<'a> LightPicker<'a> {
 }
 
 /// Fraction of samples that use geometric weights only. Material weights may miss lobes between the
-/// sampled directions, and may prefer lights that are occluded. This fraction limits the variance
-/// to 1 / `DEFENSIVE_FRACTION` of the variance with geometric weights alone (defensive mixture,
+/// evaluated directions, and may prefer occluded lights. This fraction limits the variance to
+/// 1 / `DEFENSIVE_FRACTION` of the variance with geometric weights alone (defensive mixture,
 /// Hesterberg 1995).
 const DEFENSIVE_FRACTION: f64 = 0.125;
 
-/// Weight of the second random number of [`LightPicker::pick`]: the resolution of the first, 2⁻²⁴.
-const FINE_STEP: f64 = 1.0 / (1 << 24) as f64;
+/// Resolution of the first random number of [`LightPicker::pick`], 2⁻²⁴: the weight of the second.
+const U_RESOLUTION: f64 = 1.0 / (1 << 24) as f64;
 
-/// The greatest number below 1 that the two 24-bit random numbers of [`LightPicker::pick`] form.
-const BELOW_ONE: f64 = 1.0 - FINE_STEP * FINE_STEP;
+/// Greatest combined value of the two 24-bit random numbers of [`LightPicker::pick`].
+const MAX_U: f64 = 1.0 - U_RESOLUTION * U_RESOLUTION;
 
 /// Maximum number of roots: one for each [`LightKind`].
 const MAX_ROOTS: usize = 3;
@@ -457,23 +462,23 @@ const MAX_ROOTS: usize = 3;
 /// `None` if all weights are 0.
 #[inline]
 fn sample_index<const N: usize>(weights: &[f32; N], u: &mut f64) -> Option<usize> {
-    let mut rest = *u * f64::from(weights.iter().sum::<f32>());
+    let mut remainder = *u * f64::from(weights.iter().sum::<f32>());
     for (index, weight) in weights.iter().map(|&weight| f64::from(weight)).enumerate() {
-        if rest < weight {
-            *u = rest / weight;
+        if remainder < weight {
+            *u = remainder / weight;
             return Some(index);
         }
-        rest -= weight;
+        remainder -= weight;
     }
     // Rounding left a remainder after the last weight.
-    *u = BELOW_ONE;
+    *u = MAX_U;
     weights.iter().rposition(|&weight| weight > 0.0)
 }
 
-/// Weights of a cluster: by geometry alone, and including the material.
+/// Weights of a cluster: from geometry alone, and including the material.
 #[derive(Clone, Copy, Debug, Default)]
 struct WeightPair {
-    /// Weight by emission, distance and cosines.
+    /// Weight from emission, distance and cosines.
     geometric: f32,
     /// Weight that includes the lobe; 0 if there is none.
     material: f32,
@@ -505,7 +510,7 @@ impl WeightedChildren {
     }
 }
 
-/// Probability of reaching a cluster from the root, by each of the two weights.
+/// Probability of reaching a cluster from the root, with each of the two weights.
 #[derive(Clone, Copy, Debug)]
 struct MixtureProbability(WeightPair);
 
@@ -518,7 +523,7 @@ impl MixtureProbability {
         self.0.material *= weights.material / totals.material;
     }
 
-    /// Returns the probability of the mixture; without a lobe, that of the geometric weights.
+    /// Returns the probability of the mixture. Without a lobe, only geometric weights are used.
     fn mixture(self, has_lobe: bool) -> f32 {
         let MixtureProbability(WeightPair { geometric, material }) = self;
         if has_lobe {

@@ -1,8 +1,8 @@
-//! Statistics of cuts as extra channels of the film.
+//! Cut statistics as extra channels of the film.
 
 use crate::film::{ChannelEncoding, ChannelSpec, ChannelValue};
 
-/// The channels of a `CutSample`, in the order of its values.
+/// The channels of `SampleCutStats`, in the order of its values.
 pub const FILM_CHANNELS: &[ChannelSpec] = &[
     ChannelSpec { layer: "cut_size", sum: "cutSize", encoding: ChannelEncoding::Count },
     ChannelSpec {
@@ -14,21 +14,21 @@ pub const FILM_CHANNELS: &[ChannelSpec] = &[
     ChannelSpec { layer: "error_bound", sum: "errorBound", encoding: ChannelEncoding::FixedPoint },
 ];
 
-/// Statistics of the cuts of one sample, and the bound of their error.
+/// Statistics of the cuts of one sample, and the bound on their error.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CutSample {
-    /// Clusters of the cuts.
+pub(super) struct SampleCutStats {
+    /// Number of clusters in the cuts.
     pub cut_size: u32,
-    /// Clusters that were bounded to find the cuts.
+    /// Number of evaluated cluster bounds.
     pub bound_evaluations: u32,
-    /// Shadow rays that were traced for the cuts.
+    /// Number of shadow rays.
     pub shadow_rays: u32,
-    /// Upper bound of the error, at least 0, as radiance; NaN counts as infinite.
+    /// Upper bound on the error, a non-negative radiance; NaN counts as infinite.
     pub error_bound: f32,
 }
 
-impl CutSample {
-    /// The values of [`FILM_CHANNELS`], with the error bound multiplied by `weight`.
+impl SampleCutStats {
+    /// Returns the values of [`FILM_CHANNELS`], with the error bound multiplied by `weight`.
     pub fn values(&self, weight: f32) -> [ChannelValue; 4] {
         [
             ChannelValue::Count(self.cut_size),
@@ -45,7 +45,7 @@ mod tests {
     use crate::film::{FilmOptions, column_names};
 
     #[test]
-    fn columns_of_stored_parts_keep_their_names() {
+    fn column_names_match_stored_parts() {
         let options = FilmOptions { channels: FILM_CHANNELS, ..FilmOptions::default() };
         assert_eq!(
             column_names(options)[13..],

@@ -4,15 +4,15 @@
 //!
 //! # Error bounds
 //!
-//! The estimate for a cluster is the light of its representative with the total intensity of the
-//! cluster. Both the estimate and the exact value lie between 0 and the product of three bounds:
-//! the bound of the material over all directions to the cluster, from the compiled bounding shader;
-//! the bound of the geometric factor; and the bound of visibility, which is 1. This product bounds
-//! the error of each channel. The error criterion uses its luminance.
+//! The estimate for a cluster is the reflected light of its representative, scaled to the total
+//! intensity of the cluster. Both the estimate and the exact value lie between 0 and the product of
+//! three bounds: on the material over all directions to the cluster, from the compiled bounding
+//! shader; on the geometric factor; and on visibility, which is at most 1. This product bounds the
+//! error of each channel. The error criterion uses its luminance.
 //!
 //! Clusters with a bound of 0 contribute no light and are dropped. Single lights have no error.
 //!
-//! Materials must not reflect negative light, since upper bounds do not bound negative values of s.
+//! Materials must not reflect negative light: upper bounds say nothing about negative values.
 //!
 //! With [`ErrorMode::Total`], refinement continues until the sum of the error bounds is at most ε /
 //! (1 + ε) of the estimate. Then the full sum is at least 1 − ε / (1 + ε) = 1 / (1 + ε) of the
@@ -27,12 +27,12 @@ use lightbound_math::Vec3;
 use lightbound_math::sampling::luminance;
 use std::collections::BinaryHeap;
 
-/// When refinement stops.
+/// Criteria for stopping refinement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct StopCriteria {
     /// Maximum error relative to the estimate.
     pub error: f32,
-    /// The error that is limited.
+    /// The error that `error` limits.
     pub mode: ErrorMode,
     /// Maximum number of clusters, single lights included.
     pub max_cut: u32,
@@ -47,7 +47,7 @@ pub(super) struct CutResult {
     pub size: u32,
     /// Whether refinement stopped at `max_cut`.
     pub capped: bool,
-    /// Sum of the error bounds, in luminance. Infinite if any bound is.
+    /// Sum of the error bounds, a luminance. Infinite if any bound is infinite.
     pub error: f32,
 }
 
@@ -66,42 +66,43 @@ struct Cluster {
 struct Representative {
     light: u32,
     /// Reflected radiance for an intensity of 1, including visibility.
-    unit: Vec3,
+    unit_radiance: Vec3,
 }
 
-/// Computes cuts. Buffers are reused.
+/// Computes cuts with bounded errors. Buffers are reused.
 #[derive(Default)]
-pub(super) struct Cut {
+pub(super) struct DeterministicCut {
     heap: BinaryHeap<HeapEntry>,
     clusters: Vec<Cluster>,
     estimate: DVec3,
     /// Contribution of single lights to the estimate.
-    single: DVec3,
+    leaf_estimate: DVec3,
     errors: ErrorSum,
     size: u32,
 }
 
-impl Cut {
+impl DeterministicCut {
     /// Computes the radiance that a shading point reflects.
     pub fn compute(
         &mut self,
         lighting: &mut Lighting<'_>,
-        at: &ShadingPoint<'_>,
-        limits: &Limits,
+        point: &ShadingPoint<'_>,
+        criteria: &StopCriteria,
     ) -> CutResult {
         self.heap.clear();
         self.clusters.clear();
-        (self.estimate, self.single, self.errors, self.size) =
+        (self.estimate, self.leaf_estimate, self.errors, self.size) =
             (DVec3::ZERO, DVec3::ZERO, ErrorSum::default(), 0);
         for (kind, root) in lighting.tree.roots() {
-            self.refine(lighting, at, (kind, root), None);
+            self.refine(lighting, point, (kind, root), None);
         }
         let mut capped = false;
         while let Some(worst) =
-            self.heap.peek().filter(|worst| !self.is_within_limits(worst.value, limits))
+            self.heap.peek().filter(|worst| !self.meets_criteria(worst.value, criteria))
         {
             let (error, cluster) = (worst.value, self.clusters[worst.index as usize]);
-            capped = self.size - 1 + lighting.tree.node(cluster.node).len() as u32 > limits.max_cut;
+            capped =
+                self.size - 1 + lighting.tree.node(cluster.node).len() as u32 > criteria.max_cut;
             if capped {
                 break;
             }
@@ -109,7 +110,12 @@ impl Cut {
             self.estimate -= cluster.estimate;
             self.errors.remove(error);
             self.size -= 1;
-            self.refine(lighting, at, (cluster.kind, cluster.node), Some(cluster.representative));
+            self.refine(
+                lighting,
+                point,
+                (cluster.kind, cluster.node),
+                Some(cluster.representative),
+            );
             if self.errors.needs_resummation() {
                 self.resum();
             }
@@ -122,15 +128,15 @@ impl Cut {
         }
     }
 
-    /// Returns whether the errors are within the limits. `greatest` is the greatest error bound.
-    fn is_within_limits(&self, greatest: f32, limits: &Limits) -> bool {
-        // Refinement cannot remove a NaN of a shader: it is part of the full sum.
+    /// Returns whether the errors are small enough. `greatest` is the greatest error bound.
+    fn meets_criteria(&self, greatest: f32, criteria: &StopCriteria) -> bool {
+        // Refinement cannot remove NaN that a shader returns, since the full sum contains it.
         if !self.estimate.is_finite() {
             return true;
         }
         let (error, estimate) =
-            (f64::from(limits.error), f64::from(luminance(self.estimate.as_vec3())));
-        match limits.mode {
+            (f64::from(criteria.error), f64::from(luminance(self.estimate.as_vec3())));
+        match criteria.mode {
             ErrorMode::Cluster => f64::from(greatest) <= error * estimate,
             ErrorMode::Total => self.errors.sum() <= error / (1.0 + error) * estimate,
         }
@@ -139,28 +145,28 @@ impl Cut {
     /// Recomputes the sums of estimates and errors from the clusters of the cut. A cluster's
     /// estimate is at most its error bound, so both sums lose precision together.
     fn resum(&mut self) {
-        (self.estimate, self.errors) = (self.single, ErrorSum::default());
+        (self.estimate, self.errors) = (self.leaf_estimate, ErrorSum::default());
         for entry in &self.heap {
             self.estimate += self.clusters[entry.index as usize].estimate;
             self.errors.add(entry.value);
         }
     }
 
-    /// Adds the children of a node to the cut. `parent` is the representative of the node, if it is
-    /// already shaded.
+    /// Adds the children of a node to the cut. `parent` is the node's representative, if it has
+    /// been shaded.
     fn refine(
         &mut self,
         lighting: &mut Lighting<'_>,
-        at: &ShadingPoint<'_>,
+        point: &ShadingPoint<'_>,
         (kind, index): (LightKind, u32),
         parent: Option<Representative>,
     ) {
         let node = lighting.tree.node(index);
-        let errors = lighting.bound(at, kind, index);
+        let errors = lighting.bound(point, kind, index);
         let contributing = || (0..node.len()).filter(|&slot| errors[slot] > 0.0);
         let is_parent = |light: u32| parent.filter(|parent| parent.light == light);
         let unit_radiance = lighting.shade(
-            at,
+            point,
             contributing()
                 .map(|slot| node.representative[slot])
                 .filter(|&light| is_parent(light).is_none()),
@@ -168,14 +174,15 @@ impl Cut {
         let mut unit_radiance = unit_radiance.iter();
         for slot in contributing() {
             let light = node.representative[slot];
-            let found = || Representative {
+            let shaded = || Representative {
                 light,
-                unit: *unit_radiance.next().expect("all lights are shaded"),
+                unit_radiance: *unit_radiance.next().expect("each light is shaded"),
             };
-            let representative = is_parent(light).unwrap_or_else(found);
-            // The estimate is kept in doubles: close to the representative of many lights it may
-            // exceed the range of floats until the cluster is refined.
-            let estimate = representative.unit.as_dvec3() * node.intensity(slot).as_dvec3();
+            let representative = is_parent(light).unwrap_or_else(shaded);
+            // Estimates are in double precision: close to the representative of many lights, they
+            // may overflow single precision until the cluster is refined.
+            let estimate =
+                representative.unit_radiance.as_dvec3() * node.intensity(slot).as_dvec3();
             self.estimate += estimate;
             self.size += 1;
             if let Child::Node(node) = node.child(slot) {
@@ -184,7 +191,7 @@ impl Cut {
                 self.clusters.push(Cluster { kind, node, representative, estimate });
                 self.errors.add(errors[slot]);
             } else {
-                self.single += estimate;
+                self.leaf_estimate += estimate;
             }
         }
     }
@@ -199,8 +206,8 @@ struct ErrorSum {
     peak: f64,
 }
 
-/// Sums below this fraction of their peak are recomputed, since rounding errors of removed terms
-/// may be significant.
+/// Sums below this fraction of their peak are recomputed, since the rounding errors of removed
+/// terms may be significant.
 const RESUMMATION_RATIO: f64 = 1e-3;
 
 impl ErrorSum {
@@ -237,8 +244,8 @@ mod tests {
 
     const ORIGIN: Vec3 = Vec3::ZERO;
 
-    fn limits(error: f32, mode: ErrorMode) -> Limits {
-        Limits { error, mode, max_cut: u32::MAX }
+    fn criteria(error: f32, mode: ErrorMode) -> StopCriteria {
+        StopCriteria { error, mode, max_cut: u32::MAX }
     }
 
     #[test]
@@ -252,7 +259,10 @@ mod tests {
         assert!(!errors.needs_resummation());
         errors.remove(f32::INFINITY);
         assert_eq!(errors.sum(), 2.5);
-        assert!(errors.needs_resummation(), "removed estimates without a bound may have any size");
+        assert!(
+            errors.needs_resummation(),
+            "estimates with an infinite error may be arbitrarily large"
+        );
     }
 
     #[test]
@@ -269,11 +279,11 @@ mod tests {
         assert!(!balanced.needs_resummation());
     }
 
-    /// Lights of equal intensity above the floor.
+    /// Returns lights of equal intensity above the floor.
     fn lights_above(count: u32) -> Vec<(Vec3, f32)> {
-        let at =
+        let position =
             |k: u32| vec3((k % 20) as f32 - 10.0, (k / 20) as f32 - 10.0, 6.0 + (k % 7) as f32);
-        (0..count).map(|k| (at(k), 1e-3)).collect()
+        (0..count).map(|k| (position(k), 1e-3)).collect()
     }
 
     #[test]
@@ -284,19 +294,24 @@ mod tests {
             (0..40).map(|k| (vec3(1e-9 + 1e-11 * k as f32, 1e-11 * (k % 5) as f32, -1e-16), 1.0));
         let lights: Vec<_> = lights_above(400).into_iter().chain(below).collect();
         let floor = Floor::new(&lights, &PointOptions::default());
-        let cut = |limits: &Limits| {
-            floor.at(ORIGIN, |lighting, point| Cut::default().compute(lighting, point, limits))
+        let cut = |criteria: &StopCriteria| {
+            floor.with_shading_point(ORIGIN, |lighting, point| {
+                DeterministicCut::default().compute(lighting, point, criteria)
+            })
         };
-        let full = cut(&limits(0.0, ErrorMode::Total));
+        let full = cut(&criteria(0.0, ErrorMode::Total));
         assert_eq!(full.error, 0.0);
         for error in [0.01, 0.1, 0.5] {
-            let found = cut(&limits(error, ErrorMode::Total));
-            let difference = (found.radiance - full.radiance).abs().max_element();
+            let refined = cut(&criteria(error, ErrorMode::Total));
+            let difference = (refined.radiance - full.radiance).abs().max_element();
             assert!(
-                difference <= error * full.radiance.x && found.size < full.size,
-                "{found:?} {full:?}"
+                difference <= error * full.radiance.x && refined.size < full.size,
+                "{refined:?} {full:?}"
             );
-            assert!(found.error > 0.0 && difference <= found.error * 1.0001, "{found:?} {full:?}");
+            assert!(
+                refined.error > 0.0 && difference <= refined.error * 1.0001,
+                "{refined:?} {full:?}"
+            );
         }
     }
 
@@ -304,8 +319,10 @@ mod tests {
     fn cuts_stop_at_max_cut() {
         let floor = Floor::new(&lights_above(400), &PointOptions::default());
         let cut = |max_cut| {
-            let limits = Limits { max_cut, ..limits(0.0, ErrorMode::Cluster) };
-            floor.at(ORIGIN, |lighting, point| Cut::default().compute(lighting, point, &limits))
+            let criteria = StopCriteria { max_cut, ..criteria(0.0, ErrorMode::Cluster) };
+            floor.with_shading_point(ORIGIN, |lighting, point| {
+                DeterministicCut::default().compute(lighting, point, &criteria)
+            })
         };
         for max_cut in [8, 50, 399] {
             let capped = cut(max_cut);
@@ -322,14 +339,14 @@ mod tests {
 
     #[test]
     fn cuts_stop_at_nan() {
-        let floor = Floor::shaded(
+        let floor = Floor::with_brdf(
             &lights_above(400),
             &PointOptions::default(),
             "select(0.25, sqrt(wi.z - 2.0), wi.z < 0.9)",
         );
-        let found = floor.at(ORIGIN, |lighting, point| {
-            Cut::default().compute(lighting, point, &limits(0.0, ErrorMode::Total))
+        let cut = floor.with_shading_point(ORIGIN, |lighting, point| {
+            DeterministicCut::default().compute(lighting, point, &criteria(0.0, ErrorMode::Total))
         });
-        assert!(found.radiance.is_nan() && found.size <= 8, "{found:?}");
+        assert!(cut.radiance.is_nan() && cut.size <= 8, "{cut:?}");
     }
 }

@@ -25,15 +25,14 @@ pub(super) struct ShadingPoint<'a> {
 
 /// Evaluates direct light on one thread, for one shading point after another. Buffers are reused.
 pub(super) struct Lighting<'a> {
-    /// All lights.
+    /// The trees of all lights.
     pub tree: &'a LightTree,
     /// The material at the shading point.
     pub material: BoundEvaluator<'a>,
-    /// Statistics.
     pub counts: CutCounts,
     accel: &'a dyn Accel,
     /// Whether bounds are checked against single lights.
-    checks: bool,
+    check_bounds: bool,
     pending: Vec<PendingLight>,
     directions: Vec<Vec3>,
     unit_radiance: Vec<Vec3>,
@@ -41,7 +40,7 @@ pub(super) struct Lighting<'a> {
     blocked: Vec<bool>,
 }
 
-/// Incident light before its visibility is known.
+/// Incident light, before its shadow ray is traced.
 #[derive(Clone, Copy)]
 struct PendingLight {
     /// Index among the requested lights.
@@ -56,14 +55,14 @@ impl<'a> Lighting<'a> {
         scene: &'a Scene,
         tree: &'a LightTree,
         material: BoundEvaluator<'a>,
-        checks: bool,
+        check_bounds: bool,
     ) -> Lighting<'a> {
         Lighting {
             tree,
             material,
             counts: CutCounts::default(),
             accel: &*scene.accel,
-            checks,
+            check_bounds,
             pending: Vec::new(),
             directions: Vec::new(),
             unit_radiance: Vec::new(),
@@ -72,20 +71,20 @@ impl<'a> Lighting<'a> {
         }
     }
 
-    /// Returns, for each child of a node, an upper bound of the luminance of its light that the
-    /// point reflects. Bounds may be infinite.
-    pub fn bound(&mut self, at: &ShadingPoint<'_>, kind: LightKind, index: u32) -> [f32; WIDTH] {
-        let start = at.is_timed.then(Instant::now);
+    /// Returns upper bounds on the luminance that the point reflects from each child of a node.
+    /// Bounds may be infinite.
+    pub fn bound(&mut self, point: &ShadingPoint<'_>, kind: LightKind, index: u32) -> [f32; WIDTH] {
+        let start = point.is_timed.then(Instant::now);
         let (node, magnitude) = (self.tree.node(index), self.tree.magnitude(index));
-        let factors = node.geometric_bounds(kind, at.surface.p);
+        let factors = node.geometric_bounds(kind, point.surface.p);
         let boxes = match kind {
-            LightKind::Directional => at.view.to_directions(&node.axis, &node.cos_angle),
-            LightKind::Omni | LightKind::Oriented => at.view.to_positions(&node.lo, &node.hi),
+            LightKind::Directional => point.view.to_directions(&node.axis, &node.cos_angle),
+            LightKind::Omni | LightKind::Oriented => point.view.to_positions(&node.lo, &node.hi),
         };
         let s = self.material.bound(&boxes);
         self.counts.bound_evaluations += node.len() as u64;
-        if self.checks {
-            self.check(at, node, &factors, &s);
+        if self.check_bounds {
+            self.check(point, node, &factors, &s);
         }
         let bound = |slot: usize| {
             let [reflected, intensity] =
@@ -107,28 +106,29 @@ impl<'a> Lighting<'a> {
         bounds
     }
 
-    /// Returns the reflected radiance of lights, scaled to an intensity of 1, including shadows.
+    /// Returns the reflected radiance of each light, scaled to an intensity of 1. It includes
+    /// shadows.
     pub fn shade(
         &mut self,
-        at: &ShadingPoint<'_>,
+        point: &ShadingPoint<'_>,
         lights: impl IntoIterator<Item = u32>,
     ) -> &[Vec3] {
         let tree = self.tree;
-        self.shade_points(at, lights.into_iter().map(|light| *tree.point(light)))
+        self.shade_points(point, lights.into_iter().map(|light| *tree.point(light)))
     }
 
-    /// As [`Self::shade`], for light points that are not in the tree.
+    /// Like [`Self::shade`], for light points that are not in the tree.
     pub fn shade_points(
         &mut self,
-        at: &ShadingPoint<'_>,
+        point: &ShadingPoint<'_>,
         lights: impl IntoIterator<Item = LightPoint>,
     ) -> &[Vec3] {
-        let start = at.is_timed.then(Instant::now);
+        let start = point.is_timed.then(Instant::now);
         self.unit_radiance.clear();
         self.pending.clear();
         self.directions.clear();
         for light in lights {
-            self.push(at, &light);
+            self.push(point, &light);
         }
         for first in (0..self.directions.len()).step_by(WIDTH) {
             let end = (first + WIDTH).min(self.directions.len());
@@ -138,7 +138,7 @@ impl<'a> Lighting<'a> {
             }
         }
         self.counts.representatives += self.directions.len() as u64;
-        let shaded = at.is_timed.then(Instant::now);
+        let shaded = point.is_timed.then(Instant::now);
         let unit_radiance = &self.unit_radiance;
         self.pending.retain(|pending| unit_radiance[pending.index] != Vec3::ZERO);
         self.rays.clear();
@@ -156,16 +156,16 @@ impl<'a> Lighting<'a> {
         &self.unit_radiance
     }
 
-    /// Adds a light to the lights that are shaded.
-    fn push(&mut self, at: &ShadingPoint<'_>, light: &LightPoint) {
+    /// Adds a light to the lights to shade.
+    fn push(&mut self, point: &ShadingPoint<'_>, light: &LightPoint) {
         let index = self.unit_radiance.len();
         self.unit_radiance.push(Vec3::ZERO);
-        let Some(incident) = light.incident_light(at.surface.p) else { return };
-        let wi = at.view.local_direction(incident.wi);
-        if !at.both_sides && wi.z <= 0.0 {
+        let Some(incident) = light.incident_light(point.surface.p) else { return };
+        let wi = point.view.local_direction(incident.wi);
+        if !point.both_sides && wi.z <= 0.0 {
             return;
         }
-        let origin = at.surface.offset_ray_origin(incident.wi);
+        let origin = point.surface.offset_ray_origin(incident.wi);
         let ray = match incident.target {
             Some(target) => Ray::segment(origin, target),
             None => Ray::new(origin, incident.wi),
@@ -177,7 +177,7 @@ impl<'a> Lighting<'a> {
     /// Checks the bound of each child of a node against one of its lights, without shadows.
     fn check(
         &mut self,
-        at: &ShadingPoint<'_>,
+        point: &ShadingPoint<'_>,
         node: &Node,
         factors: &[f32; WIDTH],
         s: &[[f32; WIDTH]; 3],
@@ -187,11 +187,11 @@ impl<'a> Lighting<'a> {
             let Some(incident) = self
                 .tree
                 .point(self.random_light(node.child(slot), seed))
-                .incident_light(at.surface.p)
+                .incident_light(point.surface.p)
             else {
                 continue;
             };
-            let reflected = self.material.evaluate(&[at.view.local_direction(incident.wi)])[0];
+            let reflected = self.material.evaluate(&[point.view.local_direction(incident.wi)])[0];
             let holds = incident.factor <= factors[slot]
                 && (0..3).all(|c| reflected[c] <= s[c][slot] || reflected[c].is_nan());
             self.counts.checks += 1;
@@ -215,8 +215,8 @@ impl<'a> Lighting<'a> {
     }
 }
 
-/// Factor that covers rounding: the sums of intensities, the products with bounds, the luminance
-/// and the geometric factor have a total relative error below 8 · 2⁻²⁴.
+/// Factor that covers rounding errors. The sums of intensities, the products with bounds, the
+/// luminance and the geometric factor have a total relative error below 8 · 2⁻²⁴.
 const ROUNDING_FACTOR: f32 = 1.0 + 4.0 * f32::EPSILON;
 
 /// Returns the product of a bound and an intensity, with ∞ · 0 = 0.
@@ -237,7 +237,7 @@ mod tests {
 
     const ORIGIN: Vec3 = Vec3::ZERO;
 
-    /// A row of lights above the floor, with one light below it.
+    /// Returns a row of lights above the floor, with one light below it.
     fn row_of_lights() -> Vec<(Vec3, f32)> {
         (0..40)
             .map(|k| (vec3(k as f32 - 20.0, 0.0, if k == 17 { -1.0 } else { 2.0 }), 1.0))
@@ -245,9 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn lights_below_contribute_nothing_and_bounds_hold_for_the_rest() {
+    fn lights_below_contribute_nothing_and_bounds_hold() {
         let floor = Floor::new(&row_of_lights(), &PointOptions::default());
-        floor.at(ORIGIN, |lighting, point| {
+        floor.with_shading_point(ORIGIN, |lighting, point| {
             let points = lighting.tree.points();
             let units = lighting.shade(point, 0..points.len() as u32).to_vec();
             for (unit, light) in units.iter().zip(points) {
@@ -280,7 +280,7 @@ mod tests {
         // The floor is between a point below it and the lights. A point on the floor is lit.
         let floor = Floor::new(&row_of_lights(), &PointOptions::default());
         let lit = |z: f32| {
-            floor.at(vec3(0.0, 0.0, z), |lighting, point| {
+            floor.with_shading_point(vec3(0.0, 0.0, z), |lighting, point| {
                 lighting.shade(point, 0..40).iter().filter(|s| s.x > 0.0).count()
             })
         };

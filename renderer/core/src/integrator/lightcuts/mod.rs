@@ -7,9 +7,8 @@
 //! Velázquez-Armendáriz et al. 2009). Alternatively, each cluster of a cut of fixed size is sampled
 //! (`stochastic`).
 //!
-//! Specular paths are traced from the eye, up to `maxdepth` events. Only direct light is reflected
-//! at other surfaces. Lights that are visible directly or by specular paths contribute their
-//! radiance.
+//! Paths start at the camera and continue at specular surfaces only, for up to `maxdepth` events.
+//! Other surfaces reflect only direct light. Lights that a path hits contribute their radiance.
 
 mod channels;
 mod cut;
@@ -21,14 +20,15 @@ mod testing;
 
 pub use self::channels::FILM_CHANNELS;
 
-use self::channels::CutSample;
-use self::cut::{Cut, Limits};
+use self::channels::SampleCutStats;
+use self::cut::{DeterministicCut, StopCriteria};
 use self::lighting::{Lighting, ShadingPoint};
 use self::stochastic::StochasticCut;
 use super::material_bound::{BoundError, BoundEvaluator, MaterialBounds};
-use super::samples::Samples;
-use super::shading::{BsdfValue, ShadingBuffers};
-use super::{Counts, CutCounts, Integrator, LightTreeFigures, Worker, eye};
+use super::mix::resolve_mix;
+use super::samples::TileSamples;
+use super::shading::{BsdfValue, ShadingBuffers, eta_ratio};
+use super::{Counts, CutCounts, Integrator, LightTreeStats, Worker};
 use crate::film::{ChannelSpec, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::integrator::IntegratorError;
@@ -37,26 +37,28 @@ use crate::material::{GRAZING_COSINE, Material, ShaderInstance};
 use crate::scene::Scene;
 use crate::settings;
 use crate::settings::{LightcutsSettings, RenderSettings};
-use lightbound_math::sampling::{PathKey, Sampler, hash, unit_float};
+use lightbound_math::sampling::{PathKey, hash, unit_float};
 use lightbound_math::{Ray, Vec2, Vec3, Viewpoint, vec2};
 use lightbound_shader::{Sides, Target};
 use std::ops::Range;
 use std::time::Instant;
 
-/// The lightcuts integrator: settings, light trees and compiled bounds of a scene.
+/// The lightcuts integrator: settings, light trees and bounding shaders of a scene.
 pub struct Lightcuts {
     max_depth: u32,
     cut: settings::Cut,
-    checks: bool,
+    check_bounds: bool,
     tree: LightTree,
-    figures: LightTreeFigures,
+    tree_stats: LightTreeStats,
     materials: MaterialBounds,
 }
 
 impl Lightcuts {
     /// Builds the trees of a scene, and compiles its bounding shaders.
     ///
-    /// *Errors*: a bounding shader cannot be compiled, or a material has no hand-derived bounds.
+    /// # Errors
+    /// If a bounding shader cannot be compiled, or the settings require hand-derived bounds and a
+    /// material has none.
     pub fn new(
         scene: &Scene,
         max_depth: u32,
@@ -71,7 +73,7 @@ impl Lightcuts {
             ..PointOptions::default()
         };
         let tree = LightTree::build(&scene.lights, scene.accel.bounds(), &options);
-        let figures = LightTreeFigures {
+        let tree_stats = LightTreeStats {
             build: started.elapsed(),
             bytes: tree.bytes(),
             points: tree.points().len(),
@@ -81,9 +83,9 @@ impl Lightcuts {
         Ok(Lightcuts {
             max_depth,
             cut: settings.cut,
-            checks: settings.check_bounds,
+            check_bounds: settings.check_bounds,
             tree,
-            figures,
+            tree_stats,
             materials,
         })
     }
@@ -109,8 +111,8 @@ impl Integrator for Lightcuts {
         "lightcuts"
     }
 
-    fn light_tree(&self) -> Option<LightTreeFigures> {
-        Some(self.figures)
+    fn light_tree(&self) -> Option<LightTreeStats> {
+        Some(self.tree_stats)
     }
 
     fn film_channels(&self) -> &'static [ChannelSpec] {
@@ -126,7 +128,7 @@ impl Integrator for Lightcuts {
     }
 }
 
-/// State of a specular path from the eye. Its ray is stored separately.
+/// State of a specular path from the camera. Its ray is stored separately.
 #[derive(Clone, Copy)]
 struct Path {
     throughput: Vec3,
@@ -140,17 +142,16 @@ struct LightcutsWorker<'a> {
     scene: &'a Scene,
     settings: &'a RenderSettings,
     integrator: &'a Lightcuts,
-    sampler: Sampler,
-    samples: Samples,
+    samples: TileSamples<'a>,
     /// Cut statistics of each sample.
-    cuts: Vec<CutSample>,
+    cut_stats: Vec<SampleCutStats>,
     rays: Vec<Ray>,
     paths: Vec<Path>,
     next_rays: Vec<Ray>,
     next_paths: Vec<Path>,
     hits: Vec<Hit>,
     lighting: Lighting<'a>,
-    cut: Cut,
+    deterministic_cut: DeterministicCut,
     stochastic_cut: StochasticCut,
     /// Samples directions for the albedo.
     shading: ShadingBuffers<'a>,
@@ -158,7 +159,7 @@ struct LightcutsWorker<'a> {
     points: u64,
 }
 
-/// One of this many shading points is timed, since reading the clock costs time.
+/// One in `TIMING_INTERVAL` shading points is timed, since reading the clock costs time.
 const TIMING_INTERVAL: u64 = 16;
 
 impl Worker for LightcutsWorker<'_> {
@@ -185,11 +186,11 @@ impl Worker for LightcutsWorker<'_> {
         counts.shading += self.shading.take_counts();
         let mut sums = tile.lock();
         let gain = self.settings.gain;
-        self.samples.write(&mut sums, |_, weight| weight * gain);
+        self.samples.add_to(&mut sums, |_, weight| weight * gain);
         if tile.stores_channels() {
-            for (s, cut) in self.samples.iter().zip(&self.cuts) {
+            for (s, cut_stats) in self.samples.iter().zip(&self.cut_stats) {
                 // Filter weights may be negative.
-                sums.add_channels(s.x, s.y, &cut.values((s.weight * gain).abs()));
+                sums.add_channels(s.x, s.y, &cut_stats.values((s.weight * gain).abs()));
             }
         }
         counts
@@ -209,16 +210,15 @@ impl<'a> LightcutsWorker<'a> {
             scene,
             settings,
             integrator,
-            sampler: Sampler::new(settings.sampling.kind, settings.sampling.seed),
-            samples: Samples::default(),
-            cuts: Vec::new(),
+            samples: TileSamples::new(scene, settings),
+            cut_stats: Vec::new(),
             rays: Vec::new(),
             paths: Vec::new(),
             next_rays: Vec::new(),
             next_paths: Vec::new(),
             hits: Vec::new(),
-            lighting: Lighting::new(scene, &integrator.tree, material, integrator.checks),
-            cut: Cut::default(),
+            lighting: Lighting::new(scene, &integrator.tree, material, integrator.check_bounds),
+            deterministic_cut: DeterministicCut::default(),
             stochastic_cut: StochasticCut::default(),
             shading: ShadingBuffers::new(target, None),
             points: 0,
@@ -227,25 +227,18 @@ impl<'a> LightcutsWorker<'a> {
 
     /// Generates the camera rays of all samples.
     fn start(&mut self, pixel_samples: &Range<u32>, tile: &Tile) {
-        self.cuts.clear();
+        self.cut_stats.clear();
         self.rays.clear();
         self.paths.clear();
-        self.samples.start(
-            self.scene,
-            &self.settings.filter,
-            &self.sampler,
-            pixel_samples,
-            tile,
-            |ray, sample, key| {
-                self.rays.push(ray);
-                self.paths.push(Path { throughput: Vec3::ONE, sample, key });
-                self.cuts.push(CutSample::default());
-            },
-        );
+        self.samples.start(pixel_samples, tile, |ray, sample, key| {
+            self.rays.push(ray);
+            self.paths.push(Path { throughput: Vec3::ONE, sample, key });
+            self.cut_stats.push(SampleCutStats::default());
+        });
     }
 
     /// Adds the emission and the reflected direct light at a hit, and continues the path by
-    /// specular reflection or refraction.
+    /// specular reflection or refraction. `features` says whether to record denoiser features.
     fn process_hit(&mut self, index: usize, depth: u32, features: bool) {
         let (scene, hit, ray, path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
@@ -262,39 +255,40 @@ impl<'a> LightcutsWorker<'a> {
         {
             self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
         }
-        let feature = features
-            .then(|| self.samples.add_features(path.sample, eye::features(scene, &hit, &surface)));
+        let feature_index =
+            features.then(|| self.samples.add_features(path.sample, &hit, &surface));
         let wo = surface.frame.local_direction(-ray.d);
         let continues = depth < self.integrator.max_depth;
         let needs_shading = wo.z.abs() > GRAZING_COSINE && (continues || features);
         if !needs_shading {
             return;
         }
-        let [mut lobe, u, v, _] = self.sampler.get4(path.key, 2 * depth + 2);
+        let [mut lobe_u, u, v, _] = self.samples.sampler.get4(path.key, 2 * depth + 2);
         let Material::Surface { specular, scattering } =
-            &scene.materials[eye::resolve_mix(scene, &hit, &mut lobe) as usize]
+            &scene.materials[resolve_mix(scene, &hit, &mut lobe_u) as usize]
         else {
             unreachable!("resolve_mix returns a surface material")
         };
-        let at = EyeVertex { hit: &hit, surface: &surface, wo };
-        let share = match (specular, scattering) {
-            (Some(specular), Some(_)) => specular.share(wo),
+        let vertex = PathVertex { hit: &hit, surface: &surface, wo };
+        let specular_probability = match (specular, scattering) {
+            (Some(specular), Some(_)) => specular.sampling_probability(wo),
             (specular, _) => f32::from(u8::from(specular.is_some())),
         };
         if let Some(instance) = scattering.as_ref().filter(|_| continues) {
-            self.add_direct_light(&at, instance, &path, depth);
+            self.add_direct_light(&vertex, instance, &path, depth);
         }
-        let mirror = specular.as_ref().filter(|_| lobe < share);
-        let next = mirror.and_then(|mirror| mirror.sample(lobe / share, wo, &surface.lookup()));
-        if let Some(feature) = feature {
-            let mirrored = || next.map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
+        let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
+        let next = sampled_specular.and_then(|specular| {
+            specular.sample(lobe_u / specular_probability, wo, &surface.lookup())
+        });
+        if let Some(feature_index) = feature_index {
             let albedo = match scattering {
-                Some(instance) if mirror.is_none() => {
-                    self.albedo(&at, instance, vec2(u, v)) / (1.0 - share)
+                Some(instance) if sampled_specular.is_none() => {
+                    self.albedo(&vertex, instance, vec2(u, v)) / (1.0 - specular_probability)
                 }
-                _ => mirrored(),
+                _ => next.map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta),
             };
-            *self.samples.albedo(feature) = albedo;
+            *self.samples.albedo_mut(feature_index) = albedo;
         }
         if let Some(next) = next.filter(|_| continues) {
             let throughput = path.throughput * next.weight;
@@ -308,20 +302,20 @@ impl<'a> LightcutsWorker<'a> {
         }
     }
 
-    /// Adds the direct light of all lights that a shader reflects.
+    /// Adds the direct light that a shader reflects from all lights.
     fn add_direct_light(
         &mut self,
-        at: &EyeVertex<'_>,
+        vertex: &PathVertex<'_>,
         instance: &ShaderInstance,
         path: &Path,
         depth: u32,
     ) {
         let scene = self.scene;
         let both_sides = scene.shaders[instance.shader as usize].program.sides == Sides::Both;
-        let (side, wo) = at.mirrored(both_sides);
-        let view = Viewpoint::new(at.surface.p, &at.surface.frame, side);
+        let (side, wo) = vertex.mirrored(both_sides);
+        let view = Viewpoint::new(vertex.surface.p, &vertex.surface.frame, side);
         let point = ShadingPoint {
-            surface: at.surface,
+            surface: vertex.surface,
             view,
             both_sides,
             is_timed: self.points.is_multiple_of(TIMING_INTERVAL),
@@ -330,33 +324,33 @@ impl<'a> LightcutsWorker<'a> {
         let started = point.is_timed.then(Instant::now);
         self.lighting.material.begin(
             instance,
-            at.surface,
-            || scene.geometry.object_position(at.hit, at.surface.p),
+            vertex.surface,
+            || scene.geometry.object_position(vertex.hit, vertex.surface.p),
             wo,
         );
-        let done = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
-        let before = done(&self.lighting.counts);
+        let work = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
+        let before = work(&self.lighting.counts);
         let (radiance, size, error, capped) = match self.integrator.cut {
             settings::Cut::Deterministic { error, error_mode, max_cut } => {
-                let limits = Limits { error, mode: error_mode, max_cut };
-                let found = self.cut.compute(&mut self.lighting, &point, &limits);
-                (found.radiance, found.size, found.error, found.capped)
+                let criteria = StopCriteria { error, mode: error_mode, max_cut };
+                let cut = self.deterministic_cut.compute(&mut self.lighting, &point, &criteria);
+                (cut.radiance, cut.size, cut.error, cut.capped)
             }
             settings::Cut::Stochastic { size } => {
-                let [a, b, ..] = self.sampler.get4(path.key, 2 * depth + 1);
+                let [a, b, ..] = self.samples.sampler.get4(path.key, 2 * depth + 1);
                 let (seed, mut count) = (hash(hash(a.to_bits(), b.to_bits()), depth), 0);
                 let random = || {
                     count += 1;
                     unit_float(hash(seed, count))
                 };
-                let found = self.stochastic_cut.compute(
+                let cut = self.stochastic_cut.compute(
                     &mut self.lighting,
                     &point,
                     &scene.lights,
                     size,
                     random,
                 );
-                (found.radiance, found.size, 0.0, false)
+                (cut.radiance, cut.size, 0.0, false)
             }
         };
         let counts = &mut self.lighting.counts;
@@ -366,38 +360,38 @@ impl<'a> LightcutsWorker<'a> {
             counts.times.total += started.elapsed();
         }
         let [bound_evaluations, shadow_rays] =
-            std::array::from_fn(|k| (done(counts)[k] - before[k]) as u32);
+            std::array::from_fn(|k| (work(counts)[k] - before[k]) as u32);
         self.samples.add(path.sample, path.throughput * radiance);
-        let cut = &mut self.cuts[path.sample as usize];
-        cut.cut_size += size;
-        cut.bound_evaluations += bound_evaluations;
-        cut.shadow_rays += shadow_rays;
-        cut.error_bound += path.throughput.max_element() * error;
+        let stats = &mut self.cut_stats[path.sample as usize];
+        stats.cut_size += size;
+        stats.bound_evaluations += bound_evaluations;
+        stats.shadow_rays += shadow_rays;
+        stats.error_bound += path.throughput.max_element() * error;
     }
 
     /// Estimates the albedo by the weight of a BSDF sample.
-    fn albedo(&mut self, at: &EyeVertex<'_>, instance: &ShaderInstance, u: Vec2) -> Vec3 {
+    fn albedo(&mut self, vertex: &PathVertex<'_>, instance: &ShaderInstance, u: Vec2) -> Vec3 {
         let scene = self.scene;
         let binding = &scene.shaders[instance.shader as usize];
-        let (_, wo) = at.mirrored(binding.program.sides == Sides::Both);
-        let object = || scene.geometry.object_position(at.hit, at.surface.p);
+        let (_, wo) = vertex.mirrored(binding.program.sides == Sides::Both);
+        let object_position = || scene.geometry.object_position(vertex.hit, vertex.surface.p);
         let mut batch = self.shading.begin(binding, 1);
-        batch.push(instance, at.surface, object, (u, wo));
+        batch.push(instance, vertex.surface, object_position, (u, wo));
         let (wi, BsdfValue { s, pdf }) = batch.set_up().sample().direction(0);
-        let eta = eye::eta_ratio(instance.eta, wi, wo);
+        let eta = eta_ratio(instance.eta, wi, wo);
         if pdf > 0.0 { s / pdf * eta * eta } else { Vec3::ZERO }
     }
 }
 
-/// A surface that the eye sees, directly or by a specular path.
-struct EyeVertex<'a> {
+/// A vertex of a specular path from the camera.
+struct PathVertex<'a> {
     hit: &'a Hit,
     surface: &'a Surface,
     /// Outgoing direction in the shading frame.
     wo: Vec3,
 }
 
-impl EyeVertex<'_> {
+impl PathVertex<'_> {
     /// Returns −1 if the frame is mirrored for a one-sided shader, else 1, and `wo` in that frame.
     fn mirrored(&self, both_sides: bool) -> (f32, Vec3) {
         if both_sides {

@@ -1,11 +1,12 @@
-//! Stochastic lightcuts (Yuksel 2019): a cut of fixed size. Each of its clusters is represented by
-//! one light, which is sampled for each pixel sample. A position on the part of the light that a
-//! leaf represents is sampled as well, so the expected value is the sum over all lights.
+//! Stochastic lightcuts (Yuksel 2019): a cut of fixed size. For each pixel sample, each cluster of
+//! the cut is represented by one sampled light. If a leaf represents a region of a light, a
+//! position in the region is sampled as well. So the expected value is the exact sum over all
+//! lights.
 //!
 //! A light is sampled by descending the tree from the cluster. At each node, half of the
 //! probability is proportional to the bounds of the children, which are 0 if no light is reflected.
 //! The other half is proportional to intensity over squared distance, for children with a positive
-//! bound. A loose bound alone is a poor probability (Tokuyoshi et al. 2024), and the other half
+//! bound. Loose bounds alone are poor probabilities (Tokuyoshi et al. 2024), and the other half
 //! alone misses highlights.
 
 use super::heap_entry::HeapEntry;
@@ -43,23 +44,24 @@ impl StochasticCut {
     pub fn compute(
         &mut self,
         lighting: &mut Lighting<'_>,
-        at: &ShadingPoint<'_>,
+        point: &ShadingPoint<'_>,
         lights: &Lights,
         size: u32,
         mut random: impl FnMut() -> f32,
     ) -> StochasticCutResult {
-        self.select(lighting, at, size);
+        self.select(lighting, point, size);
         self.samples.clear();
         for index in 0..self.clusters.len() {
             let sample = self.clusters[index]
-                .and_then(|(kind, child)| descend(lighting, at, kind, child, &mut random));
+                .and_then(|(kind, child)| descend(lighting, point, kind, child, &mut random));
             let Some((leaf, probability)) = sample else { continue };
             let light = lighting.tree.sample(lights, leaf, Vec2::new(random(), random()));
             if light.intensity != Vec3::ZERO {
                 self.samples.push((light, light.intensity / probability));
             }
         }
-        let unit_radiance = lighting.shade_points(at, self.samples.iter().map(|(light, _)| *light));
+        let unit_radiance =
+            lighting.shade_points(point, self.samples.iter().map(|(light, _)| *light));
         let radiance = unit_radiance
             .iter()
             .zip(&self.samples)
@@ -68,17 +70,17 @@ impl StochasticCut {
         StochasticCutResult { radiance, size: self.size as u32 }
     }
 
-    /// Selects the clusters: refines the cluster with the greatest bound until the cut has `size`
-    /// clusters.
-    fn select(&mut self, lighting: &mut Lighting<'_>, at: &ShadingPoint<'_>, size: u32) {
+    /// Selects the clusters: refines the cluster with the greatest bound as long as the cut has at
+    /// most `size` clusters.
+    fn select(&mut self, lighting: &mut Lighting<'_>, point: &ShadingPoint<'_>, size: u32) {
         self.heap.clear();
         self.clusters.clear();
         self.size = 0;
         for (kind, root) in lighting.tree.roots() {
             self.push(f32::INFINITY, kind, Child::Node(root));
         }
-        while let Some(worst) = self.heap.peek() {
-            let cluster = &mut self.clusters[worst.index as usize];
+        while let Some(greatest) = self.heap.peek() {
+            let cluster = &mut self.clusters[greatest.index as usize];
             let Some((kind, Child::Node(index))) = *cluster else {
                 unreachable!("single lights are not in the heap")
             };
@@ -89,7 +91,7 @@ impl StochasticCut {
             *cluster = None;
             self.size -= 1;
             self.heap.pop();
-            let bounds = lighting.bound(at, kind, index);
+            let bounds = lighting.bound(point, kind, index);
             for slot in (0..node.len()).filter(|&slot| bounds[slot] > 0.0) {
                 self.push(bounds[slot], kind, node.child(slot));
             }
@@ -108,7 +110,7 @@ impl StochasticCut {
 /// Samples a light of a cluster; returns its index and probability. `None` if all bounds are 0.
 fn descend(
     lighting: &mut Lighting<'_>,
-    at: &ShadingPoint<'_>,
+    point: &ShadingPoint<'_>,
     kind: LightKind,
     mut child: Child,
     random: &mut impl FnMut() -> f32,
@@ -121,8 +123,8 @@ fn descend(
             Child::None => unreachable!("empty slots have bound 0"),
         };
         let node = lighting.tree.node(index);
-        let bounds = lighting.bound(at, kind, index);
-        let weights = weights(lighting.tree, kind, index, at.surface.p, &bounds);
+        let bounds = lighting.bound(point, kind, index);
+        let weights = weights(lighting.tree, kind, index, point.surface.p, &bounds);
         let total: f32 = weights.iter().sum();
         let mut rest = random() * total;
         // Rounding may leave a remainder after the last child.
@@ -137,7 +139,7 @@ fn descend(
     }
 }
 
-/// Returns the sampling weights of the children, which are positive if their bounds are.
+/// Returns the sampling weights of a node's children. A weight is positive if the bound is.
 fn weights(
     tree: &LightTree,
     kind: LightKind,
@@ -161,17 +163,17 @@ fn weights(
     });
     let [bound_sum, distance_sum] =
         [bounds, &distance_weights].map(|values| values.iter().sum::<f32>());
-    let [by_bound, by_distance] =
+    let [use_bound, use_distance] =
         [bound_sum, distance_sum].map(|sum| sum > 0.0 && sum < f32::INFINITY);
     std::array::from_fn(|slot| {
         let mut weight = 0.0;
-        if by_bound {
+        if use_bound {
             weight += bounds[slot] / bound_sum;
         }
-        if by_distance {
+        if use_distance {
             weight += distance_weights[slot] / distance_sum;
         }
-        match by_bound || by_distance {
+        match use_bound || use_distance {
             true => weight,
             false => f32::from(u8::from(bounds[slot] > 0.0)),
         }
@@ -187,7 +189,8 @@ mod tests {
     use lightbound_math::sampling::{hash, unit_float};
     use std::collections::BTreeMap;
 
-    /// Lights above and below the floor; those below contribute nothing. Every seventh is bright.
+    /// Returns lights above and below the floor. Lights below contribute nothing. Every seventh
+    /// light is bright.
     fn lights() -> Vec<(Vec3, f32)> {
         let mut random = random_numbers(1);
         let mut cube = || 2.0 * vec3(random(), random(), random()) - 1.0;
@@ -207,7 +210,7 @@ mod tests {
         const SAMPLES: u32 = 20_000;
         let floor =
             Floor::new(&lights(), &PointOptions { extents: true, ..PointOptions::default() });
-        floor.at(vec3(0.3, 0.2, 0.0), |lighting, point| {
+        floor.with_shading_point(vec3(0.3, 0.2, 0.0), |lighting, point| {
             let (kind, root) = lighting.tree.roots().next().unwrap();
             let mut random = random_numbers(2);
             let mut sampled = BTreeMap::<u32, (u32, f32)>::new();
@@ -218,13 +221,13 @@ mod tests {
                 *count += 1;
                 assert_eq!(*first_probability, probability);
             }
-            let all: f64 = sampled.values().map(|(_, p)| f64::from(*p)).sum();
-            assert!(all > 0.99 && all < 1.0 + 1e-5, "{all}");
-            // The rest is the probability of lights that were never sampled.
-            let rest = (0, (1.0 - all as f32).max(1e-7));
+            let total: f64 = sampled.values().map(|(_, p)| f64::from(*p)).sum();
+            assert!(total > 0.99 && total < 1.0 + 1e-5, "{total}");
+            // The remainder is the probability of lights that were never sampled.
+            let remainder = (0, (1.0 - total as f32).max(1e-7));
             let (observed, expected): (Vec<u32>, Vec<f64>) = sampled
                 .values()
-                .chain([&rest])
+                .chain([&remainder])
                 .map(|&(n, p)| (n, f64::from(p) * f64::from(SAMPLES)))
                 .unzip();
             assert_chi_square(&observed, &expected, "lights");
@@ -242,7 +245,7 @@ mod tests {
     fn mean_matches_the_full_sum_for_any_cut_size() {
         let floor =
             Floor::new(&lights(), &PointOptions { extents: true, ..PointOptions::default() });
-        floor.at(vec3(0.3, 0.2, 0.0), |lighting, point| {
+        floor.with_shading_point(vec3(0.3, 0.2, 0.0), |lighting, point| {
             let all: Vec<u32> = (0..lighting.tree.points().len() as u32).collect();
             let intensities: Vec<Vec3> =
                 lighting.tree.points().iter().map(|p| p.intensity).collect();
@@ -257,10 +260,10 @@ mod tests {
                 let mut random = random_numbers(size);
                 let (mut sum, mut squares) = (0.0, 0.0);
                 for _ in 0..n {
-                    let found =
+                    let cut =
                         stochastic_cut.compute(lighting, point, floor.lights(), size, &mut random);
-                    assert!(found.size <= size);
-                    let x = f64::from(found.radiance.x);
+                    assert!(cut.size <= size);
+                    let x = f64::from(cut.radiance.x);
                     (sum, squares) = (sum + x, squares + x * x);
                 }
                 let mean = sum / f64::from(n);
@@ -279,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_positive_where_bounds_are() {
+    fn weights_are_positive_where_bounds_are_positive() {
         let floor = Floor::new(&lights(), &PointOptions::default());
         let (kind, root) = floor.tree().roots().next().unwrap();
         let near = floor.tree().node(root).bounds(0).center();

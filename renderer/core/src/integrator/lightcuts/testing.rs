@@ -21,11 +21,11 @@ pub struct Floor {
 impl Floor {
     /// Creates a diffuse floor under lights, given by position and grey intensity.
     pub fn new(lights: &[(Vec3, f32)], options: &PointOptions) -> Floor {
-        Floor::shaded(lights, options, "0.25")
+        Floor::with_brdf(lights, options, "0.25")
     }
 
-    /// Creates a floor whose BRDF is an expression in `wi` and `wo`.
-    pub fn shaded(lights: &[(Vec3, f32)], options: &PointOptions, brdf: &str) -> Floor {
+    /// Creates a floor with a BRDF, a WGSL expression in `wi` and `wo`.
+    pub fn with_brdf(lights: &[(Vec3, f32)], options: &PointOptions, brdf: &str) -> Floor {
         let shader = format!(
             "struct Material {{
                 /// Unused. range: [0, 1]
@@ -44,8 +44,8 @@ impl Floor {
         let camera = Camera::look_at(Vec3::Z, Vec3::ZERO, Vec3::Y, 90.0, (8, 8));
         let mut scene = builder.build(camera).unwrap();
         let scene_bounds = scene.accel.bounds();
-        let light = |&(at, intensity): &(Vec3, f32)| {
-            AnyLight::Point(PointLight::new(at, Vec3::splat(intensity)))
+        let light = |&(position, intensity): &(Vec3, f32)| {
+            AnyLight::Point(PointLight::new(position, Vec3::splat(intensity)))
         };
         scene.lights = Lights::new(lights.iter().map(light).collect(), scene_bounds);
         let tree = LightTree::build(&scene.lights, scene_bounds, options);
@@ -54,18 +54,22 @@ impl Floor {
         Floor { scene, tree, bounds }
     }
 
-    /// The light tree.
+    /// Returns the light trees.
     pub fn tree(&self) -> &LightTree {
         &self.tree
     }
 
-    /// The lights.
+    /// Returns the lights.
     pub fn lights(&self) -> &Lights {
         &self.scene.lights
     }
 
     /// Calls `f` with the shading point at `p`.
-    pub fn at<T>(&self, p: Vec3, f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint<'_>) -> T) -> T {
+    pub fn with_shading_point<T>(
+        &self,
+        p: Vec3,
+        f: impl FnOnce(&mut Lighting<'_>, &ShadingPoint<'_>) -> T,
+    ) -> T {
         let surface = Surface {
             p,
             ng: Vec3::Z,

@@ -1,21 +1,21 @@
-//! Hand-derived bounds of a few materials: the reference for compiled bounds.
+//! Hand-derived bounds on a few materials: the reference for compiled bounds.
 //!
 //! The lobes are those of [`lightbound_shader::bounding::hand`], in double precision. This module
 //! adds the diffuse term and coloured albedos. Shaders are identified by their text, so only files
 //! of the library and copies of them are recognized.
 //!
-//! `bounding::hand` covers rounding errors unless a lobe is faint. The bounds of this module always
-//! hold. Boxes are padded by 2⁻²¹, which exceeds the absolute error of sums of components that
-//! form a cosine near 0. Results are scaled by 1 + 2⁻²⁰, which exceeds the rounding error of the
-//! products and the sum of both terms. An offset covers powers that underflow.
+//! `bounding::hand` does not cover all rounding errors of faint lobes. The bounds of this module
+//! always hold. Boxes are padded by 2⁻²¹, which exceeds the absolute error of a cosine near 0, as a
+//! sum of products of components. Results are scaled by 1 + 2⁻²⁰, which exceeds the rounding error
+//! of the products and the sum of both terms. An offset covers powers that underflow.
 
 use crate::material::{Program, library};
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Vec3};
 use lightbound_shader::bounding::hand::Lobe;
 
-/// A formula for the bounds of a library shader. Its material parameters begin with kd, followed by
-/// ks if it has a lobe.
+/// A formula for bounds on a library shader. The shader's material parameters begin with kd,
+/// followed by ks if it has a lobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Formula {
     Diffuse,
@@ -38,7 +38,7 @@ impl Formula {
     }
 
     /// Returns the formula of a program, if there is one.
-    pub fn of(program: &Program) -> Option<Formula> {
+    pub fn for_program(program: &Program) -> Option<Formula> {
         let has_text_of =
             |name: &str| library::find(name).is_some_and(|entry| entry.text == program.text());
         Formula::ALL.iter().find(|(name, _)| has_text_of(name)).map(|(_, formula)| *formula)
@@ -70,12 +70,12 @@ pub(super) struct HandBound {
 /// Padding of boxes on each side.
 const BOX_PADDING: f32 = 1.0 / (1 << 21) as f32;
 
-/// Factor and offset of results, which cover rounding and underflow.
+/// Factor and offset that cover rounding and underflow of results.
 const ROUNDING_FACTOR: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 const UNDERFLOW_OFFSET: f64 = 1e-30;
 
 impl HandBound {
-    /// Returns upper bounds of s for red, green and blue.
+    /// Returns upper bounds on s for red, green and blue.
     pub fn bound(&self, boxes: &DirectionBoxes) -> [Lanes; 3] {
         let mut bounds = [[0.0; LANES]; 3];
         for lane in 0..LANES {

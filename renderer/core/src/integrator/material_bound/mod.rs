@@ -1,11 +1,11 @@
-//! Upper bounds of materials over clusters of lights. They are computed by the bounding shader that
-//! is compiled from the same point shader that the integrators evaluate.
+//! Upper bounds on materials over clusters of lights. They are computed by bounding shaders, which
+//! are compiled from the same point shaders that the integrators evaluate.
 //!
-//! Each shader of a scene has two kernels. One evaluates s, the BRDF times the cosine, for up to
-//! [`MAX_GROUPS`] groups of eight directions per call. The other computes upper bounds of s over
-//! eight [direction boxes](DirectionBoxes) per call. `wo` and the material parameters of a shading
-//! point are written once, by [`BoundEvaluator::begin`] or when a group is first used. After that
-//! only directions change.
+//! Each shader of a scene has two kernels. One evaluates s = BRDF × cosine for up to [`MAX_GROUPS`]
+//! groups of eight directions per call. The other computes upper bounds on s over eight [direction
+//! boxes](DirectionBoxes) per call. `wo` and the material parameters of a shading point are written
+//! once, by [`BoundEvaluator::begin`] or when a group is first used. After that, only directions
+//! change.
 //!
 //! Bounds hold for all results that are not NaN: NaN is *suppressed* (see [`Nan`]). If NaN
 //! propagated, a shader that returns NaN for isolated directions, such as 0/0 at the horizon, would
@@ -14,7 +14,7 @@
 //! cost the same.
 //!
 //! The only assumptions about inputs are guarantees of the renderer: directions are unit vectors to
-//! 2⁻²¹, `wo` is above a one-sided material, and parameters are in their declared ranges.
+//! within 2⁻²¹, `wo` is above a one-sided material, and parameters are in their declared ranges.
 
 mod hand;
 #[cfg(test)]
@@ -51,10 +51,10 @@ fn options(mode: BoundMode) -> Option<Options> {
     })
 }
 
-/// Why bounds of a material are not available.
+/// Why bounds on a material are not available.
 #[derive(Debug, thiserror::Error)]
 pub enum BoundError {
-    /// The shader has an error that only bounding detects.
+    /// The shader has an error that only shows when it is bounded.
     #[error(transparent)]
     Shader(#[from] ShaderError),
     /// The bounding shader cannot be compiled.
@@ -67,7 +67,8 @@ pub enum BoundError {
     },
     /// The shader has no hand-derived bounds.
     #[error(
-        "the shader {name} has no hand-derived bounds; only the library shaders {} have them; use compiled bounds: --bounds related",
+        "the shader {name} has no hand-derived bounds; only the library shaders {} have them; use \
+         compiled bounds: --bounds related",
         Formula::names().join(", ")
     )]
     Hand {
@@ -94,19 +95,23 @@ struct Kernels {
     /// The integrand; its first outputs are `s.r`, `s.g`, `s.b`.
     point: Kernel,
     /// Output that is nonzero if a loop hit its iteration limit; `None` without loops.
-    capped: Option<usize>,
-    bounds: Bounds,
+    capped_port: Option<usize>,
+    bounds: BoundSource,
 }
 
-/// Upper bounds of s.
+/// The source of upper bounds on s.
 #[derive(Debug)]
-enum Bounds {
+enum BoundSource {
     Compiled(Box<BoundingKernel>),
     Hand(Formula),
 }
 
 impl MaterialBounds {
     /// Compiles the kernels of all shaders, in the order of [`ShaderInstance::shader`].
+    ///
+    /// # Errors
+    /// If a bounding shader cannot be compiled, or a shader has no hand-derived bounds in the mode
+    /// [`BoundMode::Hand`].
     pub fn compile(
         shaders: &[ShaderBinding],
         mode: BoundMode,
@@ -115,10 +120,10 @@ impl MaterialBounds {
         let mut compiled: Vec<ShaderBounds> = Vec::new();
         for binding in shaders {
             // Bindings of one program differ only in their textures.
-            let same =
+            let existing =
                 compiled.iter().find(|other| Arc::ptr_eq(&other.binding.program, &binding.program));
-            let kernels = match same {
-                Some(same) => same.kernels.clone(),
+            let kernels = match existing {
+                Some(existing) => existing.kernels.clone(),
                 None => Arc::new(Kernels::compile(&arena, &binding.program, mode)?),
             };
             compiled.push(ShaderBounds { binding: binding.clone(), kernels });
@@ -133,13 +138,13 @@ impl Kernels {
         let name = || program.name.clone();
         let failed = |source| BoundError::Compile { name: name(), source };
         let bounds = match options(mode) {
-            None => {
-                Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?)
-            }
+            None => BoundSource::Hand(
+                Formula::for_program(program).ok_or_else(|| BoundError::Hand { name: name() })?,
+            ),
             Some(options) => {
                 let lifted =
                     integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
-                Bounds::Compiled(Box::new(
+                BoundSource::Compiled(Box::new(
                     BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
                 ))
             }
@@ -147,13 +152,13 @@ impl Kernels {
         Ok(Kernels {
             point: Kernel::compile(arena, &passes::lower(&integrand.point), program.target())
                 .map_err(failed)?,
-            capped: integrand.point.outputs.iter().position(|port| port.name == "capped"),
+            capped_port: integrand.point.outputs.iter().position(|port| port.name == "capped"),
             bounds,
         })
     }
 }
 
-/// Number of words of a direction.
+/// Number of words per direction.
 const DIRECTION_WORDS: usize = 3;
 /// First port of `wo`, after `wi`. The material parameters follow.
 const WO_PORT: usize = DIRECTION_WORDS;
@@ -161,7 +166,7 @@ const WO_PORT: usize = DIRECTION_WORDS;
 /// Maximum number of groups of eight directions per evaluation.
 pub const MAX_GROUPS: usize = 32;
 
-/// Panic message of evaluations before [`BoundEvaluator::begin`].
+/// Panic message for evaluations before [`BoundEvaluator::begin`].
 const NO_SHADING_POINT: &str = "no shading point: call `begin` first";
 
 /// Bounds and evaluates materials on one thread, for one shading point after another. Buffers are
@@ -178,20 +183,20 @@ pub struct BoundEvaluator<'a> {
 /// Inputs and outputs of a shader's kernels, in groups of eight rows.
 struct KernelBuffers<'a> {
     textures: Vec<&'a Texture>,
-    bounding: Bounding<'a>,
+    bounding: BoundingState<'a>,
     inputs: Batch,
     outputs: Batch,
     /// Words shared by all rows: `wo` and the material parameters.
-    common: Vec<u32>,
-    /// Number of groups of `inputs` that contain the common words.
-    filled: usize,
+    common_words: Vec<u32>,
+    /// Number of groups of `inputs` with the current common words.
+    filled_groups: usize,
     /// Inputs and outputs of `fn material`.
     setup: Option<(Batch, Batch)>,
     parameters: Vec<u32>,
 }
 
-/// The source of upper bounds, with its state for the current shading point.
-enum Bounding<'a> {
+/// A source of upper bounds, with its state for the current shading point.
+enum BoundingState<'a> {
     Compiled { kernel: &'a BoundingKernel, boxes: Boxes, limits: Limits },
     Hand { formula: Formula, bound: Option<HandBound> },
 }
@@ -206,19 +211,19 @@ impl<'a> KernelBuffers<'a> {
         };
         let (inputs, outputs) = batch(&kernels.point, MAX_GROUPS * LANES);
         let bounding = match &kernels.bounds {
-            Bounds::Compiled(kernel) => {
+            BoundSource::Compiled(kernel) => {
                 let (boxes, limits) = (Boxes::new(kernel, LANES), Limits::new(kernel, LANES));
-                Bounding::Compiled { kernel, boxes, limits }
+                BoundingState::Compiled { kernel, boxes, limits }
             }
-            Bounds::Hand(formula) => Bounding::Hand { formula: *formula, bound: None },
+            BoundSource::Hand(formula) => BoundingState::Hand { formula: *formula, bound: None },
         };
         KernelBuffers {
             textures: binding.textures.iter().map(|texture| &**texture).collect(),
             bounding,
             inputs,
             outputs,
-            common: Vec::new(),
-            filled: 0,
+            common_words: Vec::new(),
+            filled_groups: 0,
             setup: binding.program.setup.as_ref().map(|setup| batch(setup, 1)),
             parameters: vec![0; binding.program.parameter_words],
         }
@@ -230,7 +235,7 @@ impl<'a> KernelBuffers<'a> {
         program: &Program,
         instance: &ShaderInstance,
         surface: &Surface,
-        object: impl FnOnce() -> Vec3,
+        object_position: impl FnOnce() -> Vec3,
         counts: &mut ShadingCounts,
     ) {
         let parameters = &mut self.parameters;
@@ -241,7 +246,8 @@ impl<'a> KernelBuffers<'a> {
             });
             return;
         };
-        let point = Program::surface_words(surface.p, object(), surface.frame.n, surface.uv);
+        let point =
+            Program::surface_words(surface.p, object_position(), surface.frame.n, surface.uv);
         inputs.set_row(0, 0, &point);
         instance
             .write(&surface.lookup(), |first, words| inputs.set_row(0, point.len() + first, words));
@@ -250,23 +256,23 @@ impl<'a> KernelBuffers<'a> {
         parameters.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
         counts.evaluations += 1;
         counts.lanes += kernel.target().lanes() as u64;
-        let capped = kernel.outputs().iter().position(|port| port.name == "capped");
-        counts.capped += u64::from(capped.is_some_and(|port| outputs.bits(0, port) != 0));
+        let capped_port = kernel.outputs().iter().position(|port| port.name == "capped");
+        counts.capped += u64::from(capped_port.is_some_and(|port| outputs.bits(0, port) != 0));
     }
 
-    /// Writes the words shared by all rows.
-    fn write(&mut self, wo: Vec3) {
-        self.common.clear();
-        self.common.extend(wo.to_array().map(f32::to_bits));
-        self.common.extend_from_slice(&self.parameters);
-        self.filled = 0;
+    /// Sets the words shared by all rows to `wo` and the material parameters.
+    fn set_common_words(&mut self, wo: Vec3) {
+        self.common_words.clear();
+        self.common_words.extend(wo.to_array().map(f32::to_bits));
+        self.common_words.extend_from_slice(&self.parameters);
+        self.filled_groups = 0;
         self.fill_groups(1);
-        if let Bounding::Compiled { boxes, .. } = &mut self.bounding {
-            for (port, &word) in (WO_PORT..).zip(&self.common) {
+        if let BoundingState::Compiled { boxes, .. } = &mut self.bounding {
+            for (port, &word) in (WO_PORT..).zip(&self.common_words) {
                 boxes.fill(port, word);
             }
         }
-        if let Bounding::Hand { formula, bound } = &mut self.bounding {
+        if let BoundingState::Hand { formula, bound } = &mut self.bounding {
             *bound = Some(formula.bind(wo, &self.parameters));
         }
     }
@@ -275,12 +281,12 @@ impl<'a> KernelBuffers<'a> {
     #[inline]
     fn fill_groups(&mut self, count: usize) {
         self.inputs.reshape(self.inputs.ports(), MAX_GROUPS * LANES);
-        for group in self.filled..count {
-            for (port, &word) in (WO_PORT..).zip(&self.common) {
+        for group in self.filled_groups..count {
+            for (port, &word) in (WO_PORT..).zip(&self.common_words) {
                 self.inputs.set_rows(group * LANES, port, &[word; LANES]);
             }
         }
-        self.filled = self.filled.max(count);
+        self.filled_groups = self.filled_groups.max(count);
     }
 }
 
@@ -296,33 +302,34 @@ impl<'a> BoundEvaluator<'a> {
         std::mem::take(&mut self.counts)
     }
 
-    /// Sets the shading point. `object` returns its position in object space. `wo` is
+    /// Sets the shading point. `object_position` computes its position in object space. `wo` is
     /// [local](lightbound_math::Viewpoint::local_direction), and above the surface if the material
     /// is one-sided.
     pub fn begin(
         &mut self,
         instance: &ShaderInstance,
         surface: &Surface,
-        object: impl FnOnce() -> Vec3,
+        object_position: impl FnOnce() -> Vec3,
         wo: Vec3,
     ) {
         self.shader = instance.shader as usize;
         let program = &self.bounds.shaders[self.shader].binding.program;
         let mut counts = std::mem::take(&mut self.counts);
         let buffers = self.buffers(self.shader);
-        buffers.set_up(program, instance, surface, object, &mut counts);
-        buffers.write(wo);
+        buffers.set_up(program, instance, surface, object_position, &mut counts);
+        buffers.set_common_words(wo);
         self.counts = counts;
     }
 
-    /// Sets the shading point, given the words of the material parameters.
+    /// Sets the shading point by the words of its material parameters.
     ///
-    /// *Panics* if the number of words is wrong.
-    pub fn begin_with(&mut self, shader: usize, wo: Vec3, parameters: &[u32]) {
+    /// # Panics
+    /// If the number of words is wrong.
+    pub fn begin_with_parameters(&mut self, shader: usize, wo: Vec3, parameters: &[u32]) {
         self.shader = shader;
         let buffers = self.buffers(shader);
         buffers.parameters.copy_from_slice(parameters);
-        buffers.write(wo);
+        buffers.set_common_words(wo);
     }
 
     fn buffers(&mut self, shader: usize) -> &mut KernelBuffers<'a> {
@@ -330,13 +337,13 @@ impl<'a> BoundEvaluator<'a> {
         self.buffers[shader].get_or_insert_with(|| KernelBuffers::new(&bounds.shaders[shader]))
     }
 
-    /// Returns upper bounds of s, 1/sr, for red, green and blue, over eight boxes of light
-    /// directions. They are at least 0, and infinite if s is not bounded.
+    /// Returns upper bounds on s, 1/sr, for red, green and blue, over eight boxes of light
+    /// directions. They are non-negative, and infinite if s is not bounded.
     pub fn bound(&mut self, boxes: &DirectionBoxes) -> [Lanes; 3] {
         let buffers = self.buffers[self.shader].as_mut().expect(NO_SHADING_POINT);
         match &mut buffers.bounding {
-            Bounding::Hand { bound, .. } => bound.expect(NO_SHADING_POINT).bound(boxes),
-            Bounding::Compiled { kernel, boxes: inputs, limits } => {
+            BoundingState::Hand { bound, .. } => bound.expect(NO_SHADING_POINT).bound(boxes),
+            BoundingState::Compiled { kernel, boxes: inputs, limits } => {
                 for (port, (lo, hi)) in std::iter::zip(&boxes.lo, &boxes.hi).enumerate() {
                     inputs.set_all(port, lo, hi);
                 }
@@ -354,7 +361,7 @@ impl<'a> BoundEvaluator<'a> {
         }
     }
 
-    /// Sets the directions of group `group`, which is less than [`MAX_GROUPS`], for
+    /// Sets the directions of a group below [`MAX_GROUPS`] for
     /// [`evaluate_groups`](Self::evaluate_groups).
     #[inline(always)]
     pub fn set_group(&mut self, group: usize, wi: &[Lanes; DIRECTION_WORDS]) {
@@ -375,13 +382,13 @@ impl<'a> BoundEvaluator<'a> {
         kernels.point.run(&buffers.textures, inputs, outputs);
         self.counts.evaluations += (count * LANES) as u64;
         self.counts.lanes += (count * LANES) as u64;
-        if let Some(port) = kernels.capped {
+        if let Some(port) = kernels.capped_port {
             self.counts.capped +=
                 (0..count * LANES).filter(|&row| outputs.bits(row, port) != 0).count() as u64;
         }
     }
 
-    /// Returns s for an evaluated group of directions, 1/sr, for red, green and blue.
+    /// Returns s, 1/sr, for red, green and blue, for an evaluated group of directions.
     #[inline(always)]
     pub fn group(&self, group: usize) -> [Lanes; 3] {
         let buffers = self.buffers[self.shader].as_ref().expect(NO_SHADING_POINT);
@@ -392,7 +399,7 @@ impl<'a> BoundEvaluator<'a> {
         s
     }
 
-    /// Evaluates s for up to eight light directions, 1/sr. Unused lanes are 0.
+    /// Evaluates s, 1/sr, for up to eight light directions. Unused lanes are 0.
     pub fn evaluate(&mut self, wi: &[Vec3]) -> [Vec3; LANES] {
         let mut s = [Vec3::ZERO; LANES];
         let Some(&last) = wi.last() else { return s };
@@ -416,7 +423,7 @@ impl<'a> BoundEvaluator<'a> {
             let [r, g, b] = outputs.floats(row, 0);
             *s = vec3(r, g, b);
             self.counts.capped +=
-                u64::from(kernels.capped.is_some_and(|port| outputs.bits(row, port) != 0));
+                u64::from(kernels.capped_port.is_some_and(|port| outputs.bits(row, port) != 0));
         }
         s
     }

@@ -1,6 +1,6 @@
-//! Tests of material bounds. The shaded light of a cluster never exceeds the cluster's bound,
-//! without tolerance, for all library materials and random parameters, frames and clusters. Modes
-//! compare as specified: optimized bounds equal naive bounds, and related bounds are tighter.
+//! Tests of material bounds, for all library materials, random parameters, frames and clusters. The
+//! shaded light of a cluster never exceeds the cluster's bound, without tolerance. Optimized bounds
+//! equal naive bounds, and related bounds are tighter.
 
 use super::{BoundError, BoundEvaluator, MaterialBounds};
 use crate::geometry::Surface;
@@ -24,7 +24,7 @@ const GROUPS: usize = 3;
 fn compiled(name: &str, text: &str, textures: Vec<Arc<Texture>>) -> ShaderBinding {
     let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
     let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best())
-        .expect("it compiles");
+        .expect("the shader compiles");
     ShaderBinding::new(Arc::new(program), textures)
 }
 
@@ -43,7 +43,7 @@ static HAND_BOUNDED: LazyLock<Vec<ShaderBinding>> = LazyLock::new(|| {
     LIBRARY.iter().filter(|binding| names.contains(&&*binding.program.name)).cloned().collect()
 });
 
-/// Returns random material parameters, each within its range.
+/// Returns the words of random material parameters, each within its range.
 pub(in crate::integrator) fn random_parameters(program: &Program, seed: u32) -> Vec<u32> {
     let words =
         program.settable.iter().flat_map(|parameter| vec![parameter; parameter.size]).zip(0..);
@@ -63,18 +63,18 @@ impl ShadingView {
     /// Returns a random shading point. One of four is seen at a grazing angle.
     fn new(random: &mut Random, sides: Sides) -> ShadingView {
         loop {
-            let (p, frame, mut out) = (8.0 * in_cube(random), frame(random), unit(random));
+            let (p, frame, mut wo_world) = (8.0 * in_cube(random), frame(random), unit(random));
             if random.once_in(4) {
-                let low = 0.5f32.powi(random.below(30) as i32);
-                let flat = frame.local_direction(out);
-                let Some(grazing) = vec3(flat.x, flat.y, low * flat.z).try_normalize() else {
+                let factor = 0.5f32.powi(random.below(30) as i32);
+                let local = frame.local_direction(wo_world);
+                let Some(grazing) = vec3(local.x, local.y, factor * local.z).try_normalize() else {
                     continue;
                 };
-                out = frame.to_world(grazing);
+                wo_world = frame.to_world(grazing);
             }
-            let side = if sides == Sides::One && frame.n.dot(out) < 0.0 { -1.0 } else { 1.0 };
+            let side = if sides == Sides::One && frame.n.dot(wo_world) < 0.0 { -1.0 } else { 1.0 };
             let viewpoint = Viewpoint::new(p, &frame, side);
-            let wo = viewpoint.local_direction(out);
+            let wo = viewpoint.local_direction(wo_world);
             if wo.z > 1e-9 || (sides == Sides::Both && wo.z.abs() > 1e-9) {
                 return ShadingView { p, frame, side, viewpoint, wo };
             }
@@ -86,8 +86,8 @@ impl ShadingView {
         self.frame.to_world(vec3(v.x, v.y, self.side * v.z))
     }
 
-    /// Returns a random cluster: near the point, in the mirror direction, or in the direction of
-    /// straight transmission.
+    /// Returns the box of a random cluster: near the point, in the mirror direction, or in the
+    /// direction of straight transmission.
     fn cluster(&self, random: &mut Random) -> [Vec3; 2] {
         let towards = match random.below(3) {
             0 => return random_box(random, self.p),
@@ -95,9 +95,9 @@ impl ShadingView {
             _ => -self.wo,
         };
         let size = 0.5f32.powi(random.below(12) as i32);
-        let middle = self.p + 3.0 * self.to_world(towards) + size * in_cube(random);
+        let center = self.p + 3.0 * self.to_world(towards) + size * in_cube(random);
         let half = size * in_cube(random).abs();
-        [middle - half, middle + half]
+        [center - half, center + half]
     }
 }
 
@@ -130,14 +130,14 @@ fn for_each_group(
     }
 }
 
-/// Asserts that shaded light does not exceed its bound. Returns the number of bounds, of finite
-/// bounds and of tight bounds.
+/// Asserts that shaded light does not exceed its bound. Returns the numbers of all bounds, finite
+/// bounds and tight bounds.
 fn assert_bounds_hold(shaders: &[ShaderBinding], mode: BoundMode) -> [usize; 3] {
-    let bounds = MaterialBounds::compile(shaders, mode).expect("it compiles");
+    let bounds = MaterialBounds::compile(shaders, mode).expect("the shaders compile");
     let mut evaluator = BoundEvaluator::new(&bounds);
     let [mut all, mut finite, mut tight] = [0; 3];
     for_each_group(shaders, 1, |shader, wo, parameters, boxes, directions| {
-        evaluator.begin_with(shader, wo, parameters);
+        evaluator.begin_with_parameters(shader, wo, parameters);
         let upper = evaluator.bound(boxes);
         for (lane, directions) in directions.iter().enumerate() {
             let bound = upper.map(|lanes| lanes[lane]);
@@ -194,19 +194,20 @@ fn hand_derived_bounds_hold() {
 
 #[test]
 fn optimized_equals_naive_and_related_is_tighter() {
-    let all = [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related];
-    let all = all.map(|mode| MaterialBounds::compile(&LIBRARY, mode).expect("it compiles"));
-    let mut evaluators = all.each_ref().map(BoundEvaluator::new);
+    let modes = [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related];
+    let bounds =
+        modes.map(|mode| MaterialBounds::compile(&LIBRARY, mode).expect("the shaders compile"));
+    let mut evaluators = bounds.each_ref().map(BoundEvaluator::new);
     let mut tighter = 0;
     for_each_group(&LIBRARY, 2, |shader, wo, parameters, boxes, _| {
         let [naive, optimized, related]: [[Lanes; 3]; 3] = evaluators.each_mut().map(|evaluator| {
-            evaluator.begin_with(shader, wo, parameters);
+            evaluator.begin_with_parameters(shader, wo, parameters);
             evaluator.bound(boxes)
         });
         let name = &LIBRARY[shader].program.name;
         assert_eq!(naive, optimized, "{name}, {parameters:x?}, {wo}, {boxes:?}");
         for (a, b) in std::iter::zip(related.as_flattened(), optimized.as_flattened()) {
-            // Underflow may increase results by this much.
+            // Underflow may increase results by up to `MIN_POSITIVE`.
             assert!(
                 *a <= *b + f32::MIN_POSITIVE,
                 "{name}, {parameters:x?}, {wo}, {boxes:?}: {a} > {b}"
@@ -219,11 +220,12 @@ fn optimized_equals_naive_and_related_is_tighter() {
 
 #[test]
 fn bounded_shader_equals_the_evaluated_shader() {
-    let bounds = MaterialBounds::compile(&LIBRARY, BoundMode::Optimized).expect("it compiles");
+    let bounds =
+        MaterialBounds::compile(&LIBRARY, BoundMode::Optimized).expect("the shaders compile");
     let mut evaluator = BoundEvaluator::new(&bounds);
     let mut bright = 0;
     for_each_group(&LIBRARY, 3, |shader, wo, parameters, _, directions| {
-        evaluator.begin_with(shader, wo, parameters);
+        evaluator.begin_with_parameters(shader, wo, parameters);
         let kernel = &LIBRARY[shader].program.evaluate;
         let wi = &directions[0][..directions[0].len().min(5)];
         let mut inputs = Batch::new(kernel.target(), 6 + parameters.len(), wi.len());
@@ -269,9 +271,10 @@ fn shaders_with_setup_and_textures_are_bounded() {
     let binding = compiled("wood.wgsl", text, vec![Arc::new(Texture::new(1, &[[0.5; 4]]))]);
     let settings = [(&binding.program.settable[0], Setting::Constant(vec![0.5, 1.0, 0.25]))];
     let instance = ShaderInstance::new(1, settings);
-    // Two shaders, to detect confusion between them.
+    // With a second shader, to detect a confusion of indices.
     let shaders = [from_library("diffuse"), binding.clone()];
-    let bounds = MaterialBounds::compile(&shaders, BoundMode::Related).expect("it compiles");
+    let bounds =
+        MaterialBounds::compile(&shaders, BoundMode::Related).expect("the shaders compile");
     let mut evaluator = BoundEvaluator::new(&bounds);
     let frame = Frame::from_normal(Vec3::Z);
     let surface = Surface { p: Vec3::ZERO, ng: Vec3::Z, frame, uv: vec2(0.5, 0.0), offset: 0.0 };
@@ -283,14 +286,14 @@ fn shaders_with_setup_and_textures_are_bounded() {
         let upper = evaluator.bound(&DirectionBoxes::ALL).map(|lanes| lanes[7]);
         assert!((Vec3::from_array(upper) - expected).abs().max_element() < 1e-5, "{upper:?}");
     }
-    evaluator.begin_with(0, Vec3::Z, &[0.5f32.to_bits(); 3]);
+    evaluator.begin_with_parameters(0, Vec3::Z, &[0.5f32.to_bits(); 3]);
     assert!((evaluator.evaluate(&[Vec3::Z])[0].x - 0.15915494).abs() < 1e-6);
     let counts = evaluator.take_counts();
     assert_eq!((counts.evaluations, counts.capped), (2 * 4 + 1, 0));
 }
 
 #[test]
-fn hand_derived_bounds_of_other_shaders_are_an_error() {
+fn shaders_without_hand_derived_bounds_are_an_error() {
     let text = library::find("phong").expect("it is in the library").text;
     let changed = text.replace("cos_alpha, m.exponent", "cos_alpha, m.exponent + 1.0");
     for binding in [from_library("ashikhmin"), compiled("phong.wgsl", &changed, vec![])] {

@@ -1,23 +1,24 @@
 //! Unidirectional path tracing with next-event estimation (Kajiya 1986; multiple importance
 //! sampling after Veach 1997 §9).
 //!
-//! The samples of a tile form a wavefront: all camera rays are traced in one batch, and all hits
-//! are shaded. Then all shadow rays and all continuation rays are traced in batches, until no path
-//! is left. Hits are sorted by shader and shaded in batches. The BSDF is evaluated for all light
-//! samples of a batch together, then the next directions are sampled together, in full SIMD groups.
+//! The samples of a tile form a wavefront. All camera rays are traced in one batch, and all hits
+//! are shaded. Then all shadow rays and all continuation rays are traced in batches, and so on
+//! until no path is left. Hits are sorted by shader and shaded in batches: the BSDF is evaluated
+//! for all light samples of a batch, then all next directions are sampled, in full SIMD groups.
 
 mod next_event;
 mod vertex;
 
-use self::next_event::{Candidate, Origin, Pending};
+use self::next_event::{LightCandidate, PendingContribution, PreviousVertex};
 use self::vertex::Vertex;
-use super::directions::{DirectionSampling, Directions};
+use super::directions::{DirectionPicker, DirectionSampling};
 use super::environment_sampling::EnvironmentSampler;
 use super::fault::Faults;
 use super::light_sampling::{LightPicker, LightSampler, Receiver};
-use super::samples::Samples;
+use super::mix::resolve_mix;
+use super::samples::TileSamples;
 use super::shading::{SampledBatch, ShadingBatch, ShadingBuffers};
-use super::{Counts, Integrator, LightTreeFigures, Worker, eye};
+use super::{Counts, Integrator, LightTreeStats, Worker};
 use crate::film::Tile;
 use crate::geometry::{Hit, SurfaceInteraction};
 use crate::integrator::IntegratorError;
@@ -25,12 +26,12 @@ use crate::light::TriangleLightSamples;
 use crate::material::{GRAZING_COSINE, Material, ShaderBinding};
 use crate::scene::Scene;
 use crate::settings::{PathSettings, RenderSettings};
-use lightbound_math::sampling::{PathKey, Sampler};
+use lightbound_math::sampling::PathKey;
 use lightbound_math::{Ray, Vec3, vec2};
 use lightbound_shader::{Sides, Target};
 use std::ops::Range;
 
-/// The path tracer. It is unbiased: nothing is clamped.
+/// The path tracer. It is unbiased: it clamps no contributions.
 #[derive(Debug)]
 pub struct PathTracer {
     /// Maximum number of scattering events on a path; 1 is direct light only.
@@ -45,17 +46,18 @@ impl PathTracer {
     /// Creates the path tracer of a scene. Paths have at most `max_depth` scattering events; 1 is
     /// direct light only.
     ///
-    /// *Errors*: a material needs bounds, and they cannot be compiled.
+    /// # Errors
+    /// If the settings require bounds on a material that cannot be compiled.
     pub fn new(
         scene: &Scene,
         max_depth: u32,
         settings: &PathSettings,
     ) -> Result<PathTracer, IntegratorError> {
         let environment = EnvironmentSampler::new(&scene.lights, settings);
-        let others = environment.as_ref().map(|sampler| scene.lights.without(sampler.light));
+        let other_lights = environment.as_ref().map(|sampler| scene.lights.without(sampler.light));
         let lights = LightSampler::new(
             scene,
-            others.as_ref().unwrap_or(&scene.lights),
+            other_lights.as_ref().unwrap_or(&scene.lights),
             settings.light_sampling,
         )?;
         let directions =
@@ -71,13 +73,13 @@ impl PathTracer {
 struct Path {
     /// Product of BSDF, cosine and Russian roulette weights over densities.
     throughput: Vec3,
-    /// Density of the ray's direction, 1/sr. 0 after a delta lobe and for camera rays: light
-    /// sampling cannot find the emission that they hit.
+    /// Density of the ray's direction, 1/sr. 0 for camera rays and after a delta distribution:
+    /// light sampling cannot generate their directions.
     pdf: f32,
     /// Density of the ray's direction under environment product sampling, 1/sr.
     environment_pdf: f32,
-    /// Product of squared refractive-index ratios, divided out of the throughput for Russian
-    /// roulette.
+    /// Product of the squared ratios of refractive indices. Russian roulette uses the throughput
+    /// times this factor.
     eta_scale: f32,
     /// Index of the sample within the wavefront.
     sample: u32,
@@ -88,38 +90,37 @@ struct Path {
 struct Wavefront<'a> {
     scene: &'a Scene,
     settings: &'a RenderSettings,
-    sampler: Sampler,
     max_depth: u32,
     /// Number of scattering events after which paths end: `max_depth`, or one less if no ray can
     /// hit a light.
     continuation_limit: u32,
-    samples: Samples,
+    samples: TileSamples<'a>,
     rays: Vec<Ray>,
     paths: Vec<Path>,
     next_rays: Vec<Ray>,
     next_paths: Vec<Path>,
-    /// The previous vertex of each path; empty if light densities do not depend on the vertex.
-    origins: Vec<Origin>,
-    next_origins: Vec<Origin>,
-    /// Material parameters of the origins.
-    parameters: Vec<u32>,
-    next_parameters: Vec<u32>,
-    /// Material parameters of the current vertex.
+    /// The previous vertex of each path; empty if light densities do not depend on it.
+    previous_vertices: Vec<PreviousVertex>,
+    next_previous_vertices: Vec<PreviousVertex>,
+    /// Words of the material parameters of the previous vertices.
+    previous_parameters: Vec<u32>,
+    next_previous_parameters: Vec<u32>,
+    /// Words of the material parameters of the current vertex.
     scratch: Vec<u32>,
     light_picker: LightPicker<'a>,
     environment: Option<&'a EnvironmentSampler>,
     /// Probability of sampling `light_picker` rather than `environment`.
     picker_probability: f32,
-    /// Whether paths keep their origins.
-    keeps_origins: bool,
+    /// Whether paths keep their previous vertices.
+    keeps_previous_vertices: bool,
     shadow_rays: Vec<Ray>,
-    pending: Vec<Pending>,
+    pending: Vec<PendingContribution>,
     hits: Vec<Hit>,
     /// Surface interactions of a batch.
     interactions: Vec<SurfaceInteraction>,
     blocked: Vec<bool>,
-    /// Rank of each material when sorted by shader, from 1; [`MIXED`] for mixed materials. Rank 0
-    /// marks a miss.
+    /// Rank of each material when sorted by shader, from 1; [`MIXED`] for mixed materials. Misses
+    /// have rank 0.
     ranks: Vec<u32>,
     /// The shader of each rank.
     shaders: Vec<Option<u32>>,
@@ -130,28 +131,28 @@ struct Wavefront<'a> {
     vertices: Vec<Vertex<'a>>,
     /// Receivers of the vertices; empty if light densities do not depend on the point.
     receivers: Vec<Receiver>,
-    candidates: Vec<Candidate>,
-    /// Samples of triangle lights that are computed together.
+    candidates: Vec<LightCandidate>,
+    /// Samples of triangle lights, which are computed in batches.
     triangle_samples: TriangleLightSamples,
     /// The vertex and the selection probability of each triangle light sample.
     triangle_vertices: Vec<(u32, f32)>,
     faults: Faults,
 }
 
-/// First scattering event, counted from 0, after which Russian roulette may terminate paths. The
-/// survival probability is the square root of the throughput. Compared with pbrt-v4's rule (event
-/// 1, the throughput itself), a sample costs 1.3 times as much and has 0.62 times the variance in a
+/// First scattering event, from 0, after which Russian roulette may terminate paths. The survival
+/// probability is the square root of the throughput. Compared with pbrt-v4's rule (event 1, the
+/// throughput itself), a sample costs 1.3 times as much and has 0.62 times the variance in a
 /// Cornell box; 1.5 times and 0.46 times in a room lit through a door.
 const ROULETTE_DEPTH: u32 = 3;
 
-/// Maximum number of points in a shading batch: large enough to fill SIMD groups, small enough to
-/// fit in the L1 cache.
+/// Maximum number of points in a shading batch: enough to fill SIMD groups, but not more than fit
+/// in the L1 cache.
 const MAX_BATCH: usize = 128;
 
 /// Rank of mixed materials.
 const MIXED: u32 = u32::MAX;
 
-/// Maximum survival probability, so that paths end even between perfect mirrors.
+/// Maximum survival probability, so that paths between perfect mirrors terminate.
 const MAX_SURVIVAL: f32 = 0.99;
 
 impl Integrator for PathTracer {
@@ -167,8 +168,8 @@ impl Integrator for PathTracer {
         Box::new(PathWorker::new(scene, settings, self, Faults::default()))
     }
 
-    fn light_tree(&self) -> Option<LightTreeFigures> {
-        self.lights.figures()
+    fn light_tree(&self) -> Option<LightTreeStats> {
+        self.lights.tree_stats()
     }
 }
 
@@ -214,7 +215,7 @@ impl<'a> PathWorker<'a> {
             scene.shaders.first().map_or_else(Target::best, |binding| binding.program.target());
         PathWorker {
             wavefront: Wavefront::new(scene, settings, tracer, faults),
-            shading: ShadingBuffers::new(target, Some(Directions::new(&tracer.directions))),
+            shading: ShadingBuffers::new(target, Some(DirectionPicker::new(&tracer.directions))),
         }
     }
 }
@@ -240,7 +241,7 @@ impl Worker for PathWorker<'_> {
         counts.shading += shading.take_counts();
         counts.shading += wavefront.light_picker.take_counts();
         let (faults, gain) = (&wavefront.faults, wavefront.settings.gain);
-        wavefront.samples.write(&mut tile.lock(), |pixel_sample, weight| {
+        wavefront.samples.add_to(&mut tile.lock(), |pixel_sample, weight| {
             faults.weight(pixel_sample, weight) * gain
         });
         counts
@@ -269,26 +270,25 @@ impl<'a> Wavefront<'a> {
         Wavefront {
             scene,
             settings,
-            sampler: Sampler::new(settings.sampling.kind, settings.sampling.seed),
             max_depth: tracer.max_depth,
             continuation_limit: tracer
                 .max_depth
                 .saturating_sub(u32::from(!scene.lights.can_be_hit())),
-            samples: Samples::default(),
+            samples: TileSamples::new(scene, settings),
             rays: Vec::new(),
             paths: Vec::new(),
             next_rays: Vec::new(),
             next_paths: Vec::new(),
-            origins: Vec::new(),
-            next_origins: Vec::new(),
-            parameters: Vec::new(),
-            next_parameters: Vec::new(),
+            previous_vertices: Vec::new(),
+            next_previous_vertices: Vec::new(),
+            previous_parameters: Vec::new(),
+            next_previous_parameters: Vec::new(),
             scratch: Vec::new(),
             light_picker: LightPicker::new(&tracer.lights, &scene.lights),
             environment: tracer.environment.as_ref(),
             picker_probability: 1.0
                 - tracer.environment.as_ref().map_or(0.0, |sampler| sampler.probability),
-            keeps_origins: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
+            keeps_previous_vertices: tracer.lights.depends_on_point() && scene.lights.can_be_hit(),
             shadow_rays: Vec::new(),
             pending: Vec::new(),
             hits: Vec::new(),
@@ -312,28 +312,21 @@ impl<'a> Wavefront<'a> {
     fn start(&mut self, pixel_samples: &Range<u32>, tile: &Tile) {
         self.rays.clear();
         self.paths.clear();
-        self.origins.clear();
-        self.samples.start(
-            self.scene,
-            &self.settings.filter,
-            &self.sampler,
-            pixel_samples,
-            tile,
-            |ray, sample, key| {
-                self.rays.push(ray);
-                self.paths.push(Path {
-                    throughput: Vec3::ONE,
-                    pdf: 0.0,
-                    environment_pdf: 0.0,
-                    eta_scale: 1.0,
-                    sample,
-                    key,
-                });
-            },
-        );
+        self.previous_vertices.clear();
+        self.samples.start(pixel_samples, tile, |ray, sample, key| {
+            self.rays.push(ray);
+            self.paths.push(Path {
+                throughput: Vec3::ONE,
+                pdf: 0.0,
+                environment_pdf: 0.0,
+                eta_scale: 1.0,
+                sample,
+                key,
+            });
+        });
     }
 
-    /// Sorts the hits by shader, then by material (counting sort; misses first).
+    /// Sorts the hits by shader, then by material, with misses first (counting sort).
     fn sort_by_shader(&mut self, depth: u32) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
@@ -345,8 +338,8 @@ impl<'a> Wavefront<'a> {
                 [self.scene.geometry.primitives[hit.primitive as usize].material as usize]
             {
                 MIXED => {
-                    let [mut lobe, ..] = self.sampler.get4(path.key, 2 * depth + 2);
-                    self.ranks[eye::resolve_mix(self.scene, hit, &mut lobe) as usize]
+                    let [mut lobe_u, ..] = self.samples.sampler.get4(path.key, 2 * depth + 2);
+                    self.ranks[resolve_mix(self.scene, hit, &mut lobe_u) as usize]
                 }
                 rank => rank,
             }
@@ -370,6 +363,7 @@ impl<'a> Wavefront<'a> {
     }
 
     /// Adds the emission and direct light at all hits, and samples the next ray of each path.
+    /// `features` says whether to record denoiser features.
     fn shade(&mut self, shading: &mut ShadingBuffers<'a>, depth: u32, features: bool) {
         let order = std::mem::take(&mut self.order);
         let mut rest = &order[..];
@@ -461,24 +455,21 @@ impl<'a> Wavefront<'a> {
         let (hit, SurfaceInteraction { surface, wo }) =
             (&self.hits[i], &self.interactions[interaction]);
         let mut wo = *wo;
-        let feature = if features {
-            self.samples.add_features(sample, eye::features(scene, hit, surface))
-        } else {
-            0
-        };
+        let feature_index =
+            if features { self.samples.add_features(sample, hit, surface) } else { 0 };
         let continues = wo.z.abs() > GRAZING_COSINE && (depth < self.max_depth || features);
         if !continues {
             return;
         }
         let binding = batch.as_ref().map(|batch| batch.binding());
-        // Specular surfaces are not lit by light sampling.
-        let key = self.paths[i].key;
+        // Specular surfaces take no light sample.
+        let (key, sampler) = (self.paths[i].key, &self.samples.sampler);
         let needs_random_numbers = binding.is_some() || depth >= ROULETTE_DEPTH;
-        let [pick, light_u, light_v, roulette] =
-            if needs_random_numbers { self.sampler.get4(key, 2 * depth + 1) } else { [0.0; 4] };
-        let [mut lobe, u, v, fine] = self.sampler.get4(key, 2 * depth + 2);
+        let [pick, light_u, light_v, roulette_u] =
+            if needs_random_numbers { sampler.get4(key, 2 * depth + 1) } else { [0.0; 4] };
+        let [mut lobe_u, u, v, pick_low] = sampler.get4(key, 2 * depth + 2);
         let Material::Surface { specular, scattering } =
-            &scene.materials[eye::resolve_mix(scene, hit, &mut lobe) as usize]
+            &scene.materials[resolve_mix(scene, hit, &mut lobe_u) as usize]
         else {
             unreachable!("resolve_mix returns a surface material")
         };
@@ -489,11 +480,12 @@ impl<'a> Wavefront<'a> {
                 Sides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
                 Sides::Both => eta = instance.eta,
             }
-            specular_probability = specular.map_or(0.0, |specular| specular.share(wo));
-            let object = || scene.geometry.object_position(hit, surface.p);
-            batch.push(instance, surface, object, (vec2(u, v), wo));
+            specular_probability =
+                specular.map_or(0.0, |specular| specular.sampling_probability(wo));
+            let object_position = || scene.geometry.object_position(hit, surface.p);
+            batch.push(instance, surface, object_position, (vec2(u, v), wo));
         }
-        let takes_light = binding.is_some() && depth < self.max_depth;
+        let takes_light_sample = binding.is_some() && depth < self.max_depth;
         if self.light_picker.depends_on_point() {
             let receiver =
                 self.receiver(binding, scattering.as_ref(), surface, -self.rays[i].d, side);
@@ -507,10 +499,10 @@ impl<'a> Wavefront<'a> {
             side,
             eta,
             specular_probability,
-            lobe_u: lobe,
-            roulette_u: roulette,
-            feature_index: feature,
-            light: takes_light.then_some([pick, fine, light_u, light_v]),
+            lobe_u,
+            roulette_u,
+            feature_index,
+            light_u: takes_light_sample.then_some([pick, pick_low, light_u, light_v]),
         });
     }
 
@@ -531,7 +523,7 @@ impl<'a> Wavefront<'a> {
             batch.and_then(|batch| vertex.sample_shader(batch.direction(row)))
         };
         if features {
-            *self.samples.albedo(vertex.feature_index) =
+            *self.samples.albedo_mut(vertex.feature_index) =
                 next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }
         let Some(next) = next.filter(|_| depth < self.continuation_limit) else { return };
@@ -539,11 +531,11 @@ impl<'a> Wavefront<'a> {
         let eta_scale = path.eta_scale * next.eta * next.eta;
         let mut throughput = path.throughput * next.weight;
         if throughput.is_nan() {
-            // NaN is recorded, so that broken shaders show up as invalid samples.
+            // NaN is recorded, so that faulty shaders show up as invalid samples.
             self.samples.add(path.sample, throughput);
             return;
         }
-        // Russian roulette ignores the factor η², since a later refraction cancels it.
+        // Russian roulette ignores the factor 1/η², since a later refraction cancels it.
         if depth >= ROULETTE_DEPTH {
             let survival = (throughput * eta_scale).max_element().max(0.0).sqrt().min(MAX_SURVIVAL);
             if vertex.roulette_u >= survival {
@@ -575,14 +567,15 @@ impl<'a> Wavefront<'a> {
             eta_scale,
             ..*path
         });
-        if self.keeps_origins {
-            let (first, receiver) = (self.next_parameters.len(), self.receivers[row]);
-            // Delta lobes need no light density and thus no material parameters.
+        if self.keeps_previous_vertices {
+            let next_parameters = &mut self.next_previous_parameters;
+            let (first, receiver) = (next_parameters.len(), self.receivers[row]);
+            // Delta distributions need no light density and thus no material parameters.
             if let (Some(batch), Some(_), true) = (batch, &receiver.lobe, next.pdf > 0.0) {
-                self.next_parameters.extend(batch.parameters(row));
+                next_parameters.extend(batch.parameters(row));
             }
-            let parameters = [first as u32, (self.next_parameters.len() - first) as u32];
-            self.next_origins.push(Origin { receiver, parameters });
+            let parameters = [first as u32, (next_parameters.len() - first) as u32];
+            self.next_previous_vertices.push(PreviousVertex { receiver, parameters });
         }
     }
 
@@ -590,11 +583,11 @@ impl<'a> Wavefront<'a> {
     fn advance(&mut self) {
         std::mem::swap(&mut self.rays, &mut self.next_rays);
         std::mem::swap(&mut self.paths, &mut self.next_paths);
+        std::mem::swap(&mut self.previous_vertices, &mut self.next_previous_vertices);
+        std::mem::swap(&mut self.previous_parameters, &mut self.next_previous_parameters);
         self.next_rays.clear();
         self.next_paths.clear();
-        std::mem::swap(&mut self.origins, &mut self.next_origins);
-        std::mem::swap(&mut self.parameters, &mut self.next_parameters);
-        self.next_origins.clear();
-        self.next_parameters.clear();
+        self.next_previous_vertices.clear();
+        self.next_previous_parameters.clear();
     }
 }

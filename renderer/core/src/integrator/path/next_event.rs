@@ -1,5 +1,5 @@
 //! Next-event estimation: one light sample per vertex. Multiple importance sampling combines it
-//! with emitters hit by BSDF-sampled rays.
+//! with emitters that BSDF-sampled rays hit.
 
 use super::Wavefront;
 use crate::geometry::Surface;
@@ -11,22 +11,22 @@ use lightbound_math::sampling::power_heuristic;
 use lightbound_math::{Ray, Vec3, Viewpoint, vec2};
 use lightbound_shader::Sides;
 
-/// A light contribution whose shadow ray is not traced yet.
-pub(super) struct Pending {
+/// A light contribution, before its shadow ray is traced.
+pub(super) struct PendingContribution {
     sample: u32,
     radiance: Vec3,
 }
 
-/// The previous vertex of a path, which the light densities depend on.
+/// The previous vertex of a path. Light densities depend on it.
 #[derive(Clone, Copy)]
-pub(super) struct Origin {
+pub(super) struct PreviousVertex {
     pub(super) receiver: Receiver,
-    /// First index and count of its material parameters.
+    /// First index and number of the words of its material parameters.
     pub(super) parameters: [u32; 2],
 }
 
-/// A light sample whose BSDF is not evaluated yet.
-pub(super) struct Candidate {
+/// A light sample, before the BSDF is evaluated for it.
+pub(super) struct LightCandidate {
     vertex: u32,
     light: LightSample,
     /// Density, including the selection probability of the light.
@@ -34,14 +34,14 @@ pub(super) struct Candidate {
 }
 
 impl<'a> Wavefront<'a> {
-    /// Creates the receiver for light sampling at a surface seen from `out`. `side` is −1 if the
-    /// side opposite to the shading normal receives light, else 1.
+    /// Creates the receiver for light sampling at a surface. `wo` is the outgoing direction in
+    /// world space. `side` is −1 if the side opposite to the shading normal receives light, else 1.
     pub(super) fn receiver(
         &self,
         binding: Option<&ShaderBinding>,
         material: Option<&ShaderInstance>,
         surface: &Surface,
-        out: Vec3,
+        wo: Vec3,
         side: f32,
     ) -> Receiver {
         let both_sides = binding.is_some_and(|binding| binding.program.sides == Sides::Both);
@@ -49,16 +49,16 @@ impl<'a> Wavefront<'a> {
         let uses_lobe = |material: &&ShaderInstance| self.light_picker.uses_lobe(material.shader);
         let lobe = material.filter(uses_lobe).map(|material| {
             let view = Viewpoint::new(surface.p, &surface.frame, side);
-            Lobe { shader: material.shader, wo: view.local_direction(out), view, both_sides }
+            Lobe { shader: material.shader, wo: view.local_direction(wo), view, both_sides }
         });
         Receiver { point, lobe }
     }
 
-    /// Samples a light for each vertex that is lit by light sampling.
+    /// Samples a light for each vertex that takes a light sample.
     pub(super) fn sample_lights(&mut self, batch: &mut PreparedBatch<'_, 'a>) {
         for row in 0..self.vertices.len() {
             let vertex = &self.vertices[row];
-            let Some([pick, fine, u, v]) = vertex.light else { continue };
+            let Some([pick, pick_low, u, v]) = vertex.light_u else { continue };
             let surface = &self.interactions[vertex.interaction as usize].surface;
             let u = vec2(u, v);
             if let Some(environment) = self.environment.filter(|sampler| sampler.selects(pick)) {
@@ -80,10 +80,10 @@ impl<'a> Wavefront<'a> {
                 self.light_picker.set_shading_point(receiver, &self.scratch);
             }
             let pick = self.environment.map_or(pick, |sampler| sampler.remap(pick));
-            let Some(choice) = self.light_picker.pick([pick, fine]) else { continue };
+            let Some(choice) = self.light_picker.pick([pick, pick_low]) else { continue };
             let probability = self.picker_probability * choice.probability;
-            let area = self.light_picker.surface(&choice);
-            if area.is_some_and(|(light, front)| {
+            let area_light = self.light_picker.area_light(&choice);
+            if area_light.is_some_and(|(light, front)| {
                 self.triangle_samples.push(light, front, surface.p, &surface.frame, u)
             }) {
                 self.triangle_vertices.push((row as u32, probability));
@@ -98,7 +98,7 @@ impl<'a> Wavefront<'a> {
         self.push_triangle_samples(batch);
     }
 
-    /// Evaluates the pending triangle light samples, and adds them as candidates.
+    /// Computes the pending triangle light samples, and adds them as candidates.
     fn push_triangle_samples(&mut self, batch: &mut PreparedBatch<'_, 'a>) {
         if self.triangle_vertices.is_empty() {
             return;
@@ -125,10 +125,10 @@ impl<'a> Wavefront<'a> {
     ) {
         let vertex = &self.vertices[row];
         let wi = vertex.mirrored(wi);
-        // One-sided shaders reflect no light from below, so they need not be evaluated.
+        // One-sided shaders scatter no light from below, so they need not be evaluated.
         if pdf > 0.0 && (batch.binding().program.sides == Sides::Both || wi.z > 0.0) {
             batch.push_light(row, wi, vertex.wo);
-            self.candidates.push(Candidate {
+            self.candidates.push(LightCandidate {
                 vertex: row as u32,
                 light,
                 pdf: self.faults.light_density(pdf),
@@ -157,30 +157,33 @@ impl<'a> Wavefront<'a> {
                 Some(target) => Ray::segment(o, target),
                 None => Ray::new(o, c.light.wi),
             }));
-            self.pending.push(Pending { sample: path.sample, radiance });
+            self.pending.push(PendingContribution { sample: path.sample, radiance });
         }
     }
 
-    /// Sets the shading point to the path's previous vertex, if light densities depend on it.
-    fn set_shading_point_to_origin(&mut self, path: usize) {
-        if let Some(Origin { receiver, parameters: [first, count] }) = self.origins.get(path) {
-            let parameters = &self.parameters[*first as usize..][..*count as usize];
+    /// Sets the shading point of the light picker to the path's previous vertex, if light densities
+    /// depend on it.
+    fn set_shading_point_to_previous_vertex(&mut self, path: usize) {
+        if let Some(PreviousVertex { receiver, parameters: [first, count] }) =
+            self.previous_vertices.get(path)
+        {
+            let parameters = &self.previous_parameters[*first as usize..][..*count as usize];
             self.light_picker.set_shading_point(receiver, parameters);
         }
     }
 
-    /// Returns the radiance of the environment lights along a path's ray, with MIS weights against
-    /// light sampling unless the ray was sampled from a delta lobe.
+    /// Returns the radiance of the environment lights along a path's ray. It has MIS weights
+    /// against light sampling, except for camera rays and rays of delta distributions.
     pub(super) fn environment_light(&mut self, path: usize) -> Vec3 {
         let (scene, d, pdf) = (self.scene, self.rays[path].d, self.paths[path].pdf);
         if pdf != 0.0 {
-            self.set_shading_point_to_origin(path);
+            self.set_shading_point_to_previous_vertex(path);
         }
         let mut sum = Vec3::ZERO;
         for (index, light) in scene.lights.environments() {
             let le = light.radiance(d);
-            let is_weighted = pdf != 0.0 && le != Vec3::ZERO;
-            if !is_weighted {
+            let needs_weight = pdf != 0.0 && le != Vec3::ZERO;
+            if !needs_weight {
                 sum += le;
                 continue;
             }
@@ -193,7 +196,8 @@ impl<'a> Wavefront<'a> {
         sum
     }
 
-    /// Returns the radiance of an area light that a path's ray hits, with the same MIS weights.
+    /// Returns the radiance of an area light that a path's ray hits, with MIS weights as in
+    /// [`environment_light`](Self::environment_light).
     pub(super) fn area_light(&mut self, path: usize, light: u32, surface: &Surface) -> Vec3 {
         let (ray, pdf) = (self.rays[path], self.paths[path].pdf);
         let Some(area) = self.scene.lights.area(light) else { return Vec3::ZERO };
@@ -201,12 +205,12 @@ impl<'a> Wavefront<'a> {
         if pdf == 0.0 || le == Vec3::ZERO {
             return le;
         }
-        self.set_shading_point_to_origin(path);
-        let light_pdf = self.light_picker.surface_pdf(light, &ray, self.hits[path].t, surface);
+        self.set_shading_point_to_previous_vertex(path);
+        let light_pdf = self.light_picker.area_light_pdf(light, &ray, self.hits[path].t, surface);
         le * power_heuristic(pdf, self.picker_probability * light_pdf)
     }
 
-    /// Adds the contributions whose shadow rays are unoccluded.
+    /// Adds the contributions with unoccluded shadow rays.
     pub(super) fn collect_light(&mut self) {
         for (p, &blocked) in self.pending.iter().zip(&self.blocked) {
             if !blocked {

@@ -3,8 +3,7 @@
 use crate::direction_tree::ShiftedTree;
 use crate::geometry::Surface;
 use crate::integrator::environment_sampling::EnvironmentPoint;
-use crate::integrator::eye;
-use crate::integrator::shading::BsdfValue;
+use crate::integrator::shading::{BsdfValue, eta_ratio};
 use crate::material::Specular;
 use lightbound_math::Vec3;
 
@@ -23,35 +22,35 @@ pub(super) struct Vertex<'a> {
     pub eta: f32,
     /// Probability of sampling the specular component.
     pub specular_probability: f32,
-    /// Random number that selects the component, and the lobe of the specular component.
+    /// Random number that selects a component, and a lobe of the specular component.
     pub lobe_u: f32,
     /// Random number for Russian roulette.
     pub roulette_u: f32,
     /// Index of the denoiser features, if requested.
     pub feature_index: u32,
-    /// Two random numbers that select a light, and two that sample it; `None` if the vertex is not
-    /// lit by light sampling.
-    pub light: Option<[f32; 4]>,
+    /// Two random numbers that select a light, and two that sample it; `None` if the vertex takes
+    /// no light sample.
+    pub light_u: Option<[f32; 4]>,
 }
 
 /// A sampled continuation of a path.
-pub(super) struct Next {
+pub(super) struct BsdfSample {
     /// Sampled direction in the shading frame.
     pub wi: Vec3,
-    /// BSDF · |cos| / density.
+    /// BSDF × |cosine| / density.
     pub weight: Vec3,
-    /// Density, 1/sr; 0 for a delta function.
+    /// Density, 1/sr; 0 for a delta distribution.
     pub pdf: f32,
-    /// Refractive index on the side of `wi` divided by that on the side of `wo`; 1 for reflection.
+    /// Refractive index on the side of `wi` over the index on the side of `wo`; 1 for reflection.
     pub eta: f32,
 }
 
 impl Vertex<'_> {
     /// Samples the specular component.
-    pub fn sample_specular(&self, surface: &Surface) -> Option<Next> {
+    pub fn sample_specular(&self, surface: &Surface) -> Option<BsdfSample> {
         let u = self.lobe_u / self.specular_probability;
         let sample = self.specular?.sample(u, self.wo, &surface.lookup())?;
-        Some(Next {
+        Some(BsdfSample {
             wi: self.mirrored(sample.wi),
             weight: sample.weight,
             pdf: 0.0,
@@ -59,17 +58,20 @@ impl Vertex<'_> {
         })
     }
 
-    /// Continues in the direction that was sampled for the shader.
-    pub fn sample_shader(&self, (wi, BsdfValue { s, pdf }): (Vec3, BsdfValue)) -> Option<Next> {
+    /// Converts the direction sampled for the shader; `None` if its density is 0.
+    pub fn sample_shader(
+        &self,
+        (wi, BsdfValue { s, pdf }): (Vec3, BsdfValue),
+    ) -> Option<BsdfSample> {
         let pdf = pdf * (1.0 - self.specular_probability);
         if pdf <= 0.0 {
             return None;
         }
-        let eta = eye::eta_ratio(self.eta, wi, self.wo);
-        Some(Next { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
+        let eta = eta_ratio(self.eta, wi, self.wo);
+        Some(BsdfSample { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
     }
 
-    /// Returns the shading point for environment product sampling, with its direction tree.
+    /// Returns the shading point for environment product sampling. `tree` is its direction tree.
     pub fn environment_point<'s>(
         &self,
         tree: ShiftedTree<'s>,

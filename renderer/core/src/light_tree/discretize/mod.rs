@@ -214,7 +214,7 @@ mod tests {
     use crate::geometry::Primitive;
     use crate::light::testing::{surfaces, triangle};
     use crate::light::{AreaLight, DistantLight, Environment, PointLight, SpotLight};
-    use crate::texture::{Checkerboard, Domain, Param, Texture};
+    use crate::texture::{Checkerboard, CheckerboardDomain, Param, Texture};
     use glam::{DAffine3, DQuat, dvec3};
     use lightbound_math::sampling::testing::points;
     use lightbound_math::{Transform, vec3};
@@ -373,7 +373,7 @@ mod tests {
         let scale = Transform::new(DAffine3::from_scale(dvec3(2.0, 2.0, 2.0))).unwrap();
         let (even, odd) = (Param::from_float(1.0), Param::from_float(0.25));
         Param::Texture(Arc::new(Texture::Checkerboard(Checkerboard {
-            domain: Domain::Solid(scale),
+            domain: CheckerboardDomain::Solid(scale),
             even,
             odd,
         })))

@@ -5,11 +5,12 @@
 pub(super) struct Case {
     /// Name of the shader's file, without `.wgsl`.
     pub file: &'static str,
-    /// Values by parameter name; a single value is used for all components.
+    /// Values by parameter name. A single value applies to all components.
     pub set: &'static [(&'static str, &'static [f64])],
-    /// Whether it has a lobe, so that its sampler must have less variance than cosine sampling.
+    /// Whether the material has a lobe, so that its sampler must have less variance than cosine
+    /// sampling.
     pub glossy: bool,
-    /// Upper bound of the albedo, up to 85° from the normal.
+    /// Upper bound on the albedo, up to 85° from the normal.
     pub albedo: f64,
 }
 

@@ -1,26 +1,29 @@
-//! Reciprocity and energy conservation.
+//! Tests of reciprocity and energy conservation.
 
 use super::cases::Case;
-use super::{Scattered, TestMaterial, numbers, sphere, statistics, stratified};
+use super::{
+    ScatterSample, TestMaterial, mean_and_deviation, random_directions, random_points, stratified,
+};
 use lightbound_math::{Vec3, vec3};
 
 #[test]
 fn materials_are_reciprocal() {
     for (_, material) in TestMaterial::all() {
-        for wo in material.views() {
-            let lights = material.scatter(&numbers(20_000), wo);
+        for wo in material.outgoing_directions() {
+            let samples = material.scatter(&random_points(20_000), wo);
             // Tiny values of s have few significant digits.
-            let lights: Vec<_> =
-                lights.into_iter().filter(|light| light.s.max_element() > 1e-20).collect();
-            let swapped: Vec<_> = lights.iter().map(|light| (wo, light.wi)).collect();
-            for (light, back) in lights.iter().zip(material.evaluate(&swapped)) {
-                let (n_i, n_o) = (material.index(light.wi), material.index(wo));
+            let samples: Vec<_> =
+                samples.into_iter().filter(|sample| sample.s.max_element() > 1e-20).collect();
+            let swapped: Vec<_> = samples.iter().map(|sample| (wo, sample.wi)).collect();
+            for (sample, back) in samples.iter().zip(material.evaluate(&swapped)) {
+                let (n_i, n_o) =
+                    (material.refractive_index(sample.wi), material.refractive_index(wo));
                 let (forward, backward) =
-                    (light.s / light.wi.z.abs() * n_i * n_i, back.s / wo.z.abs() * n_o * n_o);
+                    (sample.s / sample.wi.z.abs() * n_i * n_i, back.s / wo.z.abs() * n_o * n_o);
                 let error = (forward - backward).abs().max_element();
                 assert!(
                     error <= 1e-5 * forward.max_element(),
-                    "{} from {wo}: {forward}, reversed {backward}; {light:?}",
+                    "{} from {wo}: {forward}, reversed {backward}; {sample:?}",
                     material.name
                 );
             }
@@ -28,15 +31,16 @@ fn materials_are_reciprocal() {
     }
 }
 
-/// Directional albedo for `wo`, the maximum of all channels, and its noise. Refracted light counts
-/// as power, not as radiance.
+/// Returns the directional albedo for `wo`, as the maximum over the channels, and its noise. The
+/// albedo is a ratio of power, so refracted radiance is scaled by the squared index.
 fn albedo(material: &TestMaterial, wo: Vec3) -> (f64, f64) {
-    let lights = material.scatter(&stratified(300), wo);
-    let power = |light: &Scattered| {
-        light.weight() * (material.index(light.wi) / material.index(wo)).powi(2)
+    let samples = material.scatter(&stratified(300), wo);
+    let power = |sample: &ScatterSample| {
+        sample.weight()
+            * (material.refractive_index(sample.wi) / material.refractive_index(wo)).powi(2)
     };
-    let channels =
-        [0, 1, 2].map(|k| statistics(lights.iter().map(|light| f64::from(power(light)[k]))));
+    let channels = [0, 1, 2]
+        .map(|k| mean_and_deviation(samples.iter().map(|sample| f64::from(power(sample)[k]))));
     let (mean, deviation) =
         channels.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("there are three channels");
     (mean, 4.0 * deviation / 300.0 + 1e-5)
@@ -45,7 +49,7 @@ fn albedo(material: &TestMaterial, wo: Vec3) -> (f64, f64) {
 #[test]
 fn albedo_is_within_its_bound() {
     for (case, material) in TestMaterial::all() {
-        for wo in material.views() {
+        for wo in material.outgoing_directions() {
             let (albedo, noise) = albedo(&material, wo);
             assert!(
                 albedo <= case.albedo + noise,
@@ -72,8 +76,8 @@ fn documented_energy_gains_are_observed() {
     ] {
         let (s, c) = f32::to_radians(degrees).sin_cos();
         let (albedo, noise) = albedo(material, vec3(0.6 * s, 0.8 * s, c));
-        let expected = albedo - noise >= min && albedo + noise <= max;
-        assert!(expected, "{} from {degrees}°: {albedo} ± {noise}", material.name);
+        let is_in_range = albedo - noise >= min && albedo + noise <= max;
+        assert!(is_in_range, "{} from {degrees}°: {albedo} ± {noise}", material.name);
     }
 }
 
@@ -103,8 +107,8 @@ fn coats_with_the_index_of_air_have_no_effect() {
         ],
     );
     for (bare, coated) in [(diffuse, varnished), (metal, lacquered)] {
-        for wo in bare.views() {
-            let pairs: Vec<_> = sphere(2000).into_iter().map(|wi| (wi, wo)).collect();
+        for wo in bare.outgoing_directions() {
+            let pairs: Vec<_> = random_directions(2000).into_iter().map(|wi| (wi, wo)).collect();
             for (uncoated, coated_light) in
                 bare.evaluate(&pairs).iter().zip(coated.evaluate(&pairs))
             {

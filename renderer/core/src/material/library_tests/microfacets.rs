@@ -1,13 +1,14 @@
-//! Metal and glass against the formulas of Walter et al. 2007 in double precision.
+//! Compares conductors and dielectrics with the formulas of Walter et al. 2007 in double precision.
 
 use super::cases::Case;
-use super::{TestMaterial, numbers, sphere};
+use super::{TestMaterial, random_directions, random_points};
 use glam::DVec3;
 use lightbound_shader::Sides;
 
-/// The BSDF of Walter et al. 2007 in double precision, for GGX microfacets with roughness 0.3 and
-/// 0.08 and Smith's G₂. `eta` is the refractive index on the side of wi over that on the side of
-/// wo; 1 for reflection. `fresnel` maps the cosine of wo and h to the reflectance or transmittance.
+/// Evaluates the BSDF of Walter et al. 2007 in double precision, for GGX microfacets with roughness
+/// 0.3 and 0.08 and Smith's height-correlated G₂. `eta` is the refractive index on the side of wi
+/// over the index on the side of wo; 1 for reflection. `fresnel` maps wo · h to the reflectance or
+/// transmittance.
 fn microfacets(wi: DVec3, wo: DVec3, eta: f64, fresnel: impl Fn(f64) -> f64) -> f64 {
     let a = [0.3, 0.08];
     let refracts = wi.z * wo.z < 0.0;
@@ -28,19 +29,22 @@ fn microfacets(wi: DVec3, wo: DVec3, eta: f64, fresnel: impl Fn(f64) -> f64) -> 
 }
 
 #[test]
-fn metal_and_glass_match_the_published_formulas() {
+fn conductors_and_dielectrics_match_the_published_formulas() {
     let alpha: &[(&str, &[f64])] = &[("alpha_x", &[0.3]), ("alpha_y", &[0.08])];
-    let metal =
+    let conductor =
         TestMaterial::new(&Case { file: "conductor", set: alpha, glossy: true, albedo: 1.0 });
-    let glass =
+    let dielectric =
         TestMaterial::new(&Case { file: "dielectric", set: alpha, glossy: true, albedo: 1.0 });
     let copper = [(0.10511414, 3.2734907), (0.9779329, 2.5925198), (1.2046659, 2.369188)];
-    for material in [&metal, &glass] {
-        for wo in material.views() {
-            let mut pairs: Vec<_> =
-                material.scatter(&numbers(2000), wo).iter().map(|light| (light.wi, wo)).collect();
-            pairs.extend(sphere(2000).into_iter().map(|wi| (wi, wo)));
-            for (light, &(wi, _)) in material
+    for material in [&conductor, &dielectric] {
+        for wo in material.outgoing_directions() {
+            let mut pairs: Vec<_> = material
+                .scatter(&random_points(2000), wo)
+                .iter()
+                .map(|sample| (sample.wi, wo))
+                .collect();
+            pairs.extend(random_directions(2000).into_iter().map(|wi| (wi, wo)));
+            for (sample, &(wi, _)) in material
                 .evaluate(&pairs)
                 .iter()
                 .zip(&pairs)
@@ -49,23 +53,25 @@ fn metal_and_glass_match_the_published_formulas() {
                 let (wi, wo) = (wi.as_dvec3().normalize(), wo.as_dvec3().normalize());
                 let index = |w: DVec3| if w.z > 0.0 { 1.0 } else { 1.5 };
                 let expected =
-                    copper.map(|metal| match (material.shader.sides(), wi.z * wo.z > 0.0) {
-                        (Sides::One, true) => microfacets(wi, wo, 1.0, |c| metal_fresnel(c, metal)),
-                        (Sides::One, false) => 0.0,
-                        (Sides::Both, true) => {
-                            microfacets(wi, wo, 1.0, |c| glass_fresnel(c, index(-wo) / index(wo)))
+                    copper.map(|channel| match (material.shader.sides(), wi.z * wo.z > 0.0) {
+                        (Sides::One, true) => {
+                            microfacets(wi, wo, 1.0, |c| conductor_fresnel(c, channel))
                         }
+                        (Sides::One, false) => 0.0,
+                        (Sides::Both, true) => microfacets(wi, wo, 1.0, |c| {
+                            dielectric_fresnel(c, index(-wo) / index(wo))
+                        }),
                         (Sides::Both, false) => {
                             let eta = index(wi) / index(wo);
-                            microfacets(wi, wo, eta, |c| 1.0 - glass_fresnel(c, eta))
+                            microfacets(wi, wo, eta, |c| 1.0 - dielectric_fresnel(c, eta))
                         }
                     });
                 for (k, expected) in expected.into_iter().enumerate() {
-                    let found = f64::from(light.s[k]) / wi.z.abs();
+                    let brdf = f64::from(sample.s[k]) / wi.z.abs();
                     let name = &material.name;
                     assert!(
-                        (found - expected).abs() <= 1e-3 * expected + 1e-5,
-                        "{name} from {wo}: {found} for {expected}; {light:?}"
+                        (brdf - expected).abs() <= 1e-3 * expected + 1e-5,
+                        "{name} from {wo}: {brdf}, expected {expected}; {sample:?}"
                     );
                 }
             }
@@ -73,24 +79,24 @@ fn metal_and_glass_match_the_published_formulas() {
     }
 }
 
-/// Fresnel reflectance of a refractive index and an extinction coefficient with complex numbers:
-/// r = (cos − n cos_t)/(cos + n cos_t), and so on.
-fn metal_fresnel(c: f64, (eta, k): (f64, f64)) -> f64 {
+/// Returns the Fresnel reflectance of a conductor with index `eta` and extinction coefficient `k`,
+/// by complex arithmetic: r = (cos − n cos_t)/(cos + n cos_t) for the perpendicular part.
+fn conductor_fresnel(c: f64, (eta, k): (f64, f64)) -> f64 {
     type Complex = [f64; 2];
     let mul = |a: Complex, b: Complex| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
     let norm = |a: Complex| a[0] * a[0] + a[1] * a[1];
     let n2 = mul([eta, k], [eta, k]);
     // n cos_t = √(n² − sin²).
-    let under = [n2[0] - (1.0 - c * c), n2[1]];
-    let length = norm(under).sqrt();
-    let q = [(0.5 * (length + under[0])).sqrt(), (0.5 * (length - under[0])).max(0.0).sqrt()];
+    let radicand = [n2[0] - (1.0 - c * c), n2[1]];
+    let length = norm(radicand).sqrt();
+    let q = [(0.5 * (length + radicand[0])).sqrt(), (0.5 * (length - radicand[0])).max(0.0).sqrt()];
     let n2c = n2.map(|x| x * c);
     let s = norm([c - q[0], -q[1]]) / norm([c + q[0], q[1]]);
     let p = norm([n2c[0] - q[0], n2c[1] - q[1]]) / norm([n2c[0] + q[0], n2c[1] + q[1]]);
     0.5 * (s + p)
 }
 
-fn glass_fresnel(c: f64, eta: f64) -> f64 {
+fn dielectric_fresnel(c: f64, eta: f64) -> f64 {
     let sin2 = (1.0 - c * c) / (eta * eta);
     if sin2 >= 1.0 {
         return 1.0;

@@ -1,6 +1,6 @@
-//! Properties of the compiled materials of `assets/shaders`: directions follow the density,
-//! `scatter` and `evaluate` agree, reciprocity, energy conservation, finite values for all
-//! parameters in range, and samplers with less variance than cosine sampling.
+//! Tests of the compiled materials of `assets/shaders`: sampled directions follow the density,
+//! `scatter` and `evaluate` agree, materials are reciprocal and conserve energy, values are finite
+//! for all parameters in range, and samplers have less variance than cosine sampling.
 
 mod cases;
 mod energy;
@@ -15,7 +15,7 @@ use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::{evaluate, scatter};
 use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, Sides, Target, passes};
 
-/// Angles of `wo` from the normal and azimuths off the axes, degrees.
+/// Polar angles and azimuths of `wo`, degrees. No azimuth is aligned with an axis.
 const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (30.0, 20.0), (60.0, 130.0), (85.0, 250.0)];
 
 /// A compiled shader with the words of its parameters.
@@ -27,16 +27,16 @@ struct TestMaterial {
     parameters: Vec<u32>,
 }
 
-/// A direction with the value and density of the BSDF there.
+/// A direction with BSDF × cosine and the sampling density.
 #[derive(Clone, Copy, Debug)]
-struct Scattered {
+struct ScatterSample {
     wi: Vec3,
     s: Vec3,
     pdf: f32,
 }
 
-impl Scattered {
-    /// Throughput factor of a path; 0 if the density is 0.
+impl ScatterSample {
+    /// Returns the weight s/pdf; 0 if the density is 0.
     fn weight(&self) -> Vec3 {
         if self.pdf > 0.0 { self.s / self.pdf } else { Vec3::ZERO }
     }
@@ -72,20 +72,21 @@ impl TestMaterial {
             .fold(case.file.to_owned(), |name, (parameter, x)| format!("{name} {parameter} {x:?}"));
         let mut material = TestMaterial { name, shader, evaluate, scatter, parameters: vec![] };
         material.set(|member| {
-            let given =
+            let value =
                 case.set.iter().find(|(name, _)| *name == member.name).map(|(_, x)| x.to_vec());
-            let given = given.or_else(|| member.default.clone());
-            given.unwrap_or_else(|| panic!("{path}: {} has no default and is not set", member.name))
+            let value = value.or_else(|| member.default.clone());
+            value.unwrap_or_else(|| panic!("{path}: {} has no default and is not set", member.name))
         });
         material
     }
 
+    /// Creates the materials of all cases.
     fn all() -> impl Iterator<Item = (&'static Case, TestMaterial)> {
         CASES.iter().map(|case| (case, TestMaterial::new(case)))
     }
 
-    /// The first case of each shader.
-    fn each() -> impl Iterator<Item = TestMaterial> {
+    /// Creates the material of each shader's first case.
+    fn one_per_shader() -> impl Iterator<Item = TestMaterial> {
         let first =
             |&(k, case): &(usize, &Case)| CASES[..k].iter().all(|other| other.file != case.file);
         CASES.iter().enumerate().filter(first).map(|(_, case)| TestMaterial::new(case))
@@ -101,20 +102,20 @@ impl TestMaterial {
         self.parameters = self.shader.members().iter().flat_map(words).collect();
     }
 
-    /// Refractive index on the side of a direction; its square scales radiance.
-    fn index(&self, w: Vec3) -> f32 {
+    /// Returns the refractive index on the side of a direction. Its square scales radiance.
+    fn refractive_index(&self, w: Vec3) -> f32 {
         let members = self.shader.members();
-        let at: usize = members
+        let word: usize = members
             .iter()
             .take_while(|member| member.name != "eta")
             .map(|member| member.size)
             .sum();
-        let refracts = self.shader.sides() == Sides::Both && at < self.parameters.len();
-        if refracts && w.z < 0.0 { f32::from_bits(self.parameters[at]) } else { 1.0 }
+        let refracts = self.shader.sides() == Sides::Both && word < self.parameters.len();
+        if refracts && w.z < 0.0 { f32::from_bits(self.parameters[word]) } else { 1.0 }
     }
 
-    /// The directions `wo` of the tests.
-    fn views(&self) -> Vec<Vec3> {
+    /// Returns the tested `wo`.
+    fn outgoing_directions(&self) -> Vec<Vec3> {
         let above = ANGLES.map(|(angle, azimuth)| {
             let ((s, c), (sp, cp)) = (angle.to_radians().sin_cos(), azimuth.to_radians().sin_cos());
             vec3(s * cp, s * sp, c)
@@ -142,51 +143,51 @@ impl TestMaterial {
         outputs
     }
 
-    fn evaluate(&self, pairs: &[(Vec3, Vec3)]) -> Vec<Scattered> {
+    fn evaluate(&self, pairs: &[(Vec3, Vec3)]) -> Vec<ScatterSample> {
         let rows = pairs.iter().map(|(wi, wo)| [wi.x, wi.y, wi.z, wo.x, wo.y, wo.z]);
         let outputs = self.run(&self.evaluate, rows);
-        let light = |(r, &(wi, _)): (usize, &(Vec3, Vec3))| {
+        let sample = |(r, &(wi, _)): (usize, &(Vec3, Vec3))| {
             let [x, y, z, pdf] = outputs.floats(r, 0);
-            Scattered { wi, s: vec3(x, y, z), pdf }
+            ScatterSample { wi, s: vec3(x, y, z), pdf }
         };
-        pairs.iter().enumerate().map(light).collect()
+        pairs.iter().enumerate().map(sample).collect()
     }
 
-    fn scatter(&self, numbers: &[[f32; 2]], wo: Vec3) -> Vec<Scattered> {
+    fn scatter(&self, points: &[[f32; 2]], wo: Vec3) -> Vec<ScatterSample> {
         let outputs =
-            self.run(&self.scatter, numbers.iter().map(|[x, y]| [*x, *y, wo.x, wo.y, wo.z]));
-        let light = |r| {
+            self.run(&self.scatter, points.iter().map(|[x, y]| [*x, *y, wo.x, wo.y, wo.z]));
+        let sample = |r| {
             let [wi_x, wi_y, wi_z, x, y, z, pdf] = outputs.floats(r, 0);
-            Scattered { wi: vec3(wi_x, wi_y, wi_z), s: vec3(x, y, z), pdf }
+            ScatterSample { wi: vec3(wi_x, wi_y, wi_z), s: vec3(x, y, z), pdf }
         };
-        (0..numbers.len()).map(light).collect()
+        (0..points.len()).map(sample).collect()
     }
 }
 
-/// Pseudorandom points of the unit square.
-fn numbers(count: u32) -> Vec<[f32; 2]> {
+/// Returns pseudorandom points of the unit square.
+fn random_points(count: u32) -> Vec<[f32; 2]> {
     (0..count).map(|i| [0, 1].map(|d| unit_float(hash(hash(0x11b, i), d)))).collect()
 }
 
-/// Pseudorandom directions of the sphere.
-fn sphere(count: u32) -> Vec<Vec3> {
+/// Returns pseudorandom directions of the sphere.
+fn random_directions(count: u32) -> Vec<Vec3> {
     let direction = |[x, y]: [f32; 2]| {
         let z = 2.0 * x - 1.0;
         let (s, c) = (std::f32::consts::TAU * y).sin_cos();
         (vec3(c, s, 0.0) * (1.0 - z * z).max(0.0).sqrt()).with_z(z)
     };
-    numbers(count).into_iter().map(direction).collect()
+    random_points(count).into_iter().map(direction).collect()
 }
 
-/// Jittered points of the unit square, one in each of `n` × `n` cells.
+/// Returns jittered points of the unit square, one in each of `n` × `n` cells.
 fn stratified(n: u32) -> Vec<[f32; 2]> {
     let cell = |i: u32, x: f32| (((i as f32) + x) / n as f32).min(ONE_MINUS_EPSILON);
     let jittered = |(i, [x, y]): (u32, [f32; 2])| [cell(i % n, x), cell(i / n, y)];
-    (0..n * n).zip(numbers(n * n)).map(jittered).collect()
+    (0..n * n).zip(random_points(n * n)).map(jittered).collect()
 }
 
-/// Mean and standard deviation of numbers.
-fn statistics(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+/// Returns the mean and the standard deviation.
+fn mean_and_deviation(x: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let count = x.clone().count() as f64;
     let mean = x.clone().sum::<f64>() / count;
     (mean, (x.map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())

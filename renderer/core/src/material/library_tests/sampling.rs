@@ -1,7 +1,9 @@
-//! Densities, values and variance of samplers.
+//! Tests of samplers: densities, values and variance.
 
 use super::cases::Case;
-use super::{Scattered, TestMaterial, numbers, sphere, statistics, stratified};
+use super::{
+    ScatterSample, TestMaterial, mean_and_deviation, random_directions, random_points, stratified,
+};
 use lightbound_math::sampling::pdf_check::{DirectionSampler, Domain, check};
 use lightbound_math::sampling::testing::thorough;
 use lightbound_math::sampling::warp::cosine_hemisphere;
@@ -27,7 +29,7 @@ fn directions_follow_the_density() {
         }
     }
     for (_, material) in TestMaterial::all() {
-        for (seed, wo) in (0..).zip(material.views()) {
+        for (seed, wo) in (0..).zip(material.outgoing_directions()) {
             check(
                 &mut View { material: &material, wo },
                 Domain::Sphere,
@@ -41,25 +43,25 @@ fn directions_follow_the_density() {
 
 #[test]
 fn scatter_and_evaluate_agree() {
-    let (numbers, sphere) = (numbers(20_000), sphere(20_000));
+    let (points, directions) = (random_points(20_000), random_directions(20_000));
     for (_, material) in TestMaterial::all() {
-        for wo in material.views() {
-            let scattered = material.scatter(&numbers, wo);
-            let pairs: Vec<_> = scattered.iter().map(|light| (light.wi, wo)).collect();
-            for (light, found) in scattered.iter().zip(material.evaluate(&pairs)) {
+        for wo in material.outgoing_directions() {
+            let scattered = material.scatter(&points, wo);
+            let pairs: Vec<_> = scattered.iter().map(|sample| (sample.wi, wo)).collect();
+            for (sample, evaluated) in scattered.iter().zip(material.evaluate(&pairs)) {
                 assert_eq!(
-                    light.bits(),
-                    found.bits(),
-                    "{} from {wo}: {light:?}, {found:?}",
+                    sample.bits(),
+                    evaluated.bits(),
+                    "{} from {wo}: {sample:?}, evaluated {evaluated:?}",
                     material.name
                 );
             }
-            let pairs: Vec<_> = sphere.iter().map(|&wi| (wi, wo)).collect();
-            for light in scattered.into_iter().chain(material.evaluate(&pairs)) {
-                let reachable = light.s.max_element() <= 0.0 || light.pdf > 0.0;
+            let pairs: Vec<_> = directions.iter().map(|&wi| (wi, wo)).collect();
+            for sample in scattered.into_iter().chain(material.evaluate(&pairs)) {
+                let reachable = sample.s.max_element() <= 0.0 || sample.pdf > 0.0;
                 assert!(
                     reachable,
-                    "{} from {wo}: light in a direction without density: {light:?}",
+                    "{} from {wo}: scattering in a direction with density 0: {sample:?}",
                     material.name
                 );
             }
@@ -69,16 +71,16 @@ fn scatter_and_evaluate_agree() {
 
 #[test]
 fn cosine_sampling_uses_the_concentric_map() {
-    let numbers = stratified(100);
+    let points = stratified(100);
     let material =
         TestMaterial::new(&Case { file: "diffuse", set: &[], glossy: false, albedo: 0.5 });
-    for ([x, y], light) in numbers.iter().zip(material.scatter(&numbers, Vec3::Z)) {
+    for ([x, y], sample) in points.iter().zip(material.scatter(&points, Vec3::Z)) {
         let expected = cosine_hemisphere(vec2(*x, *y));
         assert!(
-            light.wi.distance(expected) < 1e-6,
-            "{} for {x}, {y}: {}, {expected}",
+            sample.wi.distance(expected) < 1e-6,
+            "{} at ({x}, {y}): {}, expected {expected}",
             material.name,
-            light.wi
+            sample.wi
         );
     }
 }
@@ -87,20 +89,20 @@ fn cosine_sampling_uses_the_concentric_map() {
 fn samplers_have_less_variance_than_cosine_sampling() {
     println!("relative variance of s/pdf with the sampler, and with cosine sampling");
     for (case, material) in TestMaterial::all() {
-        for wo in material.views() {
-            let lights = material.scatter(&stratified(400), wo);
-            let weights = lights.iter().map(|light| f64::from(light.weight().element_sum()));
-            let (mean, deviation) = statistics(weights);
+        for wo in material.outgoing_directions() {
+            let samples = material.scatter(&stratified(400), wo);
+            let weights = samples.iter().map(|sample| f64::from(sample.weight().element_sum()));
+            let (mean, deviation) = mean_and_deviation(weights);
             let relative = (deviation / mean).powi(2);
             // The second moment under cosine sampling, estimated with the sampler's own samples,
             // which resolve the peak.
             let share = if material.shader.sides() == Sides::Both { 0.5 } else { 1.0 };
-            let second = |light: &Scattered| {
-                let cosine = f64::from(share * FRAC_1_PI * light.wi.z.abs());
-                f64::from(light.weight().element_sum()) * f64::from(light.s.element_sum())
+            let second = |sample: &ScatterSample| {
+                let cosine = f64::from(share * FRAC_1_PI * sample.wi.z.abs());
+                f64::from(sample.weight().element_sum()) * f64::from(sample.s.element_sum())
                     / cosine.max(1e-30)
             };
-            let (second, _) = statistics(lights.iter().map(second));
+            let (second, _) = mean_and_deviation(samples.iter().map(second));
             let cosine = second / (mean * mean) - 1.0;
             println!("{relative:10.4} {cosine:12.4}  {} from {wo}", material.name);
             assert!(

@@ -1,11 +1,12 @@
-//! Quick check of a shader's scattering on load. It finds gross faults: wrong signs of [`values`],
-//! and a `sample` that disagrees with `pdf` ([`sampler`]). It proves nothing.
+//! Quick check of a shader when it is loaded. It detects gross faults: invalid values
+//! ([`check_values`]), and a `sample` that does not match `pdf` ([`check_sampler`]). Passing it
+//! proves nothing.
 
 mod sampler;
 mod values;
 
-pub use sampler::{SamplerFault, sampler};
-pub use values::{BadValue, values};
+pub use sampler::{SamplerFault, check_sampler};
+pub use values::{InvalidValue, check_values};
 
 use super::{Program, ShaderBinding, ShaderInstance};
 use crate::texture::Lookup;
@@ -13,7 +14,7 @@ use lightbound_math::sampling::pdf_check::Domain;
 use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::{Batch, Kernel, Sides, Texture};
 
-/// The directions to which a shader scatters light.
+/// Returns the set of directions to which a shader scatters light.
 fn domain(sides: Sides) -> Domain {
     match sides {
         Sides::One => Domain::UpperHemisphere,
@@ -39,12 +40,13 @@ impl<'a> ShaderRunner<'a> {
         let (inputs, outputs) = (batch(), batch());
         let mut runner =
             ShaderRunner { program, textures, parameters: Vec::new(), inputs, outputs };
-        let at = Lookup { p: Vec3::ZERO, uv: Vec2::splat(0.5) };
+        let lookup = Lookup { p: Vec3::ZERO, uv: Vec2::splat(0.5) };
         match &program.setup {
-            None => runner.parameters = instance.words(&at),
+            None => runner.parameters = instance.words(&lookup),
             Some(setup) => {
-                let mut words = Program::surface_words(at.p, at.p, Vec3::Z, at.uv).to_vec();
-                words.extend(instance.words(&at));
+                let mut words =
+                    Program::surface_words(lookup.p, lookup.p, Vec3::Z, lookup.uv).to_vec();
+                words.extend(instance.words(&lookup));
                 runner.inputs.reshape(words.len(), 1);
                 runner.inputs.set_row(0, 0, &words);
                 runner.inputs.truncate(1);
@@ -62,7 +64,7 @@ impl<'a> ShaderRunner<'a> {
         kernel.run(&self.textures, &self.inputs, &mut self.outputs);
     }
 
-    /// Runs a kernel over rows that start with the given numbers, followed by the parameters.
+    /// Runs a kernel over rows of numbers, each followed by the parameters.
     fn run_rows<const N: usize>(&mut self, kernel: &Kernel, rows: impl Iterator<Item = [f32; N]>) {
         let rows: Vec<_> = rows.collect();
         self.inputs.reshape(N + self.parameters.len(), rows.len());
@@ -83,7 +85,7 @@ pub(crate) mod testing {
     use lightbound_shader::{Arena, Parameter, Settings, Shader, Target};
     use std::sync::Arc;
 
-    /// A compiled shader without textures.
+    /// Compiles a shader without textures.
     pub fn compiled(name: &str, text: &str) -> ShaderBinding {
         let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let program =
@@ -91,7 +93,7 @@ pub(crate) mod testing {
         ShaderBinding::new(Arc::new(program), vec![])
     }
 
-    /// An instance of a shader with the parameters that `value` gives.
+    /// Creates an instance of a shader with parameter values from `value`.
     pub fn instance(
         binding: &ShaderBinding,
         mut value: impl FnMut(&Parameter) -> Vec<f64>,
@@ -102,11 +104,11 @@ pub(crate) mod testing {
         )
     }
 
-    /// A random value of a parameter: its default, an endpoint of its range, or a value between,
-    /// distributed linearly or logarithmically.
+    /// Returns a random value of a parameter: its default, an endpoint of its range, or a value in
+    /// between, distributed uniformly or log-uniformly.
     pub fn any_value(parameter: &Parameter, seed: u32) -> f64 {
-        // Slopes beyond 4 have no further effect, and single precision does not suffice if they are
-        // a billion times those of the other axis.
+        // Roughness beyond 4 has no further effect, and single precision does not suffice if one
+        // axis is a billion times as rough as the other.
         let max = if parameter.name.contains("alpha") { 4.0 } else { 1e4 };
         let [low, high] = parameter.range.map(|x| x.clamp(-10.0, max));
         let x = f64::from(unit_float(hash(seed, 1)));
@@ -125,7 +127,7 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::testing::{any_value, compiled, instance};
-    use super::{sampler, values};
+    use super::{check_sampler, check_values};
     use crate::material::library;
     use lightbound_math::sampling::hash;
 
@@ -136,7 +138,7 @@ mod tests {
         for entry in library::LIBRARY {
             let binding = compiled(entry.name, entry.text);
             for seed in 0..ROUNDS {
-                let mut set = Vec::new();
+                let mut settings = Vec::new();
                 let mut index = 0;
                 let instance = instance(&binding, |parameter| {
                     let values = (0..parameter.size)
@@ -145,14 +147,14 @@ mod tests {
                             any_value(parameter, hash(hash(seed, 77), index))
                         })
                         .collect::<Vec<_>>();
-                    set.push((parameter.name.clone(), values.clone()));
+                    settings.push((parameter.name.clone(), values.clone()));
                     values
                 });
-                values(&binding, &instance)
-                    .unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                check_values(&binding, &instance)
+                    .unwrap_or_else(|invalid| panic!("{} {settings:?}: {invalid}", entry.name));
                 if binding.program.has_sampler {
-                    sampler(&binding, &instance)
-                        .unwrap_or_else(|found| panic!("{} {set:?}: {found}", entry.name));
+                    check_sampler(&binding, &instance)
+                        .unwrap_or_else(|fault| panic!("{} {settings:?}: {fault}", entry.name));
                 }
             }
         }

@@ -5,8 +5,8 @@ use lightbound_math::sampling::pdf_check::{self, DirectionSampler, Mismatch, Set
 use lightbound_math::{Vec2, Vec3, vec3};
 use std::fmt;
 
-/// 10,000 evaluations per view. Single precision may not resolve narrow lobes better than the
-/// tolerance.
+/// Settings for 10,000 evaluations per `wo`. In single precision, narrow lobes may not be resolved
+/// better than the tolerance.
 const QUICK: Settings = Settings {
     pilot: [64, 32],
     counted: [64, 64],
@@ -20,13 +20,13 @@ const QUICK: Settings = Settings {
     max_deviations: 5.0,
 };
 
-/// cos θ and φ of the checked `wo`; those below the surface are for two-sided shaders.
+/// cos θ and φ of the checked `wo`. Only two-sided shaders are checked from below.
 const VIEWS: [(f32, f32); 4] = [(0.9, 0.7), (0.5, 2.4), (0.2, 4.1), (-0.6, 5.5)];
 
-/// A mismatch of `sample` and `pdf`.
+/// A mismatch between `sample` and `pdf`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplerFault {
-    /// Degrees between `wo` and the normal.
+    /// Angle between `wo` and the normal, degrees.
     angle: f32,
     mismatch: Mismatch,
 }
@@ -37,10 +37,13 @@ impl fmt::Display for SamplerFault {
     }
 }
 
-/// Checks that the sampler of a shader matches its density, with an instance's parameters.
-pub fn sampler(binding: &ShaderBinding, instance: &ShaderInstance) -> Result<(), SamplerFault> {
+/// Checks that the sampler of a shader matches its density, for an instance's parameters.
+pub fn check_sampler(
+    binding: &ShaderBinding,
+    instance: &ShaderInstance,
+) -> Result<(), SamplerFault> {
     let sides = binding.program.sides;
-    let mut view = View { runner: ShaderRunner::new(binding, instance), wo: Vec3::Z };
+    let mut view = ShaderView { runner: ShaderRunner::new(binding, instance), wo: Vec3::Z };
     for (seed, &(z, phi)) in (0..).zip(VIEWS.iter().filter(|&&(z, _)| sides.covers(z))) {
         let r = libm::sqrtf(1.0 - z * z);
         view.wo = vec3(r * libm::cosf(phi), r * libm::sinf(phi), z);
@@ -51,12 +54,12 @@ pub fn sampler(binding: &ShaderBinding, instance: &ShaderInstance) -> Result<(),
 }
 
 /// A shader with a fixed `wo`.
-struct View<'a> {
+struct ShaderView<'a> {
     runner: ShaderRunner<'a>,
     wo: Vec3,
 }
 
-impl DirectionSampler for View<'_> {
+impl DirectionSampler for ShaderView<'_> {
     fn sample(&mut self, points: &[Vec2]) -> Vec<(Vec3, f32)> {
         let Vec3 { x, y, z } = self.wo;
         let runner = &mut self.runner;
@@ -86,10 +89,10 @@ mod tests {
     use crate::material::library;
 
     /// Checks a shader with its default parameters.
-    fn checked(name: &str, text: &str) -> Result<(), SamplerFault> {
+    fn check_defaults(name: &str, text: &str) -> Result<(), SamplerFault> {
         let binding = compiled(name, text);
         assert!(binding.program.has_sampler);
-        sampler(&binding, &instance(&binding, |p| p.default.clone().unwrap()))
+        check_sampler(&binding, &instance(&binding, |p| p.default.clone().unwrap()))
     }
 
     const COSINE: &str = "
@@ -99,9 +102,9 @@ mod tests {
         }
         ";
 
-    /// Checks a shader with these bodies of `sample` and `pdf`; `lobe` samples a lobe around the
-    /// mirror direction.
-    fn sampled(head: &str, sample: &str, pdf: &str) -> Result<(), SamplerFault> {
+    /// Checks a shader with these bodies of `sample` and `pdf`. They may use `cosine`, and `lobe`,
+    /// which samples a lobe around the mirror direction with density `lobe_pdf`.
+    fn check(head: &str, sample: &str, pdf: &str) -> Result<(), SamplerFault> {
         let text = format!(
             "{head}struct Material {{\n/// Albedo. default: 0.5\nkd: f32,\n}}
             {COSINE}
@@ -119,7 +122,7 @@ mod tests {
             fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {{ {sample} }}
             fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {{ {pdf} }}"
         );
-        checked("test.wgsl", &text)
+        check_defaults("test.wgsl", &text)
     }
 
     const MIXED: &str = "if u.x < 0.5 { return cosine(vec2f(2.0 * u.x, u.y)); } return lobe(vec2f(2.0 * u.x - 1.0, u.y), wo);";
@@ -127,27 +130,27 @@ mod tests {
     #[test]
     fn correct_samplers_pass() {
         let cosine = "return cosine(u);";
-        sampled("", cosine, "return max(wi.z, 0.0) / 3.14159265;").unwrap();
+        check("", cosine, "return max(wi.z, 0.0) / 3.14159265;").unwrap();
         // Densities below the surface are ignored.
-        sampled("", cosine, "return wi.z / 3.14159265;").unwrap();
-        sampled("", "return lobe(u, wo);", "return lobe_pdf(wi, wo);").unwrap();
-        sampled("", MIXED, "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);")
+        check("", cosine, "return wi.z / 3.14159265;").unwrap();
+        check("", "return lobe(u, wo);", "return lobe_pdf(wi, wo);").unwrap();
+        check("", MIXED, "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);")
             .unwrap();
-        sampled(
+        check(
             "//! sides: both\n",
             MIXED,
             "return 0.5 * max(wi.z, 0.0) / 3.14159265 + 0.5 * lobe_pdf(wi, wo);",
         )
         .unwrap();
-        // A sampler without samples.
-        sampled("", "return vec3f(0.0);", "return 0.0;").unwrap();
+        // A sampler that returns no valid sample.
+        check("", "return vec3f(0.0);", "return 0.0;").unwrap();
     }
 
     #[test]
-    fn gross_faults_are_found() {
+    fn gross_faults_are_detected() {
         let cosine = "return cosine(u);";
         let text = |result: Result<(), SamplerFault>| result.unwrap_err().to_string();
-        for (what, sample, pdf) in [
+        for (fault, sample, pdf) in [
             ("no cosine", cosine, "return 1.0 / 3.14159265;"),
             ("uniform", cosine, "return 0.5 / 3.14159265;"),
             ("no π", cosine, "return max(wi.z, 0.0);"),
@@ -171,29 +174,29 @@ mod tests {
                 "return max(wi.z, 0.0) / 3.14159265;",
             ),
         ] {
-            let Err(found) = sampled("", sample, pdf) else { panic!("{what}: nothing is found") };
-            let message = found.to_string();
+            let Err(error) = check("", sample, pdf) else { panic!("{fault}: not detected") };
+            let message = error.to_string();
             assert!(
                 message.contains("`sample` draws") && message.contains("integrates to"),
-                "{what}: {message}"
+                "{fault}: {message}"
             );
         }
         let long =
-            text(sampled("", "return 1.01 * cosine(u);", "return max(wi.z, 0.0) / 3.14159265;"));
+            text(check("", "return 1.01 * cosine(u);", "return max(wi.z, 0.0) / 3.14159265;"));
         assert!(long.contains("of length 1.01"), "{long}");
-        let negative = text(sampled("", cosine, "return wi.z - 0.5;"));
+        let negative = text(check("", cosine, "return wi.z - 0.5;"));
         assert!(negative.contains("`pdf` of a direction of `sample` is -0."), "{negative}");
-        let nan = text(sampled("", cosine, "return wi.z / 3.14159265 + sqrt(0.4 - wi.x);"));
+        let nan = text(check("", cosine, "return wi.z / 3.14159265 + sqrt(0.4 - wi.x);"));
         assert!(nan.contains("NaN") && nan.ends_with("off the normal"), "{nan}");
-        assert!(sampled("//! sides: both\n", cosine, "return abs(wi.z) / 6.2831853;").is_err());
+        assert!(check("//! sides: both\n", cosine, "return abs(wi.z) / 6.2831853;").is_err());
     }
 
     #[test]
-    fn forgotten_jacobians_are_found() {
+    fn missing_jacobians_are_detected() {
         let ward = library::find("ward.wgsl").unwrap();
-        let broken = ward.text.replacen("fn pdf(", "fn right_pdf(", 1)
-            + "\nfn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return right_pdf(wi, wo, m) * 4.0 * dot(wi, normalize(wi + wo)); }";
-        checked(ward.name, ward.text).unwrap();
-        checked(ward.name, &broken).unwrap_err();
+        let broken = ward.text.replacen("fn pdf(", "fn correct_pdf(", 1)
+            + "\nfn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return correct_pdf(wi, wo, m) * 4.0 * dot(wi, normalize(wi + wo)); }";
+        check_defaults(ward.name, ward.text).unwrap();
+        check_defaults(ward.name, &broken).unwrap_err();
     }
 }

@@ -1,4 +1,4 @@
-//! Checks values of a shader's scattering for random pairs of directions.
+//! Checks the values of a shader for random pairs of directions.
 
 use super::{ShaderBinding, ShaderInstance, ShaderRunner, domain};
 use lightbound_math::sampling::pdf_check::DirectionCell;
@@ -13,9 +13,9 @@ const ROUNDING_ERROR: f32 = 1e-5;
 /// Minimum |cos θ| of the directions.
 const MIN_COSINE: f64 = 1e-3;
 
-/// An invalid value of a BSDF.
+/// An invalid value of a shader.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BadValue {
+pub struct InvalidValue {
     /// Name of the value: a component of s, or the density.
     name: &'static str,
     value: f32,
@@ -23,7 +23,7 @@ pub struct BadValue {
     wo: Vec3,
 }
 
-impl fmt::Display for BadValue {
+impl fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [wi, wo] =
             [self.wi, self.wo].map(|Vec3 { x, y, z }| format!("({x:.4}, {y:.4}, {z:.4})"));
@@ -31,16 +31,19 @@ impl fmt::Display for BadValue {
     }
 }
 
-/// Checks that s and its density are finite and not negative, with an instance's parameters.
-/// Returns the maximum of s.
-pub fn values(binding: &ShaderBinding, instance: &ShaderInstance) -> Result<f32, BadValue> {
+/// Checks that s = BSDF × cosine and the sampling density are finite and non-negative, for an
+/// instance's parameters. Returns the maximum of s.
+pub fn check_values(
+    binding: &ShaderBinding,
+    instance: &ShaderInstance,
+) -> Result<f32, InvalidValue> {
     let mut cell = DirectionCell::new(domain(binding.program.sides));
-    // Exclude tangential directions, which are never evaluated, and those so close that quotients
-    // overflow.
+    // Exclude tangential directions, which are never evaluated, and nearly tangential directions,
+    // for which quotients overflow.
     cell.hi[0] -= MIN_COSINE;
     let direction = |seed: u32, i: u32| {
-        let at = Vec2::new(unit_float(hash(hash(seed, i), 0)), unit_float(hash(hash(seed, i), 1)));
-        let w = cell.direction(at);
+        let u = Vec2::new(unit_float(hash(hash(seed, i), 0)), unit_float(hash(hash(seed, i), 1)));
+        let w = cell.direction(u);
         if f64::from(w.z.abs()) < MIN_COSINE { Vec3::Z } else { w }
     };
     let pairs: Vec<[Vec3; 2]> = (0..PAIRS).map(|i| [direction(1, i), direction(2, i)]).collect();
@@ -51,13 +54,13 @@ pub fn values(binding: &ShaderBinding, instance: &ShaderInstance) -> Result<f32,
     );
     let mut max = 0.0f32;
     for (row, &[wi, wo]) in pairs.iter().enumerate() {
-        let found: [f32; 4] = runner.outputs.floats(row, 0);
-        for (name, value) in std::iter::zip(["s.r", "s.g", "s.b", "the density"], found) {
+        let values: [f32; 4] = runner.outputs.floats(row, 0);
+        for (name, value) in std::iter::zip(["s.r", "s.g", "s.b", "the density"], values) {
             if !(-ROUNDING_ERROR..f32::INFINITY).contains(&value) {
-                return Err(BadValue { name, value, wi, wo });
+                return Err(InvalidValue { name, value, wi, wo });
             }
         }
-        max = found[..3].iter().fold(max, |a, &b| a.max(b));
+        max = values[..3].iter().fold(max, |a, &b| a.max(b));
     }
     Ok(max)
 }
@@ -68,42 +71,41 @@ mod tests {
     use super::*;
 
     /// Checks the values of a shader with this body of `brdf`.
-    fn check_values(head: &str, body: &str) -> Result<f32, BadValue> {
+    fn check(head: &str, body: &str) -> Result<f32, InvalidValue> {
         let text = format!(
             "{head}struct Material {{ kd: f32 }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ {body} }}"
         );
         let binding = compiled("test.wgsl", &text);
-        values(&binding, &instance(&binding, |_| vec![0.5]))
+        check_values(&binding, &instance(&binding, |_| vec![0.5]))
     }
 
     #[test]
     fn correct_values_pass() {
-        let max = check_values("", "return vec3f(m.kd, 0.0, 0.0);").unwrap();
+        let max = check("", "return vec3f(m.kd, 0.0, 0.0);").unwrap();
         assert!((0.45..=0.5).contains(&max), "{max}");
-        assert_eq!(check_values("", "return vec3f(0.0);"), Ok(0.0));
+        assert_eq!(check("", "return vec3f(0.0);"), Ok(0.0));
         // Values below the surface are ignored.
-        check_values("", "return vec3f(sqrt(wi.z) + sqrt(wo.z));").unwrap();
-        check_values("//! sides: both\n", "return vec3f(select(m.kd, 0.0, wi.z * wo.z > 0.0));")
-            .unwrap();
-        check_values("", "return vec3f((wi.z + 0.1) - wi.z - 0.1);").unwrap();
+        check("", "return vec3f(sqrt(wi.z) + sqrt(wo.z));").unwrap();
+        check("//! sides: both\n", "return vec3f(select(m.kd, 0.0, wi.z * wo.z > 0.0));").unwrap();
+        check("", "return vec3f((wi.z + 0.1) - wi.z - 0.1);").unwrap();
     }
 
     #[test]
-    fn invalid_values_are_found() {
+    fn invalid_values_are_detected() {
         for (head, body, name, value) in [
             ("", "return vec3f(m.kd, -1.0, 0.0);", "s.g", "-0."),
             ("", "return vec3f(m.kd, 0.0, sqrt(wi.x));", "s.b", "NaN"),
             ("", "return vec3f(m.kd / (wo.z - wo.z));", "s.r", "inf"),
             ("//! sides: both\n", "return vec3f(wi.z);", "s.r", "-"),
         ] {
-            let found = check_values(head, body).expect_err(body);
-            let message = found.to_string();
+            let invalid = check(head, body).expect_err(body);
+            let message = invalid.to_string();
             assert!(
                 message.starts_with(&format!("{name} is {value}"))
                     && message.contains("for wi = ("),
                 "{body}: {message}"
             );
-            let lengths = [found.wi, found.wo].map(|w| w.length());
+            let lengths = [invalid.wi, invalid.wo].map(|w| w.length());
             assert!(lengths.iter().all(|length| (length - 1.0).abs() < 1e-5), "{lengths:?}");
         }
     }

@@ -115,7 +115,8 @@ impl Builtin {
                     .for_each(|(ray, &index)| *ray = rays[index as usize]);
                 let packet = Packet::new(simd, &gathered[..indices.len()]);
                 let mut end = packet.ends();
-                let mut report_lane_hit = |lane: usize, hit| report_hit(indices[lane] as usize, hit);
+                let mut report_lane_hit =
+                    |lane: usize, hit| report_hit(indices[lane] as usize, hit);
                 packet.traverse(
                     &self.world.triangles,
                     &mut end,
@@ -250,7 +251,8 @@ impl Group {
                 mask &= mask - 1;
                 let (t, u, v) = (hits.t[lane], hits.u[lane], hits.v[lane]);
                 let (primitive, element) = (block.primitive[lane], block.element[lane]);
-                if t <= end && (!self.has_alpha || geometry.accepts(ray, primitive, element, u, v)) {
+                if t <= end && (!self.has_alpha || geometry.accepts(ray, primitive, element, u, v))
+                {
                     end = report_hit(Hit { t, u, v, primitive, element, instance });
                 }
             }
@@ -279,7 +281,8 @@ impl Group {
             |lane: usize, triangle: usize, [t, u, v]: [f32; 3], end: &mut FloatPacket<S>| {
                 let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
                 if t <= end[lane]
-                    && (!self.has_alpha || geometry.accepts(packet.ray(lane), primitive, element, u, v))
+                    && (!self.has_alpha
+                        || geometry.accepts(packet.ray(lane), primitive, element, u, v))
                 {
                     end[lane] =
                         report_hit(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });
@@ -321,7 +324,8 @@ impl Group {
             let (primitive, element) = self.elements[index as usize];
             if let Some(hit) = nearest_accepted(geometry, primitive, element, &Ray { tmax, ..*ray })
             {
-                end = report_hit(Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance });
+                end =
+                    report_hit(Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance });
             }
             end
         });

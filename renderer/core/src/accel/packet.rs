@@ -13,7 +13,7 @@
 use super::is_traceable;
 use super::tree::{Bvh, BvhNode, FAR_ROUNDING_SCALE, LEAF_FLAG};
 use super::triangles::{RayFrame, TriangleBlock, axes, longest_axis};
-use crate::geometry::watertight::{TriangleTest, FloatLanes, to_ray_frame};
+use crate::geometry::watertight::{FloatLanes, TriangleTest, to_ray_frame};
 use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16, mask32x16};
 use lightbound_math::Ray;
 
@@ -229,7 +229,8 @@ impl<'a, S: Simd> Packet<'a, S> {
             self.to_frames(block, 1, triangle),
             self.to_frames(block, 2, triangle),
         ];
-        let TriangleTest { weights: [_, v, w], det, t_det, outside } = TriangleTest::new(&vertices, lanes);
+        let TriangleTest { weights: [_, v, w], det, t_det, outside } =
+            TriangleTest::new(&vertices, lanes);
         let inverse = FloatPacket::splat(self.simd, 1.0) / det;
         let t = t_det * inverse;
         let inside = t.simd_ge(self.tmin) & t.simd_le(end) & !det.simd_eq(0.0);

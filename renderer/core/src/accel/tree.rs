@@ -81,7 +81,11 @@ impl BvhNode {
     /// Iterates over all slots, farthest first, for rays in the negative or positive direction of
     /// an axis.
     #[inline(always)]
-    pub(super) fn farthest_first(&self, axis: usize, positive: bool) -> impl Iterator<Item = usize> {
+    pub(super) fn farthest_first(
+        &self,
+        axis: usize,
+        positive: bool,
+    ) -> impl Iterator<Item = usize> {
         let order = self.orders[axis][usize::from(positive)];
         [0, 2, 4, 6].into_iter().map(move |shift| usize::from(order >> shift & 3))
     }

@@ -105,7 +105,8 @@ impl RayFrame {
     pub(super) fn intersect(&self, block: &TriangleBlock, tmax: f32) -> BlockHits {
         let [a, b, c] = &block.vertices;
         let vertices = [self.transform(a), self.transform(b), self.transform(c)];
-        let TriangleTest { weights: [_, v, w], det, t_det, outside } = TriangleTest::new(&vertices, 0b1111);
+        let TriangleTest { weights: [_, v, w], det, t_det, outside } =
+            TriangleTest::new(&vertices, 0b1111);
         let inverse = Vec4::ONE / det;
         let t = t_det * inverse;
         let inside = t.cmpge(self.tmin) & t.cmple(Vec4::splat(tmax)) & det.cmpne(Vec4::ZERO);
@@ -138,7 +139,8 @@ mod tests {
                 let p = [x, y, z];
                 vec3(p[shift], p[(shift + 1) % 3], p[(shift + 2) % 3])
             };
-            let triangle = [permuted(0.0, 0.0, 2.0), permuted(4.0, 0.0, 2.0), permuted(0.0, 4.0, 2.0)];
+            let triangle =
+                [permuted(0.0, 0.0, 2.0), permuted(4.0, 0.0, 2.0), permuted(0.0, 4.0, 2.0)];
             for (z, dz) in [(0.0, 1.0), (4.0, -1.0)] {
                 let ray = Ray::new(permuted(1.0, 2.0, z), permuted(0.0, 0.0, dz));
                 assert_eq!(intersect_one(triangle, &ray), Some((2.0, 0.25, 0.5)));

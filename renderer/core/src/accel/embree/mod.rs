@@ -9,8 +9,8 @@
 //!
 //! Batches are traced in packets of the largest native width if that pays off. With AVX-512,
 //! packets of 16 with the coherent flag trace camera rays 2 to 4 times as fast as single rays, but
-//! divergent rays half as fast. In small scenes, divergent rays sorted by octant are again twice as
-//! fast. Any-hit queries are 1.1 to 3.5 times as fast in packets of 16 without the flag. Results of
+//! divergent rays half as fast. In small scenes, packets of divergent rays sorted by octant are
+//! twice as fast as single rays. Any-hit queries are 1.1 to 3.5 times as fast in packets of 16 without the flag. Results of
 //! packets and of single rays are bit-identical; a test checks this.
 //!
 //! The bindings are for Embree 4.2. Since 4.3 the library writes one more word (`instPrimID`) to
@@ -124,8 +124,8 @@ impl Embree {
     }
 }
 
-/// Maximum number of triangles and instances of a small scene, in which packets are fast even for
-/// divergent rays.
+/// Maximum number of triangles and instances of a small scene, in which packets are faster than
+/// single rays even if the rays diverge.
 const MAX_SMALL_SCENE_ELEMENTS: u64 = 1000;
 
 /// Sorts the indices of rays by the signs of the rays' directions.
@@ -272,7 +272,9 @@ mod tests {
     }
 
     fn rays(n: u32) -> Vec<Ray> {
-        (0..n).map(|i| Ray::new(1.5 * random_point(90_000 + 2 * i), random_point(90_001 + 2 * i))).collect()
+        (0..n)
+            .map(|i| Ray::new(1.5 * random_point(90_000 + 2 * i), random_point(90_001 + 2 * i)))
+            .collect()
     }
 
     thread_local! {

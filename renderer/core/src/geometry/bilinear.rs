@@ -1,8 +1,8 @@
 //! Bilinear patches.
 //!
 //! The ray test follows Reshetov 2019, *Cool Patches* (Ray Tracing Gems, ch. 8): the roots of a
-//! quadratic are the lines of constant u that the ray intersects; each line yields t and v. The test
-//! is in double precision, so patches may be flat, thin or far away.
+//! quadratic are the lines of constant u that the ray intersects; each line yields t and v. The
+//! test is in double precision, so patches may be flat, thin or far away.
 
 use super::mesh::{self, MeshError};
 use super::{ShapeHit, ShapePoint};
@@ -131,8 +131,8 @@ impl BilinearMesh {
         let patch = self.patch(element);
         let corners = [lo, Vec2::new(hi.x, lo.y), Vec2::new(lo.x, hi.y), hi];
         let positions = corners.map(|c| patch.at(c.x, c.y));
-        // ∂p/∂u × ∂p/∂v is linear in (u, v): the u v term vanishes, since both factors have the same
-        // mixed derivative.
+        // ∂p/∂u × ∂p/∂v is linear in (u, v): the u v term vanishes, since both factors have the
+        // same mixed derivative.
         let normals = corners
             .map(|c| if self.mirrored { -patch.cross(c.x, c.y) } else { patch.cross(c.x, c.y) });
         if self.normals.is_empty() {
@@ -181,8 +181,8 @@ impl Patch {
         ((p10 - p00).lerp(p11 - p01, v), (p01 - p00).lerp(p11 - p10, u))
     }
 
-    /// Computes the unit vector along ∂p/∂u × ∂p/∂v, or along the average normal of the patch if the
-    /// product vanishes.
+    /// Computes the unit vector along ∂p/∂u × ∂p/∂v, or along the average normal of the patch if
+    /// the product vanishes.
     fn normal(&self, u: f32, v: f32) -> Vec3 {
         let normal = self.cross(u, v);
         let [p00, p10, p01, p11] = self.corners.map(Vec3::as_dvec3);
@@ -209,8 +209,8 @@ impl Patch {
         (sum / (N * N) as f64) as f32
     }
 
-    /// Returns the density per m² of uniform (u, v) at the ray's hit nearest to parameter `t`; 0 for
-    /// a miss.
+    /// Returns the density per m² of uniform (u, v) at the ray's hit nearest to parameter `t`; 0
+    /// for a miss.
     pub(crate) fn area_pdf(&self, ray: &Ray, t: f32) -> f32 {
         let hits = self.line_hits(ray).into_iter().flatten();
         let nearest = hits.min_by(|a, b| (a.t - t).abs().total_cmp(&(b.t - t).abs()));
@@ -252,8 +252,8 @@ impl Patch {
     }
 }
 
-/// Tolerance for surface coordinates outside [0, 1], so that rays through a shared edge hit at least
-/// one patch.
+/// Tolerance for surface coordinates outside [0, 1], so that rays through a shared edge hit at
+/// least one patch.
 const EDGE_SLACK: f64 = 1e-9;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Disks, annuli and their sectors.
 //!
-//! As in pbrt: in object space, a disk is orthogonal to z at a given height, between two radii and up
-//! to an angle around z. It has an affine transform. Arithmetic is in double precision.
+//! As in pbrt: in object space, a disk is orthogonal to z at a given height, between two radii and
+//! up to an angle around z. It has an affine transform. Arithmetic is in double precision.
 
 use super::quadric::{self, ObjectTransform};
 use super::{ShapeError, ShapeHit, ShapePoint};
@@ -133,8 +133,8 @@ impl Disk {
         self.object_transform.point(DVec3::new(x, y, self.height))
     }
 
-    /// Returns a bounding box of the positions that [`Disk::sample_area`] returns for a rectangle of
-    /// the unit square.
+    /// Returns a bounding box of the positions that [`Disk::sample_area`] returns for a rectangle
+    /// of the unit square.
     pub(crate) fn extent(&self, lo: Vec2, hi: Vec2) -> Aabb {
         let (r, phi) = if self.is_full() {
             concentric_ranges(lo, hi, self.radius)

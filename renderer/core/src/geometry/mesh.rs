@@ -1,8 +1,8 @@
 //! Triangle meshes.
 //!
 //! [`Mesh::new`] validates the arrays once, so that ray queries and shading need no further checks:
-//! indices are in range, positions are finite, and every triangle has a positive area. Ray tests are
-//! [`watertight`](super::watertight): a ray through a shared edge hits at least one of the two
+//! indices are in range, positions are finite, and every triangle has a positive area. Ray tests
+//! are [`watertight`](super::watertight): a ray through a shared edge hits at least one of the two
 //! triangles.
 
 use super::watertight::{TriangleTest, axes_along, to_ray_frame};
@@ -65,9 +65,9 @@ pub enum MeshError {
     },
 }
 
-/// Validates the arrays of a mesh with `N` vertices per element, and repairs its normals and texture
-/// coordinates: normals are normalised, and non-finite values become zero. A zero normal means that
-/// the vertex has no normal.
+/// Validates the arrays of a mesh with `N` vertices per element, and repairs its normals and
+/// texture coordinates: normals are normalised, and non-finite values become zero. A zero normal
+/// means that the vertex has no normal.
 pub(super) fn validate<const N: usize>(
     positions: &[Vec3],
     elements: &[[u32; N]],

@@ -1,10 +1,10 @@
 //! Spheres and partial spheres.
 //!
-//! As in pbrt: a sphere is centred at the origin of object space, and clipped at two heights z and at
-//! an angle around z. Affine transforms may turn it into an ellipsoid. Arithmetic is in double precision, and the
-//! discriminant is computed from the point of the ray nearest to the centre, so that origins may be
-//! far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere Intersection*, Ray Tracing
-//! Gems, ch. 7).
+//! As in pbrt: a sphere is centred at the origin of object space, and clipped at two heights z and
+//! at an angle around z. Affine transforms may turn it into an ellipsoid. Arithmetic is in double
+//! precision, and the discriminant is computed from the point of the ray nearest to the centre, so
+//! that origins may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere
+//! Intersection*, Ray Tracing Gems, ch. 7).
 
 use super::quadric::{self, ObjectTransform};
 use super::{ShapeError, ShapeHit, ShapePoint};
@@ -149,7 +149,8 @@ impl Sphere {
         self.phi_max * self.radius * (self.z[1] - self.z[0])
     }
 
-    /// Maps the unit square to directions from the centre, preserving relative area in object space.
+    /// Maps the unit square to directions from the centre, preserving relative area in object
+    /// space.
     fn local_direction(&self, u: Vec2) -> DVec3 {
         let z = (self.z[0] + f64::from(u.y) * (self.z[1] - self.z[0])) / self.radius;
         let (sin, cos) = libm::sincos(f64::from(u.x) * self.phi_max);
@@ -165,9 +166,9 @@ impl Sphere {
         (self.object_transform.point(self.radius * n), self.object_transform.normal(n), pdf as f32)
     }
 
-    /// Returns bounds on [`Sphere::sample_area`] for a rectangle of the unit square: a box around the
-    /// positions, and vectors with a convex hull that contains positive multiples of the outward
-    /// normals.
+    /// Returns bounds on [`Sphere::sample_area`] for a rectangle of the unit square: a box around
+    /// the positions, and vectors with a convex hull that contains positive multiples of the
+    /// outward normals.
     pub(crate) fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, [DVec3; 8]) {
         let slack = quadric::COORDINATE_SLACK;
         let height = |u: f32| (self.z[0] + f64::from(u) * (self.z[1] - self.z[0])) / self.radius;

@@ -91,8 +91,8 @@ pub(crate) fn axes_along(d: Vec3, z: usize) -> [usize; 3] {
     if d[z] < 0.0 { [y, x, z] } else { [x, y, z] }
 }
 
-/// Translates and shears a vertex into the ray's frame. Axes are in the order of [`axes_along`], and
-/// `shear` is (d.x / d.z, d.y / d.z, 1 / d.z) for the ray's direction d.
+/// Translates and shears a vertex into the ray's frame. Axes are in the order of [`axes_along`],
+/// and `shear` is (d.x / d.z, d.y / d.z, 1 / d.z) for the ray's direction d.
 #[inline(always)]
 pub(crate) fn to_ray_frame<F: FloatLanes>(
     vertex: [F; 3],
@@ -118,8 +118,8 @@ pub(crate) struct TriangleTest<F: FloatLanes> {
 }
 
 impl<F: FloatLanes> TriangleTest<F> {
-    /// Tests a triangle, given by its vertices [in the ray's frame](to_ray_frame). Lanes outside the
-    /// bit mask `lanes` may have wrong signs.
+    /// Tests a triangle, given by its vertices [in the ray's frame](to_ray_frame). Lanes outside
+    /// the bit mask `lanes` may have wrong signs.
     #[inline(always)]
     pub(crate) fn new([a, b, c]: &[[F; 3]; 3], lanes: u32) -> TriangleTest<F> {
         let mut weights = [edge(b, c), edge(c, a), edge(a, b)];

@@ -49,7 +49,8 @@ impl Environment {
     /// space; its scale may be nonuniform.
     ///
     /// # Errors
-    /// If `size` is 0 or above 65536, the number of texels is not `size`², or a texel is not finite.
+    /// If `size` is 0 or above 65536, the number of texels is not `size`², or a texel is not
+    /// finite.
     pub fn image(
         texels: &[Vec3],
         size: usize,
@@ -88,8 +89,8 @@ impl Environment {
         }
     }
 
-    /// Returns mean luminances over patches of all sizes, with luminance clamped to `max_luminance`;
-    /// `None` for constant or black environments.
+    /// Returns mean luminances over patches of all sizes, with luminance clamped to
+    /// `max_luminance`; `None` for constant or black environments.
     pub fn pyramid(&self, max_luminance: f32) -> Option<EnvironmentPyramid> {
         match &self.kind {
             EnvironmentKind::Image(image)
@@ -235,8 +236,8 @@ impl Environment {
     }
 
     /// Returns a sampler for a rectangle of the unit square; `None` if the rectangle is black.
-    /// `first` and `end` (exclusive) are cells, as column and row, of a grid of `side` × `side`. For
-    /// images, `side` must be the [resolution](Self::resolution).
+    /// `first` and `end` (exclusive) are cells, as column and row, of a grid of `side` × `side`.
+    /// For images, `side` must be the [resolution](Self::resolution).
     pub fn part(&self, first: [u32; 2], end: [u32; 2], side: u32) -> Option<EnvironmentPart> {
         match &self.kind {
             EnvironmentKind::Constant => {
@@ -250,8 +251,8 @@ impl Environment {
         }
     }
 
-    /// Samples incident light from a [part](Self::part), as [`Light::sample_li`] does from the entire
-    /// light.
+    /// Samples incident light from a [part](Self::part), as [`Light::sample_li`] does from the
+    /// entire light.
     pub fn sample_part(&self, part: &EnvironmentPart, u: Vec2) -> Option<LightSample> {
         let (wi, radiance, pdf) = match (&self.kind, part) {
             (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
@@ -299,8 +300,8 @@ impl Environment {
         let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
         let m = image.world_from_light.affine().matrix3;
         let m = glam::DMat3::from_cols(column(m.x_axis), column(m.y_axis), column(m.z_axis));
-        // Squared singular values are the eigenvalues of MᵀM. The greatest eigenvalue is at most the
-        // greatest absolute column sum.
+        // Squared singular values are the eigenvalues of MᵀM. The greatest eigenvalue is at most
+        // the greatest absolute column sum.
         let gram = m.transpose() * m;
         let norm = |g: glam::DMat3| {
             [g.x_axis, g.y_axis, g.z_axis]
@@ -370,8 +371,8 @@ impl Light for Environment {
 /// 2π / n² · Σ luminance · cos θ over the texels above the horizon of the image's z axis.
 ///
 /// This is half of the integral over the hemisphere (a texel covers 4π / n² steradians). We keep
-/// pbrt's factor, so that scenes have the same brightness as in pbrt. For a constant environment pbrt uses
-/// the correct value π L, [`CONSTANT_ILLUMINANCE`].
+/// pbrt's factor, so that scenes have the same brightness as in pbrt. For a constant environment
+/// pbrt uses the correct value π L, [`CONSTANT_ILLUMINANCE`].
 pub fn image_illuminance(texels: &[Vec3], size: usize) -> f32 {
     let mut sum = 0.0;
     for (i, texel) in texels.iter().enumerate() {

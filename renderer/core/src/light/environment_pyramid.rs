@@ -5,10 +5,10 @@
 //! of the image, in the same octahedral layout. A texel stores the mean luminance of its
 //! neighbourhood, weighted by a small tent filter that wraps across the edges of the square. So
 //! nearby light is never missed, and the mean changes little if a patch moves by a fraction of a
-//! texel. The texel also records whether the image is nearly constant there (after the min–max trees
-//! of Rousselle et al. 2008, *Efficient Product Sampling using Hierarchical Thresholding*); finer
-//! lookups are then unnecessary. Lookups are only estimates: sampling densities are exact for any
-//! deterministic estimate.
+//! texel. The texel also records whether the image is nearly constant there (after the min–max
+//! trees of Rousselle et al. 2008, *Efficient Product Sampling using Hierarchical Thresholding*);
+//! finer lookups are then unnecessary. Lookups are only estimates: sampling densities are exact for
+//! any deterministic estimate.
 
 use super::abs_luminance;
 use super::octahedral::sphere_to_square_lanes;
@@ -68,8 +68,8 @@ impl EnvironmentPyramid {
         let (mut index, mut fine_sign) = ([0; LANES], [0; LANES]);
         let (finest, max_level) = (self.finest as i32, (self.finest + EXTRA_LEVELS) as i32);
         for lane in 0..LANES {
-            // Texels are at most an eighth of the patch, so there are at least 8 · count texels. The
-            // level is half the exponent of that number.
+            // The level is half the exponent of 16 · count, rounded down, so that a texel is at
+            // most an eighth of a patch if `count` is a power of two.
             let unclamped_level = (((counts[lane].to_bits() >> 23) as i32 - 123) >> 1).max(0);
             let level = unclamped_level.clamp(0, finest);
             fine_sign[lane] = if unclamped_level > max_level { SIGN_BIT } else { 0 };

@@ -141,7 +141,8 @@ impl Light for SpotLight {
     }
 }
 
-/// Samples a light at `position` that emits `intensity(wi)` in the direction −`wi`, as seen from `p`.
+/// Samples a light at `position` that emits `intensity(wi)` in the direction −`wi`, as seen from
+/// `p`.
 fn sample_position(
     position: Vec3,
     p: Vec3,

@@ -10,15 +10,15 @@
 //! Batches are traced in packets of the largest native width if that pays off. With AVX-512,
 //! packets of 16 with the coherent flag trace camera rays 2 to 4 times as fast as single rays, but
 //! divergent rays half as fast. In small scenes, packets of divergent rays sorted by octant are
-//! twice as fast as single rays. Any-hit queries are 1.1 to 3.5 times as fast in packets of 16 without the flag. Results of
-//! packets and of single rays are bit-identical; a test checks this.
+//! twice as fast as single rays. Any-hit queries are 1.1 to 3.5 times as fast in packets of 16
+//! without the flag. Results of packets and of single rays are bit-identical; a test checks this.
 //!
 //! The bindings are for Embree 4.2. Since 4.3 the library writes one more word (`instPrimID`) to
 //! each hit and each query context. The structs of the bindings lack this word; [`RayPacket`] and
 //! [`QueryContext`] replace them and include it.
 //!
-//! Robust mode is watertight at edges, but not quite at vertices: about one in a thousand rays aimed
-//! exactly at a vertex misses.
+//! Robust mode is watertight at edges, but not quite at vertices: about one in a thousand rays
+//! aimed exactly at a vertex misses.
 //!
 //! This module contains the renderer's only unsafe code, behind a safe interface: handles are
 //! released by their owners, callbacks access only data that outlives the query, and a panic in a

@@ -17,8 +17,9 @@ pub(in crate::light) struct EmitterSample {
 }
 
 impl EmitterSample {
-    /// Creates the sample of a position with its normal and density per m², as seen from `from`. The
-    /// density per steradian may be 0, infinite or NaN if the light is edge-on, too near or too far.
+    /// Creates the sample of a position with its normal and density per m², as seen from `from`.
+    /// The density per steradian may be 0, infinite or NaN if the light is edge-on, too near or too
+    /// far.
     #[inline(always)]
     pub fn seen_from(from: Vec3, (p, n, area_pdf): (Vec3, Vec3, f32)) -> EmitterSample {
         let d = p - from;
@@ -42,7 +43,8 @@ pub(in crate::light) struct SurfaceEmission {
 
 impl SurfaceEmission {
     /// Returns the radiance of a sample at `from`, and the endpoint of the shadow ray. The radiance
-    /// is 0 if the point does not emit towards `from`, or if the density is not positive and finite.
+    /// is 0 if the point does not emit towards `from`, or if the density is not positive and
+    /// finite.
     #[inline(always)]
     pub fn incident(
         &self,

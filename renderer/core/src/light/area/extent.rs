@@ -1,4 +1,5 @@
-//! Parametrisation of a light's surface by the unit square, and bounds over rectangles of the square.
+//! Parametrisation of a light's surface by the unit square, and bounds over rectangles of the
+//! square.
 
 use super::{AreaLight, EmitterShape};
 use crate::light::triangle_light::TriangleLight;

@@ -226,8 +226,8 @@ impl AreaLight {
         self.le
     }
 
-    /// Maps `u` in the unit square to a position on the surface. Also returns the unit normal of the
-    /// front, before `flip` is applied, and the density per m² for uniform `u`.
+    /// Maps `u` in the unit square to a position on the surface. Also returns the unit normal of
+    /// the front, before `flip` is applied, and the density per m² for uniform `u`.
     fn map(&self, u: Vec2) -> (Vec3, Vec3, f32) {
         match &self.shape {
             EmitterShape::Triangle(triangle) => triangle.map(u),

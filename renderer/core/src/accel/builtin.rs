@@ -108,12 +108,12 @@ impl Builtin {
         let mut stack = TraversalStack::new(simd, &self.world.triangles);
         for class in starts.windows(2) {
             for indices in order[class[0]..class[1]].chunks(MAX_PACKET_RAYS) {
-                let mut gathered = [rays[indices[0] as usize]; MAX_PACKET_RAYS];
-                gathered
+                let mut packet_rays = [rays[indices[0] as usize]; MAX_PACKET_RAYS];
+                packet_rays
                     .iter_mut()
                     .zip(indices)
                     .for_each(|(ray, &index)| *ray = rays[index as usize]);
-                let packet = Packet::new(simd, &gathered[..indices.len()]);
+                let packet = Packet::new(simd, &packet_rays[..indices.len()]);
                 let mut end = packet.ends();
                 let mut report_lane_hit =
                     |lane: usize, hit| report_hit(indices[lane] as usize, hit);
@@ -136,7 +136,7 @@ impl Builtin {
                 if self.world.elements.is_empty() && self.geometry.instances.is_empty() {
                     continue;
                 }
-                for (lane, ray) in gathered[..indices.len()].iter().enumerate() {
+                for (lane, ray) in packet_rays[..indices.len()].iter().enumerate() {
                     let mut report_hit = |hit| report_lane_hit(lane, hit);
                     let mut end = end[lane];
                     if end >= ray.tmin && !self.world.elements.is_empty() {
@@ -251,7 +251,9 @@ impl Group {
                 mask &= mask - 1;
                 let (t, u, v) = (hits.t[lane], hits.u[lane], hits.v[lane]);
                 let (primitive, element) = (block.primitive[lane], block.element[lane]);
-                if t <= end && (!self.has_alpha || geometry.accepts(ray, primitive, element, u, v))
+                if t <= end
+                    && (!self.has_alpha
+                        || geometry.passes_alpha_test(ray, primitive, element, u, v))
                 {
                     end = report_hit(Hit { t, u, v, primitive, element, instance });
                 }
@@ -282,7 +284,7 @@ impl Group {
                 let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
                 if t <= end[lane]
                     && (!self.has_alpha
-                        || geometry.accepts(packet.ray(lane), primitive, element, u, v))
+                        || geometry.passes_alpha_test(packet.ray(lane), primitive, element, u, v))
                 {
                     end[lane] =
                         report_hit(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });

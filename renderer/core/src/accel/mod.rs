@@ -1,7 +1,7 @@
 //! Acceleration structures for nearest-hit and occlusion queries.
 //!
 //! Both implementations trace single rays and batches, with the same results. Hits that fail the
-//! alpha test ([`Geometry::accepts`]) are ignored.
+//! alpha test ([`Geometry::passes_alpha_test`]) are ignored.
 //!
 //! Both accept `t` in [tmin, tmax), as shapes do. Rays with non-finite values or a zero direction
 //! miss. Elements with non-finite coordinates or coordinates beyond [`MAX_COORDINATE`] are never
@@ -122,7 +122,7 @@ fn nearest_accepted(
     let mut segment = Ray { tmax: ray.tmax.next_up(), ..*ray };
     loop {
         let hit = shape.intersect(element, &segment)?;
-        if geometry.accepts(ray, primitive, element, hit.u, hit.v) {
+        if geometry.passes_alpha_test(ray, primitive, element, hit.u, hit.v) {
             return Some(hit);
         }
         // Continue beyond the hit, for example with the far side of a sphere.

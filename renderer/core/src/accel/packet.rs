@@ -1,4 +1,4 @@
-//! Ray packets: tests up to 16 rays at a time against one box or one triangle (Wald et al. 2001,
+//! Ray packets: up to 16 rays are tested together against a box or a triangle (Wald et al. 2001,
 //! *Interactive Rendering with Coherent Ray Tracing*).
 //!
 //! The rays of a packet share the signs of their directions and their longest axis ([`ray_class`]).

@@ -2,11 +2,11 @@
 //!
 //! `obvhs` builds a binary BVH on all cores (parallel locally-ordered clustering, Meister & Bittner
 //! 2018, then parallel reinsertion, Meister & Bittner 2018). Two levels are flattened into a node
-//! with four children, whose boxes are stored side by side for one SIMD slab test per node (Wald et
-//! al. 2008, *Getting Rid of Packets*). The compressed eight-wide BVHs of `obvhs` take a third of
-//! the memory, but their traversal skips boxes that end before t = 10⁻⁴, and rounds inwards. Here
-//! traversal is conservative: boxes are enlarged by one ulp, and far distances are scaled up as in
-//! Ize 2013, *Robust BVH Ray Traversal*.
+//! with four children. Their boxes are stored side by side, for one SIMD slab test per node (Wald
+//! et al. 2008, *Getting Rid of Packets*). The compressed eight-wide BVHs of `obvhs` take a third
+//! of the memory, but their traversal skips boxes that end before t = 10⁻⁴, and rounds inwards.
+//! Here traversal is conservative: boxes are enlarged by one ulp, and far distances are scaled up
+//! as in Ize 2013, *Robust BVH Ray Traversal*.
 
 use glam::{Vec3A, Vec4};
 use lightbound_math::{Aabb, Ray, Vec3};

@@ -64,7 +64,7 @@ impl BilinearMesh {
     }
 
     /// Extracts one patch as a mesh of its own.
-    pub(crate) fn single(&self, element: u32) -> BilinearMesh {
+    pub(crate) fn extract(&self, element: u32) -> BilinearMesh {
         let indices = self.patches[element as usize];
         BilinearMesh {
             positions: mesh::gather(&self.positions, indices),

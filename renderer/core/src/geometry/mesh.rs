@@ -174,7 +174,7 @@ impl Mesh {
     }
 
     /// Extracts one triangle as a mesh of its own.
-    pub(super) fn single(&self, element: u32) -> Mesh {
+    pub(super) fn extract(&self, element: u32) -> Mesh {
         let indices = self.triangles[element as usize];
         Mesh {
             positions: gather(&self.positions, indices),
@@ -422,7 +422,7 @@ mod tests {
             "normal, texture coordinates or derivative changed"
         );
         assert_eq!(
-            (m.area(0), m.single(0).point(0, 0.3, 0.2).ng, m.face_normal(0)),
+            (m.area(0), m.extract(0).point(0, 0.3, 0.2).ng, m.face_normal(0)),
             (1.0, Vec3::Z, Vec3::Z)
         );
         let huge = Transform::new(DAffine3::from_scale(dvec3(1e30, 1e30, 1e30))).unwrap();

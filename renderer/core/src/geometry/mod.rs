@@ -88,7 +88,7 @@ pub struct Geometry {
     pub instances: Vec<Instance>,
 }
 
-/// A hit of a ray with an element of a primitive.
+/// An intersection of a ray with an element of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Hit {
@@ -107,7 +107,7 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// Index that means "none".
+    /// Index for no primitive, element or instance.
     pub const NONE: u32 = u32::MAX;
 
     /// No hit: `t` infinite, every index [`Hit::NONE`].
@@ -126,7 +126,7 @@ impl Hit {
     }
 }
 
-/// A hit of a ray with a single shape: ray parameter and surface coordinates.
+/// An intersection of a ray with an element of a shape: ray parameter and surface coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShapeHit {
     /// Ray parameter.
@@ -203,8 +203,9 @@ impl Surface {
     /// The offset covers the error of the position, 4 ulps of the element's largest coordinate, and
     /// the error of the ray test against the same element, 32 ulps of its size. In instances the
     /// offset is 32 ulps of the largest coordinate, since transforms also round. Half of this
-    /// offset was sufficient for 60,000 random rays from each type of shape. A larger offset would
-    /// put the origin outside near an edge between walls at an acute angle.
+    /// offset was sufficient for 60,000 random rays from each type of shape. The offset should be
+    /// small: near an edge between walls at an acute angle, a larger one would put the origin
+    /// beyond the other wall.
     pub fn offset_ray_origin(&self, d: Vec3) -> Vec3 {
         self.p + self.ng * self.offset.copysign(self.ng.dot(d))
     }
@@ -271,10 +272,10 @@ impl Shape {
     }
 
     /// Extracts one element as a shape of its own, with the same surface coordinates.
-    pub fn single(&self, element: u32) -> Shape {
+    pub fn extract(&self, element: u32) -> Shape {
         match self {
-            Shape::Mesh(m) => Shape::Mesh(m.single(element)),
-            Shape::Bilinear(b) => Shape::Bilinear(b.single(element)),
+            Shape::Mesh(m) => Shape::Mesh(m.extract(element)),
+            Shape::Bilinear(b) => Shape::Bilinear(b.extract(element)),
             Shape::Sphere(_) | Shape::Disk(_) => self.clone(),
         }
     }
@@ -319,7 +320,14 @@ impl Geometry {
 
     /// Returns whether a hit passes the stochastic alpha test. The test is seeded by a hash of ray
     /// and hit, so the same ray gets the same result in every acceleration structure.
-    pub fn accepts(&self, ray: &Ray, primitive: u32, element: u32, u: f32, v: f32) -> bool {
+    pub fn passes_alpha_test(
+        &self,
+        ray: &Ray,
+        primitive: u32,
+        element: u32,
+        u: f32,
+        v: f32,
+    ) -> bool {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
         let point = prim.shape.point(element, u, v);
@@ -351,12 +359,12 @@ impl Geometry {
     }
 
     /// Returns the object id of a hit: one per primitive outside groups, and one per instance.
-    pub fn object(&self, hit: &Hit) -> u32 {
+    pub fn object_id(&self, hit: &Hit) -> u32 {
         if hit.instance == Hit::NONE { hit.primitive } else { self.world.end + hit.instance }
     }
 
     /// Returns the number of triangles of all primitives; each group counts once.
-    pub fn triangles(&self) -> u64 {
+    pub fn triangle_count(&self) -> u64 {
         self.primitives
             .iter()
             .map(|p| if let Shape::Mesh(m) = &p.shape { m.triangles().len() as u64 } else { 0 })

@@ -58,6 +58,6 @@ pub(super) fn features(scene: &Scene, hit: &Hit, surface: &Surface) -> Features 
         position: surface.p,
         depth: scene.camera.depth(surface.p),
         material: scene.geometry.primitives[hit.primitive as usize].material + 1,
-        object: scene.geometry.object(hit) + 1,
+        object: scene.geometry.object_id(hit) + 1,
     }
 }

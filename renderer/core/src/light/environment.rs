@@ -1,4 +1,4 @@
-//! Environment lights: constant, or given by an image.
+//! Environment lights: a constant radiance, or an image.
 //!
 //! Images are square and in the equal-area octahedral layout of [`super::octahedral`]. As in
 //! pbrt-v4, lookups return the nearest texel, and negative values are replaced by zero. So the

@@ -34,7 +34,7 @@ pub(super) struct Trees {
     pub(super) roots: Vec<(LightKind, u32)>,
 }
 
-/// Builds a tree for each kind of light. `size` is the scene's diagonal.
+/// Builds a tree for each kind of light. `size` is the length of the scene's diagonal.
 ///
 /// # Panics
 /// If there are 2³¹ points or more.

@@ -133,7 +133,7 @@ pub(super) unsafe extern "C" fn opacity_filter(args: *const RTCFilterFunctionNAr
                 let (primitive, instance) = indices(geometry, geometry_id, instance_id);
                 let local = context.local_ray(ray.get(Field::Id).to_bits(), instance);
                 let element = hit.get(Field::Element).to_bits();
-                if !geometry.accepts(
+                if !geometry.passes_alpha_test(
                     &local,
                     primitive,
                     element,

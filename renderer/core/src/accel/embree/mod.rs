@@ -41,7 +41,8 @@ use std::sync::Arc;
 
 /// Embree scenes over a [`Geometry`].
 pub(super) struct Embree {
-    // Dropped in this order: scenes before the device and the geometry whose buffers they share.
+    // Fields are dropped in this order: scenes share buffers of the geometry, so they are released
+    // before it and before the device.
     world: SceneHandle,
     _groups: Vec<SceneHandle>,
     device: Device,
@@ -69,7 +70,7 @@ impl Embree {
             .collect::<Result<Vec<_>, _>>()?;
         let world = device.scene(&geometry, geometry.world.clone(), &groups)?;
         let is_small =
-            geometry.triangles() + geometry.instances.len() as u64 <= MAX_SMALL_SCENE_ELEMENTS;
+            geometry.triangle_count() + geometry.instances.len() as u64 <= MAX_SMALL_SCENE_ELEMENTS;
         let width = device.width();
         Ok(Embree { world, _groups: groups, device, geometry, width, is_small })
     }

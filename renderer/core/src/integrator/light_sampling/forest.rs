@@ -51,7 +51,7 @@ impl Forest {
         let no_slot = Slot { node: NONE, slot: 0 };
         let mut forest = Forest {
             leaves: vec![no_slot; tree.points().len()],
-            nodes: vec![no_slot; tree.nodes()],
+            nodes: vec![no_slot; tree.node_count()],
             of_light: vec![[NONE; 2]; lights.all().len()],
             of_stratum: Vec::new(),
             environment_parts: Vec::new(),

@@ -83,7 +83,7 @@ impl AreaLight {
                 )
             }
             Shape::Bilinear(b) => {
-                (EmitterShape::Patch(Box::new(b.single(element))), shape.aabb(element).magnitude())
+                (EmitterShape::Patch(Box::new(b.extract(element))), shape.aabb(element).magnitude())
             }
             Shape::Sphere(s) => {
                 let world =
@@ -96,7 +96,7 @@ impl AreaLight {
             None => Opacity::Opaque,
             Some(Param::Constant(a)) if a.x >= 1.0 => Opacity::Opaque,
             Some(Param::Constant(a)) if a.x <= 0.0 => Opacity::Invisible,
-            Some(alpha) => Opacity::Masked(Box::new((shape.single(element), alpha.clone()))),
+            Some(alpha) => Opacity::Masked(Box::new((shape.extract(element), alpha.clone()))),
         };
         let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
         AreaLight { shape: emitter, le, area, offset, two_sided, flip: primitive.flip, opacity }

@@ -4,9 +4,8 @@
 //! A constant environment is divided into equal squares. An image is divided by the median cut of
 //! Debevec 2005, *A Median Cut Algorithm for Light Probe Sampling*: the block with the most power
 //! is split across its longer side into halves of about equal power, until there are enough blocks.
-//! We always split the block with the most power rather than one generation of blocks after
-//! another, so the number of blocks need not be a power of two. The direction of a block is its
-//! power-weighted mean direction.
+//! Debevec splits all blocks of a generation; we split by power, so the number of blocks need not
+//! be a power of two. The direction of a block is its power-weighted mean direction.
 
 use super::super::point::{Emission, LightPoint};
 use super::{Extent, Points};

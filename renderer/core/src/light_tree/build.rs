@@ -43,10 +43,10 @@ pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size:
     let (mut ordered, mut nodes, mut roots) =
         (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
     for kind in [LightKind::Omni, LightKind::Oriented, LightKind::Directional] {
-        let of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
+        let points_of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
         let extent = |i: usize, p| extents.as_ref().map_or_else(|| Extent::of(p), |e| e[i]);
         let mut items: Vec<LightItem> =
-            of_kind.map(|(i, p)| light_item(p, extent(i, p), i as u32)).collect();
+            points_of_kind.map(|(i, p)| light_item(p, extent(i, p), i as u32)).collect();
         if items.is_empty() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! A safe wrapper of Intel Embree 4 as an acceleration build_embree.
+//! A safe wrapper of Intel Embree 4 as an acceleration structure.
 //!
 //! Each group is an Embree scene in robust mode, and so is the world, which also contains the
 //! instances. Meshes are triangle geometries (indices shared, 12 bytes copied per vertex); other

@@ -253,10 +253,10 @@ impl FilterTable {
             .collect();
         // Discard cells of negligible probability, such as in the tail of a Gaussian, since their
         // slopes would overflow.
-        let total_of_all: f64 = intervals.iter().map(|p| p.2.abs()).sum();
-        intervals.retain(|p| p.2.abs() > 1e-9 * total_of_all);
+        let total_before_discarding: f64 = intervals.iter().map(|p| p.2.abs()).sum();
+        intervals.retain(|p| p.2.abs() > 1e-9 * total_before_discarding);
         let (sum, total) = intervals.iter().fold((0.0, 0.0), |(s, t), p| (s + p.2, t + p.2.abs()));
-        if !total_of_all.is_finite() || sum <= 1e-6 * total {
+        if !total_before_discarding.is_finite() || sum <= 1e-6 * total {
             return None;
         }
         let mut cumulative = 0.0;

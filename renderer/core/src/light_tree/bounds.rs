@@ -80,7 +80,7 @@ impl Node {
         let d2 = self.distance_squared(k, x);
         let cos = self.cos_to_axis(k, x, d2);
         let spot = if cos >= self.cos_spot[k] { 1.0 } else { 0.0 };
-        let emission = greater(cos * self.cosine[k], spot);
+        let emission = greater(cos * self.has_cosine[k], spot);
         // Avoid the NaN of 0/0.
         if emission > 0.0 { emission / d2 } else { 0.0 }
     }

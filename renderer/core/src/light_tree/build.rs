@@ -237,12 +237,12 @@ impl TreeBuilder {
     fn child_range(&self, items: &[LightItem], range: Range<usize>) -> ChildRange {
         let items = &items[range.clone()];
         let (mut bounds, mut intensity, mut axes) = (Aabb::EMPTY, DVec3::ZERO, DVec3::ZERO);
-        let (mut cosine, mut cos_spot) = (false, NO_SPOT);
+        let (mut has_cosine, mut cos_spot) = (false, NO_SPOT);
         for item in items {
             bounds = bounds.union(item.bounds);
             intensity += item.intensity.as_dvec3();
             axes += item.cone.axis.as_dvec3();
-            cosine |= item.cos_spot == NO_SPOT;
+            has_cosine |= item.cos_spot == NO_SPOT;
             cos_spot = cos_spot.min(item.cos_spot);
         }
         let cone = match self.kind {
@@ -258,7 +258,7 @@ impl TreeBuilder {
         let cluster = Cluster {
             bounds,
             cone,
-            cosine,
+            has_cosine,
             cos_spot,
             intensity,
             representative: 0,
@@ -359,15 +359,15 @@ mod tests {
             match p.emission {
                 Emission::Omni => {}
                 Emission::Distant => assert!(cone.contains(p.position), "{cone:?} {}", p.position),
-                Emission::Cosine => assert!(cone.contains(p.axis) && node.cosine[k] == 1.0),
+                Emission::Cosine => assert!(cone.contains(p.axis) && node.has_cosine[k] == 1.0),
                 Emission::Spot(falloff) => {
                     assert!(cone.contains(p.axis) && node.cos_spot[k] <= falloff.cos_end)
                 }
             }
         }
         if kind == LightKind::Oriented {
-            let cosine = leaves.iter().any(|&l| tree.point(l).emission == Emission::Cosine);
-            assert_eq!(node.cosine[k] == 1.0, cosine);
+            let has_cosine = leaves.iter().any(|&l| tree.point(l).emission == Emission::Cosine);
+            assert_eq!(node.has_cosine[k] == 1.0, has_cosine);
         }
         let magnitude = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
         assert!(

@@ -42,7 +42,7 @@ fn main() {
                 let start = Instant::now();
                 let accel = build(kind, geometry.clone()).expect("the structure is built");
                 let seconds = start.elapsed().as_secs_f64();
-                let triangles = geometry.triangles();
+                let triangles = geometry.triangle_count();
                 let bytes = accel.memory_bytes() as f64 / triangles as f64;
                 println!(
                     "{name:8} {:9} {triangles} triangles, {bytes:.0} bytes per triangle, built in {seconds:.3} s",

@@ -1,4 +1,4 @@
-//! Cameras: rays into the scene for points on the film.
+//! Cameras: generation of rays from points on the film.
 //!
 //! Camera space is pbrt's: left-handed, +z forward, +y up, +x right. Film points are in raster
 //! space: pixels from the upper left corner.
@@ -17,15 +17,15 @@ pub struct ScreenWindow {
 }
 
 impl ScreenWindow {
-    /// The default window for an aspect ratio (width over height): [−1, 1] along the shorter side,
-    /// proportionally more along the other.
+    /// Returns the default window for an aspect ratio (width over height): [−1, 1] along the
+    /// shorter side, proportionally more along the longer side.
     pub fn from_aspect(aspect: f32) -> ScreenWindow {
         let max = if aspect > 1.0 { vec2(aspect, 1.0) } else { vec2(1.0, 1.0 / aspect) };
         ScreenWindow { min: -max, max }
     }
 }
 
-/// How rays leave the camera.
+/// The projection of a camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Projection {
     /// Rays through one point.
@@ -52,8 +52,8 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// A camera over an image of `resolution` pixels. `focal_distance` is used only if
-    /// `lens_radius` is positive.
+    /// Creates a camera for an image of `resolution` pixels, width and height. `focal_distance` is
+    /// used only if `lens_radius` is positive.
     pub fn new(
         to_world: Transform,
         projection: Projection,
@@ -78,11 +78,11 @@ impl Camera {
         }
     }
 
-    /// A pinhole camera at `eye` that looks at `target`; `fov` is the field of view along the
-    /// shorter side of the image, degrees.
+    /// Creates a pinhole camera at `eye` that looks at `target`; `fov` is the field of view along
+    /// the shorter side of the image, degrees.
     ///
     /// # Panics
-    /// If `eye` is `target`, or `up` is parallel to the viewing direction.
+    /// If `eye` equals `target`, or `up` is parallel to the viewing direction.
     pub fn look_at(eye: Vec3, target: Vec3, up: Vec3, fov: f32, resolution: (u32, u32)) -> Camera {
         let [eye, target, up] = [eye, target, up].map(Vec3::as_dvec3);
         let forward = (target - eye).normalize();
@@ -95,8 +95,8 @@ impl Camera {
         Camera::new(to_world, Projection::Perspective { fov }, screen, resolution, 0.0, 1.0)
     }
 
-    /// The ray through a raster point and a lens point (`lens` uniform in [0, 1)²), in world space;
-    /// `d` is unit.
+    /// Generates the ray through a raster point and a lens point, for `lens` uniform in [0, 1)².
+    /// The ray is in world space, with a unit direction.
     pub fn ray(&self, raster: Vec2, lens: Vec2) -> Ray {
         let on_plane = self.corner + self.step * raster;
         let (mut o, mut d) = match self.projection {
@@ -112,7 +112,7 @@ impl Camera {
         Ray::new(self.to_world.point(o), self.to_world.vector(d).normalize())
     }
 
-    /// Distance of a world-space point from the camera along the viewing axis.
+    /// Returns the distance of a world-space point from the camera along the viewing axis.
     pub fn depth(&self, p: Vec3) -> f32 {
         (p - self.to_world.point(Vec3::ZERO)).dot(self.forward)
     }
@@ -146,7 +146,7 @@ mod tests {
         let c = Camera::look_at(eye, vec3(0.0, 1.0, -2.0), Vec3::Y, 90.0, (100, 100));
         let at = |x, y| c.ray(vec2(x, y), Vec2::ZERO).d;
         assert!((at(50.0, 50.0) + Vec3::X).length() < 1e-6);
-        // Up is up, and the right-hand side is +z.
+        // +y is up, and +z is to the right.
         assert!(at(50.0, 0.0).y > 0.5 && at(100.0, 50.0).z > 0.5);
     }
 
@@ -172,13 +172,13 @@ mod tests {
 
     #[test]
     fn depth_is_along_the_axis_in_world_units() {
-        let placed = Transform::new(
+        let transform = Transform::new(
             DAffine3::from_translation(dvec3(0.0, 0.0, 5.0))
                 * DAffine3::from_scale(dvec3(2.0, 2.0, 2.0)),
         );
         let screen = ScreenWindow::from_aspect(1.0);
         let c = Camera::new(
-            placed.unwrap(),
+            transform.unwrap(),
             Projection::Perspective { fov: 60.0 },
             screen,
             (10, 10),

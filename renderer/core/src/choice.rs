@@ -1,6 +1,6 @@
-//! Enumerations whose values have names in scene files and on the command line.
+//! Enumerated settings with named values, for scene files and command-line options.
 
-/// An enumerated setting, named as in scene files and command-line options.
+/// An enumerated setting. Its values are named as in scene files and command-line options.
 pub trait Choice: Copy + Default + PartialEq + Send + Sync + 'static {
     /// All values.
     const ALL: &'static [Self];
@@ -8,13 +8,13 @@ pub trait Choice: Copy + Default + PartialEq + Send + Sync + 'static {
     /// Their names, in the same order.
     const NAMES: &'static [&'static str];
 
-    /// The value's name.
+    /// Returns the value's name.
     fn name(self) -> &'static str;
 
-    /// One-line description for help text.
+    /// Returns a one-line description for help texts.
     fn description(self) -> &'static str;
 
-    /// The value with this name.
+    /// Returns the value with a given name.
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|choice| choice.name() == name)
     }
@@ -23,7 +23,7 @@ pub trait Choice: Copy + Default + PartialEq + Send + Sync + 'static {
 /// Defines an enum that implements [`Choice`]: `Name: Default { Value = "name": "description" }`.
 macro_rules! choice {
     ($(#[$attribute:meta])* $name:ident: $default:ident {
-        $($value:ident = $word:literal: $description:literal,)*
+        $($value:ident = $text:literal: $description:literal,)*
     }) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +37,10 @@ macro_rules! choice {
 
         impl $crate::choice::Choice for $name {
             const ALL: &'static [$name] = &[$($name::$value),*];
-            const NAMES: &'static [&'static str] = &[$($word),*];
+            const NAMES: &'static [&'static str] = &[$($text),*];
 
             fn name(self) -> &'static str {
-                match self { $($name::$value => $word),* }
+                match self { $($name::$value => $text),* }
             }
 
             fn description(self) -> &'static str {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     choice! {
-        /// An enumeration for the test.
+        /// A test enumeration.
         Size: Large {
             Small = "small": "Fits a hand",
             Large = "large": "Fits a room",

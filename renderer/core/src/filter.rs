@@ -1,19 +1,23 @@
-//! Pixel reconstruction filters by importance sampling.
+//! Importance sampling of pixel reconstruction filters.
 //!
-//! Filter importance sampling (Ernst et al. 2006): a sample's offset from the pixel centre has the
-//! density |f| / ∫|f|, and its weight is ±∫|f| / ∫f with the sign of f. So E[weight · L] =
+//! With filter importance sampling (Ernst et al. 2006), a sample's offset from the pixel centre has
+//! the density |f| / ∫|f|, and its weight is ±∫|f| / ∫f with the sign of f. So E[weight · L] =
 //! ∫ f L / ∫ f, while every sample belongs to one pixel. All filters are products of an even
-//! function of x and an even function of y. Box and triangle are inverted exactly. The others use a
-//! piecewise constant table of a few hundred cells, which have the exact mass of f and are split
-//! where f changes sign; weighted means differ from those of the exact filter by about 10⁻⁵. The
-//! shapes are those of pbrt-v4 (filters.h, filters.cpp).
+//! function of x and an even function of y. The CDFs of box and triangle are inverted exactly. The
+//! other filters use a piecewise constant table of a few hundred cells. A cell has the integral of
+//! f over it, and cells are split where f changes sign. Weighted means differ by about 10⁻⁵ from
+//! those of the exact filter. The filters are those of pbrt-v4 (filters.h, filters.cpp).
 
 use lightbound_math::{Vec2, vec2};
 use std::f64::consts::PI;
 
-/// Number of table cells per pixel, and its limits over the radius of a filter.
+/// Number of table cells per pixel of the radius.
 const CELLS_PER_PIXEL: f32 = 64.0;
+
+/// Minimum number of cells of a table.
 const MIN_CELLS: f32 = 256.0;
+
+/// Maximum number of cells of a table.
 const MAX_CELLS: f32 = 16384.0;
 
 /// The shape of a filter.
@@ -21,9 +25,9 @@ const MAX_CELLS: f32 = 16384.0;
 pub enum FilterKind {
     /// Constant.
     Box,
-    /// Falls linearly to 0 at the radius.
+    /// Linear falloff to 0 at the radius.
     Triangle,
-    /// A Gaussian minus its value at the radius.
+    /// Gaussian minus its value at the radius.
     Gaussian {
         /// Standard deviation in pixels.
         sigma: f32,
@@ -48,7 +52,7 @@ pub enum FilterError {
     /// A parameter that must be positive is not.
     #[error("filter parameter {name} is {value}; give a positive number")]
     NotPositive {
-        /// Its name in scene files.
+        /// Name of the parameter in scene files.
         name: &'static str,
         /// The value.
         value: f32,
@@ -56,23 +60,23 @@ pub enum FilterError {
     /// A parameter is infinite or NaN.
     #[error("filter parameter {name} is {value}; give a finite number")]
     NotFinite {
-        /// Its name in scene files.
+        /// Name of the parameter in scene files.
         name: &'static str,
         /// The value.
         value: f32,
     },
     /// The filter's integral is not positive, so the filter cannot be normalised.
     #[error(
-        "the filter {kind:?} has no positive integral over its radius; choose parameters nearer to the defaults"
+        "the integral of the filter {kind:?} is not positive; choose parameters nearer to the defaults"
     )]
-    NoMass {
+    NonPositiveIntegral {
         /// The filter.
         kind: FilterKind,
     },
 }
 
 impl FilterKind {
-    /// The factor of one axis at distance x ≥ 0 from the centre; not normalised.
+    /// Evaluates the factor of one axis at distance x ≥ 0 from the centre; not normalised.
     fn eval(&self, x: f64, radius: f64) -> f64 {
         match *self {
             FilterKind::Box => 1.0,
@@ -90,12 +94,12 @@ impl FilterKind {
     }
 }
 
-/// sin πx / πx.
+/// Computes sin πx / πx.
 fn sinc(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { libm::sin(PI * x) / (PI * x) }
 }
 
-/// The cubic of Mitchell & Netravali 1988, eq. 8, for x in [0, 2].
+/// Evaluates the cubic of Mitchell & Netravali 1988, eq. 8, for x in [0, 2].
 fn mitchell(x: f64, b: f64, c: f64) -> f64 {
     let [k0, k1, k2, k3] = if x < 1.0 {
         [6.0 - 2.0 * b, 0.0, -18.0 + 12.0 * b + 6.0 * c, 12.0 - 9.0 * b - 6.0 * c]
@@ -118,27 +122,28 @@ impl Default for Filter {
     /// pbrt-v4's default: a Gaussian of radius 1.5 and standard deviation 0.5 pixels.
     fn default() -> Filter {
         Filter::new(FilterKind::Gaussian { sigma: 0.5 }, Vec2::splat(1.5))
-            .expect("the parameters are valid")
+            .expect("the default parameters are valid")
     }
 }
 
 impl Filter {
-    /// A filter of the given half widths in pixels.
+    /// Prepares a filter; `radius` is its half width along each axis, in pixels.
     ///
-    /// *Errors*: a radius, sigma or tau that is not a positive number, and shapes without a
-    /// positive integral.
+    /// # Errors
+    /// If `radius`, sigma or tau is not a finite positive number, B or C is not finite, or the
+    /// integral of the filter is not positive.
     pub fn new(kind: FilterKind, radius: Vec2) -> Result<Filter, FilterError> {
-        let positive = |name, value: f32| match value {
+        let check_positive = |name, value: f32| match value {
             v if !v.is_finite() => Err(FilterError::NotFinite { name, value }),
             v if v <= 0.0 => Err(FilterError::NotPositive { name, value }),
             _ => Ok(()),
         };
-        positive("xradius", radius.x)?;
-        positive("yradius", radius.y)?;
+        check_positive("xradius", radius.x)?;
+        check_positive("yradius", radius.y)?;
         match kind {
             FilterKind::Box | FilterKind::Triangle => {}
-            FilterKind::Gaussian { sigma } => positive("sigma", sigma)?,
-            FilterKind::Sinc { tau } => positive("tau", tau)?,
+            FilterKind::Gaussian { sigma } => check_positive("sigma", sigma)?,
+            FilterKind::Sinc { tau } => check_positive("tau", tau)?,
             FilterKind::Mitchell { b, c } => {
                 for (name, value) in [("B", b), ("C", c)] {
                     if !value.is_finite() {
@@ -147,8 +152,10 @@ impl Filter {
                 }
             }
         }
-        let (x, x_weight) = FilterAxis::new(kind, radius.x).ok_or(FilterError::NoMass { kind })?;
-        let (y, y_weight) = FilterAxis::new(kind, radius.y).ok_or(FilterError::NoMass { kind })?;
+        let (x, x_weight) =
+            FilterAxis::new(kind, radius.x).ok_or(FilterError::NonPositiveIntegral { kind })?;
+        let (y, y_weight) =
+            FilterAxis::new(kind, radius.y).ok_or(FilterError::NonPositiveIntegral { kind })?;
         Ok(Filter { x, y, weight: (x_weight * y_weight) as f32 })
     }
 
@@ -167,23 +174,24 @@ impl Filter {
 enum FilterAxis {
     /// Constant up to this radius.
     Box(f32),
-    /// Falls linearly to 0 at this radius.
+    /// Linear falloff to 0 at this radius.
     Triangle(f32),
-    /// All other shapes.
-    Table(Table),
+    /// Any other shape.
+    Table(FilterTable),
 }
 
 impl FilterAxis {
-    /// The factor, and ∫|f| / ∫f; `None` if the denominator is not positive.
+    /// Prepares the factor and computes ∫|f| / ∫f; `None` if ∫f is not positive.
     fn new(kind: FilterKind, radius: f32) -> Option<(FilterAxis, f64)> {
         match kind {
             FilterKind::Box => Some((FilterAxis::Box(radius), 1.0)),
             FilterKind::Triangle => Some((FilterAxis::Triangle(radius), 1.0)),
-            _ => Table::new(kind, radius).map(|(table, weight)| (FilterAxis::Table(table), weight)),
+            _ => FilterTable::new(kind, radius)
+                .map(|(table, weight)| (FilterAxis::Table(table), weight)),
         }
     }
 
-    /// Inverts the CDF; returns the offset, which increases with u, and the sign of f there.
+    /// Inverts the CDF. Returns the offset, which increases with u, and the sign of f there.
     #[inline]
     fn sample(&self, u: f32) -> (f32, f32) {
         let centred = 2.0 * u - 1.0;
@@ -197,28 +205,30 @@ impl FilterAxis {
     }
 }
 
-/// A filter over [0, radius], piecewise constant.
+/// A piecewise constant filter over [0, radius].
 #[derive(Clone, Debug)]
-struct Table {
+struct FilterTable {
     radius: f32,
     cells: Vec<TableCell>,
-    /// The cell in which each of the uniform slices of [0, 1) starts; a guide table for the CDF.
+    /// Guide table for the CDF: [0, 1) is divided into equal slices, and each entry is the cell at
+    /// the start of a slice.
     guide: Vec<u16>,
 }
 
-/// An interval of the axis in which f keeps its sign.
+/// An interval of the axis in which f does not change sign.
 #[derive(Clone, Copy, Debug)]
 struct TableCell {
+    /// Start.
     x: f32,
-    /// CDF at x.
+    /// CDF at the start.
     cdf: f32,
-    /// Width over probability.
+    /// Width divided by probability.
     slope: f32,
     sign: f32,
 }
 
-impl Table {
-    fn new(kind: FilterKind, radius: f32) -> Option<(Table, f64)> {
+impl FilterTable {
+    fn new(kind: FilterKind, radius: f32) -> Option<(FilterTable, f64)> {
         let r = f64::from(radius);
         let f = |x: f64| kind.eval(x, r);
         let n = (CELLS_PER_PIXEL * radius).clamp(MIN_CELLS, MAX_CELLS) as usize;
@@ -230,8 +240,8 @@ impl Table {
             }
             edges.push(x1);
         }
-        // Start, width and integral (Simpson's rule) of each cell.
-        let mut pieces: Vec<(f64, f64, f64)> = edges
+        // Start, width and integral (by Simpson's rule) of each cell.
+        let mut intervals: Vec<(f64, f64, f64)> = edges
             .windows(2)
             .map(|e| {
                 (
@@ -241,18 +251,18 @@ impl Table {
                 )
             })
             .collect();
-        // Discard cells of negligible probability, as in the tail of a Gaussian: their slopes would
-        // overflow.
-        let total_before: f64 = pieces.iter().map(|p| p.2.abs()).sum();
-        pieces.retain(|p| p.2.abs() > 1e-9 * total_before);
-        let (sum, total) = pieces.iter().fold((0.0, 0.0), |(s, t), p| (s + p.2, t + p.2.abs()));
-        if !total_before.is_finite() || sum <= 1e-6 * total {
+        // Discard cells of negligible probability, such as in the tail of a Gaussian, since their
+        // slopes would overflow.
+        let total_before_discarding: f64 = intervals.iter().map(|p| p.2.abs()).sum();
+        intervals.retain(|p| p.2.abs() > 1e-9 * total_before_discarding);
+        let (sum, total) = intervals.iter().fold((0.0, 0.0), |(s, t), p| (s + p.2, t + p.2.abs()));
+        if !total_before_discarding.is_finite() || sum <= 1e-6 * total {
             return None;
         }
-        let mut running = 0.0;
+        let mut cumulative = 0.0;
         let cell = |&(x, width, mass): &(f64, f64, f64)| {
-            let cdf = running / total;
-            running += mass.abs();
+            let cdf = cumulative / total;
+            cumulative += mass.abs();
             let slope = width * total / mass.abs();
             TableCell {
                 x: x as f32,
@@ -261,14 +271,15 @@ impl Table {
                 sign: mass.signum() as f32,
             }
         };
-        let cells: Vec<TableCell> = pieces.iter().map(cell).collect();
+        let cells: Vec<TableCell> = intervals.iter().map(cell).collect();
         let slices = 2 * n;
         let start = |j: usize| j as f32 / slices as f32;
         let guide =
             (0..slices).map(|j| cells[1..].partition_point(|c| c.cdf <= start(j)) as u16).collect();
-        Some((Table { radius, cells, guide }, total / sum))
+        Some((FilterTable { radius, cells, guide }, total / sum))
     }
 
+    /// Inverts the CDF of |f| over [0, radius]. Returns the offset and the sign of f there.
     #[inline]
     fn sample(&self, v: f32) -> (f32, f32) {
         let slice = ((v * self.guide.len() as f32) as usize).min(self.guide.len() - 1);
@@ -288,7 +299,7 @@ mod tests {
     use super::*;
     use lightbound_math::sampling::testing::{assert_chi_square, points};
 
-    /// Each shape with pbrt-v4's defaults, and with unusual radii.
+    /// Iterates over each shape with pbrt-v4's defaults, and with unusual radii.
     fn filters() -> impl Iterator<Item = (FilterKind, Vec2)> {
         let kinds = [
             (FilterKind::Box, 0.5),
@@ -302,7 +313,7 @@ mod tests {
             .flat_map(|(k, r)| [(k, Vec2::splat(r)), (k, vec2(1.0, 3.0)), (k, vec2(20.0, 0.1))])
     }
 
-    /// ∫ g(x) f(x) dx over the full width of the exact filter by the midpoint rule.
+    /// Computes ∫ g(x, f(x)) dx over the full width of the exact filter by the midpoint rule.
     fn integrate(kind: FilterKind, radius: f32, g: impl Fn(f64, f64) -> f64) -> f64 {
         let (n, r) = (100_000, f64::from(radius));
         (0..n)
@@ -334,12 +345,12 @@ mod tests {
                     as [&dyn Fn(f64) -> f64; 4]
                 {
                     let exact = integrate(kind, r, |x, f| g(x) * f) / integrate(kind, r, |_, f| f);
-                    let found = mean(g) * scale;
+                    let sampled = mean(g) * scale;
                     // The error of the grid is proportional to g where f changes sign.
                     let size = g(f64::from(r)).abs().max(1.0);
                     assert!(
-                        (found - exact).abs() < 1e-4 * size,
-                        "{kind:?} {r}: {found}, exactly {exact}"
+                        (sampled - exact).abs() < 1e-4 * size,
+                        "{kind:?} {r}: {sampled} instead of {exact}"
                     );
                 }
             }
@@ -348,7 +359,7 @@ mod tests {
             let exact = ratio(radius.x) * ratio(radius.y);
             assert!(
                 (f64::from(w) - exact).abs() < 1e-4 * exact,
-                "{kind:?}: weight {w}, exactly {exact}"
+                "{kind:?}: weight {w} instead of {exact}"
             );
         }
     }
@@ -367,7 +378,10 @@ mod tests {
                 assert_eq!(*weight.get_or_insert(w.abs()), w.abs());
                 let f = [(p.x, radius.x), (p.y, radius.y)]
                     .map(|(x, r)| kind.eval(f64::from(x).abs(), f64::from(r)));
-                assert!(w * (f[0] * f[1]) as f32 > -1e-3, "the sign at {p}: {w} for {f:?}");
+                assert!(
+                    w * (f[0] * f[1]) as f32 > -1e-3,
+                    "at {p}, the weight {w} has the wrong sign for {f:?}"
+                );
                 let cell =
                     ((0.5 + 0.5 * p / radius) * grid as f32).min(Vec2::splat(grid as f32 - 1.0));
                 counts[cell.x as usize + grid * cell.y as usize] += 1;
@@ -401,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_within_the_radius_at_the_limits_of_u() {
+    fn samples_lie_within_the_radius_for_extreme_random_numbers() {
         for (kind, radius) in filters() {
             let filter = Filter::new(kind, radius).unwrap();
             for u in [0.0, 1e-45, 0.5, 0.5 - 1e-7, lightbound_math::sampling::ONE_MINUS_EPSILON] {

@@ -1,7 +1,7 @@
 //! An offline CPU renderer with programmable materials.
 //!
-//! A [`Scene`] holds a camera, surfaces, materials and lights; [`RenderSettings`] say how to render
-//! it. An [`integrator`] fills a [`film`], which becomes an image. Scenes are read from
+//! A [`Scene`] holds a camera, surfaces, materials and lights, and [`RenderSettings`] determine how
+//! to render it. An [`integrator`] fills a [`film`], which becomes an image. Scenes are read from
 //! files in pbrt-v4's format (crate `lightbound-pbrt`) or built in memory:
 //!
 //! ```

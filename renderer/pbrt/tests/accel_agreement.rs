@@ -106,7 +106,9 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
             for element in 0..shape.len() {
                 let mut rest = *ray;
                 while let Some(hit) = shape.intersect(element, &rest) {
-                    if hit.t > ray.tmin && geometry.accepts(ray, primitive, element, hit.u, hit.v) {
+                    if hit.t > ray.tmin
+                        && geometry.passes_alpha_test(ray, primitive, element, hit.u, hit.v)
+                    {
                         distances.push(hit.t);
                         if hit.t < nearest.t {
                             nearest =

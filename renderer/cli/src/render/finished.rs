@@ -245,7 +245,7 @@ impl<'a> Finished<'a> {
             width: picture.window.width(),
             height: picture.window.height(),
             lights: scene.lights.all().len(),
-            triangles: scene.geometry.triangles(),
+            triangles: scene.geometry.triangle_count(),
             accel_memory_bytes: scene.accel.memory_bytes(),
             peak_memory_bytes: peak_memory_bytes(),
             threads: self.job.threads,

@@ -379,7 +379,7 @@ fn contents(loaded: &Loaded) -> String {
     };
     format!(
         "{}, {instances}{}, accelerator {}; loaded in {}, built in {}",
-        count(scene.geometry.triangles(), "triangle"),
+        count(scene.geometry.triangle_count(), "triangle"),
         count(scene.lights.all().len() as u64, "light"),
         scene.accel.name(),
         duration(loaded.load),

@@ -2,12 +2,12 @@
 //!
 //! Triangles are stored in BVH order in blocks of four ([`TriangleBlock`]); other shapes are tested
 //! one at a time. A triangle takes 44 bytes in full blocks, about 60 on average, and about 20 bytes
-//! of nodes; rays do not access the mesh itself. Of coincident surfaces, the one with the lowest
+//! of nodes; rays do not access the mesh itself. Where surfaces coincide, the one with the lowest
 //! indices is hit, so results do not depend on the BVH.
 
-use super::packet::{FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, by_octant};
+use super::packet::{FloatPacket, MAX_PACKET_RAYS, Packet, TraversalStack, sort_by_class};
 use super::tree::Bvh;
-use super::triangles::{Shear, TriangleBlock};
+use super::triangles::{RayFrame, TriangleBlock};
 use super::{Accel, is_usable, nearest_accepted, to_local};
 use crate::geometry::{Geometry, Hit, Shape};
 use fearless_simd::{Level, Simd};
@@ -21,25 +21,26 @@ pub(super) struct Builtin {
     geometry: Arc<Geometry>,
     world: Group,
     groups: Vec<Group>,
-    /// Leaves are indices of instances.
+    /// BVH over the instances; leaves are indices of instances.
     instances: Bvh,
     bounds: Aabb,
 }
 
 /// BVHs over one range of primitives.
 struct Group {
+    /// BVH over all triangles; leaves are indices into `blocks`.
     triangles: Bvh,
     blocks: Vec<TriangleBlock>,
-    /// Over all elements other than triangles; leaves are indices into `elements`.
+    /// BVH over all non-triangle elements; leaves are indices into `elements`.
     shapes: Bvh,
     /// Primitive and element.
     elements: Vec<(u32, u32)>,
-    /// Whether any primitive has an opacity.
-    alpha: bool,
+    /// Whether any primitive needs the alpha test.
+    has_alpha: bool,
 }
 
 impl Builtin {
-    /// Builds all BVHs, on all threads of the current pool.
+    /// Builds all BVHs in parallel, on the current rayon pool.
     pub(super) fn new(geometry: Arc<Geometry>) -> Builtin {
         let (world, groups) = rayon::join(
             || Group::new(&geometry, geometry.world.clone()),
@@ -51,45 +52,45 @@ impl Builtin {
                     .collect::<Vec<_>>()
             },
         );
-        let placed =
+        let instance_boxes =
             geometry.instances.iter().map(|i| i.transform.aabb(groups[i.group as usize].bounds()));
         let (indices, boxes): (Vec<u32>, Vec<Aabb>) =
-            (0..).zip(placed).filter(|(_, b)| is_usable(b)).unzip();
+            (0..).zip(instance_boxes).filter(|(_, b)| is_usable(b)).unzip();
         let instances = Bvh::build(&boxes, 1, |contents| indices[contents[0] as usize]);
         let bounds = world.bounds().union(instances.bounds);
         Builtin { geometry, world, groups, instances, bounds }
     }
 
-    /// Calls `offer` with candidate hits on the segment. `offer` returns the new end of the
-    /// segment; an end before its start stops the traversal.
+    /// Calls `report_hit` with candidate hits on the segment. `report_hit` returns the new end of
+    /// the segment; an end before its start stops the traversal.
     #[inline(always)]
-    fn candidates(&self, ray: &Ray, mut offer: impl FnMut(Hit) -> f32) {
+    fn trace(&self, ray: &Ray, mut report_hit: impl FnMut(Hit) -> f32) {
         if !super::is_traceable(ray) {
             return;
         }
         // From here on the segment includes its end, so that all hits at the same distance are
         // candidates.
         let end = ray.tmax.next_down();
-        let end = self.world.candidates(&self.geometry, ray, end, Hit::NONE, &mut offer);
+        let end = self.world.trace(&self.geometry, ray, end, Hit::NONE, &mut report_hit);
         if !self.geometry.instances.is_empty() && end >= ray.tmin {
-            self.instance_candidates(ray, end, &mut offer);
+            self.trace_instances(ray, end, &mut report_hit);
         }
     }
 
-    /// [`Builtin::candidates`] for a batch of rays in packets; `offer` gets the index of the ray.
-    /// Returns `false`, without candidates, if single rays are faster.
-    fn batch_candidates(&self, rays: &[Ray], offer: impl FnMut(usize, Hit) -> f32) -> bool {
+    /// Traces a batch of rays in packets, like [`Builtin::trace`]; `report_hit` also gets the index
+    /// of the ray. Returns `false`, without tracing, if single rays are faster.
+    fn trace_batch(&self, rays: &[Ray], report_hit: impl FnMut(usize, Hit) -> f32) -> bool {
         match Level::new() {
             _ if rays.len() < MAX_PACKET_RAYS || self.world.blocks.is_empty() => return false,
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(simd) => simd.vectorize(
                 #[inline(always)]
-                || self.packet_candidates(simd, rays, offer),
+                || self.trace_packets(simd, rays, report_hit),
             ),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2(simd) => simd.vectorize(
                 #[inline(always)]
-                || self.packet_candidates(simd, rays, offer),
+                || self.trace_packets(simd, rays, report_hit),
             ),
             _ => return false,
         }
@@ -97,78 +98,79 @@ impl Builtin {
     }
 
     #[inline(always)]
-    fn packet_candidates<S: Simd>(
+    fn trace_packets<S: Simd>(
         &self,
         simd: S,
         rays: &[Ray],
-        mut offer: impl FnMut(usize, Hit) -> f32,
+        mut report_hit: impl FnMut(usize, Hit) -> f32,
     ) {
-        let (order, starts) = by_octant(rays);
+        let (order, starts) = sort_by_class(rays);
         let mut stack = TraversalStack::new(simd, &self.world.triangles);
-        for octant in starts.windows(2) {
-            for indices in order[octant[0]..octant[1]].chunks(MAX_PACKET_RAYS) {
-                let mut gathered = [rays[indices[0] as usize]; MAX_PACKET_RAYS];
-                gathered
+        for class in starts.windows(2) {
+            for indices in order[class[0]..class[1]].chunks(MAX_PACKET_RAYS) {
+                let mut packet_rays = [rays[indices[0] as usize]; MAX_PACKET_RAYS];
+                packet_rays
                     .iter_mut()
                     .zip(indices)
                     .for_each(|(ray, &index)| *ray = rays[index as usize]);
-                let packet = Packet::new(simd, &gathered[..indices.len()]);
+                let packet = Packet::new(simd, &packet_rays[..indices.len()]);
                 let mut end = packet.ends();
-                let mut offer_lane = |lane: usize, hit| offer(indices[lane] as usize, hit);
+                let mut report_lane_hit =
+                    |lane: usize, hit| report_hit(indices[lane] as usize, hit);
                 packet.traverse(
                     &self.world.triangles,
                     &mut end,
                     &mut stack,
                     #[inline(always)]
                     |leaf, lanes, end| {
-                        self.world.packet_leaf(
+                        self.world.intersect_leaf(
                             &self.geometry,
                             &packet,
                             leaf,
                             lanes,
                             end,
-                            &mut offer_lane,
+                            &mut report_lane_hit,
                         )
                     },
                 );
                 if self.world.elements.is_empty() && self.geometry.instances.is_empty() {
                     continue;
                 }
-                for (lane, ray) in gathered[..indices.len()].iter().enumerate() {
-                    let mut offer = |hit| offer_lane(lane, hit);
+                for (lane, ray) in packet_rays[..indices.len()].iter().enumerate() {
+                    let mut report_hit = |hit| report_lane_hit(lane, hit);
                     let mut end = end[lane];
                     if end >= ray.tmin && !self.world.elements.is_empty() {
-                        end = self.world.shape_candidates(
+                        end = self.world.trace_shapes(
                             &self.geometry,
                             ray,
                             end,
                             Hit::NONE,
-                            &mut offer,
+                            &mut report_hit,
                         );
                     }
                     if end >= ray.tmin && !self.geometry.instances.is_empty() {
-                        self.instance_candidates(ray, end, &mut offer);
+                        self.trace_instances(ray, end, &mut report_hit);
                     }
                 }
             }
         }
     }
 
-    /// Offers the candidates in instances. Not inlined, to keep the common path short.
+    /// Traces a ray through the instances. Not inlined, to keep the common path short.
     #[inline(never)]
-    fn instance_candidates(&self, ray: &Ray, end: f32, offer: &mut impl FnMut(Hit) -> f32) {
+    fn trace_instances(&self, ray: &Ray, end: f32, report_hit: &mut impl FnMut(Hit) -> f32) {
         self.instances.traverse(ray, end, |index, end| {
             let instance = &self.geometry.instances[index as usize];
             let local = to_local(ray, &instance.transform);
             if !super::is_traceable(&local) {
                 return end;
             }
-            self.groups[instance.group as usize].candidates(
+            self.groups[instance.group as usize].trace(
                 &self.geometry,
                 &local,
                 end,
                 index,
-                offer,
+                report_hit,
             )
         });
     }
@@ -191,9 +193,9 @@ impl Group {
                     }
                 }
             } else {
-                let found =
+                let shape_elements =
                     (0..shape.len()).map(|element| ((primitive, element), shape.aabb(element)));
-                for (element, bounds) in found.filter(|(_, bounds)| is_usable(bounds)) {
+                for (element, bounds) in shape_elements.filter(|(_, bounds)| is_usable(bounds)) {
                     elements.push(element);
                     shape_boxes.push(bounds);
                 }
@@ -211,10 +213,10 @@ impl Group {
         });
         blocks.shrink_to_fit();
         let shapes = Bvh::build(&shape_boxes, 1, |contents| contents[0]);
-        let alpha = geometry.primitives[range.start as usize..range.end as usize]
+        let has_alpha = geometry.primitives[range.start as usize..range.end as usize]
             .iter()
             .any(|p| p.alpha.is_some());
-        Group { triangles: tree, blocks, shapes, elements, alpha }
+        Group { triangles: tree, blocks, shapes, elements, has_alpha }
     }
 
     fn bounds(&self) -> Aabb {
@@ -228,29 +230,32 @@ impl Group {
             + self.elements.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Offers the candidates between `ray.tmin` and `end` on a ray in the group's space; returns
-    /// the last end that `offer` returned.
+    /// Reports the candidates between `ray.tmin` and `end` on a ray in the group's space. Returns
+    /// the last end that `report_hit` returned.
     #[inline(always)]
-    fn candidates(
+    fn trace(
         &self,
         geometry: &Geometry,
         ray: &Ray,
         mut end: f32,
         instance: u32,
-        offer: &mut impl FnMut(Hit) -> f32,
+        report_hit: &mut impl FnMut(Hit) -> f32,
     ) -> f32 {
-        let shear = Shear::new(ray);
+        let frame = RayFrame::new(ray);
         self.triangles.traverse(ray, end, |index, tmax| {
             let block = &self.blocks[index as usize];
-            let hits = shear.intersect(block, tmax);
+            let hits = frame.intersect(block, tmax);
             let mut mask = hits.mask;
             while mask != 0 {
                 let lane = mask.trailing_zeros() as usize & 3;
                 mask &= mask - 1;
                 let (t, u, v) = (hits.t[lane], hits.u[lane], hits.v[lane]);
                 let (primitive, element) = (block.primitive[lane], block.element[lane]);
-                if t <= end && (!self.alpha || geometry.accepts(ray, primitive, element, u, v)) {
-                    end = offer(Hit { t, u, v, primitive, element, instance });
+                if t <= end
+                    && (!self.has_alpha
+                        || geometry.passes_alpha_test(ray, primitive, element, u, v))
+                {
+                    end = report_hit(Hit { t, u, v, primitive, element, instance });
                 }
             }
             end
@@ -258,35 +263,36 @@ impl Group {
         if self.elements.is_empty() || end < ray.tmin {
             return end;
         }
-        self.shape_candidates(geometry, ray, end, instance, offer)
+        self.trace_shapes(geometry, ray, end, instance, report_hit)
     }
 
-    /// Offers the triangles of a leaf that rays in `lanes` of a packet hit; updates `end` to what
-    /// `offer` returns.
+    /// Reports hits of the rays in `lanes` of a packet with the triangles of a leaf; stores the new
+    /// ends in `end`.
     #[inline(always)]
-    fn packet_leaf<S: Simd>(
+    fn intersect_leaf<S: Simd>(
         &self,
         geometry: &Geometry,
         packet: &Packet<S>,
         leaf: u32,
         mut lanes: u32,
         end: &mut FloatPacket<S>,
-        offer: &mut impl FnMut(usize, Hit) -> f32,
+        report_hit: &mut impl FnMut(usize, Hit) -> f32,
     ) {
         let block = &self.blocks[leaf as usize];
         let mut process_hit =
             |lane: usize, triangle: usize, [t, u, v]: [f32; 3], end: &mut FloatPacket<S>| {
                 let (primitive, element) = (block.primitive[triangle], block.element[triangle]);
                 if t <= end[lane]
-                    && (!self.alpha || geometry.accepts(packet.ray(lane), primitive, element, u, v))
+                    && (!self.has_alpha
+                        || geometry.passes_alpha_test(packet.ray(lane), primitive, element, u, v))
                 {
                     end[lane] =
-                        offer(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });
+                        report_hit(lane, Hit { t, u, v, primitive, element, instance: Hit::NONE });
                 }
             };
-        if lanes.count_ones() < MIN_PACKET_RAYS {
+        if lanes.count_ones() < MIN_ACTIVE_RAYS {
             while let Some(lane) = take_bit(&mut lanes) {
-                let mut hits = packet.shear_of(lane).intersect(block, end[lane]);
+                let mut hits = packet.ray_frame(lane).intersect(block, end[lane]);
                 while let Some(triangle) = take_bit(&mut hits.mask) {
                     process_hit(
                         lane,
@@ -306,21 +312,22 @@ impl Group {
         }
     }
 
-    /// Offers the candidates of shapes other than triangles.
+    /// Reports the candidates among non-triangle shapes.
     #[inline(never)]
-    fn shape_candidates(
+    fn trace_shapes(
         &self,
         geometry: &Geometry,
         ray: &Ray,
         mut end: f32,
         instance: u32,
-        offer: &mut impl FnMut(Hit) -> f32,
+        report_hit: &mut impl FnMut(Hit) -> f32,
     ) -> f32 {
         self.shapes.traverse(ray, end, |index, tmax| {
             let (primitive, element) = self.elements[index as usize];
             if let Some(hit) = nearest_accepted(geometry, primitive, element, &Ray { tmax, ..*ray })
             {
-                end = offer(Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance });
+                end =
+                    report_hit(Hit { t: hit.t, u: hit.u, v: hit.v, primitive, element, instance });
             }
             end
         });
@@ -328,9 +335,9 @@ impl Group {
     }
 }
 
-/// Minimum number of active rays for which a leaf is tested triangle by triangle rather than ray by
-/// ray.
-const MIN_PACKET_RAYS: u32 = 4;
+/// Minimum number of active rays at which a leaf is tested triangle by triangle (all rays against
+/// one triangle) instead of ray by ray.
+const MIN_ACTIVE_RAYS: u32 = 4;
 
 /// Removes the lowest set bit of a lane mask and returns its index.
 #[inline(always)]
@@ -340,10 +347,10 @@ fn take_bit(mask: &mut u32) -> Option<usize> {
     lowest
 }
 
-/// Replaces `nearest` if `hit` is nearer, or as near with lower indices; returns the distance of
-/// the nearest hit.
+/// Replaces `nearest` if `hit` is nearer, or equally near with lower indices. Returns the ray
+/// parameter of the nearest hit.
 #[inline(always)]
-fn nearer(hit: Hit, nearest: &mut Hit) -> f32 {
+fn update_nearest(hit: Hit, nearest: &mut Hit) -> f32 {
     let rank = |hit: &Hit| (hit.instance, hit.primitive, hit.element);
     if hit.t < nearest.t || hit.t == nearest.t && rank(&hit) < rank(nearest) {
         *nearest = hit;
@@ -354,17 +361,17 @@ fn nearer(hit: Hit, nearest: &mut Hit) -> f32 {
 impl Accel for Builtin {
     fn intersect(&self, ray: &Ray) -> Hit {
         let mut nearest = Hit::MISS;
-        self.candidates(ray, |hit| nearer(hit, &mut nearest));
+        self.trace(ray, |hit| update_nearest(hit, &mut nearest));
         nearest
     }
 
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
         hits.clear();
         hits.resize(rays.len(), Hit::MISS);
-        let in_packets = self.batch_candidates(
+        let in_packets = self.trace_batch(
             rays,
             #[inline(always)]
-            |ray, hit| nearer(hit, &mut hits[ray]),
+            |ray, hit| update_nearest(hit, &mut hits[ray]),
         );
         if !in_packets {
             hits.iter_mut().zip(rays).for_each(|(hit, ray)| *hit = self.intersect(ray));
@@ -374,7 +381,7 @@ impl Accel for Builtin {
     fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
         blocked.clear();
         blocked.resize(rays.len(), false);
-        let in_packets = self.batch_candidates(
+        let in_packets = self.trace_batch(
             rays,
             #[inline(always)]
             |ray, _| {
@@ -389,7 +396,7 @@ impl Accel for Builtin {
 
     fn occluded(&self, ray: &Ray) -> bool {
         let mut blocked = false;
-        self.candidates(ray, |_| {
+        self.trace(ray, |_| {
             blocked = true;
             f32::NEG_INFINITY
         });

@@ -1,11 +1,11 @@
 //! Acceleration structures for nearest-hit and occlusion queries.
 //!
-//! Both implementations trace single rays and batches; a batch gives the same results as
-//! single rays. Hits that fail the alpha test ([`Geometry::accepts`]) are ignored.
+//! Both implementations trace single rays and batches, with the same results. Hits that fail the
+//! alpha test ([`Geometry::passes_alpha_test`]) are ignored.
 //!
-//! Both accept `t` in [tmin, tmax), as shapes do. Rays that are not finite or have no direction
-//! miss. Elements that are not finite or exceed [`MAX_COORDINATE`] are never hit.
-//! [`crate::geometry::Mesh::new`] discards triangles without area.
+//! Both accept `t` in [tmin, tmax), as shapes do. Rays with non-finite values or a zero direction
+//! miss. Elements with non-finite coordinates or coordinates beyond [`MAX_COORDINATE`] are never
+//! hit. [`crate::geometry::Mesh::new`] discards zero-area triangles.
 
 mod builtin;
 #[cfg(feature = "embree")]
@@ -22,32 +22,32 @@ use std::sync::Arc;
 
 /// Ray queries over an immutable [`Geometry`].
 pub trait Accel: Send + Sync {
-    /// Nearest hit on the segment, or [`Hit::MISS`].
+    /// Returns the nearest hit on the segment, or [`Hit::MISS`].
     fn intersect(&self, ray: &Ray) -> Hit;
 
-    /// Whether a surface intersects the segment.
+    /// Returns whether any surface intersects the segment.
     fn occluded(&self, ray: &Ray) -> bool;
 
-    /// [`Accel::intersect`] of each ray; `hits` is cleared first. It is fastest if
-    /// consecutive rays are coherent.
+    /// Calls [`Accel::intersect`] for each ray; `hits` is cleared first. Fastest if consecutive
+    /// rays are coherent.
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
         hits.clear();
         hits.extend(rays.iter().map(|r| self.intersect(r)));
     }
 
-    /// [`Accel::occluded`] of each ray; `blocked` is cleared first.
+    /// Calls [`Accel::occluded`] for each ray; `blocked` is cleared first.
     fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
         blocked.clear();
         blocked.extend(rays.iter().map(|r| self.occluded(r)));
     }
 
-    /// Bounding box of all surfaces, in world space.
+    /// Returns the bounding box of all surfaces, in world space.
     fn bounds(&self) -> Aabb;
 
-    /// Memory of the structure, without the geometry that it refers to.
+    /// Returns the memory use of the structure in bytes, excluding the geometry.
     fn memory_bytes(&self) -> usize;
 
-    /// `builtin` or `embree`.
+    /// Returns the name, `builtin` or `embree`.
     fn name(&self) -> &'static str;
 }
 
@@ -86,16 +86,16 @@ pub fn build(kind: AccelKind, geometry: Arc<Geometry>) -> Result<Box<dyn Accel>,
     }
 }
 
-/// Maximum absolute coordinate of elements that rays can hit: Embree's limit, whose square does not
-/// overflow.
+/// Maximum absolute coordinate of elements that rays can hit. This is Embree's limit; its square
+/// does not overflow.
 pub const MAX_COORDINATE: f32 = 1.844e18;
 
-/// Whether rays can hit elements with this bounding box.
+/// Returns whether rays can hit elements with this bounding box.
 fn is_usable(bounds: &Aabb) -> bool {
     !bounds.is_empty() && bounds.magnitude() < MAX_COORDINATE
 }
 
-/// Whether a ray is finite and has a direction and a segment.
+/// Returns whether a ray is finite, with a nonzero direction and a nonempty segment.
 #[inline(always)]
 fn is_traceable(ray: &Ray) -> bool {
     let (o, d) = (ray.o.extend(0.0), ray.d.extend(0.0));
@@ -104,14 +104,14 @@ fn is_traceable(ray: &Ray) -> bool {
     is_finite & (d != Vec4::ZERO) & (ray.tmin < ray.tmax)
 }
 
-/// The ray in the local space of `transform`, with the same ray parameters.
+/// Transforms a ray to the local space of `transform`; ray parameters stay the same.
 fn to_local(ray: &Ray, transform: &Transform) -> Ray {
     let inverse = transform.inverse();
     Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray }
 }
 
-/// The nearest hit of an element other than a triangle that passes the alpha test, on the segment
-/// including its end.
+/// Returns the nearest hit of a non-triangle element that passes the alpha test. The segment
+/// includes its end.
 fn nearest_accepted(
     geometry: &Geometry,
     primitive: u32,
@@ -119,13 +119,13 @@ fn nearest_accepted(
     ray: &Ray,
 ) -> Option<ShapeHit> {
     let shape = &geometry.primitives[primitive as usize].shape;
-    let mut rest = Ray { tmax: ray.tmax.next_up(), ..*ray };
+    let mut segment = Ray { tmax: ray.tmax.next_up(), ..*ray };
     loop {
-        let hit = shape.intersect(element, &rest)?;
-        if geometry.accepts(ray, primitive, element, hit.u, hit.v) {
+        let hit = shape.intersect(element, &segment)?;
+        if geometry.passes_alpha_test(ray, primitive, element, hit.u, hit.v) {
             return Some(hit);
         }
-        // Continue behind it, for example with the far side of a sphere.
-        rest.tmin = hit.t.next_up();
+        // Continue beyond the hit, for example with the far side of a sphere.
+        segment.tmin = hit.t.next_up();
     }
 }

@@ -1,69 +1,70 @@
-//! Ray packets: tests up to 16 rays at a time against one box or one triangle (Wald et al. 2001,
+//! Ray packets: up to 16 rays are tested together against a box or a triangle (Wald et al. 2001,
 //! *Interactive Rendering with Coherent Ray Tracing*).
 //!
-//! The rays of a packet share the signs of their directions and their longest axis ([`octant`]).
-//! They enter boxes through the same planes and project triangles along the same axis. Each
-//! lane performs the operations of [`Bvh::traverse`] and [`Shear::intersect`] in the same order, so
+//! The rays of a packet share the signs of their directions and their longest axis ([`ray_class`]).
+//! They enter boxes through the same planes and project triangles along the same axis. Each lane
+//! performs the operations of [`Bvh::traverse`] and [`RayFrame::intersect`] in the same order, so
 //! results are bit-identical.
 //!
-//! Packets pay off even for rays that diverge within an octant. Sorting by origin as well, and
-//! falling back to single-ray traversal, visits a quarter fewer nodes, but the overhead cancels the
+//! Packets pay off even for rays that diverge within their class. Sorting by origin as well, with a
+//! fallback to single-ray traversal, visits a quarter fewer nodes, but the overhead cancels the
 //! gain.
 
 use super::is_traceable;
 use super::tree::{Bvh, BvhNode, FAR_ROUNDING_SCALE, LEAF_FLAG};
-use super::triangles::{Shear, TriangleBlock, axes, longest_axis};
-use crate::geometry::watertight::{Crossing, FloatLanes, to_ray_frame};
+use super::triangles::{RayFrame, TriangleBlock, axes, longest_axis};
+use crate::geometry::watertight::{FloatLanes, TriangleTest, to_ray_frame};
 use fearless_simd::{Select, Simd, SimdBase, SimdMask, f32x16, mask32x16};
 use lightbound_math::Ray;
 
 /// Maximum number of rays in a packet.
 pub(super) const MAX_PACKET_RAYS: usize = 16;
 
-/// Number of ray classes, see [`octant`].
-const OCTANTS: usize = 24;
+/// Number of ray classes: 8 octants times 3 longest axes; see [`ray_class`].
+const RAY_CLASSES: usize = 24;
 
 /// One float per ray.
 pub(super) type FloatPacket<S> = f32x16<S>;
 
-/// The class of a ray; rays of a class may share a packet. Encodes the signs and the longest axis
-/// of the direction as an index below [`OCTANTS`], or [`OCTANTS`] if the ray cannot be traced.
+/// Returns the class of a ray; rays of one class may share a packet. The class encodes the signs
+/// and the longest axis of the direction. It is [`RAY_CLASSES`] if the ray cannot be traced.
 #[inline(always)]
-fn octant(ray: &Ray) -> usize {
+fn ray_class(ray: &Ray) -> usize {
     let signs = ray.d.extend(0.0).is_negative_bitmask();
-    if is_traceable(ray) { 8 * longest_axis(ray.d) + signs as usize } else { OCTANTS }
+    if is_traceable(ray) { 8 * longest_axis(ray.d) + signs as usize } else { RAY_CLASSES }
 }
 
-/// Ray indices sorted by octant, and the start of each octant; the last start is the end of the
-/// traceable rays.
-pub(super) fn by_octant(rays: &[Ray]) -> (Vec<u32>, [usize; OCTANTS + 1]) {
+/// Returns ray indices sorted by class, and the start of each class. The last start is the end of
+/// the traceable rays.
+pub(super) fn sort_by_class(rays: &[Ray]) -> (Vec<u32>, [usize; RAY_CLASSES + 1]) {
     // Rays that cannot be traced come last.
-    let octants: Vec<u8> = rays.iter().map(|ray| octant(ray) as u8).collect();
-    let mut starts = [0; OCTANTS + 1];
-    octants.iter().for_each(|&octant| starts[octant as usize] += 1);
+    let classes: Vec<u8> = rays.iter().map(|ray| ray_class(ray) as u8).collect();
+    let mut starts = [0; RAY_CLASSES + 1];
+    classes.iter().for_each(|&class| starts[class as usize] += 1);
     let mut sum = 0;
     for start in &mut starts {
         sum += std::mem::replace(start, sum);
     }
     let (mut next, mut order) = (starts, vec![0; rays.len()]);
-    for (index, &octant) in (0..).zip(&octants) {
-        let at = &mut next[octant as usize];
-        order[*at] = index;
-        *at += 1;
+    for (index, &class) in (0..).zip(&classes) {
+        let position = &mut next[class as usize];
+        order[*position] = index;
+        *position += 1;
     }
     (order, starts)
 }
 
-/// Rays of one octant, prepared for slab tests and triangles.
+/// Rays of one class, prepared for slab tests and triangles.
 pub(super) struct Packet<'a, S: Simd> {
     simd: S,
     rays: &'a [Ray],
     origin: [FloatPacket<S>; 3],
     inverse: [FloatPacket<S>; 3],
     inverse_far: [FloatPacket<S>; 3],
-    /// Whether the upper plane of an axis is the near one.
+    /// Whether rays enter boxes through the upper plane of each axis.
     upper: [bool; 3],
     tmin: FloatPacket<S>,
+    /// See [`axes`].
     axes: [usize; 3],
     shear: [FloatPacket<S>; 3],
 }
@@ -75,12 +76,12 @@ pub(super) struct TraversalStack<S: Simd> {
 }
 
 impl<S: Simd> TraversalStack<S> {
-    /// Allocates for the traversal of a BVH.
+    /// Allocates a stack for the traversal of `tree`.
     #[inline(always)]
     pub(super) fn new(simd: S, tree: &Bvh) -> TraversalStack<S> {
         TraversalStack {
-            near: vec![FloatPacket::splat(simd, 0.0); tree.stack],
-            node: vec![0; tree.stack],
+            near: vec![FloatPacket::splat(simd, 0.0); tree.stack_len],
+            node: vec![0; tree.stack_len],
         }
     }
 }
@@ -94,7 +95,7 @@ pub(super) struct PacketHits<S: Simd> {
 }
 
 impl<'a, S: Simd> Packet<'a, S> {
-    /// Prepares traceable rays of one octant.
+    /// Prepares traceable rays of one class.
     #[inline(always)]
     pub(super) fn new(simd: S, rays: &'a [Ray]) -> Packet<'a, S> {
         let first = rays[0];
@@ -121,7 +122,7 @@ impl<'a, S: Simd> Packet<'a, S> {
         }
     }
 
-    /// Inclusive ends of the segments; −∞ in unused lanes.
+    /// Returns the inclusive ends of the segments; −∞ in unused lanes.
     #[inline(always)]
     pub(super) fn ends(&self) -> FloatPacket<S> {
         FloatPacket::from_fn(self.simd, |lane| {
@@ -129,9 +130,8 @@ impl<'a, S: Simd> Packet<'a, S> {
         })
     }
 
-    /// Calls `leaf` with each leaf that rays enter before their ends, nearer leaves first, and a
-    /// bit mask of these rays. `leaf` updates the ends; a ray whose end is before its start is
-    /// done.
+    /// Calls `leaf` with each leaf that rays enter before their ends, near leaves first, and a bit
+    /// mask of these rays. `leaf` updates the ends; an end before a ray's start stops that ray.
     #[inline(always)]
     pub(super) fn traverse(
         &self,
@@ -167,8 +167,8 @@ impl<'a, S: Simd> Packet<'a, S> {
         }
     }
 
-    /// Distances at which rays enter a child's box, ∞ for rays that miss it, and whether any ray
-    /// hits it.
+    /// Returns the ray parameters at which rays enter a child's box, ∞ for rays that miss it, and
+    /// whether any ray hits it.
     #[inline(always)]
     fn enter(&self, node: &BvhNode, slot: usize, end: FloatPacket<S>) -> (FloatPacket<S>, bool) {
         let (mut near, mut far) = (self.tmin, end);
@@ -186,13 +186,13 @@ impl<'a, S: Simd> Packet<'a, S> {
         (hit.select(near, FloatPacket::splat(self.simd, f32::INFINITY)), hit.to_bitmask() != 0)
     }
 
-    /// The ray of a lane, prepared for the triangle test.
+    /// Returns the ray of a lane, prepared for the triangle test.
     #[inline(always)]
-    pub(super) fn shear_of(&self, lane: usize) -> Shear {
-        Shear::along(&self.rays[lane], self.axes, self.shear.map(|shear| shear[lane]))
+    pub(super) fn ray_frame(&self, lane: usize) -> RayFrame {
+        RayFrame::from_shear(&self.rays[lane], self.axes, self.shear.map(|shear| shear[lane]))
     }
 
-    /// The ray of a lane.
+    /// Returns the ray of a lane.
     pub(super) fn ray(&self, lane: usize) -> &Ray {
         &self.rays[lane]
     }
@@ -215,7 +215,7 @@ impl<'a, S: Simd> Packet<'a, S> {
         to_ray_frame(coordinates, [self.origin[x], self.origin[y], self.origin[z]], &self.shear)
     }
 
-    /// Tests a triangle of a block against the rays of `lanes`, like [`Shear::intersect`].
+    /// Tests a triangle of a block against the rays in `lanes`, like [`RayFrame::intersect`].
     #[inline(always)]
     pub(super) fn intersect(
         &self,
@@ -229,7 +229,8 @@ impl<'a, S: Simd> Packet<'a, S> {
             self.to_frames(block, 1, triangle),
             self.to_frames(block, 2, triangle),
         ];
-        let Crossing { weights: [_, v, w], det, t_det, outside } = Crossing::new(&vertices, lanes);
+        let TriangleTest { weights: [_, v, w], det, t_det, outside } =
+            TriangleTest::new(&vertices, lanes);
         let inverse = FloatPacket::splat(self.simd, 1.0) / det;
         let t = t_det * inverse;
         let inside = t.simd_ge(self.tmin) & t.simd_le(end) & !det.simd_eq(0.0);
@@ -270,7 +271,7 @@ mod tests {
     use lightbound_math::{Vec3, vec3};
 
     #[test]
-    fn sorted_rays_share_signs_and_axes_within_an_octant() {
+    fn sorted_rays_share_signs_and_axes_within_a_class() {
         let mut rays: Vec<Ray> = points(500, 1)
             .zip(points(500, 2))
             .map(|(a, b)| {
@@ -282,8 +283,8 @@ mod tests {
             .collect();
         rays[77].d = Vec3::ZERO;
         rays[78].o.x = f32::NAN;
-        let (order, starts) = by_octant(&rays);
-        let mut traced = order[..starts[OCTANTS]].to_vec();
+        let (order, starts) = sort_by_class(&rays);
+        let mut traced = order[..starts[RAY_CLASSES]].to_vec();
         for range in starts.windows(2) {
             let group = order[range[0]..range[1]].iter().map(|&index| &rays[index as usize]);
             let class =

@@ -2,11 +2,11 @@
 //!
 //! `obvhs` builds a binary BVH on all cores (parallel locally-ordered clustering, Meister & Bittner
 //! 2018, then parallel reinsertion, Meister & Bittner 2018). Two levels are flattened into a node
-//! with four children, whose boxes are stored side by side for one SIMD slab test per node (Wald et
-//! al. 2008, *Getting Rid of Packets*). The compressed eight-wide BVHs of `obvhs` take a third of
-//! the memory, but their traversal ignores boxes that end before t = 10⁻⁴ and rounds inwards. Here
-//! traversal is conservative: boxes are enlarged by one ulp, and far distances are scaled as in Ize
-//! 2013, *Robust BVH Ray Traversal*.
+//! with four children. Their boxes are stored side by side, for one SIMD slab test per node (Wald
+//! et al. 2008, *Getting Rid of Packets*). The compressed eight-wide BVHs of `obvhs` take a third
+//! of the memory, but their traversal skips boxes that end before t = 10⁻⁴, and rounds inwards.
+//! Here traversal is conservative: boxes are enlarged by one ulp, and far distances are scaled up
+//! as in Ize 2013, *Robust BVH Ray Traversal*.
 
 use glam::{Vec3A, Vec4};
 use lightbound_math::{Aabb, Ray, Vec3};
@@ -14,7 +14,7 @@ use obvhs::bvh2::Bvh2;
 use obvhs::bvh2::reinsertion::ReinsertionOptimizer;
 use obvhs::ploc::{PlocBuilder, PlocSearchDistance, SortPrecision};
 
-/// Bit that marks references to leaves.
+/// Bit that marks leaf references.
 pub(super) const LEAF_FLAG: u32 = 1 << 31;
 
 /// Maximum length of a traversal stack without heap allocation.
@@ -23,21 +23,24 @@ const INLINE_STACK_LEN: usize = 96;
 /// 1 + 2γ₃, which exceeds the rounding error of the slab test.
 pub(super) const FAR_ROUNDING_SCALE: f32 = 1.000_000_4;
 
-/// Number of nodes that the reinsertion optimiser moves at a time. It includes all nodes of small
-/// BVHs, which makes rays up to a tenth faster.
+/// Maximum number of nodes that the reinsertion optimiser moves per pass, except that it always
+/// moves [`MIN_REINSERTED_FRACTION`]. It moves all nodes of small BVHs, which makes ray queries up
+/// to 10 % faster.
 const MAX_REINSERTED_NODES: f32 = 65_536.0;
-/// Minimum fraction of nodes that it moves. In large BVHs it takes most of the build time.
+
+/// Minimum fraction of nodes that the reinsertion optimiser moves per pass. In large BVHs,
+/// reinsertion takes most of the build time.
 const MIN_REINSERTED_FRACTION: f32 = 0.1;
 
-/// A node with four children: lower and upper planes along each axis, and references. Missing
-/// children have an empty box. 128 bytes.
+/// A node with four children: lower and upper planes along each axis, and references. Empty slots
+/// have an empty box. 128 bytes.
 #[repr(C, align(64))]
 #[derive(Clone)]
 pub(super) struct BvhNode {
     planes: [[Vec4; 2]; 3],
     pub(super) children: [u32; 4],
-    /// Slots sorted farthest first, two bits each, for rays in the negative and positive direction
-    /// of each axis.
+    /// Slots sorted farthest first, two bits each, for rays in the negative and the positive
+    /// direction of each axis.
     orders: [[u8; 2]; 3],
 }
 
@@ -59,15 +62,15 @@ impl BvhNode {
     fn sort(&mut self) {
         for axis in 0..3 {
             let [lower, upper] = self.planes[axis];
-            for (up, far) in [-upper, lower].into_iter().enumerate() {
+            for (direction, far) in [-upper, lower].into_iter().enumerate() {
                 let mut slots = [0, 1, 2, 3];
                 slots.sort_by(|&a, &b| far[b].total_cmp(&far[a]));
-                self.orders[axis][up] = (0..4).map(|k| (slots[k] as u8) << (2 * k)).sum();
+                self.orders[axis][direction] = (0..4).map(|k| (slots[k] as u8) << (2 * k)).sum();
             }
         }
     }
 
-    /// The lower or upper plane of a child along an axis.
+    /// Returns the lower or upper plane of a child along an axis.
     #[inline(always)]
     pub(super) fn plane(&self, axis: usize, upper: bool, slot: usize) -> f32 {
         // Index an array: indexing a vector's components compiles to branches.
@@ -75,41 +78,46 @@ impl BvhNode {
         planes[slot]
     }
 
-    /// All slots, farthest first along an axis, for rays in its negative or positive direction.
+    /// Iterates over all slots, farthest first, for rays in the negative or positive direction of
+    /// an axis.
     #[inline(always)]
-    pub(super) fn farthest_first(&self, axis: usize, up: bool) -> impl Iterator<Item = usize> {
-        let order = self.orders[axis][usize::from(up)];
+    pub(super) fn farthest_first(
+        &self,
+        axis: usize,
+        positive: bool,
+    ) -> impl Iterator<Item = usize> {
+        let order = self.orders[axis][usize::from(positive)];
         [0, 2, 4, 6].into_iter().map(move |shift| usize::from(order >> shift & 3))
     }
 }
 
-/// A BVH with an index at each leaf.
+/// A four-wide BVH; each leaf stores an index.
 pub(super) struct Bvh {
-    /// The nodes; the root is the first.
+    /// All nodes, the root first.
     pub(super) nodes: Vec<BvhNode>,
     /// Maximum length of the traversal stack, including all children of the current node.
-    pub(super) stack: usize,
+    pub(super) stack_len: usize,
     /// Bounding box of all leaves.
     pub(super) bounds: Aabb,
 }
 
 impl Bvh {
-    /// Builds over `boxes`, which must be finite. `leaf` maps the indices of up to `leaf_size` (at
-    /// most 4) boxes to the index at the leaf, below 2³¹.
+    /// Builds a BVH over `boxes`, which must be finite. `leaf` gets the indices of the boxes in a
+    /// leaf, up to `leaf_size` (1 to 4), and returns the index to store there, below 2³¹.
     pub(super) fn build(
         boxes: &[Aabb],
         leaf_size: usize,
         mut leaf: impl FnMut(&[u32]) -> u32,
     ) -> Bvh {
         let bounds = boxes.iter().fold(Aabb::EMPTY, |a, b| a.union(*b));
-        let mut tree = Bvh { nodes: Vec::new(), stack: 0, bounds };
+        let mut tree = Bvh { nodes: Vec::new(), stack_len: 0, bounds };
         if boxes.is_empty() {
             return tree;
         }
         let binary = binary_tree(boxes);
-        // Work list: binary node, slot for its reference, depth.
-        let mut open = vec![(0, None, 1)];
-        while let Some((root, slot, depth)) = open.pop() {
+        // Work list: binary node, parent and slot for its reference, depth.
+        let mut pending = vec![(0, None, 1)];
+        while let Some((root, slot, depth)) = pending.pop() {
             let children = widen(&binary, root, leaf_size);
             let index = tree.nodes.len() as u32;
             if let Some((parent, slot)) = slot {
@@ -117,13 +125,13 @@ impl Bvh {
                 parent.children[slot] = index;
             }
             let mut node = BvhNode::EMPTY;
-            tree.stack = tree.stack.max(3 * depth + 1);
+            tree.stack_len = tree.stack_len.max(3 * depth + 1);
             for (slot, &child) in children.iter().enumerate() {
                 let contents = elements(&binary, child, leaf_size);
                 let reference = contents.as_ref().map_or(0, |contents| LEAF_FLAG | leaf(contents));
                 node.set(slot, binary.nodes[child].aabb(), reference);
                 if contents.is_none() {
-                    open.push((child, Some((index, slot)), depth + 1));
+                    pending.push((child, Some((index, slot)), depth + 1));
                 }
             }
             node.sort();
@@ -133,25 +141,25 @@ impl Bvh {
         tree
     }
 
-    /// Memory of the nodes.
+    /// Returns the memory use of the nodes in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<BvhNode>()
     }
 
     /// Calls `leaf` with each leaf that the ray enters between `ray.tmin` and `end`, near leaves
-    /// first, and with the current end of the segment. `leaf` returns the new end; an end before
-    /// `ray.tmin` stops the traversal. The ray must be finite with a nonzero direction.
+    /// first, and the current end of the segment. `leaf` returns the new end; an end before
+    /// `ray.tmin` stops the traversal. The ray must be finite, with a nonzero direction.
     #[inline(always)]
     pub(super) fn traverse(&self, ray: &Ray, end: f32, mut leaf: impl FnMut(u32, f32) -> f32) {
         if self.nodes.is_empty() {
             return;
         }
         let (mut small, mut large);
-        let stack: &mut [(u32, f32)] = if self.stack <= INLINE_STACK_LEN {
+        let stack: &mut [(u32, f32)] = if self.stack_len <= INLINE_STACK_LEN {
             small = [(0, 0.0); INLINE_STACK_LEN];
             &mut small
         } else {
-            large = vec![(0, 0.0); self.stack];
+            large = vec![(0, 0.0); self.stack_len];
             &mut large
         };
         let slab = SlabTest::new(ray);
@@ -213,14 +221,14 @@ struct SlabTest {
     origin: [Vec4; 3],
     inverse: [Vec4; 3],
     inverse_far: [Vec4; 3],
-    /// Whether the upper plane of an axis is the near one.
+    /// Whether the ray enters boxes through the upper plane of each axis.
     upper: [bool; 3],
     tmin: Vec4,
 }
 
 impl SlabTest {
     fn new(ray: &Ray) -> SlabTest {
-        // A zero component gives an infinite inverse. 0 · ∞ cannot occur inside a box, since boxes
+        // A zero component has an infinite inverse. Inside a box 0 · ∞ cannot occur, since boxes
         // are enlarged.
         let inverse = Vec3::ONE / ray.d;
         SlabTest {
@@ -232,7 +240,8 @@ impl SlabTest {
         }
     }
 
-    /// Distances to the children's boxes, and a bit for each box that the segment hits.
+    /// Returns the ray parameters at which the ray enters the children's boxes, and a bit mask of
+    /// the boxes that the segment hits.
     #[inline(always)]
     fn intersect(&self, node: &BvhNode, tmax: f32) -> (Vec4, u32) {
         let mut near = self.tmin;
@@ -247,6 +256,7 @@ impl SlabTest {
     }
 }
 
+/// Builds a binary BVH and optimises it by reinsertion.
 fn binary_tree(boxes: &[Aabb]) -> Bvh2 {
     struct Bounded<'a>(&'a Aabb);
     impl obvhs::Boundable for Bounded<'_> {
@@ -263,46 +273,47 @@ fn binary_tree(boxes: &[Aabb]) -> Bvh2 {
         SortPrecision::U64,
         3,
     );
-    let part = (MAX_REINSERTED_NODES / tree.nodes.len() as f32).clamp(MIN_REINSERTED_FRACTION, 1.0);
-    ReinsertionOptimizer::default().run(&mut tree, part, None);
+    let fraction =
+        (MAX_REINSERTED_NODES / tree.nodes.len() as f32).clamp(MIN_REINSERTED_FRACTION, 1.0);
+    ReinsertionOptimizer::default().run(&mut tree, fraction, None);
     tree
 }
 
-/// The one to four descendants of `root` that become the children of one wide node; the largest
-/// nodes are expanded first.
+/// Returns the one to four descendants of `root` that become the children of one wide node. Nodes
+/// with the largest surface area are expanded first.
 fn widen(tree: &Bvh2, root: usize, leaf_size: usize) -> Vec<usize> {
     if elements(tree, root, leaf_size).is_some() {
         return vec![root];
     }
     let mut children = Vec::with_capacity(4);
-    let mut opened = root;
+    let mut expanded = root;
     loop {
-        let first = tree.nodes[opened].first_index as usize;
+        let first = tree.nodes[expanded].first_index as usize;
         children.extend([first, first + 1]);
         let area = |&at: &usize| tree.nodes[children[at]].aabb().half_area();
-        let openable =
+        let expandable =
             (0..children.len()).filter(|&at| elements(tree, children[at], leaf_size).is_none());
-        let largest = openable.max_by(|a, b| area(a).total_cmp(&area(b)));
+        let largest = expandable.max_by(|a, b| area(a).total_cmp(&area(b)));
         match largest {
-            Some(at) if children.len() < 4 => opened = children.swap_remove(at),
+            Some(at) if children.len() < 4 => expanded = children.swap_remove(at),
             _ => return children,
         }
     }
 }
 
-/// The elements of a subtree, if they fit into a leaf.
+/// Returns the elements of a subtree, if they fit into a leaf.
 fn elements(tree: &Bvh2, root: usize, leaf_size: usize) -> Option<Vec<u32>> {
     let mut contents = Vec::with_capacity(leaf_size);
-    let mut open = vec![root];
-    while let Some(index) = open.pop() {
+    let mut pending = vec![root];
+    while let Some(index) = pending.pop() {
         let node = &tree.nodes[index];
         let first = node.first_index as usize;
         if node.is_leaf() {
             contents.extend(&tree.primitive_indices[first..first + node.prim_count as usize]);
         } else {
-            open.extend([first + 1, first]);
+            pending.extend([first + 1, first]);
         }
-        if contents.len() + open.len() > leaf_size {
+        if contents.len() + pending.len() > leaf_size {
             return None;
         }
     }
@@ -314,7 +325,7 @@ mod tests {
     use super::*;
     use lightbound_math::vec3;
 
-    /// Unit boxes at x = 0, 2, 4, …
+    /// Returns `n` unit boxes at x = 0, 2, 4, …
     fn row(n: u32) -> Vec<Aabb> {
         (0..n)
             .map(|i| vec3(2.0 * i as f32, 0.0, 0.0))
@@ -341,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn rays_hit_grazed_and_flat_boxes() {
+    fn rays_hit_flat_boxes_and_boxes_they_graze() {
         let tree = Bvh::build(&row(5), 1, |contents| contents[0]);
         for (y, z) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
             assert_eq!(entered_leaves(&tree, &Ray::new(vec3(-1.0, y, z), Vec3::X)).len(), 5);

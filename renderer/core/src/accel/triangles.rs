@@ -1,6 +1,6 @@
-//! Blocks of four triangles for the [watertight](crate::geometry::watertight) test with one ray.
+//! Blocks of four triangles, for [watertight](crate::geometry::watertight) tests against one ray.
 
-use crate::geometry::watertight::{Crossing, axes_along, to_ray_frame};
+use crate::geometry::watertight::{TriangleTest, axes_along, to_ray_frame};
 use glam::Vec4;
 use lightbound_math::{Ray, Vec3};
 
@@ -15,8 +15,8 @@ pub(super) struct TriangleBlock {
     pub(super) element: [u32; 4],
 }
 
-/// A ray prepared for the test.
-pub(super) struct Shear {
+/// A ray prepared for triangle tests: its frame, broadcast to all lanes.
+pub(super) struct RayFrame {
     origin: [Vec4; 3],
     /// See [`axes`].
     axes: [usize; 3],
@@ -44,7 +44,7 @@ impl TriangleBlock {
         element: [u32::MAX; 4],
     };
 
-    /// A coordinate of a vertex of the triangle in a lane.
+    /// Returns a coordinate of a vertex of the triangle in a lane.
     #[inline(always)]
     pub(super) fn coordinate(&self, vertex: usize, axis: usize, lane: usize) -> f32 {
         // Index an array: indexing a vector's components compiles to branches.
@@ -64,7 +64,8 @@ impl TriangleBlock {
     }
 }
 
-/// The axis with the largest absolute component of a direction; the first if several are equal.
+/// Returns the axis of the direction's largest absolute component; the first one if several are
+/// equal.
 #[inline(always)]
 pub(super) fn longest_axis(d: Vec3) -> usize {
     let [x, y, z] = d.abs().to_array();
@@ -72,29 +73,29 @@ pub(super) fn longest_axis(d: Vec3) -> usize {
     if z > longer { 2 } else { xy }
 }
 
-/// The axes permuted for a ray, see [`axes_along`].
+/// Returns the axes permuted for a ray; see [`axes_along`].
 #[inline(always)]
 pub(super) fn axes(ray: &Ray) -> [usize; 3] {
     axes_along(ray.d, longest_axis(ray.d))
 }
 
-impl Shear {
+impl RayFrame {
     /// Prepares a finite ray with a nonzero direction.
-    pub(super) fn new(ray: &Ray) -> Shear {
+    pub(super) fn new(ray: &Ray) -> RayFrame {
         let ([x, y, z], d) = (axes(ray), ray.d);
-        Shear::along(ray, [x, y, z], [d[x] / d[z], d[y] / d[z], 1.0 / d[z]])
+        RayFrame::from_shear(ray, [x, y, z], [d[x] / d[z], d[y] / d[z], 1.0 / d[z]])
     }
 
-    /// [`Shear::new`], given the ray's [`axes`] and shear.
+    /// Prepares a ray from its [`axes`] and shear.
     #[inline(always)]
-    pub(super) fn along(ray: &Ray, axes: [usize; 3], shear: [f32; 3]) -> Shear {
+    pub(super) fn from_shear(ray: &Ray, axes: [usize; 3], shear: [f32; 3]) -> RayFrame {
         let origin = axes.map(|axis| Vec4::splat(ray.o[axis]));
-        Shear { origin, axes, shear: shear.map(Vec4::splat), tmin: Vec4::splat(ray.tmin) }
+        RayFrame { origin, axes, shear: shear.map(Vec4::splat), tmin: Vec4::splat(ray.tmin) }
     }
 
-    /// Four vertices in the ray's frame.
+    /// Transforms four vertices to the ray's frame.
     #[inline(always)]
-    fn to_frame(&self, vertex: &[Vec4; 3]) -> [Vec4; 3] {
+    fn transform(&self, vertex: &[Vec4; 3]) -> [Vec4; 3] {
         let [x, y, z] = self.axes;
         to_ray_frame([vertex[x], vertex[y], vertex[z]], self.origin, &self.shear)
     }
@@ -103,8 +104,9 @@ impl Shear {
     #[inline(always)]
     pub(super) fn intersect(&self, block: &TriangleBlock, tmax: f32) -> BlockHits {
         let [a, b, c] = &block.vertices;
-        let vertices = [self.to_frame(a), self.to_frame(b), self.to_frame(c)];
-        let Crossing { weights: [_, v, w], det, t_det, outside } = Crossing::new(&vertices, 0b1111);
+        let vertices = [self.transform(a), self.transform(b), self.transform(c)];
+        let TriangleTest { weights: [_, v, w], det, t_det, outside } =
+            TriangleTest::new(&vertices, 0b1111);
         let inverse = Vec4::ONE / det;
         let t = t_det * inverse;
         let inside = t.cmpge(self.tmin) & t.cmple(Vec4::splat(tmax)) & det.cmpne(Vec4::ZERO);
@@ -125,26 +127,27 @@ mod tests {
     fn intersect_one(triangle: [Vec3; 3], ray: &Ray) -> Option<(f32, f32, f32)> {
         let mut block = TriangleBlock::EMPTY;
         block.set(2, &triangle, 7, 8);
-        let hits = Shear::new(ray).intersect(&block, ray.tmax);
-        assert_eq!(hits.mask & !4, 0, "empty lanes hit nothing");
+        let hits = RayFrame::new(ray).intersect(&block, ray.tmax);
+        assert_eq!(hits.mask & !4, 0, "a ray hit an empty lane");
         (hits.mask != 0).then_some((hits.t[2], hits.u[2], hits.v[2]))
     }
 
     #[test]
-    fn hit_parameters_along_all_axes_and_from_both_sides() {
-        for turn in 0..3 {
-            let place = |x: f32, y: f32, z: f32| {
+    fn hits_match_along_all_axes_and_from_both_sides() {
+        for shift in 0..3 {
+            let permuted = |x: f32, y: f32, z: f32| {
                 let p = [x, y, z];
-                vec3(p[turn], p[(turn + 1) % 3], p[(turn + 2) % 3])
+                vec3(p[shift], p[(shift + 1) % 3], p[(shift + 2) % 3])
             };
-            let triangle = [place(0.0, 0.0, 2.0), place(4.0, 0.0, 2.0), place(0.0, 4.0, 2.0)];
+            let triangle =
+                [permuted(0.0, 0.0, 2.0), permuted(4.0, 0.0, 2.0), permuted(0.0, 4.0, 2.0)];
             for (z, dz) in [(0.0, 1.0), (4.0, -1.0)] {
-                let ray = Ray::new(place(1.0, 2.0, z), place(0.0, 0.0, dz));
+                let ray = Ray::new(permuted(1.0, 2.0, z), permuted(0.0, 0.0, dz));
                 assert_eq!(intersect_one(triangle, &ray), Some((2.0, 0.25, 0.5)));
                 assert!(intersect_one(triangle, &Ray { tmin: 2.0, tmax: 2.0, ..ray }).is_some());
                 assert_eq!(intersect_one(triangle, &Ray { tmin: 2.01, ..ray }), None);
                 assert_eq!(intersect_one(triangle, &Ray { tmax: 1.99, ..ray }), None);
-                assert_eq!(intersect_one(triangle, &Ray { o: place(3.0, 3.0, z), ..ray }), None);
+                assert_eq!(intersect_one(triangle, &Ray { o: permuted(3.0, 3.0, z), ..ray }), None);
             }
         }
     }

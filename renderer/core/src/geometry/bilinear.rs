@@ -1,8 +1,8 @@
 //! Bilinear patches.
 //!
 //! The ray test follows Reshetov 2019, *Cool Patches* (Ray Tracing Gems, ch. 8): the roots of a
-//! quadratic are the lines of constant u that the ray intersects; each line gives t and v. It is in
-//! double precision, so that patches may be flat, thin or far away.
+//! quadratic are the lines of constant u that the ray intersects; each line yields t and v. The
+//! test is in double precision, so patches may be flat, thin or far away.
 
 use super::mesh::{self, MeshError};
 use super::{ShapeHit, ShapePoint};
@@ -27,24 +27,26 @@ pub(crate) struct Patch {
 }
 
 impl BilinearMesh {
-    /// Checks the arrays. The corners of a patch are in pbrt's order p00, p10, p01, p11; `normals`
-    /// and `uvs` are empty or as long as `positions`. Normals and texture coordinates are repaired
+    /// Creates a mesh. The corners of a patch are in pbrt's order p00, p10, p01, p11; `normals` and
+    /// `uvs` must be empty or as long as `positions`. Normals and texture coordinates are repaired
     /// as in [`super::Mesh::new`].
     ///
-    /// *Errors*: see [`super::Mesh::new`].
+    /// # Errors
+    /// In the same cases as [`super::Mesh::new`].
     pub fn new(
         positions: Vec<Vec3>,
         patches: Vec<[u32; 4]>,
         mut normals: Vec<Vec3>,
         mut uvs: Vec<Vec2>,
     ) -> Result<BilinearMesh, MeshError> {
-        mesh::check(&positions, &patches, &mut normals, &mut uvs)?;
+        mesh::validate(&positions, &patches, &mut normals, &mut uvs)?;
         Ok(BilinearMesh { positions, patches, normals, uvs, mirrored: false })
     }
 
-    /// Transforms the patches; the front is preserved whatever the handedness of the transform.
+    /// Transforms the patches. The front is preserved even if the transform swaps handedness.
     ///
-    /// *Errors*: a transformed position overflows.
+    /// # Errors
+    /// If a transformed position overflows.
     pub fn transformed(mut self, transform: &Transform) -> Result<BilinearMesh, MeshError> {
         for p in &mut self.positions {
             *p = transform.point(*p);
@@ -61,19 +63,19 @@ impl BilinearMesh {
         self.patches.len() as u32
     }
 
-    /// A mesh that consists of one patch.
-    pub(crate) fn single(&self, element: u32) -> BilinearMesh {
+    /// Extracts one patch as a mesh of its own.
+    pub(crate) fn extract(&self, element: u32) -> BilinearMesh {
         let indices = self.patches[element as usize];
         BilinearMesh {
-            positions: mesh::pick(&self.positions, indices),
+            positions: mesh::gather(&self.positions, indices),
             patches: vec![[0, 1, 2, 3]],
-            normals: mesh::pick(&self.normals, indices),
-            uvs: mesh::pick(&self.uvs, indices),
+            normals: mesh::gather(&self.normals, indices),
+            uvs: mesh::gather(&self.uvs, indices),
             mirrored: self.mirrored,
         }
     }
 
-    /// The corners of one patch.
+    /// Returns the corners of a patch.
     pub(crate) fn patch(&self, element: u32) -> Patch {
         Patch { corners: self.patches[element as usize].map(|i| self.positions[i as usize]) }
     }
@@ -100,7 +102,7 @@ impl BilinearMesh {
         let ns = if self.normals.is_empty() {
             ng
         } else {
-            blend(indices.map(|i| self.normals[i]), u, v).try_normalize().unwrap_or(ng)
+            bilerp(indices.map(|i| self.normals[i]), u, v).try_normalize().unwrap_or(ng)
         };
         let (uv, dpdu) = if self.uvs.is_empty() {
             (Vec2::new(u, v), pu)
@@ -111,7 +113,7 @@ impl BilinearMesh {
             let dv = (t[2] - t[0]).lerp(t[3] - t[1], u);
             let det = du.perp_dot(dv);
             let dpdu = if det != 0.0 { (pu * dv.y - pv * du.y) / det } else { Vec3::ZERO };
-            (blend(t, u, v), dpdu)
+            (bilerp(t, u, v), dpdu)
         };
         let bounds = Aabb::around(patch.corners);
         let (magnitude, extent) = (bounds.magnitude(), (bounds.max - bounds.min).max_element());
@@ -122,14 +124,14 @@ impl BilinearMesh {
         self.patch(element).area()
     }
 
-    /// Convex hulls for a rectangle of (u, v): points whose hull contains the positions, and
-    /// vectors whose hull contains positive multiples of the normals on the side of the vertex
-    /// normals. The latter is `None` if that side may change within the rectangle.
+    /// Returns convex hulls for a rectangle of (u, v), as their vertices. The first contains the
+    /// positions. The second contains positive multiples of the normals, on the side of the vertex
+    /// normals; it is `None` if that side may change within the rectangle.
     pub(crate) fn hull(&self, element: u32, lo: Vec2, hi: Vec2) -> ([Vec3; 4], Option<[DVec3; 4]>) {
         let patch = self.patch(element);
         let corners = [lo, Vec2::new(hi.x, lo.y), Vec2::new(lo.x, hi.y), hi];
         let positions = corners.map(|c| patch.at(c.x, c.y));
-        // ∂p/∂u × ∂p/∂v is linear in (u, v): the term in u v vanishes, since both factors have the
+        // ∂p/∂u × ∂p/∂v is linear in (u, v): the u v term vanishes, since both factors have the
         // same mixed derivative.
         let normals = corners
             .map(|c| if self.mirrored { -patch.cross(c.x, c.y) } else { patch.cross(c.x, c.y) });
@@ -137,24 +139,29 @@ impl BilinearMesh {
             return (positions, Some(normals));
         }
         let indices = self.patches[element as usize].map(|i| i as usize);
-        let shading = corners.map(|c| blend(indices.map(|i| self.normals[i]), c.x, c.y).as_dvec3());
+        let shading =
+            corners.map(|c| bilerp(indices.map(|i| self.normals[i]), c.x, c.y).as_dvec3());
         let products = || {
             shading
                 .iter()
                 .flat_map(|s| normals.iter().map(|n| (s.dot(*n), s.length() * n.length())))
         };
-        let side = |sign: f64| products().all(|(cos, lengths)| sign * cos > FACING_SLACK * lengths);
-        let normals =
-            if side(1.0) { Some(normals) } else { side(-1.0).then(|| normals.map(|n| -n)) };
+        let is_on_side =
+            |sign: f64| products().all(|(cos, lengths)| sign * cos > FACING_SLACK * lengths);
+        let normals = if is_on_side(1.0) {
+            Some(normals)
+        } else {
+            is_on_side(-1.0).then(|| normals.map(|n| -n))
+        };
         (positions, normals)
     }
 }
 
-/// A cosine up to this magnitude leaves the side of a normal undetermined.
+/// Cosines up to this magnitude do not determine the side of a normal, because of rounding.
 const FACING_SLACK: f64 = 1e-5;
 
-/// Bilinear interpolation of corner values.
-fn blend<T: std::ops::Mul<f32, Output = T> + std::ops::Add<Output = T>>(
+/// Interpolates corner values bilinearly.
+fn bilerp<T: std::ops::Mul<f32, Output = T> + std::ops::Add<Output = T>>(
     [a, b, c, d]: [T; 4],
     u: f32,
     v: f32,
@@ -163,18 +170,19 @@ fn blend<T: std::ops::Mul<f32, Output = T> + std::ops::Add<Output = T>>(
 }
 
 impl Patch {
-    /// Position.
+    /// Computes the position.
     fn at(&self, u: f32, v: f32) -> Vec3 {
-        blend(self.corners, u, v)
+        bilerp(self.corners, u, v)
     }
 
-    /// ∂p/∂u and ∂p/∂v.
+    /// Computes ∂p/∂u and ∂p/∂v.
     fn derivatives(&self, u: f32, v: f32) -> (Vec3, Vec3) {
         let [p00, p10, p01, p11] = self.corners;
         ((p10 - p00).lerp(p11 - p01, v), (p01 - p00).lerp(p11 - p10, u))
     }
 
-    /// Unit vector along ∂p/∂u × ∂p/∂v, or along the average normal of the patch if that vanishes.
+    /// Computes the unit vector along ∂p/∂u × ∂p/∂v, or along the average normal of the patch if
+    /// the product vanishes.
     fn normal(&self, u: f32, v: f32) -> Vec3 {
         let normal = self.cross(u, v);
         let [p00, p10, p01, p11] = self.corners.map(Vec3::as_dvec3);
@@ -182,18 +190,18 @@ impl Patch {
         normal.try_normalize().unwrap_or_else(average).as_vec3()
     }
 
-    /// ∂p/∂u × ∂p/∂v.
+    /// Computes ∂p/∂u × ∂p/∂v.
     fn cross(&self, u: f32, v: f32) -> DVec3 {
         let (pu, pv) = self.derivatives(u, v);
         pu.as_dvec3().cross(pv.as_dvec3())
     }
 
-    /// Jacobian |∂p/∂u × ∂p/∂v|: area per unit of (u, v).
+    /// Computes the Jacobian |∂p/∂u × ∂p/∂v|: area per unit of (u, v).
     pub(crate) fn jacobian(&self, u: f32, v: f32) -> f32 {
         self.cross(u, v).length() as f32
     }
 
-    /// Area by the midpoint rule on a 16 × 16 grid; exact for parallelograms.
+    /// Computes the area by the midpoint rule on a 16 × 16 grid; exact for parallelograms.
     fn area(&self) -> f32 {
         const N: usize = 16;
         let mid = |i: usize| (i as f32 + 0.5) / N as f32;
@@ -201,14 +209,15 @@ impl Patch {
         (sum / (N * N) as f64) as f32
     }
 
-    /// Density per m² of uniform (u, v) at the hit of the ray at parameter `t`; 0 for a miss.
+    /// Returns the density per m² of uniform (u, v) at the ray's hit nearest to parameter `t`; 0
+    /// for a miss.
     pub(crate) fn area_pdf(&self, ray: &Ray, t: f32) -> f32 {
         let hits = self.line_hits(ray).into_iter().flatten();
         let nearest = hits.min_by(|a, b| (a.t - t).abs().total_cmp(&(b.t - t).abs()));
         nearest.map_or(0.0, |h| 1.0 / self.jacobian(h.u, h.v))
     }
 
-    /// All hits on the infinite line of the ray.
+    /// Returns all hits on the infinite line of the ray.
     fn line_hits(&self, ray: &Ray) -> [Option<ShapeHit>; 2] {
         let d = ray.d.as_dvec3();
         let [p00, p10, p01, p11] = self.corners.map(|p| p.as_dvec3() - ray.o.as_dvec3());
@@ -225,16 +234,16 @@ impl Patch {
         // and the second approaches −a/b.
         let q = -0.5 * (b + discriminant.sqrt().copysign(b));
         [q / c, a / q].map(|u| {
-            if !(-SLACK..=1.0 + SLACK).contains(&u) {
+            if !(-EDGE_SLACK..=1.0 + EDGE_SLACK).contains(&u) {
                 return None;
             }
             let u = u.clamp(0.0, 1.0);
-            let (from, along) = (p00.lerp(p10, u), e0.lerp(e1, u));
+            let (start, along) = (p00.lerp(p10, u), e0.lerp(e1, u));
             let n = d.cross(along);
             let n2 = n.length_squared();
-            let m = n.cross(from);
+            let m = n.cross(start);
             let (t, v) = (m.dot(along) / n2, m.dot(d) / n2);
-            (t.is_finite() && (-SLACK..=1.0 + SLACK).contains(&v)).then(|| ShapeHit {
+            (t.is_finite() && (-EDGE_SLACK..=1.0 + EDGE_SLACK).contains(&v)).then(|| ShapeHit {
                 t: t as f32,
                 u: u as f32,
                 v: v.clamp(0.0, 1.0) as f32,
@@ -243,9 +252,9 @@ impl Patch {
     }
 }
 
-/// Tolerance of surface coordinates outside [0, 1], so that rays through a shared edge hit at least
-/// one patch.
-const SLACK: f64 = 1e-9;
+/// Tolerance for surface coordinates outside [0, 1], so that rays through a shared edge hit at
+/// least one patch.
+const EDGE_SLACK: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {
@@ -266,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn rays_hit_their_targets() {
+    fn rays_hit_the_points_they_aim_at() {
         for i in 0..3000 {
             let v = |k| Vec3::new(random(i, k), random(i, k + 1), random(i, k + 2));
             let m = mesh([v(0), v(3), v(6), v(9)]);
@@ -274,7 +283,7 @@ mod tests {
             let target = m.point(0, u, w).p;
             let ray = Ray::new(5.0 * v(12), 0.7 * (target - 5.0 * v(12)));
             let h = m.intersect(0, &ray).unwrap_or_else(|| panic!("{i} misses"));
-            assert!(h.t <= 1.0 / 0.7 + 1e-4, "{i}: nearer or the same");
+            assert!(h.t <= 1.0 / 0.7 + 1e-4, "{i}: the hit is beyond the target");
             assert!((m.point(0, h.u, h.v).p - ray.at(h.t)).length() < 1e-4, "{i}");
             assert_eq!(m.intersect(0, &Ray { tmin: h.t, ..ray }), Some(h));
             assert!(m.intersect(0, &Ray { tmax: h.t, ..ray }).is_none());
@@ -282,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_and_degenerate_patches() {
+    fn rays_hit_flat_patches_and_miss_degenerate_ones() {
         let m = mesh(square());
         let h = m.intersect(0, &Ray::new(Vec3::new(0.25, 0.75, 2.0), -Vec3::Z)).unwrap();
         assert_eq!(h, ShapeHit { t: 2.0, u: 0.25, v: 0.75 });
@@ -300,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn area_and_mirroring() {
+    fn area_matches_an_integral_and_mirroring_preserves_the_front() {
         let [a, b, c, d] = square();
         // The saddle z = x y over the unit square: ∫∫ √(1 + x² + y²).
         let saddle = mesh([a, b, c, d + Vec3::Z]);
@@ -315,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn texture_coordinates_and_normals() {
+    fn texture_coordinates_and_normals_are_interpolated() {
         let p = square().to_vec();
         let uvs = p.iter().map(|p| Vec2::new(4.0 * p.y, 2.0 * p.x)).collect();
         let m = BilinearMesh::new(p, vec![[0, 1, 2, 3]], vec![-Vec3::Z; 4], uvs).unwrap();
@@ -325,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_input_is_handled() {
+    fn invalid_rays_miss_and_invalid_indices_are_errors() {
         let m = mesh(square());
         for d in [Vec3::ZERO, Vec3::splat(f32::NAN), Vec3::X, Vec3::INFINITY] {
             for o in [Vec3::Z, Vec3::splat(f32::NAN), Vec3::INFINITY] {

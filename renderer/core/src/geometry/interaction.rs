@@ -1,7 +1,7 @@
 //! Vectorised computation of surface interactions.
 //!
-//! Vertex attributes are gathered into SoA columns. The loop over the lanes calls the same
-//! functions as for a single hit, compiled to SIMD instructions, so results are bit-identical.
+//! Vertex attributes are gathered into SoA columns. The loop over lanes calls the same functions as
+//! for a single hit, and compiles to SIMD instructions, so results are bit-identical.
 
 use super::mesh::{DEFAULT_UVS, NO_NORMALS, TriangleVertices};
 use super::{Geometry, Hit, Mesh, Shape, Surface};
@@ -18,7 +18,7 @@ pub struct SurfaceInteraction {
     pub wo: Vec3,
 }
 
-/// Vertex attributes of triangles, hits and ray directions, as input of the computation.
+/// Input of a batch: vertex attributes of triangles, hits and ray directions.
 struct TriangleColumns {
     p: [Columns<3>; 3],
     n: [Columns<3>; 3],
@@ -27,13 +27,15 @@ struct TriangleColumns {
     has_normals: bool,
     /// Whether any lane has texture coordinates.
     has_uvs: bool,
-    /// Winding of the triangle, and side of the primitive.
-    sides: Columns<2>,
-    at: Columns<2>,
+    /// Winding of the triangle, and normal sign of the primitive.
+    signs: Columns<2>,
+    /// Barycentric weights of vertices 1 and 2 at the hit.
+    weights: Columns<2>,
+    /// Ray direction.
     d: Columns<3>,
 }
 
-/// Computed interactions.
+/// Output of a batch: interactions.
 struct InteractionColumns {
     p: Columns<3>,
     ng: Columns<3>,
@@ -60,7 +62,7 @@ impl Geometry {
         interactions: &mut Vec<SurfaceInteraction>,
     ) {
         interactions.clear();
-        let (mut gathered, mut computed) = (TriangleColumns::EMPTY, InteractionColumns::EMPTY);
+        let (mut input, mut output) = (TriangleColumns::EMPTY, InteractionColumns::EMPTY);
         let level = Level::new();
         let mut hits = hits.peekable();
         while hits.peek().is_some() {
@@ -73,14 +75,14 @@ impl Geometry {
                 let primitive = &self.primitives[hit.primitive as usize];
                 match &primitive.shape {
                     Shape::Mesh(mesh) if hit.instance == Hit::NONE => {
-                        gathered.set(lane, mesh, hit, primitive.side(), ray.d);
+                        input.set(lane, mesh, hit, primitive.normal_sign(), ray.d);
                     }
                     _ => scalar_lanes |= 1 << lane,
                 }
             }
-            dispatch!(level, simd => compute(simd, &gathered, &mut computed));
+            dispatch!(level, simd => compute(simd, &input, &mut output));
             for (lane, (hit, d)) in batch[..count].iter().enumerate() {
-                let interaction = computed.get(lane);
+                let interaction = output.get(lane);
                 let is_scalar = scalar_lanes >> lane & 1 != 0 || interaction.surface.ng.x.is_nan();
                 interactions.push(if is_scalar {
                     SurfaceInteraction::new(self.surface(hit), *d)
@@ -103,48 +105,48 @@ impl TriangleColumns {
         ],
         has_normals: false,
         has_uvs: false,
-        sides: Columns::ZERO,
-        at: Columns::ZERO,
+        signs: Columns::ZERO,
+        weights: Columns::ZERO,
         d: Columns::ZERO,
     };
 
     #[inline(always)]
-    fn set(&mut self, lane: usize, mesh: &Mesh, hit: &Hit, side: f32, d: Vec3) {
-        set_all(&mut self.p, lane, mesh.vertices(hit.element));
+    fn set(&mut self, lane: usize, mesh: &Mesh, hit: &Hit, normal_sign: f32, d: Vec3) {
+        set_vertices(&mut self.p, lane, mesh.vertices(hit.element));
         let (n, uv) = (mesh.vertex_normals(hit.element), mesh.vertex_uvs(hit.element));
         self.has_normals |= n.is_some();
         if self.has_normals {
-            set_all(&mut self.n, lane, n.unwrap_or(NO_NORMALS));
+            set_vertices(&mut self.n, lane, n.unwrap_or(NO_NORMALS));
         }
         self.has_uvs |= uv.is_some();
         if self.has_uvs {
-            set_all(&mut self.uv, lane, uv.unwrap_or(DEFAULT_UVS));
+            set_vertices(&mut self.uv, lane, uv.unwrap_or(DEFAULT_UVS));
         }
-        self.sides.set(lane, [mesh.winding(), side]);
-        self.at.set(lane, [hit.u, hit.v]);
+        self.signs.set(lane, [mesh.winding(), normal_sign]);
+        self.weights.set(lane, [hit.u, hit.v]);
         self.d.set(lane, d);
     }
 
     #[inline(always)]
     fn interaction(&self, lane: usize) -> SurfaceInteraction {
-        let [winding, side]: [f32; 2] = self.sides.get(lane);
+        let [winding, normal_sign]: [f32; 2] = self.signs.get(lane);
         let triangle = TriangleVertices {
             p: [self.p[0].get(lane), self.p[1].get(lane), self.p[2].get(lane)],
             n: [self.n[0].get(lane), self.n[1].get(lane), self.n[2].get(lane)],
             uv: [self.uv[0].get(lane), self.uv[1].get(lane), self.uv[2].get(lane)],
             winding,
         };
-        let [u, v]: [f32; 2] = self.at.get(lane);
+        let [u, v]: [f32; 2] = self.weights.get(lane);
         SurfaceInteraction::new(
-            Surface::new(&triangle.point(u, v, triangle.fast_normal()), side),
+            Surface::new(&triangle.point(u, v, triangle.fast_normal()), normal_sign),
             self.d.get(lane),
         )
     }
 }
 
-/// Sets an attribute of the three vertices of a triangle.
+/// Sets an attribute of all three vertices of a triangle.
 #[inline(always)]
-fn set_all<V: Into<[f32; N]>, const N: usize>(
+fn set_vertices<V: Into<[f32; N]>, const N: usize>(
     columns: &mut [Columns<N>; 3],
     lane: usize,
     values: [V; 3],
@@ -191,10 +193,11 @@ impl InteractionColumns {
     }
 }
 
+/// Computes the interactions of all lanes.
 #[inline(always)]
-fn compute<S: Simd>(_: S, gathered: &TriangleColumns, computed: &mut InteractionColumns) {
+fn compute<S: Simd>(_: S, input: &TriangleColumns, output: &mut InteractionColumns) {
     for lane in 0..COLUMN_LEN {
-        computed.set(lane, gathered.interaction(lane));
+        output.set(lane, input.interaction(lane));
     }
 }
 
@@ -206,9 +209,9 @@ mod tests {
     use lightbound_math::sampling::testing::points;
     use lightbound_math::{Transform, vec2, vec3};
 
-    /// A triangle strip of random vertices; some triangles are too small for normals in single
-    /// precision.
-    fn strip(normals: bool, uvs: bool) -> Mesh {
+    /// Returns a triangle strip of random vertices. Some triangles are too small for normals in
+    /// single precision.
+    fn triangle_strip(normals: bool, uvs: bool) -> Mesh {
         let corners: Vec<Vec3> =
             points(40, 3).zip(points(40, 4)).map(|(a, b)| vec3(a.x, a.y, b.x) - 0.5).collect();
         let small = corners.iter().map(|p| *p * 1e-17);
@@ -230,10 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn vectorised_interactions_match_single_hits_bit_by_bit() {
+    fn vectorised_interactions_match_single_hits_bit_for_bit() {
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 0.5))).unwrap();
-        let meshes =
-            [strip(false, false), strip(true, false), strip(false, true), strip(true, true)];
+        let meshes = [
+            triangle_strip(false, false),
+            triangle_strip(true, false),
+            triangle_strip(false, true),
+            triangle_strip(true, true),
+        ];
         let mirrored = meshes.iter().map(|mesh| mesh.clone().transformed(&mirror).unwrap());
         let shapes = meshes.iter().cloned().chain(mirrored).map(Shape::Mesh);
         let shapes = shapes.chain([Shape::Sphere(Sphere::full(&mirror, 1.0).unwrap())]);
@@ -252,9 +259,9 @@ mod tests {
         let group = 0..1;
         let geometry =
             Geometry { primitives, world: world.clone(), groups: vec![group], instances };
-        let kinds = world.map(|primitive| (primitive, Hit::NONE)).chain([(0, 0), (3, 0)]);
+        let targets = world.map(|primitive| (primitive, Hit::NONE)).chain([(0, 0), (3, 0)]);
         let mut hits: Vec<(Hit, Ray)> = Vec::new();
-        for (k, (primitive, instance)) in (0..).zip(kinds) {
+        for (k, (primitive, instance)) in (0..).zip(targets) {
             for (i, (at, d)) in (0..).zip(points(70, k).zip(points(70, k + 100))) {
                 let element = i % geometry.primitives[primitive as usize].shape.len();
                 let (u, v) = (at.x.min(at.y), (at.x - at.y).abs());
@@ -262,7 +269,7 @@ mod tests {
                 hits.push((Hit { t: 1.0, u, v, primitive, element, instance }, ray));
             }
         }
-        // Batches of one kind of hit and of all kinds; some do not fill all lanes.
+        // Batches with hits of one target, and mixed batches; some do not fill all lanes.
         let mut mixed = hits.clone();
         mixed.sort_by_key(|(hit, _)| (hit.u.to_bits(), hit.primitive));
         let mut interactions = Vec::new();

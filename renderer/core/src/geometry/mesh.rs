@@ -1,11 +1,11 @@
 //! Triangle meshes.
 //!
-//! [`Mesh::new`] checks the arrays once, so that rays and shading need no further checks: indices
-//! are in range, positions are finite, every triangle has a positive area. Ray tests are
-//! [`watertight`](super::watertight): a ray through a shared edge hits at least one of the two
+//! [`Mesh::new`] validates the arrays once, so that ray queries and shading need no further checks:
+//! indices are in range, positions are finite, and every triangle has a positive area. Ray tests
+//! are [`watertight`](super::watertight): a ray through a shared edge hits at least one of the two
 //! triangles.
 
-use super::watertight::{Crossing, axes_along, to_ray_frame};
+use super::watertight::{TriangleTest, axes_along, to_ray_frame};
 use super::{ShapeHit, ShapePoint};
 use glam::BVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
@@ -17,12 +17,12 @@ pub struct Mesh {
     triangles: Vec<[u32; 3]>,
     normals: Vec<Vec3>,
     uvs: Vec<Vec2>,
-    dropped: usize,
+    degenerate_triangles: usize,
     /// Whether triangles are clockwise from the front.
     mirrored: bool,
 }
 
-/// Why arrays do not form a mesh.
+/// Why the arrays of a mesh are invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeshError {
     /// An index is out of range.
@@ -32,18 +32,18 @@ pub enum MeshError {
     Index {
         /// The triangle or patch.
         element: usize,
-        /// The index found.
+        /// The index.
         index: u32,
         /// Number of vertices.
         vertices: usize,
     },
     /// A per-vertex array is neither empty nor as long as the positions.
-    #[error("{found} {what} for {vertices} vertices; give one per vertex or none")]
+    #[error("{count} {attribute} for {vertices} vertices; give one per vertex or none")]
     Length {
         /// `normals` or `texture coordinates`.
-        what: &'static str,
+        attribute: &'static str,
         /// Length of the array.
-        found: usize,
+        count: usize,
         /// Number of vertices.
         vertices: usize,
     },
@@ -56,33 +56,33 @@ pub enum MeshError {
         position: Vec3,
     },
     /// Too many vertices or elements for 32-bit indices.
-    #[error("a mesh may have at most 2^32 - 2 {what}, found {found}; split it")]
+    #[error("a mesh may have at most 2^32 - 2 {items}, found {count}; split it")]
     TooMany {
         /// `vertices` or `elements`.
-        what: &'static str,
-        /// Number found.
-        found: usize,
+        items: &'static str,
+        /// Their number.
+        count: usize,
     },
 }
 
-/// Checks the arrays of a mesh with `N` vertices per element, and repairs its normals and texture
-/// coordinates: normals are normalised, and values that are not finite become zero (a zero
-/// normal means "none at this vertex").
-pub(super) fn check<const N: usize>(
+/// Validates the arrays of a mesh with `N` vertices per element, and repairs its normals and
+/// texture coordinates: normals are normalised, and non-finite values become zero. A zero normal
+/// means that the vertex has no normal.
+pub(super) fn validate<const N: usize>(
     positions: &[Vec3],
     elements: &[[u32; N]],
     normals: &mut [Vec3],
     uvs: &mut [Vec2],
 ) -> Result<(), MeshError> {
     let vertices = positions.len();
-    for (what, found) in [("vertices", vertices), ("elements", elements.len())] {
-        if found >= u32::MAX as usize {
-            return Err(MeshError::TooMany { what, found });
+    for (items, count) in [("vertices", vertices), ("elements", elements.len())] {
+        if count >= u32::MAX as usize {
+            return Err(MeshError::TooMany { items, count });
         }
     }
-    for (what, found) in [("normals", normals.len()), ("texture coordinates", uvs.len())] {
-        if found != 0 && found != vertices {
-            return Err(MeshError::Length { what, found, vertices });
+    for (attribute, count) in [("normals", normals.len()), ("texture coordinates", uvs.len())] {
+        if count != 0 && count != vertices {
+            return Err(MeshError::Length { attribute, count, vertices });
         }
     }
     if let Some(vertex) = positions.iter().position(|p| !p.is_finite()) {
@@ -94,7 +94,7 @@ pub(super) fn check<const N: usize>(
         }
     }
     for n in normals {
-        *n = unit(*n);
+        *n = normalize(*n);
     }
     for uv in uvs {
         if !uv.is_finite() {
@@ -106,36 +106,38 @@ pub(super) fn check<const N: usize>(
 
 /// Normalises in double precision, so that short and long normals keep their direction; zero for
 /// vectors without a direction.
-fn unit(n: Vec3) -> Vec3 {
+fn normalize(n: Vec3) -> Vec3 {
     if n.is_normalized() { n } else { n.as_dvec3().normalize_or_zero().as_vec3() }
 }
 
 impl Mesh {
-    /// Checks the arrays; `normals` and `uvs` are empty or as long as `positions`.
+    /// Creates a mesh; `normals` and `uvs` must be empty or as long as `positions`.
     ///
-    /// Triangles without area are discarded ([`Mesh::dropped`] counts them). Normals need not be
-    /// unit. A normal that is zero or not finite counts as absent at its vertex, and texture
-    /// coordinates that are not finite count as (0, 0).
+    /// Zero-area triangles are discarded; [`Mesh::degenerate_triangles`] returns their number.
+    /// Normals need not be unit. A zero or non-finite normal counts as absent at its vertex, and
+    /// non-finite texture coordinates count as (0, 0).
     ///
-    /// *Errors*: wrong lengths, an index out of range, a position that is not finite, more than 2³²
-    /// − 2 of anything.
+    /// # Errors
+    /// If an array has the wrong length, an index is out of range, a position is not finite, or
+    /// there are more than 2³² − 2 vertices or triangles.
     pub fn new(
         positions: Vec<Vec3>,
         mut triangles: Vec<[u32; 3]>,
         mut normals: Vec<Vec3>,
         mut uvs: Vec<Vec2>,
     ) -> Result<Mesh, MeshError> {
-        check(&positions, &triangles, &mut normals, &mut uvs)?;
+        validate(&positions, &triangles, &mut normals, &mut uvs)?;
         let before = triangles.len();
         triangles.retain(|t| double_area(t.map(|i| positions[i as usize])) > 0.0);
-        let dropped = before - triangles.len();
-        Ok(Mesh { positions, triangles, normals, uvs, dropped, mirrored: false })
+        let degenerate_triangles = before - triangles.len();
+        Ok(Mesh { positions, triangles, normals, uvs, degenerate_triangles, mirrored: false })
     }
 
-    /// Transforms the mesh; the front is preserved whatever the handedness of the transform.
-    /// Vertices keep their order, since default texture coordinates depend on it.
+    /// Transforms the mesh. The front is preserved even if the transform swaps handedness. Vertices
+    /// keep their order, since default texture coordinates depend on it.
     ///
-    /// *Errors*: a transformed position overflows.
+    /// # Errors
+    /// If a transformed position overflows.
     pub fn transformed(mut self, transform: &Transform) -> Result<Mesh, MeshError> {
         for p in &mut self.positions {
             *p = transform.point(*p);
@@ -144,59 +146,61 @@ impl Mesh {
             *n = transform.normal(*n);
         }
         let mirrored = self.mirrored != transform.swaps_handedness();
-        let dropped = self.dropped;
+        let before = self.degenerate_triangles;
         let mesh = Mesh::new(self.positions, self.triangles, self.normals, self.uvs)?;
-        Ok(Mesh { dropped: mesh.dropped + dropped, mirrored, ..mesh })
+        let degenerate_triangles = before + mesh.degenerate_triangles;
+        Ok(Mesh { degenerate_triangles, mirrored, ..mesh })
     }
 
-    /// Vertex positions.
+    /// Returns the vertex positions.
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
 
-    /// Vertex indices of each triangle.
+    /// Returns the vertex indices of each triangle.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }
 
-    /// Number of discarded triangles without area.
-    pub fn dropped(&self) -> usize {
-        self.dropped
+    /// Returns the number of zero-area triangles that were discarded.
+    pub fn degenerate_triangles(&self) -> usize {
+        self.degenerate_triangles
     }
 
-    /// Positions of the three vertices of a triangle.
+    /// Returns the positions of the three vertices of a triangle.
     #[inline(always)]
     pub fn vertices(&self, element: u32) -> [Vec3; 3] {
         self.triangles[element as usize].map(|i| self.positions[i as usize])
     }
 
-    /// A mesh that consists of one triangle.
-    pub(super) fn single(&self, element: u32) -> Mesh {
+    /// Extracts one triangle as a mesh of its own.
+    pub(super) fn extract(&self, element: u32) -> Mesh {
         let indices = self.triangles[element as usize];
         Mesh {
-            positions: pick(&self.positions, indices),
+            positions: gather(&self.positions, indices),
             triangles: vec![[0, 1, 2]],
-            normals: pick(&self.normals, indices),
-            uvs: pick(&self.uvs, indices),
-            dropped: 0,
+            normals: gather(&self.normals, indices),
+            uvs: gather(&self.uvs, indices),
+            degenerate_triangles: 0,
             mirrored: self.mirrored,
         }
     }
 
-    /// Unit normal of the front of a triangle.
+    /// Returns the unit normal of the front of a triangle.
     pub(crate) fn face_normal(&self, element: u32) -> Vec3 {
         self.triangle(element).normal()
     }
 
-    /// Unit vertex normals of a triangle, zero at vertices without one; `None` for a mesh without
-    /// normals.
+    /// Returns the unit vertex normals of a triangle, zero at vertices without a normal; `None` for
+    /// a mesh without normals.
     #[inline(always)]
     pub(crate) fn vertex_normals(&self, element: u32) -> Option<[Vec3; 3]> {
         (!self.normals.is_empty())
             .then(|| self.triangles[element as usize].map(|i| self.normals[i as usize]))
     }
 
-    /// Texture coordinates of the vertices of a triangle; `None` for a mesh without any.
+    /// Returns the texture coordinates of the vertices of a triangle; `None` for a mesh without
+    /// texture coordinates.
     #[inline(always)]
     pub(super) fn vertex_uvs(&self, element: u32) -> Option<[Vec2; 3]> {
         (!self.uvs.is_empty())
@@ -220,7 +224,7 @@ impl Mesh {
         triangle.point(u, v, triangle.normal())
     }
 
-    /// A triangle with its vertex attributes.
+    /// Returns a triangle with its vertex attributes.
     fn triangle(&self, element: u32) -> TriangleVertices {
         TriangleVertices {
             p: self.vertices(element),
@@ -230,7 +234,7 @@ impl Mesh {
         }
     }
 
-    /// 1 if triangles are counter-clockwise from the front, else −1.
+    /// Returns 1 if triangles are counter-clockwise from the front, else −1.
     pub(super) fn winding(&self) -> f32 {
         if self.mirrored { -1.0 } else { 1.0 }
     }
@@ -247,16 +251,16 @@ pub(super) const DEFAULT_UVS: [Vec2; 3] = [Vec2::ZERO, Vec2::X, Vec2::ONE];
 pub(super) struct TriangleVertices {
     /// Positions.
     pub p: [Vec3; 3],
-    /// Unit normals, zero at vertices without one.
+    /// Unit normals, zero at vertices without a normal.
     pub n: [Vec3; 3],
     /// Texture coordinates.
     pub uv: [Vec2; 3],
-    /// 1 if the front is counter-clockwise, else −1.
+    /// 1 if the triangle is counter-clockwise from the front, else −1.
     pub winding: f32,
 }
 
 impl TriangleVertices {
-    /// Unit normal of the front in single precision; NaN if it underflows or overflows.
+    /// Computes the unit normal of the front in single precision; NaN on underflow or overflow.
     #[inline(always)]
     pub fn fast_normal(&self) -> Vec3 {
         let n = (self.p[1] - self.p[0]).cross(self.p[2] - self.p[0]);
@@ -265,7 +269,7 @@ impl TriangleVertices {
         n * if is_in_range { self.winding / length_squared.sqrt() } else { f32::NAN }
     }
 
-    /// Unit normal of the front.
+    /// Computes the unit normal of the front.
     fn normal(&self) -> Vec3 {
         let n = self.fast_normal();
         if !n.is_nan() {
@@ -275,7 +279,7 @@ impl TriangleVertices {
         self.winding * e1.cross(e2).normalize_or(glam::DVec3::Z).as_vec3()
     }
 
-    /// [`super::Shape::point`] with a given normal of the front.
+    /// Computes [`super::Shape::point`], given the normal of the front.
     #[inline(always)]
     pub fn point(&self, u: f32, v: f32, ng: Vec3) -> ShapePoint {
         let ([p0, p1, p2], [n0, n1, n2], [t0, t1, t2]) = (self.p, self.n, self.uv);
@@ -300,17 +304,17 @@ impl TriangleVertices {
     }
 }
 
-/// The values at one element's vertices; empty if `values` is empty.
-pub(super) fn pick<T: Copy, const N: usize>(values: &[T], indices: [u32; N]) -> Vec<T> {
+/// Gathers the values at an element's vertices; empty if `values` is empty.
+pub(super) fn gather<T: Copy, const N: usize>(values: &[T], indices: [u32; N]) -> Vec<T> {
     if values.is_empty() { vec![] } else { indices.map(|i| values[i as usize]).to_vec() }
 }
 
-/// Twice the area of a triangle, in double precision.
+/// Computes twice the area of a triangle, in double precision.
 fn double_area([p0, p1, p2]: [Vec3; 3]) -> f64 {
     (p1 - p0).as_dvec3().cross((p2 - p0).as_dvec3()).length()
 }
 
-/// The hit on the segment; `u` and `v` are the weights of vertices 1 and 2.
+/// Returns the hit on the segment; `u` and `v` are the barycentric weights of vertices 1 and 2.
 fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
     let d = ray.d.abs();
     let z = if d.x > d.y && d.x > d.z {
@@ -325,10 +329,9 @@ fn intersect(vertices: [Vec3; 3], ray: &Ray) -> Option<ShapeHit> {
     let shear = [ray.d[axes[0]] * scale, ray.d[axes[1]] * scale, scale];
     let origin = axes.map(|axis| ray.o[axis]);
     let vertices = vertices.map(|p| to_ray_frame(axes.map(|axis| p[axis]), origin, &shear));
-    let Crossing { weights: [_, v, w], det, t_det, outside } = Crossing::new(&vertices, 1);
+    let TriangleTest { weights: [_, v, w], det, t_det, outside } = TriangleTest::new(&vertices, 1);
     let t = t_det / det;
-    // A zero determinant, a zero direction or a NaN makes t NaN or infinite, which is rejected
-    // here.
+    // If the determinant or the direction is zero or NaN, t is NaN or infinite and rejected here.
     (!outside && t >= ray.tmin && t < ray.tmax).then(|| ShapeHit { t, u: v / det, v: w / det })
 }
 
@@ -363,7 +366,7 @@ mod tests {
         p.push(Vec3::new(0.5, 0.0, 0.0));
         t.extend([[0, 0, 1], [0, 1, 4]]);
         let m = Mesh::new(p, t, vec![], vec![]).unwrap();
-        assert_eq!((m.triangles().len(), m.dropped()), (2, 2));
+        assert_eq!((m.triangles().len(), m.degenerate_triangles()), (2, 2));
     }
 
     #[test]
@@ -388,11 +391,11 @@ mod tests {
             (m.point(0, 1.0, 0.0).ns - Vec3::new(0.5f32.sqrt(), 0.0, 0.5f32.sqrt())).length()
                 < 1e-6
         );
-        assert_eq!(m.point(0, 0.0, 1.0).ns, Vec3::Z, "the face normal is the fallback");
+        assert_eq!(m.point(0, 0.0, 1.0).ns, Vec3::Z, "the fallback is not the face normal");
     }
 
     #[test]
-    fn texture_coordinates_and_derivative() {
+    fn texture_coordinates_are_interpolated_and_determine_the_derivative() {
         let (p, t) = quad();
         let default = Mesh::new(p.clone(), t.clone(), vec![], vec![]).unwrap().point(0, 0.25, 0.5);
         assert_eq!(
@@ -408,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn mirroring_keeps_the_front() {
+    fn mirroring_preserves_the_front() {
         let (p, t) = quad();
         let mirror = Transform::new(DAffine3::from_scale(dvec3(-2.0, 1.0, 1.0))).unwrap();
         let m = Mesh::new(p, t, vec![], vec![]).unwrap().transformed(&mirror).unwrap();
@@ -416,10 +419,10 @@ mod tests {
         assert_eq!(
             (at.ng, at.uv, at.dpdu),
             (Vec3::Z, Vec2::new(0.5, 0.2), -2.0 * Vec3::X),
-            "as before, at the same vertices"
+            "normal, texture coordinates or derivative changed"
         );
         assert_eq!(
-            (m.area(0), m.single(0).point(0, 0.3, 0.2).ng, m.face_normal(0)),
+            (m.area(0), m.extract(0).point(0, 0.3, 0.2).ng, m.face_normal(0)),
             (1.0, Vec3::Z, Vec3::Z)
         );
         let huge = Transform::new(DAffine3::from_scale(dvec3(1e30, 1e30, 1e30))).unwrap();
@@ -427,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn reported_coordinates_are_on_the_ray() {
+    fn hits_lie_on_the_ray() {
         let random = |i: u32, k: u32| 2.0 * unit_float(hash(hash(7, i), k)) - 1.0;
         let mut hits = 0;
         for i in 0..2000 {
@@ -448,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn watertight_along_a_shared_edge() {
+    fn rays_through_a_shared_edge_hit_a_triangle() {
         let (p, t) = quad();
         let m = Mesh::new(p, t, vec![], vec![]).unwrap();
         for i in 0..1000 {

@@ -1,4 +1,4 @@
-//! Geometry: shapes, primitives, instances, and the surface at a hit.
+//! Geometry: shapes, primitives, instances, and surface interactions.
 //!
 //! A [`Geometry`] is the input of an acceleration structure: primitives in groups, and instances of
 //! groups. Positions are stored in the group's space; only instances have a transform.
@@ -7,8 +7,10 @@ mod bilinear;
 mod disk;
 mod interaction;
 mod mesh;
-mod placement;
+mod quadric;
 mod sphere;
+#[cfg(test)]
+mod testing;
 pub(crate) mod watertight;
 
 use crate::texture::{Lookup, Param};
@@ -28,7 +30,7 @@ pub enum Shape {
     Mesh(Mesh),
     /// Bilinear patches, one per element.
     Bilinear(BilinearMesh),
-    /// A sphere or a part of one, with its own transform; one element.
+    /// A sphere or partial sphere, with its own transform; one element.
     Sphere(Sphere),
     /// A disk, annulus or sector, with its own transform; one element.
     Disk(Disk),
@@ -55,30 +57,30 @@ pub struct Primitive {
     pub shape: Shape,
     /// Index into the scene's materials.
     pub material: u32,
-    /// Index of the first element's light in the scene; those of the other elements follow.
+    /// Index of the first element's light in the scene; the other elements' lights follow.
     pub first_light: Option<u32>,
-    /// Opacity in [0, 1] for the alpha test of rays; `None` is opaque.
+    /// Opacity in [0, 1] for the alpha test; `None` is opaque.
     pub alpha: Option<Param>,
-    /// Whether normals are reversed by `ReverseOrientation`. Mirroring transforms do not reverse
-    /// them, since shapes keep their front.
+    /// Whether `ReverseOrientation` reverses the normals. Mirroring transforms do not reverse them,
+    /// since shapes keep their front.
     pub flip: bool,
 }
 
-/// A placed copy of a group.
+/// A transformed copy of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance {
     /// Index into [`Geometry::groups`].
     pub group: u32,
-    /// From the group's space to the world.
+    /// Transform from the group's space to world space.
     pub transform: Transform,
 }
 
 /// The geometry of a scene.
 #[derive(Clone, Debug, Default)]
 pub struct Geometry {
-    /// All primitives: those outside of groups first, then each group contiguously.
+    /// All primitives: first those outside groups, then those of each group, contiguously.
     pub primitives: Vec<Primitive>,
-    /// Range of the primitives outside of groups.
+    /// Range of the primitives outside groups.
     pub world: Range<u32>,
     /// Primitive ranges of the groups that instances refer to.
     pub groups: Vec<Range<u32>>,
@@ -86,7 +88,7 @@ pub struct Geometry {
     pub instances: Vec<Instance>,
 }
 
-/// A hit of a ray with an element of a primitive.
+/// An intersection of a ray with an element of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Hit {
@@ -100,12 +102,12 @@ pub struct Hit {
     pub primitive: u32,
     /// Element (triangle, patch) of the primitive.
     pub element: u32,
-    /// Index into [`Geometry::instances`], or [`Hit::NONE`] for primitives outside of groups.
+    /// Index into [`Geometry::instances`], or [`Hit::NONE`] for primitives outside groups.
     pub instance: u32,
 }
 
 impl Hit {
-    /// Index that means "none".
+    /// Index for no primitive, element or instance.
     pub const NONE: u32 = u32::MAX;
 
     /// No hit: `t` infinite, every index [`Hit::NONE`].
@@ -118,13 +120,13 @@ impl Hit {
         instance: Hit::NONE,
     };
 
-    /// Whether the ray hit nothing.
+    /// Returns whether the ray missed.
     pub fn is_miss(&self) -> bool {
         self.primitive == Hit::NONE
     }
 }
 
-/// A hit of a ray with a single shape: ray parameter and surface coordinates.
+/// An intersection of a ray with an element of a shape: ray parameter and surface coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShapeHit {
     /// Ray parameter.
@@ -149,9 +151,10 @@ pub struct ShapePoint {
     pub uv: Vec2,
     /// Derivative of the position with respect to u; zero if undefined.
     pub dpdu: Vec3,
-    /// Maximum absolute coordinate of the operands of `p`, the scale of its rounding error.
+    /// Maximum absolute coordinate of the operands from which `p` is computed, the scale of its
+    /// rounding error.
     pub magnitude: f32,
-    /// Size of the element, the scale of the rounding error of ray tests. 0 for tests in double
+    /// Size of the element, the scale of the rounding error of the ray test. 0 for tests in double
     /// precision.
     pub extent: f32,
 }
@@ -167,51 +170,54 @@ pub struct Surface {
     pub frame: Frame,
     /// Texture coordinates.
     pub uv: Vec2,
-    /// Distance from the surface for the origins of new rays.
+    /// Distance between the surface and the origins of rays that leave it.
     pub offset: f32,
 }
 
 impl Primitive {
-    /// −1 if normals are reversed, else 1.
-    fn side(&self) -> f32 {
+    /// Returns −1 if normals are reversed, else 1.
+    fn normal_sign(&self) -> f32 {
         if self.flip { -1.0 } else { 1.0 }
     }
 }
 
 impl Surface {
-    /// The surface at a point of a shape, in world space; `side` as [`Primitive::side`].
+    /// Creates the surface at a point of a shape in world space. `normal_sign` is that of the
+    /// [primitive](Primitive::normal_sign).
     #[inline(always)]
-    fn new(point: &ShapePoint, side: f32) -> Surface {
+    fn new(point: &ShapePoint, normal_sign: f32) -> Surface {
         // Vertex normals determine the front (as in pbrt); without them, the winding does.
-        let ng = point.ng * if point.ns.dot(point.ng) < 0.0 { -side } else { side };
+        let ng = point.ng * if point.ns.dot(point.ng) < 0.0 { -normal_sign } else { normal_sign };
         Surface {
             p: point.p,
             ng,
-            frame: Frame::from_normal_tangent(side * point.ns, point.dpdu),
+            frame: Frame::from_normal_tangent(normal_sign * point.ns, point.dpdu),
             uv: point.uv,
             offset: POSITION_ULPS * point.magnitude + OFFSET_ULPS * point.extent,
         }
     }
 
-    /// Origin for a ray towards `d`: the point offset from the surface by its rounding error.
+    /// Returns the origin for a ray towards `d`: the position, offset from the surface by its
+    /// rounding error.
     ///
     /// The offset covers the error of the position, 4 ulps of the element's largest coordinate, and
-    /// that of the ray test against the same element, 32 ulps of its size. In instances it is 32
-    /// ulps of the largest coordinate, since transforms round too. Half of it was sufficient for
-    /// 60,000 random rays from each type of shape. A larger offset would put the origin outside
-    /// near an edge between walls at an acute angle.
+    /// the error of the ray test against the same element, 32 ulps of its size. In instances the
+    /// offset is 32 ulps of the largest coordinate, since transforms also round. Half of this
+    /// offset was sufficient for 60,000 random rays from each type of shape. The offset should be
+    /// small: near an edge between walls at an acute angle, a larger one would put the origin
+    /// beyond the other wall.
     pub fn offset_ray_origin(&self, d: Vec3) -> Vec3 {
         self.p + self.ng * self.offset.copysign(self.ng.dot(d))
     }
 
-    /// The point for texture lookups.
+    /// Returns the point for texture lookups.
     pub fn lookup(&self) -> Lookup {
         Lookup { p: self.p, uv: self.uv }
     }
 }
 
 impl Shape {
-    /// The name of the shape in pbrt-v4's scene files.
+    /// Returns the name of the shape in pbrt-v4's scene files.
     pub fn name(&self) -> &'static str {
         match self {
             Shape::Mesh(_) => "trianglemesh",
@@ -221,7 +227,7 @@ impl Shape {
         }
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u32 {
         match self {
             Shape::Mesh(m) => m.triangles().len() as u32,
@@ -230,12 +236,12 @@ impl Shape {
         }
     }
 
-    /// Whether the shape has no elements.
+    /// Returns whether the shape has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bounding box of one element.
+    /// Returns the bounding box of an element.
     pub fn aabb(&self, element: u32) -> Aabb {
         match self {
             Shape::Mesh(m) => m.aabb(element),
@@ -245,7 +251,7 @@ impl Shape {
         }
     }
 
-    /// Nearest hit of the element on the ray segment.
+    /// Returns the nearest hit of an element on the ray segment.
     pub fn intersect(&self, element: u32, ray: &Ray) -> Option<ShapeHit> {
         match self {
             Shape::Mesh(m) => m.intersect(element, ray),
@@ -255,7 +261,7 @@ impl Shape {
         }
     }
 
-    /// The surface at surface coordinates.
+    /// Returns the surface at surface coordinates (u, v).
     pub fn point(&self, element: u32, u: f32, v: f32) -> ShapePoint {
         match self {
             Shape::Mesh(m) => m.point(element, u, v),
@@ -265,16 +271,16 @@ impl Shape {
         }
     }
 
-    /// A shape that consists of one element of this shape, with the same surface coordinates.
-    pub fn single(&self, element: u32) -> Shape {
+    /// Extracts one element as a shape of its own, with the same surface coordinates.
+    pub fn extract(&self, element: u32) -> Shape {
         match self {
-            Shape::Mesh(m) => Shape::Mesh(m.single(element)),
-            Shape::Bilinear(b) => Shape::Bilinear(b.single(element)),
+            Shape::Mesh(m) => Shape::Mesh(m.extract(element)),
+            Shape::Bilinear(b) => Shape::Bilinear(b.extract(element)),
             Shape::Sphere(_) | Shape::Disk(_) => self.clone(),
         }
     }
 
-    /// Area of one element.
+    /// Returns the area of an element.
     pub fn area(&self, element: u32) -> f32 {
         match self {
             Shape::Mesh(m) => m.area(element),
@@ -292,16 +298,16 @@ pub(crate) const OFFSET_ULPS: f32 = 32.0 * f32::EPSILON;
 const POSITION_ULPS: f32 = 4.0 * f32::EPSILON;
 
 impl Geometry {
-    /// The surface at a hit, which must not be a miss.
+    /// Returns the surface at a hit, which must not be a miss.
     pub fn surface(&self, hit: &Hit) -> Surface {
         let primitive = &self.primitives[hit.primitive as usize];
         let point = primitive.shape.point(hit.element, hit.u, hit.v);
         if hit.instance == Hit::NONE {
-            return Surface::new(&point, primitive.side());
+            return Surface::new(&point, primitive.normal_sign());
         }
         let t = &self.instances[hit.instance as usize].transform;
         let extent = Vec3::splat(point.magnitude);
-        let placed = ShapePoint {
+        let transformed = ShapePoint {
             p: t.point(point.p),
             ng: t.normal(point.ng).normalize(),
             ns: t.normal(point.ns).normalize(),
@@ -309,12 +315,19 @@ impl Geometry {
             ..point
         };
         let offset = OFFSET_ULPS * t.aabb(Aabb { min: -extent, max: extent }).magnitude();
-        Surface { offset, ..Surface::new(&placed, primitive.side()) }
+        Surface { offset, ..Surface::new(&transformed, primitive.normal_sign()) }
     }
 
-    /// Stochastic alpha test of a hit, seeded by a hash of ray and hit, so that the same ray gets
-    /// the same result in every acceleration structure.
-    pub fn accepts(&self, ray: &Ray, primitive: u32, element: u32, u: f32, v: f32) -> bool {
+    /// Returns whether a hit passes the stochastic alpha test. The test is seeded by a hash of ray
+    /// and hit, so the same ray gets the same result in every acceleration structure.
+    pub fn passes_alpha_test(
+        &self,
+        ray: &Ray,
+        primitive: u32,
+        element: u32,
+        u: f32,
+        v: f32,
+    ) -> bool {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
         let point = prim.shape.point(element, u, v);
@@ -335,7 +348,8 @@ impl Geometry {
         a > 0.0 && lightbound_math::sampling::unit_float(hash) < a
     }
 
-    /// The position of a hit in object space: the group's space for instances, else world space.
+    /// Transforms the position `p` of a hit to object space: the group's space for instances, else
+    /// world space.
     pub fn object_position(&self, hit: &Hit, p: Vec3) -> Vec3 {
         if hit.instance == Hit::NONE {
             p
@@ -344,13 +358,13 @@ impl Geometry {
         }
     }
 
-    /// Object id of a hit: one per primitive outside of groups, and one per instance.
-    pub fn object(&self, hit: &Hit) -> u32 {
+    /// Returns the object id of a hit: one per primitive outside groups, and one per instance.
+    pub fn object_id(&self, hit: &Hit) -> u32 {
         if hit.instance == Hit::NONE { hit.primitive } else { self.world.end + hit.instance }
     }
 
-    /// Number of triangles of all primitives; each group counts once.
-    pub fn triangles(&self) -> u64 {
+    /// Returns the number of triangles of all primitives; each group counts once.
+    pub fn triangle_count(&self) -> u64 {
         self.primitives
             .iter()
             .map(|p| if let Shape::Mesh(m) = &p.shape { m.triangles().len() as u64 } else { 0 })

@@ -1,37 +1,39 @@
-//! Spheres and parts of spheres.
+//! Spheres and partial spheres.
 //!
-//! As in pbrt: around the origin of object space, clipped at two heights z and at an angle around
-//! z. Affine transforms may turn them into ellipsoids. Arithmetic is in double precision, and the
-//! discriminant is computed from the point of the ray nearest to the centre, so that origins may be
-//! far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere Intersection*, Ray Tracing
-//! Gems, ch. 7).
+//! As in pbrt: a sphere is centred at the origin of object space, and clipped at two heights z and
+//! at an angle around z. Affine transforms may turn it into an ellipsoid. Arithmetic is in double
+//! precision, and the discriminant is computed from the point of the ray nearest to the centre, so
+//! that origins may be far away (Haines et al. 2019, *Precision Improvements for Ray/Sphere
+//! Intersection*, Ray Tracing Gems, ch. 7).
 
-use super::placement::{self, Placement};
+use super::quadric::{self, ObjectTransform};
 use super::{ShapeError, ShapeHit, ShapePoint};
 use glam::DVec3;
 use lightbound_math::{Aabb, Ray, Transform, Vec2, Vec3};
 
-/// A sphere or a part of one, with its own transform.
+/// A sphere or partial sphere, with its own transform.
 ///
 /// Surface coordinates are those of pbrt: u = φ / φmax, v is linear in the polar angle from `zmin`
-/// to `zmax`. Normals point outwards, whatever the handedness of the transform.
+/// to `zmax`. Normals point outwards even if the transform swaps handedness.
 #[derive(Clone, Debug)]
 pub struct Sphere {
-    placement: Placement,
+    object_transform: ObjectTransform,
     radius: f64,
+    /// Lower and upper height.
     z: [f64; 2],
-    /// Polar angles of the two heights; the first is the larger.
+    /// Polar angles of the two heights; the first angle is the larger.
     theta: [f64; 2],
     phi_max: f64,
     magnitude: f32,
 }
 
 impl Sphere {
-    /// A sphere of `radius`, clipped to heights between `zmin` and `zmax` (in any order, clamped to
-    /// the radius) and angles between 0 and `phimax` degrees.
+    /// Creates a sphere of `radius`, clipped to heights between `zmin` and `zmax` (in any order,
+    /// clamped to the radius) and angles between 0 and `phimax` degrees.
     ///
-    /// *Errors*: radius or angle not positive and finite, a height that is NaN, an empty range of
-    /// heights.
+    /// # Errors
+    /// If `radius` or `phimax` is not positive and finite, a height is NaN, or the range of heights
+    /// is empty.
     pub fn new(
         transform: &Transform,
         radius: f32,
@@ -39,8 +41,8 @@ impl Sphere {
         zmax: f32,
         phimax: f32,
     ) -> Result<Sphere, ShapeError> {
-        let r = placement::positive("sphere", "radius", radius)?;
-        let phi_max = placement::phi_max("sphere", phimax)?;
+        let r = quadric::positive("sphere", "radius", radius)?;
+        let phi_max = quadric::phi_max("sphere", phimax)?;
         for (name, value) in [("zmin", zmin), ("zmax", zmax)] {
             if value.is_nan() {
                 return Err(ShapeError { shape: "sphere", name, value, expected: "a number" });
@@ -51,10 +53,11 @@ impl Sphere {
             let expected = "a height inside the sphere that differs from zmin";
             return Err(ShapeError { shape: "sphere", name: "zmax", value: zmax, expected });
         }
-        let placement = Placement::new(transform);
-        let magnitude = placement.aabb(DVec3::splat(-r), DVec3::splat(r), Some(r)).magnitude();
+        let object_transform = ObjectTransform::new(transform);
+        let magnitude =
+            object_transform.aabb(DVec3::splat(-r), DVec3::splat(r), Some(r)).magnitude();
         Ok(Sphere {
-            placement,
+            object_transform,
             radius: r,
             z,
             theta: z.map(|z| libm::acos(z / r)),
@@ -63,20 +66,25 @@ impl Sphere {
         })
     }
 
-    /// A full sphere.
+    /// Creates a full sphere.
     ///
-    /// *Errors*: the radius is not positive and finite.
+    /// # Errors
+    /// If the radius is not positive and finite.
     pub fn full(transform: &Transform, radius: f32) -> Result<Sphere, ShapeError> {
         Sphere::new(transform, radius, -radius, radius, 360.0)
     }
 
     pub(super) fn aabb(&self) -> Aabb {
         let r = self.radius;
-        self.placement.aabb(DVec3::new(-r, -r, self.z[0]), DVec3::new(r, r, self.z[1]), Some(r))
+        self.object_transform.aabb(
+            DVec3::new(-r, -r, self.z[0]),
+            DVec3::new(r, r, self.z[1]),
+            Some(r),
+        )
     }
 
     pub(super) fn intersect(&self, ray: &Ray) -> Option<ShapeHit> {
-        let (o, d) = self.placement.local_ray(ray);
+        let (o, d) = self.object_transform.local_ray(ray);
         let a = d.length_squared();
         let b = -o.dot(d);
         let nearest = o + (b / a) * d;
@@ -91,7 +99,7 @@ impl Sphere {
                 return None;
             }
             let p = o + t * d;
-            let phi = placement::azimuth(p);
+            let phi = quadric::azimuth(p);
             let theta = libm::atan2(p.truncate().length(), p.z);
             let inside = phi <= self.phi_max && theta <= self.theta[0] && theta >= self.theta[1];
             inside.then(|| ShapeHit {
@@ -108,10 +116,10 @@ impl Sphere {
         let (sin_theta, cos_theta) = libm::sincos(theta);
         let n = DVec3::new(cos_phi * sin_theta, sin_phi * sin_theta, cos_theta);
         let p = self.radius * n;
-        let ng = self.placement.normal(n);
-        let dpdu = self.placement.vector(self.phi_max * DVec3::new(-p.y, p.x, 0.0));
+        let ng = self.object_transform.normal(n);
+        let dpdu = self.object_transform.vector(self.phi_max * DVec3::new(-p.y, p.x, 0.0));
         ShapePoint {
-            p: self.placement.point(p),
+            p: self.object_transform.point(p),
             ng,
             ns: ng,
             uv: Vec2::new(u, v),
@@ -121,28 +129,29 @@ impl Sphere {
         }
     }
 
-    /// Area: exact for uniform scales, else by the midpoint rule on 64 × 64 cells of equal area in
-    /// object space, with an error of about 10⁻³ up to axis ratios of 4.
+    /// Returns the area: exact for uniform scales, else by the midpoint rule on 64 × 64 cells of
+    /// equal area in object space, with an error of about 10⁻³ for axis ratios up to 4.
     pub(super) fn area(&self) -> f32 {
         const N: usize = 64;
-        if let Some(scale) = self.placement.uniform_scale() {
+        if let Some(scale) = self.object_transform.uniform_scale() {
             return (scale * scale * self.local_area()) as f32;
         }
         let mut jacobian = 0.0;
         for i in 0..N * N {
             let at = Vec2::new((i % N) as f32 + 0.5, (i / N) as f32 + 0.5) / N as f32;
-            jacobian += self.placement.jacobian(self.local_at(at));
+            jacobian += self.object_transform.jacobian(self.local_direction(at));
         }
         (jacobian / (N * N) as f64 * self.local_area()) as f32
     }
 
-    /// Area in object space: φmax r (zmax − zmin), after Archimedes.
+    /// Returns the area in object space: φmax r (zmax − zmin), after Archimedes.
     fn local_area(&self) -> f64 {
         self.phi_max * self.radius * (self.z[1] - self.z[0])
     }
 
-    /// Maps the unit square to directions from the centre, preserving area in object space.
-    fn local_at(&self, u: Vec2) -> DVec3 {
+    /// Maps the unit square to directions from the centre, preserving relative area in object
+    /// space.
+    fn local_direction(&self, u: Vec2) -> DVec3 {
         let z = (self.z[0] + f64::from(u.y) * (self.z[1] - self.z[0])) / self.radius;
         let (sin, cos) = libm::sincos(f64::from(u.x) * self.phi_max);
         let r = (1.0 - z * z).max(0.0).sqrt();
@@ -152,48 +161,49 @@ impl Sphere {
     /// Samples a point uniformly in object space; returns position, outward unit normal and density
     /// per m².
     pub(crate) fn sample_area(&self, u: Vec2) -> (Vec3, Vec3, f32) {
-        let n = self.local_at(u);
-        let pdf = 1.0 / (self.local_area() * self.placement.jacobian(n));
-        (self.placement.point(self.radius * n), self.placement.normal(n), pdf as f32)
+        let n = self.local_direction(u);
+        let pdf = 1.0 / (self.local_area() * self.object_transform.jacobian(n));
+        (self.object_transform.point(self.radius * n), self.object_transform.normal(n), pdf as f32)
     }
 
-    /// Bounds of [`Sphere::sample_area`] for a rectangle of the square: a box of the positions, and
-    /// vectors whose hull contains positive multiples of the outward normals.
+    /// Returns bounds on [`Sphere::sample_area`] for a rectangle of the unit square: a box around
+    /// the positions, and vectors with a convex hull that contains positive multiples of the
+    /// outward normals.
     pub(crate) fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, [DVec3; 8]) {
-        let slack = placement::COORDINATE_SLACK;
+        let slack = quadric::COORDINATE_SLACK;
         let height = |u: f32| (self.z[0] + f64::from(u) * (self.z[1] - self.z[0])) / self.radius;
         let z = [(height(lo.y) - slack).max(-1.0), (height(hi.y) + slack).min(1.0)];
         let ring = z.map(|z| ((1.0 - z) * (1.0 + z)).max(0.0).sqrt());
         let equator = z[0] <= 0.0 && z[1] >= 0.0;
         let r = [ring[0].min(ring[1]), if equator { 1.0 } else { ring[0].max(ring[1]) }];
-        let [x, y] = placement::polar_box(
+        let [x, y] = quadric::polar_box(
             r,
             [f64::from(lo.x) * self.phi_max - slack, f64::from(hi.x) * self.phi_max + slack],
         );
         let corner = |i: usize| DVec3::new(x[i & 1], y[i >> 1 & 1], z[i >> 2]);
-        let bounds = self.placement.aabb(
+        let bounds = self.object_transform.aabb(
             self.radius * corner(0),
             self.radius * corner(7),
             Some(self.radius),
         );
-        (bounds, std::array::from_fn(|i| self.placement.normal_vector(corner(i))))
+        (bounds, std::array::from_fn(|i| self.object_transform.normal_vector(corner(i))))
     }
 
-    /// Density per m² of [`Sphere::sample_area`] at a point with outward (or inward) unit normal
-    /// `ng`.
+    /// Returns the density per m² of [`Sphere::sample_area`] at a point with the outward or inward
+    /// unit normal `ng`.
     pub(crate) fn area_pdf(&self, ng: Vec3) -> f32 {
-        (1.0 / (self.local_area() * self.placement.jacobian_at_normal(ng))) as f32
+        (1.0 / (self.local_area() * self.object_transform.jacobian_at_normal(ng))) as f32
     }
 
-    /// Centre and radius of a full sphere with a uniform scale, else `None`.
+    /// Returns centre and radius, if this is a full sphere with a uniform scale.
     pub(crate) fn as_world_sphere(&self) -> Option<(Vec3, f32)> {
         let is_full =
             self.phi_max >= std::f64::consts::TAU && self.z == [-self.radius, self.radius];
-        let scale = self.placement.uniform_scale()?;
-        is_full.then(|| (self.placement.point(DVec3::ZERO), (scale * self.radius) as f32))
+        let scale = self.object_transform.uniform_scale()?;
+        is_full.then(|| (self.object_transform.point(DVec3::ZERO), (scale * self.radius) as f32))
     }
 
-    /// See [`ShapePoint::magnitude`].
+    /// Returns [`ShapePoint::magnitude`].
     pub(crate) fn magnitude(&self) -> f32 {
         self.magnitude
     }
@@ -201,23 +211,11 @@ impl Sphere {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Shape;
+    use super::super::testing::{assert_hits_lie_on_rays, skewed};
     use super::*;
-    use glam::{DAffine3, DQuat, dvec3};
-    use lightbound_math::sampling::{hash, unit_float};
+    use glam::{DAffine3, dvec3};
     use std::f32::consts::PI;
-
-    fn placed() -> Transform {
-        let scale = DAffine3::from_scale(dvec3(2.0, 0.5, -1.0));
-        Transform::new(
-            DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.7), dvec3(3.0, -2.0, 5.0))
-                * scale,
-        )
-        .unwrap()
-    }
-
-    fn random(i: u32, k: u32) -> f32 {
-        2.0 * unit_float(hash(hash(11, i), k)) - 1.0
-    }
 
     #[test]
     fn invalid_parameters_are_errors() {
@@ -241,34 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn reported_coordinates_are_on_the_ray() {
-        let s = Sphere::new(&placed(), 1.5, -1.0, 1.2, 250.0).unwrap();
-        let b = s.aabb();
-        let mut hits = 0;
-        for i in 0..5000 {
-            let v = |k| Vec3::new(random(i, k), random(i, k + 1), random(i, k + 2));
-            let (o, to) = (b.center() + 20.0 * v(0), b.center() + 2.0 * v(3));
-            let ray = Ray::new(o, 0.3 * (to - o));
-            let Some(h) = s.intersect(&ray) else { continue };
-            hits += 1;
-            let at = s.point(h.u, h.v);
-            assert!(
-                (at.p - ray.at(h.t)).length() < 1e-5 * o.length(),
-                "{i}: {} {}",
-                at.p,
-                ray.at(h.t)
-            );
-            assert!(b.min.cmple(at.p).all() && b.max.cmpge(at.p).all());
-            let tangent = at.dpdu.normalize();
-            assert!(at.ng.dot(tangent).abs() < 1e-5);
-            let second = s.intersect(&Ray { tmin: h.t.next_up(), ..ray });
-            assert!(second.is_none_or(|x| x.t > h.t));
-        }
+    fn hits_lie_on_the_ray() {
+        let sphere = Sphere::new(&skewed(), 1.5, -1.0, 1.2, 250.0).unwrap();
+        let hits = assert_hits_lie_on_rays(&Shape::Sphere(sphere), 5000);
         assert!(hits > 500, "{hits}");
     }
 
     #[test]
-    fn orientation_and_coordinates() {
+    fn hits_have_outward_normals_and_pbrt_coordinates() {
         let s = Sphere::full(&Transform::IDENTITY, 2.0).unwrap();
         let top = s.intersect(&Ray::new(Vec3::new(0.0, 0.0, 9.0), -Vec3::Z)).unwrap();
         assert_eq!((top.t, top.v), (7.0, 1.0));
@@ -287,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn far_origins_stay_precise() {
+    fn hits_are_precise_for_far_origins() {
         let s = Sphere::full(&Transform::IDENTITY, 1.0).unwrap();
         for distance in [1e3f32, 1e6, 1e9] {
             let ray = Ray::new(Vec3::new(0.6, 0.0, distance), Vec3::new(0.0, 0.0, -distance));
@@ -302,19 +280,24 @@ mod tests {
             Sphere::full(&Transform::new(DAffine3::from_scale(dvec3(3.0, 3.0, 3.0))).unwrap(), 2.0)
                 .unwrap();
         assert!((full.area() / (4.0 * PI * 36.0) - 1.0).abs() < 1e-5);
-        // An oblate spheroid with half axes 1, 1, c: 2π (1 + c² / e · artanh e), e² = 1 − c².
+        // Area of an oblate spheroid with half axes 1, 1, c: 2π (1 + c² / e · artanh e), where
+        // e² = 1 − c².
         let c = 0.25f64;
         let e = (1.0 - c * c).sqrt();
-        let want = 2.0 * std::f64::consts::PI * (1.0 + c * c / e * e.atanh());
+        let expected = 2.0 * std::f64::consts::PI * (1.0 + c * c / e * e.atanh());
         let flat =
             Sphere::full(&Transform::new(DAffine3::from_scale(dvec3(1.0, 1.0, c))).unwrap(), 1.0)
                 .unwrap();
-        assert!((f64::from(flat.area()) / want - 1.0).abs() < 1e-3, "{} {want}", flat.area());
+        assert!(
+            (f64::from(flat.area()) / expected - 1.0).abs() < 1e-3,
+            "{} {expected}",
+            flat.area()
+        );
     }
 
     #[test]
     fn invalid_rays_miss() {
-        let s = Sphere::full(&placed(), 1.0).unwrap();
+        let s = Sphere::full(&skewed(), 1.0).unwrap();
         for d in [Vec3::ZERO, Vec3::splat(f32::NAN), Vec3::INFINITY] {
             assert_eq!(s.intersect(&Ray::new(Vec3::ZERO, d)), None, "{d}");
             assert_eq!(s.intersect(&Ray::new(Vec3::splat(f32::NAN), d)), None);

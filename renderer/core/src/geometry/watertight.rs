@@ -2,32 +2,32 @@
 //! Intersection*, for any number of SIMD lanes.
 //!
 //! Vertices are translated and sheared into the ray's frame, where the signs of three 2D edge
-//! functions determine whether the ray hits. A vertex has the same coordinates there in all
-//! adjacent triangles. The sign of a rounded difference of two products is correct unless the
+//! functions determine whether the ray hits. All triangles that share a vertex compute the same
+//! coordinates for it. The sign of a rounded difference of two products is correct unless the
 //! difference is zero, and then it is recomputed in double precision. So a ray cannot pass between
 //! adjacent triangles.
 //!
-//! Lanes may hold triangles, rays or both. Callers choose the axes and the shear, and divide by the
-//! determinant.
+//! Lanes may differ in their triangles, their rays or both. Callers choose the axes and the shear,
+//! and divide by the determinant.
 
 use glam::{BVec4A, Vec4};
 use lightbound_math::Vec3;
 use std::ops::{Add, Mul, Sub};
 
-/// Floats in SIMD lanes.
+/// A float in each SIMD lane.
 pub(crate) trait FloatLanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
     /// A mask of lanes.
     type Mask;
 
-    /// A bit mask of the lanes in which one of the values is zero.
+    /// Returns a bit mask of the lanes in which any of the values is zero.
     fn any_zero(values: [Self; 3]) -> u32;
 
-    /// The lanes in which one of the values is negative and another is positive.
+    /// Returns the lanes in which one of the values is negative and another is positive.
     fn signs_differ(values: [Self; 3]) -> Self::Mask;
 
-    /// The value of a lane.
+    /// Returns the value of a lane.
     fn get(&self, lane: usize) -> f32;
 
     /// Replaces the value of a lane.
@@ -83,16 +83,16 @@ impl FloatLanes for Vec4 {
     }
 }
 
-/// A permutation of the axes for a ray of direction `d` that preserves the winding of triangles.
-/// `z`, the axis of the largest component of `d`, is the last.
+/// Returns the permutation of the axes for a ray of direction `d`. It preserves the winding of
+/// triangles, and its last axis is `z`, the axis of the largest component of `d`.
 #[inline(always)]
 pub(crate) fn axes_along(d: Vec3, z: usize) -> [usize; 3] {
     let (x, y) = ((z + 1) % 3, (z + 2) % 3);
     if d[z] < 0.0 { [y, x, z] } else { [x, y, z] }
 }
 
-/// Translates and shears a vertex, with axes in the order of [`axes_along`], into the ray's frame.
-/// `shear` holds d.x / d.z, d.y / d.z and 1 / d.z of the ray's direction.
+/// Translates and shears a vertex into the ray's frame. Axes are in the order of [`axes_along`],
+/// and `shear` is (d.x / d.z, d.y / d.z, 1 / d.z) for the ray's direction d.
 #[inline(always)]
 pub(crate) fn to_ray_frame<F: FloatLanes>(
     vertex: [F; 3],
@@ -105,8 +105,8 @@ pub(crate) fn to_ray_frame<F: FloatLanes>(
     [x, y, shear[2] * z]
 }
 
-/// Intersection of a ray's line with the plane of a triangle.
-pub(crate) struct Crossing<F: FloatLanes> {
+/// Result of testing a ray's line against a triangle, before the division by the determinant.
+pub(crate) struct TriangleTest<F: FloatLanes> {
     /// Barycentric coordinates of the three vertices, times `det`.
     pub weights: [F; 3],
     /// Twice the signed area of the sheared triangle; 0 if it is seen edge-on.
@@ -117,18 +117,18 @@ pub(crate) struct Crossing<F: FloatLanes> {
     pub outside: F::Mask,
 }
 
-impl<F: FloatLanes> Crossing<F> {
-    /// The crossing with a triangle whose vertices are [in the ray's frame](to_ray_frame). Lanes
-    /// outside the bit mask `lanes` may have wrong signs.
+impl<F: FloatLanes> TriangleTest<F> {
+    /// Tests a triangle, given by its vertices [in the ray's frame](to_ray_frame). Lanes outside
+    /// the bit mask `lanes` may have wrong signs.
     #[inline(always)]
-    pub(crate) fn new([a, b, c]: &[[F; 3]; 3], lanes: u32) -> Crossing<F> {
+    pub(crate) fn new([a, b, c]: &[[F; 3]; 3], lanes: u32) -> TriangleTest<F> {
         let mut weights = [edge(b, c), edge(c, a), edge(a, b)];
         let on_edges = F::any_zero(weights) & lanes;
         if on_edges != 0 {
             recompute_edges(&mut weights, on_edges, a, b, c);
         }
         let [u, v, w] = weights;
-        Crossing {
+        TriangleTest {
             weights,
             det: u + v + w,
             t_det: u * a[2] + v * b[2] + w * c[2],
@@ -137,8 +137,8 @@ impl<F: FloatLanes> Crossing<F> {
     }
 }
 
-/// The edge function of the edge from `p` to `q` at the origin: twice the signed area of the
-/// triangle of `q`, `p` and the origin.
+/// Evaluates the edge function of the edge from `p` to `q` at the origin: twice the signed area of
+/// the triangle of `q`, `p` and the origin.
 #[inline(always)]
 fn edge<F: FloatLanes>(p: &[F; 3], q: &[F; 3]) -> F {
     q[0] * p[1] - q[1] * p[0]
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn simd_lanes_match_the_scalar_test_bit_by_bit() {
+    fn simd_lanes_match_the_scalar_test_bit_for_bit() {
         let (origin, shear) = ([0.0; 3], [0.25, -0.5, 0.5]);
         let [mut inside, mut on_edges] = [0, 0];
         for round in 0..2000 {
@@ -188,23 +188,23 @@ mod tests {
                 to_ray_frame(vertex, origin.map(Vec4::splat), &shear.map(Vec4::splat))
             });
             assert!((0..3).all(|k| (0..3).all(|axis| wide[k][axis] == gather(k, axis))));
-            let crossings = Crossing::new(&wide, 0b1111);
+            let simd = TriangleTest::new(&wide, 0b1111);
             for (lane, frame) in frames.iter().enumerate() {
-                let crossing = Crossing::new(frame, 1);
+                let scalar = TriangleTest::new(frame, 1);
                 let bits = |x: [f32; 5]| x.map(f32::to_bits);
-                let ([u, v, w], simd_weights) = (crossing.weights, crossings.weights);
+                let ([u, v, w], simd_weights) = (scalar.weights, simd.weights);
                 assert_eq!(
-                    bits([u, v, w, crossing.det, crossing.t_det]),
+                    bits([u, v, w, scalar.det, scalar.t_det]),
                     bits([
                         simd_weights[0][lane],
                         simd_weights[1][lane],
                         simd_weights[2][lane],
-                        crossings.det[lane],
-                        crossings.t_det[lane]
+                        simd.det[lane],
+                        simd.t_det[lane]
                     ])
                 );
-                assert_eq!(crossing.outside, crossings.outside.test(lane));
-                inside += u32::from(!crossing.outside);
+                assert_eq!(scalar.outside, simd.outside.test(lane));
+                inside += u32::from(!scalar.outside);
                 on_edges += u32::from([u, v, w].contains(&0.0));
             }
         }

@@ -12,21 +12,22 @@ pub struct DistantLight {
 }
 
 impl DistantLight {
-    /// Creates light from the direction `to_light` (of any length) that causes `irradiance`, W·m⁻²,
-    /// on a surface that faces it. pbrt's "L" and "illuminance" both specify this irradiance.
+    /// Creates a light in the direction `to_light` (of any length). A surface that faces the light
+    /// receives `irradiance`, W·m⁻², which pbrt's "L" and "illuminance" both specify.
     ///
-    /// *Errors*: the vector has no direction.
+    /// # Errors
+    /// If `to_light` cannot be normalised.
     pub fn new(to_light: Vec3, irradiance: Vec3) -> Result<DistantLight, LightError> {
         let wi = to_light.try_normalize().ok_or(LightError::Direction { light: "distant" })?;
         Ok(DistantLight { wi, irradiance })
     }
 
-    /// Unit direction to the light.
+    /// Returns the unit direction to the light.
     pub fn wi(&self) -> Vec3 {
         self.wi
     }
 
-    /// Irradiance at normal incidence, W·m⁻².
+    /// Returns the irradiance at normal incidence, W·m⁻².
     pub fn irradiance(&self) -> Vec3 {
         self.irradiance
     }
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn light_is_independent_of_position() {
+    fn samples_are_independent_of_position() {
         let sun = DistantLight::new(Vec3::new(0.0, 3.0, 4.0), Vec3::ONE).unwrap();
         let s = sun.sample_li(Vec3::splat(1e6), Vec2::ZERO).unwrap();
         assert_eq!(

@@ -1,9 +1,9 @@
-//! Environment lights: constant, or an image over all directions.
+//! Environment lights: a constant radiance, or an image.
 //!
 //! Images are square and in the equal-area octahedral layout of [`super::octahedral`]. As in
-//! pbrt-v4, lookups return the nearest texel, and negative values are replaced by zero. The
-//! radiance is thus constant on each texel, as is the sampling density, which is proportional to
-//! luminance.
+//! pbrt-v4, lookups return the nearest texel, and negative values are replaced by zero. So the
+//! radiance is constant on each texel, and so is the sampling density per area of the square, which
+//! is proportional to luminance.
 
 use super::octahedral::{sphere_to_square, square_to_sphere};
 use super::{EnvironmentPyramid, Light, LightError, LightSample, abs_luminance};
@@ -44,11 +44,13 @@ impl Environment {
         Environment { kind: EnvironmentKind::Constant, mean: radiance }
     }
 
-    /// Creates an image of `size` × `size` linear RGB texels, row by row from the top, times
-    /// `scale`. `world_from_light` maps directions of the image to world space; it may be
-    /// nonuniform.
+    /// Creates an environment from an image of `size` × `size` linear RGB texels, row by row from
+    /// the top, times `scale`. `world_from_light` transforms directions of the image to world
+    /// space; its scale may be nonuniform.
     ///
-    /// *Errors*: the number of texels is not `size²`, 0 or too large, or a texel is not finite.
+    /// # Errors
+    /// If `size` is 0 or above 65536, the number of texels is not `size`², or a texel is not
+    /// finite.
     pub fn image(
         texels: &[Vec3],
         size: usize,
@@ -87,8 +89,8 @@ impl Environment {
         }
     }
 
-    /// Returns the means of luminance, clamped to `max_luminance`, over patches of all sizes;
-    /// `None` for constant or black environments.
+    /// Returns mean luminances over patches of all sizes, with luminance clamped to
+    /// `max_luminance`; `None` for constant or black environments.
     pub fn pyramid(&self, max_luminance: f32) -> Option<EnvironmentPyramid> {
         match &self.kind {
             EnvironmentKind::Image(image)
@@ -141,7 +143,7 @@ pub struct EnvironmentDirection {
     pub jacobian: f32,
 }
 
-/// Sampler of a rectangle of an environment's square; see [`Environment::part`].
+/// Sampler for a rectangle of an environment's square; see [`Environment::part`].
 #[derive(Clone, Debug)]
 pub enum EnvironmentPart {
     /// Sampled uniformly.
@@ -156,7 +158,7 @@ pub enum EnvironmentPart {
 }
 
 impl EnvironmentPart {
-    /// Bytes on the heap.
+    /// Returns the heap memory in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             EnvironmentPart::Uniform { .. } => 0,
@@ -165,7 +167,7 @@ impl EnvironmentPart {
     }
 }
 
-/// Number of sample positions on each side of a rectangle, for computing its cone.
+/// Number of sampled positions on each side of a rectangle, to compute its cone.
 const BORDER_STEPS: usize = 8;
 
 /// Maximum angular speed of the octahedral map: radians per unit of length along an axis of the
@@ -176,14 +178,14 @@ const BORDER_STEPS: usize = 8;
 /// with y = 2 − r² in [1, 2]. Along an axis |dr| = |dw|, so with |w| ≤ r the square of the speed is
 /// at most 4/y + π²/4 y. This is convex and has its maximum at y = 2, where the speed is
 /// √(2 + π²/2); per unit of the square it is twice that.
-const BORDER_SPEED: f64 = 5.27;
+const MAX_BORDER_SPEED: f64 = 5.27;
 
-/// Slack for rounding errors of directions, radians, and of positions in the square.
+/// Slack for rounding errors: of directions, in radians, and of positions in the square.
 const CONE_SLACK: f32 = 4e-6;
 
 impl Environment {
-    /// Maps a position in the unit square to a direction: by the octahedral map, then by the
-    /// light's transform to world space. The square covers each direction once.
+    /// Maps a position in the unit square to a direction, by the octahedral map and the light's
+    /// transform to world space. The square covers each direction once.
     pub fn direction_at(&self, p: Vec2) -> EnvironmentDirection {
         match &self.kind {
             EnvironmentKind::Constant => EnvironmentDirection {
@@ -206,35 +208,36 @@ impl Environment {
     /// Returns a cone around `axis` that contains all directions of a rectangle of the square,
     /// including their rounding errors.
     ///
-    /// The border of the rectangle is sampled at regular steps. Between samples, directions turn at
-    /// most at `BORDER_SPEED`, times the factor by which the light's transform enlarges angles. If
-    /// the border of a connected region lies in the cone, either the region lies in the cone as
-    /// well, or it contains the rest of the sphere, including the direction opposite to the axis.
+    /// The border of the rectangle is sampled at regular steps. Between samples, directions turn no
+    /// faster than `MAX_BORDER_SPEED` times the factor by which the light's transform enlarges
+    /// angles. If the border of a connected region lies in the cone, either the region also lies in
+    /// the cone, or it contains the rest of the sphere, including the direction opposite to the
+    /// axis.
     pub fn cone(&self, axis: Vec3, lo: Vec2, hi: Vec2) -> Cone {
-        let behind = self.square_at(-axis);
-        if behind.cmpge(lo - CONE_SLACK).all() && behind.cmple(hi + CONE_SLACK).all() {
+        let opposite = self.square_position(-axis);
+        if opposite.cmpge(lo - CONE_SLACK).all() && opposite.cmple(hi + CONE_SLACK).all() {
             return Cone { axis, ..Cone::SPHERE };
         }
         let unit = axis.as_dvec3().normalize();
-        let mut widest = 0.0f64;
+        let mut max_angle = 0.0f64;
         let corners = [lo, Vec2::new(hi.x, lo.y), hi, Vec2::new(lo.x, hi.y), lo];
         for edge in corners.windows(2) {
             for i in 0..BORDER_STEPS {
                 let at = edge[0].lerp(edge[1], (i as f32 + 0.5) / BORDER_STEPS as f32);
                 let d = self.direction_at(at).wi.as_dvec3().normalize();
-                widest = widest.max(2.0 * libm::asin(0.5 * d.distance(unit)));
+                max_angle = max_angle.max(2.0 * libm::asin(0.5 * d.distance(unit)));
             }
         }
         let step = f64::from((hi - lo).max_element()) / BORDER_STEPS as f64;
         Cone::from_angle(
             axis,
-            widest + 0.5 * step * BORDER_SPEED * self.distortion() + f64::from(CONE_SLACK),
+            max_angle + 0.5 * step * MAX_BORDER_SPEED * self.distortion() + f64::from(CONE_SLACK),
         )
     }
 
-    /// Returns a sampler for a rectangle of the unit square. Coordinates are in cells of a grid of
-    /// `side` × `side`; for images, `side` is the [resolution](Self::resolution). `None` if the
-    /// rectangle is black.
+    /// Returns a sampler for a rectangle of the unit square; `None` if the rectangle is black.
+    /// `first` and `end` (exclusive) are cells, as column and row, of a grid of `side` × `side`.
+    /// For images, `side` must be the [resolution](Self::resolution).
     pub fn part(&self, first: [u32; 2], end: [u32; 2], side: u32) -> Option<EnvironmentPart> {
         match &self.kind {
             EnvironmentKind::Constant => {
@@ -248,11 +251,12 @@ impl Environment {
         }
     }
 
-    /// Samples light of a [part](Self::part), as [`Light::sample_li`] samples the entire light.
+    /// Samples incident light from a [part](Self::part), as [`Light::sample_li`] does from the
+    /// entire light.
     pub fn sample_part(&self, part: &EnvironmentPart, u: Vec2) -> Option<LightSample> {
         let (wi, radiance, pdf) = match (&self.kind, part) {
             (EnvironmentKind::Image(image), EnvironmentPart::Image(part)) => {
-                image.sampled(image.distribution.as_ref()?.sample_part(part, u))
+                image.direction_sample(image.distribution.as_ref()?.sample_part(part, u))
             }
             (_, EnvironmentPart::Uniform { lo, size }) => (
                 square_to_sphere(*lo + u * *size),
@@ -282,22 +286,22 @@ impl Environment {
     }
 
     /// Maps the unit direction `wi` to its position in the unit square.
-    pub fn square_at(&self, wi: Vec3) -> Vec2 {
+    pub fn square_position(&self, wi: Vec3) -> Vec2 {
         match &self.kind {
             EnvironmentKind::Constant => sphere_to_square(wi),
             EnvironmentKind::Image(image) => image.locate(wi).0,
         }
     }
 
-    /// Returns an upper bound of the factor by which the light's transform enlarges small angles: a
-    /// bound of its condition number.
+    /// Returns an upper bound on the factor by which the light's transform enlarges small angles: a
+    /// bound on its condition number.
     fn distortion(&self) -> f64 {
         let EnvironmentKind::Image(image) = &self.kind else { return 1.0 };
         let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
         let m = image.world_from_light.affine().matrix3;
         let m = glam::DMat3::from_cols(column(m.x_axis), column(m.y_axis), column(m.z_axis));
-        // Squared singular values are eigenvalues of MᵀM; the greatest is at most the greatest
-        // absolute column sum.
+        // Squared singular values are the eigenvalues of MᵀM. The greatest eigenvalue is at most
+        // the greatest absolute column sum.
         let gram = m.transpose() * m;
         let norm = |g: glam::DMat3| {
             [g.x_axis, g.y_axis, g.z_axis]
@@ -318,28 +322,29 @@ impl Environment {
 }
 
 impl EnvironmentImage {
-    /// Maps the world direction `wi` to its position in the unit square. Also returns the area of
-    /// the square per steradian of world directions there.
+    /// Maps the world direction `wi` to its position in the unit square. Also returns the
+    /// [density](Self::density) there.
     fn locate(&self, wi: Vec3) -> (Vec2, f32) {
         let local = self.light_from_world.vector(wi);
         let length = local.length();
         (sphere_to_square(local / length), self.density(1.0 / length))
     }
 
-    /// Returns the area of the square per steradian of world directions, at a direction whose unit
-    /// vector the transform scales to `length`: length³ / (4π |det M|).
+    /// Returns the area of the square per steradian of world directions: length³ / (4π |det M|), if
+    /// `world_from_light` (M) scales the unit direction of the image to `length`.
     fn density(&self, length: f32) -> f32 {
         UNIFORM_SPHERE_PDF * length * length * length / self.determinant
     }
 
-    /// Returns direction, radiance and density per steradian of a position that was sampled with a
-    /// density per area of the square.
-    fn sampled(&self, (p, pdf): (Vec2, f32)) -> (Vec3, Vec3, f32) {
+    /// Converts a sampled position and its density per area of the square to direction, radiance
+    /// and density per steradian.
+    fn direction_sample(&self, (p, pdf): (Vec2, f32)) -> (Vec3, Vec3, f32) {
         let wi = self.world_from_light.vector(square_to_sphere(p));
         let length = wi.length();
         (wi / length, self.texel(p), pdf * self.density(length))
     }
 
+    /// Returns the radiance at a position in the unit square.
     fn texel(&self, p: Vec2) -> Vec3 {
         let cell = |x: f32| ((x * self.size as f32) as usize).min(self.size - 1);
         self.texels[cell(p.y) * self.size + cell(p.x)]
@@ -350,7 +355,9 @@ impl Light for Environment {
     fn sample_li(&self, _p: Vec3, u: Vec2) -> Option<LightSample> {
         let (wi, radiance, pdf) = match &self.kind {
             EnvironmentKind::Constant => (uniform_sphere(u), self.mean, UNIFORM_SPHERE_PDF),
-            EnvironmentKind::Image(image) => image.sampled(image.distribution.as_ref()?.sample(u)),
+            EnvironmentKind::Image(image) => {
+                image.direction_sample(image.distribution.as_ref()?.sample(u))
+            }
         };
         Some(LightSample { wi, target: None, radiance, pdf, delta: false })
     }
@@ -363,9 +370,9 @@ impl Light for Environment {
 /// Returns the illuminance of an image as pbrt-v4 computes it for the parameter "illuminance":
 /// 2π / n² · Σ luminance · cos θ over the texels above the horizon of the image's z axis.
 ///
-/// This is half of the integral over the hemisphere (a texel has 4π / n² steradian). We keep the
-/// factor, so that scenes have the same brightness as in pbrt. For a constant environment pbrt uses
-/// the correct value π L, [`CONSTANT_ILLUMINANCE`].
+/// This is half of the integral over the hemisphere (a texel covers 4π / n² steradians). We keep
+/// pbrt's factor, so that scenes have the same brightness as in pbrt. For a constant environment
+/// pbrt uses the correct value π L, [`CONSTANT_ILLUMINANCE`].
 pub fn image_illuminance(texels: &[Vec3], size: usize) -> f32 {
     let mut sum = 0.0;
     for (i, texel) in texels.iter().enumerate() {
@@ -388,7 +395,7 @@ mod tests {
 
     const N: u32 = 100_000;
 
-    /// Bright, dark and black texels.
+    /// Returns bright, dark and black texels.
     fn texels(size: usize) -> Vec<Vec3> {
         let value = |i: usize| {
             if i.is_multiple_of(3) {
@@ -432,7 +439,7 @@ mod tests {
         let at = |d: Vec3| env.radiance(d.normalize()).x;
         assert_eq!([at(Vec3::Z), at(Vec3::X), at(Vec3::Y)], [2.0, 4.0, 6.0]);
         assert_eq!([at(Vec3::new(-0.01, -0.01, -1.0)), at(-Vec3::X)], [8.0, 10.0]);
-        // A rotation of the light's +z to the world's +x.
+        // Rotates the light's +z to the world's +x.
         let rotation = Transform::new(DAffine3::from_quat(DQuat::from_rotation_y(
             std::f64::consts::FRAC_PI_2,
         )))
@@ -443,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn sampling_matches_density_and_radiance() {
+    fn samples_match_pdf_and_radiance() {
         for transform in [Transform::IDENTITY, skewed()] {
             let env = Environment::image(&texels(13), 13, &transform, 1.0).unwrap();
             let (mut by_light, mut by_sphere, mut mass, mut mismatches) = (0.0, 0.0, 0.0, 0);
@@ -467,11 +474,11 @@ mod tests {
     }
 
     #[test]
-    fn illuminance_and_power_of_white_images() {
+    fn illuminance_and_power_of_white_images_match_closed_forms() {
         let white = vec![Vec3::ONE; 64 * 64];
         assert!(
             (image_illuminance(&white, 64) - 0.5 * PI).abs() < 0.02,
-            "pbrt computes half of the illuminance"
+            "illuminance is not half of π, as in pbrt"
         );
         let env = Environment::image(&white, 64, &Transform::IDENTITY, 1.0).unwrap();
         assert!((env.power(2.0) / Environment::constant(Vec3::ONE).power(2.0) - 1.0).abs() < 1e-5);
@@ -496,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn cones_contain_all_directions_of_rectangles() {
+    fn cones_contain_all_directions_of_rectangles_tightly() {
         for transform in [None, Some(Transform::IDENTITY), Some(skewed())] {
             let env = match &transform {
                 None => Environment::constant(Vec3::ONE),
@@ -509,7 +516,7 @@ mod tests {
                 let at = |u: Vec2| env.direction_at(lo + u * size);
                 let cone = env.cone(at(Vec2::splat(0.5)).wi, lo, lo + size);
                 let bounds = cone.bounds();
-                let mut needed = 1.0f32;
+                let mut min_cos = 1.0f32;
                 for u in points(100, i as u32).chain([
                     Vec2::ZERO,
                     Vec2::ONE,
@@ -522,7 +529,7 @@ mod tests {
                         bounds.min.cmple(direction.wi).all()
                             && bounds.max.cmpge(direction.wi).all()
                     );
-                    needed = needed.min(direction.wi.dot(cone.axis));
+                    min_cos = min_cos.min(direction.wi.dot(cone.axis));
                     solid_angle += f64::from(if i == 0 { direction.jacobian } else { 0.0 });
                 }
                 let angle = |cos: f32| cos.clamp(-1.0, 1.0).acos();
@@ -533,8 +540,8 @@ mod tests {
                     1.35
                 };
                 assert!(
-                    size > 0.2 || angle(cone.cos) < slack * angle(needed) + 1e-3,
-                    "{size}: {} {needed}",
+                    size > 0.2 || angle(cone.cos) < slack * angle(min_cos) + 1e-3,
+                    "{size}: {} {min_cos}",
                     cone.cos
                 );
             }

@@ -1,21 +1,21 @@
-//! Means of an environment map over patches of all sizes, for estimating the light from a cone of
+//! A pyramid of mean luminances of an environment map, to estimate the light from a cone of
 //! directions.
 //!
 //! Each level has twice as many texels along a side as the next coarser level, up to the resolution
-//! of the image, in the same octahedral layout. A texel stores the mean luminance in its
-//! neighbourhood, by a small tent filter that wraps across the edges of the square. Nearby light is
-//! therefore never missed, and the mean changes little when a patch moves by a fraction of a texel.
-//! The texel also records whether the image is nearly constant there (after the min–max trees of
-//! Rousselle et al. 2008, *Efficient Product Sampling using Hierarchical Thresholding*). If so, no
-//! finer lookup is needed. Lookups are only estimates: sampling densities are exact for any
-//! deterministic estimate.
+//! of the image, in the same octahedral layout. A texel stores the mean luminance of its
+//! neighbourhood, weighted by a small tent filter that wraps across the edges of the square. So
+//! nearby light is never missed, and the mean changes little if a patch moves by a fraction of a
+//! texel. The texel also records whether the image is nearly constant there (after the min–max
+//! trees of Rousselle et al. 2008, *Efficient Product Sampling using Hierarchical Thresholding*);
+//! finer lookups are then unnecessary. Lookups are only estimates: sampling densities are exact for
+//! any deterministic estimate.
 
 use super::abs_luminance;
-use super::octahedral::square_of;
+use super::octahedral::sphere_to_square_lanes;
 use lightbound_math::direction_box::{LANES, Lanes, greater};
 use lightbound_math::{Transform, Vec3};
 
-/// Maximum level: 2048 texels along a side; the pyramid has 22 MB.
+/// Maximum level: 2048 texels along a side. Such a pyramid takes 22 MB.
 const MAX_LEVEL: u32 = 11;
 
 /// Maximum ratio of the greatest to the smallest texel of a nearly constant patch.
@@ -27,16 +27,17 @@ const CENTER_WEIGHT: f32 = 4.0;
 /// The pyramid of an environment map.
 #[derive(Clone, Debug)]
 pub struct EnvironmentPyramid {
+    /// Finest level; level l has 2ˡ texels along a side.
     finest: u32,
-    /// Means, level by level from the coarsest, row by row. A set sign bit (also of −0) marks a
-    /// nearly constant region.
+    /// Mean luminances, from the coarsest level to the finest, row by row. A set sign bit (also of
+    /// −0) marks a nearly constant neighbourhood.
     means: Vec<f32>,
     light_from_world: Transform,
 }
 
 impl EnvironmentPyramid {
-    /// Builds the pyramid of `size`² texels, row by row, with the light's transform. Luminance is
-    /// clamped to `max_luminance`.
+    /// Builds the pyramid of an image of `size`² texels, row by row. Luminance is clamped to
+    /// `max_luminance`, and stored as a fraction of it.
     pub(super) fn new(
         texels: &[Vec3],
         size: usize,
@@ -46,9 +47,9 @@ impl EnvironmentPyramid {
         let finest = size.ilog2().min(MAX_LEVEL);
         let mut levels = vec![Level::base(texels, size, 1 << finest, max_luminance)];
         for _ in 0..finest {
-            levels.push(levels[levels.len() - 1].halved());
+            levels.push(levels[levels.len() - 1].coarser());
         }
-        let means = levels.iter().rev().flat_map(Level::smoothed).collect();
+        let means = levels.iter().rev().flat_map(Level::filtered_means).collect();
         EnvironmentPyramid { finest, means, light_from_world: *light_from_world }
     }
 
@@ -57,33 +58,33 @@ impl EnvironmentPyramid {
         vectors.map(|vector| self.light_from_world.vector(vector))
     }
 
-    /// Returns the approximate mean luminance of patches, as a fraction of the maximum. A patch is
-    /// given by its direction in the image, of any length, and by the number of patches of its size
-    /// that cover the sphere. The sign bit is set (also for −0) if smaller patches would not be
-    /// more accurate.
+    /// Returns the approximate mean luminance of patches, as a fraction of the maximum luminance.
+    /// Each patch is given by its direction in the space of the image, of any length, and by the
+    /// number of patches of its size that cover the sphere (`counts`). The sign bit is set (also
+    /// for −0) if smaller patches would not be more accurate.
     #[inline]
     pub fn lookup(&self, [x, y, z]: &[Lanes; 3], counts: &Lanes) -> Lanes {
-        let (u, v) = square_of(x, y, z);
-        let (mut index, mut is_small) = ([0; LANES], [0; LANES]);
-        let (finest, small) = (self.finest as i32, (self.finest + EXTRA_LEVELS) as i32);
+        let (u, v) = sphere_to_square_lanes(x, y, z);
+        let (mut index, mut fine_sign) = ([0; LANES], [0; LANES]);
+        let (finest, max_level) = (self.finest as i32, (self.finest + EXTRA_LEVELS) as i32);
         for lane in 0..LANES {
-            // A texel is at most an eighth of a patch. Its level is half the exponent of the
-            // number of texels.
+            // The level is half the exponent of 16 · count, rounded down, so that a texel is at
+            // most an eighth of a patch if `count` is a power of two.
             let unclamped_level = (((counts[lane].to_bits() >> 23) as i32 - 123) >> 1).max(0);
             let level = unclamped_level.clamp(0, finest);
-            is_small[lane] = if unclamped_level > small { SIGN_BIT } else { 0 };
+            fine_sign[lane] = if unclamped_level > max_level { SIGN_BIT } else { 0 };
             let side = f32::from_bits(((127 + level) as u32) << 23);
-            // All values are below 2²³, exact in floats.
+            // All values are integers below 2²³, which are exact in floats.
             let column = floor_float(u[lane] * side).min(side - 1.0);
             let row = floor_float(v[lane] * side).min(side - 1.0);
-            // Coarser levels have (4ˡ − 1)/3 texels in total, which has every second bit set.
+            // The number of texels of all coarser levels is (4ˡ − 1)/3, with every second bit set.
             let before = (side * side - 1.0) as i32 & 0x5555_5555;
             index[lane] = before + (row * side + column) as i32;
         }
         let mut means = [0.0; LANES];
         for lane in 0..LANES {
             let mean = self.means[index[lane] as usize];
-            means[lane] = f32::from_bits(mean.to_bits() | is_small[lane]);
+            means[lane] = f32::from_bits(mean.to_bits() | fine_sign[lane]);
         }
         means
     }
@@ -92,14 +93,14 @@ impl EnvironmentPyramid {
 /// Sign bit of a float.
 const SIGN_BIT: u32 = 1 << 31;
 
-/// Rounds a number in [0, 2²²] down to an integer. Integers may be rounded to their predecessor.
+/// Rounds a number in [0, 2²²] down to an integer. An integer may yield its predecessor.
 #[inline(always)]
 fn floor_float(x: f32) -> f32 {
     const STEP: f32 = (1 << 23) as f32;
     greater((x - 0.5) + STEP - STEP, 0.0)
 }
 
-/// Patches that are this many levels finer than the image are not split further.
+/// Patches more than this many levels finer than the image need no further refinement.
 const EXTRA_LEVELS: u32 = 2;
 
 /// A level of the pyramid under construction.
@@ -119,8 +120,8 @@ struct Texel {
 impl Texel {
     /// Merges regions of equal size.
     fn merge(values: impl Iterator<Item = Texel>) -> Texel {
-        let none = Texel { mean: 0.0, min: f32::INFINITY, max: 0.0 };
-        let (count, sum) = values.fold((0, none), |(count, a), b| {
+        let empty = Texel { mean: 0.0, min: f32::INFINITY, max: 0.0 };
+        let (count, sum) = values.fold((0, empty), |(count, a), b| {
             (
                 count + 1,
                 Texel { mean: a.mean + b.mean, min: a.min.min(b.min), max: a.max.max(b.max) },
@@ -131,27 +132,29 @@ impl Texel {
 }
 
 impl Level {
-    /// Creates the finest level. Each texel merges the image texels whose centres it contains, at
-    /// least one.
+    /// Creates the finest level. A texel merges all image texels with their centre in it; there is
+    /// always one.
     fn base(texels: &[Vec3], size: usize, side: usize, max_luminance: f32) -> Level {
-        // The first image texel whose centre is not before the edge of texel `k`.
+        // The first image texel with its centre not before the edge of texel `k`.
         let first = |k: usize| (2 * k * size).div_ceil(side).saturating_sub(1).div_ceil(2);
-        let part = |i: usize| {
+        let texel = |i: usize| {
             let (x, y) = (i % side, i / side);
             let rows = first(y)..first(y + 1);
-            let all = rows
+            let indices = rows
                 .flat_map(|row| (first(x)..first(x + 1)).map(move |column| row * size + column));
             Texel::merge(
-                all.map(|i| (abs_luminance(texels[i]) / max_luminance).min(1.0))
+                indices
+                    .map(|i| (abs_luminance(texels[i]) / max_luminance).min(1.0))
                     .map(|mean| Texel { mean, min: mean, max: mean }),
             )
         };
-        Level { side, texels: (0..side * side).map(part).collect() }
+        Level { side, texels: (0..side * side).map(texel).collect() }
     }
 
-    fn halved(&self) -> Level {
+    /// Returns the next coarser level, with half as many texels along a side.
+    fn coarser(&self) -> Level {
         let side = self.side / 2;
-        let part = |i: usize| {
+        let texel = |i: usize| {
             let (x, y) = (2 * (i % side), 2 * (i / side));
             Texel::merge(
                 [(0, 0), (1, 0), (0, 1), (1, 1)]
@@ -159,19 +162,19 @@ impl Level {
                     .map(|(dx, dy)| self.texels[(y + dy) * self.side + x + dx]),
             )
         };
-        Level { side, texels: (0..side * side).map(part).collect() }
+        Level { side, texels: (0..side * side).map(texel).collect() }
     }
 
     /// Returns the filtered means, negative if the neighbourhood is nearly constant.
-    fn smoothed(&self) -> impl Iterator<Item = f32> {
-        let near = [(-1, 1.0), (0, CENTER_WEIGHT), (1, 1.0)];
+    fn filtered_means(&self) -> impl Iterator<Item = f32> {
+        let taps = [(-1, 1.0), (0, CENTER_WEIGHT), (1, 1.0)];
         (0..self.texels.len()).map(move |i| {
             let (x, y) = ((i % self.side) as isize, (i / self.side) as isize);
             let (mut sum, mut min, mut max) = (0.0, f32::INFINITY, 0f32);
             for ((dx, a), (dy, b)) in
-                near.into_iter().flat_map(|column| near.map(|row| (column, row)))
+                taps.into_iter().flat_map(|column| taps.map(|row| (column, row)))
             {
-                let texel = &self.texels[self.wrapped(x + dx, y + dy)];
+                let texel = &self.texels[self.wrapped_index(x + dx, y + dy)];
                 sum += a * b * texel.mean;
                 (min, max) = (min.min(texel.min), max.max(texel.max));
             }
@@ -180,9 +183,9 @@ impl Level {
         })
     }
 
-    /// Returns the index of a texel. Column and row may be one step beyond an edge, since each edge
-    /// is folded onto itself.
-    fn wrapped(&self, x: isize, y: isize) -> usize {
+    /// Returns the index of a texel. Column and row may be one step beyond an edge of the square:
+    /// the octahedral map folds each edge onto itself.
+    fn wrapped_index(&self, x: isize, y: isize) -> usize {
         let (mut x, mut y, last) = (x, y, self.side as isize - 1);
         if x < 0 || x > last {
             (x, y) = (x.clamp(0, last), last - y);
@@ -200,7 +203,7 @@ mod tests {
     use crate::light::{Environment, square_to_sphere};
     use lightbound_math::{Vec2, vec2};
 
-    /// Builds the pyramid of an image that is given by column and row.
+    /// Builds the pyramid of an image, with texels as a function of column and row.
     fn pyramid(size: usize, texel: impl Fn(usize, usize) -> f32) -> EnvironmentPyramid {
         let texels: Vec<Vec3> =
             (0..size * size).map(|i| Vec3::splat(texel(i % size, i / size))).collect();
@@ -210,7 +213,7 @@ mod tests {
             .expect("the image is not black")
     }
 
-    /// Looks up a position with patches, `count` of which cover the sphere.
+    /// Looks up the mean at a position, for a patch size at which `count` patches cover the sphere.
     fn lookup(pyramid: &EnvironmentPyramid, p: Vec2, count: f32) -> f32 {
         let d = square_to_sphere(p) * 3.0;
         let means = pyramid.lookup(&[[d.x; LANES], [d.y; LANES], [d.z; LANES]], &[count; LANES]);
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn single_bright_texel_is_found_at_every_level() {
+    fn lookup_finds_a_single_bright_texel_at_every_level() {
         for (size, at) in [
             (16, (3, 9)),
             (64, (0, 0)),
@@ -263,15 +266,15 @@ mod tests {
                     "{size} {at:?} {level}: {mean}, {last}"
                 );
                 // At least a fraction of the unfiltered mean.
-                let share = (1 << level) as f32 / size as f32;
-                assert!(mean > 0.08 * share * share, "{size} {at:?} {level}: {mean}, {share}");
+                let scale = (1 << level) as f32 / size as f32;
+                assert!(mean > 0.08 * scale * scale, "{size} {at:?} {level}: {mean}, {scale}");
                 last = mean;
             }
         }
     }
 
     #[test]
-    fn small_patches_are_constant_and_edges_are_not() {
+    fn patches_are_constant_except_at_edges_in_the_image() {
         let pyramid = pyramid(64, |x, _| if x < 32 { 0.5 } else { 1.0 });
         for (x, is_constant) in [(10, true), (31, false), (32, false), (50, true)] {
             assert_eq!(lookup(&pyramid, texel_center(x, 20, 64), 600.0) < 0.0, is_constant, "{x}");

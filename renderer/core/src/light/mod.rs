@@ -1,6 +1,6 @@
 //! Lights.
 //!
-//! Every light is in world space and self-contained. [`Lights`] owns all lights of a scene with
+//! Every light is self-contained and in world space. [`Lights`] owns all lights of a scene and
 //! their powers. Lights that BSDF samples can hit return the density of light sampling, for
 //! multiple importance sampling: [`AreaLight::pdf_li`], [`Environment::pdf_li`].
 
@@ -35,8 +35,8 @@ pub struct LightSample {
     pub wi: Vec3,
     /// Endpoint of the shadow ray, offset from the light's surface; `None` for lights at infinity.
     pub target: Option<Vec3>,
-    /// Incident radiance along −wi, W·sr⁻¹·m⁻². For delta lights, the irradiance on a surface
-    /// facing the light, W·m⁻².
+    /// Incident radiance along −wi, W·sr⁻¹·m⁻². For delta lights, the irradiance on a surface that
+    /// faces the light, W·m⁻².
     pub radiance: Vec3,
     /// Density per steradian; 1 for delta lights.
     pub pdf: f32,
@@ -51,18 +51,18 @@ pub trait Light {
 
     /// Returns the luminance of the power emitted into a scene with a bounding sphere of radius
     /// `scene_radius`, for selection probabilities. It must be positive for every light that emits
-    /// in any channel. Errors then cause noise, but no bias.
+    /// in any channel; apart from that, errors cause noise, but no bias.
     fn power(&self, scene_radius: f32) -> f32;
 }
 
-/// Any light, dispatched statically.
+/// A light of any type, with static dispatch.
 #[derive(Clone, Debug)]
 pub enum AnyLight {
     /// A point light.
     Point(PointLight),
     /// A spot light.
     Spot(SpotLight),
-    /// A directional light.
+    /// A distant light.
     Distant(DistantLight),
     /// An area light.
     Area(AreaLight),
@@ -76,11 +76,11 @@ pub enum LightError {
     /// A parameter is out of its range.
     #[error("{light} light: \"{name}\" is {value}, expected {expected}")]
     Parameter {
-        /// Kind of light.
+        /// Type of light.
         light: &'static str,
         /// Name of the parameter in scene files.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: f32,
         /// Description of the valid range.
         expected: &'static str,
@@ -88,7 +88,7 @@ pub enum LightError {
     /// The direction of the light is undefined.
     #[error("{light} light: \"from\" and \"to\" must be different, finite points")]
     Direction {
-        /// Kind of light.
+        /// Type of light.
         light: &'static str,
     },
     /// The image is not square.
@@ -102,7 +102,7 @@ pub enum LightError {
         /// Specified number of texels per side.
         size: usize,
     },
-    /// A texel is infinite or not a number.
+    /// A texel is infinite or NaN.
     #[error("environment image: texel ({x}, {y}) is not finite after scaling")]
     NotFinite {
         /// Column.
@@ -143,13 +143,13 @@ pub struct Lights {
 }
 
 impl Lights {
-    /// Creates the lights of a scene whose surfaces lie within `bounds`. The order is preserved:
+    /// Creates the lights of a scene with surfaces within `bounds`. The order is preserved, since
     /// [`crate::geometry::Primitive`] refers to lights by index.
     pub fn new(lights: Vec<AnyLight>, bounds: Aabb) -> Lights {
         let radius = 0.5 * (bounds.max - bounds.min).length();
         let radius =
             if !bounds.is_empty() && radius > 0.0 && radius.is_finite() { radius } else { 1.0 };
-        // Infinite power is clamped.
+        // Clamp infinite powers.
         let powers = lights.iter().map(|l| l.power(radius).min(f32::MAX)).collect();
         let environments = (0..lights.len() as u32)
             .filter(|&i| matches!(lights[i as usize], AnyLight::Environment(_)))
@@ -157,7 +157,7 @@ impl Lights {
         Lights { powers, lights, environments }
     }
 
-    /// Returns the lights with one of them replaced by a black light.
+    /// Returns a copy of the lights with one light replaced by a black light.
     pub fn without(&self, light: u32) -> Lights {
         let mut others = self.clone();
         others.lights[light as usize] = AnyLight::Environment(Environment::constant(Vec3::ZERO));
@@ -171,12 +171,12 @@ impl Lights {
         &self.lights
     }
 
-    /// Returns whether no light emits.
+    /// Returns whether no light emits any power.
     pub fn is_black(&self) -> bool {
         !self.powers.iter().any(|&power| power > 0.0)
     }
 
-    /// Returns the light at an index, if it is an area light.
+    /// Returns the light at `index`, if it is an area light.
     pub fn area(&self, index: u32) -> Option<&AreaLight> {
         match &self.lights[index as usize] {
             AnyLight::Area(l) => Some(l),
@@ -199,14 +199,15 @@ impl Lights {
             .any(|light| matches!(light, AnyLight::Area(_) | AnyLight::Environment(_)))
     }
 
-    /// Returns [`Light::power`] of each light: finite, and positive for all lights that emit.
+    /// Returns the [power](Light::power) of each light: finite, and positive for all lights that
+    /// emit.
     pub fn powers(&self) -> &[f32] {
         &self.powers
     }
 }
 
 /// Returns the luminance of the absolute values of a colour. It is positive if any channel is
-/// nonzero, also for out-of-gamut colours with negative channels.
+/// nonzero, even if out-of-gamut colours have negative channels.
 pub(crate) fn abs_luminance(rgb: Vec3) -> f32 {
     luminance(rgb.abs())
 }
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn lights_have_powers_and_can_be_excluded() {
+    fn excluded_lights_have_no_power_and_keep_their_index() {
         let point = |i: f32| AnyLight::Point(PointLight::new(Vec3::ZERO, Vec3::splat(i)));
         let environment = AnyLight::Environment(Environment::constant(Vec3::splat(0.2)));
         let lights = Lights::new(vec![point(1.0), point(0.0), environment, point(3.0)], bounds());

@@ -2,8 +2,8 @@
 //!
 //! Clarberg 2008, *Fast Equal-Area Mapping of the (Hemi)Sphere using SIMD*. The inner square |u| +
 //! |v| ≤ 1 (u, v in [−1, 1]) contains the hemisphere z ≥ 0, concentrically. The four corner
-//! triangles contain the other hemisphere, folded outwards. Equal areas have equal solid angles, so
-//! a density per unit area of the square is 4π times the density per steradian. pbrt-v4's
+//! triangles contain the other hemisphere, folded outwards. Equal areas map to equal solid angles,
+//! so a density per unit area of the square is 4π times the density per steradian. pbrt-v4's
 //! environment maps use the same layout.
 
 use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
@@ -18,7 +18,7 @@ pub fn square_to_sphere(p: Vec2) -> Vec3 {
     // Signed distance from the diamond between the hemispheres, and distance from the pole.
     let signed = 1.0 - (a.x + a.y);
     let r = 1.0 - signed.abs();
-    // Within the quadrant φ = π/4 (1 + t).
+    // Within the quadrant, φ = π/4 (1 + t).
     let (s, c) = warp::sin_cos_eighth(if r == 0.0 { -1.0 } else { (a.y - a.x) / r });
     let (sin, cos) = (FRAC_1_SQRT_2 * (c + s), FRAC_1_SQRT_2 * (c - s));
     let sin_theta = r * (2.0 - r * r).max(0.0).sqrt();
@@ -37,10 +37,10 @@ pub fn sphere_to_square(d: Vec3) -> Vec2 {
     0.5 * vec2(u.copysign(d.x) + 1.0, v.copysign(d.y) + 1.0)
 }
 
-/// [`sphere_to_square`] for eight directions of any length, without branches. Results are accurate
-/// to 10⁻⁶ and within the square, and arbitrary for zero vectors.
+/// Computes [`sphere_to_square`] for eight directions of any length, without branches. Results are
+/// accurate to 10⁻⁶ and lie in the square; zero vectors have an arbitrary result.
 #[inline]
-pub fn square_of(x: &Lanes, y: &Lanes, z: &Lanes) -> (Lanes, Lanes) {
+pub fn sphere_to_square_lanes(x: &Lanes, y: &Lanes, z: &Lanes) -> (Lanes, Lanes) {
     let (mut all_u, mut all_v) = ([0.0; LANES], [0.0; LANES]);
     for lane in 0..LANES {
         let (x, y, z) = (x[lane], y[lane], z[lane]);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trip_returns_the_position() {
+    fn mapping_to_the_sphere_and_back_preserves_positions() {
         const N: usize = 97;
         for i in 0..N * N {
             let p = vec2((i % N) as f32 + 0.5, (i / N) as f32 + 0.5) / N as f32;
@@ -95,10 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn eight_lanes_match_scalar() {
+    fn lanes_match_the_scalar_map() {
         let random = &mut Random::new(1);
         for _ in 0..10_000 {
-            let mut towards = [[0.0; LANES]; 3];
+            let mut directions = [[0.0; LANES]; 3];
             for lane in 0..LANES {
                 let axis = [Vec3::X, Vec3::Y, Vec3::Z][lane % 3];
                 let d = if random.once_in(8) {
@@ -107,11 +107,11 @@ mod tests {
                     unit(random)
                 };
                 let d = d * 2f32.powi(random.below(40) as i32 - 20);
-                (towards[0][lane], towards[1][lane], towards[2][lane]) = d.into();
+                (directions[0][lane], directions[1][lane], directions[2][lane]) = d.into();
             }
-            let (u, v) = square_of(&towards[0], &towards[1], &towards[2]);
+            let (u, v) = sphere_to_square_lanes(&directions[0], &directions[1], &directions[2]);
             for lane in 0..LANES {
-                let d = Vec3::from_array([0, 1, 2].map(|k| towards[k][lane])).normalize();
+                let d = Vec3::from_array([0, 1, 2].map(|k| directions[k][lane])).normalize();
                 let (expected, p) = (sphere_to_square(d), vec2(u[lane], v[lane]));
                 // The lower pole lies on several edges; the signs of zeros select one.
                 assert!(
@@ -121,7 +121,7 @@ mod tests {
                 assert!(p.cmpge(Vec2::ZERO).all() && p.cmple(Vec2::ONE).all());
             }
         }
-        let (u, v) = square_of(&[0.0; LANES], &[0.0; LANES], &[0.0; LANES]);
+        let (u, v) = sphere_to_square_lanes(&[0.0; LANES], &[0.0; LANES], &[0.0; LANES]);
         assert_eq!((u, v), ([0.5; LANES], [0.5; LANES]));
     }
 

@@ -20,12 +20,12 @@ impl PointLight {
         PointLight { position, intensity }
     }
 
-    /// Position in world space.
+    /// Returns the position in world space.
     pub fn position(&self) -> Vec3 {
         self.position
     }
 
-    /// Intensity, W·sr⁻¹.
+    /// Returns the intensity, W·sr⁻¹.
     pub fn intensity(&self) -> Vec3 {
         self.intensity
     }
@@ -33,7 +33,7 @@ impl PointLight {
 
 impl Light for PointLight {
     fn sample_li(&self, p: Vec3, _u: Vec2) -> Option<LightSample> {
-        towards(self.position, p, |_| self.intensity)
+        sample_position(self.position, p, |_| self.intensity)
     }
 
     fn power(&self, _scene_radius: f32) -> f32 {
@@ -41,8 +41,7 @@ impl Light for PointLight {
     }
 }
 
-/// A spot light: a cone with a smooth edge. The falloff is pbrt's, a smoothstep of the cosine
-/// between two angles.
+/// A spot light: a cone with a smooth edge, as in pbrt.
 #[derive(Clone, Debug)]
 pub struct SpotLight {
     position: Vec3,
@@ -51,12 +50,13 @@ pub struct SpotLight {
     falloff: Falloff,
 }
 
-/// Falloff of a spot light: a smoothstep of the cosine between the angles where it starts and ends.
+/// Falloff of a spot light: a smoothstep of the cosine between two angles, as in pbrt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Falloff {
-    /// Cosine of the angle up to which the intensity is full.
+    /// Cosine of the angle at which the falloff starts. The intensity is full inside it.
     pub cos_start: f32,
-    /// Cosine of the angle beyond which the intensity is 0; at most `cos_start`.
+    /// Cosine of the angle at which the falloff ends; at most `cos_start`. The intensity is 0
+    /// outside it.
     pub cos_end: f32,
 }
 
@@ -77,8 +77,8 @@ impl SpotLight {
     /// the axis in W·sr⁻¹. `cone` is the half angle of the cone, and `delta` the angular width of
     /// its smooth edge, both in degrees.
     ///
-    /// *Errors*: the axis has no direction, `cone` is not in (0, 180], or `delta` is not in
-    /// [0, cone].
+    /// # Errors
+    /// If `axis` cannot be normalised, `cone` is not in (0, 180], or `delta` is not in [0, cone].
     pub fn new(
         position: Vec3,
         axis: Vec3,
@@ -86,13 +86,13 @@ impl SpotLight {
         cone: f32,
         delta: f32,
     ) -> Result<SpotLight, LightError> {
-        let bad =
+        let error =
             |name, value, expected| LightError::Parameter { light: "spot", name, value, expected };
         if !(cone > 0.0 && cone <= 180.0) {
-            return Err(bad("coneangle", cone, "an angle above 0, at most 180 degrees"));
+            return Err(error("coneangle", cone, "an angle above 0 and up to 180 degrees"));
         }
         if !(delta >= 0.0 && delta <= cone) {
-            return Err(bad("conedeltaangle", delta, "an angle from 0 to coneangle"));
+            return Err(error("conedeltaangle", delta, "an angle from 0 to coneangle"));
         }
         let axis = axis.try_normalize().ok_or(LightError::Direction { light: "spot" })?;
         let [cos_start, cos_end] = [cone - delta, cone].map(|a| libm::cosf(a.to_radians()));
@@ -100,7 +100,7 @@ impl SpotLight {
     }
 
     /// Returns the power divided by the intensity on the axis, sr, as in pbrt's "power" convention.
-    /// The edge counts half, which is the integral of the smoothstep.
+    /// The smooth edge counts half, the integral of the smoothstep.
     pub fn power_factor(&self) -> f32 {
         2.0 * PI * (1.0 - 0.5 * (self.falloff.cos_start + self.falloff.cos_end))
     }
@@ -110,22 +110,22 @@ impl SpotLight {
         SpotLight { intensity: self.intensity * factor, ..self }
     }
 
-    /// Position in world space.
+    /// Returns the position in world space.
     pub fn position(&self) -> Vec3 {
         self.position
     }
 
-    /// Unit direction of emission.
+    /// Returns the unit direction of the axis.
     pub fn axis(&self) -> Vec3 {
         self.axis
     }
 
-    /// Intensity on the axis, W·sr⁻¹.
+    /// Returns the intensity on the axis, W·sr⁻¹.
     pub fn intensity(&self) -> Vec3 {
         self.intensity
     }
 
-    /// Falloff at the edge of the cone.
+    /// Returns the falloff at the edge of the cone.
     pub fn falloff(&self) -> Falloff {
         self.falloff
     }
@@ -133,7 +133,7 @@ impl SpotLight {
 
 impl Light for SpotLight {
     fn sample_li(&self, p: Vec3, _u: Vec2) -> Option<LightSample> {
-        towards(self.position, p, |wi| self.falloff.at(self.axis.dot(-wi)) * self.intensity)
+        sample_position(self.position, p, |wi| self.falloff.at(self.axis.dot(-wi)) * self.intensity)
     }
 
     fn power(&self, _scene_radius: f32) -> f32 {
@@ -141,8 +141,13 @@ impl Light for SpotLight {
     }
 }
 
-/// Samples a light at `position` that emits `intensity(wi)` in the direction −`wi`.
-fn towards(position: Vec3, p: Vec3, intensity: impl Fn(Vec3) -> Vec3) -> Option<LightSample> {
+/// Samples a light at `position` that emits `intensity(wi)` in the direction −`wi`, as seen from
+/// `p`.
+fn sample_position(
+    position: Vec3,
+    p: Vec3,
+    intensity: impl Fn(Vec3) -> Vec3,
+) -> Option<LightSample> {
     let d = position - p;
     let wi = d.try_normalize()?;
     let radiance = intensity(wi) / d.length_squared();
@@ -169,7 +174,7 @@ mod tests {
         );
         assert!(
             light.sample_li(Vec3::new(0.0, 0.0, 5.0), Vec2::ZERO).is_none(),
-            "sample at the position of the light"
+            "a shading point at the light has a sample"
         );
     }
 
@@ -183,7 +188,10 @@ mod tests {
         assert_eq!((at(0.0), at(29.0), at(61.0), at(180.0)), (1.0, 1.0, 0.0, 0.0));
         let middle =
             (0.5 * (30f32.to_radians().cos() + 60f32.to_radians().cos())).acos().to_degrees();
-        assert!((at(middle) - 0.5).abs() < 1e-4, "falloff halfway between the cosines");
+        assert!(
+            (at(middle) - 0.5).abs() < 1e-4,
+            "the falloff is not 1/2 at the mean of the cosines"
+        );
         // The power is the integral of the intensity over the sphere.
         let n = 20_000;
         let mean =

@@ -1,10 +1,9 @@
 //! Triangle lights: sampling of a single light, and of batches in SIMD registers.
 //!
-//! As for batched surface interactions, the SIMD loop calls the functions for a single light, so
-//! both return the same bits.
+//! The SIMD loop calls the functions for a single light, so results are bit-identical.
 
 use super::LightSample;
-use super::area::{AreaLight, Emission, EmitterSample};
+use super::area::{AreaLight, EmitterSample, SurfaceEmission};
 use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::warp::uniform_triangle;
 use lightbound_math::{COLUMN_LEN, Columns, Frame, Vec2, Vec3};
@@ -16,7 +15,7 @@ pub(super) struct TriangleLight {
     pub vertices: [Vec3; 3],
     /// Unit normal, oriented by the winding.
     pub n: Vec3,
-    /// Cosines between `n` and the vertex normals. Where their interpolated value is negative, the
+    /// Cosines between `n` and the vertex normals. Where the interpolated cosine is negative, the
     /// front is the side of −`n`.
     pub facing: Vec3,
     /// Reciprocal of the area, m⁻².
@@ -39,8 +38,8 @@ impl TriangleLight {
     }
 }
 
-/// A batch of up to [`COLUMN_LEN`] light samples, each of a triangle light at its own shading
-/// point. Samples are collected, then all are computed together.
+/// A batch of up to [`COLUMN_LEN`] light samples, each with a triangle light and a shading point.
+/// [`TriangleLightSamples::compute`] computes all samples of the batch together.
 pub struct TriangleLightSamples {
     count: usize,
     vertices: [Columns<3>; 3],
@@ -49,7 +48,7 @@ pub struct TriangleLightSamples {
     inverse_area: Columns<1>,
     le: Columns<3>,
     offset: Columns<1>,
-    /// [`Emission::side`] and [`Emission::two_sided`].
+    /// [`SurfaceEmission::side`] and [`SurfaceEmission::two_sided`].
     sides: Columns<2>,
     p: Columns<3>,
     frame: [Columns<3>; 3],
@@ -85,11 +84,12 @@ impl Default for TriangleLightSamples {
 }
 
 impl TriangleLightSamples {
-    /// Adds a sample with random numbers `u` at a point with a shading frame. Returns `false` if
-    /// the light is not a triangle or has an alpha mask. `front` restricts a two-sided light, as in
-    /// [`AreaLight::sample_side`].
+    /// Adds a sample at a shading point with its frame, for random numbers `u`. Returns `false`,
+    /// without adding it, if the light is not a triangle or has an alpha mask. `front` restricts a
+    /// two-sided light to one side, as in [`AreaLight::sample_side`].
     ///
-    /// *Panics* if the batch is full.
+    /// # Panics
+    /// If the batch is full.
     pub fn push(
         &mut self,
         light: &AreaLight,
@@ -123,12 +123,12 @@ impl TriangleLightSamples {
         self.count == COLUMN_LEN
     }
 
-    /// Computes all samples, for [`TriangleLightSamples::get`].
+    /// Computes all samples of the batch.
     pub fn compute(&mut self) {
-        dispatch!(Level::new(), simd => self.compute_by(simd));
+        dispatch!(Level::new(), simd => self.compute_lanes(simd));
     }
 
-    /// Returns a light sample and its direction in the shading frame; `None` if it is black.
+    /// Returns a computed sample and its direction in the shading frame; `None` if it is black.
     #[inline]
     pub fn get(&self, lane: usize) -> Option<(LightSample, Vec3)> {
         let radiance: Vec3 = self.radiance.get(lane);
@@ -148,7 +148,7 @@ impl TriangleLightSamples {
     }
 
     #[inline(always)]
-    fn compute_by<S: Simd>(&mut self, _: S) {
+    fn compute_lanes<S: Simd>(&mut self, _: S) {
         for lane in 0..COLUMN_LEN {
             let triangle = TriangleLight {
                 vertices: [
@@ -160,16 +160,21 @@ impl TriangleLightSamples {
                 facing: self.facing.get(lane),
                 inverse_area: self.inverse_area.get::<[f32; 1]>(lane)[0],
             };
-            let ([side, both], [offset]): ([f32; 2], [f32; 1]) =
+            let ([side, two_sided], [offset]): ([f32; 2], [f32; 1]) =
                 (self.sides.get(lane), self.offset.get(lane));
-            let emission = Emission { le: self.le.get(lane), offset, side, two_sided: both != 0.0 };
+            let emission = SurfaceEmission {
+                le: self.le.get(lane),
+                offset,
+                side,
+                two_sided: two_sided != 0.0,
+            };
             let frame = Frame {
                 t: self.frame[0].get(lane),
                 b: self.frame[1].get(lane),
                 n: self.frame[2].get(lane),
             };
             let p = self.p.get(lane);
-            let sample = EmitterSample::towards(p, triangle.map(self.u.get(lane)));
+            let sample = EmitterSample::seen_from(p, triangle.map(self.u.get(lane)));
             let (radiance, target) = emission.incident(p, &sample);
             self.wi.set(lane, sample.wi);
             self.local.set(lane, frame.local_direction(sample.wi));

@@ -1,30 +1,34 @@
-//! Upper bounds of the geometric factor of clusters, computed for eight clusters at a time: the box
-//! bounds of Walter et al. 2005, with the cones of Conty Estévez & Kulla 2018.
+//! Upper bounds on the geometric factor of clusters, for eight clusters at a time: the box bounds
+//! of Walter et al. 2005, with the cones of Conty Estévez & Kulla 2018.
 //!
-//! **Distance.** For a light at p in the box, each |p − x| componentwise is at least the box's
-//! distance along that axis, and rounding is monotone. Both computations sum the squares in the
-//! same order ([`length_squared`]) and use the same quotient. So the computed 1 / distance² of the
-//! box is at least that of any light, without tolerance.
+//! **Distance.** For a light at p in the box, each component of |p − x| is at least the distance of
+//! the box along that axis, and rounding is monotone. Light and box sum the squares in the same
+//! order ([`length_squared`]) and divide in the same way. So the computed 1 / distance² of the box
+//! is at least that of any light, without tolerance.
 //!
 //! **Angle.** Let A be the cone's axis, θ its half angle, and γ the angle between A and x − p. A
-//! light's cosine is at most cos(max(0, γ − θ)), which decreases with γ. Over all p in the box, z =
-//! A·(x − p) is at most the sum of its maxima per axis; cos γ = z / |x − p| = z / √(z² + ρ²), with
-//! ρ the distance of x from the line through p along A. Where max z ≥ 0, cos γ ≤ max z over the
-//! larger of box distance and √(max z² + min ρ²), with min ρ by the ball around the box; else cos γ
-//! ≤ max z over the greatest distance. The ball, of radius r = |x − c| sin β around c, implies cos
-//! γ ≤ cos(α − β), with α the angle between A and x − c, unless β > α. The smaller bound is used.
+//! light's cosine is at most cos(max(0, γ − θ)), which decreases with γ, so an upper bound on cos γ
+//! suffices. Over all p in the box, z = A·(x − p) is at most the sum of its maxima per axis, and
+//! cos γ = z / |x − p| = z / √(z² + ρ²), where ρ is the distance of x from the line through p along
+//! A. If max z ≥ 0, cos γ is at most max z divided by the larger of the box distance and √(max z² +
+//! min ρ²); the ball around the box yields min ρ. Otherwise, cos γ is at most max z divided by the
+//! greatest distance. The ball, of radius r = |x − c| sin β around c, also implies cos γ ≤
+//! cos(α − β), where α is the angle between A and x − c, unless β > α. The smaller bound is used.
 //!
-//! Rounding, with u = 2⁻²⁴, axes normalised to 4u, and `far` the greatest distance to the box,
-//! which is at least 2⁻⁵⁰ where light arrives. The error of max z is below 4u·far from rounding
-//! plus 4u·far from the length of A; that of ρ is below 16u·far; roots and quotient have a total
-//! relative error below 8u. `COSINE_SLACK` = 64u times `far`, in both numerator and divisor,
-//! exceeds these errors, since the divisor is at most 1.5 far: the computed cos γ is at least the
-//! exact value. The following operations are monotone in it up to 8u of rounding, and the light's
-//! own cosine has an error below 16u. A second `COSINE_SLACK` at the end exceeds their sum. The
-//! ball is only used if r² ≤ 15/16 |x − c|². Then far is at most twice |x − c|, so the error of x −
-//! c and r is at most 8u|x − c|, that of the difference of squares 40u|x − c|², and that of its
-//! root, which is at least |x − c| / 4, 80u|x − c|. The error of cos(α − β) is below 150u, which
-//! `BALL_SLACK` exceeds. At α = β, where the case changes, the bound is 1.
+//! **Rounding.** Let u = 2⁻²⁴, axes be normalised to 4u, and `far` be the greatest distance to the
+//! box, which is at least 2⁻⁵⁰ where light arrives. The error of max z is below 4u·far from
+//! rounding plus 4u·far from the length of A. The error of ρ is below 16u·far. Roots and quotient
+//! have a total relative error below 8u. `COSINE_SLACK` = 64u times `far`, in both numerator and
+//! divisor, exceeds these errors, since the divisor is at most 1.5 far: the computed cos γ is at
+//! least the exact value. The operations that follow are monotone in cos γ up to 8u of rounding,
+//! and the light's own cosine has an error below 16u. A second `COSINE_SLACK` at the end exceeds
+//! the sum of both.
+//!
+//! The bound from the ball is used only if r² ≤ 15/16 |x − c|². Then far is at most twice |x − c|.
+//! So the error of x − c and r is at most 8u|x − c|, the error of the difference of squares is at
+//! most 40u|x − c|², and the error of its root, which is at least |x − c| / 4, is at most 80u|x −
+//! c|. The error of cos(α − β) is below 150u, which `BALL_SLACK` exceeds. At α = β, where the cases
+//! meet, the bound is 1.
 
 use super::node::{NO_LIGHT, Node, WIDTH};
 use super::point::{LightKind, length_squared};
@@ -34,17 +38,18 @@ use lightbound_math::direction_box::{greater, lesser};
 /// Slack for rounding errors of cosines, 64u.
 const COSINE_SLACK: f32 = 1.0 / (1 << 18) as f32;
 
-/// Slack for rounding errors of the ball's bound, 256u.
+/// Slack for rounding errors of the bound from the ball, 256u.
 const BALL_SLACK: f32 = 1.0 / (1 << 16) as f32;
 
-/// Maximum ratio of the ball's squared radius to the squared distance of its centre for which its
-/// bound is used: a half angle of about 75°.
+/// Maximum ratio of the ball's squared radius to the squared distance of its centre at which its
+/// bound is used. It corresponds to a half angle of about 75°.
 const MAX_BALL_RATIO: f32 = 15.0 / 16.0;
 
 impl Node {
-    /// Returns, for each child, an upper bound of the computed [`super::IncidentLight::factor`] at
-    /// `x` of every light below it; for parts with extent, of every sample. ∞ if `x` lies in the
-    /// box or on its border, 0 for empty slots, never NaN. `kind` is the kind of the tree.
+    /// Returns, for each child, an upper bound on the computed [`super::IncidentLight::factor`] at
+    /// `x` of all lights below it, or of all their samples if leaves have extents. The bound is ∞
+    /// if `x` lies in the box or on its border, 0 for empty slots, and never NaN. `kind` is the
+    /// kind of the tree.
     pub fn geometric_bounds(&self, kind: LightKind, x: Vec3) -> [f32; WIDTH] {
         let x = x.to_array();
         let mut bounds = [1.0; WIDTH];
@@ -52,7 +57,7 @@ impl Node {
             LightKind::Omni => {
                 (0..WIDTH).for_each(|k| bounds[k] = 1.0 / self.distance_squared(k, x))
             }
-            LightKind::Oriented => (0..WIDTH).for_each(|k| bounds[k] = self.oriented(k, x)),
+            LightKind::Oriented => (0..WIDTH).for_each(|k| bounds[k] = self.oriented_bound(k, x)),
             LightKind::Directional => {}
         }
         for (bound, &representative) in bounds.iter_mut().zip(&self.representative) {
@@ -61,7 +66,7 @@ impl Node {
         bounds
     }
 
-    /// Returns the squared distance from the box.
+    /// Returns the squared distance of `x` from the box of child `k`.
     #[inline(always)]
     fn distance_squared(&self, k: usize, x: [f32; 3]) -> f32 {
         length_squared(std::array::from_fn(|i| {
@@ -69,18 +74,18 @@ impl Node {
         }))
     }
 
-    /// Returns an upper bound of emission divided by squared distance.
+    /// Returns an upper bound on emission divided by squared distance.
     #[inline(always)]
-    fn oriented(&self, k: usize, x: [f32; 3]) -> f32 {
+    fn oriented_bound(&self, k: usize, x: [f32; 3]) -> f32 {
         let d2 = self.distance_squared(k, x);
         let cos = self.cos_to_axis(k, x, d2);
         let spot = if cos >= self.cos_spot[k] { 1.0 } else { 0.0 };
-        let emission = greater(cos * self.cosine[k], spot);
-        // Avoids the NaN of 0/0.
+        let emission = greater(cos * self.has_cosine[k], spot);
+        // Avoid the NaN of 0/0.
         if emission > 0.0 { emission / d2 } else { 0.0 }
     }
 
-    /// Returns an upper bound, at most 1, of the cosine between a light's axis and its direction to
+    /// Returns an upper bound, at most 1, on the cosine between a light's axis and its direction to
     /// `x`. `d2` is the squared distance of `x` from the box.
     #[inline(always)]
     fn cos_to_axis(&self, k: usize, x: [f32; 3], d2: f32) -> f32 {
@@ -89,9 +94,9 @@ impl Node {
         let from_hi: [f32; 3] = std::array::from_fn(|i| x[i] - self.hi[i][k]);
         let terms: [f32; 3] =
             std::array::from_fn(|i| greater(axis[i] * from_lo[i], axis[i] * from_hi[i]));
-        let far2 =
+        let max_distance2 =
             length_squared(std::array::from_fn(|i| greater(from_lo[i].abs(), from_hi[i].abs())));
-        let slack = COSINE_SLACK * far2.sqrt();
+        let slack = COSINE_SLACK * max_distance2.sqrt();
         let z = terms[0] + terms[1] + terms[2] + slack;
         // The ball around the box.
         let center: [f32; 3] = std::array::from_fn(|i| 0.5 * (from_lo[i] + from_hi[i]));
@@ -103,18 +108,18 @@ impl Node {
             (radius2.sqrt(), axis[0] * center[0] + axis[1] * center[1] + axis[2] * center[2]);
         let across = length_squared(std::array::from_fn(|i| center[i] - axis[i] * along)).sqrt();
         let rho = greater(across - radius - slack, 0.0);
-        let reach2 = if z >= 0.0 { greater(d2, z * z + rho * rho) } else { far2 };
+        let divisor2 = if z >= 0.0 { greater(d2, z * z + rho * rho) } else { max_distance2 };
         let tangent = (center2 - radius2).sqrt();
         let by_ball = (along * tangent + across * radius) / center2 + BALL_SLACK;
         let by_ball =
             if radius2 <= MAX_BALL_RATIO * center2 && along < tangent { by_ball } else { 1.0 };
-        // Below −1 only by rounding. A NaN of 0/0 is preserved.
-        let cos = greater(-1.0, lesser(by_ball, z / reach2.sqrt()));
-        let cone = self.cos_angle[k];
-        let sines = ((1.0 - cos) * (1.0 + cos) * ((1.0 - cone) * (1.0 + cone))).sqrt();
-        let narrowed = lesser(cos * cone + sines + COSINE_SLACK, 1.0);
-        // Inside the cone, and for NaN, the bound is 1.
-        if cos < cone { narrowed } else { 1.0 }
+        // The bound is below −1 only by rounding. A NaN from 0/0 is preserved.
+        let cos = greater(-1.0, lesser(by_ball, z / divisor2.sqrt()));
+        let cos_angle = self.cos_angle[k];
+        let sines = ((1.0 - cos) * (1.0 + cos) * ((1.0 - cos_angle) * (1.0 + cos_angle))).sqrt();
+        let narrowed = lesser(cos * cos_angle + sines + COSINE_SLACK, 1.0);
+        // The bound is 1 inside the cone and for NaN.
+        if cos < cos_angle { narrowed } else { 1.0 }
     }
 }
 
@@ -129,7 +134,7 @@ mod tests {
     use lightbound_math::vec3;
     use proptest::prelude::*;
 
-    /// A small triangle around `at`, with the normal `n`.
+    /// Returns a small triangle light around `at` with the normal `n`.
     fn small_light(at: Vec3, n: Vec3, size: f32) -> AnyLight {
         let frame = lightbound_math::Frame::from_normal(n.normalize());
         let corners = [vec3(0.0, 1.0, 0.0), vec3(-1.0, -1.0, 0.0), vec3(1.0, -1.0, 0.0)];
@@ -138,8 +143,8 @@ mod tests {
         AnyLight::Area(AreaLight::new(&primitive(Shape::Mesh(mesh)), 0, Vec3::ONE, false))
     }
 
-    /// Lights of all kinds within a cube of half size `size` around `center`. `spread` is the
-    /// variation of their axes.
+    /// Returns `n` point, spot and area lights in a cube of half size `size` around `center`.
+    /// `spread` is the variation of their axes.
     fn random_lights(
         n: usize,
         center: Vec3,
@@ -148,7 +153,7 @@ mod tests {
         random: &mut Random,
     ) -> Lights {
         let main = random.cube();
-        let one = |i: usize| {
+        let light = |i: usize| {
             let (at, axis) = (center + size * random.cube(), main + spread * random.cube());
             match i % 4 {
                 0 => AnyLight::Point(PointLight::new(at, Vec3::ONE)),
@@ -161,18 +166,18 @@ mod tests {
                 _ => small_light(at, axis, 0.1 * size),
             }
         };
-        Lights::new((0..n).map(one).collect(), cube())
+        Lights::new((0..n).map(light).collect(), cube())
     }
 
-    /// Asserts the bounds of all clusters at `x` for all of their lights.
+    /// Asserts that the bounds of all clusters at `x` hold for all their lights.
     fn assert_bounds(tree: &LightTree, x: Vec3) {
         each_cluster(tree, |kind, node, k, leaves| {
             let bound = tree.node(node).geometric_bounds(kind, x)[k];
             for &leaf in leaves {
-                let truth = factor(tree.point(leaf), x);
+                let exact = factor(tree.point(leaf), x);
                 assert!(
-                    bound >= truth,
-                    "{kind:?} at {x}: {bound} < {truth}, {:?}",
+                    bound >= exact,
+                    "{kind:?} at {x}: {bound} < {exact}, {:?}",
                     tree.point(leaf)
                 );
             }
@@ -191,7 +196,7 @@ mod tests {
             for _ in 0..12 {
                 assert_bounds(&tree, center + size * 4f32.powi(near) * random.cube());
             }
-            // At lights, in the planes of oriented lights, and behind them.
+            // At the lights, in the planes of oriented lights, and behind them.
             for point in tree.points() {
                 assert_bounds(&tree, point.position);
                 assert_bounds(&tree, point.position + size * point.axis.cross(random.cube()));
@@ -301,9 +306,9 @@ mod tests {
                 .map(|_| small_light(0.05 * random.cube(), Vec3::Z + 0.02 * random.cube(), 1e-3))
                 .collect();
             let x = 5.0 * vec3(angle.to_radians().sin(), 0.0, angle.to_radians().cos());
-            let truth = angle.to_radians().cos() / 25.0;
+            let exact = angle.to_radians().cos() / 25.0;
             let worst = root_bounds(lights, x).into_iter().fold(0.0, f32::max);
-            assert!(worst < 1.05 * truth + 0.05 / 25.0, "{angle}: {worst} {truth}");
+            assert!(worst < 1.05 * exact + 0.05 / 25.0, "{angle}: {worst} {exact}");
         }
     }
 }

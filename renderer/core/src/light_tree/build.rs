@@ -1,12 +1,12 @@
-//! Top-down tree builder. A set of lights is split in two, then the largest part is split
-//! repeatedly until there are 8 parts, which become the children of a node.
+//! Top-down tree builder. A set of lights is split in two, then the part with the greatest metric
+//! is split repeatedly until there are 8 parts, which become the children of a node.
 //!
-//! Parts are compared by the metric of Walter et al. 2005: intensity × (diagonal² + c² (1 − cos)²)
-//! of box and cone, with c half of the scene's diagonal. Sets of at most 8 lights become nodes of
-//! leaves. They are inlined into the parent only if all of their lights fit into free slots, so
-//! that the nodes at the bottom, which are most of all nodes, are full. Boxes and cones are
-//! computed from the lights rather than from the children's boxes and cones, which keeps them
-//! tight. Every decision depends only on the lights of the set, never on threads.
+//! The metric is that of Walter et al. 2005: intensity × (diagonal² + c² (1 − cos)²) of box and
+//! cone, where c is half of the scene's diagonal. Sets of up to 8 lights become nodes of leaves.
+//! They are inlined into the parent only if all their lights fit into free slots. This keeps the
+//! nodes at the bottom full, which are the majority. Boxes and cones are computed from the lights
+//! rather than from the children's boxes and cones, which keeps them tight. Every decision depends
+//! only on the lights of the set, never on threads.
 
 use super::RgbLanes;
 use super::discretize::Extent;
@@ -21,7 +21,7 @@ use std::ops::Range;
 /// Sets with more lights are built in parallel.
 const MIN_PARALLEL_LIGHTS: usize = 1 << 14;
 
-/// Nodes below this depth split their lights at the median.
+/// From this depth on, lights are split at the median, which bounds the depth of the tree.
 const BALANCED_DEPTH: u32 = 24;
 
 /// `cos_spot` of lights that are not spots.
@@ -34,23 +34,24 @@ pub(super) struct Trees {
     pub(super) roots: Vec<(LightKind, u32)>,
 }
 
-/// Builds a tree for each kind of light. `size` is the scene's diagonal.
+/// Builds a tree for each kind of light. `size` is the length of the scene's diagonal.
 ///
-/// *Panics* if there are 2³¹ points or more.
+/// # Panics
+/// If there are 2³¹ points or more.
 pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size: f32) -> Trees {
     assert!(points.len() < 1 << 31, "light trees hold fewer than 2³¹ points");
     let (mut ordered, mut nodes, mut roots) =
         (Vec::with_capacity(points.len()), Vec::new(), Vec::new());
     for kind in [LightKind::Omni, LightKind::Oriented, LightKind::Directional] {
-        let of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
+        let points_of_kind = points.iter().enumerate().filter(|(_, p)| p.kind() == kind);
         let extent = |i: usize, p| extents.as_ref().map_or_else(|| Extent::of(p), |e| e[i]);
         let mut items: Vec<LightItem> =
-            of_kind.map(|(i, p)| item(p, extent(i, p), i as u32)).collect();
+            points_of_kind.map(|(i, p)| light_item(p, extent(i, p), i as u32)).collect();
         if items.is_empty() {
             continue;
         }
         let builder = TreeBuilder { kind, half_size: 0.5 * f64::from(size) };
-        let root = builder.node(&mut items, ordered.len() as u32, 0, &mut nodes);
+        let root = builder.build_node(&mut items, ordered.len() as u32, 0, &mut nodes);
         roots.push((kind, root.index));
         ordered.extend(items.iter().map(|item| points[item.point as usize]));
     }
@@ -58,8 +59,8 @@ pub(super) fn build(points: Vec<LightPoint>, extents: Option<Vec<Extent>>, size:
     Trees { points: ordered, nodes, roots }
 }
 
-/// Creates the build item of a light.
-fn item(p: &LightPoint, extent: Extent, index: u32) -> LightItem {
+/// Creates the build item of a point.
+fn light_item(p: &LightPoint, extent: Extent, index: u32) -> LightItem {
     let cos_spot = match p.emission {
         Emission::Spot(falloff) => falloff.cos_end,
         _ => NO_SPOT,
@@ -79,7 +80,7 @@ struct TreeBuilder {
     half_size: f64,
 }
 
-/// A finished node and its representative.
+/// A built node and its representative.
 struct BuiltNode {
     index: u32,
     representative: u32,
@@ -89,32 +90,33 @@ struct BuiltNode {
 struct ChildRange {
     range: Range<usize>,
     cluster: Cluster,
-    /// Metric that selects the range to split next.
+    /// The range with the greatest metric is split next.
     metric: f64,
 }
 
 impl TreeBuilder {
     /// Appends the node of `items` and all nodes below it. `first` is the index of the first leaf.
-    fn node(
+    fn build_node(
         &self,
         items: &mut [LightItem],
         first: u32,
         depth: u32,
         nodes: &mut Vec<Node>,
     ) -> BuiltNode {
-        let mut parts = self.parts(items, depth >= BALANCED_DEPTH);
+        let mut parts = self.child_ranges(items, depth >= BALANCED_DEPTH);
         let index = nodes.len() as u32;
-        // A placeholder, which is replaced when all children are built.
+        // Push a placeholder, which is replaced once all children are built.
         nodes.push(Node::new(&[parts[0].cluster]));
         if items.len() > MIN_PARALLEL_LIGHTS {
-            self.children_in_parallel(items, first, depth, nodes, &mut parts);
+            self.build_children_in_parallel(items, first, depth, nodes, &mut parts);
         } else {
             for part in &mut parts {
                 let leaf = first + part.range.start as u32;
                 let (child, representative) = if part.range.len() == 1 {
                     (Child::Leaf(leaf), leaf)
                 } else {
-                    let built = self.node(&mut items[part.range.clone()], leaf, depth + 1, nodes);
+                    let built =
+                        self.build_node(&mut items[part.range.clone()], leaf, depth + 1, nodes);
                     (Child::Node(built.index), built.representative)
                 };
                 (part.cluster.child, part.cluster.representative) = (child, representative);
@@ -125,9 +127,9 @@ impl TreeBuilder {
         BuiltNode { index, representative: self.representative(items, first, &clusters) }
     }
 
-    /// Returns the representative of the child nearest to the power-weighted centroid of all
-    /// lights. `first` is the index of the first light's leaf. Walter et al. 2005 select the
-    /// representative by intensity; at the centroid, first-order errors cancel.
+    /// Returns the representative nearest to the power-weighted centroid of all lights, among the
+    /// representatives of the children. `first` is the index of the first light's leaf. Walter et
+    /// al. 2005 select representatives by intensity; at the centroid, first-order errors cancel.
     fn representative(&self, items: &[LightItem], first: u32, clusters: &[Cluster]) -> u32 {
         let (mut position, mut axis, mut total) = (DVec3::ZERO, DVec3::ZERO, 0.0);
         for item in items {
@@ -146,8 +148,8 @@ impl TreeBuilder {
         nearest.expect("nodes have children").representative
     }
 
-    /// Builds the subtrees of the parts in separate arrays, and concatenates them in order.
-    fn children_in_parallel(
+    /// Builds the subtrees of the parts in parallel, in separate arrays, and appends them in order.
+    fn build_children_in_parallel(
         &self,
         items: &mut [LightItem],
         first: u32,
@@ -166,8 +168,8 @@ impl TreeBuilder {
             .into_par_iter()
             .map(|(slice, leaf)| {
                 (slice.len() > 1).then(|| {
-                    let mut own = Vec::new();
-                    (self.node(slice, leaf, depth + 1, &mut own), own)
+                    let mut subtree_nodes = Vec::new();
+                    (self.build_node(slice, leaf, depth + 1, &mut subtree_nodes), subtree_nodes)
                 })
             })
             .collect();
@@ -175,23 +177,23 @@ impl TreeBuilder {
             let leaf = first + part.range.start as u32;
             (part.cluster.child, part.cluster.representative) = match subtree {
                 None => (Child::Leaf(leaf), leaf),
-                Some((built, mut own)) => {
-                    let shift = nodes.len() as u32;
-                    own.iter_mut().for_each(|n| n.shift(shift));
-                    nodes.append(&mut own);
-                    (Child::Node(built.index + shift), built.representative)
+                Some((built, mut subtree_nodes)) => {
+                    let offset = nodes.len() as u32;
+                    subtree_nodes.iter_mut().for_each(|n| n.offset_children(offset));
+                    nodes.append(&mut subtree_nodes);
+                    (Child::Node(built.index + offset), built.representative)
                 }
             };
         }
     }
 
-    /// Partitions the items into the ranges that become children, in order.
-    fn parts(&self, items: &mut [LightItem], at_median: bool) -> Vec<ChildRange> {
+    /// Partitions the items into ranges that become the children, in order.
+    fn child_ranges(&self, items: &mut [LightItem], at_median: bool) -> Vec<ChildRange> {
         let n = items.len();
         if n <= WIDTH {
-            return (0..n).map(|i| self.part(items, i..i + 1)).collect();
+            return (0..n).map(|i| self.child_range(items, i..i + 1)).collect();
         }
-        let mut parts = vec![self.part(items, 0..n)];
+        let mut parts = vec![self.child_range(items, 0..n)];
         while parts.len() < WIDTH {
             let splittable = (0..parts.len()).filter(|&i| parts[i].range.len() > WIDTH);
             let by_metric = |&a: &usize, &b: &usize| {
@@ -205,41 +207,42 @@ impl TreeBuilder {
             let range = parts[i].range.clone();
             let middle = range.start
                 + split(&mut items[range.clone()], self.kind == LightKind::Oriented, at_median);
-            let halves = [range.start..middle, middle..range.end].map(|r| self.part(items, r));
+            let halves =
+                [range.start..middle, middle..range.end].map(|r| self.child_range(items, r));
             parts.splice(i..=i, halves);
         }
         self.inline_small_parts(items, &mut parts);
         parts
     }
 
-    /// Replaces small parts by their leaves while slots are free, starting with the greatest
-    /// metric.
+    /// Replaces small parts by their leaves while these fit into free slots, starting with the
+    /// greatest metric.
     fn inline_small_parts(&self, items: &[LightItem], parts: &mut Vec<ChildRange>) {
         loop {
-            let room = WIDTH - parts.len();
+            let free = WIDTH - parts.len();
             let fits = (0..parts.len())
-                .filter(|&i| parts[i].range.len() > 1 && parts[i].range.len() <= room + 1);
+                .filter(|&i| parts[i].range.len() > 1 && parts[i].range.len() <= free + 1);
             let Some(i) =
                 fits.max_by(|&a, &b| parts[a].metric.total_cmp(&parts[b].metric).then(b.cmp(&a)))
             else {
                 return;
             };
             let leaves: Vec<ChildRange> =
-                parts[i].range.clone().map(|k| self.part(items, k..k + 1)).collect();
+                parts[i].range.clone().map(|k| self.child_range(items, k..k + 1)).collect();
             parts.splice(i..=i, leaves);
         }
     }
 
-    /// Creates the child of a range of items.
-    fn part(&self, items: &[LightItem], range: Range<usize>) -> ChildRange {
+    /// Creates the child for a range of items.
+    fn child_range(&self, items: &[LightItem], range: Range<usize>) -> ChildRange {
         let items = &items[range.clone()];
         let (mut bounds, mut intensity, mut axes) = (Aabb::EMPTY, DVec3::ZERO, DVec3::ZERO);
-        let (mut cosine, mut cos_spot) = (false, NO_SPOT);
+        let (mut has_cosine, mut cos_spot) = (false, NO_SPOT);
         for item in items {
             bounds = bounds.union(item.bounds);
             intensity += item.intensity.as_dvec3();
             axes += item.cone.axis.as_dvec3();
-            cosine |= item.cos_spot == NO_SPOT;
+            has_cosine |= item.cos_spot == NO_SPOT;
             cos_spot = cos_spot.min(item.cos_spot);
         }
         let cone = match self.kind {
@@ -255,7 +258,7 @@ impl TreeBuilder {
         let cluster = Cluster {
             bounds,
             cone,
-            cosine,
+            has_cosine,
             cos_spot,
             intensity,
             representative: 0,
@@ -265,7 +268,8 @@ impl TreeBuilder {
     }
 }
 
-/// Returns the sums of absolute intensities of each node; empty if they equal the intensities.
+/// Returns the magnitudes of each node (see [`super::LightTree::magnitude`]); empty if they equal
+/// the intensities.
 pub(super) fn magnitudes(points: &[LightPoint], nodes: &[Node]) -> Vec<RgbLanes> {
     if points.iter().all(|p| p.intensity.min_element() >= 0.0) {
         return Vec::new();
@@ -304,7 +308,7 @@ mod tests {
         lights(positions.map(|p| AnyLight::Point(PointLight::new(p, Vec3::ONE))).collect())
     }
 
-    /// Asserts all invariants of trees.
+    /// Asserts all invariants of a tree.
     fn assert_invariants(tree: &LightTree) {
         let mut seen = vec![0; tree.points().len()];
         for (kind, root) in tree.roots() {
@@ -328,9 +332,9 @@ mod tests {
             );
             assert!(
                 total > WIDTH || free == WIDTH - total,
-                "a small set has inner nodes: {counts:?}"
+                "a set of at most 8 lights has inner nodes: {counts:?}"
             );
-            assert!(total <= WIDTH || counts.len() > 1, "{counts:?}");
+            assert!(total <= WIDTH || counts.len() > 1, "an inner node has one child: {counts:?}");
             assert!(
                 free == 0 || counts.iter().all(|&n| n == 1 || (n > free + 1 && n <= WIDTH)),
                 "free slots could hold a small part: {counts:?}"
@@ -355,15 +359,15 @@ mod tests {
             match p.emission {
                 Emission::Omni => {}
                 Emission::Distant => assert!(cone.contains(p.position), "{cone:?} {}", p.position),
-                Emission::Cosine => assert!(cone.contains(p.axis) && node.cosine[k] == 1.0),
+                Emission::Cosine => assert!(cone.contains(p.axis) && node.has_cosine[k] == 1.0),
                 Emission::Spot(falloff) => {
                     assert!(cone.contains(p.axis) && node.cos_spot[k] <= falloff.cos_end)
                 }
             }
         }
         if kind == LightKind::Oriented {
-            let cosine = leaves.iter().any(|&l| tree.point(l).emission == Emission::Cosine);
-            assert_eq!(node.cosine[k] == 1.0, cosine);
+            let has_cosine = leaves.iter().any(|&l| tree.point(l).emission == Emission::Cosine);
+            assert_eq!(node.has_cosine[k] == 1.0, has_cosine);
         }
         let magnitude = Vec3::from_array(tree.magnitude(index).map(|lanes| lanes[k]));
         assert!(
@@ -457,8 +461,8 @@ mod tests {
     #[test]
     fn magnitudes_do_not_cancel() {
         let mut random = Random(2);
-        let mut colour = || AnyLight::Point(PointLight::new(random.cube(), random.cube()));
-        let tree = tree(&lights((0..300).map(|_| colour()).collect()), &PointOptions::default());
+        let mut light = || AnyLight::Point(PointLight::new(random.cube(), random.cube()));
+        let tree = tree(&lights((0..300).map(|_| light()).collect()), &PointOptions::default());
         assert_invariants(&tree);
         each_cluster(&tree, |_, index, k, leaves| {
             let expected: Vec3 = leaves.iter().map(|&l| tree.point(l).intensity.abs()).sum();
@@ -490,7 +494,7 @@ mod tests {
             let other = build(threads);
             assert!(
                 one.nodes == other.nodes && one.points == other.points && one.roots == other.roots,
-                "{threads}"
+                "{threads} threads"
             );
         }
         assert_invariants(&one);
@@ -503,8 +507,8 @@ mod tests {
         let at = |(x, power): (f32, f32)| {
             AnyLight::Point(PointLight::new(Vec3::X * x, Vec3::splat(power)))
         };
-        // Three distant groups of eight lights in a row, which do not fit into the root. Each has
-        // one bright light.
+        // Three distant groups, each a row of eight lights with one bright light. They do not fit
+        // into the root.
         let group = |(bright, x): (u8, f32)| {
             (0..8).map(move |k| (x + f32::from(k), if k == bright { 90.0 } else { 1.0 }))
         };
@@ -514,10 +518,10 @@ mod tests {
             &PointOptions::default(),
         );
         let (_, root) = tree.roots().next().unwrap();
-        let found = tree
+        let representatives = tree
             .node(root)
             .representative
             .map(|leaf| tree.points().get(leaf as usize).map_or(-1.0, |p| p.position.x));
-        assert_eq!(found, [3.0, 1007.0, 2001.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
+        assert_eq!(representatives, [3.0, 1007.0, 2001.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
     }
 }

@@ -1,12 +1,12 @@
-//! Light trees: bounding hierarchies over points that represent all lights of a scene.
+//! Light trees: bounding volume hierarchies over points that represent all lights of a scene.
 //!
-//! Walter et al. 2005, *Lightcuts: A Scalable Approach to Illumination*, with 8 children per node
-//! instead of two; cones and split costs after Conty Estévez & Kulla 2018, *Importance Sampling of
-//! Many Lights with Adaptive Tree Splitting*. Only parts of both papers were available, so no
-//! sections are cited. `discretize` converts lights to points, `build` builds a tree for each
-//! [`LightKind`] with the splits of `split`, `node` defines the clusters, and `bounds` their
-//! geometric bounds. Everything is in world space, and results do not depend on the number of
-//! threads.
+//! The trees follow Walter et al. 2005, *Lightcuts: A Scalable Approach to Illumination*, but have
+//! 8 children per node instead of 2. Cones and split costs follow Conty Estévez & Kulla 2018,
+//! *Importance Sampling of Many Lights with Adaptive Tree Splitting*. Only parts of both papers
+//! were available, so no sections are cited. `discretize` converts lights to points, `build` builds
+//! a tree for each [`LightKind`] with the splits of `split`, `node` defines the clusters, and
+//! `bounds` computes their geometric bounds. Everything is in world space, and results do not
+//! depend on the number of threads.
 //!
 //! A leaf is a point or, with [`PointOptions::extents`], a part of a light. [`LightTree::sample`]
 //! samples positions on the part (as in Yuksel 2019, *Stochastic Lightcuts*), and boxes and cones
@@ -34,17 +34,17 @@ pub struct LightTree {
     points: Vec<LightPoint>,
     nodes: Vec<Node>,
     roots: Vec<(LightKind, u32)>,
-    /// Magnitudes of each node; empty if no light has a negative component, since magnitudes then
+    /// See [`LightTree::magnitude`]. Empty if no light has a negative component: magnitudes then
     /// equal intensities.
     magnitudes: Vec<RgbLanes>,
     strata: discretize::Strata,
 }
 
-/// An RGB colour for each child, channel by channel.
+/// An RGB colour for each child: an array of lanes per channel.
 pub type RgbLanes = [[f32; WIDTH]; 3];
 
 impl LightTree {
-    /// Converts `lights` to points and builds a tree for each kind, on the current rayon pool.
+    /// Converts `lights` to points and builds a tree of each kind, on the current rayon pool.
     /// `bounds` is the bounding box of the scene's surfaces.
     pub fn build(lights: &Lights, bounds: Aabb, options: &PointOptions) -> LightTree {
         let discretize::Points { points, extents, strata } = discretize::points(lights, options);
@@ -55,7 +55,8 @@ impl LightTree {
         LightTree { points, nodes, roots, magnitudes, strata }
     }
 
-    /// Iterates over the roots of the trees, at most one of each kind; none if no light emits.
+    /// Iterates over the roots of the trees, at most one of each kind. There are none if no light
+    /// emits.
     pub fn roots(&self) -> impl Iterator<Item = (LightKind, u32)> + '_ {
         self.roots.iter().copied()
     }
@@ -66,12 +67,12 @@ impl LightTree {
     }
 
     /// Returns the number of nodes.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Returns, for each child of a node, the sum of the absolute intensities of its lights, for
-    /// error bounds. It differs from [`Node::intensity`] if out-of-gamut colours have negative
+    /// Returns the sum of the lights' absolute intensities for each child of a node, for error
+    /// bounds. It differs from [`Node::intensity`] if out-of-gamut colours have negative
     /// components, which may cancel.
     pub fn magnitude(&self, index: u32) -> &RgbLanes {
         self.magnitudes.get(index as usize).unwrap_or(&self.nodes[index as usize].intensity)
@@ -87,9 +88,9 @@ impl LightTree {
         &self.points
     }
 
-    /// Samples a position on the part of the light that a leaf represents, for `u` uniform in [0,
-    /// 1)². The expected value is the light of the part. The intensity is 0 where the part is
-    /// black. `lights` are those passed to [`LightTree::build`]. If the tree was built with
+    /// Samples a position on the part of the light that a leaf represents, for `u` uniform in
+    /// [0, 1)². The expected value is the light of the part. The intensity is 0 where the part is
+    /// black. `lights` must be those passed to [`LightTree::build`]. If the tree was built with
     /// extents, samples lie within the leaf's box and cone.
     pub fn sample(&self, lights: &Lights, leaf: u32, u: Vec2) -> LightPoint {
         self.strata.sample(lights, self.point(leaf), u)
@@ -97,18 +98,20 @@ impl LightTree {
 
     /// Returns the environment block that a leaf represents.
     ///
-    /// *Panics* if the leaf does not represent an environment block.
+    /// # Panics
+    /// If the leaf does not represent an environment block.
     pub fn environment_block(&self, leaf: u32) -> &EnvironmentBlock {
         self.strata.block(self.point(leaf).stratum)
     }
 
-    /// Returns the stratum, as in [`LightPoint::stratum`], of an environment light at a position in
+    /// Returns the stratum (see [`LightPoint::stratum`]) of an environment light at a position in
     /// its square; `None` in black regions.
     pub fn environment_stratum(&self, light: u32, position: Vec2) -> Option<u32> {
         self.strata.environment_at(light, position)
     }
 
-    /// Returns whether a leaf that represents one side of a surface represents its front.
+    /// Returns whether a leaf represents the front of a surface. The leaf must represent one side
+    /// of a surface.
     pub fn is_front(&self, leaf: u32) -> bool {
         discretize::is_front(self.point(leaf).stratum)
     }

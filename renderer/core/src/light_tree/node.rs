@@ -1,4 +1,4 @@
-//! Nodes of light trees: eight clusters as a structure of arrays, for SIMD code.
+//! Nodes of light trees: eight clusters as a structure of arrays, for SIMD.
 
 use super::RgbLanes;
 use glam::DVec3;
@@ -11,28 +11,27 @@ pub const WIDTH: usize = 8;
 pub(super) const NO_LIGHT: u32 = u32::MAX;
 
 /// A node: up to 8 clusters as a structure of arrays, in the first slots. Empty slots have
-/// intensity 0 and bound 0.
+/// intensity 0 and geometric bound 0.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(32))]
 pub struct Node {
-    /// Minimum coordinates of the lights, axis by axis; for directional lights, of their unit
-    /// directions.
+    /// Minimum coordinates of the lights, axis by axis. For directional lights, these are the
+    /// coordinates of unit directions.
     pub lo: [[f32; WIDTH]; 3],
-    /// Maximum coordinates.
+    /// Maximum coordinates of the lights, axis by axis.
     pub hi: [[f32; WIDTH]; 3],
     /// Axis of a [`Cone`] that contains the axes of oriented lights or the directions to
     /// directional lights. Undefined for omni lights.
     pub axis: [[f32; WIDTH]; 3],
     /// Cosine of that cone's half angle.
     pub cos_angle: [f32; WIDTH],
-    /// Oriented: 1 if any light has cosine emission, else 0.
-    pub cosine: [f32; WIDTH],
-    /// Oriented: cosine of the half angle of the widest spot; 2 without spots.
+    /// For oriented lights: 1 if any light has cosine emission, else 0.
+    pub has_cosine: [f32; WIDTH],
+    /// For oriented lights: cosine of the half angle of the widest spot; 2 without spots.
     pub cos_spot: [f32; WIDTH],
     /// Sum of the lights' intensities, r, g and b.
     pub intensity: RgbLanes,
-    /// The leaf that represents the child's lights. It also represents one of the child's own
-    /// children.
+    /// The leaf that represents the child's lights. It also represents one of the child's children.
     pub representative: [u32; WIDTH],
     pub(super) children: [PackedChild; WIDTH],
 }
@@ -65,12 +64,12 @@ impl PackedChild {
     }
 }
 
-/// A child of a node that is under construction.
+/// A child of a node under construction; see the fields of [`Node`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cluster {
     pub(super) bounds: Aabb,
     pub(super) cone: Cone,
-    pub(super) cosine: bool,
+    pub(super) has_cosine: bool,
     pub(super) cos_spot: f32,
     pub(super) intensity: DVec3,
     pub(super) representative: u32,
@@ -86,18 +85,18 @@ impl Node {
         let vectors = |value: &dyn Fn(&Cluster) -> Vec3| {
             std::array::from_fn(|axis| lanes(&|c| value(c)[axis]))
         };
-        let used = |k: usize| k < clusters.len();
+        let is_used = |k: usize| k < clusters.len();
         Node {
             lo: vectors(&|c| c.bounds.min),
             hi: vectors(&|c| c.bounds.max),
             axis: vectors(&|c| c.cone.axis),
             cos_angle: lanes(&|c| c.cone.cos),
-            cosine: lanes(&|c| if c.cosine { 1.0 } else { 0.0 }),
+            has_cosine: lanes(&|c| if c.has_cosine { 1.0 } else { 0.0 }),
             cos_spot: lanes(&|c| c.cos_spot),
-            // Sums are clamped to the range of floats.
+            // Clamp sums to the range of floats.
             intensity: std::array::from_fn(|axis| {
                 std::array::from_fn(|k| {
-                    if used(k) {
+                    if is_used(k) {
                         (slot(k).intensity[axis] as f32).clamp(f32::MIN, f32::MAX)
                     } else {
                         0.0
@@ -105,10 +104,10 @@ impl Node {
                 })
             }),
             representative: std::array::from_fn(|k| {
-                if used(k) { slot(k).representative } else { NO_LIGHT }
+                if is_used(k) { slot(k).representative } else { NO_LIGHT }
             }),
             children: std::array::from_fn(|k| {
-                if used(k) { PackedChild::new(slot(k).child) } else { PackedChild::NONE }
+                if is_used(k) { PackedChild::new(slot(k).child) } else { PackedChild::NONE }
             }),
         }
     }
@@ -153,11 +152,11 @@ impl Node {
         Vec3::new(self.intensity[0][k], self.intensity[1][k], self.intensity[2][k])
     }
 
-    /// Adds an offset to the indices of child nodes.
-    pub(super) fn shift(&mut self, nodes: u32) {
+    /// Adds `offset` to the indices of child nodes.
+    pub(super) fn offset_children(&mut self, offset: u32) {
         for k in 0..WIDTH {
             if let Child::Node(i) = self.child(k) {
-                self.children[k] = PackedChild::new(Child::Node(i + nodes));
+                self.children[k] = PackedChild::new(Child::Node(i + offset));
             }
         }
     }

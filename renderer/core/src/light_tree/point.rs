@@ -1,9 +1,9 @@
 //! Leaves of light trees: light from a point or from a direction.
 //!
 //! The light of a leaf is an intensity times a geometric factor, which depends on the receiving
-//! point (*omni*, *oriented* and *directional* lights of Walter et al. 2005).
+//! point. As in Walter et al. 2005, there are *omni*, *oriented* and *directional* lights.
 //! [`LightPoint::incident_light`] and [`super::Node::geometric_bounds`] compute the factor with the
-//! same order of operations. Rounding is monotone, so the bounds need no tolerance.
+//! same operations in the same order. Rounding is monotone, so the bounds need no tolerance.
 
 use crate::light::{FAR_OFFSET_ULPS, Falloff};
 use lightbound_math::Vec3;
@@ -13,9 +13,9 @@ use lightbound_math::Vec3;
 pub enum LightKind {
     /// Points with uniform emission in all directions.
     Omni,
-    /// Points that emit around an axis: small parts of surfaces, and spot lights.
+    /// Points with emission around an axis: small parts of surfaces, and spot lights.
     Oriented,
-    /// Directions with the same light at all points.
+    /// Directions with the same light at all receiving points.
     Directional,
 }
 
@@ -28,19 +28,19 @@ pub enum Emission {
     Cosine,
     /// A cone around the axis, with a smooth edge.
     Spot(Falloff),
-    /// A direction instead of a point.
+    /// Light from a direction instead of a point.
     Distant,
 }
 
 /// Light from one point, or from one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LightPoint {
-    /// Position in world space. [`Emission::Distant`]: the unit direction to the light.
+    /// Position in world space; for [`Emission::Distant`], the unit direction to the light.
     pub position: Vec3,
     /// Unit axis; zero for lights without an axis.
     pub axis: Vec3,
-    /// Intensity along the axis, W·sr⁻¹. [`Emission::Distant`]: irradiance at normal incidence,
-    /// W·m⁻². Finite and not zero. Out-of-gamut colours have negative components.
+    /// Intensity along the axis, W·sr⁻¹; for [`Emission::Distant`], irradiance at normal incidence,
+    /// W·m⁻². Finite and nonzero. Out-of-gamut colours have negative components.
     pub intensity: Vec3,
     /// Angular distribution.
     pub emission: Emission,
@@ -48,21 +48,21 @@ pub struct LightPoint {
     pub light: u32,
     /// Index of the part of the light.
     pub stratum: u32,
-    /// [`Emission::Cosine`]: offset along the axis at which shadow rays from nearby end.
-    /// [`Emission::Omni`]: radius of the sphere that the point represents. Shadow rays end at the
+    /// For [`Emission::Cosine`], offset along the axis at which shadow rays from nearby end. For
+    /// [`Emission::Omni`], radius of the sphere that the point represents: shadow rays end at the
     /// sphere, and points inside it receive no light.
     pub offset: f32,
 }
 
-/// Unoccluded light of a [`LightPoint`] at a receiving point.
+/// Unoccluded light from a [`LightPoint`] at a receiving point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IncidentLight {
     /// Unit direction to the light.
     pub wi: Vec3,
-    /// Endpoint of the shadow ray, offset from the light's surface; `None` for directions.
+    /// Endpoint of the shadow ray, offset from the light's surface; `None` for directional lights.
     pub target: Option<Vec3>,
     /// Irradiance at normal incidence divided by the intensity: emission / distance², m⁻²; 1 for
-    /// directions. Finite and positive.
+    /// directional lights. Finite and positive.
     pub factor: f32,
 }
 
@@ -112,11 +112,11 @@ impl LightPoint {
     }
 }
 
-/// Minimum squared distance of lights, (2⁻⁵⁰ m)². Closer lights would need squares below
+/// Minimum squared distance of lights, (2⁻⁵⁰ m)². The squares of smaller distances would be below
 /// the range of normal floats.
 pub(super) const MIN_DISTANCE_SQUARED: f32 = 1.0 / (1u128 << 100) as f32;
 
-/// x² + y² + z². Points and bounds share this order of operations.
+/// Computes x² + y² + z². Lights and bounds share this order of operations.
 #[inline(always)]
 pub(super) fn length_squared([x, y, z]: [f32; 3]) -> f32 {
     x * x + y * y + z * z
@@ -150,7 +150,7 @@ mod tests {
         for x in [vec3(1.0, 2.0, 3.0), vec3(-2.0, 1.0, 1.0), vec3(9.0, 2.0, 5.5)] {
             for (point, light) in [(omni, &light as &dyn Light), (oriented, &spot)] {
                 let Some(sample) = light.sample_li(x, Vec2::ZERO) else {
-                    assert_eq!(point.incident_light(x), None, "point outside the spot");
+                    assert_eq!(point.incident_light(x), None, "light outside the spot");
                     continue;
                 };
                 let a = point.incident_light(x).unwrap();
@@ -165,7 +165,7 @@ mod tests {
         let p = point(Emission::Cosine);
         let a = p.incident_light(vec3(1.0, 2.0, 3.0)).unwrap();
         assert_eq!((a.wi, a.factor), (Vec3::Z, 0.25));
-        assert!(a.target.unwrap().z < 5.0 - 1e-3, "target is not offset from the surface");
+        assert!(a.target.unwrap().z < 5.0 - 1e-3, "the target is not offset from the surface");
         let slanted = p.incident_light(vec3(1.0, 5.0, 2.0)).unwrap();
         assert!((slanted.factor - 0.5f32.sqrt() / 18.0).abs() < 1e-7);
         assert_eq!(p.incident_light(vec3(1.0, 2.0, 6.0)), None);
@@ -176,7 +176,7 @@ mod tests {
         let ball = LightPoint { offset: 0.5, ..point(Emission::Omni) };
         let a = ball.incident_light(vec3(1.0, 2.0, 3.0)).unwrap();
         assert_eq!((a.factor, a.target), (0.25, Some(vec3(1.0, 2.0, 4.5))));
-        assert_eq!(ball.incident_light(vec3(1.0, 2.0, 4.75)), None, "point inside the sphere");
+        assert_eq!(ball.incident_light(vec3(1.0, 2.0, 4.75)), None, "light inside the sphere");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Splits of a set of lights into two sets.
 //!
-//! Candidates are planes between 16 bins (8 for small sets) along each axis of position. For
-//! oriented lights they also include planes along each component of the lights' axes, so that
-//! lights that face opposite directions are separated. The cost of a side is intensity × squared
-//! diagonal × spread of orientation, as in Conty Estévez & Kulla 2018, but with the squared
-//! diagonal of Walter et al. 2005 instead of the area, which is 0 for lights in a line. A further
-//! factor penalizes partly filled nodes of 8, which matters for small sets.
+//! Candidates are planes between 16 bins (8 for small sets) along each coordinate of position. For
+//! oriented lights, they also include planes along each coordinate of the lights' axes, to separate
+//! lights that face opposite directions. The cost of a side is intensity × squared diagonal ×
+//! orientation measure. This is the cost of Conty Estévez & Kulla 2018, but with the squared
+//! diagonal of Walter et al. 2005 instead of the surface area, which is 0 for lights in a line.
+//! Another factor penalises partly filled nodes of 8, which matters for small sets.
 
 use super::node::WIDTH;
 use crate::light::abs_luminance;
@@ -15,10 +15,10 @@ use lightbound_math::{Aabb, Cone, Vec3};
 /// Maximum number of bins along each axis.
 const BINS: usize = 16;
 
-/// Sets with fewer lights use half the bins, since most sets are small.
-const MIN_FULL_BINNING: usize = 64;
+/// Sets with fewer lights use half the bins; this saves time, since most sets are small.
+const MIN_LIGHTS_FOR_ALL_BINS: usize = 64;
 
-/// Sets with more lights are subsampled to choose the plane.
+/// Larger sets are subsampled to choose the plane.
 const MAX_BINNED_LIGHTS: usize = 1 << 13;
 
 /// A light during the tree build.
@@ -30,6 +30,7 @@ pub(super) struct LightItem {
     pub(super) intensity: Vec3,
     /// The spot's `cos_end`; 2 for other lights.
     pub(super) cos_spot: f32,
+    /// Index of the light point.
     pub(super) point: u32,
 }
 
@@ -42,7 +43,7 @@ impl LightItem {
         0.5 * (self.bounds.min.as_dvec3() + self.bounds.max.as_dvec3())
     }
 
-    /// Returns the coordinate along one of the split axes: 3 of position, 3 of orientation.
+    /// Returns the coordinate along a split axis: 0 to 2 for position, 3 to 5 for orientation.
     fn key(&self, axis: usize) -> f32 {
         if axis < 3 {
             0.5 * (self.bounds.min[axis] + self.bounds.max[axis])
@@ -57,6 +58,7 @@ impl LightItem {
 struct SplitSide {
     bounds: Aabb,
     weight: f64,
+    /// Sum of the axes.
     axes: Vec3,
     count: u32,
 }
@@ -81,31 +83,37 @@ impl SplitSide {
         self.count += other.count;
     }
 
-    /// Returns the cost of the side. If all positions are equal (`flat`), the size is not included.
-    fn cost(&self, flat: bool, oriented: bool) -> f64 {
-        let size = if flat {
+    /// Returns the cost of the side. Its size is ignored if all positions of the set are equal
+    /// (`coincident`).
+    fn cost(&self, coincident: bool, oriented: bool) -> f64 {
+        let size = if coincident {
             1.0
         } else {
             (self.bounds.max - self.bounds.min).as_dvec3().length_squared()
         };
-        let spread = if oriented { spread(self.axes.length() / self.count as f32) } else { 1.0 };
-        let filled = self.count.next_multiple_of(WIDTH as u32) as f64 / f64::from(self.count);
-        self.weight * size * f64::from(spread) * filled
+        let orientation = if oriented {
+            orientation_measure(self.axes.length() / self.count as f32)
+        } else {
+            1.0
+        };
+        let slots_per_light =
+            self.count.next_multiple_of(WIDTH as u32) as f64 / f64::from(self.count);
+        self.weight * size * f64::from(orientation) * slots_per_light
     }
 }
 
-/// Returns the orientation measure M_Ω divided by π, for lights whose axes fill a cone uniformly,
-/// given the length of the mean axis: 1 for a single axis, 4 for all axes. This is a fit with an
-/// error below 8 %, since the exact measure needs trigonometric functions and the cost is a
-/// heuristic.
-fn spread(mean_length: f32) -> f32 {
+/// Returns the orientation measure M_Ω divided by π, given the length of the mean axis: 1 for a
+/// single axis, 4 for axes in all directions. Axes are assumed to fill a cone uniformly. This is a
+/// fit with an error below 8 %: the exact measure needs trigonometric functions, and the cost is
+/// only a heuristic.
+fn orientation_measure(mean_length: f32) -> f32 {
     let s = (1.0 - mean_length).max(0.0).sqrt();
     1.0 + s * (4.05 - 1.05 * s)
 }
 
-/// Splits two or more items and returns the size of the front part. Both parts are nonempty.
-/// `oriented` lights may be split by axes as well. `at_median` splits at the median instead of by
-/// cost, which bounds the depth.
+/// Splits two or more items in place and returns the size of the front part. Both parts are
+/// nonempty. `oriented` lights may also be split by their axes. `at_median` splits at the median
+/// instead of by cost.
 pub(super) fn split(items: &mut [LightItem], oriented: bool, at_median: bool) -> usize {
     let axes = if oriented { 6 } else { 3 };
     let mut ranges = [(f32::INFINITY, f32::NEG_INFINITY); 6];
@@ -133,7 +141,7 @@ pub(super) fn split(items: &mut [LightItem], oriented: bool, at_median: bool) ->
     middle
 }
 
-/// A range that is divided into equal bins.
+/// A range divided into equal bins.
 struct Bins {
     lo: f32,
     scale: f32,
@@ -142,23 +150,24 @@ struct Bins {
 
 impl Bins {
     fn new((lo, hi): (f32, f32), items: usize) -> Bins {
-        let count = if items < MIN_FULL_BINNING { BINS / 2 } else { BINS };
+        let count = if items < MIN_LIGHTS_FOR_ALL_BINS { BINS / 2 } else { BINS };
         Bins { lo, scale: count as f32 / (hi - lo), count }
     }
 
+    /// Returns the bin of a coordinate.
     fn of(&self, key: f32) -> usize {
         (((key - self.lo) * self.scale) as usize).min(self.count - 1)
     }
 }
 
-/// Returns the axis of the cheapest plane and the number of bins below the plane; `None` if all
-/// items are equal.
+/// Returns the axis of the cheapest plane and the number of bins below the plane; `None` if no
+/// plane separates the items.
 fn best_plane(
     items: &[LightItem],
     ranges: &[(f32, f32)],
     oriented: bool,
 ) -> Option<(usize, usize)> {
-    let flat = ranges[..3].iter().all(|(lo, hi)| hi <= lo);
+    let coincident = ranges[..3].iter().all(|(lo, hi)| hi <= lo);
     let stride = items.len().div_ceil(MAX_BINNED_LIGHTS);
     let mut best: Option<(f64, usize, usize)> = None;
     for (axis, &range) in ranges.iter().enumerate().filter(|(_, (lo, hi))| hi > lo) {
@@ -179,7 +188,7 @@ fn best_plane(
             if below.count == 0 || above[plane].count == 0 {
                 continue;
             }
-            let cost = below.cost(flat, oriented) + above[plane].cost(flat, oriented);
+            let cost = below.cost(coincident, oriented) + above[plane].cost(coincident, oriented);
             if best.is_none_or(|(lowest, ..)| cost < lowest) {
                 best = Some((cost, axis, plane));
             }
@@ -188,7 +197,7 @@ fn best_plane(
     best.map(|(_, axis, plane)| (axis, plane))
 }
 
-/// Moves items that satisfy the condition to the front, and returns their number.
+/// Moves items that satisfy `condition` to the front, and returns their number.
 fn partition(items: &mut [LightItem], condition: impl Fn(&LightItem) -> bool) -> usize {
     let (mut front, mut back) = (0, items.len());
     loop {
@@ -230,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_fall_into_gaps() {
+    fn split_planes_fall_into_gaps() {
         // Groups of 20 and 30 lights, separated by position or by opposite orientations.
         let gap = |i: usize| if i % 5 < 2 { -1.0 } else { 1.0 };
         let mut apart = items(50, |i, random| (0.2 * random.cube() + gap(i) * Vec3::Y, Vec3::Z));
@@ -252,12 +261,12 @@ mod tests {
     fn both_parts_are_nonempty() {
         for n in [2, 3, 9, 17, 100, 3 * MAX_BINNED_LIGHTS] {
             for at_median in [false, true] {
-                let mut same = items(n, |_, _| (Vec3::X, Vec3::Z));
+                let mut equal = items(n, |_, _| (Vec3::X, Vec3::Z));
                 let mut line = items(n, |i, _| (Vec3::X * (i as f32).exp2(), Vec3::Z));
-                // The only item that differs is not in the subsample.
-                let mut one =
+                // The subsample does not contain the only item that differs.
+                let mut outlier =
                     items(n, |i, _| (if i == n - 2 { Vec3::X } else { Vec3::ZERO }, Vec3::Z));
-                for items in [&mut same, &mut line, &mut one] {
+                for items in [&mut equal, &mut line, &mut outlier] {
                     let front = split(items, true, at_median);
                     assert!(front > 0 && front < n, "{front} of {n}");
                     let mut points: Vec<u32> = items.iter().map(|i| i.point).collect();
@@ -270,10 +279,10 @@ mod tests {
     }
 
     #[test]
-    fn spread_approximates_the_orientation_measure() {
+    fn orientation_measure_matches_the_closed_form() {
         use std::f32::consts::{FRAC_PI_2, PI};
         for i in 0..=50 {
-            // Conty Estévez & Kulla's M_Ω for a cone of axes of half angle θ and emission into
+            // Conty Estévez & Kulla's M_Ω for axes in a cone of half angle θ, with emission into
             // hemispheres.
             let theta = PI * i as f32 / 50.0;
             let w = (theta + FRAC_PI_2).min(PI);
@@ -281,7 +290,7 @@ mod tests {
             let m = 2.0 * PI * (1.0 - cos)
                 + FRAC_PI_2 * (2.0 * w * sin - (theta - 2.0 * w).cos() - 2.0 * theta * sin + cos);
             // The mean axis length of a uniformly filled cone.
-            let fit = spread(0.5 * (1.0 + cos));
+            let fit = orientation_measure(0.5 * (1.0 + cos));
             assert!((fit * PI / m - 1.0).abs() < 0.08, "{theta}: {fit} {}", m / PI);
         }
     }

@@ -9,19 +9,19 @@ use lightbound_math::{Aabb, Vec3};
 pub struct Random(pub u32);
 
 impl Random {
-    /// Uniform in [0, 1).
+    /// Returns a number uniform in [0, 1).
     pub fn unit(&mut self) -> f32 {
         self.0 = hash(self.0, 0x9e37_79b9);
         unit_float(self.0)
     }
 
-    /// Uniform in [−1, 1)³.
+    /// Returns a point uniform in [−1, 1)³.
     pub fn cube(&mut self) -> Vec3 {
         2.0 * Vec3::new(self.unit(), self.unit(), self.unit()) - 1.0
     }
 }
 
-/// Kinds of lights for [`cloud`].
+/// Types of lights for [`cloud`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TestLight {
     Point,
@@ -54,13 +54,13 @@ pub fn tree(lights: &Lights, options: &PointOptions) -> LightTree {
     LightTree::build(lights, cube(), options)
 }
 
-/// The cube [−1, 1]³.
+/// Returns the cube [−1, 1]³.
 pub fn cube() -> Aabb {
     Aabb { min: -Vec3::ONE, max: Vec3::ONE }
 }
 
-/// Calls `visit` for each child of each node, with kind, node, slot, and all leaves below the
-/// child.
+/// Calls `visit` for each child of each node, with the tree's kind, node, slot, and all leaves
+/// below the child.
 pub fn each_cluster(tree: &LightTree, mut visit: impl FnMut(LightKind, u32, usize, &[u32])) {
     for (kind, root) in tree.roots() {
         let mut pending = vec![root];
@@ -80,15 +80,15 @@ pub fn each_cluster(tree: &LightTree, mut visit: impl FnMut(LightKind, u32, usiz
 
 /// Returns all leaves below a child.
 pub fn leaves(tree: &LightTree, child: Child) -> Vec<u32> {
-    let (mut found, mut pending) = (vec![], vec![child]);
+    let (mut leaves, mut pending) = (vec![], vec![child]);
     while let Some(child) = pending.pop() {
         match child {
             Child::None => {}
-            Child::Leaf(leaf) => found.push(leaf),
+            Child::Leaf(leaf) => leaves.push(leaf),
             Child::Node(node) => pending.extend((0..WIDTH).map(|k| tree.node(node).child(k))),
         }
     }
-    found
+    leaves
 }
 
 /// Returns the geometric factor of a point at `x`; 0 if `x` receives no light.

@@ -25,7 +25,7 @@ pub struct Scene {
     pub shaders: Vec<ShaderBinding>,
     /// Names of the materials, for attributes of image files.
     pub material_names: Vec<String>,
-    /// Names of the objects, indexed by [`Geometry::object`].
+    /// Names of the objects, indexed by [`Geometry::object_id`].
     pub object_names: Vec<String>,
     /// All lights.
     pub lights: Lights,

@@ -1,4 +1,4 @@
-//! Callbacks that Embree calls during queries: alpha test, and shapes other than triangles.
+//! Callbacks for Embree queries: the alpha test and non-triangle shapes.
 
 use super::packet::indices;
 use crate::accel::{is_usable, nearest_accepted, to_local};
@@ -55,8 +55,8 @@ impl QueryContext {
         }
     }
 
-    /// The ray with an id, with its full segment, in the space of an instance. It is computed as in
-    /// the built-in structure, so that alpha tests agree.
+    /// Returns the ray with an id, with its full segment, in the space of an instance. The
+    /// computation is that of the built-in structure, so alpha tests agree.
     ///
     /// # Safety
     /// The context must belong to a running query, and the id to one of its rays.
@@ -70,7 +70,7 @@ impl QueryContext {
     }
 }
 
-/// Position of a field among the arrays of `RTCRayHitN`, in the order of [`RayPacket`].
+/// Position of a field among the arrays of `RTCRayHitN`; the order is that of [`RayPacket`].
 #[derive(Clone, Copy)]
 pub(super) enum Field {
     Tnear = 3,
@@ -95,6 +95,8 @@ pub(super) struct LaneFields {
 }
 
 impl LaneFields {
+    /// Reads a field.
+    ///
     /// # Safety
     /// The structure must have the field.
     pub(super) unsafe fn get(&self, field: Field) -> f32 {
@@ -102,6 +104,8 @@ impl LaneFields {
         unsafe { self.base.wrapping_add(field as usize * self.width + self.lane).read() }
     }
 
+    /// Writes a field.
+    ///
     /// # Safety
     /// The structure must have the field and be writable.
     pub(super) unsafe fn set(&self, field: Field, value: f32) {
@@ -110,7 +114,7 @@ impl LaneFields {
     }
 }
 
-/// Alpha test of triangles; see `RTCFilterFunctionN`.
+/// Applies the alpha test to triangles; see `RTCFilterFunctionN`.
 pub(super) unsafe extern "C" fn opacity_filter(args: *const RTCFilterFunctionNArguments) {
     // SAFETY: Embree passes valid arguments, arrays of `N` lanes, and the context of our query.
     unsafe {
@@ -129,7 +133,7 @@ pub(super) unsafe extern "C" fn opacity_filter(args: *const RTCFilterFunctionNAr
                 let (primitive, instance) = indices(geometry, geometry_id, instance_id);
                 let local = context.local_ray(ray.get(Field::Id).to_bits(), instance);
                 let element = hit.get(Field::Element).to_bits();
-                if !geometry.accepts(
+                if !geometry.passes_alpha_test(
                     &local,
                     primitive,
                     element,
@@ -143,8 +147,8 @@ pub(super) unsafe extern "C" fn opacity_filter(args: *const RTCFilterFunctionNAr
     }
 }
 
-/// Bounding boxes of shapes; see `RTCBoundsFunction`. Elements that rays cannot hit get a NaN box,
-/// which Embree ignores.
+/// Computes the bounding box of an element; see `RTCBoundsFunction`. Elements that rays cannot hit
+/// get a NaN box, which Embree ignores.
 pub(super) unsafe extern "C" fn shape_bounds(args: *const RTCBoundsFunctionArguments) {
     // SAFETY: Embree passes valid arguments with our user data, which is a shape.
     let (bounds, out) = unsafe {
@@ -157,7 +161,7 @@ pub(super) unsafe extern "C" fn shape_bounds(args: *const RTCBoundsFunctionArgum
     (out.upper_x, out.upper_y, out.upper_z) = max.into();
 }
 
-/// Nearest hits of shapes; see `RTCIntersectFunctionN`.
+/// Finds the nearest hits with an element; see `RTCIntersectFunctionN`.
 pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctionNArguments) {
     // SAFETY: Embree passes valid arguments, arrays of `N` lanes, and the context of our query.
     unsafe {
@@ -186,7 +190,7 @@ pub(super) unsafe extern "C" fn shape_intersect(args: *const RTCIntersectFunctio
     }
 }
 
-/// Occlusion by shapes; see `RTCOccludedFunctionN`.
+/// Tests occlusion by an element; see `RTCOccludedFunctionN`.
 pub(super) unsafe extern "C" fn shape_occluded(args: *const RTCOccludedFunctionNArguments) {
     // SAFETY: Embree passes valid arguments, arrays of `N` lanes, and the context of our query.
     unsafe {

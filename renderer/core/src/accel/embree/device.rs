@@ -1,4 +1,4 @@
-//! RAII handles of Embree's objects: device, scenes and geometries.
+//! RAII handles of Embree objects: device, scenes and geometries.
 
 use super::callbacks::{opacity_filter, shape_bounds, shape_intersect, shape_occluded};
 use crate::accel::AccelError;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// An Embree device that tracks its memory.
+/// An Embree device that tracks its memory use.
 pub(super) struct Device {
     handle: RTCDevice,
     memory: Box<AtomicIsize>,
@@ -18,11 +18,11 @@ pub(super) struct Device {
 
 impl Device {
     pub(super) fn new(threads: usize) -> Result<Device, AccelError> {
-        let config = CString::new(format!("threads={threads}")).expect("no zero inside");
-        // SAFETY: the string ends in a zero and lives until the call returns.
+        let config = CString::new(format!("threads={threads}")).expect("a number has no NUL");
+        // SAFETY: the string is NUL-terminated and lives until the call returns.
         let handle = unsafe { rtcNewDevice(config.as_ptr()) };
         let device = Device { handle, memory: Box::default() };
-        // If there is no device, Embree reports the error of the thread.
+        // Without a device, Embree returns the error of the current thread.
         device.check("creating a device")?;
         let counter = from_ref::<AtomicIsize>(&device.memory).cast_mut().cast();
         // SAFETY: the counter is boxed and outlives the handle, see `drop`; the callback only adds
@@ -32,20 +32,20 @@ impl Device {
         Ok(device)
     }
 
-    /// Bytes that Embree has allocated.
+    /// Returns the number of bytes that Embree has allocated.
     pub(super) fn memory_bytes(&self) -> usize {
         self.memory.load(Ordering::Relaxed).max(0) as usize
     }
 
-    /// *Errors*: the error of the calls since the last check, if any.
+    /// Returns the first error since the last check, if any.
     fn check(&self, action: &str) -> Result<(), AccelError> {
         // SAFETY: a null handle is allowed here.
         let error = unsafe { rtcGetDeviceError(self.handle) };
-        let fine = error == RTCError::NONE && !self.handle.is_null();
-        if fine { Ok(()) } else { Err(AccelError::Embree(format!("{action}: {error:?}"))) }
+        let is_ok = error == RTCError::NONE && !self.handle.is_null();
+        if is_ok { Ok(()) } else { Err(AccelError::Embree(format!("{action}: {error:?}"))) }
     }
 
-    /// Largest packet width that the CPU supports natively; at least 4, Embree's smallest.
+    /// Returns the largest packet width that the CPU supports natively, at least 4.
     pub(super) fn width(&self) -> usize {
         // SAFETY: the handle is valid.
         let has = |property| unsafe { rtcGetDeviceProperty(self.handle, property) } != 0;
@@ -58,8 +58,8 @@ impl Device {
         }
     }
 
-    /// A committed scene of the primitives in `range`, and of all instances unless `groups` is
-    /// empty.
+    /// Creates a committed scene with the primitives in `range`, and with all instances unless
+    /// `groups` is empty.
     pub(super) fn scene(
         &self,
         geometry: &Geometry,
@@ -77,7 +77,7 @@ impl Device {
         }
         if !groups.is_empty() {
             for instance in &geometry.instances {
-                let handle = self.handle(RTCGeometryType::INSTANCE)?;
+                let handle = self.geometry(RTCGeometryType::INSTANCE)?;
                 let columns: [f32; 12] = instance.transform.affine().to_cols_array();
                 // SAFETY: both handles are valid; the instance holds a reference to its scene;
                 // twelve floats are read.
@@ -101,14 +101,15 @@ impl Device {
         Ok(scene)
     }
 
-    fn handle(&self, kind: RTCGeometryType) -> Result<GeometryHandle, AccelError> {
+    /// Creates a geometry that is not committed yet.
+    fn geometry(&self, kind: RTCGeometryType) -> Result<GeometryHandle, AccelError> {
         // SAFETY: the device is valid.
         let handle = GeometryHandle(unsafe { rtcNewGeometry(self.handle, kind) });
         self.check("creating a geometry")?;
         Ok(handle)
     }
 
-    /// A committed geometry of a primitive. The primitive must outlive it and must not move.
+    /// Creates a committed geometry for a primitive, which must outlive it and must not move.
     fn primitive(&self, primitive: &Primitive) -> Result<GeometryHandle, AccelError> {
         let handle = match &primitive.shape {
             Shape::Mesh(mesh) => {
@@ -124,7 +125,7 @@ impl Device {
                 handle
             }
             shape => {
-                let handle = self.handle(RTCGeometryType::USER)?;
+                let handle = self.geometry(RTCGeometryType::USER)?;
                 // SAFETY: the handle is valid; the bounds callback gets the shape, which outlives
                 // the geometry; every query passes a `QueryContext`, as the callbacks require.
                 unsafe {
@@ -143,15 +144,16 @@ impl Device {
         Ok(handle)
     }
 
+    /// Creates a geometry for a mesh, not committed yet.
     fn mesh(&self, mesh: &Mesh) -> Result<GeometryHandle, AccelError> {
         let (positions, triangles) = (mesh.positions(), mesh.triangles());
-        let handle = self.handle(RTCGeometryType::TRIANGLE)?;
+        let handle = self.geometry(RTCGeometryType::TRIANGLE)?;
         if triangles.is_empty() {
             return Ok(handle);
         }
         let (vertex, index) = (RTCBufferType::VERTEX, RTCBufferType::INDEX);
         let (vertex_size, index_size) = (size_of::<Vec3>(), size_of::<[u32; 3]>());
-        // Embree reads 16 bytes per vertex, which would exceed the end of a shared buffer: copy.
+        // Copy the vertices: Embree reads 16 bytes per vertex, beyond the end of a shared buffer.
         // SAFETY: the handle is valid, and the new buffer has room for all vertices.
         unsafe {
             let buffer = rtcSetNewGeometryBuffer(
@@ -226,7 +228,7 @@ impl Drop for GeometryHandle {
     }
 }
 
-/// Adds to the device's memory counter; see `rtcSetDeviceMemoryMonitorFunction`.
+/// Updates the device's memory counter; see `rtcSetDeviceMemoryMonitorFunction`.
 unsafe extern "C" fn count_memory(counter: *mut c_void, bytes: isize, _post: bool) -> bool {
     // SAFETY: the counter outlives the device and is only used as an atomic.
     unsafe { &*counter.cast::<AtomicIsize>() }.fetch_add(bytes, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Acceleration structure of Intel Embree 4 in a safe wrapper.
+//! A safe wrapper of Intel Embree 4 as an acceleration structure.
 //!
 //! Each group is an Embree scene in robust mode, and so is the world, which also contains the
 //! instances. Meshes are triangle geometries (indices shared, 12 bytes copied per vertex); other
@@ -9,16 +9,16 @@
 //!
 //! Batches are traced in packets of the largest native width if that pays off. With AVX-512,
 //! packets of 16 with the coherent flag trace camera rays 2 to 4 times as fast as single rays, but
-//! divergent rays half as fast. In small scenes, divergent rays sorted by octant are again twice as
-//! fast. Any-hit queries are 1.1 to 3.5 times as fast in packets of 16 without the flag. Results of
-//! packets and of single rays are bit-identical; a test checks this.
+//! divergent rays half as fast. In small scenes, packets of divergent rays sorted by octant are
+//! twice as fast as single rays. Any-hit queries are 1.1 to 3.5 times as fast in packets of 16
+//! without the flag. Results of packets and of single rays are bit-identical; a test checks this.
 //!
 //! The bindings are for Embree 4.2. Since 4.3 the library writes one more word (`instPrimID`) to
-//! each hit and each query context, which is missing in the structs of the bindings. [`RayPacket`]
-//! and [`QueryContext`] replace them and include it.
+//! each hit and each query context. The structs of the bindings lack this word; [`RayPacket`] and
+//! [`QueryContext`] replace them and include it.
 //!
-//! Robust mode is watertight at edges but not quite at vertices: about one in a thousand rays aimed
-//! exactly at a vertex misses.
+//! Robust mode is watertight at edges, but not quite at vertices: about one in a thousand rays
+//! aimed exactly at a vertex misses.
 //!
 //! This module contains the renderer's only unsafe code, behind a safe interface: handles are
 //! released by their owners, callbacks access only data that outlives the query, and a panic in a
@@ -41,12 +41,13 @@ use std::sync::Arc;
 
 /// Embree scenes over a [`Geometry`].
 pub(super) struct Embree {
-    // Dropped in this order: scenes before the device and the geometry whose buffers they share.
+    // Fields are dropped in this order: scenes share buffers of the geometry, so they are released
+    // before it and before the device.
     world: SceneHandle,
     _groups: Vec<SceneHandle>,
     device: Device,
     geometry: Arc<Geometry>,
-    /// Rays per packet in batches: 4, 8 or 16.
+    /// Packet width for batches: 4, 8 or 16 rays.
     width: usize,
     /// Whether the scene has at most [`MAX_SMALL_SCENE_ELEMENTS`].
     is_small: bool,
@@ -59,7 +60,7 @@ unsafe impl Sync for Embree {}
 unsafe impl Send for Embree {}
 
 impl Embree {
-    /// Builds all scenes with as many threads as the current rayon pool has.
+    /// Builds all Embree scenes, with as many threads as the current rayon pool has.
     pub(super) fn new(geometry: Arc<Geometry>) -> Result<Embree, AccelError> {
         let device = Device::new(rayon::current_num_threads())?;
         let groups = geometry
@@ -69,7 +70,7 @@ impl Embree {
             .collect::<Result<Vec<_>, _>>()?;
         let world = device.scene(&geometry, geometry.world.clone(), &groups)?;
         let is_small =
-            geometry.triangles() + geometry.instances.len() as u64 <= MAX_SMALL_SCENE_ELEMENTS;
+            geometry.triangle_count() + geometry.instances.len() as u64 <= MAX_SMALL_SCENE_ELEMENTS;
         let width = device.width();
         Ok(Embree { world, _groups: groups, device, geometry, width, is_small })
     }
@@ -99,7 +100,7 @@ impl Embree {
             }
         }
         if self.is_small {
-            for lanes in by_octant(rays, &incoherent).chunks(N) {
+            for lanes in sort_by_octant(rays, &incoherent).chunks(N) {
                 trace(lanes, hits);
             }
         } else {
@@ -109,7 +110,7 @@ impl Embree {
         }
     }
 
-    /// Finds out which rays are blocked; `blocked` has one element per ray.
+    /// Determines which rays are blocked; `blocked` has one element per ray.
     fn occluded_packets<const N: usize>(&self, rays: &[Ray], blocked: &mut [bool]) {
         let mut packet = RayPacket::<N>::new();
         let mut context = QueryContext::new(&self.geometry, rays);
@@ -124,12 +125,12 @@ impl Embree {
     }
 }
 
-/// Maximum number of triangles and instances of a small scene, in which packets are fast even for
-/// divergent rays.
+/// Maximum number of triangles and instances of a small scene, in which packets are faster than
+/// single rays even if the rays diverge.
 const MAX_SMALL_SCENE_ELEMENTS: u64 = 1000;
 
-/// `indices`, sorted by the signs of their rays' directions.
-fn by_octant(rays: &[Ray], indices: &[u32]) -> Vec<u32> {
+/// Sorts the indices of rays by the signs of the rays' directions.
+fn sort_by_octant(rays: &[Ray], indices: &[u32]) -> Vec<u32> {
     let octant = |index: u32| {
         let bit = |x: f32| (x.to_bits() >> 31) as usize;
         let d = rays[index as usize].d;
@@ -151,7 +152,7 @@ fn by_octant(rays: &[Ray], indices: &[u32]) -> Vec<u32> {
     order
 }
 
-/// Whether all directions lie within 25° of the first one.
+/// Returns whether all directions lie within 25° of the first one.
 fn are_coherent(rays: &[Ray], lanes: &[u32]) -> bool {
     let first = rays[lanes[0] as usize].d;
     let min_cos2 = 0.82 * first.length_squared();
@@ -241,23 +242,23 @@ mod tests {
     use std::cell::Cell;
     use std::ptr::null_mut;
 
-    fn cube(seed: u32) -> Vec3 {
+    fn random_point(seed: u32) -> Vec3 {
         2.0 * Vec3::from_array([0, 1, 2].map(|axis| unit_float(hash(hash(3, seed), axis)))) - 1.0
     }
 
-    fn soup(n: u32) -> Vec<[Vec3; 3]> {
+    fn random_triangles(n: u32) -> Vec<[Vec3; 3]> {
         (0..n)
             .map(|i| {
                 [
-                    cube(3 * i),
-                    cube(3 * i) + 0.3 * cube(3 * i + 1),
-                    cube(3 * i) + 0.3 * cube(3 * i + 2),
+                    random_point(3 * i),
+                    random_point(3 * i) + 0.3 * random_point(3 * i + 1),
+                    random_point(3 * i) + 0.3 * random_point(3 * i + 2),
                 ]
             })
             .collect()
     }
 
-    fn structure(triangles: &[[Vec3; 3]]) -> Embree {
+    fn build_embree(triangles: &[[Vec3; 3]]) -> Embree {
         let indices = (0..triangles.len() as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
         let mesh = Mesh::new(triangles.concat(), indices, Vec::new(), Vec::new()).unwrap();
         let shape = Shape::Mesh(mesh);
@@ -272,7 +273,9 @@ mod tests {
     }
 
     fn rays(n: u32) -> Vec<Ray> {
-        (0..n).map(|i| Ray::new(1.5 * cube(90_000 + 2 * i), cube(90_001 + 2 * i))).collect()
+        (0..n)
+            .map(|i| Ray::new(1.5 * random_point(90_000 + 2 * i), random_point(90_001 + 2 * i)))
+            .collect()
     }
 
     thread_local! {
@@ -280,8 +283,8 @@ mod tests {
         static NEAREST: Cell<(f32, u32)> = const { Cell::new((f32::INFINITY, 0)) };
     }
 
-    /// Records a candidate and rejects it. Embree then writes no hit, for which the structs of
-    /// `embree4-rs` are too small with library 4.3 or later.
+    /// Records a candidate and rejects it, so that Embree does not write a hit: the structs of
+    /// `embree4-rs` are too small for hits of library 4.3 or later.
     unsafe extern "C" fn record(args: *const RTCFilterFunctionNArguments) {
         // SAFETY: Embree passes valid arguments, here of a single ray.
         unsafe {
@@ -301,9 +304,9 @@ mod tests {
     }
 
     #[test]
-    fn hits_agree_with_those_of_embree4_rs() {
-        let triangles = soup(400);
-        let ours = structure(&triangles);
+    fn hits_match_embree4_rs() {
+        let triangles = random_triangles(400);
+        let ours = build_embree(&triangles);
         let device = embree4_rs::Device::try_new(None).unwrap();
         let options =
             embree4_rs::SceneOptions { flags: RTCSceneFlags::ROBUST, ..Default::default() };
@@ -348,9 +351,9 @@ mod tests {
     }
 
     #[test]
-    fn hits_do_not_depend_on_other_rays_of_the_batch() {
+    fn hits_are_independent_of_other_rays_in_the_batch() {
         for n in [40, 5000] {
-            let accel = structure(&soup(n));
+            let accel = build_embree(&random_triangles(n));
             let mut rays = rays(3000);
             rays.sort_by(|a, b| a.d.x.total_cmp(&b.d.x));
             let (mut forward, mut backward) = (Vec::new(), Vec::new());

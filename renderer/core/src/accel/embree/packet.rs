@@ -8,7 +8,7 @@ use lightbound_math::Ray;
 use std::ffi::c_int;
 use std::ptr::from_mut;
 
-/// `RTCRayHitN` for `N` lanes, including `instPrimID`, which older libraries lack.
+/// `RTCRayHitN` of `N` lanes, including `instPrimID`, which older libraries lack.
 #[repr(C, align(64))]
 pub(super) struct RayPacket<const N: usize> {
     o: [[f32; N]; 3],
@@ -28,7 +28,7 @@ pub(super) struct RayPacket<const N: usize> {
     instance_primitive: [u32; N],
 }
 
-/// Embree's valid mask: −1 for lanes with a ray, else 0.
+/// Embree's mask of valid lanes: −1 for lanes with a ray, else 0.
 #[repr(C, align(64))]
 pub(super) struct Valid<const N: usize>(pub(super) [c_int; N]);
 
@@ -54,7 +54,7 @@ impl<const N: usize> RayPacket<N> {
         }
     }
 
-    /// Loads up to `N` rays; their ids are their indices.
+    /// Loads up to `N` rays; their ids are their indices. Untraceable rays are not valid.
     #[inline(always)]
     pub(super) fn load(&mut self, rays: &[Ray], indices: &[u32]) -> Valid<N> {
         let mut valid = Valid([0; N]);
@@ -82,8 +82,8 @@ impl<const N: usize> RayPacket<N> {
         args: &mut RTCIntersectArguments,
     ) {
         let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
-        // SAFETY: the packet has the layout and the alignment of Embree's for this width, with room
-        // for `instPrimID`; the scene is committed; `args` comes with its `QueryContext`.
+        // SAFETY: the packet has Embree's layout and alignment for this width, with room for
+        // `instPrimID`; the scene is committed; `args` comes with its `QueryContext`.
         unsafe {
             match N {
                 1 => rtcIntersect1(scene.0, packet.cast(), args),
@@ -132,7 +132,7 @@ impl<const N: usize> RayPacket<N> {
     }
 }
 
-/// Converts Embree's ids to indices of a primitive and an instance.
+/// Converts Embree's ids to the indices of a primitive and an instance.
 #[inline(always)]
 pub(super) fn indices(geometry: &Geometry, geometry_id: u32, instance_id: u32) -> (u32, u32) {
     if instance_id == RTC_INVALID_GEOMETRY_ID {

@@ -1,4 +1,4 @@
-//! Emission towards a shading point.
+//! Emission of area lights towards a shading point.
 
 use glam::BVec3;
 use lightbound_math::Vec3;
@@ -7,7 +7,7 @@ use lightbound_math::Vec3;
 /// coordinate of the ray's origin: 4 ulps of 1.
 pub(crate) const FAR_OFFSET_ULPS: f32 = 4.0 * f32::EPSILON;
 
-/// A sampled point of the light: position, unit normal of the front, and the unit direction and
+/// A sampled point of an area light: position, unit normal of the front, and unit direction and
 /// density per steradian from the shading point.
 pub(in crate::light) struct EmitterSample {
     pub p: Vec3,
@@ -17,10 +17,11 @@ pub(in crate::light) struct EmitterSample {
 }
 
 impl EmitterSample {
-    /// Creates the sample of a position with its normal and density per m². The density per
-    /// steradian may be 0, infinite or NaN if the light is seen edge-on, or is too near or too far.
+    /// Creates the sample of a position with its normal and density per m², as seen from `from`.
+    /// The density per steradian may be 0, infinite or NaN if the light is edge-on, too near or too
+    /// far.
     #[inline(always)]
-    pub fn towards(from: Vec3, (p, n, area_pdf): (Vec3, Vec3, f32)) -> EmitterSample {
+    pub fn seen_from(from: Vec3, (p, n, area_pdf): (Vec3, Vec3, f32)) -> EmitterSample {
         let d = p - from;
         let distance2 = d.length_squared();
         let wi = d * (1.0 / distance2.sqrt());
@@ -28,11 +29,11 @@ impl EmitterSample {
     }
 }
 
-/// Emission of a surface.
-pub(in crate::light) struct Emission {
+/// Emission of an area light.
+pub(in crate::light) struct SurfaceEmission {
     /// Radiance, W·sr⁻¹·m⁻².
     pub le: Vec3,
-    /// Minimum distance between the end of shadow rays from nearby and the surface.
+    /// Minimum distance between the surface and the end of shadow rays from nearby.
     pub offset: f32,
     /// −1 if the back emits, else 1.
     pub side: f32,
@@ -40,9 +41,10 @@ pub(in crate::light) struct Emission {
     pub two_sided: bool,
 }
 
-impl Emission {
-    /// Returns the radiance from a sampled point, and the endpoint of the shadow ray. The radiance
-    /// is 0 if the point does not emit towards `from` or the density is not positive and finite.
+impl SurfaceEmission {
+    /// Returns the radiance of a sample at `from`, and the endpoint of the shadow ray. The radiance
+    /// is 0 if the point does not emit towards `from`, or if the density is not positive and
+    /// finite.
     #[inline(always)]
     pub fn incident(
         &self,

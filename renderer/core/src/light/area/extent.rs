@@ -1,11 +1,12 @@
-//! Points of a light's surface by (u, v), and their bounds over rectangles of (u, v).
+//! Parametrisation of a light's surface by the unit square, and bounds over rectangles of the
+//! square.
 
 use super::{AreaLight, EmitterShape};
 use crate::light::triangle_light::TriangleLight;
 use lightbound_math::sampling::warp::uniform_triangle;
 use lightbound_math::{Aabb, Cone, Vec2, Vec3};
 
-/// A point of a light's surface; see [`AreaLight::point`].
+/// A point on a light's surface; see [`AreaLight::point`].
 #[derive(Clone, Copy, Debug)]
 pub struct EmitterPoint {
     /// Position.
@@ -19,7 +20,7 @@ pub struct EmitterPoint {
 }
 
 impl AreaLight {
-    /// Maps `u` in the unit square to a point of the surface. The square covers the surface once.
+    /// Maps `u` in the unit square to a point on the surface. The square covers the surface once.
     pub fn point(&self, u: Vec2) -> EmitterPoint {
         let (p, n, area_pdf) = self.map(u);
         EmitterPoint {
@@ -30,14 +31,14 @@ impl AreaLight {
         }
     }
 
-    /// Returns the centre of a rectangle of the square, with the rectangle's mean Jacobian (by
-    /// Simpson's rule). If the rectangle is a square on the diagonal along which
-    /// [`uniform_triangle`] folds, such as the entire unit square, the point is the centroid of its
-    /// triangle.
+    /// Returns the point at the centre of a rectangle of the unit square, with the rectangle's mean
+    /// Jacobian (by Simpson's rule). On a triangle, if the rectangle is a square on the diagonal
+    /// along which [`uniform_triangle`] folds, such as the entire unit square, the point is the
+    /// centroid of the square's image.
     pub fn center_point(&self, lo: Vec2, hi: Vec2) -> EmitterPoint {
-        let folded =
+        let is_folded =
             matches!(self.shape, EmitterShape::Triangle(_)) && lo.x == lo.y && hi.x == hi.y;
-        let point = self.point(lo + if folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo));
+        let point = self.point(lo + if is_folded { 2.0 / 3.0 } else { 0.5 } * (hi - lo));
         match self.shape {
             EmitterShape::Triangle(_)
             | EmitterShape::Disk(_)
@@ -50,7 +51,7 @@ impl AreaLight {
         }
     }
 
-    /// Returns bounds of the positions and normals of all points of a rectangle of the square,
+    /// Returns bounds on the positions and normals of all points in a rectangle of the unit square,
     /// including rounding errors.
     pub fn extent(&self, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
         let (bounds, cone) = match &self.shape {
@@ -58,7 +59,7 @@ impl AreaLight {
             EmitterShape::Patch(patch) => {
                 let (positions, normals) = patch.hull(0, lo, hi);
                 let cone = normals.map_or(Cone::SPHERE, |n| Cone::around_hull(n.into_iter()));
-                (padded(Aabb::around(positions)), cone)
+                (pad(Aabb::around(positions)), cone)
             }
             EmitterShape::Disk(disk) => (disk.extent(lo, hi), Cone::ray(disk.normal())),
             EmitterShape::Sphere { sphere, .. } => {
@@ -70,7 +71,7 @@ impl AreaLight {
     }
 }
 
-/// [`AreaLight::extent`] of a triangle. [`uniform_triangle`] is linear on both sides of the
+/// Returns [`AreaLight::extent`] for a triangle. [`uniform_triangle`] is linear on each side of the
 /// diagonal, so the image of a rectangle lies in the convex hull of the images of its corners and
 /// its intersections with the diagonal.
 fn triangle_extent(triangle: &TriangleLight, lo: Vec2, hi: Vec2) -> (Aabb, Cone) {
@@ -85,7 +86,7 @@ fn triangle_extent(triangle: &TriangleLight, lo: Vec2, hi: Vec2) -> (Aabb, Cone)
             .map(uniform_triangle)
             .map(|b| (1.0 - b.x - b.y, b.x, b.y))
     };
-    let bounds = padded(Aabb::around(weights().map(|(w, x, y)| w * p0 + x * p1 + y * p2)));
+    let bounds = pad(Aabb::around(weights().map(|(w, x, y)| w * p0 + x * p1 + y * p2)));
     let is_facing = |sign: f32| {
         weights()
             .all(|(w, x, y)| sign * (w * facing.x + x * facing.y + y * facing.z) > FACING_SLACK)
@@ -101,8 +102,8 @@ fn triangle_extent(triangle: &TriangleLight, lo: Vec2, hi: Vec2) -> (Aabb, Cone)
 /// Interpolated cosines up to this magnitude do not determine the front, because of rounding.
 const FACING_SLACK: f32 = 1e-5;
 
-/// Pads a box by the rounding error of points that are interpolated in it.
-fn padded(b: Aabb) -> Aabb {
-    let pad = Vec3::splat(16.0 * f32::EPSILON * b.magnitude());
-    Aabb { min: b.min - pad, max: b.max + pad }
+/// Pads a box by the rounding error of points interpolated within it.
+fn pad(b: Aabb) -> Aabb {
+    let padding = Vec3::splat(16.0 * f32::EPSILON * b.magnitude());
+    Aabb { min: b.min - padding, max: b.max + padding }
 }

@@ -1,7 +1,7 @@
 //! Area lights: one element of a shape, with constant radiance over its surface and in all
 //! directions.
 //!
-//! A light is self-contained: it copies the vertices of its element, so that sampling one of
+//! A light is self-contained: it stores a copy of its element's vertices, so that sampling one of
 //! millions of lights accesses no other memory. Triangles and disks are sampled uniformly by area,
 //! and patches uniformly in (u, v). Full spheres seen from outside are sampled by the cone of
 //! directions that they subtend (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting
@@ -15,7 +15,7 @@ mod tests;
 mod world_sphere;
 
 pub(crate) use emission::FAR_OFFSET_ULPS;
-pub(super) use emission::{Emission, EmitterSample};
+pub(super) use emission::{EmitterSample, SurfaceEmission};
 pub use extent::EmitterPoint;
 
 use super::triangle_light::TriangleLight;
@@ -33,7 +33,7 @@ pub struct AreaLight {
     shape: EmitterShape,
     le: Vec3,
     area: f32,
-    /// Minimum distance between the end of shadow rays from nearby and the surface. Like
+    /// Minimum distance between the surface and the end of shadow rays from nearby. Like
     /// [`crate::geometry::Surface::offset`], but constant over the element.
     offset: f32,
     two_sided: bool,
@@ -49,14 +49,14 @@ enum EmitterShape {
     Disk(Box<Disk>),
 }
 
-/// Opacity of the surface to rays.
+/// Opacity of a light's surface.
 #[derive(Clone, Debug)]
 enum Opacity {
-    Full,
-    /// Given by a texture over the element.
+    Opaque,
+    /// A texture over the element.
     Masked(Box<(Shape, Param)>),
-    /// Rays never hit the surface, but it emits. This is what a constant alpha of 0 on a light
-    /// means in pbrt.
+    /// Rays never hit the surface, but it emits: the meaning of a constant alpha of 0 on a light in
+    /// pbrt.
     Invisible,
 }
 
@@ -65,8 +65,8 @@ impl AreaLight {
     /// the front or from both sides.
     ///
     /// The front is the side of [`crate::geometry::Surface::ng`]. In pbrt's power convention, the
-    /// luminance of `le` is the power divided by π times the area ([`Shape::area`]), or by twice
-    /// that for two sides.
+    /// luminance of `le` is the power divided by π times the area ([`Shape::area`]), or by 2π times
+    /// the area for two sides.
     pub fn new(primitive: &Primitive, element: u32, le: Vec3, two_sided: bool) -> AreaLight {
         let shape = &primitive.shape;
         let (emitter, magnitude) = match shape {
@@ -83,7 +83,7 @@ impl AreaLight {
                 )
             }
             Shape::Bilinear(b) => {
-                (EmitterShape::Patch(Box::new(b.single(element))), shape.aabb(element).magnitude())
+                (EmitterShape::Patch(Box::new(b.extract(element))), shape.aabb(element).magnitude())
             }
             Shape::Sphere(s) => {
                 let world =
@@ -93,10 +93,10 @@ impl AreaLight {
             Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
         };
         let opacity = match &primitive.alpha {
-            None => Opacity::Full,
-            Some(Param::Constant(a)) if a.x >= 1.0 => Opacity::Full,
+            None => Opacity::Opaque,
+            Some(Param::Constant(a)) if a.x >= 1.0 => Opacity::Opaque,
             Some(Param::Constant(a)) if a.x <= 0.0 => Opacity::Invisible,
-            Some(alpha) => Opacity::Masked(Box::new((shape.single(element), alpha.clone()))),
+            Some(alpha) => Opacity::Masked(Box::new((shape.extract(element), alpha.clone()))),
         };
         let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
         AreaLight { shape: emitter, le, area, offset, two_sided, flip: primitive.flip, opacity }
@@ -131,25 +131,29 @@ impl AreaLight {
         area_pdf * distance * distance / ng.dot(wi).abs()
     }
 
-    /// As [`Light::sample_li`], but samples only the front or only the back of a two-sided light.
+    /// Samples only the front or only the back of a two-sided light; otherwise like
+    /// [`Light::sample_li`].
     pub fn sample_side(&self, p: Vec3, u: Vec2, front: bool) -> Option<LightSample> {
         self.sample(p, &self.sample_surface(p, u), self.emission(Some(front)))
     }
 
-    /// Returns the emission. `front` restricts a two-sided light to its front or back.
-    fn emission(&self, front: Option<bool>) -> Emission {
+    /// Returns the light's emission. `front` restricts a two-sided light to its front or its back.
+    fn emission(&self, front: Option<bool>) -> SurfaceEmission {
         let side = if self.flip { -1.0 } else { 1.0 };
         let (side, two_sided) = match front {
             Some(front) if self.two_sided => (if front { side } else { -side }, false),
             _ => (side, self.two_sided),
         };
-        Emission { le: self.le, offset: self.offset, side, two_sided }
+        SurfaceEmission { le: self.le, offset: self.offset, side, two_sided }
     }
 
     /// Returns the triangle and its emission, if the light is a triangle without an alpha mask.
-    pub(super) fn triangle(&self, front: Option<bool>) -> Option<(&TriangleLight, Emission)> {
+    pub(super) fn triangle(
+        &self,
+        front: Option<bool>,
+    ) -> Option<(&TriangleLight, SurfaceEmission)> {
         match (&self.shape, &self.opacity) {
-            (EmitterShape::Triangle(triangle), Opacity::Full) => {
+            (EmitterShape::Triangle(triangle), Opacity::Opaque) => {
                 Some((triangle, self.emission(front)))
             }
             _ => None,
@@ -157,7 +161,12 @@ impl AreaLight {
     }
 
     /// Returns the incident light at `p` from a sampled point.
-    fn sample(&self, p: Vec3, sample: &EmitterSample, emission: Emission) -> Option<LightSample> {
+    fn sample(
+        &self,
+        p: Vec3,
+        sample: &EmitterSample,
+        emission: SurfaceEmission,
+    ) -> Option<LightSample> {
         let &EmitterSample { p: at, n, wi, pdf } = sample;
         let (radiance, target) = emission.incident(p, sample);
         let radiance = radiance * self.opacity(at, n);
@@ -173,14 +182,14 @@ impl AreaLight {
         })
     }
 
-    /// Samples a point of the light.
+    /// Samples a point on the surface.
     fn sample_surface(&self, from: Vec3, u: Vec2) -> EmitterSample {
         if let EmitterShape::Sphere { world: Some(sphere), .. } = &self.shape
             && let Some((_, one_minus_cos)) = sphere.cone(from, self.offset)
         {
             return sphere.sample_cone(from, one_minus_cos, u);
         }
-        EmitterSample::towards(from, self.map(u))
+        EmitterSample::seen_from(from, self.map(u))
     }
 
     /// Returns whether both sides emit.
@@ -188,7 +197,7 @@ impl AreaLight {
         self.two_sided
     }
 
-    /// Returns the minimum distance between the end of shadow rays from nearby and the surface.
+    /// Returns the minimum distance between the surface and the end of shadow rays from nearby.
     pub fn offset(&self) -> f32 {
         self.offset
     }
@@ -196,16 +205,18 @@ impl AreaLight {
     /// Returns centre and radius, if the light is a full sphere that emits only outwards and has no
     /// alpha mask.
     pub fn as_world_sphere(&self) -> Option<(Vec3, f32)> {
-        let plain = !self.two_sided && !self.flip && !matches!(self.opacity, Opacity::Masked(_));
+        let is_simple =
+            !self.two_sided && !self.flip && !matches!(self.opacity, Opacity::Masked(_));
         match &self.shape {
-            EmitterShape::Sphere { world: Some(sphere), .. } if plain => {
+            EmitterShape::Sphere { world: Some(sphere), .. } if is_simple => {
                 Some((sphere.center, sphere.radius))
             }
             _ => None,
         }
     }
 
-    /// Returns whether the surface is curved to all sides.
+    /// Returns whether the surface is a sphere, a partial sphere or an ellipsoid, which faces many
+    /// directions.
     pub fn is_curved(&self) -> bool {
         matches!(self.shape, EmitterShape::Sphere { .. })
     }
@@ -215,8 +226,8 @@ impl AreaLight {
         self.le
     }
 
-    /// Maps `u` in the unit square to a position on the surface. Also returns the normal of the
-    /// front before it is flipped, and the density per m² for uniform `u`.
+    /// Maps `u` in the unit square to a position on the surface. Also returns the unit normal of
+    /// the front, before `flip` is applied, and the density per m² for uniform `u`.
     fn map(&self, u: Vec2) -> (Vec3, Vec3, f32) {
         match &self.shape {
             EmitterShape::Triangle(triangle) => triangle.map(u),
@@ -234,7 +245,7 @@ impl AreaLight {
     fn opacity(&self, p: Vec3, n: Vec3) -> f32 {
         let Opacity::Masked(mask) = &self.opacity else { return 1.0 };
         let (shape, alpha) = &**mask;
-        // A short ray through the surface determines its (u, v) there.
+        // Trace a short ray through the surface to find the point's (u, v).
         let reach = 8.0 * self.offset;
         let ray = Ray { o: p + reach * n, tmin: 0.0, d: -reach * n, tmax: 2.0 };
         let Some(hit) = shape.intersect(0, &ray) else { return 0.0 };

@@ -89,7 +89,7 @@ fn densities_integrate_to_one() {
     }
 }
 
-/// Irradiance at the origin on a surface that faces +z.
+/// Estimates the irradiance at the origin on a surface that faces +z.
 fn irradiance(light: &AreaLight) -> f64 {
     let sum: f64 = points(N, 7)
         .filter_map(|u| light.sample_li(Vec3::ZERO, u))
@@ -103,24 +103,23 @@ fn irradiance_matches_closed_forms() {
     let pi = std::f64::consts::PI;
     for distance in [1.5, 4.0, 1e4] {
         let at = Transform::new(DAffine3::from_translation(dvec3(0.0, 0.0, distance))).unwrap();
-        let ball = AreaLight::new(
+        let sphere = AreaLight::new(
             &primitive(Shape::Sphere(Sphere::full(&at, 1.0).unwrap())),
             0,
             Vec3::ONE,
             false,
         );
         let expected = pi / (distance * distance);
-        assert!((irradiance(&ball) / expected - 1.0).abs() < 3e-3, "sphere at {distance}");
-        let mut facing = primitive(Shape::Disk(Disk::new(&at, 0.0, 1.0, 0.0, 360.0).unwrap()));
-        facing.flip = true;
+        assert!((irradiance(&sphere) / expected - 1.0).abs() < 3e-3, "sphere at {distance}");
+        let mut disk = primitive(Shape::Disk(Disk::new(&at, 0.0, 1.0, 0.0, 360.0).unwrap()));
+        disk.flip = true;
         let expected = pi / (1.0 + distance * distance);
         assert!(
-            (irradiance(&AreaLight::new(&facing, 0, Vec3::ONE, false)) / expected - 1.0).abs()
-                < 3e-3,
+            (irradiance(&AreaLight::new(&disk, 0, Vec3::ONE, false)) / expected - 1.0).abs() < 3e-3,
             "disk at {distance}"
         );
     }
-    // Lambert: E = L/2 Σ angle of edge × cosine of the edge's plane.
+    // Lambert's formula: E = L/2 Σ (angle of edge) × (cosine of the edge's plane).
     let Shape::Mesh(m) = triangle(vec![]) else { unreachable!() };
     let v = m.vertices(0).map(|p| p.as_dvec3().normalize());
     let edge = |a: glam::DVec3, b: glam::DVec3| a.angle_between(b) * a.cross(b).normalize().z;
@@ -157,7 +156,10 @@ fn invalid_points_have_no_samples() {
             }
             let EmitterSample { p, .. } = light.sample_surface(Vec3::ZERO, u);
             if let Some(s) = light.sample_li(p, u) {
-                assert!(s.wi.is_finite() && s.pdf.is_finite() && s.pdf > 0.0, "{name} from itself");
+                assert!(
+                    s.wi.is_finite() && s.pdf.is_finite() && s.pdf > 0.0,
+                    "{name} from a point on its surface"
+                );
             }
         }
         assert!(light.power(1.0) > 0.0);
@@ -170,7 +172,7 @@ fn points_cover_the_light_within_their_bounds() {
         let light = AreaLight::new(&primitive, 0, Vec3::ONE, false);
         let mut area = 0.0;
         for (i, r) in points(200, 9).enumerate() {
-            // Rectangles of all sizes: first the entire square and aligned parts of it.
+            // Rectangles of all sizes, starting with the entire square and aligned parts of it.
             let size = [1.0, 0.5, 0.25, 0.1, 0.01][i.div_ceil(2).min(4)];
             let lo = if i < 8 { (r / size).floor() * size } else { r * (1.0 - size) };
             let hi = (lo + size).min(Vec2::ONE);
@@ -197,11 +199,7 @@ fn points_cover_the_light_within_their_bounds() {
                 assert!((bounds.max - bounds.min).max_element() < 0.2, "{name} {bounds:?}");
             }
             assert!(
-                size > 0.1
-                    || cone.cos > 0.5
-                    || name.contains("on a part")
-                    || lo.y < 0.1
-                    || lo.y > 0.9,
+                size > 0.1 || cone.cos > 0.5 || name.contains("partly") || lo.y < 0.1 || lo.y > 0.9,
                 "{name} {cone:?}"
             );
         }

@@ -1,4 +1,4 @@
-//! Full spheres in world space, sampled by the cone of directions that they subtend.
+//! Sampling of full spheres by the cone of directions that they subtend.
 
 use super::EmitterSample;
 use lightbound_math::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf};
@@ -16,12 +16,13 @@ impl WorldSphere {
     /// `from`; `None` if `from` is inside the sphere or too close to it.
     pub fn cone(&self, from: Vec3, offset: f32) -> Option<(Vec3, f32)> {
         let d2 = from.distance_squared(self.center);
-        let near = self.radius * (1.0 + 1e-4) + 2.0 * offset;
-        (d2 > near * near).then(|| (self.center, one_minus_cos(self.radius * self.radius / d2)))
+        let min_distance = self.radius * (1.0 + 1e-4) + 2.0 * offset;
+        (d2 > min_distance * min_distance)
+            .then(|| (self.center, one_minus_cos(self.radius * self.radius / d2)))
     }
 
-    /// Samples a direction of that cone. The sampled point is the ray's first intersection with the
-    /// sphere.
+    /// Samples a direction in the cone with half angle θ that the sphere subtends, given 1 − cos θ.
+    /// The sampled point is the ray's first intersection with the sphere.
     pub fn sample_cone(&self, from: Vec3, one_minus_cos: f32, u: Vec2) -> EmitterSample {
         let to_center = self.center - from;
         let d = to_center.length();

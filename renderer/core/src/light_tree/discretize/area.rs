@@ -1,11 +1,11 @@
-//! Discretization of area lights into oriented points. The unit square, which is mapped to the
-//! surface, is divided into a grid, with one point at the centre of each cell.
+//! Discretisation of area lights into oriented points. The unit square, which maps to the surface,
+//! is divided into a grid, with one point at the centre of each cell.
 //!
-//! The intensity along the normal is the radiance times the cell's area. With the cosine and 1/d²,
-//! the emission of a point thus equals that of its distant cell. Two-sided cells have two points
-//! with opposite axes. A full sphere that emits outwards and gets few points becomes one omni point
-//! at its centre, with an intensity of π r² times its radiance. It illuminates diffuse surfaces
-//! exactly as the sphere does.
+//! The intensity along the normal is the radiance times the cell's area. So a point with cosine
+//! emission illuminates distant receivers like its cell. Two-sided cells have two points with
+//! opposite axes. A full sphere that emits outwards and gets few points becomes one omni point at
+//! its centre, with an intensity of π r² times its radiance. This point illuminates diffuse
+//! surfaces exactly as the sphere does.
 
 use super::super::point::{Emission, LightPoint};
 use super::{Extent, Points};
@@ -13,19 +13,19 @@ use crate::light::{AreaLight, EmitterPoint};
 use lightbound_math::{Cone, Vec2, vec2};
 use std::f32::consts::PI;
 
-/// Minimum number of points of a surface that is curved to all sides.
+/// Minimum number of points on a [curved](AreaLight::is_curved) surface.
 const CURVED_POINTS: u32 = 8;
 
-/// Adds about `count` points of a light, at least one for each emitting side. `template` has the
-/// fields that they share.
+/// Adds about `count` points of a light, at least one for each emitting side. `template` provides
+/// the fields that they share.
 ///
-/// With extents, spheres are not replaced by one omni point, so that positions on the surface can
-/// be sampled. The intensity then ignores alpha masks, which are only applied to sampled positions,
-/// since a cell may emit although its centre does not.
+/// With extents, spheres are not replaced by an omni point, so that positions on the surface can be
+/// sampled. Intensities then ignore alpha masks, since a cell may emit although its centre does
+/// not; masks are applied to sampled positions only.
 pub(super) fn subdivide(light: &AreaLight, template: &LightPoint, count: u32, out: &mut Points) {
-    let extents = out.extents.is_some();
+    let has_extents = out.extents.is_some();
     if let Some((center, radius)) =
-        light.as_world_sphere().filter(|_| count < CURVED_POINTS && !extents)
+        light.as_world_sphere().filter(|_| count < CURVED_POINTS && !has_extents)
     {
         let (intensity, offset) =
             (light.le() * (PI * radius * radius), radius + 2.0 * light.offset());
@@ -38,7 +38,7 @@ pub(super) fn subdivide(light: &AreaLight, template: &LightPoint, count: u32, ou
     for cell in 0..u32::from(grid[0]) * u32::from(grid[1]) {
         let (lo, hi) = corners(grid, cell);
         let mut surface = light.center_point(lo, hi);
-        if extents {
+        if has_extents {
             surface.radiance = light.le();
         }
         for stratum in [2 * cell, 2 * cell + 1].into_iter().take(sides as usize) {
@@ -53,8 +53,8 @@ pub(super) fn subdivide(light: &AreaLight, template: &LightPoint, count: u32, ou
     }
 }
 
-/// Adds an entire light as one point at the centre of its surface, or two if it is flat and
-/// two-sided. Curved lights are omni points with the mean of their intensity over all directions.
+/// Adds an entire light as one point at the centre of its surface, or as two points if it is flat
+/// and two-sided. A curved light becomes an omni point with its mean intensity over all directions.
 pub(super) fn add_entire(light: &AreaLight, template: &LightPoint, out: &mut Points) {
     let sides: u8 = if light.is_two_sided() { 2 } else { 1 };
     let surface = light.center_point(Vec2::ZERO, Vec2::ONE);
@@ -75,7 +75,7 @@ pub(super) fn add_entire(light: &AreaLight, template: &LightPoint, out: &mut Poi
     }
 }
 
-/// Samples a position in the cell of `leaf` by `u` in [0, 1)².
+/// Samples a position in the cell of `leaf`, for `u` in [0, 1)².
 pub(super) fn sample(light: &AreaLight, grid: [u16; 2], leaf: &LightPoint, u: Vec2) -> LightPoint {
     // An omni point represents a sphere.
     if leaf.emission == Emission::Omni {
@@ -86,7 +86,7 @@ pub(super) fn sample(light: &AreaLight, grid: [u16; 2], leaf: &LightPoint, u: Ve
 }
 
 /// Returns the columns and rows of the most square grid of at most `n` cells, at least one.
-/// Surfaces that are curved to all sides get twice as many columns as rows.
+/// Curved surfaces get about twice as many columns as rows.
 fn grid(n: u32, curved: bool) -> [u16; 2] {
     let n = if curved { n.max(CURVED_POINTS) } else { n };
     let columns = if curved { (2 * u64::from(n)).isqrt() as u32 } else { n.isqrt() }
@@ -101,12 +101,12 @@ fn corners([columns, rows]: [u16; 2], cell: u32) -> (Vec2, Vec2) {
     (at(x, y), at(x + 1, y + 1))
 }
 
-/// Returns whether a stratum is on the front. The index is 2 · cell, plus 1 for the back.
+/// Returns whether a stratum is on the front. A stratum is 2 · cell, plus 1 for the back.
 pub(in super::super) fn is_front(stratum: u32) -> bool {
     stratum.is_multiple_of(2)
 }
 
-/// Creates the point of a cell at a position in it.
+/// Creates the point of a cell from a surface point in it.
 fn point(
     light: &AreaLight,
     [columns, rows]: [u16; 2],

@@ -1,11 +1,11 @@
-//! Discretization of environment lights into directions. The octahedral square is divided into
-//! blocks, and the total light of a block comes from one direction.
+//! Discretisation of environment lights into directions. The octahedral square is divided into
+//! blocks, and one direction represents the total light of a block.
 //!
 //! A constant environment is divided into equal squares. An image is divided by the median cut of
 //! Debevec 2005, *A Median Cut Algorithm for Light Probe Sampling*: the block with the most power
-//! is split across its longer side into halves of equal power, until there are enough blocks. We
-//! split by power rather than by generation, so the number of blocks need not be a power of two.
-//! The direction of a block is its centre of power.
+//! is split across its longer side into halves of about equal power, until there are enough blocks.
+//! Debevec splits all blocks of a generation; we split by power, so the number of blocks need not
+//! be a power of two. The direction of a block is its power-weighted mean direction.
 
 use super::super::point::{Emission, LightPoint};
 use super::{Extent, Points};
@@ -20,29 +20,30 @@ use std::collections::BinaryHeap;
 pub struct EnvironmentBlock {
     /// First column and row.
     pub first: [u32; 2],
-    /// Last column and row, exclusive.
+    /// End column and row, exclusive.
     pub end: [u32; 2],
     /// Number of cells along each side of the unit square.
     pub side: u32,
 }
 
-/// Finds the block of an environment light that contains a position of the square.
+/// Finds the block of an environment light that contains a position in the square.
 #[derive(Clone, Debug)]
 pub(super) struct BlockLookup {
-    /// Index of the light's first block among those of all environment lights.
+    /// Index of the light's first block among the blocks of all environment lights.
     first: u32,
     /// Cells along each side of the square.
     side: u32,
-    /// A k-d tree with the root first; empty if the blocks are the cells, row by row.
+    /// A k-d tree, with the root first; empty if each cell is a block, row by row.
     kd_nodes: Vec<KdNode>,
 }
 
 /// A node of the k-d tree of blocks.
 #[derive(Clone, Copy, Debug)]
 enum KdNode {
-    /// Split before column or row `at` along `axis`. The nodes of both parts are adjacent.
-    Split { axis: usize, at: u32, parts: u32 },
-    /// A block.
+    /// Split before column (axis 0) or row (axis 1) `plane`. `children` is the index of the lower
+    /// child; the upper child follows.
+    Split { axis: usize, plane: u32, children: u32 },
+    /// A block, by index.
     Block(u32),
     /// A black region.
     Black,
@@ -57,8 +58,8 @@ impl BlockLookup {
             self.kd_nodes.first().copied().unwrap_or(KdNode::Block(cell[1] * self.side + cell[0]));
         loop {
             kd_node = match kd_node {
-                KdNode::Split { axis, at, parts } => {
-                    self.kd_nodes[parts as usize + usize::from(cell[axis] >= at)]
+                KdNode::Split { axis, plane, children } => {
+                    self.kd_nodes[children as usize + usize::from(cell[axis] >= plane)]
                 }
                 KdNode::Block(block) => return Some(self.first + block),
                 KdNode::Black => return None,
@@ -75,11 +76,11 @@ impl BlockLookup {
 /// Minimum number of sample positions along a side of the square.
 const MIN_SAMPLES_PER_SIDE: u32 = 128;
 
-/// Minimum length of the centre of power relative to the power. The direction of a shorter one is
-/// ambiguous, since light comes from opposite directions.
-const MIN_CENTER_LENGTH: f64 = 0.25;
+/// Minimum length of the power-weighted mean of unit directions. If it is shorter, light comes from
+/// opposite directions, and the mean direction is ambiguous.
+const MIN_MEAN_LENGTH: f64 = 0.25;
 
-/// Adds about `count` directions of an environment light and their blocks. `template` has the
+/// Adds about `count` directions of an environment light and their blocks. `template` provides the
 /// fields that they share.
 pub(super) fn subdivide(
     environment: &Environment,
@@ -101,7 +102,7 @@ pub(super) fn subdivide(
         Some(side) => median_cut(&TexelPowers::new(environment, side), count as usize),
     };
     let side = blocks.first().map_or(1, |block: &EnvironmentBlock| block.side);
-    out.strata.maps.push((template.light, BlockLookup { first, side, kd_nodes }));
+    out.strata.lookups.push((template.light, BlockLookup { first, side, kd_nodes }));
     for block in blocks {
         let (light, wi) = LightSum::of_block(environment, &block);
         let stratum = out.strata.blocks.len() as u32;
@@ -120,7 +121,7 @@ pub(super) fn subdivide(
     }
 }
 
-/// Samples a direction of the block by `u` in [0, 1)².
+/// Samples a direction in the block, for `u` in [0, 1)².
 pub(super) fn sample(
     environment: &Environment,
     block: &EnvironmentBlock,
@@ -136,7 +137,7 @@ pub(super) fn sample(
 }
 
 impl EnvironmentBlock {
-    /// Maps `u` in [0, 1]² to a position of the block in the square.
+    /// Maps `u` in [0, 1]² to a position in the block, in coordinates of the square.
     fn at(&self, u: Vec2) -> Vec2 {
         let [lo, hi] = [self.first, self.end].map(|c| vec2(c[0] as f32, c[1] as f32));
         (lo + u * (hi - lo)) / self.side as f32
@@ -172,13 +173,12 @@ struct LightSum {
     /// Luminance of the irradiance, at least 0.
     power: f64,
     /// Sum of directions weighted by power.
-    center: DVec3,
+    weighted_direction: DVec3,
 }
 
 impl LightSum {
-    /// Integrates the light of a cell by the midpoint rule. Large cells get several samples: under
-    /// a nonuniform transform, or in a constant environment, the Jacobian and the direction vary
-    /// within a cell.
+    /// Integrates the light of a cell by the midpoint rule. Large cells get several samples, since
+    /// the direction varies within a cell, and under a nonuniform transform the Jacobian does too.
     fn of_cell(environment: &Environment, side: u32, cell: [u32; 2]) -> LightSum {
         let steps = MIN_SAMPLES_PER_SIDE.div_ceil(side);
         let size = 1.0 / (side as f32 * steps as f32);
@@ -195,14 +195,14 @@ impl LightSum {
             sum.add(&LightSum {
                 irradiance: direction.radiance.as_dvec3() * solid_angle,
                 power,
-                center: power * direction.wi.as_dvec3(),
+                weighted_direction: power * direction.wi.as_dvec3(),
             });
         }
         sum
     }
 
-    /// Returns the light of a block, and its direction. If the centre of power is ambiguous, it is
-    /// the direction of the brightest cell.
+    /// Returns the total light of a block and its mean direction, or the direction of the brightest
+    /// cell if the mean is ambiguous.
     fn of_block(environment: &Environment, block: &EnvironmentBlock) -> (LightSum, Vec3) {
         let (mut sum, mut brightest) = (LightSum::default(), LightSum::default());
         for cell in block.cells() {
@@ -212,18 +212,18 @@ impl LightSum {
                 brightest = light;
             }
         }
-        let center = if sum.center.length() > MIN_CENTER_LENGTH * sum.power {
-            sum.center
+        let direction = if sum.weighted_direction.length() > MIN_MEAN_LENGTH * sum.power {
+            sum.weighted_direction
         } else {
-            brightest.center
+            brightest.weighted_direction
         };
-        (sum, center.normalize_or(DVec3::Z).as_vec3())
+        (sum, direction.normalize_or(DVec3::Z).as_vec3())
     }
 
     fn add(&mut self, other: &LightSum) {
         self.irradiance += other.irradiance;
         self.power += other.power;
-        self.center += other.center;
+        self.weighted_direction += other.weighted_direction;
     }
 }
 
@@ -245,6 +245,7 @@ impl TexelPowers {
         TexelPowers { texels, side: side as u32 }
     }
 
+    /// Returns the powers of columns `x` in row `y`.
     fn row(&self, y: u32, x: std::ops::Range<u32>) -> &[f32] {
         let start = y as usize * self.side as usize;
         &self.texels[start + x.start as usize..start + x.end as usize]
@@ -266,62 +267,64 @@ impl TexelPowers {
 }
 
 /// A block that may be split. Candidates are ordered by power, then by position.
-struct Candidate {
+struct SplitCandidate {
     power: f64,
     block: EnvironmentBlock,
     /// Index of its k-d tree node.
     kd_node: usize,
 }
 
-impl Ord for Candidate {
-    fn cmp(&self, other: &Candidate) -> std::cmp::Ordering {
+impl Ord for SplitCandidate {
+    fn cmp(&self, other: &SplitCandidate) -> std::cmp::Ordering {
         self.power.total_cmp(&other.power).then_with(|| other.block.first.cmp(&self.block.first))
     }
 }
 
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Candidate) -> Option<std::cmp::Ordering> {
+impl PartialOrd for SplitCandidate {
+    fn partial_cmp(&self, other: &SplitCandidate) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Candidate) -> bool {
+impl PartialEq for SplitCandidate {
+    fn eq(&self, other: &SplitCandidate) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Candidate {}
+impl Eq for SplitCandidate {}
 
-/// Divides the square into at most `max_blocks` blocks, at least one, that contain all power.
-/// Returns them with their k-d tree.
+/// Divides the square into one or more blocks, up to `max_blocks`, that contain all power. Returns
+/// the blocks and their k-d tree.
 fn median_cut(powers: &TexelPowers, max_blocks: usize) -> (Vec<EnvironmentBlock>, Vec<KdNode>) {
     let square = EnvironmentBlock { first: [0; 2], end: [powers.side; 2], side: powers.side };
     let total = powers.lines(&square, 1).iter().sum();
-    let (mut heap, mut done) =
-        (BinaryHeap::from([Candidate { power: total, block: square, kd_node: 0 }]), Vec::new());
+    let (mut heap, mut done) = (
+        BinaryHeap::from([SplitCandidate { power: total, block: square, kd_node: 0 }]),
+        Vec::new(),
+    );
     let mut kd_nodes = vec![KdNode::Black];
     while heap.len() + done.len() < max_blocks
         && let Some(candidate) = heap.pop()
     {
-        let Candidate { power, block, kd_node } = candidate;
+        let SplitCandidate { power, block, kd_node } = candidate;
         if block.is_single() {
             done.push(candidate);
             continue;
         }
         let axis = usize::from(block.len(1) > block.len(0));
         let lines = powers.lines(&block, axis);
-        let (count, below) = halve(&lines, power);
+        let (count, below) = split_at_half(&lines, power);
         let (mut low, mut high) = (block, block);
         low.end[axis] = block.first[axis] + count;
         high.first[axis] = low.end[axis];
         let above = lines[count as usize..].iter().sum();
-        let parts = kd_nodes.len();
-        kd_nodes[kd_node] = KdNode::Split { axis, at: low.end[axis], parts: parts as u32 };
+        let children = kd_nodes.len();
+        kd_nodes[kd_node] = KdNode::Split { axis, plane: low.end[axis], children: children as u32 };
         kd_nodes.extend([KdNode::Black; 2]);
         let halves = [
-            Candidate { power: below, block: low, kd_node: parts },
-            Candidate { power: above, block: high, kd_node: parts + 1 },
+            SplitCandidate { power: below, block: low, kd_node: children },
+            SplitCandidate { power: above, block: high, kd_node: children + 1 },
         ];
         heap.extend(halves.into_iter().filter(|half| half.power > 0.0));
     }
@@ -333,9 +336,9 @@ fn median_cut(powers: &TexelPowers, max_blocks: usize) -> (Vec<EnvironmentBlock>
     (blocks, kd_nodes)
 }
 
-/// Returns the number of leading columns or rows whose power is closest to half of `total`, at
-/// least one and not all, and their power.
-fn halve(lines: &[f64], total: f64) -> (u32, f64) {
+/// Returns how many leading columns or rows (at least one, but not all) together have a power
+/// closest to half of `total`, and that power.
+fn split_at_half(lines: &[f64], total: f64) -> (u32, f64) {
     let mut sum = 0.0;
     for (i, line) in lines[..lines.len() - 1].iter().enumerate() {
         sum += line;

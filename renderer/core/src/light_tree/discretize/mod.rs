@@ -1,12 +1,12 @@
-//! Discretization of lights into points (Walter et al. 2005). A point or spot light is one point,
-//! and a distant light one direction. Area and environment lights are divided into parts, their
-//! strata. Each stratum becomes one point or direction at its centre, with the total light of the
-//! part.
+//! Discretisation of lights into points (Walter et al. 2005). A point or spot light becomes one
+//! point, and a distant light one direction. Area and environment lights are divided into parts,
+//! called strata. Each stratum becomes one point or direction at its centre, with the total light
+//! of the stratum.
 //!
 //! All area lights together get about [`PointOptions::area_points`], in proportion to their power.
-//! Each of them gets at least one point per emitting side (8 if it is curved to all sides).
-//! Environment lights share [`PointOptions::environment_points`] likewise. Lights that are black or
-//! not finite get no points.
+//! Each gets at least one point per emitting side (8 points if it is curved). Environment lights
+//! share [`PointOptions::environment_points`] in the same way. Black and non-finite lights get no
+//! points.
 
 mod area;
 mod environment;
@@ -19,15 +19,15 @@ pub(super) use area::is_front;
 use environment::BlockLookup;
 pub use environment::EnvironmentBlock;
 
-/// How lights are divided into points.
+/// Options for the conversion of lights to points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointOptions {
     /// Approximate number of points of all area lights together.
     pub area_points: u32,
     /// Approximate number of directions of all environment lights together.
     pub environment_points: u32,
-    /// Whether leaves represent parts with an extent, which [`super::LightTree::sample`] samples,
-    /// instead of points.
+    /// Whether leaves represent parts of lights with an extent, which [`super::LightTree::sample`]
+    /// samples, instead of points.
     pub extents: bool,
     /// Whether each area light is one leaf, or two if it is flat and two-sided. Overrides
     /// `area_points`.
@@ -45,19 +45,19 @@ impl Default for PointOptions {
     }
 }
 
-/// All points of the lights of a scene, and the strata for sampling.
+/// The points of all lights in a scene, and the strata for sampling.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Points {
     pub(super) points: Vec<LightPoint>,
-    /// Extent of the part of each point; `None` if leaves represent points.
+    /// Extent of the part that each point represents; `None` if leaves represent points.
     pub(super) extents: Option<Vec<Extent>>,
     pub(super) strata: Strata,
 }
 
-/// Bounds of a part of a light.
+/// Bounds on a part of a light.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Extent {
-    /// Bounding box of positions; of unit directions for directional lights.
+    /// Bounding box of positions, or of unit directions for directional lights.
     pub(super) bounds: Aabb,
     /// Cone of axes, or of directions.
     pub(super) cone: Cone,
@@ -72,11 +72,11 @@ impl Extent {
 }
 
 impl Points {
-    /// Adds a point unless it is black or not finite.
+    /// Adds a point, unless it is black or non-finite.
     fn push(&mut self, point: LightPoint, extent: impl FnOnce(&LightPoint) -> Extent) {
-        let finite =
+        let is_finite =
             point.position.is_finite() && point.axis.is_finite() && point.intensity.is_finite();
-        if !finite || point.intensity == Vec3::ZERO {
+        if !is_finite || point.intensity == Vec3::ZERO {
             return;
         }
         if let Some(extents) = &mut self.extents {
@@ -86,30 +86,30 @@ impl Points {
     }
 }
 
-/// Division of lights into parts.
+/// The division of lights into parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Strata {
-    /// Columns and rows of the grid of each light's parts; empty without area lights.
+    /// Columns and rows of each area light's grid, indexed by light; empty without area lights.
     grids: Vec<[u16; 2]>,
-    /// Parts of all environment lights, indexed by stratum.
+    /// Blocks of all environment lights, indexed by stratum.
     blocks: Vec<EnvironmentBlock>,
-    /// Block lookup of each environment light.
-    maps: Vec<(u32, BlockLookup)>,
+    /// Index and block lookup of each environment light.
+    lookups: Vec<(u32, BlockLookup)>,
 }
 
 /// Divides all lights into points.
 pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
     let all = lights.all();
-    let (mut area, mut environment) = (0.0, 0.0);
+    let (mut area_power, mut environment_power) = (0.0, 0.0);
     for light in all {
         let power = power(light);
         match light {
-            AnyLight::Area(_) => area += power,
-            AnyLight::Environment(_) => environment += power,
+            AnyLight::Area(_) => area_power += power,
+            AnyLight::Environment(_) => environment_power += power,
             _ => {}
         }
     }
-    // At least one point, and at most as many as grid indices can represent.
+    // A light's share of the points: at least one, and no more than grid indices can represent.
     let share = |light: &AnyLight, total: f64, points: u32| {
         (power(light) / total * f64::from(points)).clamp(1.0, 1e9) as u32
     };
@@ -152,13 +152,16 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
                 out.push(point, Extent::of);
             }
             AnyLight::Area(l) if options.whole_surfaces => area::add_entire(l, &template, &mut out),
-            AnyLight::Area(l) if area > 0.0 => {
-                area::subdivide(l, &template, share(light, area, options.area_points), &mut out)
-            }
-            AnyLight::Environment(l) if environment > 0.0 => environment::subdivide(
+            AnyLight::Area(l) if area_power > 0.0 => area::subdivide(
                 l,
                 &template,
-                share(light, environment, options.environment_points),
+                share(light, area_power, options.area_points),
+                &mut out,
+            ),
+            AnyLight::Environment(l) if environment_power > 0.0 => environment::subdivide(
+                l,
+                &template,
+                share(light, environment_power, options.environment_points),
                 &mut out,
             ),
             AnyLight::Area(_) | AnyLight::Environment(_) => {}
@@ -167,15 +170,14 @@ pub(super) fn points(lights: &Lights, options: &PointOptions) -> Points {
     out
 }
 
-/// [`Light::power`] in a scene of radius 1; 0 if it is not finite.
+/// Returns [`Light::power`] in a scene of radius 1; 0 if it is not finite.
 fn power(light: &AnyLight) -> f64 {
     let power = f64::from(light.power(1.0));
     if power.is_finite() { power.max(0.0) } else { 0.0 }
 }
 
 impl Strata {
-    /// Samples a position in the part that `leaf` represents, for uniform `u`. The expected value
-    /// is the light of the part. The intensity is 0 where the part is black.
+    /// Implements [`super::LightTree::sample`].
     pub(super) fn sample(&self, lights: &Lights, leaf: &LightPoint, u: Vec2) -> LightPoint {
         match &lights.all()[leaf.light as usize] {
             AnyLight::Area(l) => area::sample(l, self.grids[leaf.light as usize], leaf, u),
@@ -191,18 +193,17 @@ impl Strata {
         &self.blocks[stratum as usize]
     }
 
-    /// Returns the stratum of an environment light at a position in its square; `None` in black
-    /// regions.
+    /// Implements [`super::LightTree::environment_stratum`].
     pub(super) fn environment_at(&self, light: u32, position: Vec2) -> Option<u32> {
-        self.maps.iter().find(|(index, _)| *index == light)?.1.find(position)
+        self.lookups.iter().find(|(index, _)| *index == light)?.1.find(position)
     }
 
     /// Returns the heap memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let maps: usize = self.maps.iter().map(|(_, map)| map.bytes()).sum();
+        let lookups: usize = self.lookups.iter().map(|(_, lookup)| lookup.bytes()).sum();
         self.grids.capacity() * size_of::<[u16; 2]>()
             + self.blocks.capacity() * size_of::<EnvironmentBlock>()
-            + maps
+            + lookups
     }
 }
 
@@ -235,7 +236,7 @@ mod tests {
         AnyLight::Area(AreaLight::new(primitive, 0, vec3(1.0, 2.0, 0.5), two_sided))
     }
 
-    /// An environment map with few bright texels.
+    /// Returns an environment map with few bright texels.
     fn environment_map(transform: &Transform, size: usize) -> Environment {
         let mut random = Random(size as u32);
         let texels: Vec<Vec3> = (0..size * size)
@@ -249,15 +250,15 @@ mod tests {
         Transform::new(DAffine3::from_quat(DQuat::from_rotation_y(0.8)) * stretch).unwrap()
     }
 
-    /// All kinds of lights, each with a position that it illuminates.
+    /// Returns all kinds of lights, each with a name and a position that it illuminates.
     fn all() -> Vec<(&'static str, AnyLight, Vec3)> {
         let mut all: Vec<(&'static str, AnyLight, Vec3)> = surfaces()
             .into_iter()
             .flat_map(|(name, p, from)| {
                 [false, true].map(|two_sided| (name, area(&p, two_sided), from))
             })
-            // Spheres are sampled on their near side only. For two-sided spheres, shadow rays would
-            // have to exclude the inside of the far side.
+            // Exclude two-sided spheres: lights sample only their near side, but the tree also has
+            // the inside of the far side, which only shadow rays would exclude.
             .filter(|(name, light, _)| {
                 *name != "sphere" || !matches!(light, AnyLight::Area(a) if a.is_two_sided())
             })
@@ -303,7 +304,7 @@ mod tests {
         samples.map(|s| f64::from(s.radiance.y * s.wi.z.abs() / s.pdf)).sum::<f64>() / f64::from(n)
     }
 
-    /// Returns the same irradiance, from a light point.
+    /// Returns the irradiance on both sides of a surface with normal z, from a light point.
     fn point_irradiance(p: &LightPoint, x: Vec3) -> f64 {
         p.incident_light(x).map_or(0.0, |a| f64::from(p.intensity.y * a.factor * a.wi.z.abs()))
     }
@@ -317,7 +318,7 @@ mod tests {
             each_cluster(&tree, |kind, index, k, leaves| {
                 let (node, [leaf]) = (tree.node(index), leaves) else { return };
                 let (bounds, cone) = (node.bounds(k), node.cone(k));
-                let limits = [x, Vec3::ZERO, vec3(0.5, 2.0, 3.0)]
+                let upper_bounds = [x, Vec3::ZERO, vec3(0.5, 2.0, 3.0)]
                     .map(|x| (x, node.geometric_bounds(kind, x)[k]));
                 let n = 20_000 / tree.points().len() as u32 + 1;
                 for u in points(n, *leaf) {
@@ -331,7 +332,9 @@ mod tests {
                         if kind == LightKind::Directional { sample.position } else { sample.axis };
                     assert!(axis == Vec3::ZERO || cone.contains(axis), "{name}: {axis} {cone:?}");
                     assert!(
-                        limits.iter().all(|(x, limit)| *limit >= factor(&sample, *x)),
+                        upper_bounds
+                            .iter()
+                            .all(|(x, upper_bound)| *upper_bound >= factor(&sample, *x)),
                         "{name}"
                     );
                     mean += point_irradiance(&sample, x) / f64::from(n);
@@ -368,7 +371,7 @@ mod tests {
         }
     }
 
-    /// An alpha mask: a 3D checkerboard.
+    /// Returns an alpha mask: a 3D checkerboard.
     fn checkerboard() -> Param {
         let scale = Transform::new(DAffine3::from_scale(dvec3(2.0, 2.0, 2.0))).unwrap();
         let (even, odd) = (Param::from_float(1.0), Param::from_float(0.25));
@@ -387,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_strata_are_found_by_position() {
+    fn environment_stratum_finds_the_block_of_a_position() {
         let environments = [
             Environment::constant(Vec3::ONE),
             environment_map(&skewed(), 13),
@@ -466,7 +469,7 @@ mod tests {
         );
         let tree = tree(&lights, &PointOptions { area_points: 800, ..PointOptions::default() });
         let counts = point_counts(&tree, 5);
-        // The shares are 100, 300 and, for two sides, 400 of 800. Rounding to grids drops a few.
+        // The shares are 100, 300 and, for two sides, 400 of 800. Rounding to grids loses a few.
         assert_eq!((counts[2], counts[4]), (0, 0));
         for (i, share) in [(0, 100), (1, 300), (3, 400)] {
             assert!(
@@ -529,13 +532,12 @@ mod tests {
                 .map(|c| environment.direction_at((c + 0.5) / 256.0))
                 .map(|d| d.radiance.as_dvec3() * f64::from(d.jacobian) / 65536.0)
                 .sum();
-            for wanted in [1, 50, 300] {
-                let options =
-                    PointOptions { environment_points: wanted, ..PointOptions::default() };
+            for count in [1, 50, 300] {
+                let options = PointOptions { environment_points: count, ..PointOptions::default() };
                 let tree =
                     tree(&single_light(AnyLight::Environment(environment.clone())), &options);
                 let n = tree.points().len();
-                assert_eq!(n, wanted as usize);
+                assert_eq!(n, count as usize);
                 let sum: glam::DVec3 = tree.points().iter().map(|p| p.intensity.as_dvec3()).sum();
                 assert!((sum - total).length() < 0.03 * total.length(), "{sum} {total}");
                 for p in tree.points() {

@@ -1,4 +1,5 @@
-//! Transforms of quadrics, in double precision so that rays, points and areas agree.
+//! Shared parts of spheres and disks: their transform and their parameters. All arithmetic is in
+//! double precision, so that rays, points and areas agree.
 
 use super::ShapeError;
 use glam::{DAffine3, DMat3, DVec3};
@@ -6,13 +7,13 @@ use lightbound_math::{Aabb, Ray, Transform, Vec3};
 
 /// The transform from a shape's object space to its group's space, with its inverse.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Placement {
+pub(crate) struct ObjectTransform {
     forward: DAffine3,
     inverse: DAffine3,
 }
 
-impl Placement {
-    pub(crate) fn new(transform: &Transform) -> Placement {
+impl ObjectTransform {
+    pub(crate) fn new(transform: &Transform) -> ObjectTransform {
         let a = transform.affine();
         let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
         let matrix3 = DMat3::from_cols(
@@ -21,10 +22,10 @@ impl Placement {
             column(a.matrix3.z_axis),
         );
         let forward = DAffine3 { matrix3, translation: column(a.translation) };
-        Placement { forward, inverse: forward.inverse() }
+        ObjectTransform { forward, inverse: forward.inverse() }
     }
 
-    /// Origin and direction of a ray in object space; the ray parameter stays the same.
+    /// Returns origin and direction of a ray in object space; ray parameters stay the same.
     pub(crate) fn local_ray(&self, ray: &Ray) -> (DVec3, DVec3) {
         (
             self.inverse.transform_point3(ray.o.as_dvec3()),
@@ -42,28 +43,29 @@ impl Placement {
         self.forward.transform_vector3(v).as_vec3()
     }
 
-    /// Transforms a normal from object space to the group's space, where it is unit.
+    /// Transforms a normal from object space to the group's space, and normalises it.
     pub(crate) fn normal(&self, n: DVec3) -> Vec3 {
         self.normal_vector(n).normalize_or(n).as_vec3()
     }
 
-    /// [`Placement::normal`] before normalisation; linear in `n`.
+    /// Transforms a normal without normalising it; linear in `n`.
     pub(crate) fn normal_vector(&self, n: DVec3) -> DVec3 {
         self.inverse.matrix3.transpose() * n
     }
 
-    /// Jacobian for areas orthogonal to the unit vector `n` in object space: |det M| |M⁻ᵀ n|.
+    /// Returns the Jacobian for areas orthogonal to the unit vector `n` of object space:
+    /// |det M| |M⁻ᵀ n|.
     pub(crate) fn jacobian(&self, n: DVec3) -> f64 {
         self.forward.matrix3.determinant().abs() * self.normal_vector(n).length()
     }
 
-    /// [`Placement::jacobian`] for a unit normal in the group's space.
+    /// Returns [`ObjectTransform::jacobian`] for a unit normal `n` in the group's space.
     pub(crate) fn jacobian_at_normal(&self, n: Vec3) -> f64 {
         self.forward.matrix3.determinant().abs()
             / (self.forward.matrix3.transpose() * n.as_dvec3()).length()
     }
 
-    /// The factor of a uniform scale (within 10⁻⁵), else `None`.
+    /// Returns the factor if the transform scales uniformly (within 10⁻⁵), else `None`.
     pub(crate) fn uniform_scale(&self) -> Option<f64> {
         let m = self.forward.matrix3;
         let gram = m.transpose() * m;
@@ -71,15 +73,16 @@ impl Placement {
         gram.abs_diff_eq(DMat3::from_diagonal(DVec3::splat(s2)), 1e-5 * s2).then(|| s2.sqrt())
     }
 
-    /// Bounding box in the group's space, padded for rounding errors. The shape is within the box
-    /// `[min, max]` and, if `sphere` is given, within a sphere of this radius around the origin.
-    pub(crate) fn aabb(&self, min: DVec3, max: DVec3, sphere: Option<f64>) -> Aabb {
+    /// Returns the bounding box in the group's space, padded for rounding errors. In object space,
+    /// the shape lies in the box `[min, max]` and, if a radius is given, in a sphere around the
+    /// origin.
+    pub(crate) fn aabb(&self, min: DVec3, max: DVec3, radius: Option<f64>) -> Aabb {
         let m = self.forward.matrix3;
         let abs = DMat3::from_cols(m.x_axis.abs(), m.y_axis.abs(), m.z_axis.abs());
         let center = self.forward.transform_point3(0.5 * (min + max));
         let half = abs * (0.5 * (max - min));
         let (mut lo, mut hi) = (center - half, center + half);
-        if let Some(radius) = sphere {
+        if let Some(radius) = radius {
             let rows = m.transpose();
             let extent = radius
                 * DVec3::new(rows.x_axis.length(), rows.y_axis.length(), rows.z_axis.length());
@@ -94,25 +97,26 @@ impl Placement {
 /// A range of a polar coordinate.
 pub(super) type Range = [f64; 2];
 
-/// The bounding box of r (cos φ, sin φ) for ranges of r ≥ 0 and φ.
+/// Returns the bounding box of r (cos φ, sin φ) for ranges of r ≥ 0 and φ.
 pub(super) fn polar_box(r: Range, phi: Range) -> [Range; 2] {
     use std::f64::consts::{FRAC_PI_2, PI};
-    [0.0, FRAC_PI_2].map(|turn| {
-        let [a, b] = phi.map(|p| p - turn);
-        let [at_a, at_b] = [a, b].map(libm::cos);
+    [0.0, FRAC_PI_2].map(|shift| {
+        let [a, b] = phi.map(|p| p - shift);
+        let [cos_a, cos_b] = [a, b].map(libm::cos);
         // Whether [a, b] contains `angle` plus a multiple of 2π.
         let contains =
             |angle: f64| ((b - angle) / (2.0 * PI)).floor() >= ((a - angle) / (2.0 * PI)).ceil();
-        let hi = if contains(0.0) { 1.0 } else { at_a.max(at_b) };
-        let lo = if contains(PI) { -1.0 } else { at_a.min(at_b) };
+        let hi = if contains(0.0) { 1.0 } else { cos_a.max(cos_b) };
+        let lo = if contains(PI) { -1.0 } else { cos_a.min(cos_b) };
         [if lo < 0.0 { r[1] * lo } else { r[0] * lo }, if hi > 0.0 { r[1] * hi } else { r[0] * hi }]
     })
 }
 
-/// Rounding error of positions computed from surface coordinates, relative to the shape's size.
+/// Slack for the rounding error of positions computed from surface coordinates, relative to the
+/// shape's size.
 pub(super) const COORDINATE_SLACK: f64 = 1e-6;
 
-/// Checks that `value` is finite and positive.
+/// Returns `value` in double precision, or an error unless it is finite and positive.
 pub(super) fn positive(
     shape: &'static str,
     name: &'static str,
@@ -125,13 +129,13 @@ pub(super) fn positive(
     }
 }
 
-/// Converts a `phimax` parameter from degrees to radians; it must be positive and is clamped to
+/// Converts the parameter `phimax` from degrees to radians. It must be positive, and is clamped to
 /// 360°.
 pub(super) fn phi_max(shape: &'static str, degrees: f32) -> Result<f64, ShapeError> {
     Ok(positive(shape, "phimax", degrees)?.min(360.0).to_radians())
 }
 
-/// The angle of (x, y) in [0, 2π).
+/// Returns the angle of (x, y), in [0, 2π).
 pub(super) fn azimuth(p: DVec3) -> f64 {
     let phi = libm::atan2(p.y, p.x);
     if phi < 0.0 { phi + std::f64::consts::TAU } else { phi }

@@ -87,7 +87,7 @@ impl<'a> TileSamples<'a> {
             position: surface.p,
             depth: self.scene.camera.depth(surface.p),
             material: self.scene.geometry.primitives[hit.primitive as usize].material + 1,
-            object: self.scene.geometry.object(hit) + 1,
+            object: self.scene.geometry.object_id(hit) + 1,
         };
         self.features.push((sample, features));
         self.features.len() as u32 - 1

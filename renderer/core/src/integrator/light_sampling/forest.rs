@@ -51,7 +51,7 @@ impl Forest {
         let no_slot = Slot { node: NONE, slot: 0 };
         let mut forest = Forest {
             leaf_parents: vec![no_slot; tree.points().len()],
-            node_parents: vec![no_slot; tree.nodes()],
+            node_parents: vec![no_slot; tree.node_count()],
             light_leaves: vec![[NONE; 2]; lights.all().len()],
             stratum_leaves: Vec::new(),
             environment_parts: Vec::new(),
@@ -111,7 +111,7 @@ impl Forest {
         wi: Vec3,
     ) -> Option<(u32, &EnvironmentPart)> {
         let AnyLight::Environment(environment) = &lights.all()[light as usize] else { return None };
-        let stratum = self.tree.environment_stratum(light, environment.square_at(wi))? as usize;
+        let stratum = self.tree.environment_stratum(light, environment.square_position(wi))? as usize;
         let leaf = *self.stratum_leaves.get(stratum).filter(|&&leaf| leaf != NONE)?;
         Some((leaf, self.environment_parts[stratum].as_ref()?))
     }

@@ -13,7 +13,7 @@
 //! Each extra channel of the integrator is a layer of its own.
 
 use crate::film::Picture;
-use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage};
 
 /// Maximum length of a manifest in bytes. A longer one would slow down every reader of the file.
 const MAX_MANIFEST: usize = 1 << 16;
@@ -23,7 +23,7 @@ pub fn exr_picture(
     resolution: (u32, u32),
     picture: &Picture,
     attributes: Vec<(String, Attribute)>,
-) -> ExrPicture {
+) -> ExrImage {
     let mut channels = Vec::new();
     let mut add = |name: String, samples| channels.push(Channel { name, samples });
     let mut vectors = |layer: &str, axes: [&str; 3], data: &[[f32; 3]]| {
@@ -47,7 +47,7 @@ pub fn exr_picture(
         add(channel.layer.into(), ChannelSamples::F32(channel.values.clone()));
     }
     let window = picture.window;
-    ExrPicture {
+    ExrImage {
         size: [window.width(), window.height()],
         offset: [window.x0, window.y0],
         full_size: resolution.into(),

@@ -15,7 +15,7 @@ pub use merge::{Merged, merge};
 use crate::film::layers;
 use crate::film::{Coverage, Film, FilmOptions, Picture, PixelBlock, column_names};
 use crate::render::RenderStats;
-use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage};
 use lightbound_image::{Window, read_exr, read_exr_header};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -130,7 +130,7 @@ impl Part {
         Part::from_exr(path, &file)
     }
 
-    fn from_exr(path: &Path, file: &ExrPicture) -> Result<Part, PartError> {
+    fn from_exr(path: &Path, file: &ExrImage) -> Result<Part, PartError> {
         let find = |name: &str| {
             file.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value)
         };
@@ -294,7 +294,7 @@ pub fn picture(
     header: &Header,
     film: &Film,
     picture: &Picture,
-) -> ExrPicture {
+) -> ExrImage {
     with_sums(layers::exr_picture(resolution.into(), picture, attributes), header, film)
 }
 
@@ -304,17 +304,17 @@ pub fn sums(
     attributes: Attributes,
     header: &Header,
     film: &Film,
-) -> ExrPicture {
+) -> ExrImage {
     let window = film.window();
     let (size, offset) = ([window.width(), window.height()], [window.x0, window.y0]);
     with_sums(
-        ExrPicture { size, offset, full_size: resolution, channels: Vec::new(), attributes },
+        ExrImage { size, offset, full_size: resolution, channels: Vec::new(), attributes },
         header,
         film,
     )
 }
 
-fn with_sums(mut exr: ExrPicture, header: &Header, film: &Film) -> ExrPicture {
+fn with_sums(mut exr: ExrImage, header: &Header, film: &Film) -> ExrImage {
     let columns = film.columns().into_iter();
     exr.channels.extend(
         columns.map(|column| Channel {

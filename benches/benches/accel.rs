@@ -212,7 +212,7 @@ fn quads(corners: &[[Vec3; 4]]) -> Mesh {
         .expect("the quads form a valid mesh")
 }
 
-/// Floor, ceiling and three walls of the box [−1, 1] × [0, 2] × [−1, 1], and a lamp.
+/// Returns the floor, ceiling and three walls of the box [−1, 1] × [0, 2] × [−1, 1], and a lamp.
 fn room() -> Vec<Mesh> {
     let quad = |p: Vec3, u: Vec3, v: Vec3| [p, p + u, p + u + v, p + v];
     let (x, y, z) = (2.0 * Vec3::X, 2.0 * Vec3::Y, 2.0 * Vec3::Z);

@@ -62,8 +62,8 @@ fn main() {
         },
     ]);
     println!(
-        "Direction boxes: {positions:.0} ns for eight boxes of positions, {directions:.0} ns for eight \
-         cones.\n"
+        "Direction boxes: {positions:.0} ns for eight boxes of positions, {directions:.0} ns for \
+         eight cones.\n"
     );
     let boxes: Vec<_> =
         groups.iter().map(|group| viewpoint.to_positions(&group.lo, &group.hi)).collect();

@@ -17,7 +17,12 @@ pub struct Args {
     rounds: usize,
     /// Number of adjacent rows with the same surface point, as if many lights were evaluated for
     /// it; lanes then have equal trip counts
-    #[arg(long = "alike", value_name = "ALIKE", default_value_t = 1, value_parser = positive::<usize>)]
+    #[arg(
+        long = "alike",
+        value_name = "ALIKE",
+        default_value_t = 1,
+        value_parser = positive::<usize>
+    )]
     rows_per_point: usize,
 }
 

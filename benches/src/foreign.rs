@@ -227,7 +227,7 @@ mod tests {
                     let expected = |row| if (10..12).contains(&row) { row as u32 - 9 } else { 3 };
                     assert!(
                         (0..20).all(|row| outputs.bits(row, 0) == expected(row)),
-                        "{} for {target}",
+                        "{} generates wrong code for {target}",
                         compiler.name
                     );
                 }
@@ -252,13 +252,13 @@ mod tests {
                 foreign.run(&[], &inputs, &mut outputs);
                 assert!(
                     (0..20).all(|row| outputs.get(row, 0) == (row * (row + 1)) as f32),
-                    "{} for {target}",
+                    "{} generates wrong code for {target}",
                     compiler.name
                 );
                 // Load, multiply, store, return. AVX2 also clears the upper halves of registers.
                 assert!(
                     (4..=5).contains(&instructions(foreign.code())),
-                    "{} for {target}",
+                    "{} generates wrong code for {target}",
                     compiler.name
                 );
             }

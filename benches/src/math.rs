@@ -377,8 +377,8 @@ fn atan2(pairs: u64) -> (String, u64) {
          {:.3} ulp, the\nlargest result {:?}. Results that are NaN in the wrong places: {}.\n\n\
          Apart from its sign, atan2 depends only on the octant and on the rounded quotient of the \
          smaller\nand the larger operand. Over all quotients, from 0 to π, there are {violations} \
-         violations of monotonicity,\nthe largest of {violation} ulp; the widening that compensates \
-         for them is {widening}.\n",
+         violations of monotonicity,\nthe largest of {violation} ulp; the widening that \
+         compensates for them is {widening}.\n",
         measure::cost(Op::Atan2),
         error,
         max_result as f32,

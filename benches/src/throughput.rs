@@ -2,8 +2,8 @@
 //! independent model of the same core, on the straight-line code of the materials: cycles per group
 //! of the busiest resource (`Block RThroughput`).
 //!
-//! llvm-mca considers each set of ports separately. Our model also sums µops whose port sets
-//! overlap, such as divisions on port 0 and additions on ports 0 and 1, and so predicts up to 5 %
+//! llvm-mca considers each set of ports separately. Our model also sums µops with overlapping
+//! port sets, such as divisions on port 0 and additions on ports 0 and 1, and so predicts up to 5 %
 //! more.
 
 use crate::materials::{self, BoundingShader};

@@ -33,8 +33,8 @@ fn measure_modes(material: &str, lights: u32, args: &Args) -> Vec<CutMeasurement
 pub fn print(args: &Args) {
     println!("## Bound modes\n");
     println!(
-        "Mean cut size with error by cluster; in parentheses, the fraction of cuts with the maximum \
-         size."
+        "Mean cut size with error by cluster; in parentheses, the fraction of cuts with the \
+         maximum size."
     );
     println!(
         "Targets: related ÷ hand at most 1.3; related ÷ optimized below 1, except for diffuse.\n"

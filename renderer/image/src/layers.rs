@@ -136,7 +136,7 @@ impl Layers {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
-    /// Sets the position of an image whose format does not store it.
+    /// Sets the position of an image in a format that does not store it.
     pub fn move_to(&mut self, area: Area, full: Area) {
         self.full = full;
         for layer in &mut self.layers {

@@ -57,9 +57,9 @@ pub type Lanes = [f32; LANES];
 /// Eight boxes of unit vectors in the shading frame. No box is empty, and all lie in [−1, 1]³.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectionBoxes {
-    /// Lower bounds of x, y and z.
+    /// Lower bounds on x, y and z.
     pub lo: [Lanes; 3],
-    /// Upper bounds of x, y and z.
+    /// Upper bounds on x, y and z.
     pub hi: [Lanes; 3],
 }
 
@@ -68,7 +68,7 @@ impl DirectionBoxes {
     pub const ALL: DirectionBoxes =
         DirectionBoxes { lo: [[-1.0; LANES]; 3], hi: [[1.0; LANES]; 3] };
 
-    /// Returns the bounds of x, y and z of one box, `[lo, hi]` each.
+    /// Returns the bounds on x, y and z of one box, `[lo, hi]` each.
     pub fn get(&self, lane: usize) -> [[f32; 2]; 3] {
         std::array::from_fn(|k| [self.lo[k][lane], self.hi[k][lane]])
     }
@@ -131,7 +131,7 @@ impl Viewpoint {
         self.axes.map(Vec3::from_array)
     }
 
-    /// [`Frame::local_direction`] in the frame of this viewpoint.
+    /// Computes [`Frame::local_direction`] in the frame of this viewpoint.
     #[inline]
     pub fn local_direction(&self, w: Vec3) -> Vec3 {
         let [t, b, n] = self.axes.map(Vec3::from_array);

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 /// Minimum expected count of a cell; smaller cells are pooled.
 const MIN_EXPECTED: f64 = 5.0;
 
-/// Pearson's χ² test of pairs of observed and expected counts, with small cells pooled.
+/// Performs Pearson's χ² test of pairs of observed and expected counts, with small cells pooled.
 ///
 /// Returns the statistic, its degrees of freedom, and the p-value.
 pub fn pearson(mut pairs: Vec<(f64, f64)>) -> (f64, usize, f64) {

@@ -13,12 +13,14 @@ pub struct AliasTable {
     bins: Vec<AliasBin>,
 }
 
-/// A bin: the share of its own entry, the entry above the threshold, and the probability of its own
-/// entry.
+/// Bin i of an alias table.
 #[derive(Clone, Copy, Debug)]
 struct AliasBin {
+    /// Fraction of the bin that belongs to entry i.
     threshold: f32,
+    /// The entry above the threshold.
     alias: u32,
+    /// Probability of entry i.
     pmf: f32,
 }
 

@@ -128,7 +128,7 @@ mod tests {
 
     const KINDS: [SamplerKind; 2] = [SamplerKind::Sobol, SamplerKind::Independent];
 
-    /// χ² test of every pair of the four dimensions on a 16 × 16 grid.
+    /// Performs a χ² test of every pair of the four dimensions on a 16 × 16 grid.
     fn assert_uniform(points: impl Iterator<Item = [f32; 4]> + Clone, label: &str) {
         let n = points.clone().count();
         for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {

@@ -87,8 +87,8 @@ pub fn assert_sampler_matches_pdf(
     }
 }
 
-/// Pearson's χ² test of counts against expectations; panics if p is below 3·10⁻⁵, or if a cell with
-/// expectation 0 has samples.
+/// Performs Pearson's χ² test of counts against expectations. Panics if p is below 3·10⁻⁵, or if a
+/// cell with expectation 0 has samples.
 pub fn assert_chi_square(observed: &[u32], expected: &[f64], label: &str) {
     let pairs: Vec<(f64, f64)> =
         observed.iter().map(|&o| o.into()).zip(expected.iter().copied()).collect();

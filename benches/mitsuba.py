@@ -1,26 +1,30 @@
 #!/usr/bin/env python3
-"""Compares Lightbound with Mitsuba 3 (`scalar_rgb`) on scenes that define the same integral in both.
+"""Compares Lightbound with Mitsuba 3 (`scalar_rgb`) on scenes with equal integrals in both.
 
     python -m venv mi && mi/bin/pip install mitsuba numpy OpenEXR
     mi/bin/python benches/mitsuba.py --peers DIR --lightbound target/release/lightbound
 
-DIR is the peer harness: `scenes.py` makes the neutral scenes and writes them as pbrt-v4, and
-`workers/mitsuba_worker.py` builds them in Mitsuba. Each renderer renders every scene with several seeds. The image is
-cut into a grid of blocks, and the relative difference of block means, r = ours / Mitsuba − 1, is compared with the
-expected effect of noise. Its variance σ² comes from the seeds, pixel by pixel, since even two seeds are informative for
-the many pixels of a block: Σ over both renderers of Σ s² / (K n² mean²), with K seeds, n pixels in the block, and s² a
-pixel's sample variance over the seeds. That holds as long as errors of different pixels are independent, so the scenes
-ask for a box filter and for independent samples.
+DIR is the peer harness: `scenes.py` generates renderer-neutral scenes and writes them as pbrt-v4,
+and `workers/mitsuba_worker.py` builds them in Mitsuba. Each renderer renders every scene with
+several seeds. The image is divided into a grid of blocks. The relative difference of block means,
+r = ours / Mitsuba − 1, is compared with the expected effect of noise. The variance σ² of r is
+estimated from the seeds, pixel by pixel; two seeds suffice, since a block has many pixels. It is
+Σ over both renderers of Σ s² / (K n² mean²), with K seeds, n pixels in the block, and s² the
+sample variance of a pixel over the seeds. This assumes that the errors of different pixels are
+independent, so the scenes use a box filter and independent samples.
 
-A block misses the criterion when |r| > limit, and is *significant* when |r| > limit + 4 σ. Verdict for a scene:
+A block misses the limit if |r| > limit. The miss is *significant* if |r| > limit + 4 σ. Verdict
+for a scene:
     PASS       no block misses the limit
-    UNDECIDED  some miss, but noise may explain it: increase --spp, or use larger blocks
-    FAIL       some miss significantly: the renderers disagree
-Without --lightbound, Mitsuba renders our pictures too, with other seeds. All differences are then noise, which
-checks this script.
+    UNDECIDED  some blocks do, but noise may explain it: increase --spp, or use larger blocks
+    FAIL       some blocks miss significantly: the renderers disagree
+Without --lightbound, Mitsuba also renders our images, with other seeds. All differences are then
+noise, which checks this script.
 
-Exit codes: 0 every scene passed, 1 one did not, 2 the options or a renderer failed. Not part of CI.
+Exit codes: 0 if every scene passed, 1 if one did not, 2 if the options are invalid or a renderer
+failed. Not part of CI.
 """
+
 import argparse
 import json
 import os
@@ -36,13 +40,18 @@ class BenchError(Exception):
 
 
 class Mitsuba:
-    """One worker process of the harness, with one scene loaded."""
+    """A worker process of the harness with one scene."""
 
     def __init__(self, peers, scene, resolution, threads, folder):
         worker = os.path.join(peers, "workers", "mitsuba_worker.py")
         self.log = open(os.path.join(folder, "mitsuba.log"), "w+")
-        self.process = subprocess.Popen([sys.executable, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.log, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, worker],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+        )
         self.image = os.path.join(folder, "mitsuba.npy")
         self.ask(cmd="load", scene=scene, res=resolution, variant="scalar_rgb", threads=threads)
 
@@ -60,7 +69,7 @@ class Mitsuba:
         return answer
 
     def render(self, spp, seed):
-        """Image (rows, columns, RGB) and CPU seconds."""
+        """Returns an image (rows, columns, RGB) and CPU seconds."""
         answer = self.ask(cmd="render", spp=spp, seed=seed, out=self.image)
         return np.load(self.image).astype(np.float64), answer["cpu"]
 
@@ -80,15 +89,31 @@ class Lightbound:
         self.image, self.stats = os.path.join(folder, "ours.exr"), os.path.join(folder, "ours.json")
 
     def render(self, spp, seed):
-        """Image (rows, columns, RGB) and CPU seconds."""
-        command = [self.binary, "render", self.scene, "--spp", str(spp), "--seed", str(seed), "--threads", str(self.threads),
-                   "-o", self.image, "--stats", self.stats, "--quiet"]
+        """Returns an image (rows, columns, RGB) and CPU seconds."""
+        command = [
+            self.binary,
+            "render",
+            self.scene,
+            "--spp",
+            str(spp),
+            "--seed",
+            str(seed),
+            "--threads",
+            str(self.threads),
+            "-o",
+            self.image,
+            "--stats",
+            self.stats,
+            "--quiet",
+        ]
         try:
             subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
         except OSError as e:
             raise BenchError("cannot run %s: %s" % (self.binary, e)) from e
         except subprocess.CalledProcessError as e:
-            raise BenchError("%s\nexited with %d:\n%s" % (" ".join(command), e.returncode, e.stderr[-2000:])) from e
+            message = "%s\nexited with %d:\n%s"
+            message %= (" ".join(command), e.returncode, e.stderr[-2000:])
+            raise BenchError(message) from e
         with open(self.stats) as f:
             return read_exr(self.image), json.load(f)["render_cpu_seconds"]
 
@@ -97,7 +122,7 @@ class Lightbound:
 
 
 def read_exr(path):
-    """Channels R, G and B of the first part that has them."""
+    """Reads channels R, G and B of the first part that has them."""
     import OpenEXR
 
     with OpenEXR.File(path, separate_channels=True) as f:
@@ -109,13 +134,16 @@ def read_exr(path):
 
 
 def block_means(values, blocks):
-    """Means over a blocks × blocks grid of the last two axes of pixel values."""
+    """Averages the last two axes of pixel values over a blocks × blocks grid."""
     h, w = values.shape[-2] // blocks, values.shape[-1] // blocks
     return values.reshape(values.shape[:-2] + (blocks, h, blocks, w)).mean((-3, -1))
 
 
 def compare(ours, theirs, blocks, limit):
-    """Statistics of two stacks of images, one image per seed. Prints them and returns the verdict."""
+    """Compares two stacks of images, one image per seed.
+
+    Prints statistics and returns the verdict.
+    """
     a, b = (np.array(stack).mean(-1) for stack in (ours, theirs))  # seed, row, column
     mean_a, mean_b = (block_means(v.mean(0), blocks) for v in (a, b))
     pixels = a.shape[1] * a.shape[2] // blocks**2
@@ -136,71 +164,139 @@ def compare(ours, theirs, blocks, limit):
     def percent(v):
         return "%.3f %%" % (100 * v)
 
-    print("  image mean    ours %s  theirs %s  difference %s"
-          % (channel_a.round(5), channel_b.round(5), "  ".join(signed(v) for v in channel_a / channel_b - 1)))
-    print("  blocks        %d × %d, of them %d lit; elsewhere differences up to %s of the image mean"
-          % (blocks, blocks, lit.sum(), percent(dark)))
-    print("  difference    mean %s  rms %s  max %s (block row %d, column %d)"
-          % (signed(r.mean()), percent(rms), signed(r[worst]), y, x))
-    print("  noise         rms %s, σ of the mean %s, block σ median %s, largest %s"
-          % (percent(noise), percent(np.sqrt(np.sum(sigma**2)) / len(sigma)), percent(np.median(sigma)), percent(sigma.max())))
-    print("  beyond noise  rms %s; r/σ: mean %+.2f, rms %.2f, max %.2f"
-          % (percent(np.sqrt(max(0.0, rms**2 - noise**2))), z.mean(), np.sqrt(np.mean(z**2)), np.abs(z).max()))
-    missed, sure = int((np.abs(r) > limit).sum()), int((np.abs(r) > limit + 4 * sigma).sum())
-    verdict = "FAIL" if sure or dark > limit else "UNDECIDED" if missed else "PASS"
-    print("  %s: %d of %d blocks differ by more than %.2g %%, %d significantly" % (verdict, missed, len(r), 100 * limit, sure))
+    differences = "  ".join(signed(v) for v in channel_a / channel_b - 1)
+    print(
+        "  image mean    ours %s  theirs %s  difference %s"
+        % (channel_a.round(5), channel_b.round(5), differences)
+    )
+    print(
+        "  blocks        %d × %d, %d lit; in dark blocks, difference up to %s of the image mean"
+        % (blocks, blocks, lit.sum(), percent(dark))
+    )
+    print(
+        "  difference    mean %s  rms %s  max %s (block row %d, column %d)"
+        % (signed(r.mean()), percent(rms), signed(r[worst]), y, x)
+    )
+    print(
+        "  noise         rms %s, σ of the mean %s, block σ median %s, largest %s"
+        % (
+            percent(noise),
+            percent(np.sqrt(np.sum(sigma**2)) / len(sigma)),
+            percent(np.median(sigma)),
+            percent(sigma.max()),
+        )
+    )
+    print(
+        "  beyond noise  rms %s; r/σ: mean %+.2f, rms %.2f, max %.2f"
+        % (
+            percent(np.sqrt(max(0.0, rms**2 - noise**2))),
+            z.mean(),
+            np.sqrt(np.mean(z**2)),
+            np.abs(z).max(),
+        )
+    )
+    missed = int((np.abs(r) > limit).sum())
+    significant = int((np.abs(r) > limit + 4 * sigma).sum())
+    verdict = "FAIL" if significant or dark > limit else "UNDECIDED" if missed else "PASS"
+    print(
+        "  %s: %d of %d blocks differ by more than %.2g %%, %d significantly"
+        % (verdict, missed, len(r), 100 * limit, significant)
+    )
     if verdict == "UNDECIDED":
-        print("  more samples decide: about %.2g times as many for half of the blocks, %.2g times for all of them"
-              % tuple((4 * s / limit) ** 2 for s in (np.median(sigma), sigma.max())))
+        print(
+            "  needs about %.2g times as many samples for half of the blocks, %.2g times for all"
+            % tuple((4 * s / limit) ** 2 for s in (np.median(sigma), sigma.max()))
+        )
     return verdict
 
 
 def bench(scene, args, folder):
-    """Renders one scene with both and compares."""
+    """Renders one scene with both renderers and compares the images."""
     sys.path.insert(0, args.peers)
-    import scenes  # the harness's
+    import scenes  # from the harness
 
     os.makedirs(folder)
     theirs = Mitsuba(args.peers, scene, args.resolution, args.threads, folder)
     ours = theirs
     if args.lightbound:
-        exported = scenes.to_pbrt(scenes.make(scene, args.resolution), os.path.join(folder, "pbrt"), args.spp)
+        exported = scenes.to_pbrt(
+            scenes.make(scene, args.resolution), os.path.join(folder, "pbrt"), args.spp
+        )
         ours = Lightbound(args.lightbound, exported, args.threads, folder)
     try:
         stacks, seconds = ([], []), [0.0, 0.0]
         for seed in range(1, args.seeds + 1):
             for k, (renderer, s) in enumerate(((ours, seed), (theirs, seed + 1000))):
                 image, cpu = renderer.render(args.spp, s)
-                if image.shape != (args.resolution, args.resolution, 3) or not np.isfinite(image).all():
-                    raise BenchError("%s: image %d of %s is not finite or has shape %s"
-                                     % (scene, seed, ("ours", "Mitsuba")[k], image.shape))
+                if (
+                    image.shape != (args.resolution, args.resolution, 3)
+                    or not np.isfinite(image).all()
+                ):
+                    message = "%s: image %d of %s is not finite or has shape %s"
+                    message %= (scene, seed, ("Lightbound", "Mitsuba")[k], image.shape)
+                    raise BenchError(message)
                 stacks[k].append(image)
                 seconds[k] += cpu
     finally:
         theirs.close()
     samples = args.resolution**2 * args.spp * args.seeds / 1e6
-    print("%s: %d × %d pixels, %d samples, %d seeds each; million samples per core-second: ours %.2f, Mitsuba %.2f"
-          % (scene, args.resolution, args.resolution, args.spp, args.seeds, *(samples / max(s, 1e-9) for s in seconds)))
+    rates = (samples / max(s, 1e-9) for s in seconds)
+    print(
+        "%s: %d × %d pixels, %d samples, %d seeds each; "
+        "million samples per core-second: ours %.2f, Mitsuba %.2f"
+        % (scene, args.resolution, args.resolution, args.spp, args.seeds, *rates)
+    )
     return compare(*stacks, args.blocks, args.limit / 100)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", required=True, metavar="DIR", help="the harness: scenes.py and workers/ are in it")
-    parser.add_argument("--lightbound", metavar="BIN", help="our binary (default: Mitsuba against itself)")
-    parser.add_argument("--scenes", nargs="+", default=["cornell-diffuse", "envlit-diffuse"], metavar="NAME")
-    parser.add_argument("--spp", type=int, default=1024, help="samples per pixel and seed (default 1024)")
-    parser.add_argument("--seeds", type=int, default=2, help="renders of each scene by each renderer, at least 2 (default 2)")
-    parser.add_argument("--resolution", type=int, default=128, help="pixels along each side (default 128)")
-    parser.add_argument("--blocks", type=int, default=16, help="blocks along each side (default 16)")
-    parser.add_argument("--limit", type=float, default=0.5, help="the criterion, in percent (default 0.5)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for each renderer (default: all)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--peers",
+        required=True,
+        metavar="DIR",
+        help="folder of the harness, with scenes.py and workers/",
+    )
+    parser.add_argument(
+        "--lightbound", metavar="BIN", help="Lightbound's binary (default: Mitsuba against itself)"
+    )
+    parser.add_argument(
+        "--scenes", nargs="+", default=["cornell-diffuse", "envlit-diffuse"], metavar="NAME"
+    )
+    parser.add_argument(
+        "--spp", type=int, default=1024, help="samples per pixel and seed (default 1024)"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=2,
+        help="images of each scene by each renderer, at least 2 (default 2)",
+    )
+    parser.add_argument(
+        "--resolution", type=int, default=128, help="pixels along each side (default 128)"
+    )
+    parser.add_argument(
+        "--blocks", type=int, default=16, help="blocks along each side (default 16)"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=0.5, help="limit of |r|, in percent (default 0.5)"
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count(),
+        help="threads of each renderer (default: all)",
+    )
     args = parser.parse_args()
     args.peers = os.path.abspath(args.peers)
     if not os.path.isfile(os.path.join(args.peers, "scenes.py")):
-        parser.error("--peers %s: no scenes.py there" % args.peers)
-    if args.seeds < 2 or args.spp < 1 or args.blocks < 1 or args.resolution < 1 or args.resolution % args.blocks:
-        parser.error("needs --seeds >= 2, --spp >= 1 and a --resolution that is a multiple of --blocks")
+        parser.error("--peers %s: the folder has no scenes.py" % args.peers)
+    if min(args.spp, args.blocks, args.resolution) < 1 or args.seeds < 2:
+        parser.error("--seeds must be at least 2; --spp, --blocks and --resolution at least 1")
+    if args.resolution % args.blocks:
+        parser.error("--resolution must be a multiple of --blocks")
     with tempfile.TemporaryDirectory() as folder:
         try:
             verdicts = [bench(scene, args, os.path.join(folder, scene)) for scene in args.scenes]

@@ -1,10 +1,11 @@
-"""Translates materials and textures of pbrt scenes to Mitsuba 3 (`llvm_ad_rgb`), for `suite_mitsuba.py`.
+"""Translates materials and textures of pbrt scenes to Mitsuba 3, for `suite_mitsuba.py`.
 
-Where Mitsuba has no equivalent, the smallest part that differs is implemented here from its source: height-correlated
-masking and shadowing (Heitz 2014; Mitsuba multiplies two independent terms), and diffuse transmission. Spectra are
-projected as documented for the renderer, but from Mitsuba's tables; that of brass, which Mitsuba lacks, is the
-renderer's own.
+Where Mitsuba has no equivalent, a minimal replacement is implemented here from the literature:
+height-correlated masking and shadowing (Heitz 2014; Mitsuba multiplies two independent terms), and
+diffuse transmission. Spectra are converted to RGB as documented for the renderer, but from
+Mitsuba's tables. Mitsuba has no brass, so its spectrum comes from the renderer.
 """
+
 import dataclasses
 import pathlib
 import re
@@ -15,11 +16,15 @@ import numpy as np
 
 T2 = mi.ScalarTransform3f
 METALS = pathlib.Path(mi.__file__).parent / "data" / "ior"
-TABLES = pathlib.Path(__file__).resolve().parent.parent / "renderer" / "src" / "spectrum" / "metals.rs"
+TABLES = pathlib.Path(__file__).resolve().parent.parent / "renderer/math/src/spectrum/metals.rs"
 
 # IEC 61966-2-1.
 RGB_FROM_XYZ = np.array(
-    [[3.2404542, -1.5371385, -0.4985314], [-0.969266, 1.8760108, 0.041556], [0.0556434, -0.2040259, 1.0572252]]
+    [
+        [3.2404542, -1.5371385, -0.4985314],
+        [-0.969266, 1.8760108, 0.041556],
+        [0.0556434, -0.2040259, 1.0572252],
+    ]
 )
 # Supported parameters of materials and image textures; others are an error.
 MATERIALS = {
@@ -31,7 +36,7 @@ MATERIALS = {
     "mix": "materials amount",
 }
 PLANAR = ["v1", "v2", "udelta", "vdelta"]
-IMAGE = ["filename", "uscale", "vscale", "wrap", "filter", "encoding", "scale", "invert", "mapping", *PLANAR]
+IMAGE = "filename uscale vscale wrap filter encoding scale invert mapping".split() + PLANAR
 
 
 def rgb(values):
@@ -40,46 +45,57 @@ def rgb(values):
 
 @dataclasses.dataclass
 class Material:
-    """A material, and the texture coordinates that it needs: those of pbrt, or planar ones (v1, v2, udelta, vdelta)."""
+    """A material and its texture coordinates."""
 
     bsdf: object
+    # Whether the material needs the texture coordinates of pbrt's shapes.
     textured: bool = False
+    # Parameters v1, v2, udelta and vdelta of a planar mapping.
     planar: tuple | None = None
 
 
 def spectrum(name):
-    """Linear sRGB of a named metal spectrum under D65."""
+    """Returns the linear sRGB of a named metal spectrum under D65."""
     symbol, which = re.fullmatch(r"metal-(\w+)-(eta|k)", name).groups()
     nm = np.arange(360, 831)
     if symbol == "CuZn":
-        table = re.search(rf"const CUZN_{which.upper()}: \[f32; 48\] = \[([^\]]*)\]", TABLES.read_text()).group(1)
-        known = [360 + 10 * np.arange(48), np.array([float(x) for x in table.split(",") if x.strip()])]
+        pattern = rf"const CUZN_{which.upper()}: \[f32; 48\] = \[([^\]]*)\]"
+        table = re.search(pattern, TABLES.read_text()).group(1)
+        values = [float(x) for x in table.split(",") if x.strip()]
+        points = [360 + 10 * np.arange(48), np.array(values)]
     else:
-        known = np.loadtxt(METALS / f"{symbol}.{which}.spd").T
+        points = np.loadtxt(METALS / f"{symbol}.{which}.spd").T
     xyz = np.array(mi.cie1931_xyz(mi.Float(nm))) * np.array(mi.cie_d65(mi.Float(nm)))
     channels = RGB_FROM_XYZ @ xyz
-    return channels @ np.interp(nm, *known) / channels.sum(axis=1)
+    return channels @ np.interp(nm, *points) / channels.sum(axis=1)
 
 
 class CorrelatedMasking(mi.BSDF):
-    """A rough GGX conductor or dielectric of Mitsuba, but with G₂ = 1/(1 + Λᵢ + Λₒ) instead of 1/((1 + Λᵢ)(1 + Λₒ))."""
+    """A rough GGX conductor or dielectric of Mitsuba, with height-correlated masking.
+
+    G₂ is 1/(1 + Λᵢ + Λₒ) instead of 1/((1 + Λᵢ)(1 + Λₒ)).
+    """
 
     def __init__(self, inner, alpha):
         mi.BSDF.__init__(self, mi.Properties())
         self.inner, self.alpha = mi.load_dict(inner), alpha
-        self.m_flags, self.m_components = self.inner.flags(), [self.inner.flags(i) for i in range(self.inner.component_count())]
+        self.m_flags = self.inner.flags()
+        self.m_components = [self.inner.flags(i) for i in range(self.inner.component_count())]
 
     def ratio(self, wi, wo):
-        def hidden(w):
-            slope = (dr.square(self.alpha[0] * w.x) + dr.square(self.alpha[1] * w.y)) / dr.square(w.z)
-            return 0.5 * (dr.sqrt(1 + slope) - 1)
+        """Returns the ratio of the two masking terms."""
 
-        i, o = hidden(wi), hidden(wo)
+        def smith_lambda(w):
+            x, y = self.alpha[0] * w.x, self.alpha[1] * w.y
+            slope2 = (dr.square(x) + dr.square(y)) / dr.square(w.z)
+            return 0.5 * (dr.sqrt(1 + slope2) - 1)
+
+        i, o = smith_lambda(wi), smith_lambda(wo)
         return (1 + i) * (1 + o) / (1 + i + o)
 
     def sample(self, ctx, si, sample1, sample2, active):
-        drawn, weight = self.inner.sample(ctx, si, sample1, sample2, active)
-        return drawn, weight * dr.select(drawn.pdf > 0, self.ratio(si.wi, drawn.wo), 0)
+        bs, weight = self.inner.sample(ctx, si, sample1, sample2, active)
+        return bs, weight * dr.select(bs.pdf > 0, self.ratio(si.wi, bs.wo), 0)
 
     def eval(self, ctx, si, wo, active):
         return self.inner.eval(ctx, si, wo, active) * self.ratio(si.wi, wo)
@@ -92,33 +108,35 @@ class CorrelatedMasking(mi.BSDF):
 
 
 class DiffuseTransmission(mi.BSDF):
-    """Lambert's law on both sides: pbrt's `diffusetransmission`."""
+    """Lambertian reflection and transmission: pbrt's `diffusetransmission`."""
 
     def __init__(self, reflected, transmitted):
         mi.BSDF.__init__(self, mi.Properties())
         self.reflected, self.transmitted = mi.Color3f(reflected), mi.Color3f(transmitted)
-        self.share = float(max(reflected) / (max(reflected) + max(transmitted)))
-        both = mi.BSDFFlags.FrontSide | mi.BSDFFlags.BackSide
-        self.m_components = [mi.BSDFFlags.DiffuseReflection | both, mi.BSDFFlags.DiffuseTransmission | both]
+        self.p_reflect = float(max(reflected) / (max(reflected) + max(transmitted)))
+        sides = mi.BSDFFlags.FrontSide | mi.BSDFFlags.BackSide
+        lobes = mi.BSDFFlags.DiffuseReflection, mi.BSDFFlags.DiffuseTransmission
+        self.m_components = [lobe | sides for lobe in lobes]
         self.m_flags = self.m_components[0] | self.m_components[1]
 
     def sample(self, ctx, si, sample1, sample2, active):
         wo = mi.warp.square_to_cosine_hemisphere(sample2)
-        up = (sample1 < self.share) == (si.wi.z > 0)
+        up = (sample1 < self.p_reflect) == (si.wi.z > 0)
         wo.z = dr.select(up, wo.z, -wo.z)
-        drawn = mi.BSDFSample3f(wo)
-        drawn.pdf = self.pdf(ctx, si, wo, active)
-        drawn.eta, drawn.sampled_type, drawn.sampled_component = 1.0, +mi.BSDFFlags.DiffuseReflection, 0
+        bs = mi.BSDFSample3f(wo)
+        bs.pdf = self.pdf(ctx, si, wo, active)
+        bs.eta, bs.sampled_component = 1.0, 0
+        bs.sampled_type = +mi.BSDFFlags.DiffuseReflection
         value = self.eval(ctx, si, wo, active)
-        return drawn, dr.select(drawn.pdf > 0, value / drawn.pdf, 0)
+        return bs, dr.select(bs.pdf > 0, value / bs.pdf, 0)
 
     def eval(self, ctx, si, wo, active):
-        same = si.wi.z * wo.z > 0
-        return dr.select(active, dr.select(same, self.reflected, self.transmitted) * dr.inv_pi * dr.abs(wo.z), 0)
+        value = dr.select(si.wi.z * wo.z > 0, self.reflected, self.transmitted)
+        return dr.select(active, value * dr.inv_pi * dr.abs(wo.z), 0)
 
     def pdf(self, ctx, si, wo, active):
-        share = dr.select(si.wi.z * wo.z > 0, self.share, 1 - self.share)
-        return dr.select(active, share * dr.inv_pi * dr.abs(wo.z), 0)
+        p = dr.select(si.wi.z * wo.z > 0, self.p_reflect, 1 - self.p_reflect)
+        return dr.select(active, p * dr.inv_pi * dr.abs(wo.z), 0)
 
     def eval_pdf(self, ctx, si, wo, active):
         return self.eval(ctx, si, wo, active), self.pdf(ctx, si, wo, active)
@@ -128,29 +146,32 @@ class Surfaces:
     """The textures and materials of a scene, by name."""
 
     def __init__(self, folder):
-        self.folder, self.textures, self.materials, self.holes = folder, {}, {}, False
+        self.folder, self.textures, self.materials = folder, {}, {}
+        self.has_masks = False
 
     def define(self, name, p):
         self.materials[name] = self.material(p.pop("type")[0], p)
 
     def material(self, kind, p):
-        assert set(p) <= set(MATERIALS.get(kind, "").split()), f"material {kind} cannot be translated: {p}"
-        parts = [self.materials[name] for name in p.get("materials", [])]
-        uses = list(self.uses(p))
-        places = {tuple(tuple(t.get(name, [0.0])) for name in PLANAR) for t in uses if t.get("mapping") == ["planar"]}
-        assert not places or len(uses) == 1, "planar textures beside others"
-        assert not any(part.planar for part in parts), "planar textures in mixtures"
+        known = set(MATERIALS.get(kind, "").split())
+        assert set(p) <= known, f"material {kind} cannot be translated: {p}"
+        components = [self.materials[name] for name in p.get("materials", [])]
+        textures = list(self.referenced_textures(p))
+        planar = [t for t in textures if t.get("mapping") == ["planar"]]
+        mappings = {tuple(tuple(t.get(name, [0.0])) for name in PLANAR) for t in planar}
+        assert not mappings or len(textures) == 1, "a planar texture must be the only texture"
+        assert not any(c.planar for c in components), "mixtures must not have planar textures"
         bsdf = self.bsdf(kind, p)
-        textured = bool(uses) or any(part.textured for part in parts)
-        return Material(mi.load_dict(bsdf) if isinstance(bsdf, dict) else bsdf, textured, *places)
+        textured = bool(textures) or any(c.textured for c in components)
+        return Material(mi.load_dict(bsdf) if isinstance(bsdf, dict) else bsdf, textured, *mappings)
 
-    def uses(self, p):
-        """The parameters of all textures that parameters refer to, directly or indirectly."""
+    def referenced_textures(self, p):
+        """Yields the parameters of all textures that `p` refers to, directly or indirectly."""
         for value in p.values():
             if isinstance(value[0], tuple):
                 texture = self.textures[value[0][1]][1]
                 yield texture
-                yield from self.uses(texture)
+                yield from self.referenced_textures(texture)
 
     def bsdf(self, kind, p):
         eta = {"int_ior": p.get("eta", [1.5])[0], "ext_ior": 1.0}
@@ -159,67 +180,87 @@ class Surfaces:
                 return two_sided(self.diffuse(p["reflectance"]))
             case "dielectric" if "roughness" in p:
                 a = alpha(p)
-                return CorrelatedMasking({"type": "roughdielectric", "distribution": "ggx", "alpha": a[0], **eta}, a)
+                inner = {"type": "roughdielectric", "distribution": "ggx", "alpha": a[0], **eta}
+                return CorrelatedMasking(inner, a)
             case "dielectric" | "thindielectric":
                 return {"type": kind, **eta}
             case "conductor":
                 return two_sided(self.conductor(p))
             case "diffusetransmission":
                 scale = p.get("scale", [1.0])[0]
-                return DiffuseTransmission(*(scale * np.array(p[name]) for name in ("reflectance", "transmittance")))
+                names = "reflectance", "transmittance"
+                return DiffuseTransmission(*(scale * np.array(p[name]) for name in names))
             case "mix":
                 first, second = (self.materials[name].bsdf for name in p["materials"])
-                return {"type": "blendbsdf", "weight": self.value(p["amount"]), "first": first, "second": second}
+                weight = self.value(p["amount"])
+                return {"type": "blendbsdf", "weight": weight, "first": first, "second": second}
 
     def diffuse(self, reflectance):
-        """Mixed textures become mixtures of materials, which are equivalent here."""
+        """Returns a diffuse BSDF. A mixed texture becomes an equivalent mixture of BSDFs."""
         if isinstance(reflectance[0], tuple):
             kind, p = self.textures[reflectance[0][1]]
             if kind == "mix" and "amount" in p and not isinstance(p["amount"][0], tuple):
-                parts = {"first": self.diffuse(p["tex1"]), "second": self.diffuse(p["tex2"])}
-                return {"type": "blendbsdf", "weight": p["amount"][0], **parts}
+                components = {"first": self.diffuse(p["tex1"]), "second": self.diffuse(p["tex2"])}
+                return {"type": "blendbsdf", "weight": p["amount"][0], **components}
         return {"type": "diffuse", "reflectance": self.value(reflectance)}
 
     def conductor(self, p):
         if "reflectance" in p:
-            index = np.ones(3), 2 * np.sqrt(np.array(p["reflectance"]) / (1 - np.array(p["reflectance"])))
+            r = np.array(p["reflectance"])
+            eta_k = {"eta": np.ones(3), "k": 2 * np.sqrt(r / (1 - r))}
         else:
-            index = [spectrum(p.get(which, [f"metal-Cu-{which}"])[0]) for which in ("eta", "k")]
-        index = {which: {"type": "rawconstant", "value": list(map(float, v))} for which, v in zip(("eta", "k"), index)}
+            names = {name: p.get(name, [f"metal-Cu-{name}"])[0] for name in ("eta", "k")}
+            eta_k = {name: spectrum(metal) for name, metal in names.items()}
+        index = {
+            name: {"type": "rawconstant", "value": list(map(float, value))}
+            for name, value in eta_k.items()
+        }
         a = alpha(p)
         if max(a) == 0:
             return {"type": "conductor", **index}
-        return CorrelatedMasking({"type": "roughconductor", "distribution": "ggx", "alpha_u": a[0], "alpha_v": a[1], **index}, a)
+        roughness = {"distribution": "ggx", "alpha_u": a[0], "alpha_v": a[1]}
+        return CorrelatedMasking({"type": "roughconductor", **roughness, **index}, a)
 
     def value(self, value, factor=1.0):
-        """A Mitsuba texture for a colour, a number or the name of a texture."""
+        """Translates a colour, a number or a reference to a texture to a Mitsuba texture."""
         if not isinstance(value[0], tuple):
-            return rgb(factor * np.array(value)) if len(value) == 3 else {"type": "rawconstant", "value": factor * value[0]}
+            if len(value) == 3:
+                return rgb(factor * np.array(value))
+            return {"type": "rawconstant", "value": factor * value[0]}
         kind, p = self.textures[value[0][1]]
         known = {"uscale", "vscale", "udelta", "vdelta"}
         if kind == "checkerboard" and set(p) <= known | {"tex1", "tex2", "dimension"}:
-            return self.board(p, factor * np.array(p["tex1"]), factor * np.array(p["tex2"]))
+            return self.checkerboard(p, factor * np.array(p["tex1"]), factor * np.array(p["tex2"]))
         if kind == "mix" and not any(isinstance(p[name][0], tuple) for name in ("tex1", "tex2")):
-            kind, board = self.textures[p["amount"][0][1]]
+            kind, amount = self.textures[p["amount"][0][1]]
             assert kind == "checkerboard", kind
-            ends = np.array(p["tex1"]), np.array(p["tex2"])
-            return self.board(board, *(factor * (ends[0] + board[name][0] * (ends[1] - ends[0])) for name in ("tex1", "tex2")))
+            a, b = np.array(p["tex1"]), np.array(p["tex2"])
+            colours = (factor * (a + amount[name][0] * (b - a)) for name in ("tex1", "tex2"))
+            return self.checkerboard(amount, *colours)
         if kind == "scale" and set(p) == {"tex", "scale"}:
             return self.value(p["tex"], factor * p["scale"][0])
         if kind == "imagemap":
             return self.image(p, factor)
         raise SystemExit(f"texture {kind} cannot be translated: {p}")
 
-    def board(self, p, even, odd):
+    def checkerboard(self, p, even, odd):
         if p.get("dimension", [2]) == [3]:
             cells = np.indices((2, 2, 2)).sum(axis=0) % 2
             grid = np.where(cells[..., None] == 0, even, odd).astype(np.float32)
-            volume = {"type": "gridvolume", "grid": mi.VolumeGrid(grid), "to_world": mi.ScalarTransform4f().scale(2)}
-            return {"type": "volume", "volume": volume | {"filter_type": "nearest", "wrap_mode": "repeat", "raw": True}}
-        # Mitsuba's own checkerboard orders numbers and colours differently.
-        place = T2().scale(0.5) @ T2().translate(offset(p)) @ T2().scale(scale(p))
+            volume = {
+                "type": "gridvolume",
+                "grid": mi.VolumeGrid(grid),
+                "to_world": mi.ScalarTransform4f().scale(2),
+                "filter_type": "nearest",
+                "wrap_mode": "repeat",
+                "raw": True,
+            }
+            return {"type": "volume", "volume": volume}
+        # Mitsuba's checkerboard orders numbers and colours differently.
+        to_uv = T2().scale(0.5) @ T2().translate(offset(p)) @ T2().scale(scale(p))
         texels = mi.Bitmap(np.array([[even, odd], [odd, even]], dtype=np.float32))
-        return {"type": "bitmap", "bitmap": texels, "raw": True, "filter_type": "nearest", "to_uv": place}
+        bitmap = {"type": "bitmap", "bitmap": texels, "raw": True}
+        return bitmap | {"filter_type": "nearest", "to_uv": to_uv}
 
     def image(self, p, factor):
         assert set(p) <= set(IMAGE) and p.get("mapping", ["uv"])[0] in ("uv", "planar"), p
@@ -227,29 +268,33 @@ class Surfaces:
         if p.get("encoding") == ["linear"]:
             bitmap.set_srgb_gamma(False)
         formats = mi.Bitmap.PixelFormat
-        kept = formats.Y if bitmap.pixel_format() == formats.Y else formats.RGB
-        texels = np.array(bitmap.convert(kept, mi.Struct.Type.Float32, False))
+        pixel_format = formats.Y if bitmap.pixel_format() == formats.Y else formats.RGB
+        texels = np.array(bitmap.convert(pixel_format, mi.Struct.Type.Float32, False))
         texels = p.get("scale", [1.0])[0] * texels.reshape(*texels.shape[:2], -1)
         if p.get("invert") == ["true"]:
             texels = np.maximum(1 - texels, 0)
-        # The first row lies at v = 0, pbrt's at t = 1.
-        place = T2().translate([0, 1]) @ T2().scale([1, -1])
+        # The first row is at v = 0 in Mitsuba, and at t = 1 in pbrt.
+        to_uv = T2().translate([0, 1]) @ T2().scale([1, -1])
         if p.get("mapping") != ["planar"]:
-            place = place @ T2().translate(offset(p)) @ T2().scale(scale(p))
+            to_uv = to_uv @ T2().translate(offset(p)) @ T2().scale(scale(p))
         wrap = p.get("wrap", ["repeat"])[0]
         if wrap == "black":
-            # The image with a black border of its own size, which is enough for these coordinates.
+            # A black border as wide and high as the image is enough for the coordinates in use.
             height, width = texels.shape[:2]
-            texels, wrap = np.pad(texels, ((height, height), (width, width), (0, 0))), "clamp"
-            place = T2().translate([1 / 3, 1 / 3]) @ T2().scale(1 / 3) @ place
-        kind = {"point": "nearest", "bilinear": "bilinear"}[p.get("filter", ["bilinear"])[0]]
+            texels = np.pad(texels, ((height, height), (width, width), (0, 0)))
+            wrap = "clamp"
+            to_uv = T2().translate([1 / 3, 1 / 3]) @ T2().scale(1 / 3) @ to_uv
+        filter_type = {"point": "nearest", "bilinear": "bilinear"}[p.get("filter", ["bilinear"])[0]]
         texels = mi.Bitmap((factor * texels).astype(np.float32))
-        return {"type": "bitmap", "bitmap": texels, "raw": True, "filter_type": kind, "wrap_mode": wrap, "to_uv": place}
+        bitmap = {"type": "bitmap", "bitmap": texels, "raw": True}
+        return bitmap | {"filter_type": filter_type, "wrap_mode": wrap, "to_uv": to_uv}
 
     def masked(self, material, opacity):
-        """The material with holes."""
-        self.holes = True
-        bsdf = mi.load_dict({"type": "mask", "opacity": self.value(opacity), "nested": material.bsdf})
+        """Returns the material with an opacity mask."""
+        self.has_masks = True
+        bsdf = mi.load_dict(
+            {"type": "mask", "opacity": self.value(opacity), "nested": material.bsdf}
+        )
         return Material(bsdf, True, material.planar)
 
 
@@ -262,10 +307,10 @@ def offset(p):
 
 
 def alpha(p):
-    """Roughness along u and v in Mitsuba's convention."""
-    both = p.get("roughness", [0.0])
-    found = [p.get(name, both)[0] for name in ("uroughness", "vroughness")]
-    return found if p.get("remaproughness") == ["false"] else [x**0.5 for x in found]
+    """Returns the roughness along u and v in Mitsuba's convention."""
+    isotropic = p.get("roughness", [0.0])
+    roughness = [p.get(name, isotropic)[0] for name in ("uroughness", "vroughness")]
+    return roughness if p.get("remaproughness") == ["false"] else [x**0.5 for x in roughness]
 
 
 def two_sided(bsdf):

@@ -1,10 +1,9 @@
 //! Rays per second and bytes per triangle of the acceleration structures, on one thread.
 //!
 //! `cargo bench -p lightbound-benches --bench accel [--features embree]`. Scenes: a Cornell box (36
-//! triangles), and the same box around a rough ball of half a million triangles. Rays: camera rays,
-//! cosine-distributed bounces from their hits, and shadow rays from their hits to the lamp, each
-//! traced singly and in batches. The results of all structures are compared before anything is
-//! timed.
+//! triangles), and the same room with a rough sphere of half a million triangles. Rays: camera
+//! rays, cosine-distributed bounces from their hits, and shadow rays from their hits to the lamp,
+//! each traced singly and in batches. All structures must agree before anything is timed.
 
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{Geometry, Hit, Mesh, Primitive, Shape};
@@ -14,13 +13,13 @@ use std::f32::consts::TAU;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of rays of each kind.
-const RAYS: usize = 1 << 17;
+/// Number of camera rays.
+const CAMERA_RAYS: usize = 1 << 17;
 
 /// Number of rays in a batch.
-const BATCH: usize = 1 << 12;
+const BATCH_SIZE: usize = 1 << 12;
 
-/// Timed runs. The best and the median are reported.
+/// Number of timed runs. The best and the median are reported.
 const RUNS: usize = 7;
 
 fn main() {
@@ -34,7 +33,7 @@ fn main() {
         "scene", "structure", "rays", "query", "one by one, Mray/s", "batches, Mray/s"
     );
     println!("{:48} {:>9} {:>10} {:>9} {:>10}", "", "best", "median", "best", "median");
-    for (name, geometry) in [("cornell", cornell()), ("ball", ball())] {
+    for (name, geometry) in [("cornell", cornell()), ("ball", rough_sphere())] {
         let geometry = Arc::new(geometry);
         let accels: Vec<_> = kinds
             .iter()
@@ -45,7 +44,8 @@ fn main() {
                 let triangles = geometry.triangle_count();
                 let bytes = accel.memory_bytes() as f64 / triangles as f64;
                 println!(
-                    "{name:8} {:9} {triangles} triangles, {bytes:.0} bytes per triangle, built in {seconds:.3} s",
+                    "{name:8} {:9} {triangles} triangles, {bytes:.0} bytes per triangle, built in \
+                     {seconds:.3} s",
                     accel.name()
                 );
                 accel
@@ -90,11 +90,11 @@ fn check(name: &str, rays: &[Ray], accels: &[Box<dyn Accel>]) {
             accel.name(),
             accels[0].name()
         );
-        let blocked = rays.iter().filter(|ray| accel.occluded(ray)).count();
-        let met = hits.iter().filter(|hit| !hit.is_miss()).count();
+        let occluded_count = rays.iter().filter(|ray| accel.occluded(ray)).count();
+        let hit_count = hits.iter().filter(|hit| !hit.is_miss()).count();
         assert!(
-            blocked.abs_diff(met) <= rays.len() / 10_000,
-            "{name}: {}: {blocked} blocked, {met} hits",
+            occluded_count.abs_diff(hit_count) <= rays.len() / 10_000,
+            "{name}: {}: {occluded_count} occluded rays, {hit_count} hits",
             accel.name()
         );
     }
@@ -103,6 +103,7 @@ fn check(name: &str, rays: &[Ray], accels: &[Box<dyn Accel>]) {
 /// Best and median rate, in million rays per second.
 type Rate = (f64, f64);
 
+/// Times `run`, which traces `rays` rays.
 fn measure(rays: usize, mut run: impl FnMut()) -> Rate {
     let mut rates: Vec<f64> = (0..RUNS)
         .map(|_| {
@@ -122,7 +123,7 @@ fn intersect(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
     });
     let mut hits = Vec::new();
     let batched = measure(rays.len(), || {
-        for batch in rays.chunks(BATCH) {
+        for batch in rays.chunks(BATCH_SIZE) {
             accel.intersect_batch(batch, &mut hits);
             std::hint::black_box(&hits);
         }
@@ -130,16 +131,16 @@ fn intersect(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
     (single, batched)
 }
 
-/// Like [`intersect`].
+/// Like [`intersect`], for occlusion queries.
 fn occluded(accel: &dyn Accel, rays: &[Ray]) -> (Rate, Rate) {
     let single = measure(rays.len(), || {
         std::hint::black_box(rays.iter().filter(|ray| accel.occluded(ray)).count());
     });
-    let mut blocked = Vec::new();
+    let mut occluded = Vec::new();
     let batched = measure(rays.len(), || {
-        for batch in rays.chunks(BATCH) {
-            accel.occluded_batch(batch, &mut blocked);
-            std::hint::black_box(&blocked);
+        for batch in rays.chunks(BATCH_SIZE) {
+            accel.occluded_batch(batch, &mut occluded);
+            std::hint::black_box(&occluded);
         }
     });
     (single, batched)
@@ -155,13 +156,13 @@ impl Random {
     }
 }
 
-/// Camera rays in tiles of 8 × 8 pixels, bounces, and shadow rays.
+/// Returns camera rays in tiles of 8 × 8 pixels, bounces, and shadow rays.
 fn rays(geometry: &Geometry, accel: &dyn Accel) -> [(&'static str, Vec<Ray>); 3] {
     let mut random = Random(0);
-    let side = (RAYS as f32).sqrt() as usize / 8 * 8;
+    let side = (CAMERA_RAYS as f32).sqrt() as usize / 8 * 8;
     let pixels = (0..side * side).map(|i| {
-        let (tile, within) = (i / 64, i % 64);
-        (tile % (side / 8) * 8 + within % 8, tile / (side / 8) * 8 + within / 8)
+        let (tile, pixel) = (i / 64, i % 64);
+        (tile % (side / 8) * 8 + pixel % 8, tile / (side / 8) * 8 + pixel / 8)
     });
     let camera: Vec<Ray> = pixels
         .map(|(x, y)| {
@@ -208,10 +209,10 @@ fn quads(corners: &[[Vec3; 4]]) -> Mesh {
     let triangles = (0..corners.len() as u32)
         .flat_map(|i| [[4 * i, 4 * i + 1, 4 * i + 2], [4 * i, 4 * i + 2, 4 * i + 3]]);
     Mesh::new(corners.concat(), triangles.collect(), Vec::new(), Vec::new())
-        .expect("quads make a mesh")
+        .expect("the quads form a valid mesh")
 }
 
-/// Floor, ceiling and three walls of the box [−1, 1] × [0, 2] × [−1, 1], and a lamp.
+/// Returns the floor, ceiling and three walls of the box [−1, 1] × [0, 2] × [−1, 1], and a lamp.
 fn room() -> Vec<Mesh> {
     let quad = |p: Vec3, u: Vec3, v: Vec3| [p, p + u, p + u + v, p + v];
     let (x, y, z) = (2.0 * Vec3::X, 2.0 * Vec3::Y, 2.0 * Vec3::Z);
@@ -221,7 +222,7 @@ fn room() -> Vec<Mesh> {
     walls.into_iter().chain([lamp]).map(|q| quads(&[q])).collect()
 }
 
-/// The room with the two blocks of the Cornell box.
+/// Returns the room with the two blocks of the Cornell box.
 fn cornell() -> Geometry {
     let block = |center: Vec3, size: Vec3, angle: f32| {
         let (s, c) = angle.sin_cos();
@@ -240,8 +241,8 @@ fn cornell() -> Geometry {
     scene(meshes)
 }
 
-/// The room with a rough ball of half a million triangles.
-fn ball() -> Geometry {
+/// Returns the room with a rough sphere of half a million triangles.
+fn rough_sphere() -> Geometry {
     let n = 500u32;
     let points = (0..=n).flat_map(|i| {
         (0..n).map(move |j| (i as f32 / n as f32 * TAU / 2.0, j as f32 / n as f32 * TAU))
@@ -258,7 +259,7 @@ fn ball() -> Geometry {
     let mut meshes = room();
     meshes.push(
         Mesh::new(positions.collect(), triangles.collect(), Vec::new(), Vec::new())
-            .expect("a ball is a mesh"),
+            .expect("the sphere is a valid mesh"),
     );
     scene(meshes)
 }

@@ -1,10 +1,10 @@
-//! The time to compute bounds of eight clusters, on one thread.
+//! Time to compute bounds for eight clusters, on one thread.
 //!
 //! `cargo bench -p lightbound-benches --bench bounds`. Clusters are boxes of all sizes around a
-//! shading point, like those of a light tree. Half of them lie around the mirror direction. The
-//! rows are: direction boxes of clusters, upper bounds of materials over them, compiled in each
-//! mode and hand-derived, and eight evaluations for comparison. Bounds are checked before they are
-//! timed. The fastest of many interleaved rounds is reported.
+//! shading point, as in a light tree. Half of them lie around the mirror direction. Measures
+//! direction boxes of clusters, upper bounds on materials over them, compiled in each mode and
+//! hand-derived, and eight evaluations for comparison. Bounds are checked before they are timed.
+//! The fastest of many interleaved rounds is reported.
 
 use lightbound::integrator::material_bound::{BoundEvaluator, MaterialBounds};
 use lightbound::material::{Program, ShaderBinding, library};
@@ -17,10 +17,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of 8-wide groups of clusters; few enough to stay in the cache.
+/// Number of 8-wide groups of clusters, few enough to stay in the cache.
 const GROUPS: usize = 256;
 
-/// Timed rounds over all groups.
+/// Number of timed rounds over all groups.
 const ROUNDS: usize = 400;
 
 const MATERIALS: [&str; 6] = ["diffuse", "phong", "isoward", "ward", "ashikhmin", "fractal"];
@@ -62,13 +62,14 @@ fn main() {
         },
     ]);
     println!(
-        "Boxes of directions: {positions:.0} ns for eight boxes of positions, {directions:.0} ns for eight cones.\n"
+        "Direction boxes: {positions:.0} ns for eight boxes of positions, {directions:.0} ns for \
+         eight cones.\n"
     );
     let boxes: Vec<_> =
         groups.iter().map(|group| viewpoint.to_positions(&group.lo, &group.hi)).collect();
     print!("{:10} {:6}", "material", "target");
     MODES.iter().for_each(|(name, _)| print!(" {name:>10}"));
-    println!(" {:>10}", "evaluated");
+    println!(" {:>10}", "evaluation");
     let mut targets = vec![Target::Sse, Target::best()];
     targets.retain(|target| target.is_available());
     targets.dedup();
@@ -91,15 +92,15 @@ fn row(
     let entry = library::find(name).expect("the library has this shader");
     let shader = Shader::parse(entry.name, entry.text).expect("shaders of the library are valid");
     let program = Program::compile(&Arena::new(), &shader, &Settings::default(), target)
-        .expect("it compiles");
-    let members: Vec<u32> = program
+        .expect("shaders of the library compile");
+    let parameters: Vec<u32> = program
         .settable
         .iter()
         .flat_map(|p| p.default.iter().flatten().map(|&x| p.scalar.bits(x)).collect::<Vec<_>>())
         .collect();
     let shaders = [ShaderBinding::new(Arc::new(program), vec![])];
     let compiled = MODES.map(|(_, mode)| MaterialBounds::compile(&shaders, mode).ok());
-    let mut at = compiled.each_ref().map(|bounds| bounds.as_ref().map(BoundEvaluator::new));
+    let mut evaluators = compiled.each_ref().map(|bounds| bounds.as_ref().map(BoundEvaluator::new));
     let p = vec3(0.5, -0.3, 0.2);
     let wi: Vec<[Vec3; LANES]> = groups
         .iter()
@@ -108,17 +109,17 @@ fn row(
     for at in at.iter_mut().flatten() {
         at.begin_with_parameters(0, wo, &members);
         for (boxes, wi) in boxes.iter().zip(&wi) {
-            let (bounds, values) = (at.bound(boxes), at.evaluate(wi));
+            let (bounds, values) = (evaluator.bound(boxes), evaluator.evaluate(wi));
             assert!(
                 (0..LANES).all(|lane| (0..3).all(|k| values[lane][k] <= bounds[k][lane])),
                 "{name}: a bound is below a value"
             );
         }
     }
-    let [naive, optimized, related, hand] = &mut at;
-    let bound = |at: &mut Option<BoundEvaluator>| {
-        if let Some(at) = at {
-            boxes.iter().for_each(|boxes| _ = black_box(at.bound(black_box(boxes))));
+    let [naive, optimized, related, hand] = &mut evaluators;
+    let bound = |evaluator: &mut Option<BoundEvaluator>| {
+        if let Some(evaluator) = evaluator {
+            boxes.iter().for_each(|boxes| _ = black_box(evaluator.bound(black_box(boxes))));
         }
     };
     let mut evaluator =
@@ -132,7 +133,7 @@ fn row(
         &mut || wi.iter().for_each(|wi| _ = black_box(evaluator.evaluate(black_box(wi)))),
     ]);
     print!("{name:10} {:6}", target.name());
-    for (k, nanoseconds) in found.into_iter().enumerate() {
+    for (k, nanoseconds) in times.into_iter().enumerate() {
         match compiled.get(k) {
             Some(None) => print!(" {:>10}", "–"),
             _ => print!(" {nanoseconds:>10.0}"),
@@ -141,7 +142,7 @@ fn row(
     println!();
 }
 
-/// Nanoseconds per group of the fastest round of each function.
+/// Returns the nanoseconds per group of the fastest round of each function.
 fn fastest<const N: usize>(mut runs: [&mut dyn FnMut(); N]) -> [f64; N] {
     let mut best = [f64::INFINITY; N];
     for _ in 0..ROUNDS {
@@ -168,17 +169,18 @@ impl Random {
     }
 }
 
-fn lanes(of: [Vec3; LANES]) -> [Lanes; 3] {
-    [0, 1, 2].map(|axis| of.map(|v| v[axis]))
+/// Converts eight vectors to a structure of arrays.
+fn lanes(vectors: [Vec3; LANES]) -> [Lanes; 3] {
+    [0, 1, 2].map(|axis| vectors.map(|v| v[axis]))
 }
 
-/// Clusters around p. Those of even lanes are around the mirror direction.
+/// Returns clusters around p. Clusters in even lanes lie around the mirror direction.
 fn cluster_group(random: &mut Random, p: Vec3, mirror: Vec3) -> ClusterGroup {
     let clusters: [(Vec3, Vec3); LANES] = std::array::from_fn(|lane| {
         let size = 2f32.powi(-(random.next() * 8.0) as i32);
-        let around =
+        let offset =
             if lane % 2 == 0 { mirror + size * random.in_cube() } else { random.in_cube() };
-        (p + 2.0 * around, size * random.in_cube().abs())
+        (p + 2.0 * offset, size * random.in_cube().abs())
     });
     ClusterGroup {
         lo: lanes(clusters.map(|(middle, half)| middle - half)),

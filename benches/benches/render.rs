@@ -1,11 +1,12 @@
-//! Throughput of the path tracer, and its share of ray casting.
+//! Throughput of the path tracer, and the fraction of its time outside ray casting.
 //!
-//!     cargo bench -p lightbound-benches --features embree --bench render -- [SCENE.pbrt …] [--resolution N] [--spp N]
+//!     cargo bench -p lightbound-benches --features embree --bench render -- \
+//!         [SCENE.pbrt …] [--resolution N] [--spp N]
 //!
-//! For each scene and accelerator: million camera samples per core-second; the share of time
-//! outside the accelerator; and nanoseconds per ray of either kind. To find the share, the batches
-//! of rays of a render are recorded and traced again without shading, on the same thread in the
-//! same run. One thread; minimum and median of the rounds.
+//! For each scene and accelerator, prints million camera samples per core-second, rays per sample,
+//! nanoseconds per ray and shadow ray, and the fraction of the time outside the accelerator. For
+//! the last, the batches of rays of a rendering are recorded and traced again without shading, on
+//! the same thread in the same run. One thread; minimum and median of the rounds.
 
 use lightbound::accel::{Accel, AccelKind};
 use lightbound::geometry::Hit;
@@ -19,19 +20,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+/// Number of timed rounds.
 const ROUNDS: usize = 7;
 
 /// Batches of rays in tracing order.
 #[derive(Default)]
 struct Recording {
-    closest: Vec<Vec<Ray>>,
-    any: Vec<Vec<Ray>>,
+    closest_hit: Vec<Vec<Ray>>,
+    any_hit: Vec<Vec<Ray>>,
 }
 
 /// Forwards all calls to an accelerator and records the rays.
 struct Recorder {
     inner: Arc<dyn Accel>,
-    tape: Arc<Mutex<Recording>>,
+    recording: Arc<Mutex<Recording>>,
 }
 
 impl Accel for Recorder {
@@ -42,11 +44,11 @@ impl Accel for Recorder {
         self.inner.occluded(ray)
     }
     fn intersect_batch(&self, rays: &[Ray], hits: &mut Vec<Hit>) {
-        self.tape.lock().unwrap().closest.push(rays.to_vec());
+        self.recording.lock().unwrap().closest_hit.push(rays.to_vec());
         self.inner.intersect_batch(rays, hits);
     }
     fn occluded_batch(&self, rays: &[Ray], blocked: &mut Vec<bool>) {
-        self.tape.lock().unwrap().any.push(rays.to_vec());
+        self.recording.lock().unwrap().any_hit.push(rays.to_vec());
         self.inner.occluded_batch(rays, blocked);
     }
     fn bounds(&self) -> Aabb {
@@ -68,7 +70,7 @@ fn render_once(Loaded { scene, settings, .. }: &Loaded) -> Rendering {
     render_with(scene, settings, &integrator, &options)
 }
 
-/// Runs `work` and returns the seconds it takes.
+/// Runs `work` and returns the elapsed seconds.
 fn time(mut work: impl FnMut()) -> f64 {
     let start = Instant::now();
     work();
@@ -80,6 +82,7 @@ fn min_and_median(mut seconds: Vec<f64>) -> (f64, f64) {
     (seconds[0], seconds[seconds.len() / 2])
 }
 
+/// Measures a scene with an accelerator and prints the row.
 fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
     let overrides = Overrides {
         accel,
@@ -92,24 +95,24 @@ fn measure(path: &Path, accel: AccelKind, spp: u32, resolution: u32) {
         Ok(loaded) => loaded,
         Err(error) => return println!("{}: {error}", path.display()),
     };
-    let tape = Arc::new(Mutex::new(Recording::default()));
+    let recording = Arc::new(Mutex::new(Recording::default()));
     let inner = loaded.scene.accel.clone();
-    loaded.scene.accel = Arc::new(Recorder { inner: inner.clone(), tape: tape.clone() });
+    loaded.scene.accel = Arc::new(Recorder { inner: inner.clone(), recording: recording.clone() });
     let recorded = render_once(&loaded);
     loaded.scene.accel = inner.clone();
-    let tape = tape.lock().unwrap();
+    let recording = recording.lock().unwrap();
 
     let (mut hits, mut blocked) = (Vec::new(), Vec::new());
     let (mut renders, mut closest, mut any) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let rendering = render_once(&loaded);
-        assert_eq!(rendering.counts, recorded.counts, "the recorder changed the picture");
+        assert_eq!(rendering.counts, recorded.counts, "recording changed the rendering");
         renders.push(rendering.cpu.as_secs_f64());
         closest.push(time(|| {
-            tape.closest.iter().for_each(|batch| inner.intersect_batch(batch, &mut hits))
+            recording.closest_hit.iter().for_each(|batch| inner.intersect_batch(batch, &mut hits))
         }));
         any.push(time(|| {
-            tape.any.iter().for_each(|batch| inner.occluded_batch(batch, &mut blocked))
+            recording.any_hit.iter().for_each(|batch| inner.occluded_batch(batch, &mut blocked))
         }));
     }
     let samples = recorded.camera_samples as f64;
@@ -142,9 +145,9 @@ fn main() {
         }
     }
     if scenes.is_empty() {
-        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
+        let scene_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
         scenes = ["cornell-box", "materials", "skylight", "many-lights", "interior"]
-            .map(|s| own.join(s).join("scene.pbrt"))
+            .map(|s| scene_dir.join(s).join("scene.pbrt"))
             .into();
     }
     println!("one thread, {resolution}² pixels, {spp} samples per pixel, {ROUNDS} rounds");

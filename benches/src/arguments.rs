@@ -1,6 +1,6 @@
-//! Value parsers of options that several subcommands share.
+//! Value parsers for options that several subcommands share.
 //!
-//! No option accepts a value for which nothing would be measured or checked: a run that does
+//! They reject values with which nothing would be measured or checked, since a run that does
 //! nothing must not succeed.
 
 use crate::materials;
@@ -22,7 +22,7 @@ pub fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a number from 1 to 1e15, as in 1000 or 1e9".to_owned())
 }
 
-/// Parses the name of one of the six materials.
+/// Returns a parser for the names of the six materials.
 pub fn material() -> PossibleValuesParser {
     PossibleValuesParser::new(materials::ALL.map(|(name, _)| name))
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_at_least_one() {
+    fn counts_below_one_are_rejected() {
         assert_eq!(
             [count("1"), count("1e9"), count("1000.5")],
             [Ok(1), Ok(1_000_000_000), Ok(1000)]

@@ -1,13 +1,13 @@
-//! Code quality: our machine code for the six materials against C compilers' code for the same
-//! functions.
+//! Code quality: our machine code for the six materials against the code of C compilers for the
+//! same functions.
 //!
-//! All candidates run in one process on the same inputs, after a check that their results have the
-//! same bits. A round runs each candidate once over all groups, in turn. The minimum time of a
-//! candidate over all rounds counts, so that ratios are stable despite varying clock rates and
-//! other load. Static instructions are those of the function without padding.
+//! All candidates run in one process on the same inputs, after a check that their results are
+//! bit-identical. A round runs each candidate once over all groups, in turn. The reported time is
+//! the minimum over all rounds, so that ratios are stable despite varying clock rates and other
+//! load. Counts of static instructions exclude padding.
 
 use crate::arguments::{material, positive};
-use crate::foreign::{Compiler, Foreign, NO_COMPILER, instructions};
+use crate::foreign::{Compiler, ForeignFunction, NO_COMPILER, instructions};
 use crate::materials;
 use crate::report::{fail, geometric_mean, print_head, print_machine, print_row, targets};
 use lightbound_shader::backend::x86::Code;
@@ -39,13 +39,15 @@ pub fn run(args: &Args) -> ExitCode {
     }
     print_machine();
     println!(
-        "Ticks of the time-stamp counter per call of one group: the minimum of {} interleaved rounds of {GROUPS} groups.",
+        "Ticks of the time-stamp counter per group: the minimum of {} interleaved rounds of \
+         {GROUPS} groups.",
         args.rounds
     );
     println!(
-        "C is compiled with `-ffp-contract=off -fno-math-errno` for the same target. Ratios are ours ÷ theirs."
+        "C is compiled with `-ffp-contract=off -fno-math-errno` for the same target. Ratios are \
+         ours ÷ theirs."
     );
-    let mut within = true;
+    let mut succeeded = true;
     for target in targets() {
         println!("\n{target} ×{}\n", target.lanes());
         let mut titles: Vec<String> =
@@ -53,23 +55,23 @@ pub fn run(args: &Args) -> ExitCode {
         for compiler in &compilers {
             titles.extend([format!("{}: ticks", compiler.name), "instructions".to_owned()]);
         }
-        titles.extend(["ticks, to the best".to_owned(), "instructions, to that".to_owned()]);
+        titles.extend(["ticks ÷ best".to_owned(), "instructions ÷ best".to_owned()]);
         print_head(&titles);
-        let mut means = vec![];
+        let mut rows = vec![];
         for (name, source) in materials::ALL {
-            if args.materials.is_empty() || args.materials.iter().any(|wanted| wanted == name) {
+            if args.materials.is_empty() || args.materials.iter().any(|selected| selected == name) {
                 match measure(name, source, target, &compilers, args.rounds) {
-                    Ok(ratios) => means.push(ratios),
+                    Ok(ratios) => rows.push(ratios),
                     Err(error) => {
                         eprintln!("{name}, {target}: {error}");
-                        within = false;
+                        succeeded = false;
                     }
                 }
             }
         }
-        if let Some(columns) = means.first().map(Vec::len) {
+        if let Some(columns) = rows.first().map(Vec::len) {
             let mean =
-                |k| format!("{:.3}", geometric_mean(means.iter().map(|row: &Vec<f64>| row[k])));
+                |k| format!("{:.3}", geometric_mean(rows.iter().map(|row: &Vec<f64>| row[k])));
             print_row(
                 ["geometric mean".to_owned(), String::new(), String::new()]
                     .into_iter()
@@ -77,17 +79,18 @@ pub fn run(args: &Args) -> ExitCode {
             );
         }
     }
-    if within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Time and size of code.
 #[derive(Clone, Copy)]
-struct Figures {
+struct Cost {
+    /// Ticks of the time-stamp counter per group.
     ticks: f64,
     instructions: usize,
 }
 
-/// Prints a row and returns its ratios.
+/// Measures a material, prints its row, and returns the ratios in it.
 fn measure(
     name: &str,
     source: &str,
@@ -100,7 +103,7 @@ fn measure(
     let inputs = materials::batch(target, &materials::rows(&shader, GROUPS * target.lanes(), 1, 1));
     let kernel =
         Kernel::compile(&Arena::new(), &function, target).map_err(|error| error.to_string())?;
-    let foreign: Vec<Foreign> = compilers
+    let foreign: Vec<ForeignFunction> = compilers
         .iter()
         .map(|compiler| compiler.compile(&function, target))
         .collect::<Result<_, _>>()?;
@@ -112,33 +115,33 @@ fn measure(
         compare(&function, &outputs, &theirs)
             .map_err(|error| format!("{}: {error}", compiler.name))?;
     }
-    let mut least = vec![u64::MAX; foreign.len() + 1];
+    let mut min_ticks = vec![u64::MAX; foreign.len() + 1];
     for _ in 0..rounds {
         let start = ticks();
         kernel.run(&[], &inputs, std::hint::black_box(&mut outputs));
-        least[0] = least[0].min(ticks() - start);
-        for (other, least) in foreign.iter().zip(&mut least[1..]) {
+        min_ticks[0] = min_ticks[0].min(ticks() - start);
+        for (other, min_ticks) in foreign.iter().zip(&mut min_ticks[1..]) {
             let start = ticks();
             other.run(&[], &inputs, std::hint::black_box(&mut outputs));
-            *least = (*least).min(ticks() - start);
+            *min_ticks = (*min_ticks).min(ticks() - start);
         }
     }
-    let isa = target.isa().expect("a target of x86-64");
+    let isa = target.isa().expect("an x86-64 target");
     let counts = [Code::compile(&function, isa).counts().total]
         .into_iter()
         .chain(foreign.iter().map(|other| instructions(other.code())));
-    let figures: Vec<Figures> = least
+    let costs: Vec<Cost> = min_ticks
         .iter()
         .zip(counts)
-        .map(|(&least, instructions)| Figures { ticks: least as f64 / GROUPS as f64, instructions })
+        .map(|(&ticks, instructions)| Cost { ticks: ticks as f64 / GROUPS as f64, instructions })
         .collect();
-    Ok(print(name, &figures))
+    Ok(print(name, &costs))
 }
 
-/// Prints our figures and the ratios to theirs.
-fn print(name: &str, figures: &[Figures]) -> Vec<f64> {
-    let (ours, theirs) = (figures[0], &figures[1..]);
-    let ratios = |other: &Figures| {
+/// Prints a row with our cost and its ratios to the compilers' costs. Returns the ratios.
+fn print(name: &str, costs: &[Cost]) -> Vec<f64> {
+    let (ours, theirs) = (costs[0], &costs[1..]);
+    let ratios = |other: &Cost| {
         [ours.ticks / other.ticks, ours.instructions as f64 / other.instructions as f64]
     };
     let mut row: Vec<f64> = theirs.iter().flat_map(ratios).collect();
@@ -150,14 +153,14 @@ fn print(name: &str, figures: &[Figures]) -> Vec<f64> {
     row
 }
 
-/// Checks that all bits are equal, except for payloads and signs of NaN.
+/// Checks that results are bit-identical, except for the payloads and signs of NaN.
 pub fn compare(function: &Function, ours: &Batch, theirs: &Batch) -> Result<(), String> {
     for row in 0..ours.rows() {
         for (port, output) in function.outputs.iter().enumerate() {
             let (a, b) = (ours.bits(row, port), theirs.bits(row, port));
             if !same(output.ty, a, b) {
                 return Err(format!(
-                    "`{}` of row {row} is {b:#010x} where ours is {a:#010x}",
+                    "`{}` in row {row} is {b:#010x}, ours is {a:#010x}",
                     output.name
                 ));
             }

@@ -9,13 +9,13 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Time from WGSL text to callable code, in an arena of its own
+/// Time from WGSL text to callable code, in a new arena
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of runs; the median is reported
     #[arg(long, default_value_t = 500, value_parser = positive::<usize>)]
     runs: usize,
-    /// Target of the code [default: the best of this machine]
+    /// Target of the code [default: the best target of this machine]
     #[arg(long)]
     target: Option<Target>,
 }
@@ -28,7 +28,8 @@ pub fn run(args: &Args) -> ExitCode {
     let target = args.target.unwrap_or_else(Target::best);
     print_machine();
     println!(
-        "µs from WGSL text to code that can be called, target {target}: medians of {} runs, minima in parentheses.\n",
+        "µs from WGSL text to callable code, target {target}: medians of {} runs, minima in \
+         parentheses.\n",
         args.runs
     );
     print_head(
@@ -39,11 +40,11 @@ pub fn run(args: &Args) -> ExitCode {
             (0..args.runs).map(|_| measure(name, source, target)).collect();
         let cells = [6, 0, 1, 2, 3, 4, 5].map(|column| {
             runs.sort_by(|a, b| a[column].total_cmp(&b[column]));
-            let (median, least) = (runs[args.runs / 2][column], runs[0][column]);
+            let (median, min) = (runs[args.runs / 2][column], runs[0][column]);
             if column == 6 {
-                format!("**{median:.0}** ({least:.0})")
+                format!("**{median:.0}** ({min:.0})")
             } else {
-                format!("{median:.0} ({least:.0})")
+                format!("{median:.0} ({min:.0})")
             }
         });
         print_row([name.to_owned()].into_iter().chain(cells));
@@ -51,7 +52,7 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Microseconds of each stage, then of all stages.
+/// Measures the microseconds of each stage, then of all stages.
 fn measure(name: &str, source: &str, target: Target) -> [f64; 7] {
     let start = Instant::now();
     let shader = materials::parse(name, black_box(source));

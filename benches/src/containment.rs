@@ -1,11 +1,11 @@
 //! Checks bounding shaders against point shaders: bounds contain the results, optimized bounds
-//! equal naive ones, and related ones are nowhere wider.
+//! equal naive ones, and related bounds are never wider.
 //!
 //! See [`lightbound_verification::containment`] for the checks. By default, they run on random
-//! boxes of operations, of all shaders of the repository, of random functions, and of random
-//! functions built from the patterns that relations match. With `--exhaustive`, they run on
-//! operations with one argument over all words. With `--programs`, they run on random WGSL
-//! programs, with a few bounding shaders each, and the checks are spread evenly over the programs.
+//! boxes, for operations, all shaders in the repository, random functions, and random functions
+//! built from the patterns that relations match. With `--exhaustive`, they run on unary operations
+//! over all words. With `--programs`, they run on random WGSL programs, with a few bounding shaders
+//! each, and the checks are spread evenly over the programs.
 
 use crate::arguments::count;
 use crate::report::{invalid_input, print_head, print_row};
@@ -28,18 +28,18 @@ Examples:
   lightbound-benches containment --programs 1e5 --checks 1e10
   lightbound-benches containment --exhaustive --only sqrt
 
-A check compares one result of one member of a box with one bounding shader. A result counts
-once for each bounding shader that is compiled for it, and for each number of parts that the box
-is split into. The exit status is 0 if no fault is found.
+A check compares one result, for one member of a box, with the bounds of one bounding shader. A
+result counts once for each bounding shader, and for each number of parts into which the box is
+split. The exit status is 0 if no fault is found.
 
 Columns of the table:
   subject     an operation, a shader, or random functions; with --programs, the frame of directions
   checks      as above
   related     checks of related bounds, included in checks
-  exempt      results about which nothing is claimed, not included in checks: a NaN occurs in a
-              mode that ignores NaN, or all results are NaN
-  empty       bounds not compared with others, since an interval is empty for the box
-All others should be 0; otherwise the compiler has a fault:
+  exempt      results without a claim, not included in checks: a NaN occurs in a mode that ignores
+              NaN, or all results are NaN
+  empty       bounds not compared with others, since an interval of the box is empty
+All other columns should be 0; otherwise the compiler has a fault:
   violations  results outside their bounds, and NaN results that a bound does not report
   differ      optimized bounds that differ from naive ones, and related bounds that depend on
               which cases of operations are selected
@@ -52,24 +52,25 @@ All others should be 0; otherwise the compiler has a fault:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Number of results to check against bounds, as 1000 or 1e9
+    /// Number of results to check against bounds, such as 1000 or 1e9
     #[arg(long, default_value = "1e8", value_parser = count)]
     checks: u64,
     /// Seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Only subjects whose names contain this text; with `--exhaustive`, only the operation of this
-    /// name
+    /// Check only subjects with this text in their names; with `--exhaustive`, only the operation
+    /// of this name
     #[arg(long)]
     only: Option<String>,
-    /// Targets to check [default: all that this machine runs]
+    /// Targets to check [default: all that this machine can run]
     #[arg(long)]
     target: Vec<Target>,
-    /// Check this number of random WGSL programs, as 1000 or 1e5, which share the checks
+    /// Check this number of random WGSL programs, such as 1000 or 1e5; the checks are spread evenly
+    /// over them
     #[arg(long, value_parser = count, conflicts_with_all = ["exhaustive", "only"])]
     programs: Option<u64>,
-    /// Check operations with one argument on all boxes of one word and of two adjacent words, and
-    /// on some larger boxes; `--checks` has no effect
+    /// Check unary operations on all boxes of one word and of two adjacent words, and on some
+    /// larger boxes; `--checks` has no effect
     #[arg(long)]
     exhaustive: bool,
     /// With `--exhaustive`: check only one in N blocks of 65536 words
@@ -77,7 +78,7 @@ pub struct Args {
     sparse: u64,
 }
 
-/// Checks, and prints the faults and a table.
+/// Runs the checks, and prints the faults and a table.
 pub fn run(args: &Args) -> ExitCode {
     // Panics are reported as faults.
     std::panic::set_hook(Box::new(|_| {}));
@@ -98,8 +99,7 @@ pub fn run(args: &Args) -> ExitCode {
     if total.is_faulty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Columns of the table. `related` counts the checks of related bounds, which are included in the
-/// checks.
+/// Columns of the table.
 const TITLES: [&str; 10] = [
     "subject",
     "checks",
@@ -117,9 +117,9 @@ fn print_tally(name: &str, tally: &Tally) {
     let Tally {
         checks, related, exempt, empty, violations, differ, wider, unforeseen, panics, ..
     } = tally;
-    let figures = [checks, related, exempt, empty, violations, differ, wider, unforeseen, panics]
+    let counts = [checks, related, exempt, empty, violations, differ, wider, unforeseen, panics]
         .map(u64::to_string);
-    print_row(std::iter::once(name.to_owned()).chain(figures));
+    print_row(std::iter::once(name.to_owned()).chain(counts));
 }
 
 /// A subject that is checked repeatedly, with a different seed each time.
@@ -140,9 +140,9 @@ impl Job {
         }
     }
 
-    /// The subject for a seed, and the number of boxes to check it on.
+    /// Returns the subject for a seed, and the number of boxes to check it on.
     fn subject(&self, seed: u64) -> (Subject, usize) {
-        // Subjects draw from `seed` itself. Other choices must be independent of theirs.
+        // Subjects use `seed` itself. Choices here must be independent of it.
         let random = &mut Random::new(!seed);
         match self {
             Job::Op(op) => (Subject::op(*op, seed), 256),
@@ -166,10 +166,10 @@ impl Job {
     }
 }
 
-/// All operations, all shaders, and random functions of both kinds several times; with `only`,
-/// those whose names contain it.
+/// Returns all operations, all shaders, and random functions of both kinds several times. With
+/// `only`, returns those with this text in their names.
 fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
-    // `any` makes sense only within lowered functions.
+    // `any` is valid only in lowered functions.
     let ops = Op::ALL.iter().copied().filter(|&op| op != Op::Any).map(Job::Op);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = ["assets/shaders", "shader-compiler/tests/shaders"];
@@ -183,15 +183,16 @@ fn jobs(only: Option<&str>) -> Result<Vec<Job>, String> {
     Ok(all.into_iter().filter(|job| job.name().contains(only)).collect())
 }
 
-/// The error for a name that matches no subject.
+/// Returns the error message for a name that matches no subject.
 fn no_subject<'a>(only: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: BTreeSet<&str> = names.collect();
     format!(
-        "no subject is called `{only}`; --only takes one of {}",
+        "no subject is named `{only}`; --only takes one of {}",
         names.into_iter().collect::<Vec<_>>().join(", ")
     )
 }
 
+/// Returns a job for each shader in a folder.
 fn shaders(folder: &Path) -> Vec<Job> {
     let entries =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -200,7 +201,7 @@ fn shaders(folder: &Path) -> Vec<Job> {
         .collect();
     paths.sort();
     let job = |path: &Path| {
-        let name = path.file_name().expect("it is a file").to_string_lossy().into_owned();
+        let name = path.file_name().expect("the path names a file").to_string_lossy().into_owned();
         let source = std::fs::read_to_string(path).expect("the file can be read");
         let shader =
             Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -214,18 +215,18 @@ fn shaders(folder: &Path) -> Vec<Job> {
     paths.iter().map(|path| job(path)).collect()
 }
 
-/// Loop cap. It is low, so that some loops reach it.
+/// Loop cap of point shaders: low, so that some loops reach it.
 const LOOP_CAP: u32 = 200;
 
-/// Number of members per box.
-const MEMBERS: usize = 16;
+/// Number of members checked per box.
+const MEMBERS_PER_BOX: usize = 16;
 
-/// Loop cap of bounding shaders. Some stop before the point shader does.
+/// Returns the loop cap of bounding shaders. Some stop before the point shader does.
 fn loop_cap(seed: u64) -> u32 {
     if seed.is_multiple_of(5) { 7 } else { LOOP_CAP }
 }
 
-/// Sums of tallies by name, with the number of summands.
+/// Sums of tallies by name, with the number of sessions.
 type Table = BTreeMap<String, (Tally, u64)>;
 
 fn random(args: &Args) -> Result<Table, String> {
@@ -233,8 +234,8 @@ fn random(args: &Args) -> Result<Table, String> {
         jobs(args.only.as_deref())?,
         if args.target.is_empty() { super::report::targets() } else { args.target.clone() },
     );
-    let explained = AtomicUsize::new(0);
-    // Each session has its own seed, which is printed.
+    let reduced = AtomicUsize::new(0);
+    // Each session has a different seed, which is printed.
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
     let work = |index: usize| {
         let job = &jobs[index % jobs.len()];
@@ -244,46 +245,50 @@ fn random(args: &Args) -> Result<Table, String> {
         let target =
             if interpreted { Target::Interpreter } else { *Random::new(seed).pick(&targets) };
         let boxes = if target == Target::Interpreter { boxes.div_ceil(8) } else { boxes };
-        let mut tally = Checker::check(&subject, target, loop_cap(seed), seed, boxes, MEMBERS);
+        let mut tally =
+            Checker::check(&subject, target, loop_cap(seed), seed, boxes, MEMBERS_PER_BOX);
         if let Some(fault) = tally.faults.first_mut()
-            && explained.fetch_add(1, Ordering::Relaxed) < EXPLAINED
+            && reduced.fetch_add(1, Ordering::Relaxed) < MAX_REDUCED
         {
-            explain(job, &subject, fault, seed);
+            add_reduced_function(job, &subject, fault, seed);
         }
         (job.name().to_owned(), tally)
     };
-    let all = AtomicU64::new(0);
-    let go_on =
-        |tally: &Tally| all.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks;
+    let checked = AtomicU64::new(0);
+    let proceed = |tally: &Tally| {
+        checked.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks
+    };
     let name = |index: usize| {
         let job = &jobs[index % jobs.len()];
         job.subject(seed_of(index)).0.name
     };
-    let done = || Some(all.load(Ordering::Relaxed) as f64 / args.checks as f64);
-    let table = sessions(done, go_on, work, name);
-    if let Some(warning) = not_reached(&jobs, &table) {
+    let fraction = || Some(checked.load(Ordering::Relaxed) as f64 / args.checks as f64);
+    let table = run_sessions(fraction, proceed, work, name);
+    if let Some(warning) = unreached_warning(&jobs, &table) {
         println!("{warning}\n");
     }
     Ok(table)
 }
 
-/// A warning about subjects that the checks did not reach.
-fn not_reached(jobs: &[Job], table: &Table) -> Option<String> {
+/// Returns a warning about subjects that the checks did not reach.
+fn unreached_warning(jobs: &[Job], table: &Table) -> Option<String> {
     let all: BTreeSet<&str> = jobs.iter().map(Job::name).collect();
     let missed: Vec<&str> = all.iter().copied().filter(|&name| !table.contains_key(name)).collect();
-    let shown = missed.iter().take(3).copied().collect::<Vec<_>>().join(", ");
-    let and_more = if missed.len() > 3 { " …" } else { "" };
+    let examples = missed.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    let ellipsis = if missed.len() > 3 { " …" } else { "" };
     let (missed, all) = (missed.len(), all.len());
     (missed > 0).then(|| {
-        format!("{missed} of {all} subjects were not reached: {shown}{and_more}; increase --checks")
+        format!(
+            "{missed} of {all} subjects were not reached: {examples}{ellipsis}; increase --checks"
+        )
     })
 }
 
-/// Maximum number of faults whose functions are reduced.
-const EXPLAINED: usize = 30;
+/// Maximum number of faults with a reduced function.
+const MAX_REDUCED: usize = 30;
 
 /// Adds the reduced function to a fault.
-fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
+fn add_reduced_function(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     match job {
         Job::Op(_) => fault.note.push_str(&subject.point.to_string()),
         Job::Random | Job::Patterns | Job::Shader(..) => {
@@ -295,15 +300,15 @@ fn explain(job: &Job, subject: &Subject, fault: &mut Fault, seed: u64) {
     }
 }
 
-/// Maximum number of sessions whose faults are printed. Further ones are only counted.
+/// Maximum number of sessions with printed faults. Further faults are only counted.
 const MAX_REPORTED: usize = 100;
 
-/// Runs sessions in all threads until `go_on`, which gets each tally, returns false. Returns sums
-/// by name. `name` describes a session that takes long. `done` returns the completed fraction, if
-/// known.
-fn sessions(
-    done: impl Fn() -> Option<f64>,
-    go_on: impl Fn(&Tally) -> bool + Sync,
+/// Runs sessions on all threads until `proceed` returns false; it gets each tally. Returns the sums
+/// by name. `fraction` returns the completed fraction, if known. `name` describes a session that
+/// takes long.
+fn run_sessions(
+    fraction: impl Fn() -> Option<f64>,
+    proceed: impl Fn(&Tally) -> bool + Sync,
     work: impl Fn(usize) -> (String, Tally) + Sync,
     name: impl Fn(usize) -> String,
 ) -> Table {
@@ -313,7 +318,7 @@ fn sessions(
     std::thread::scope(|scope| {
         let run = || {
             let mut last = Tally::default();
-            while go_on(&last) {
+            while proceed(&last) {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 running.lock().expect("no thread panics").insert(index, Instant::now());
                 let (name, tally) = work(index);
@@ -329,28 +334,29 @@ fn sessions(
             }
         };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        let mut printed = start;
+        let mut last_report = start;
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
-            if printed.elapsed() > Duration::from_secs(20) {
-                printed = Instant::now();
+            if last_report.elapsed() > Duration::from_secs(20) {
+                last_report = Instant::now();
                 let checks: u64 = table
                     .lock()
                     .expect("no thread panics")
                     .values()
                     .map(|(tally, _)| tally.checks + tally.exempt)
                     .sum();
-                let left = done()
-                    .filter(|&part| part > 0.0)
-                    .map(|part| start.elapsed().mul_f64((1.0 - part).max(0.0) / part));
-                let left = left.map_or(String::new(), |left| format!(", {left:.0?} left"));
-                eprintln!("{checks:.2e} checks in {:.0?}{left}", start.elapsed());
-                for (index, since) in running.lock().expect("no thread panics").iter() {
-                    if since.elapsed() > Duration::from_secs(60) {
+                let remaining = fraction()
+                    .filter(|&done| done > 0.0)
+                    .map(|done| start.elapsed().mul_f64((1.0 - done).max(0.0) / done));
+                let remaining =
+                    remaining.map_or(String::new(), |time| format!(", {time:.0?} left"));
+                eprintln!("{checks:.2e} checks in {:.0?}{remaining}", start.elapsed());
+                for (index, start) in running.lock().expect("no thread panics").iter() {
+                    if start.elapsed() > Duration::from_secs(60) {
                         eprintln!(
                             "session {index}, {}, has run for {:.0?}",
                             name(*index),
-                            since.elapsed()
+                            start.elapsed()
                         );
                     }
                 }
@@ -377,7 +383,7 @@ const PROGRAM_TITLES: [&str; 12] = [
     "panics",
 ];
 
-/// Maximum number of faults of programs that are shrunk and printed. Further ones are only counted.
+/// Maximum number of faults that are shrunk and printed. Further faults are only counted.
 const MAX_SHRUNK: usize = 100;
 
 /// Checks random programs, and prints the faults and a table.
@@ -386,7 +392,7 @@ fn programs(args: &Args, count: u64) -> ExitCode {
         if args.target.is_empty() { super::report::targets() } else { args.target.clone() };
     let effort = Effort { checks: args.checks / count, boxes: 16, members: 12, steps: 16 };
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
-    let (begun, shrunk) = (AtomicU64::new(0), AtomicUsize::new(0));
+    let (started, shrunk) = (AtomicU64::new(0), AtomicUsize::new(0));
     let work = |index: usize| {
         let trial = Trial::new(seed_of(index), &targets);
         let tally = trial.run(&effort);
@@ -400,9 +406,11 @@ fn programs(args: &Args, count: u64) -> ExitCode {
         }
         (format!("{:?}", trial.frame()), Tally { faults: vec![], ..tally })
     };
-    let go_on = |_: &Tally| begun.fetch_add(1, Ordering::Relaxed) < count;
-    let done = || Some(begun.load(Ordering::Relaxed) as f64 / count as f64);
-    let table = sessions(done, go_on, work, |index| format!("program of seed {}", seed_of(index)));
+    let proceed = |_: &Tally| started.fetch_add(1, Ordering::Relaxed) < count;
+    let fraction = || Some(started.load(Ordering::Relaxed) as f64 / count as f64);
+    let table = run_sessions(fraction, proceed, work, |index| {
+        format!("program with seed {}", seed_of(index))
+    });
     print_head(&PROGRAM_TITLES.map(String::from));
     let (mut total, mut programs) = (Tally::default(), 0);
     for (frame, (tally, count)) in table {
@@ -428,19 +436,19 @@ fn print_programs(frame: &str, programs: u64, tally: &Tally) {
         panics,
         ..
     } = *tally;
-    let figures = [
+    let counts = [
         programs, checks, related, exempt, empty, violations, differ, wider, unforeseen, rejected,
         panics,
     ];
-    print_row(std::iter::once(frame.to_owned()).chain(figures.map(|figure| figure.to_string())));
+    print_row(std::iter::once(frame.to_owned()).chain(counts.map(|count| count.to_string())));
 }
 
-/// One in this many blocks is checked with windows of 1, 2, 4, … 65536 words, and the others only
-/// with windows of 1 and 2.
-const LONG: usize = 1024;
+/// One in this many blocks is checked with windows of 1, 2, 4, … 65536 words, the others only with
+/// windows of 1 and 2 words.
+const BLOCKS_PER_FULL_CHECK: usize = 1024;
 
-/// Binary logarithm of the largest window.
-const LONGEST: u32 = 16;
+/// Base-2 logarithm of the largest window.
+const MAX_WINDOW_LOG2: u32 = 16;
 
 fn exhaustive(args: &Args) -> Result<Table, String> {
     let ops: Vec<_> =
@@ -448,31 +456,32 @@ fn exhaustive(args: &Args) -> Result<Table, String> {
     if let (true, Some(only)) = (ops.is_empty(), &args.only) {
         return Err(no_subject(only, unary_ops().map(Op::name)));
     }
-    let left = AtomicUsize::new(ops.len() + 1);
+    let remaining = AtomicUsize::new(ops.len() + 1);
     let work = |index: usize| {
         let op = ops[index];
         let start = Instant::now();
-        let tally = std::panic::catch_unwind(|| over_all(op, args.sparse));
+        let tally = std::panic::catch_unwind(|| check_words(op, args.sparse));
         eprintln!("{} in {:.0?}", op.name(), start.elapsed());
         (op.name().to_owned(), tally.unwrap_or_else(|_| Tally { panics: 1, ..Tally::default() }))
     };
-    Ok(sessions(
+    Ok(run_sessions(
         || None,
-        |_| left.fetch_sub(1, Ordering::Relaxed) > 1,
+        |_| remaining.fetch_sub(1, Ordering::Relaxed) > 1,
         work,
         |index| ops[index].name().to_owned(),
     ))
 }
 
-/// Checks an operation over all words, with windows of all sizes, or over some blocks.
-fn over_all(op: Op, sparse: u64) -> Tally {
+/// Checks an operation on one in `sparse` blocks of words, and on windows larger than a block if
+/// `sparse` is 1.
+fn check_words(op: Op, sparse: u64) -> Tally {
     let (mut windows, mut tally) = (Windows::new(op), Tally::default());
-    let taken = (0..windows.blocks()).filter(|&block| (block as u64).is_multiple_of(sparse));
-    let mut results = |block: usize| match block.is_multiple_of(LONG) {
-        true => windows.block(block, LONGEST, &mut tally),
+    let selected = (0..windows.blocks()).filter(|&block| (block as u64).is_multiple_of(sparse));
+    let mut check_block = |block: usize| match block.is_multiple_of(BLOCKS_PER_FULL_CHECK) {
+        true => windows.block(block, MAX_WINDOW_LOG2, &mut tally),
         false => windows.sweep_block(block, &mut tally),
     };
-    let blocks: Vec<_> = taken.map(&mut results).collect();
+    let blocks: Vec<_> = selected.map(&mut check_block).collect();
     if sparse == 1 {
         windows.check_large_windows(&blocks, &mut tally);
     }
@@ -484,7 +493,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_subjects_are_errors_that_list_the_known_ones() {
+    fn unknown_subjects_cause_errors_that_list_known_ones() {
         let names = |only| {
             jobs(only)
                 .map(|jobs| jobs.iter().map(|job| job.name().to_owned()).collect::<BTreeSet<_>>())
@@ -514,10 +523,10 @@ mod tests {
     }
 
     #[test]
-    fn subjects_that_are_not_reached_are_counted() {
+    fn unreached_subjects_are_counted() {
         let jobs = [Job::Op(Op::Add), Job::Op(Op::Sqrt), Job::Random, Job::Patterns, Job::Random];
         let mut table = Table::from([("add".to_owned(), Default::default())]);
-        let warning = not_reached(&jobs, &table).expect("three subjects are missing");
+        let warning = unreached_warning(&jobs, &table).expect("three subjects are missing");
         assert!(
             warning
                 .starts_with("3 of 4 subjects were not reached: patterns, random functions, sqrt;"),
@@ -527,6 +536,6 @@ mod tests {
             ["patterns", "random functions", "sqrt"]
                 .map(|name| (name.to_owned(), Default::default())),
         );
-        assert_eq!(not_reached(&jobs, &table), None);
+        assert_eq!(unreached_warning(&jobs, &table), None);
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Compare machine code of every target with the interpreter, bit for bit.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Number of random functions to check, as 1000 or 1e6
+    /// Number of random functions to check, such as 1000 or 1e6
     #[arg(long, default_value = "1e4", value_parser = count)]
     graphs: u64,
     /// Seed of the first function; the others have consecutive seeds
@@ -21,23 +21,23 @@ pub struct Args {
     /// Number of input rows for each function
     #[arg(long, default_value_t = 17, value_parser = positive::<usize>)]
     rows: usize,
-    /// Targets to check [default: all that this machine runs]
+    /// Targets to check [default: all that this machine can run]
     #[arg(long)]
     target: Vec<Target>,
-    /// Check only functions in lowered form, which need no passes
+    /// Check only functions in lowered form, without passes
     #[arg(long)]
     lowered: bool,
-    /// Number of failures after which the check stops
+    /// Stop after this number of failures
     #[arg(long, default_value_t = 5, value_parser = positive::<u64>)]
     failures: u64,
 }
 
-/// Checks, and prints the failures.
+/// Runs the checks and prints the failures.
 pub fn run(args: &Args) -> ExitCode {
     let targets = if args.target.is_empty() { targets() } else { args.target.clone() };
     let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
     println!("targets: {}", names.join(", "));
-    // Silences the panic hook: panics are caught, and reported as failures below.
+    // Panics are caught and reported as failures.
     std::panic::set_hook(Box::new(|_| {}));
     let failed = if args.lowered { 0 } else { operations(&targets) } + graphs(args, &targets);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -47,7 +47,8 @@ pub fn run(args: &Args) -> ExitCode {
 fn operations(targets: &[Target]) -> u64 {
     let mut failed = 0;
     // `any` is valid only in lowered functions.
-    for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
+    let ops: Vec<Op> = Op::ALL.iter().copied().filter(|&op| op != Op::Any).collect();
+    for &op in &ops {
         let function = op_function(op);
         let rows = random::special_rows(&function.inputs, 100_003, op as u64);
         if let Err(failure) = check_all(&function, targets, &rows) {
@@ -55,7 +56,7 @@ fn operations(targets: &[Target]) -> u64 {
             failed += 1;
         }
     }
-    println!("{} operations on special values: {failed} failures", Op::ALL.len());
+    println!("{} operations on special values: {failed} failures", ops.len());
     failed
 }
 
@@ -104,7 +105,7 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
     failed
 }
 
-/// Prints the reduced form of a failing function.
+/// Prints a reduced function that still fails.
 fn report(seed: u64, graph: &Graph, targets: &[Target]) {
     let failure = graph.check(targets).expect_err("a reduced function still fails");
     eprintln!("seed {seed}, reduced: {failure}\n{}", graph.function);

@@ -15,10 +15,15 @@ pub struct Args {
     /// Number of rounds; the fastest is reported
     #[arg(long, default_value_t = 2000, value_parser = positive::<usize>)]
     rounds: usize,
-    /// Number of adjacent rows with the same surface point, as when many lights are evaluated for
+    /// Number of adjacent rows with the same surface point, as if many lights were evaluated for
     /// it; lanes then have equal trip counts
-    #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
-    alike: usize,
+    #[arg(
+        long = "alike",
+        value_name = "ALIKE",
+        default_value_t = 1,
+        value_parser = positive::<usize>
+    )]
+    rows_per_point: usize,
 }
 
 /// Evaluations per round: few enough for their inputs to stay in the cache.
@@ -28,10 +33,11 @@ const ROWS: usize = 1024;
 pub fn run(args: &Args) -> ExitCode {
     print_machine();
     println!(
-        "Million evaluations per second on one thread, the best of {} interleaved rounds of {ROWS}.",
+        "Million evaluations per second on one thread, the best of {} interleaved rounds of \
+         {ROWS}.",
         args.rounds
     );
-    println!("Adjacent rows with the same surface point: {}.\n", args.alike);
+    println!("Adjacent rows with the same surface point: {}.\n", args.rows_per_point);
     let targets = targets();
     let mut titles = vec!["material".to_owned(), "scalar Rust".to_owned()];
     titles.extend(targets.iter().map(|target| format!("{target} ×{}", target.lanes())));
@@ -43,7 +49,7 @@ pub fn run(args: &Args) -> ExitCode {
         let rates = measure(name, source, &targets, args);
         let mut row: Vec<f64> = rates[1..].iter().map(|rate| rate / rates[0]).collect();
         let rate =
-            |target| targets.iter().position(|&t| t == target).map_or(f64::NAN, |at| rates[at + 1]);
+            |target| targets.iter().position(|&t| t == target).map_or(f64::NAN, |i| rates[i + 1]);
         row.push(rate(Target::Avx2) / rate(Target::Sse));
         print_row(
             [name.to_owned()]
@@ -65,11 +71,11 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Evaluations per second: scalar Rust, then each target.
+/// Measures evaluations per second: scalar Rust, then each target.
 fn measure(name: &str, source: &str, targets: &[Target], args: &Args) -> Vec<f64> {
     let shader = materials::parse(name, source);
     let lowered = passes::lower(&materials::point_shader(&shader));
-    let rows = materials::rows(&shader, ROWS, args.alike, 1);
+    let rows = materials::rows(&shader, ROWS, args.rows_per_point, 1);
     let samples = scalar::samples(name, &rows);
     let mut colours = vec![Vec3::ZERO; ROWS];
     let mut kernels: Vec<(Kernel, Batch, Batch)> = targets
@@ -101,8 +107,8 @@ fn measure(name: &str, source: &str, targets: &[Target], args: &Args) -> Vec<f64
     best.into_iter().map(|seconds| ROWS as f64 / seconds).collect()
 }
 
-/// Checks that both agree, except for rounding, which exponents up to 1000 amplify to 1e-3, and for
-/// a few orbits close to the Julia set.
+/// Checks that both results agree, except for rounding errors, which exponents up to 1000 amplify
+/// to 1e-3, and except for a few orbits close to the Julia set.
 fn compare(name: &str, colours: &[Vec3], outputs: &Batch) {
     let agrees = |row: usize, colour: &Vec3| {
         (0..3).all(|port| {

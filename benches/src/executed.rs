@@ -1,13 +1,13 @@
 //! Checks counts of executed instructions: block counters must agree with callgrind, an independent
 //! simulator.
 //!
-//! One child process runs a bounding shader N times over its boxes under callgrind, another one 2N
+//! Under callgrind, one child process runs a bounding shader N times over its boxes, another one 2N
 //! times. The difference divided by N is the count of one pass, including the loop around the code.
-//! The loop is the same for all code of a target. Its share is measured with a function that copies
-//! one word. All counts must agree exactly.
+//! The overhead of the loop is the same for all code of a target, and is measured with a function
+//! that copies one word. All counts must agree exactly.
 
 use crate::arguments::positive;
-use crate::materials::{self, Bound};
+use crate::materials::{self, BoundingShader};
 use crate::report::{fail, print_head, print_machine, print_row};
 use clap::builder::PossibleValuesParser;
 use lightbound_shader::bounding::Spans;
@@ -18,13 +18,13 @@ use lightbound_shader::{Arena, Batch, Kernel, Target};
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
-/// Executed instructions by block counters, against callgrind
+/// Counts of executed instructions by block counters, against callgrind
 #[derive(clap::Args)]
 pub struct Args {
     /// Run this code instead of the check: a material's name, or `copy`
     #[arg(long, value_parser = codes(), requires_all = ["target", "passes"])]
     code: Option<String>,
-    /// Target of that code
+    /// Target of the code
     #[arg(long)]
     target: Option<Target>,
     /// Number of passes
@@ -32,12 +32,12 @@ pub struct Args {
     passes: Option<u32>,
 }
 
-/// Names of the code that can be run.
+/// Returns a parser for the names of the code that can be run.
 fn codes() -> PossibleValuesParser {
     PossibleValuesParser::new(materials::ALL.map(|(name, _)| name).into_iter().chain([COPY]))
 }
 
-/// The function that copies a word.
+/// Name of the function that copies a word.
 const COPY: &str = "copy";
 
 /// N in the module documentation.
@@ -46,7 +46,7 @@ const PASSES: u32 = 20;
 /// Prints a table. Fails if counts differ.
 pub fn run(args: &Args) -> ExitCode {
     if let (Some(name), Some(target), Some(passes)) = (&args.code, args.target, args.passes) {
-        let Bound { function, inputs } = code(name, target);
+        let BoundingShader { function, inputs } = code(name, target);
         return match Kernel::compile(&Arena::new(), &function, target) {
             Ok(kernel) => {
                 run_passes(passes, &kernel, &inputs);
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> ExitCode {
     let mut agree = true;
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
         let overhead = |name: &str| -> Result<(u64, f64), String> {
-            let Bound { function, inputs } = code(name, target);
+            let BoundingShader { function, inputs } = code(name, target);
             let instrumented = InstrumentedKernel::compile(&Arena::new(), &function, target)
                 .map_err(|error| error.to_string())?;
             let executed = instrumented.executed(&[], &inputs);
@@ -102,11 +102,13 @@ pub fn run(args: &Args) -> ExitCode {
     if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A material's bounding shader, or the function that copies a word.
-fn code(name: &str, target: Target) -> Bound {
+/// Returns a material's bounding shader, or the function that copies a word.
+fn code(name: &str, target: Target) -> BoundingShader {
     match materials::ALL.iter().find(|(other, _)| *other == name) {
-        Some((name, source)) => materials::bound(name, source, Spans::Light, Tracking::ALL, target),
-        None => Bound {
+        Some((name, source)) => {
+            materials::bounding_shader(name, source, Spans::Light, Tracking::ALL, target)
+        }
+        None => BoundingShader {
             function: parse("fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n")
                 .expect("the text is well formed"),
             inputs: Batch::new(target, 1, materials::GROUPS * target.lanes()),
@@ -114,7 +116,7 @@ fn code(name: &str, target: Target) -> Bound {
     }
 }
 
-/// The function in which callgrind collects counts. `--toggle-collect` finds it by its name.
+/// Runs the code; callgrind counts only in this function, which `--toggle-collect` finds by name.
 #[inline(never)]
 fn run_passes(passes: u32, kernel: &Kernel, inputs: &Batch) {
     let mut outputs = Batch::new(kernel.target(), kernel.outputs().len(), inputs.rows());
@@ -123,7 +125,7 @@ fn run_passes(passes: u32, kernel: &Kernel, inputs: &Batch) {
     }
 }
 
-/// Instructions that a child process executes in [`run_passes`].
+/// Returns the number of instructions that a child process executes in [`run_passes`].
 fn callgrind(name: &str, target: Target, passes: u32) -> Result<f64, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new("valgrind")

@@ -1,14 +1,14 @@
-//! Checks that naive bounding code is a fair baseline: our code against C compilers' code for the
-//! same operations, written as scalar C for one SIMD lane at a time, vectorized or not.
+//! Checks that naive bounding code is a fair baseline: our code against the code of C compilers for
+//! the same operations, written as scalar C for one SIMD lane at a time, vectorized or not.
 //!
-//! The bits of all results are compared first. A round runs each candidate twice over all groups,
-//! in turn, and times the second run. The minimum time over all rounds counts. The check fails if a
-//! compiler's code takes fewer than 95 % of our cycles.
+//! First, all results are checked to be bit-identical. A round runs each candidate twice over all
+//! groups, in turn, and times the second run. The minimum time over all rounds counts. The check
+//! fails if a compiler's code takes fewer than 95 % of our cycles.
 
 use crate::arguments::{material, positive};
 use crate::code::compare;
-use crate::foreign::{Compiler, Foreign, NO_COMPILER};
-use crate::materials::{self, Bound, GROUPS};
+use crate::foreign::{Compiler, ForeignFunction, NO_COMPILER};
+use crate::materials::{self, BoundingShader, GROUPS};
 use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::bounding::Spans;
 use lightbound_shader::lift::Tracking;
@@ -42,12 +42,13 @@ pub fn run(args: &Args) -> ExitCode {
     }
     print_machine();
     println!(
-        "Naive upper bounds, NaN ignored, {} ×{}, directions in the world.",
+        "Naive upper bounds, NaN ignored, {} ×{}, directions in world space.",
         args.target,
         args.target.lanes()
     );
     println!(
-        "Ticks of the time-stamp counter per group: the minimum of {} interleaved rounds of {GROUPS} groups.",
+        "Ticks of the time-stamp counter per group: the minimum of {} interleaved rounds of \
+         {GROUPS} groups.",
         args.rounds
     );
     println!("Scalar C at -O3, vectorized and not.\n");
@@ -59,7 +60,7 @@ pub fn run(args: &Args) -> ExitCode {
     print_head(&titles);
     let mut fair = true;
     for (name, source) in materials::ALL {
-        if !args.materials.is_empty() && args.materials.iter().all(|wanted| wanted != name) {
+        if !args.materials.is_empty() && args.materials.iter().all(|selected| selected != name) {
             continue;
         }
         for (spans, formula) in [(Spans::Light, "s(x, ω̂)"), (Spans::All, "s(x̂, ω̂)")] {
@@ -83,7 +84,7 @@ pub fn run(args: &Args) -> ExitCode {
     if fair { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Ticks per group: ours, then those of each compiler, vectorized and not.
+/// Measures ticks per group: of our code, then of each compiler's code, vectorized and not.
 fn measure(
     name: &str,
     source: &str,
@@ -91,13 +92,13 @@ fn measure(
     compilers: &[Compiler],
     args: &Args,
 ) -> Result<Vec<f64>, String> {
-    let Bound { function, inputs } =
-        materials::bound(name, source, spans, Tracking::NONE, args.target);
+    let BoundingShader { function, inputs } =
+        materials::bounding_shader(name, source, spans, Tracking::NONE, args.target);
     let kernel = Kernel::compile(&Arena::new(), &function, args.target)
         .map_err(|error| error.to_string())?;
     let mut ours = Batch::new(args.target, function.outputs.len(), inputs.rows());
     kernel.run(&[], &inputs, &mut ours);
-    let mut foreign: Vec<Foreign> = vec![];
+    let mut foreign: Vec<ForeignFunction> = vec![];
     for compiler in compilers {
         for vectorized in [true, false] {
             let other = compiler.compile_scalar(&function, args.target, vectorized)?;
@@ -108,18 +109,19 @@ fn measure(
             foreign.push(other);
         }
     }
-    let mut least = vec![u64::MAX; foreign.len() + 1];
+    let mut min_ticks = vec![u64::MAX; foreign.len() + 1];
     let mut outputs = ours;
     for _ in 0..args.rounds {
-        least[0] = least[0].min(time(|| kernel.run(&[], &inputs, black_box(&mut outputs))));
-        for (other, least) in foreign.iter().zip(&mut least[1..]) {
-            *least = (*least).min(time(|| other.run(&[], &inputs, black_box(&mut outputs))));
+        min_ticks[0] = min_ticks[0].min(time(|| kernel.run(&[], &inputs, black_box(&mut outputs))));
+        for (other, min_ticks) in foreign.iter().zip(&mut min_ticks[1..]) {
+            *min_ticks =
+                (*min_ticks).min(time(|| other.run(&[], &inputs, black_box(&mut outputs))));
         }
     }
-    Ok(least.into_iter().map(|ticks| ticks as f64 / GROUPS as f64).collect())
+    Ok(min_ticks.into_iter().map(|ticks| ticks as f64 / GROUPS as f64).collect())
 }
 
-/// Ticks of the second of two runs.
+/// Returns the ticks of the second of two runs.
 fn time(mut run: impl FnMut()) -> u64 {
     run();
     let start = ticks();

@@ -1,5 +1,5 @@
-//! C compilers' code for our C output, loaded to run next to our own code. All unsafe code of this
-//! crate is here.
+//! The code of C compilers for our C output, loaded to run next to our machine code. All unsafe
+//! code of this crate is here.
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
@@ -12,13 +12,14 @@ use object::{Object, ObjectSymbol};
 use std::path::Path;
 use std::process::Command;
 
-/// A C compiler of this machine.
+/// An installed C compiler.
 pub struct Compiler {
     program: String,
-    /// `clang 19.1.7 -O3`
+    /// Release and optimization level: `clang 19.1.7 -O3`.
     pub name: String,
-    /// `clang 19.1.7`
+    /// The release: `clang 19.1.7`.
     pub release: String,
+    /// The optimization level: `-O3`.
     level: &'static str,
 }
 
@@ -26,7 +27,7 @@ pub struct Compiler {
 pub const NO_COMPILER: &str = "no C compiler found: install gcc or clang";
 
 impl Compiler {
-    /// gcc and all versions of clang on the search path.
+    /// Finds gcc and all versions of clang on the search path.
     pub fn all() -> Vec<Compiler> {
         let numbered = (11..=40).map(|n| (format!("clang-{n}"), "clang", "-O3"));
         let plain = [("gcc".to_owned(), "gcc", "-O2"), ("clang".to_owned(), "clang", "-O3")];
@@ -46,20 +47,20 @@ impl Compiler {
         found
     }
 
-    /// Compiles a lowered function through C with intrinsics, with the interface of our machine
-    /// code, and loads it.
-    pub fn compile(&self, function: &Function, target: Target) -> Result<Foreign, String> {
+    /// Compiles a lowered function as C with intrinsics, with the interface of our machine code,
+    /// and loads it.
+    pub fn compile(&self, function: &Function, target: Target) -> Result<ForeignFunction, String> {
         self.build(&Intrinsics(isa(target)), &[self.level], function, target)
     }
 
-    /// Compiles it through scalar C at -O3. The compiler vectorizes the loop over lanes, unless
-    /// `vectorized` is false.
+    /// Compiles a lowered function as scalar C at -O3, and loads it. The compiler vectorizes the
+    /// loop over lanes, unless `vectorized` is false.
     pub fn compile_scalar(
         &self,
         function: &Function,
         target: Target,
         vectorized: bool,
-    ) -> Result<Foreign, String> {
+    ) -> Result<ForeignFunction, String> {
         // Vectorizers skip operations that might trap.
         let options: &[&str] = match vectorized {
             true => &["-O3", "-fno-trapping-math", "-ftree-vectorize"],
@@ -74,7 +75,7 @@ impl Compiler {
         options: &[&str],
         function: &Function,
         target: Target,
-    ) -> Result<Foreign, String> {
+    ) -> Result<ForeignFunction, String> {
         let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
         let (source, library) = (dir.path().join("shader.c"), dir.path().join("shader.so"));
         std::fs::write(&source, backend.emit(function)).map_err(|error| error.to_string())?;
@@ -94,11 +95,12 @@ impl Compiler {
         if !output.status.success() {
             return Err(format!("{}: {}", self.program, String::from_utf8_lossy(&output.stderr)));
         }
-        Foreign::load(&library, function, target)
+        ForeignFunction::load(&library, function, target)
     }
 }
 
-/// The instruction set of a target. For the interpreter, SSE4.1, which has as many lanes.
+/// Returns the instruction set of a target; for the interpreter, SSE4.1, which has the same number
+/// of lanes.
 fn isa(target: Target) -> Isa {
     target.isa().unwrap_or(Isa::Sse41)
 }
@@ -106,8 +108,8 @@ fn isa(target: Target) -> Isa {
 /// The interface of machine code: inputs and outputs of one group, `[port][lane]`, and tables.
 type Entry = unsafe extern "C" fn(*const u32, *mut u32, *const Table<'static>);
 
-/// A function of a shared library.
-pub struct Foreign {
+/// A function in a shared library.
+pub struct ForeignFunction {
     entry: Entry,
     target: Target,
     /// Numbers of inputs and outputs.
@@ -119,8 +121,8 @@ pub struct Foreign {
     _library: Library,
 }
 
-impl Foreign {
-    fn load(path: &Path, function: &Function, target: Target) -> Result<Foreign, String> {
+impl ForeignFunction {
+    fn load(path: &Path, function: &Function, target: Target) -> Result<ForeignFunction, String> {
         let symbol = &c::identifier(&function.name);
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         let code = code_of(&bytes, symbol)
@@ -135,7 +137,14 @@ impl Foreign {
             (library, entry)
         };
         let ports = (function.inputs.len(), function.outputs.len());
-        Ok(Foreign { entry, target, ports, tables: function.tables(), code, _library: library })
+        Ok(ForeignFunction {
+            entry,
+            target,
+            ports,
+            tables: function.tables(),
+            code,
+            _library: library,
+        })
     }
 
     /// Evaluates all rows, group by group.
@@ -147,32 +156,33 @@ impl Foreign {
             self.tables,
             tables.len()
         );
-        assert!(self.target.is_available(), "this machine runs the code");
+        assert!(self.target.is_available(), "this machine can run the code");
         assert_eq!(
             (inputs.lanes(), outputs.lanes()),
             (lanes, lanes),
             "batches are for {lanes} lanes"
         );
         assert_eq!((inputs.ports(), outputs.ports()), ports, "batches have the function's ports");
-        assert_eq!(inputs.rows(), outputs.rows(), "batches have equally many rows");
+        assert_eq!(inputs.rows(), outputs.rows(), "batches have the same number of rows");
         let inputs = inputs.words().chunks_exact(lanes * ports.0);
         let outputs = outputs.words_mut().chunks_exact_mut(lanes * ports.1);
         for (inputs, outputs) in inputs.zip(outputs) {
-            // SAFETY: for each lane, the function reads a word of each input and writes one of each
-            // output, and the slices have that length. Groups of a batch are aligned as the machine
-            // code of the target requires. The text lays out tables like `Table`, and clamps
-            // indices to their sizes. As asserted, there are as many tables as the function reads.
+            // SAFETY: for each lane, the function reads a word of each input and writes a word of
+            // each output, and the slices have that length. Groups of a batch are aligned as the
+            // machine code of the target requires. The text lays out tables like `Table`, and
+            // clamps indices to their sizes. As asserted, there are at least as many tables as the
+            // function reads.
             unsafe { (self.entry)(inputs.as_ptr(), outputs.as_mut_ptr(), tables.as_ptr().cast()) }
         }
     }
 
-    /// The function's bytes.
+    /// Returns the machine code of the function.
     pub fn code(&self) -> &[u8] {
         &self.code
     }
 }
 
-/// Number of instructions without padding.
+/// Counts instructions, except for padding.
 pub fn instructions(code: &[u8]) -> usize {
     Decoder::new(64, code, DecoderOptions::NONE)
         .iter()
@@ -180,7 +190,7 @@ pub fn instructions(code: &[u8]) -> usize {
         .count()
 }
 
-/// The bytes of a function of an object file.
+/// Returns the machine code of a function in an object file.
 fn code_of(file: &[u8], symbol: &str) -> Option<Vec<u8>> {
     use object::ObjectSection;
     let file = object::File::parse(file).ok()?;
@@ -204,12 +214,12 @@ mod tests {
         let tables = [Table::new(&[0]), Table::new(&[1, 2, 3])];
         for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             for compiler in Compiler::all() {
-                let ways = [
+                let variants = [
                     compiler.compile(&function, target),
                     compiler.compile_scalar(&function, target, true),
                     compiler.compile_scalar(&function, target, false),
                 ];
-                for foreign in ways.map(|way| way.expect("it compiles")) {
+                for foreign in variants.map(|variant| variant.expect("the C code compiles")) {
                     let (mut inputs, mut outputs) =
                         (Batch::new(target, 1, 20), Batch::new(target, 1, 20));
                     (0..20).for_each(|row| inputs.set_bits(row, 0, (row as u32).wrapping_sub(10)));
@@ -217,7 +227,7 @@ mod tests {
                     let expected = |row| if (10..12).contains(&row) { row as u32 - 9 } else { 3 };
                     assert!(
                         (0..20).all(|row| outputs.bits(row, 0) == expected(row)),
-                        "{} for {target}",
+                        "{} generates wrong code for {target}",
                         compiler.name
                     );
                 }
@@ -226,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn compiled_c_runs_here() {
+    fn compiled_c_runs() {
         let mut b = Builder::new("product", Rules::Exact);
         let [x, y] = ["x", "y"].map(|name| b.input(name, Type::F32));
         let product = b.op(Op::Mul, &[x, y]);
         let function = b.finish([("product".to_owned(), product)]);
         for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             for compiler in Compiler::all() {
-                let foreign = compiler.compile(&function, target).expect("it compiles");
+                let foreign = compiler.compile(&function, target).expect("the C code compiles");
                 let (mut inputs, mut outputs) =
                     (Batch::new(target, 2, 20), Batch::new(target, 1, 20));
                 (0..20).for_each(|row| {
@@ -242,13 +252,13 @@ mod tests {
                 foreign.run(&[], &inputs, &mut outputs);
                 assert!(
                     (0..20).all(|row| outputs.get(row, 0) == (row * (row + 1)) as f32),
-                    "{} for {target}",
+                    "{} generates wrong code for {target}",
                     compiler.name
                 );
                 // Load, multiply, store, return. AVX2 also clears the upper halves of registers.
                 assert!(
                     (4..=5).contains(&instructions(foreign.code())),
-                    "{} for {target}",
+                    "{} generates wrong code for {target}",
                     compiler.name
                 );
             }

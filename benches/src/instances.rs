@@ -1,5 +1,5 @@
-//! Load-time cost of materials: scenes with many shapes and one shader, and either one shared
-//! material or one per shape.
+//! Load-time cost of materials: scenes with many shapes and one shader, with one shared material or
+//! with one material per shape.
 
 use crate::arguments::positive;
 use crate::report::{print_head, print_machine, print_row};
@@ -10,14 +10,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Time and memory of loading scenes with few and with many materials of one shader.
+/// Time and memory to load scenes with one or with many materials of one shader
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of shapes, and of materials if each shape has its own
     #[arg(long, default_value_t = 10_000, value_parser = positive::<usize>)]
     count: usize,
 
-    /// Shader of the library
+    /// A shader from the library
     #[arg(long, default_value = "ward.wgsl")]
     shader: String,
 
@@ -32,14 +32,14 @@ pub fn run(args: &Args) -> ExitCode {
     let path = folder.path().join("scene.pbrt");
     print_machine();
     print_head(&["materials", "bound shaders", "load ms", "peak memory MB"].map(str::to_owned));
-    // From few materials to many, since the peak is that of the process so far.
+    // Starts with few materials, since the peak is measured over the lifetime of the process.
     for per_shape in [false, true] {
         std::fs::write(&path, scene(args, per_shape)).expect("the folder can be written");
         let mut best = Duration::MAX;
         let mut counts = (0, 0);
         for _ in 0..args.runs {
             let start = Instant::now();
-            let scene = loaded(&path).scene;
+            let scene = load_scene(&path).scene;
             best = best.min(start.elapsed());
             counts = (scene.materials.len(), scene.shaders.len());
         }
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A row of spheres, each with its own material or all with the same one.
+/// Returns a scene with a row of spheres, each with its own material or all with the same one.
 fn scene(args: &Args, per_shape: bool) -> String {
     let mut text = "Camera \"perspective\"\nWorldBegin\nLightSource \"infinite\"\n".to_owned();
     for k in 0..args.count {
@@ -63,7 +63,8 @@ fn scene(args: &Args, per_shape: bool) -> String {
             let file = &args.shader;
             let _ = writeln!(
                 text,
-                "Material \"shader\" \"string filename\" \"{file}\" \"rgb kd\" [{x} 0.5 {x}] \"float ks\" {x}"
+                "Material \"shader\" \"string filename\" \"{file}\" \
+                 \"rgb kd\" [{x} 0.5 {x}] \"float ks\" {x}"
             );
         }
         text += "Translate 3 0 0\nShape \"sphere\"\n";
@@ -71,17 +72,17 @@ fn scene(args: &Args, per_shape: bool) -> String {
     text
 }
 
-fn loaded(path: &Path) -> Loaded {
+fn load_scene(path: &Path) -> Loaded {
     load(path, &Overrides::default(), &mut Diagnostics::new(true))
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Peak memory of the process so far, in kB.
+/// Returns the peak memory of the process so far, in kB.
 fn peak_memory_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("requires Linux");
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
         .expect("the kernel reports the peak");
-    line.trim().trim_end_matches(" kB").parse().expect("it is a number")
+    line.trim().trim_end_matches(" kB").parse().expect("the peak is a number")
 }

@@ -1,5 +1,5 @@
-//! Long-running checks and measurements that do not fit into `cargo bench` and `cargo test`, one
-//! subcommand each:
+//! Long-running checks and measurements that do not fit into `cargo bench` and `cargo test`. Each
+//! is a subcommand:
 //!
 //! ```text
 //! cargo run -p lightbound-benches --release -- differential --graphs 1e6
@@ -15,7 +15,7 @@ mod differential;
 mod evaluate;
 mod executed;
 mod fairness;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "calls code of C compilers")]
 mod foreign;
 mod instances;
 mod lightcuts;
@@ -73,8 +73,8 @@ mod tests {
     use clap::error::ErrorKind;
 
     #[test]
-    fn command_lines_that_would_do_nothing_are_errors() {
-        for wrong in [
+    fn command_lines_without_work_are_errors() {
+        for command_line in [
             "containment --checks 0",
             "containment --programs 0",
             "containment --exhaustive --sparse 0",
@@ -104,12 +104,12 @@ mod tests {
             "sampling --samples 127",
             "timing --runs 0",
         ] {
-            let kind = Command::try_parse_from(std::iter::once("").chain(wrong.split(' ')))
+            let kind = Command::try_parse_from(std::iter::once("").chain(command_line.split(' ')))
                 .err()
                 .map(|error| error.kind());
             let expected =
                 [ErrorKind::InvalidValue, ErrorKind::ValueValidation, ErrorKind::ArgumentConflict];
-            assert!(kind.is_some_and(|kind| expected.contains(&kind)), "{wrong}: {kind:?}");
+            assert!(kind.is_some_and(|kind| expected.contains(&kind)), "{command_line}: {kind:?}");
         }
     }
 }

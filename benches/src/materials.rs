@@ -1,4 +1,4 @@
-//! The six materials of the library, and inputs to evaluate them on.
+//! The six materials of the library, and inputs for them.
 
 use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
 use lightbound_shader::interval::Nan;
@@ -18,12 +18,12 @@ pub const ALL: [(&str, &str); 6] = [
     ("fractal", include_str!("../../assets/shaders/fractal.wgsl")),
 ];
 
-/// Reads a material of the library.
+/// Parses a material of the library.
 pub fn parse(name: &str, source: &str) -> Shader {
     Shader::parse(&format!("{name}.wgsl"), source).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The optimized integrand s of a material.
+/// Returns the optimized integrand s of a material.
 pub fn point_shader(shader: &Shader) -> Function {
     passes::optimize(
         &shader
@@ -32,12 +32,12 @@ pub fn point_shader(shader: &Shader) -> Function {
     )
 }
 
-/// A uniform number in [0, 1).
+/// Returns a uniform number in [0, 1).
 fn uniform(random: &mut Random) -> f32 {
     (random.bits() >> 40) as f32 / (1u64 << 24) as f32
 }
 
-/// A direction of the upper hemisphere, uniform in solid angle.
+/// Returns a direction of the upper hemisphere, uniform in solid angle.
 fn direction(random: &mut Random) -> [f32; 3] {
     let z = 1.0 - uniform(random);
     let (sin, cos) = (std::f32::consts::TAU * uniform(random)).sin_cos();
@@ -45,8 +45,8 @@ fn direction(random: &mut Random) -> [f32; 3] {
     [r * cos, r * sin, z]
 }
 
-/// Appends the input words of a parameter.
-fn push_parameter(random: &mut Random, parameter: &Parameter, words: &mut Vec<f32>) {
+/// Appends random values of a parameter.
+fn push_parameter(random: &mut Random, parameter: &Parameter, values: &mut Vec<f32>) {
     let [lo, hi] = parameter.range.map(|end| end as f32);
     for &default in parameter.default.as_ref().expect("parameters of the library have defaults") {
         let u = uniform(random);
@@ -55,18 +55,19 @@ fn push_parameter(random: &mut Random, parameter: &Parameter, words: &mut Vec<f3
         } else {
             default as f32 * (0.9 + 0.2 * u)
         };
-        words.push(x.clamp(lo, hi));
+        values.push(x.clamp(lo, hi));
     }
 }
 
-/// Rows of typical inputs: directions anywhere on the hemisphere, parameters within a tenth of
-/// their defaults, and texture coordinates anywhere. Each group of `alike` adjacent rows shares the
-/// surface point and the view direction, and has different light directions.
-pub fn rows(shader: &Shader, count: usize, alike: usize, seed: u64) -> Vec<Vec<f32>> {
+/// Generates rows of typical inputs: directions anywhere on the hemisphere, parameters within a
+/// tenth of their defaults, and texture coordinates anywhere. Each group of `rows_per_point`
+/// adjacent rows shares the surface point and the view direction, and has different light
+/// directions.
+pub fn rows(shader: &Shader, count: usize, rows_per_point: usize, seed: u64) -> Vec<Vec<f32>> {
     let mut random = Random::new(seed);
     let mut point = vec![];
-    let row = |at: usize| {
-        if at.is_multiple_of(alike) {
+    let row = |index: usize| {
+        if index.is_multiple_of(rows_per_point) {
             point = direction(&mut random).to_vec();
             shader
                 .parameters()
@@ -78,7 +79,7 @@ pub fn rows(shader: &Shader, count: usize, alike: usize, seed: u64) -> Vec<Vec<f
     (0..count).map(row).collect()
 }
 
-/// The rows as a batch for a target.
+/// Returns the rows as a batch for a target.
 pub fn batch(target: Target, rows: &[Vec<f32>]) -> Batch {
     let mut batch = Batch::new(target, rows[0].len(), rows.len());
     for (r, row) in rows.iter().enumerate() {
@@ -89,29 +90,35 @@ pub fn batch(target: Target, rows: &[Vec<f32>]) -> Batch {
     batch
 }
 
-/// Number of SIMD groups for which [`bound`] draws boxes.
+/// Number of SIMD groups of boxes that [`bounding_shader`] generates.
 pub const GROUPS: usize = 32;
 
 /// A lowered bounding shader with boxes.
-pub struct Bound {
-    /// The shader.
+pub struct BoundingShader {
+    /// The code of the shader.
     pub function: Function,
     /// The boxes.
     pub inputs: Batch,
 }
 
-/// The upper-bound shader of a material in world space, with NaN ignored.
-pub fn bound(name: &str, source: &str, spans: Spans, tracking: Tracking, target: Target) -> Bound {
+/// Compiles the upper-bound shader of a material in world space, with NaN ignored.
+pub fn bounding_shader(
+    name: &str,
+    source: &str,
+    spans: Spans,
+    tracking: Tracking,
+    target: Target,
+) -> BoundingShader {
     let shader = parse(name, source);
     let integrand = Integrand::new(&shader, &Settings::default(), Frame::World)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let inputs = integrand.inputs(spans, Ranges::Paper);
     let options = Options { sides: Sides::Upper, nan: Nan::Ignore, tracking, ..Options::default() };
     let function = passes::lower(&integrand.bound(&inputs, &options).function);
-    let drawn = boxes::draw(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
-    let mut batch = Batch::new(target, function.inputs.len(), drawn.len());
-    for (row, drawn) in drawn.iter().enumerate() {
-        batch.set_row(row, 0, &drawn.row(inputs.iter().map(|input| input.interval)));
+    let boxes = boxes::draw(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
+    let mut batch = Batch::new(target, function.inputs.len(), boxes.len());
+    for (row, input_box) in boxes.iter().enumerate() {
+        batch.set_row(row, 0, &input_box.row(inputs.iter().map(|input| input.interval)));
     }
-    Bound { function, inputs: batch }
+    BoundingShader { function, inputs: batch }
 }

@@ -1,4 +1,4 @@
-//! Common header of all tables, and their rows.
+//! Output common to all subcommands: the header, tables and errors.
 
 use lightbound_shader::Target;
 use lightbound_study::cost::cpu_name;
@@ -11,19 +11,19 @@ pub fn print_machine() {
     println!("Lightbound {}; {cpu}, {threads} threads.\n", env!("CARGO_PKG_VERSION"));
 }
 
-/// Prints an error in the input, for exit code 2, as for invalid options.
+/// Prints an input error and returns exit code 2, as for invalid options.
 pub fn invalid_input(error: &str) -> ExitCode {
     eprintln!("error: {error}");
     ExitCode::from(2)
 }
 
-/// Prints an error and returns the exit code of failure.
+/// Prints an error and returns the exit code for failures.
 pub fn fail(error: &str) -> ExitCode {
     eprintln!("error: {error}");
     ExitCode::FAILURE
 }
 
-/// Compiled targets that this machine can run.
+/// Returns the compiled targets that this machine can run.
 pub fn targets() -> Vec<Target> {
     Target::ALL
         .into_iter()
@@ -36,13 +36,13 @@ pub fn print_row(cells: impl IntoIterator<Item = String>) {
     println!("| {} |", cells.into_iter().collect::<Vec<_>>().join(" | "));
 }
 
-/// Prints the head of a table, with text aligned left and numbers right.
+/// Prints the header of a table: the first column is aligned left, the others right.
 pub fn print_head(titles: &[String]) {
     print_row(titles.iter().cloned());
     println!("|---|{}", "--:|".repeat(titles.len() - 1));
 }
 
-/// Geometric mean.
+/// Returns the geometric mean.
 pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, n) = ratios.into_iter().fold((0.0, 0), |(sum, n), x: f64| (sum + x.ln(), n + 1));
     (sum / n as f64).exp()

@@ -5,16 +5,16 @@
 use glam::{Vec2, Vec3};
 use std::f32::consts::{FRAC_1_PI, PI};
 
-/// Ratio of reflected to incident radiance.
+/// A BRDF, 1/sr.
 trait Brdf {
-    /// Reads parameters from the words of a row after the directions.
+    /// Reads the parameters from the part of a row after the directions.
     fn new(words: &[f32]) -> Self;
     fn eval(&self, wi: Vec3, wo: Vec3) -> Vec3;
 }
 
-/// Evaluations of one material.
+/// Samples of one material to evaluate.
 pub trait Samples {
-    /// Writes brdf · max(wi.z, 0) of every row.
+    /// Evaluates BRDF · max(wi.z, 0) for every sample.
     fn run(&self, out: &mut [Vec3]);
 }
 
@@ -33,7 +33,7 @@ impl<M: Brdf> Samples for Vec<Sample<M>> {
     }
 }
 
-/// Prepares rows of input words of the named shader for evaluation.
+/// Converts rows of inputs of the named shader to samples.
 pub fn samples(name: &str, rows: &[Vec<f32>]) -> Box<dyn Samples> {
     fn read<M: Brdf + 'static>(rows: &[Vec<f32>]) -> Box<dyn Samples> {
         let sample = |row: &Vec<f32>| Sample {
@@ -50,7 +50,7 @@ pub fn samples(name: &str, rows: &[Vec<f32>]) -> Box<dyn Samples> {
         "ward" => read::<Ward>(rows),
         "ashikhmin" => read::<Ashikhmin>(rows),
         "fractal" => read::<Fractal>(rows),
-        _ => panic!("no material is called `{name}`"),
+        _ => panic!("no material is named `{name}`"),
     }
 }
 

@@ -2,11 +2,11 @@
 //! independent model of the same core, on the straight-line code of the materials: cycles per group
 //! of the busiest resource (`Block RThroughput`).
 //!
-//! llvm-mca considers each set of ports separately. Our model also sums µops whose port sets
-//! overlap, such as divisions on port 0 and additions on ports 0 and 1, and so predicts up to 5 %
+//! llvm-mca considers each set of ports separately. Our model also sums µops with overlapping
+//! port sets, such as divisions on port 0 and additions on ports 0 and 1, and so predicts up to 5 %
 //! more.
 
-use crate::materials::{self, Bound};
+use crate::materials::{self, BoundingShader};
 use crate::report::{fail, geometric_mean, invalid_input, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::backend::x86::Code;
@@ -16,7 +16,7 @@ use lightbound_study::cost::throughput::pressure;
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 
-/// Compare predicted cycles with llvm-mca
+/// Cycles predicted by the throughput model, against llvm-mca
 #[derive(clap::Args)]
 pub struct Args {
     /// Name or path of llvm-mca [default: llvm-mca; without it, the check is skipped]
@@ -37,22 +37,25 @@ pub fn run(args: &Args) -> ExitCode {
             ));
         }
         println!(
-            "skipped: `{program}` is not installed (Debian: llvm), or not on the path (--program names it)"
+            "skipped: `{program}` is not installed (Debian: llvm) or not on the path (see --program)"
         );
         return ExitCode::SUCCESS;
     }
     print_machine();
-    println!("Cycles per group that throughput limits, on Skylake.\n");
+    println!("Throughput-limited cycles per group on Skylake.\n");
     print_head(
         &["code", "front end", "ports", "model", "llvm-mca", "model ÷ llvm-mca"].map(str::to_owned),
     );
     let (mut ratios, mut outside) = (vec![], vec![]);
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
         for (name, source) in materials::ALL {
-            let bound = |tracking| materials::bound(name, source, Spans::Light, tracking, target);
+            let bound =
+                |tracking| materials::bounding_shader(name, source, Spans::Light, tracking, target);
             let (naive, optimized) = (bound(Tracking::NONE), bound(Tracking::ALL));
-            for (kind, Bound { function, .. }) in [("naive", naive), ("optimized", optimized)] {
-                let code = Code::compile(&function, target.isa().expect("a target of x86-64"));
+            for (mode, BoundingShader { function, .. }) in
+                [("naive", naive), ("optimized", optimized)]
+            {
+                let code = Code::compile(&function, target.isa().expect("an x86-64 target"));
                 // llvm-mca does not support branches.
                 let [_] = code.block_sizes()[..] else { continue };
                 let predicted = match mca(program, &code.listing(&function)) {
@@ -66,7 +69,7 @@ pub fn run(args: &Args) -> ExitCode {
                 let ratio = ours.cycles() / predicted;
                 let cells = [ours.front_end(), ours.ports(), ours.cycles(), predicted]
                     .map(|cycles| format!("{cycles:.1}"));
-                let label = format!("{name} s(x, ω̂), {kind}, {target}");
+                let label = format!("{name} s(x, ω̂), {mode}, {target}");
                 print_row([label.clone()].into_iter().chain(cells).chain([format!("{ratio:.3}")]));
                 ratios.push(ratio);
                 if !is_close(ratio) {
@@ -85,12 +88,12 @@ pub fn run(args: &Args) -> ExitCode {
     ))
 }
 
-/// Whether two predictions with this ratio agree.
+/// Returns whether two predictions with this ratio agree.
 fn is_close(ratio: f64) -> bool {
     (1.0 / MAX_RATIO..=MAX_RATIO).contains(&ratio)
 }
 
-/// llvm-mca's prediction for a listing.
+/// Returns llvm-mca's prediction for a listing, in cycles.
 fn mca(program: &str, listing: &str) -> Result<f64, String> {
     let mut child = Command::new(program)
         .args([
@@ -105,13 +108,13 @@ fn mca(program: &str, listing: &str) -> Result<f64, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
-    // llvm-mca would warn about the return.
+    // llvm-mca would warn about the return instruction.
     let lines = listing
         .lines()
         .map(|line| line.split(';').next().unwrap_or_default())
         .filter(|line| line.trim() != "ret");
     let text = lines.fold(".intel_syntax noprefix\n".to_owned(), |text, line| text + line + "\n");
-    let mut stdin = child.stdin.take().expect("it is piped");
+    let mut stdin = child.stdin.take().expect("the standard input is piped");
     stdin.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
     drop(stdin);
     let output = child.wait_with_output().map_err(|error| error.to_string())?;
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predictions_that_differ_are_not_close() {
+    fn predictions_are_close_within_the_maximum_ratio() {
         for (ratio, close) in [
             (1.0, true),
             (1.05, true),
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_named_must_exist() {
+    fn missing_program_is_an_input_error() {
         let named = Args { program: Some("/nonexistent/llvm-mca".into()) };
         assert_eq!(run(&named), ExitCode::from(2));
     }

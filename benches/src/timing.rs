@@ -1,9 +1,9 @@
 //! Reliability of `lightbound bounds`: ratios of identical code, which should be 1, and the spread
-//! of averages over several runs of the program, on an idle machine or with cores kept busy. Fails
-//! if a ratio of identical code deviates from 1 by more than 2 %.
+//! of averages over several runs of the program, on an idle machine or with busy cores. Fails if a
+//! ratio of identical code deviates from 1 by more than 2 %.
 
 use crate::arguments::positive;
-use crate::materials::{self, Bound};
+use crate::materials::{self, BoundingShader};
 use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::bounding::Spans;
@@ -37,7 +37,11 @@ pub struct Args {
 /// Prints both tables.
 pub fn run(args: &Args) -> ExitCode {
     print_machine();
-    println!("Threads that keep cores busy: {}. Load at the start: {}\n", args.busy, load());
+    println!(
+        "Threads that keep cores busy: {}. Load at the start: {}\n",
+        args.busy,
+        load_average()
+    );
     let done = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
         for _ in 0..args.busy {
@@ -52,7 +56,7 @@ pub fn run(args: &Args) -> ExitCode {
         done.store(true, Ordering::Relaxed);
         result
     });
-    println!("\nLoad at the end: {}", load());
+    println!("\nLoad at the end: {}", load_average());
     match result {
         Ok(deviating) if deviating.is_empty() => ExitCode::SUCCESS,
         Ok(deviating) => fail(&format!(
@@ -66,8 +70,8 @@ pub fn run(args: &Args) -> ExitCode {
 /// Maximum deviation of a ratio of identical code from 1.
 const TOLERANCE: f64 = 0.02;
 
-/// Load averages over 1, 5 and 15 minutes.
-fn load() -> String {
+/// Returns the load averages over 1, 5 and 15 minutes.
+fn load_average() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     if text.is_empty() {
         "unknown".into()
@@ -76,17 +80,17 @@ fn load() -> String {
     }
 }
 
-/// Candidates with the same code: optimized upper bounds of a material.
+/// Returns candidates with the same code: optimized upper bounds on a material.
 fn copies(name: &str, source: &str, count: usize) -> Result<Vec<Candidate>, String> {
-    let Bound { function, inputs } =
-        materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
+    let BoundingShader { function, inputs } =
+        materials::bounding_shader(name, source, Spans::Light, Tracking::ALL, Target::Sse);
     let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
     let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
     let candidate = |_| Candidate::of_lowered(&function, Target::Sse, &rows);
     (0..count).map(candidate).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
-/// Measures ratios of a function to itself. Returns the names of materials whose ratios deviate
+/// Measures ratios of a function to itself. Returns the names of materials with ratios that deviate
 /// from 1.
 fn identical_code() -> Result<Vec<&'static str>, String> {
     const COPIES: usize = 8;
@@ -96,7 +100,7 @@ fn identical_code() -> Result<Vec<&'static str>, String> {
         max_time: Duration::from_secs(10),
         precision: 0.02,
     };
-    println!("Identical code, {COPIES} candidates: optimized upper bounds s(x, ω̂), sse\n");
+    println!("Identical code, {COPIES} candidates: optimized upper bounds s(x, ω̂), SSE\n");
     print_head(
         &[
             "code",
@@ -113,17 +117,16 @@ fn identical_code() -> Result<Vec<&'static str>, String> {
         let candidates = copies(name, source, COPIES + 1)?;
         let measurement = measure(&candidates, &[], &budget, &|_| {});
         let [reference, costs @ ..] = &measurement.costs[..] else {
-            unreachable!("there is a reference")
+            unreachable!("the first candidate is the reference")
         };
         let ratios = || costs.iter().map(|cost| cost.time.median / reference.time.median);
         let width = costs.iter().map(|cost| cost.time.relative_width()).fold(0.0, f64::max);
-        let (least, greatest) =
-            (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
-        if ![least, greatest].iter().all(|ratio| (ratio - 1.0).abs() <= TOLERANCE) {
+        let (min, max) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+        if ![min, max].iter().all(|ratio| (ratio - 1.0).abs() <= TOLERANCE) {
             deviating.push(name);
         }
-        let cells = [format!("{least:.4}"), format!("{greatest:.4}")];
-        let percents = [width, measurement.discarded].map(|part| format!("{:.2} %", 100.0 * part));
+        let cells = [format!("{min:.4}"), format!("{max:.4}")];
+        let percents = [width, measurement.discarded].map(|x| format!("{:.2} %", 100.0 * x));
         let disturbed = measurement.with_disturbed.to_string();
         print_row([name.to_owned()].into_iter().chain(cells).chain(percents).chain([disturbed]));
     }
@@ -131,13 +134,13 @@ fn identical_code() -> Result<Vec<&'static str>, String> {
     Ok(deviating)
 }
 
-/// Prints the spread, over several runs, of averages over shaders.
+/// Prints the spread over several runs of averages over shaders.
 fn spread(args: &Args) -> Result<(), String> {
     let default_program = || std::env::current_exe().map(|path| path.with_file_name("lightbound"));
     let program =
         args.program.clone().map_or_else(default_program, Ok).map_err(|error| error.to_string())?;
     let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let begin = std::time::Instant::now();
+    let start = std::time::Instant::now();
     for _ in 0..args.runs {
         let mut command = Command::new(&program);
         command.args(["bounds", "--quiet", "--format", "json"]).args(&args.arguments);
@@ -151,9 +154,9 @@ fn spread(args: &Args) -> Result<(), String> {
             runs.entry(name).or_default().push(average);
         }
     }
-    let seconds = begin.elapsed().as_secs_f64() / args.runs as f64;
+    let seconds = start.elapsed().as_secs_f64() / args.runs as f64;
     println!(
-        "Averages over shaders of {} runs, {seconds:.0} s each; spread: (maximum − minimum) ÷ mean\n",
+        "Averages over shaders in {} runs of {seconds:.0} s; spread: (maximum − minimum) ÷ mean\n",
         args.runs
     );
     print_head(
@@ -163,22 +166,23 @@ fn spread(args: &Args) -> Result<(), String> {
     let mut widest = 0.0f64;
     for (name, values) in &runs {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let (least, greatest) =
+        let (min, max) =
             values.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));
-        widest = widest.max((greatest - least) / mean);
-        let cells = [mean, least, greatest].map(|x| format!("{x:.3}"));
+        widest = widest.max((max - min) / mean);
+        let cells = [mean, min, max].map(|x| format!("{x:.3}"));
         print_row(
             [name.clone()]
                 .into_iter()
                 .chain(cells)
-                .chain([format!("{:.2} %", 100.0 * (greatest - least) / mean)]),
+                .chain([format!("{:.2} %", 100.0 * (max - min) / mean)]),
         );
     }
     println!("\nWidest spread: {:.2} %", 100.0 * widest);
     Ok(())
 }
 
-/// Cycles relative to the point shader, averaged over the shaders of a table, by column name.
+/// Returns the cycles relative to the point shader, averaged over the shaders of a table, by column
+/// name.
 fn averages(records: &[Value]) -> BTreeMap<String, f64> {
     let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for record in records {

@@ -213,7 +213,7 @@ fn atan2_is_as_monotone_as_its_facts_state() {
     let (_, violation, widening) = measure::half_turn(1009);
     assert_eq!(
         f64::from(Op::Atan2.facts().widening),
-        figure("the widening that makes up for them is ")
+        figure("the widening that compensates for them is ")
     );
     assert!(widening <= u32::from(Op::Atan2.facts().widening));
     assert!(f64::from(violation) <= figure("the largest of "));

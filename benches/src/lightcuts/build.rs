@@ -1,11 +1,11 @@
 //! Time and memory to build light trees.
 
-use super::measure::{Choice, integrator, load};
+use super::measure::{CutOptions, integrator, load};
 use super::{Args, Table};
 use crate::report::{print_head, print_row};
 use lightbound::integrator::LightTreeStats;
 
-/// Number of threads that build.
+/// Number of threads for building.
 const THREADS: usize = 2;
 
 /// Figures of the fastest build.
@@ -18,12 +18,12 @@ fn build(lights: u32, args: &Args) -> LightTreeStats {
         .expect("threads can be started");
     let builds = (0..args.rounds).map(|_| {
         pool.install(|| {
-            integrator(&mut scene, &Choice::of(args))
+            integrator(&mut scene, &CutOptions::from_args(args))
                 .light_tree()
                 .expect("the integrator has a light tree")
         })
     });
-    builds.min_by_key(|figures| figures.build).expect("there is at least one round")
+    builds.min_by_key(|stats| stats.build).expect("there is at least one round")
 }
 
 /// Prints the table.
@@ -33,11 +33,11 @@ pub fn print(args: &Args) {
     println!("Targets for a million lights: at most 3 s, and 200 bytes per light.\n");
     print_head(&["lights", "seconds", "bytes per light"].map(str::to_owned));
     for lights in args.lights(Table::Build) {
-        let figures = build(lights, args);
-        let bytes = figures.bytes as f64 / figures.points as f64;
+        let stats = build(lights, args);
+        let bytes = stats.bytes as f64 / stats.points as f64;
         print_row([
             lights.to_string(),
-            format!("{:.2}", figures.build.as_secs_f64()),
+            format!("{:.2}", stats.build.as_secs_f64()),
             format!("{bytes:.1}"),
         ]);
     }
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn all_lights_are_in_the_tree() {
-        let figures = build(300, &args(&[]));
-        assert_eq!(figures.points, 300);
-        assert!((50..400).contains(&(figures.bytes / 300)), "{figures:?}");
+        let stats = build(300, &args(&[]));
+        assert_eq!(stats.points, 300);
+        assert!((50..400).contains(&(stats.bytes / 300)), "{stats:?}");
     }
 }

@@ -1,35 +1,35 @@
-//! Renders a picture and measures its cuts.
+//! Renders an image and measures its cuts.
 
 use super::Args;
-use super::scene::text;
+use super::scene::scene_text;
 use lightbound::integrator::{self, CutTimes, Integrator};
 use lightbound::render::{RenderOptions, render_with};
 use lightbound::settings::{BoundMode, Cut, ErrorMode, Method};
 use lightbound_pbrt::build::{Loaded, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 
-/// The scene with this number of lights.
+/// Loads the scene with a number of lights.
 pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> Loaded {
-    let source = Source::memory("lightcuts.pbrt", text(material, lights, resolution));
+    let source = Source::memory("lightcuts.pbrt", scene_text(material, lights, resolution));
     match load_source(&source, &[], &Overrides::default(), &mut Diagnostics::new(true)) {
         Ok(loaded) => loaded,
         Err(error) => panic!("{error}"),
     }
 }
 
-/// The parameters that select cuts.
+/// The options that determine cuts.
 #[derive(Clone, Copy)]
-pub struct Choice {
+pub struct CutOptions {
     pub error: f32,
     pub mode: ErrorMode,
     pub max_cut: u32,
     pub bounds: BoundMode,
 }
 
-impl Choice {
-    /// Parameters from the command line, with error by cluster and related bounds.
-    pub fn of(args: &Args) -> Choice {
-        Choice {
+impl CutOptions {
+    /// Creates options from the command line, with error by cluster and related bounds.
+    pub fn from_args(args: &Args) -> CutOptions {
+        CutOptions {
             error: args.error,
             mode: ErrorMode::Cluster,
             max_cut: args.max_cut,
@@ -37,8 +37,8 @@ impl Choice {
         }
     }
 
-    /// All lights individually.
-    pub const FULL: Choice = Choice {
+    /// The sum over all lights.
+    pub const FULL: CutOptions = CutOptions {
         error: 0.0,
         mode: ErrorMode::Cluster,
         max_cut: u32::MAX,
@@ -46,25 +46,25 @@ impl Choice {
     };
 }
 
-/// The integrator of a scene, with its trees built and its bounds compiled.
-pub fn integrator(loaded: &mut Loaded, choice: &Choice) -> Box<dyn Integrator> {
+/// Creates an integrator for a scene: builds its trees and compiles its bounds.
+pub fn integrator(loaded: &mut Loaded, options: &CutOptions) -> Box<dyn Integrator> {
     let Method::Lightcuts(settings) = &mut loaded.settings.integrator.method else {
         unreachable!("the scenes use lightcuts")
     };
     settings.cut = Cut::Deterministic {
-        error: choice.error,
-        error_mode: choice.mode,
-        max_cut: choice.max_cut,
+        error: options.error,
+        error_mode: options.mode,
+        max_cut: options.max_cut,
     };
-    settings.bounds = choice.bounds;
+    settings.bounds = options.bounds;
     integrator::new(&loaded.scene, &loaded.settings.integrator)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Measurements of a picture.
+/// Measurements of the cuts of an image.
 #[derive(Debug)]
-pub struct Measured {
-    /// Number of shaded points.
+pub struct CutMeasurement {
+    /// Number of cuts, one per shading point.
     pub cuts: u64,
     /// Mean cut size.
     pub mean: f64,
@@ -73,65 +73,66 @@ pub struct Measured {
     /// Fraction of the cuts that reached the maximum size.
     pub capped: f64,
     /// CPU time of rendering, seconds.
-    pub cpu: f64,
-    /// Breakdown of the lighting time over all rounds. It is wall-clock time, sampled at single
-    /// shading points.
+    pub cpu_seconds: f64,
+    /// Breakdown of the lighting time over all rounds: wall-clock time, sampled at some shading
+    /// points.
     pub times: CutTimes,
-    /// The picture.
+    /// The image.
     pub radiance: Vec<[f32; 3]>,
 }
 
-impl Measured {
-    /// CPU time per cut, µs.
+impl CutMeasurement {
+    /// Returns the CPU time per cut, µs.
     pub fn cost(&self) -> f64 {
-        1e6 * self.cpu / self.cuts as f64
+        1e6 * self.cpu_seconds / self.cuts as f64
     }
 
-    /// Fractions of the lighting time for bounds, shading and shadow rays.
-    pub fn shares(&self) -> [f64; 3] {
+    /// Returns the fractions of the lighting time for bounds, shading and shadow rays.
+    pub fn fractions(&self) -> [f64; 3] {
         let CutTimes { total, bounds, shading, visibility } = self.times;
         [bounds, shading, visibility].map(|time| time.as_secs_f64() / total.as_secs_f64())
     }
 
     /// Merges another round.
-    fn add(&mut self, other: &Measured) {
-        assert_eq!(self.radiance, other.radiance, "rounds are the same but for time");
-        self.cpu = self.cpu.min(other.cpu);
+    fn merge(&mut self, other: &CutMeasurement) {
+        assert_eq!(self.radiance, other.radiance, "all rounds give the same image");
+        self.cpu_seconds = self.cpu_seconds.min(other.cpu_seconds);
         self.times += other.times;
     }
 }
 
-/// Renders.
-pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> Measured {
+/// Renders an image and measures it.
+pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> CutMeasurement {
     let options = RenderOptions { threads, ..RenderOptions::default() };
     let rendering = render_with(&loaded.scene, &loaded.settings, integrator, &options);
     assert_eq!(rendering.image.invalid_samples, 0);
     let cuts = rendering.counts.cuts;
     let count = cuts.sizes.count();
     let [mean, median] =
-        [cuts.sizes.mean(), cuts.sizes.median()].map(|size| size.expect("some points are lit"));
-    Measured {
+        [cuts.sizes.mean(), cuts.sizes.median()].map(|size| size.expect("the image has cuts"));
+    CutMeasurement {
         cuts: count,
         mean,
         median,
         capped: cuts.capped as f64 / count as f64,
-        cpu: rendering.cpu.as_secs_f64(),
+        cpu_seconds: rendering.cpu.as_secs_f64(),
         times: cuts.times,
         radiance: rendering.image.radiance,
     }
 }
 
-/// The fastest rounds; all choices take turns.
-pub fn fastest(all: &[(&Loaded, &dyn Integrator)], args: &Args) -> Vec<Measured> {
-    let round = || all.iter().map(|(scene, integrator)| measure(scene, *integrator, args.threads));
-    let mut best: Vec<Measured> = round().collect();
+/// Measures all candidates in interleaved rounds. Returns the minimum times.
+pub fn fastest(candidates: &[(&Loaded, &dyn Integrator)], args: &Args) -> Vec<CutMeasurement> {
+    let round =
+        || candidates.iter().map(|(scene, integrator)| measure(scene, *integrator, args.threads));
+    let mut best: Vec<CutMeasurement> = round().collect();
     for _ in 1..args.rounds {
-        best.iter_mut().zip(round()).for_each(|(best, other)| best.add(&other));
+        best.iter_mut().zip(round()).for_each(|(best, other)| best.merge(&other));
     }
     best
 }
 
-/// A fraction as a percentage.
-pub fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+/// Formats a fraction as a percentage.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.1} %", 100.0 * fraction)
 }

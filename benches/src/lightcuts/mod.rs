@@ -1,10 +1,9 @@
-//! Lightcuts on scenes of many point lights, each with one material of the library: cost of cuts
-//! against the number of lights, errors of pictures, benefit of bound modes, and time to build
-//! trees.
+//! Lightcuts on scenes with many point lights and one material of the library: cost of cuts against
+//! the number of lights, image errors, benefit of bound modes, and time to build trees.
 //!
-//! Each is a table with its targets. A small scene at one sample per pixel is rendered in process.
-//! CPU time is that of rendering, without loading and building, and the minimum over rounds that
-//! take turns.
+//! Each is a table with its targets. A small scene is rendered in process at one sample per pixel.
+//! CPU times cover rendering only, without loading and building, and are the minimum of interleaved
+//! rounds.
 
 mod bounds;
 mod build;
@@ -13,10 +12,10 @@ mod growth;
 mod measure;
 mod scene;
 
-use crate::arguments::positive;
+use crate::arguments::{material, positive};
+use crate::materials;
 use crate::report::print_machine;
 use clap::ValueEnum;
-use clap::builder::PossibleValuesParser;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,18 +28,18 @@ pub struct Args {
     only: Vec<Table>,
 
     /// Materials of the library [default: all six]
-    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(scene::names()), value_name = "NAME")]
+    #[arg(long, value_delimiter = ',', value_parser = material(), value_name = "NAME")]
     materials: Vec<String>,
 
     /// Numbers of lights, instead of the defaults of each table
     #[arg(long, value_delimiter = ',', value_name = "N")]
     lights: Vec<NonZeroU32>,
 
-    /// Resolution of pictures, at one sample per pixel
+    /// Resolution of images, at one sample per pixel
     #[arg(long, value_parser = resolution, default_value = "96x60", value_name = "WxH")]
     resolution: (u32, u32),
 
-    /// Resolution for full sums over many lights, which take long
+    /// Resolution for full sums over many lights, which are slow
     #[arg(long, value_parser = resolution, default_value = "12x7", value_name = "WxH")]
     full_resolution: (u32, u32),
 
@@ -56,11 +55,11 @@ pub struct Args {
     #[arg(long, default_value_t = 3, value_parser = positive::<usize>)]
     rounds: usize,
 
-    /// Number of threads that render; trees are built on two
+    /// Number of rendering threads; trees are built on two threads
     #[arg(long, default_value_t = 1, value_parser = positive::<usize>)]
     threads: usize,
 
-    /// Write the scenes of the tables into this folder, for `lightbound render`, without measuring
+    /// Write the scenes to this folder, for `lightbound render`, and measure nothing
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
 }
@@ -79,7 +78,7 @@ enum Table {
 }
 
 impl Table {
-    /// Default numbers of lights.
+    /// Returns the default numbers of lights.
     fn lights(self) -> &'static [u32] {
         match self {
             Table::Growth => &[100, 1000, 10_000, 100_000, 1_000_000],
@@ -92,15 +91,15 @@ impl Table {
 
 impl Args {
     fn tables(&self) -> Vec<Table> {
-        let wanted = |table: &Table| self.only.is_empty() || self.only.contains(table);
-        Table::value_variants().iter().copied().filter(wanted).collect()
+        let selected = |table: &Table| self.only.is_empty() || self.only.contains(table);
+        Table::value_variants().iter().copied().filter(selected).collect()
     }
 
     fn materials(&self) -> Vec<&'static str> {
-        let wanted = |name: &&str| {
-            self.materials.is_empty() || self.materials.iter().any(|wanted| wanted == name)
+        let selected = |name: &&str| {
+            self.materials.is_empty() || self.materials.iter().any(|selected| selected == name)
         };
-        scene::names().into_iter().filter(wanted).collect()
+        materials::ALL.map(|(name, _)| name).into_iter().filter(selected).collect()
     }
 
     fn lights(&self, table: Table) -> Vec<u32> {
@@ -127,7 +126,7 @@ pub fn run(args: &Args) -> ExitCode {
     let (w, h) = args.resolution;
     println!("`lightbound-benches {}`", std::env::args().skip(1).collect::<Vec<_>>().join(" "));
     println!(
-        "{w}×{h} pixels of one sample, error {}, at most {} clusters, {} thread(s);",
+        "{w}×{h} pixels, one sample per pixel, error {}, at most {} clusters, {} thread(s);",
         args.error, args.max_cut, args.threads
     );
     println!("CPU time of rendering, the minimum of {} interleaved rounds.", args.rounds);
@@ -152,7 +151,9 @@ fn write(args: &Args, folder: &Path) -> ExitCode {
     for name in args.materials() {
         for &lights in &sizes {
             let path = folder.join(format!("{name}-{lights}.pbrt"));
-            if let Err(error) = std::fs::write(&path, scene::text(name, lights, args.resolution)) {
+            if let Err(error) =
+                std::fs::write(&path, scene::scene_text(name, lights, args.resolution))
+            {
                 eprintln!("{}: {error}", path.display());
                 return ExitCode::FAILURE;
             }
@@ -172,14 +173,14 @@ mod tests {
         args: Args,
     }
 
-    /// A command line whose pictures render quickly.
+    /// Parses options, with defaults that render quickly.
     pub fn args(options: &[&str]) -> Args {
         let quick = ["", "--resolution", "6x4", "--full-resolution", "2x2", "--rounds", "1"];
         Line::parse_from(quick.iter().chain(options)).args
     }
 
     #[test]
-    fn command_lines_choose() {
+    fn command_lines_select_tables_materials_and_lights() {
         let all = args(&[]);
         assert_eq!((all.tables().len(), all.materials().len()), (4, 6));
         assert_eq!(all.lights(Table::Error), [1000]);
@@ -189,25 +190,25 @@ mod tests {
             (vec![Table::Error, Table::Build], vec!["ward"])
         );
         assert_eq!((some.lights(Table::Build), some.resolution), (vec![7, 3], (6, 4)));
-        for wrong in [["--materials", "wool"], ["--resolution", "0x4"], ["--lights", "0"]] {
-            let kind = Line::try_parse_from([&[""], &wrong[..]].concat())
+        for options in [["--materials", "wool"], ["--resolution", "0x4"], ["--lights", "0"]] {
+            let kind = Line::try_parse_from([&[""], &options[..]].concat())
                 .err()
                 .expect("the command line is invalid")
                 .kind();
             assert!(
                 matches!(kind, ErrorKind::InvalidValue | ErrorKind::ValueValidation),
-                "{wrong:?}: {kind}"
+                "{options:?}: {kind}"
             );
         }
     }
 
     #[test]
-    fn scenes_are_written_as_they_are_rendered() {
+    fn written_scenes_equal_rendered_scenes() {
         let folder = tempfile::tempdir().expect("a folder can be created");
         let args = args(&["--materials", "fractal", "--lights", "5"]);
         write(&args, folder.path());
         let text = std::fs::read_to_string(folder.path().join("fractal-5.pbrt"))
             .expect("the scene was written");
-        assert_eq!(text, scene::text("fractal", 5, (6, 4)));
+        assert_eq!(text, scene::scene_text("fractal", 5, (6, 4)));
     }
 }

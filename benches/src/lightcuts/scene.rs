@@ -1,20 +1,19 @@
-//! The scenes: a plain with balls, boxes and walls, all of one material with the library's
-//! parameters, and point lights all around them.
+//! The scenes: a ground plane with spheres, boxes and walls, all with one material and its default
+//! parameters, and many point lights.
 //!
-//! Lights are uniform in the air above the plain, at distances of 0.2 to 3 from the nearest
-//! surface, including behind walls. The lights of a smaller scene are the first ones of a larger
-//! scene, and the total intensity is constant. Coordinates are z-up.
+//! Lights are distributed uniformly above the ground, at distances of 0.2 to 3 from the nearest
+//! surface, and also behind walls. A scene with fewer lights has a prefix of the lights of a larger
+//! scene, and the total intensity is constant. The z axis points up.
 
-use crate::materials;
 use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{Vec3, vec3};
 use std::fmt::Write;
 
-/// Half the side of the plain.
-const PLAIN: f32 = 8.0;
+/// Half the width of the ground plane.
+const GROUND_HALF_WIDTH: f32 = 8.0;
 
-/// Centres and radii.
-const BALLS: [(Vec3, f32); 7] = [
+/// Centres and radii of the spheres.
+const SPHERES: [(Vec3, f32); 7] = [
     (vec3(-2.6, -2.4, 0.7), 0.7),
     (vec3(-0.7, -1.2, 1.0), 1.0),
     (vec3(1.6, -2.6, 0.6), 0.6),
@@ -37,31 +36,27 @@ const BOXES: [[Vec3; 2]; 8] = [
 ];
 
 /// The region that contains the lights.
-const AIR: [Vec3; 2] = [vec3(-PLAIN, -6.0, 0.2), vec3(PLAIN, 7.0, 3.2)];
+const LIGHT_REGION: [Vec3; 2] =
+    [vec3(-GROUND_HALF_WIDTH, -6.0, 0.2), vec3(GROUND_HALF_WIDTH, 7.0, 3.2)];
 
 /// Range of distances from lights to the nearest surface.
-const DISTANCE: [f32; 2] = [0.2, 3.0];
+const LIGHT_DISTANCES: [f32; 2] = [0.2, 3.0];
 
 /// Total intensity of all lights, W/sr.
-const INTENSITY: f32 = 250.0;
+const TOTAL_INTENSITY: f32 = 250.0;
 
-/// Names of the materials.
-pub fn names() -> Vec<&'static str> {
-    materials::ALL.iter().map(|(name, _)| *name).collect()
-}
-
-/// Whether a material has a hand-derived bound.
+/// Returns whether a material has a hand-derived bound.
 pub fn has_hand_bounds(material: &str) -> bool {
     ["diffuse", "phong", "isoward", "ward"].contains(&material)
 }
 
-/// The scene file.
-pub fn text(material: &str, lights: u32, (columns, rows): (u32, u32)) -> String {
+/// Returns the text of the scene file.
+pub fn scene_text(material: &str, lights: u32, (columns, rows): (u32, u32)) -> String {
     let uv = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenes/julia/uv.png");
-    // The Julia set is in the middle of the unit square, which each surface shows.
+    // Texture coordinates are scaled to the middle of the unit square, where the Julia set is.
     let parameters = if material == "fractal" { "\"texture uv\" \"uv\"" } else { "" };
     let mut text = format!(
-        r#"# lightcuts: {lights} point lights about {material}
+        r#"# lightcuts: {lights} point lights, material {material}
 Scale -1 1 1
 LookAt 0 -10 5  0 0 0.6  0 0 1
 Camera "perspective" "float fov" 36
@@ -75,21 +70,23 @@ Texture "uv" "spectrum" "imagemap" "string filename" "{uv}" "string encoding" "l
 Material "shader" "string filename" "{material}.wgsl" {parameters}
 "#
     );
-    let s = PLAIN;
+    let s = GROUND_HALF_WIDTH;
     write_patches(
         &mut text,
         &[[vec3(-s, -s, 0.0), vec3(s, -s, 0.0), vec3(-s, s, 0.0), vec3(s, s, 0.0)]],
     );
-    for (c, radius) in BALLS {
+    for (c, radius) in SPHERES {
         let [x, y, z] = c.to_array();
         let _ = writeln!(
             text,
-            "AttributeBegin Translate {x} {y} {z} Shape \"sphere\" \"float radius\" {radius} AttributeEnd"
+            "AttributeBegin Translate {x} {y} {z} Shape \"sphere\" \"float radius\" {radius} \
+             AttributeEnd"
         );
     }
-    BOXES.iter().for_each(|ends| write_patches(&mut text, &sides(ends)));
+    BOXES.iter().for_each(|corners| write_patches(&mut text, &faces(corners)));
     for i in 0..lights {
-        let ([x, y, z], [r, g, b]) = (place(i).to_array(), intensity(i, lights).to_array());
+        let ([x, y, z], [r, g, b]) =
+            (light_position(i).to_array(), intensity(i, lights).to_array());
         let _ = writeln!(
             text,
             "LightSource \"point\" \"rgb I\" [{r} {g} {b}] \"point3 from\" [{x} {y} {z}]"
@@ -98,7 +95,7 @@ Material "shader" "string filename" "{material}.wgsl" {parameters}
     text
 }
 
-/// Rectangles, as one shape.
+/// Writes rectangles as one shape.
 fn write_patches(text: &mut String, patches: &[[Vec3; 4]]) {
     let indices: Vec<String> = (0..4 * patches.len()).map(|i| i.to_string()).collect();
     let points: Vec<String> =
@@ -110,49 +107,52 @@ fn write_patches(text: &mut String, patches: &[[Vec3; 4]]) {
     );
 }
 
-/// The six faces of a box.
-fn sides(ends: &[Vec3; 2]) -> Vec<[Vec3; 4]> {
-    let mut sides = vec![];
+/// Returns the six faces of a box.
+fn faces(corners: &[Vec3; 2]) -> Vec<[Vec3; 4]> {
+    let mut faces = vec![];
     for axis in 0..3 {
         for end in 0..2 {
             let corner = |u: usize, v: usize| {
-                let mut p = ends[end];
-                p[(axis + 1) % 3] = ends[u][(axis + 1) % 3];
-                p[(axis + 2) % 3] = ends[v][(axis + 2) % 3];
+                let mut p = corners[end];
+                p[(axis + 1) % 3] = corners[u][(axis + 1) % 3];
+                p[(axis + 2) % 3] = corners[v][(axis + 2) % 3];
                 p
             };
-            sides.push([corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)]);
+            faces.push([corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)]);
         }
     }
-    sides
+    faces
 }
 
-/// Signed distance to the nearest surface, not positive inside objects.
+/// Returns the distance to the nearest surface; negative inside spheres, 0 inside boxes.
 fn distance(p: Vec3) -> f32 {
-    let balls = BALLS.iter().map(|(centre, radius)| p.distance(*centre) - radius);
+    let spheres = SPHERES.iter().map(|(centre, radius)| p.distance(*centre) - radius);
     let boxes = BOXES.iter().map(|[lo, hi]| (*lo - p).max(p - *hi).max(Vec3::ZERO).length());
-    balls.chain(boxes).fold(p.z, f32::min)
+    spheres.chain(boxes).fold(p.z, f32::min)
 }
 
-/// Random number k of light i, in [0, 1).
-fn number(i: u32, k: u32) -> f32 {
+/// Returns random number k of light i, in [0, 1).
+fn random_number(i: u32, k: u32) -> f32 {
     unit_float(hash(hash(hash(0, i), k), i))
 }
 
-/// Position of light i.
-fn place(i: u32) -> Vec3 {
-    let tries = (1..).map(|k| {
-        let u = vec3(number(i, 3 * k), number(i, 3 * k + 1), number(i, 3 * k + 2));
-        AIR[0] + (AIR[1] - AIR[0]) * u
+/// Returns the position of light i, by rejection sampling.
+fn light_position(i: u32) -> Vec3 {
+    let candidates = (1..).map(|k| {
+        let u =
+            vec3(random_number(i, 3 * k), random_number(i, 3 * k + 1), random_number(i, 3 * k + 2));
+        LIGHT_REGION[0] + (LIGHT_REGION[1] - LIGHT_REGION[0]) * u
     });
-    let found = tries.take(10_000).find(|&p| (DISTANCE[0]..=DISTANCE[1]).contains(&distance(p)));
-    found.expect("most of the region is close to a surface")
+    let [min, max] = LIGHT_DISTANCES;
+    let accepted = candidates.take(10_000).find(|&p| (min..=max).contains(&distance(p)));
+    accepted.expect("most of the region is close to a surface")
 }
 
-/// Colours from warm to cold, with 0.5 to 1.5 times the mean intensity.
+/// Returns the intensity of light i: warm to cold colours, with 0.5 to 1.5 times the mean
+/// intensity.
 fn intensity(i: u32, lights: u32) -> Vec3 {
-    let colour = vec3(1.0, 0.75, 0.5).lerp(vec3(0.6, 0.8, 1.0), number(i, 0));
-    colour * (0.5 + number(i, 1)) * (INTENSITY / lights as f32)
+    let colour = vec3(1.0, 0.75, 0.5).lerp(vec3(0.6, 0.8, 1.0), random_number(i, 0));
+    colour * (0.5 + random_number(i, 1)) * (TOTAL_INTENSITY / lights as f32)
 }
 
 #[cfg(test)]
@@ -160,20 +160,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lights_are_near_surfaces_but_not_in_them() {
-        assert_eq!(distance(BALLS[0].0), -BALLS[0].1);
+    fn lights_are_near_surfaces_but_not_inside() {
+        assert_eq!(distance(SPHERES[0].0), -SPHERES[0].1);
         assert_eq!(distance(vec3(0.5, -3.5, 0.3)), 0.0);
-        let places: Vec<Vec3> = (0..500).map(place).collect();
-        assert!(places.iter().all(|&p| (0.2..=3.0).contains(&distance(p))));
-        let behind = places.iter().filter(|p| p.y > BOXES[5][1].y).count();
-        assert!((25..150).contains(&behind), "{behind} behind the wall");
+        let positions: Vec<Vec3> = (0..500).map(light_position).collect();
+        assert!(positions.iter().all(|&p| (0.2..=3.0).contains(&distance(p))));
+        let behind = positions.iter().filter(|p| p.y > BOXES[5][1].y).count();
+        assert!((25..150).contains(&behind), "{behind} lights are behind the wall");
     }
 
     #[test]
-    fn few_lights_are_as_bright_as_many() {
+    fn total_intensity_does_not_depend_on_number_of_lights() {
         for lights in [100, 3000] {
             let sum: Vec3 = (0..lights).map(|i| intensity(i, lights)).sum();
-            let mean = INTENSITY * vec3(0.8, 0.775, 0.75);
+            let mean = TOTAL_INTENSITY * vec3(0.8, 0.775, 0.75);
             assert!((sum / mean - 1.0).abs().max_element() < 0.1, "{sum}");
         }
     }

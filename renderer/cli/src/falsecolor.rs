@@ -3,7 +3,7 @@
 use super::console;
 use super::output::{Format, Output};
 use super::{Error, Exit};
-use lightbound_image::heatmap::{Scale, draw};
+use lightbound_image::heatmap::{ColourScale, draw};
 use lightbound_image::layers::{COLOUR, Layer, read_layers};
 use lightbound_image::six_digits;
 use lightbound_image::write::{Channel, ChannelSamples, write_png_codes};
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             help: format!("the layers are {}", names(&layers.layers).join(", ")),
         });
     };
-    let scale = Scale::of_values(&values, args.log, args.range);
+    let scale = ColourScale::of_values(&values, args.log, args.range);
     let title = if args.log { format!("{name}, logarithmic") } else { name.clone() };
     let canvas = draw(&values, width, &scale, &title);
     output.write(|path| {
@@ -153,7 +153,7 @@ fn names(layers: &[Layer]) -> Vec<String> {
 }
 
 /// A one-line summary of the map.
-fn summary(path: &Path, name: &str, values: &[f32], scale: &Scale) -> String {
+fn summary(path: &Path, name: &str, values: &[f32], scale: &ColourScale) -> String {
     let finite = || values.iter().copied().filter(|x| x.is_finite());
     let n = finite().count();
     let figures = match n {

@@ -3,9 +3,7 @@
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
-use lightbound_image::write::{
-    Channel, ChannelSamples, ExrPicture, write_exr, write_pfm, write_png,
-};
+use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, write_pfm, write_png};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
@@ -64,7 +62,7 @@ impl Place {
         let size = [WIDTH as u32, HEIGHT as u32];
         write_exr(
             &self.path(name),
-            &ExrPicture { size, full_size: size, channels, ..Default::default() },
+            &ExrImage { size, full_size: size, channels, ..Default::default() },
         )
         .unwrap();
     }
@@ -231,7 +229,7 @@ fn differing_sizes_fail_and_crops_keep_their_position() {
     let (x0, y0, w, h) = (4, 3, 8, 6);
     let cut: Vec<[f32; 3]> =
         (y0..y0 + h).flat_map(|y| ramp()[y * WIDTH + x0..][..w].to_vec()).collect();
-    let picture = ExrPicture {
+    let picture = ExrImage {
         size: [w as u32, h as u32],
         offset: [x0 as u32, y0 as u32],
         full_size: [WIDTH as u32, HEIGHT as u32],

@@ -2,7 +2,7 @@
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
-use lightbound_image::write::{Channel, ChannelSamples, ExrPicture, write_exr, write_pfm};
+use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, write_pfm};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ impl Place {
             });
         }
         let size = [WIDTH, HEIGHT];
-        let picture = ExrPicture { size, full_size: size, channels, ..ExrPicture::default() };
+        let picture = ExrImage { size, full_size: size, channels, ..ExrImage::default() };
         write_exr(&place.path("a.exr"), &picture).unwrap();
         place
     }

@@ -6,7 +6,7 @@ mod common;
 use assert_cmd::Command;
 use common::room::room;
 use lightbound_image::read_exr;
-use lightbound_image::write::{Attribute, ChannelSamples, ExrPicture, write_exr};
+use lightbound_image::write::{Attribute, ChannelSamples, ExrImage, write_exr};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::io::{BufRead, BufReader};
@@ -53,7 +53,7 @@ impl Place {
     }
 
     /// Name, windows, channels and attributes of a file, without times.
-    fn picture(&self, name: &str) -> ExrPicture {
+    fn picture(&self, name: &str) -> ExrImage {
         let mut picture = read_exr(&self.path(name)).unwrap();
         picture.attributes.retain(|(name, _)| name != "lightbound/renderSeconds");
         picture
@@ -70,7 +70,7 @@ impl Place {
                 }
             }
         }
-        let names = |p: &ExrPicture| p.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+        let names = |p: &ExrImage| p.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&a), names(&b));
         assert_eq!(a.attributes, b.attributes);
         assert!(a == b, "the pixels differ");

@@ -6,7 +6,7 @@ pub fn six_digits(x: f64) -> String {
         let infinite = if x > 0.0 { "∞" } else { "−∞" };
         return if x.is_nan() { "NaN" } else { infinite }.into();
     }
-    // Rounds first, so that the exponent is that of the rounded value.
+    // Rounds before taking the exponent, since rounding can carry into the next power of 10.
     let scientific = format!("{x:.5e}");
     let (digits, exponent) = scientific.split_once('e').expect("`e` formatting has an exponent");
     let exponent: i32 = exponent.parse().expect("exponents are integers");

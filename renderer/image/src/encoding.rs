@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// The transfer function of the samples of 8- and 16-bit files.
+/// The transfer function of 8- and 16-bit samples.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Encoding {
     /// The sRGB curve, the default of 8-bit images.
@@ -38,7 +38,7 @@ impl FromStr for Encoding {
 }
 
 impl Encoding {
-    /// Linear value of a stored value, both in [0, 1].
+    /// Decodes a stored value to a linear value, both in [0, 1].
     pub fn decode(self, x: f32) -> f32 {
         match self {
             Encoding::Linear => x,
@@ -49,7 +49,7 @@ impl Encoding {
     }
 }
 
-/// sRGB value of a linear value, both in [0, 1].
+/// Encodes a linear value as sRGB, both in [0, 1].
 pub fn srgb(x: f32) -> f32 {
     if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }
 }

@@ -3,9 +3,9 @@
 //! The name of a layer is the part of EXR channel names before the last dot: the layer `normal` has
 //! the channels `normal.X`, `normal.Y` and `normal.Z`. The channels `R`, `G`, `B` or `Y` without a
 //! dot form the layer [`COLOUR`]. Opacity and unsigned integer channels are separate layers under
-//! their full names, since metrics of colours do not apply to them. In multi-part files, channels
-//! of all parts except the one with the colour are prefixed with the name of their part. Formats
-//! other than EXR have a colour, and RGBA PNGs also an opacity.
+//! their full names, since colour metrics do not apply to them. In multi-part files, channels of
+//! all parts except the one with the colour are prefixed with the name of their part. Formats other
+//! than EXR have a colour, and RGBA PNGs also an opacity.
 
 use super::read::{decode_with_opacity, exr_file};
 use super::read_exr::channels;
@@ -16,9 +16,9 @@ use std::path::Path;
 /// Name of the colour layer, the first of [`Layers::layers`].
 pub const COLOUR: &str = "colour";
 
-/// A rectangle of pixels with signed coordinates, as EXR data windows have; x1 and y1 are excluded.
+/// A rectangle of pixels with signed coordinates, like an EXR data window; x1 and y1 are excluded.
 ///
-/// A [`Window`](crate::Window) is the unsigned rectangle of a rendered image.
+/// For the unsigned rectangle of a rendered image, see [`Window`](crate::Window).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
     /// Leftmost column.
@@ -32,27 +32,27 @@ pub struct Area {
 }
 
 impl Area {
-    /// The area with an upper left corner and a size.
+    /// Creates an area from its upper left corner and its size.
     pub fn from_size(x0: i64, y0: i64, width: u64, height: u64) -> Area {
         Area { x0, y0, x1: x0 + width as i64, y1: y0 + height as i64 }
     }
 
-    /// Width in pixels.
+    /// Returns the width in pixels.
     pub fn width(&self) -> usize {
         (self.x1 - self.x0).max(0) as usize
     }
 
-    /// Height in pixels.
+    /// Returns the height in pixels.
     pub fn height(&self) -> usize {
         (self.y1 - self.y0).max(0) as usize
     }
 
-    /// Whether the area contains all of `other`.
+    /// Returns whether the area contains all of `other`.
     pub fn contains(&self, other: Area) -> bool {
         self.intersection(other) == other
     }
 
-    /// The pixels in both areas; without pixels if they do not overlap.
+    /// Returns the intersection of both areas; without pixels if they do not overlap.
     pub fn intersection(&self, other: Area) -> Area {
         Area {
             x0: self.x0.max(other.x0),
@@ -62,7 +62,7 @@ impl Area {
         }
     }
 
-    /// The column and row of a sample by its index in row order.
+    /// Returns the column and row of a sample by its index in row order.
     pub fn position(&self, index: usize) -> (i64, i64) {
         (self.x0 + (index % self.width()) as i64, self.y0 + (index / self.width()) as i64)
     }
@@ -71,7 +71,7 @@ impl Area {
 /// A named group of channels.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// [`COLOUR`], `normal`, `object.id`, …
+    /// The name: [`COLOUR`], `normal`, `object.id`, …
     pub name: String,
     /// The pixels of the layer (the data window).
     pub area: Area,
@@ -84,17 +84,16 @@ pub struct Layer {
 pub struct Layers {
     /// The full image (the display window).
     pub full: Area,
-    /// Whether the format stores the position of the pixels in the full image, as EXR does.
+    /// Whether the format stores the position of the pixels in the full image, like EXR.
     pub has_position: bool,
-    /// Whether values are display-referred, from 0 to 1. They were encoded as sRGB and are linear
-    /// here.
+    /// Whether values are display-referred, from 0 to 1. They are sRGB in the file and linear here.
     pub is_display_referred: bool,
-    /// The layers; the colour comes first.
+    /// The layers; the colour layer comes first.
     pub layers: Vec<Layer>,
 }
 
 impl Layer {
-    /// Whether the channels form a visible colour.
+    /// Returns whether the channels form a visible colour.
     pub fn is_colour(&self) -> bool {
         matches!(
             self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()[..],
@@ -107,7 +106,7 @@ impl Layer {
     /// # Panics
     /// If `area` reaches outside the layer.
     pub fn crop(mut self, area: Area) -> Layer {
-        assert!(self.area.contains(area), "{area:?} of {:?}", self.area);
+        assert!(self.area.contains(area), "{area:?} is outside of {:?}", self.area);
         if self.area != area {
             for channel in &mut self.channels {
                 match &mut channel.samples {
@@ -132,12 +131,12 @@ fn crop_samples<T: Copy>(samples: &[T], from: Area, area: Area) -> Vec<T> {
 }
 
 impl Layers {
-    /// The layer named `name`.
+    /// Returns the layer named `name`.
     pub fn get(&self, name: &str) -> Option<&Layer> {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
-    /// Sets the position of an image whose format does not store it.
+    /// Sets the position of an image in a format that does not store it.
     pub fn move_to(&mut self, area: Area, full: Area) {
         self.full = full;
         for layer in &mut self.layers {
@@ -190,7 +189,7 @@ fn image_layers(image: &Image, data: &[u8]) -> Layers {
 fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
     let damaged = |message: String| Problem::Damaged { format: "EXR", message };
     let file = exr_file(data)?;
-    let has = |names: &[&str]| {
+    let part_with = |names: &[&str]| {
         let parts = file.layer_data.iter();
         parts
             .enumerate()
@@ -199,8 +198,8 @@ fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
             })
             .map(|(i, _)| i)
     };
-    let rgb = has(&["R", "G", "B"]);
-    let colour = rgb.or_else(|| has(&["Y"]));
+    let rgb_part = part_with(&["R", "G", "B"]);
+    let colour_part = rgb_part.or_else(|| part_with(&["Y"]));
     let mut layers: Vec<Layer> = Vec::new();
     for (i, part) in file.layer_data.into_iter().enumerate() {
         let corner = part.attributes.layer_position;
@@ -211,14 +210,15 @@ fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
             part.size.y() as u64,
         );
         let prefix = match &part.attributes.layer_name {
-            _ if Some(i) == colour || colour.is_none() && i == 0 => String::new(),
+            _ if Some(i) == colour_part || colour_part.is_none() && i == 0 => String::new(),
             Some(name) => format!("{name}."),
             None => format!("part{}.", i + 1),
         };
         for Channel { name, samples } in channels(part.channel_data)? {
             // The channel's name may already begin with the name of its part.
-            let full = if name.starts_with(&prefix) { name } else { format!("{prefix}{name}") };
-            let (layer, name) = split(&full, &samples, rgb.is_some());
+            let full_name =
+                if name.starts_with(&prefix) { name } else { format!("{prefix}{name}") };
+            let (layer, name) = split_name(&full_name, &samples, rgb_part.is_some());
             match layers.iter_mut().find(|l| l.name == layer) {
                 Some(known) if known.area != area => {
                     return Err(damaged(format!(
@@ -226,7 +226,7 @@ fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
                     )));
                 }
                 Some(known) if known.channels.iter().any(|c| c.name == name) => {
-                    return Err(damaged(format!("there are two channels {full}")));
+                    return Err(damaged(format!("there are two channels {full_name}")));
                 }
                 Some(known) => known.channels.push(Channel { name, samples }),
                 None => layers.push(Layer {
@@ -248,22 +248,24 @@ fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
     Ok(Layers { full, has_position: true, is_display_referred: false, layers })
 }
 
-/// Splits a channel's full name into the names of layer and channel. `Y` beside RGB is a layer of
-/// its own.
-fn split(full: &str, samples: &ChannelSamples, has_rgb: bool) -> (String, String) {
-    let (layer, name) = full.rsplit_once('.').unwrap_or(("", full));
+/// Splits a channel's full name into the names of its layer and channel. `Y` beside RGB is a
+/// separate layer.
+fn split_name(full_name: &str, samples: &ChannelSamples, has_rgb: bool) -> (String, String) {
+    let (layer, name) = full_name.rsplit_once('.').unwrap_or(("", full_name));
     match (layer, name) {
-        _ if name == "A" || matches!(samples, ChannelSamples::U32(_)) => (full.into(), name.into()),
+        _ if name == "A" || matches!(samples, ChannelSamples::U32(_)) => {
+            (full_name.into(), name.into())
+        }
         ("", "R" | "G" | "B") => (COLOUR.into(), name.into()),
         ("", "Y") if !has_rgb => (COLOUR.into(), name.into()),
-        ("", _) => (full.into(), name.into()),
+        ("", _) => (full_name.into(), name.into()),
         _ => (layer.into(), name.into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::write::{ExrPicture, write_exr, write_pfm, write_png};
+    use super::super::write::{ExrImage, write_exr, write_pfm, write_png};
     use super::*;
     use exr::prelude::{
         AnyChannel, AnyChannels, FlatSamples, ImageAttributes, LayerAttributes, Vec2,
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_of_rendered_files() {
+    fn channels_of_a_rendering_are_grouped_into_layers() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.exr");
         let f32s = |name: &str, x: f32| Channel {
@@ -297,14 +299,14 @@ mod tests {
         let channels = ["normal.Z", "B", "normal.X", "R", "A", "G", "Y", "depth.Z", "normal.Y"];
         let channels =
             channels.iter().enumerate().map(|(i, name)| f32s(name, i as f32)).chain([id]).collect();
-        let picture = ExrPicture {
+        let image = ExrImage {
             size: [2, 1],
             offset: [3, 4],
             full_size: [8, 6],
             channels,
             ..Default::default()
         };
-        write_exr(&path, &picture).unwrap();
+        write_exr(&path, &image).unwrap();
         let layers = read_layers(&path).unwrap();
         assert_eq!(
             names(&layers),
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_of_multi_part_files() {
+    fn parts_become_layers() {
         let part = |name: &str, corner: i32, channels: Vec<(&str, FlatSamples)>| {
             let mut attributes = LayerAttributes::named(name);
             attributes.layer_position = Vec2(corner, corner);
@@ -360,7 +362,7 @@ mod tests {
         assert_eq!(names(&layers), ["colour RGB", "depth Z", "A A", "mask Y", "mask.id id"]);
         assert_eq!(floats(&layers.layers[0], 2), [1.5; 2]);
         assert_eq!(layers.get("depth").unwrap().area, Area::from_size(-1, -1, 1, 2));
-        // A damaged file gives an error or wrong values, but never a panic.
+        // Damaged files cause errors or wrong values, but no panics.
         for length in 0..data.len() - 1 {
             assert!(exr_layers(&data[..length]).is_err(), "{length}");
         }
@@ -372,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_of_other_formats() {
+    fn other_formats_have_a_colour_and_an_opacity_layer() {
         let dir = tempfile::tempdir().unwrap();
         let (png, pfm) = (dir.path().join("a.png"), dir.path().join("a.pfm"));
         write_png(&png, 1, 2, &[[0.0, 0.0, 1.0], [1.0; 3]], 0.0).unwrap();
@@ -384,8 +386,8 @@ mod tests {
         );
         assert_eq!((png.is_display_referred, png.has_position), (true, false));
         assert_eq!((pfm.is_display_referred, floats(&pfm.layers[0], 2)), (false, &[9.0, 1.0][..]));
-        let clear = Image::from_f32(1, 1, Channels::Rgba, vec![0.1, 0.2, 0.3, 0.4]);
-        assert_eq!(names(&image_layers(&clear, b"")), ["colour RGB", "A A"]);
+        let translucent = Image::from_f32(1, 1, Channels::Rgba, vec![0.1, 0.2, 0.3, 0.4]);
+        assert_eq!(names(&image_layers(&translucent, b"")), ["colour RGB", "A A"]);
         let grey = Image::from_f32(1, 1, Channels::Grey, vec![0.1]);
         assert_eq!(names(&image_layers(&grey, b"Pf")), ["colour Y"]);
         assert!(

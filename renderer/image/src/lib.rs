@@ -1,6 +1,6 @@
 //! Image I/O, [comparison metrics](mod@compare) and [false-colour maps](heatmap).
 //!
-//! An [`Image`] holds a texture or an environment map. It keeps 8-bit samples encoded and decodes
+//! An [`Image`] holds a texture or an environment map. It stores 8-bit samples encoded and decodes
 //! them through a lookup table on access, so a texture takes no more memory than its pixel format,
 //! and callers always get linear values. Rendered images are written by [`mod@write`].
 //!
@@ -11,7 +11,7 @@
 //! let test = Planes::new(2, 1, vec![vec![1.0, 0.5]]);
 //! let reference = Planes::new(2, 1, vec![vec![0.5, 0.5]]);
 //! let comparison = compare(&test, &reference, &[Metric::RelMse], 0.0);
-//! let rel_mse = comparison.figure(Metric::RelMse).unwrap().overall;
+//! let rel_mse = comparison.value(Metric::RelMse).unwrap().overall;
 //! assert!((rel_mse - 0.5 * 0.25 / 0.26).abs() < 1e-6);
 //! ```
 
@@ -36,13 +36,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 pub use window::Window;
 
-/// Why an image could not be read or written.
+/// An error while reading or writing an image.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
 pub struct ImageError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong, with a remedy.
+    /// The cause and a remedy.
     pub problem: Problem,
 }
 
@@ -58,7 +58,7 @@ pub enum Problem {
     Empty,
     /// Writing the file failed; an existing file is unchanged.
     #[error(
-        "cannot be written ({0}); check the folder, its permissions and the space left, or choose another path"
+        "cannot be written ({0}); check the folder, its permissions and the free disk space, or choose another path"
     )]
     Write(std::io::Error),
     /// Neither content nor file name indicates a known format.
@@ -72,7 +72,7 @@ pub enum Problem {
         /// The decoder's message.
         message: String,
     },
-    /// No layer has colour channels; lists the channels found.
+    /// No layer has colour channels; holds the names of the channels.
     #[error(
         "no layer with channels R, G, B or Y; the channels are {0}; export the colour to channels named R, G, B or Y"
     )]
@@ -95,7 +95,7 @@ pub enum Problem {
     },
 }
 
-/// The remedy for a read error.
+/// Returns the remedy for a read error.
 fn remedy(cause: &std::io::Error) -> &'static str {
     match cause.kind() {
         ErrorKind::NotFound => "check the path",
@@ -112,7 +112,7 @@ impl Problem {
     }
 }
 
-/// Largest accepted number of pixels: 2²⁸ (16384 × 16384).
+/// Maximum number of pixels: 2²⁸ (16384 × 16384).
 pub const MAX_PIXELS: u64 = 1 << 28;
 
 /// The channels of an image, interleaved in this order.
@@ -122,7 +122,7 @@ pub enum Channels {
     Grey = 1,
     /// Red, green, blue.
     Rgb = 3,
-    /// Red, green, blue, and an opacity that is not 1 everywhere.
+    /// Red, green, blue, and an opacity.
     Rgba = 4,
 }
 
@@ -145,16 +145,16 @@ enum Samples {
 }
 
 impl Image {
-    /// An image of linear samples.
+    /// Creates an image from linear samples.
     ///
     /// # Panics
-    /// If `samples` is not `width * height * channels` long, or the image has no pixels.
+    /// If `samples` does not have `width * height * channels` elements, or the image has no pixels.
     pub fn from_f32(width: u32, height: u32, channels: Channels, samples: Vec<f32>) -> Image {
         assert_eq!(samples.len(), sample_count(width, height, channels));
         Image { width, height, channels, samples: Samples::F32(samples) }
     }
 
-    /// An image of 8-bit samples in `encoding`.
+    /// Creates an image from 8-bit samples in `encoding`.
     ///
     /// # Panics
     /// See [`Image::from_f32`].
@@ -170,42 +170,42 @@ impl Image {
         Image { width, height, channels, samples: Samples::U8 { codes, decode } }
     }
 
-    /// Width in pixels.
+    /// Returns the width in pixels.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Height in pixels.
+    /// Returns the height in pixels.
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// The channels.
+    /// Returns the channels.
     pub fn channels(&self) -> Channels {
         self.channels
     }
 
-    /// Linear colour of a pixel; y counts from the top.
+    /// Returns the linear colour of a pixel; y counts from the top.
     ///
     /// # Panics
     /// If the pixel is outside the image.
     pub fn rgb(&self, x: u32, y: u32) -> Vec3 {
-        let at = self.offset(x, y);
+        let i = self.offset(x, y);
         match (&self.samples, self.channels) {
-            (Samples::F32(s), Channels::Grey) => Vec3::splat(s[at]),
-            (Samples::F32(s), _) => Vec3::from_slice(&s[at..at + 3]),
+            (Samples::F32(s), Channels::Grey) => Vec3::splat(s[i]),
+            (Samples::F32(s), _) => Vec3::from_slice(&s[i..i + 3]),
             (Samples::U8 { codes, decode }, Channels::Grey) => {
-                Vec3::splat(decode[codes[at] as usize])
+                Vec3::splat(decode[codes[i] as usize])
             }
             (Samples::U8 { codes, decode }, _) => {
-                let [r, g, b] = [0, 1, 2].map(|c| decode[codes[at + c] as usize]);
+                let [r, g, b] = [0, 1, 2].map(|c| decode[codes[i + c] as usize]);
                 Vec3::new(r, g, b)
             }
         }
     }
 
-    /// Value of a pixel for a float texture, as in pbrt-v4: the opacity if the image has one, else
-    /// the mean of red, green and blue, or the grey value.
+    /// Returns the value of a pixel for a float texture, as in pbrt-v4: the opacity if the image
+    /// has one, else the mean of red, green and blue, or the grey value.
     ///
     /// # Panics
     /// If the pixel is outside the image.
@@ -220,7 +220,7 @@ impl Image {
         }
     }
 
-    /// Linear colours of all pixels, row by row from the top.
+    /// Returns the linear colours of all pixels, row by row from the top.
     pub fn pixels(&self) -> impl Iterator<Item = Vec3> {
         (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.rgb(x, y)))
     }
@@ -228,16 +228,16 @@ impl Image {
     /// Drops the opacity if it is 1 everywhere.
     fn without_opaque_alpha(mut self) -> Image {
         if self.channels == Channels::Rgba {
-            let opaque = match &mut self.samples {
+            let is_opaque = match &mut self.samples {
                 Samples::F32(samples) => drop_alpha(samples, 1.0),
                 Samples::U8 { codes, .. } => drop_alpha(codes, u8::MAX),
             };
-            self.channels = if opaque { Channels::Rgb } else { Channels::Rgba };
+            self.channels = if is_opaque { Channels::Rgb } else { Channels::Rgba };
         }
         self
     }
 
-    /// Memory of the samples in bytes.
+    /// Returns the memory of the samples in bytes.
     pub fn memory_bytes(&self) -> usize {
         match &self.samples {
             Samples::F32(s) => size_of_val(s.as_slice()),
@@ -248,7 +248,7 @@ impl Image {
     fn offset(&self, x: u32, y: u32) -> usize {
         assert!(
             x < self.width && y < self.height,
-            "pixel {x}, {y} of {} × {}",
+            "pixel ({x}, {y}) is outside of {} × {} pixels",
             self.width,
             self.height
         );
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pixel_access_handles_each_channel_layout() {
+    fn pixels_are_decoded_in_each_channel_layout() {
         let grey = Image::from_f32(2, 1, Channels::Grey, vec![0.25, 3.0]);
         assert_eq!((grey.rgb(1, 0), grey.float(1, 0)), (Vec3::splat(3.0), 3.0));
         let rgb = Image::from_f32(1, 2, Channels::Rgb, vec![0.0, 0.0, 0.0, 1.0, 2.0, 6.0]);

@@ -1,9 +1,9 @@
 //! Reads image files: EXR, PNG, JPEG, TGA, Radiance HDR and PFM.
 //!
 //! The format is detected by magic number, except for TGA, which has none and is recognised by its
-//! file name. Sizes are checked before pixels are allocated. As in pbrt-v4, opacity is kept only
-//! from RGBA files in EXR or PNG (it is often invalid in TGA), and only if it is not 1 everywhere.
-//! Grey images have no opacity.
+//! file extension. Sizes are checked before pixels are allocated. As in pbrt-v4, opacity is kept
+//! only from RGBA files in EXR or PNG (it is often invalid in TGA), and only if it is not 1
+//! everywhere. Grey images have no opacity.
 
 use super::layers::is_tga;
 use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem};
@@ -14,11 +14,11 @@ use std::path::Path;
 
 /// Reads an image. `encoding` applies to 8- and 16-bit samples; EXR, HDR and PFM are always linear.
 pub fn read(path: &Path, encoding: Encoding) -> Result<Image, ImageError> {
-    read_by(path, encoding, |path| std::fs::read(path))
+    read_with(path, encoding, |path| std::fs::read(path))
 }
 
-/// [`read()`] with a custom function that reads the file's content.
-pub fn read_by(
+/// Like [`read()`], with a custom function that reads the file's content.
+pub fn read_with(
     path: &Path,
     encoding: Encoding,
     read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>,
@@ -27,6 +27,7 @@ pub fn read_by(
     decode(&data, is_tga(path), encoding).map_err(|p| p.in_file(path))
 }
 
+/// Decodes an image and drops its opacity if it is 1 everywhere.
 fn decode(data: &[u8], tga: bool, encoding: Encoding) -> Result<Image, Problem> {
     decode_with_opacity(data, tga, encoding).map(Image::without_opaque_alpha)
 }
@@ -49,6 +50,7 @@ pub(super) fn decode_with_opacity(
     }
 }
 
+/// Checks that the image has between 1 and [`MAX_PIXELS`] pixels.
 fn check_size(format: &'static str, width: u64, height: u64) -> Result<(), Problem> {
     if width == 0 || height == 0 {
         return Err(Problem::Damaged { format, message: "the image has no pixels".into() });
@@ -62,16 +64,16 @@ fn check_size(format: &'static str, width: u64, height: u64) -> Result<(), Probl
 /// Decodes the formats that the `image` crate supports.
 fn decode_common(
     data: &[u8],
-    kind: ImageFormat,
+    image_format: ImageFormat,
     format: &'static str,
     encoding: Encoding,
 ) -> Result<Image, Problem> {
     let damaged = |e: image::ImageError| Problem::Damaged { format, message: e.to_string() };
-    let reader = || ImageReader::with_format(Cursor::new(data), kind);
+    let reader = || ImageReader::with_format(Cursor::new(data), image_format);
     let (width, height) = reader().into_dimensions().map_err(damaged)?;
     check_size(format, width as u64, height as u64)?;
     let mut limits = Limits::default();
-    // Enough for the largest 16-bit RGBA image, plus as much again for the decoder.
+    // Twice the size of the largest 16-bit RGBA image: the decoder needs memory, too.
     limits.max_alloc = Some(MAX_PIXELS * 16);
     let mut reader = reader();
     reader.limits(limits);
@@ -79,13 +81,13 @@ fn decode_common(
     let from_u8 = |channels, codes| Image::from_u8(width, height, channels, codes, encoding);
     let from_u16 = |channels, codes: Vec<u16>| {
         let linear = codes.iter().enumerate().map(|(i, &code)| {
-            let opacity = channels == Channels::Rgba && i % 4 == 3;
+            let is_opacity = channels == Channels::Rgba && i % 4 == 3;
             let stored = code as f32 / 65535.0;
-            if opacity { stored } else { encoding.decode(stored) }
+            if is_opacity { stored } else { encoding.decode(stored) }
         });
         Image::from_f32(width, height, channels, linear.collect())
     };
-    let keep_alpha = kind == ImageFormat::Png;
+    let keep_alpha = image_format == ImageFormat::Png;
     Ok(match decoded_image {
         DynamicImage::ImageLuma8(i) => from_u8(Channels::Grey, i.into_raw()),
         DynamicImage::ImageRgb8(i) => from_u8(Channels::Rgb, i.into_raw()),
@@ -118,9 +120,9 @@ pub(super) fn exr_file(data: &[u8]) -> Result<FlatImage, Problem> {
 fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
     let file = exr_file(data)?;
     for layer in &file.layer_data {
-        // Only channels without a layer prefix in their names count.
+        // Looks for channels without a layer prefix in their names.
         let find = |name: &str| layer.channel_data.list.iter().find(|c| c.name.eq(name));
-        let found = match ["R", "G", "B"].map(find) {
+        let channels = match ["R", "G", "B"].map(find) {
             [Some(r), Some(g), Some(b)] => {
                 [Some(r), Some(g), Some(b), find("A")].into_iter().flatten().collect()
             }
@@ -128,8 +130,8 @@ fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
             _ => Vec::from_iter(find("Y")),
         };
         let (width, height) = layer.size.into();
-        if !found.is_empty() && found.iter().all(|c| c.sampling == exr::math::Vec2(1, 1)) {
-            return Ok(interleave(width as u32, height as u32, &found));
+        if !channels.is_empty() && channels.iter().all(|c| c.sampling == exr::math::Vec2(1, 1)) {
+            return Ok(interleave(width as u32, height as u32, &channels));
         }
     }
     let names =
@@ -155,15 +157,15 @@ fn check_exr(data: &[u8]) -> Result<(), Problem> {
 }
 
 /// Interleaves one, three or four channels of an EXR file.
-fn interleave(width: u32, height: u32, found: &[&AnyChannel<FlatSamples>]) -> Image {
-    let channels = match found.len() {
+fn interleave(width: u32, height: u32, exr_channels: &[&AnyChannel<FlatSamples>]) -> Image {
+    let channels = match exr_channels.len() {
         1 => Channels::Grey,
         3 => Channels::Rgb,
         _ => Channels::Rgba,
     };
     let count = channels as usize;
     let mut samples = vec![0.0; width as usize * height as usize * count];
-    for (c, channel) in found.iter().enumerate() {
+    for (c, channel) in exr_channels.iter().enumerate() {
         for (pixel, value) in
             samples.chunks_exact_mut(count).zip(channel.sample_data.values_as_f32())
         {
@@ -173,8 +175,8 @@ fn interleave(width: u32, height: u32, found: &[&AnyChannel<FlatSamples>]) -> Im
     Image::from_f32(width, height, channels, samples)
 }
 
-/// Decodes a portable float map (P. Debevec): `PF` or `Pf`, width, height, and a scale whose sign
-/// encodes the byte order. Rows are stored bottom to top.
+/// Decodes a portable float map (P. Debevec): `PF` or `Pf`, width, height, and a scale. The sign of
+/// the scale encodes the byte order. Rows are stored bottom to top.
 fn decode_pfm(data: &[u8]) -> Result<Image, Problem> {
     let damaged = |message: String| Problem::Damaged { format: "PFM", message };
     let channels = if data[1] == b'F' { Channels::Rgb } else { Channels::Grey };
@@ -189,16 +191,17 @@ fn decode_pfm(data: &[u8]) -> Result<Image, Problem> {
     };
     let (width, height, scale) = (token(), token(), token());
     let size = |text: Option<&str>| {
-        text.and_then(|t| t.parse::<u32>().ok()).ok_or_else(|| damaged("size is missing".into()))
+        text.and_then(|t| t.parse::<u32>().ok())
+            .ok_or_else(|| damaged("the size is missing".into()))
     };
     let (width, height) = (size(width)?, size(height)?);
     check_size("PFM", width as u64, height as u64)?;
     let scale = scale.and_then(|t| t.parse::<f32>().ok()).filter(|s| s.is_finite() && *s != 0.0);
-    let scale = scale.ok_or_else(|| damaged("scale is missing or 0".into()))?;
+    let scale = scale.ok_or_else(|| damaged("the scale is missing or 0".into()))?;
     let row = width as usize * channels as usize * 4;
     let expected = row * height as usize;
     let Some(body) = rest.get(..expected) else {
-        return Err(damaged(format!("{expected} bytes of pixels expected, {} found", rest.len())));
+        return Err(damaged(format!("expected {expected} bytes of pixels, found {}", rest.len())));
     };
     let value = |b: &[u8; 4]| {
         scale.abs() * if scale < 0.0 { f32::from_le_bytes(*b) } else { f32::from_be_bytes(*b) }
@@ -214,10 +217,10 @@ mod tests {
     use exr::prelude::{SpecificChannels, WritableImage, f16};
     use image::{ExtendedColorType, ImageEncoder};
 
-    fn png(codes: &[u8], width: u32, height: u32, kind: ExtendedColorType) -> Vec<u8> {
+    fn png(codes: &[u8], width: u32, height: u32, colour_type: ExtendedColorType) -> Vec<u8> {
         let mut data = Vec::new();
         image::codecs::png::PngEncoder::new(&mut data)
-            .write_image(codes, width, height, kind)
+            .write_image(codes, width, height, colour_type)
             .unwrap();
         data
     }
@@ -245,17 +248,17 @@ mod tests {
     }
 
     #[test]
-    fn opacity_of_1_everywhere_is_dropped() {
-        let all = decoded(
+    fn opacity_is_dropped_if_1_everywhere() {
+        let opaque = decoded(
             &png(&[9, 9, 9, 255, 9, 9, 9, 255], 2, 1, ExtendedColorType::Rgba8),
             Encoding::Srgb,
         );
-        assert_eq!(all.channels(), Channels::Rgb);
-        let some = decoded(
+        assert_eq!(opaque.channels(), Channels::Rgb);
+        let translucent = decoded(
             &png(&[9, 9, 9, 255, 9, 9, 9, 51], 2, 1, ExtendedColorType::Rgba8),
             Encoding::Srgb,
         );
-        assert_eq!((some.channels(), some.float(1, 0)), (Channels::Rgba, 0.2));
+        assert_eq!((translucent.channels(), translucent.float(1, 0)), (Channels::Rgba, 0.2));
         let grey = decoded(&png(&[51, 9], 1, 1, ExtendedColorType::La8), Encoding::Linear);
         assert_eq!((grey.channels(), grey.float(0, 0)), (Channels::Grey, 0.2));
     }
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn exr_decodes_halves_opacity_and_layers() {
+    fn exr_decodes_half_floats_opacity_and_layers() {
         let image = decoded(&exr_half_rgba(0.25), Encoding::Srgb);
         assert_eq!((image.channels(), image.float(2, 1)), (Channels::Rgba, 0.25));
         assert_eq!(image.rgb(2, 1).to_array(), [2.0, 0.5, -2.0]);
@@ -386,7 +389,7 @@ mod tests {
             (&b"PF 4294967295 4294967295 -1 "[..], "4294967295 × 4294967295 pixels are more"),
             (b"PF 0 1 -1 ", "no pixels"),
             (b"PF 1 1 0 0123456789ab", "scale is missing or 0"),
-            (b"PF 1 1 -1 0123456789a", "12 bytes of pixels expected, 11 found"),
+            (b"PF 1 1 -1 0123456789a", "expected 12 bytes of pixels, found 11"),
             (b"GIF89a", "unknown image format; convert"),
             (b"", "the file is empty"),
         ] {

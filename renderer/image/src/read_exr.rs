@@ -1,7 +1,7 @@
-//! Reading of EXR files as [`write_exr`](super::write::write_exr) writes them: all channels,
-//! windows and attributes.
+//! Reads the channels, windows and attributes of EXR files written by
+//! [`write_exr`](super::write::write_exr).
 
-use super::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+use super::write::{Attribute, Channel, ChannelSamples, ExrImage};
 use super::{ImageError, Problem, read::exr_file};
 use exr::prelude::{
     AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes,
@@ -11,15 +11,15 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
-/// Reads an EXR file of one layer. Ignores attributes of types that are never written, and converts
-/// half floats to floats.
-pub fn read_exr(path: &Path) -> Result<ExrPicture, ImageError> {
+/// Reads an EXR file with one layer. Ignores attributes of types that [`Attribute`] lacks, and
+/// converts half floats to floats.
+pub fn read_exr(path: &Path) -> Result<ExrImage, ImageError> {
     let data = std::fs::read(path).map_err(|e| Problem::Read(e).in_file(path))?;
     decode(&data).map_err(|p| p.in_file(path))
 }
 
-/// [`read_exr`] without the channels, which may take long to decode.
-pub fn read_exr_header(path: &Path) -> Result<ExrPicture, ImageError> {
+/// Like [`read_exr`], but skips the channels, which can take long to decode.
+pub fn read_exr_header(path: &Path) -> Result<ExrImage, ImageError> {
     let header = |path: &Path| {
         let mut magic = [0; 4];
         let mut file = BufReader::new(File::open(path).map_err(Problem::Read)?);
@@ -30,9 +30,9 @@ pub fn read_exr_header(path: &Path) -> Result<ExrPicture, ImageError> {
         let meta = MetaData::read_from_buffered(Cursor::new(magic).chain(file), false);
         let meta = meta.map_err(|e| damaged(e.to_string()))?;
         let [header] = &meta.headers[..] else {
-            return Err(damaged(format!("{} layers in place of one", meta.headers.len())));
+            return Err(damaged(format!("expected one layer, found {}", meta.headers.len())));
         };
-        picture(header.layer_size, &header.own_attributes, &header.shared_attributes)
+        without_channels(header.layer_size, &header.own_attributes, &header.shared_attributes)
     };
     header(path).map_err(|p| p.in_file(path))
 }
@@ -41,12 +41,12 @@ fn damaged(message: String) -> Problem {
     Problem::Damaged { format: "EXR", message }
 }
 
-/// Everything except the channels.
-fn picture(
+/// Creates an image with everything except the channels.
+fn without_channels(
     size: Vec2<usize>,
     layer: &LayerAttributes,
     image: &ImageAttributes,
-) -> Result<ExrPicture, Problem> {
+) -> Result<ExrImage, Problem> {
     let attributes = layer.other.iter().filter_map(|(name, value)| {
         let value = match value {
             AttributeValue::Text(text) => Attribute::Text(text.to_string()),
@@ -59,11 +59,12 @@ fn picture(
     let mut attributes: Vec<_> = attributes.collect();
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
     let offset = |x: i32| {
-        u32::try_from(x)
-            .map_err(|_| damaged("the data window begins left of or above the picture".into()))
+        u32::try_from(x).map_err(|_| {
+            damaged("the data window starts left of or above the display window".into())
+        })
     };
     let size_u32 = |size: Vec2<usize>| [size.x() as u32, size.y() as u32];
-    Ok(ExrPicture {
+    Ok(ExrImage {
         size: size_u32(size),
         offset: [offset(layer.layer_position.x())?, offset(layer.layer_position.y())?],
         full_size: size_u32(image.display_window.size),
@@ -72,24 +73,23 @@ fn picture(
     })
 }
 
-fn decode(data: &[u8]) -> Result<ExrPicture, Problem> {
+fn decode(data: &[u8]) -> Result<ExrImage, Problem> {
     let mut file = exr_file(data)?;
     let count = file.layer_data.len();
     let (Some(layer), 1) = (file.layer_data.pop(), count) else {
-        return Err(damaged(format!("{count} layers in place of one")));
+        return Err(damaged(format!("expected one layer, found {count}")));
     };
-    let picture = picture(layer.size, &layer.attributes, &file.attributes)?;
-    Ok(ExrPicture { channels: channels(layer.channel_data)?, ..picture })
+    let image = without_channels(layer.size, &layer.attributes, &file.attributes)?;
+    Ok(ExrImage { channels: channels(layer.channel_data)?, ..image })
 }
 
-/// The channels of a layer or part under their names in the file, with one sample per pixel.
-pub(super) fn channels(read: AnyChannels<FlatSamples>) -> Result<Vec<Channel>, Problem> {
+/// Returns the channels of a layer or part under their names in the file, with one sample per
+/// pixel.
+pub(super) fn channels(exr_channels: AnyChannels<FlatSamples>) -> Result<Vec<Channel>, Problem> {
     let channel = |channel: AnyChannel<FlatSamples>| {
         let name = channel.name.to_string();
         if channel.sampling != Vec2(1, 1) {
-            return Err(damaged(format!(
-                "the channel {name} has fewer samples than there are pixels"
-            )));
+            return Err(damaged(format!("the channel {name} is subsampled")));
         }
         let samples = match channel.sample_data {
             FlatSamples::F16(samples) => {
@@ -100,7 +100,7 @@ pub(super) fn channels(read: AnyChannels<FlatSamples>) -> Result<Vec<Channel>, P
         };
         Ok(Channel { name, samples })
     };
-    read.list.into_iter().map(channel).collect()
+    exr_channels.list.into_iter().map(channel).collect()
 }
 
 #[cfg(test)]
@@ -109,11 +109,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_files_are_read_back() {
+    fn written_files_round_trip() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.exr");
         let channel = |name: &str, samples| Channel { name: name.into(), samples };
-        let picture = ExrPicture {
+        let image = ExrImage {
             size: [2, 1],
             offset: [3, 4],
             full_size: [9, 8],
@@ -127,9 +127,9 @@ mod tests {
                 ("c".into(), Attribute::Text("text \u{e9}".into())),
             ],
         };
-        write_exr(&path, &picture).unwrap();
-        assert_eq!(read_exr(&path).unwrap(), picture);
-        let header = ExrPicture { channels: Vec::new(), ..picture };
+        write_exr(&path, &image).unwrap();
+        assert_eq!(read_exr(&path).unwrap(), image);
+        let header = ExrImage { channels: Vec::new(), ..image };
         assert_eq!(read_exr_header(&path).unwrap(), header);
         std::fs::write(&path, &std::fs::read(&path).unwrap()[..200]).unwrap();
         assert!(read_exr(&path).unwrap_err().to_string().contains("a.exr: damaged"));

@@ -2,7 +2,7 @@
 //!
 //! A file is encoded in memory, written to a temporary file next to its target, and then renamed
 //! ([`save`]). So a full disk or an interruption leaves an existing file intact and never produces
-//! a partial one.
+//! a partial file.
 
 use super::encoding::srgb;
 use super::{ImageError, Problem};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// The content of an EXR file with 32 bits per sample.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExrPicture {
+pub struct ExrImage {
     /// Size of the stored pixels (the data window).
     pub size: [u32; 2],
     /// Position of the stored pixels in the full image; nonzero for crops.
@@ -25,12 +25,14 @@ pub struct ExrPicture {
     pub full_size: [u32; 2],
     /// Channels in any order, with distinct names.
     pub channels: Vec<Channel>,
-    /// Custom header attributes, with distinct names that are not those of standard attributes.
+    /// Custom header attributes, with distinct names. The names of standard attributes are
+    /// reserved.
     pub attributes: Vec<(String, Attribute)>,
 }
 
-impl ExrPicture {
-    /// The window of the stored pixels in the full image; `None` if it is empty or overflows.
+impl ExrImage {
+    /// Returns the window of the stored pixels in the full image; `None` if it is empty or
+    /// overflows.
     pub fn window(&self) -> Option<Window> {
         let end =
             |i: usize| self.offset[i].checked_add(self.size[i]).filter(|&end| end > self.offset[i]);
@@ -38,10 +40,10 @@ impl ExrPicture {
     }
 }
 
-/// A channel of an EXR picture.
+/// A channel of an EXR file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
-    /// `R`, `albedo.G`, `depth.Z`, …
+    /// The name: `R`, `albedo.G`, `depth.Z`, …
     pub name: String,
     /// One sample per pixel, row by row from the top.
     pub samples: ChannelSamples,
@@ -59,7 +61,7 @@ pub enum ChannelSamples {
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
-    /// Text in Latin-1; [`Attribute::text`] converts any text.
+    /// Text in Latin-1; see [`Attribute::text`] for other text.
     Text(String),
     /// A 32-bit float.
     Float(f32),
@@ -68,7 +70,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// A text attribute; characters outside Latin-1 become `?`.
+    /// Creates a text attribute; NUL and characters outside Latin-1 become `?`.
     pub fn text(text: &str) -> Attribute {
         Attribute::Text(
             text.chars()
@@ -82,15 +84,15 @@ impl Attribute {
 ///
 /// # Panics
 /// If a channel does not have `size[0] * size[1]` samples.
-pub fn write_exr(path: &Path, picture: &ExrPicture) -> Result<(), ImageError> {
+pub fn write_exr(path: &Path, image: &ExrImage) -> Result<(), ImageError> {
     let unwritable = |message: String| Problem::Unwritable { format: "EXR", message };
-    let bytes = encode_exr(picture).map_err(|m| unwritable(m).in_file(path))?;
+    let bytes = encode_exr(image).map_err(|m| unwritable(m).in_file(path))?;
     save(path, &bytes)
 }
 
-fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
+fn encode_exr(image: &ExrImage) -> Result<Vec<u8>, String> {
     use exr::image::{Blocks, Encoding, Image, Layer};
-    let [width, height] = picture.size.map(|n| n as usize);
+    let [width, height] = image.size.map(|n| n as usize);
     let name = |name: &str| {
         Text::new_or_none(name)
             .ok_or_else(|| format!("the name `{name}` has characters outside Latin-1"))
@@ -100,16 +102,16 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
             ChannelSamples::F32(s) => FlatSamples::F32(s.clone()),
             ChannelSamples::U32(s) => FlatSamples::U32(s.clone()),
         };
-        assert_eq!(samples.len(), width * height, "samples of channel {}", c.name);
+        assert_eq!(samples.len(), width * height, "wrong number of samples in channel {}", c.name);
         Ok(AnyChannel::new(name(&c.name)?, samples))
     };
-    let channels = picture.channels.iter().map(channel).collect::<Result<_, String>>()?;
+    let channels = image.channels.iter().map(channel).collect::<Result<_, String>>()?;
     let position = |[x, y]: [u32; 2]| Vec2(x as i32, y as i32);
     let mut attributes = exr::meta::header::LayerAttributes {
-        layer_position: position(picture.offset),
+        layer_position: position(image.offset),
         ..Default::default()
     };
-    for (key, value) in &picture.attributes {
+    for (key, value) in &image.attributes {
         let value = match value {
             Attribute::Text(text) => AttributeValue::Text(
                 Text::new_or_none(text)
@@ -126,11 +128,11 @@ fn encode_exr(picture: &ExrPicture) -> Result<Vec<u8>, String> {
         line_order: exr::meta::attribute::LineOrder::Increasing,
     };
     let layer = Layer::new((width, height), attributes, encoding, AnyChannels::sort(channels));
-    let mut image = Image::from_layer(layer);
-    let [full_width, full_height] = picture.full_size.map(|n| n as usize);
-    image.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));
+    let mut file = Image::from_layer(layer);
+    let [full_width, full_height] = image.full_size.map(|n| n as usize);
+    file.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));
     let mut bytes = Vec::new();
-    image.write().to_buffered(Cursor::new(&mut bytes)).map_err(|e| e.to_string())?;
+    file.write().to_buffered(Cursor::new(&mut bytes)).map_err(|e| e.to_string())?;
     Ok(bytes)
 }
 
@@ -168,7 +170,7 @@ pub fn write_png_codes(
 /// Encodes a PNG of sRGB codes, row by row from the top.
 ///
 /// # Errors
-/// The encoder's message, for example for a size that PNG does not support, such as 0.
+/// Returns the encoder's message, for example if the width or the height is 0.
 ///
 /// # Panics
 /// If `codes` is not `width * height` long.
@@ -187,7 +189,7 @@ pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
-/// 8-bit sRGB codes of linear colours, scaled by `exposure` stops (powers of 2).
+/// Returns the 8-bit sRGB codes of linear colours, scaled by `exposure` stops (powers of 2).
 ///
 /// Values are clamped to [0, 1]; NaN becomes 0.
 pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
@@ -195,7 +197,7 @@ pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
     rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect()
 }
 
-/// The nearest 8-bit sRGB code.
+/// Returns the 8-bit sRGB code nearest to a linear value.
 fn srgb_code(linear: f32) -> u8 {
     // NaN propagates and becomes 0 in the cast.
     (srgb(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
@@ -215,7 +217,7 @@ pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Resu
     save(path, &bytes)
 }
 
-/// Writes a file atomically: afterwards it contains either all of `bytes` or its previous content.
+/// Writes a file atomically: it contains either all of `bytes` or its previous content.
 ///
 /// Follows symbolic links. Writes directly to targets that are not regular files (a device, a pipe)
 /// or that are already open (`/dev/stdout`).
@@ -234,13 +236,13 @@ fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (file, temporary) = create_temporary(&target)?;
     let written = write_durably(file, bytes).and_then(|()| fs::rename(&temporary, &target));
     if written.is_err() {
-        // Ignored, since the first error is reported.
+        // Ignores a second error; the first one is reported.
         let _ = fs::remove_file(&temporary);
     }
     written
 }
 
-/// Writes and flushes to disk, so that the later rename cannot take effect before the content.
+/// Writes and flushes to disk, so that a later rename cannot take effect before the content.
 fn write_durably(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()
@@ -252,10 +254,10 @@ fn create_temporary(target: &Path) -> io::Result<(File, PathBuf)> {
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
     for attempt in 0.. {
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}-{attempt}.tmp", std::process::id()));
-        let path = target.with_file_name(hidden);
+        let mut temporary = std::ffi::OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
+        let path = target.with_file_name(temporary);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((file, path)),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
@@ -286,7 +288,7 @@ mod tests {
             samples: ChannelSamples::F32(colour[c].clone()),
         };
         let ids: Vec<u32> = (0..(w * h) as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
-        let picture = ExrPicture {
+        let exr_image = ExrImage {
             size: [w as u32, h as u32],
             offset: [5, 9],
             full_size: [100, 80],
@@ -303,7 +305,7 @@ mod tests {
                 ("renderSeconds".into(), Attribute::Float(1.5)),
             ],
         };
-        write_exr(&path, &picture).unwrap();
+        write_exr(&path, &exr_image).unwrap();
         let image = read(&path, Encoding::Srgb).unwrap();
         assert_eq!(
             (image.width(), image.height(), image.channels()),
@@ -335,9 +337,9 @@ mod tests {
             |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0]) };
         for names in [vec!["\u{2615}"], vec!["R", "R"], vec![]] {
             let channels = names.into_iter().map(channel).collect();
-            let picture =
-                ExrPicture { size: [1, 1], full_size: [1, 1], channels, ..Default::default() };
-            let message = write_exr(&path, &picture).unwrap_err().to_string();
+            let image =
+                ExrImage { size: [1, 1], full_size: [1, 1], channels, ..Default::default() };
+            let message = write_exr(&path, &image).unwrap_err().to_string();
             assert!(message.contains("bad.exr: cannot be written as EXR"), "{message}");
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn pfm_round_trip() {
+    fn pfm_round_trips() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.pfm");
         let rgb: Vec<[f32; 3]> = values(3 * 5 * 4).as_chunks().0.to_vec();
@@ -376,7 +378,7 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         let message = save(&folder, b"three").unwrap_err().to_string();
         assert!(
-            message.contains("folder: cannot be written") && message.contains("space left"),
+            message.contains("folder: cannot be written") && message.contains("disk space"),
             "{message}"
         );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);

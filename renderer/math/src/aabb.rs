@@ -15,27 +15,27 @@ impl Aabb {
     /// The empty box, the identity element of [`Aabb::union`].
     pub const EMPTY: Aabb = Aabb { min: Vec3::INFINITY, max: Vec3::NEG_INFINITY };
 
-    /// The bounding box of `points`.
+    /// Returns the bounding box of `points`.
     pub fn around(points: impl IntoIterator<Item = Vec3>) -> Aabb {
         points.into_iter().fold(Aabb::EMPTY, |b, p| b.union(Aabb { min: p, max: p }))
     }
 
-    /// The smallest box that contains both boxes.
+    /// Returns the smallest box that contains both boxes.
     pub fn union(self, other: Aabb) -> Aabb {
         Aabb { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
-    /// Whether the box contains no point.
+    /// Returns whether the box contains no point.
     pub fn is_empty(self) -> bool {
         !self.min.cmple(self.max).all()
     }
 
-    /// The midpoint.
+    /// Returns the midpoint.
     pub fn center(self) -> Vec3 {
         0.5 * (self.min + self.max)
     }
 
-    /// The eight corners.
+    /// Returns the eight corners.
     pub fn corners(self) -> [Vec3; 8] {
         std::array::from_fn(|i| {
             let pick =
@@ -44,7 +44,7 @@ impl Aabb {
         })
     }
 
-    /// The largest absolute coordinate. Rounding errors of points in the box scale with it.
+    /// Returns the largest absolute coordinate. Rounding errors of points in the box scale with it.
     pub fn magnitude(self) -> f32 {
         self.min.abs().max(self.max.abs()).max_element()
     }

@@ -1,11 +1,11 @@
-//! Structure of arrays, for loops that compile to SIMD instructions.
+//! Structures of arrays, for loops that compile to SIMD instructions.
 
 /// Items per column: the number of floats in the widest SIMD registers.
 pub const COLUMN_LEN: usize = 16;
 
-/// `N` floats for each of [`COLUMN_LEN`] items, as structure of arrays.
+/// A structure of arrays: `N` floats for each of [`COLUMN_LEN`] items.
 ///
-/// *Shape*: component by component, and item by item within a component.
+/// *Shape*: `[component][item]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<const N: usize>([[f32; COLUMN_LEN]; N]);
 
@@ -13,7 +13,7 @@ impl<const N: usize> Columns<N> {
     /// All zeros.
     pub const ZERO: Columns<N> = Columns::splat([0.0; N]);
 
-    /// The same values for all items.
+    /// Creates columns with the same values for all items.
     pub const fn splat(values: [f32; N]) -> Columns<N> {
         let mut columns = [[0.0; COLUMN_LEN]; N];
         let mut i = 0;
@@ -32,7 +32,7 @@ impl<const N: usize> Columns<N> {
         }
     }
 
-    /// The values of one item.
+    /// Returns the values of one item.
     #[inline(always)]
     pub fn get<V: From<[f32; N]>>(&self, lane: usize) -> V {
         V::from(std::array::from_fn(|i| self.0[i][lane]))

@@ -16,12 +16,12 @@ impl Cone {
     /// All directions.
     pub const SPHERE: Cone = Cone { axis: Vec3::Z, cos: -1.0 };
 
-    /// The degenerate cone that contains only `axis`.
+    /// Returns the degenerate cone that contains only `axis`.
     pub fn ray(axis: Vec3) -> Cone {
         Cone { axis, cos: 1.0 }
     }
 
-    /// The narrowest cone around `axis` that contains all of `cones`, up to rounding.
+    /// Returns the narrowest cone around `axis` that contains all of `cones`, up to rounding.
     pub fn around(axis: Vec3, cones: impl Iterator<Item = Cone>) -> Cone {
         let mut min_cos = 1.0f64;
         for cone in cones {
@@ -40,8 +40,9 @@ impl Cone {
         Cone { axis, cos: round_down(min_cos) }
     }
 
-    /// A cone that contains all non-negative linear combinations of `vectors`, even after rounding
-    /// to `f32`. Zero vectors are ignored. [`Cone::SPHERE`] if no acute cone contains them.
+    /// Returns a cone that contains the conical hull of `vectors` (their non-negative linear
+    /// combinations), even after rounding to `f32`. Zero vectors are ignored. If no acute cone
+    /// contains the hull, returns all directions.
     pub fn around_hull(vectors: impl Iterator<Item = DVec3> + Clone) -> Cone {
         let units = vectors.filter_map(DVec3::try_normalize);
         let axis = Cone::mean(units.clone().sum());
@@ -54,7 +55,8 @@ impl Cone {
         }
     }
 
-    /// A cone around `axis` with a half angle in radians; all directions if `angle` ≥ π.
+    /// Returns the cone around `axis` with the half angle `angle` in radians; all directions if
+    /// `angle` ≥ π.
     pub fn from_angle(axis: Vec3, angle: f64) -> Cone {
         Cone {
             axis,
@@ -66,7 +68,7 @@ impl Cone {
         }
     }
 
-    /// The bounding box of the unit vectors in the cone, padded for rounding.
+    /// Returns the bounding box of the unit vectors in the cone, padded for rounding.
     pub fn bounds(&self) -> Aabb {
         let axis = self.axis.as_dvec3().normalize_or(DVec3::Z);
         let (cos, sin) = (f64::from(self.cos), sin_from_cos(self.cos.into()));
@@ -77,7 +79,7 @@ impl Cone {
         Aabb { min: -lo.as_vec3(), max: hi.as_vec3() }
     }
 
-    /// Whether the cone contains the direction `d`, evaluated in double precision.
+    /// Returns whether the cone contains the direction `d`. Computes in double precision.
     pub fn contains(&self, d: Vec3) -> bool {
         let (a, d) = (self.axis.as_dvec3(), d.as_dvec3());
         self.cos <= -1.0
@@ -85,7 +87,7 @@ impl Cone {
                 >= f64::from(self.cos) * (a.length_squared() * d.length_squared()).sqrt() - 1e-14
     }
 
-    /// The normalised sum of directions; z if they cancel.
+    /// Normalises a sum of directions; z if the sum is 0.
     pub fn mean(sum: DVec3) -> Vec3 {
         sum.try_normalize().unwrap_or(DVec3::Z).as_vec3()
     }
@@ -101,7 +103,7 @@ fn sin_from_cos(cos: f64) -> f64 {
     ((1.0 - cos) * (1.0 + cos)).max(0.0).sqrt()
 }
 
-/// The cosine of the sum of two angles with the given cosines; −1 beyond π.
+/// Returns cos(α + β) for cos α = `a` and cos β = `b`; −1 if α + β > π.
 fn cos_of_sum(a: f64, b: f64) -> f64 {
     if a <= -b {
         return -1.0;
@@ -109,8 +111,8 @@ fn cos_of_sum(a: f64, b: f64) -> f64 {
     a * b - sin_from_cos(a) * sin_from_cos(b)
 }
 
-/// Rounds a cosine down to `f32`, after subtracting a margin for rounding errors in `f64`. Returns
-/// 1 unchanged.
+/// Rounds a cosine down to `f32`, after subtracting a margin for rounding errors in `f64`. Leaves 1
+/// unchanged.
 fn round_down(cos: f64) -> f32 {
     if cos >= 1.0 {
         return 1.0;
@@ -127,7 +129,7 @@ mod tests {
     use crate::sampling::testing::points;
     use crate::sampling::warp::{uniform_cone, uniform_sphere};
 
-    /// A random direction in the cone.
+    /// Returns a random direction in the cone.
     fn sample_cone(cone: Cone, u: crate::Vec2) -> Vec3 {
         Frame::from_normal(cone.axis).to_world(uniform_cone(u, (1.0 - cone.cos).max(1e-12)))
     }
@@ -171,14 +173,14 @@ mod tests {
                 && cone.contains(Vec3::new(0.2, 0.9, 0.0))
         );
         for vectors in
-            [&[DVec3::X, -DVec3::X][..], &[], &[DVec3::X, DVec3::Y, DVec3::new(-1.0, -1.0, 0.1)]]
+            [&[DVec3::X, -DVec3::X][..], &[DVec3::X, DVec3::Y, DVec3::new(-1.0, -1.0, 0.1)]]
         {
-            assert!(vectors.is_empty() || Cone::around_hull(vectors.iter().copied()).cos == -1.0);
+            assert_eq!(Cone::around_hull(vectors.iter().copied()).cos, -1.0);
         }
     }
 
     #[test]
-    fn half_angles_and_bounds_agree() {
+    fn half_angles_agree_with_bounds() {
         assert_eq!(Cone::from_angle(Vec3::X, 0.0).cos, 1.0);
         assert_eq!(Cone::from_angle(Vec3::X, 4.0).cos, -1.0);
         assert!(Cone::SPHERE.contains(-Vec3::Z) && !Cone::ray(Vec3::Z).contains(Vec3::X));

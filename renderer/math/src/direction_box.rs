@@ -1,24 +1,23 @@
 //! Boxes around the directions to clusters of lights, in the shading frame of a point.
 //!
-//! A bounding shader needs a box that contains *the exact float vector* that the point shader is
-//! evaluated for: the result of [`Viewpoint::local_direction`] for the direction to a light. The
-//! code processes eight clusters at a time without branches, so that it compiles to SIMD
-//! instructions on each target.
+//! A bounding shader needs a box that contains *the exact float vector* that the point shader
+//! receives: the result of [`Viewpoint::local_direction`] for the direction to a light. The code
+//! processes eight clusters at a time without branches, so that it compiles to SIMD instructions on
+//! each target.
 //!
 //! # Bounds
 //!
 //! Let c ± h be the bounding box of the lights relative to the point p, and let rᵢ be the axes of
-//! the frame. A component of a direction is rᵢ·d/|d|. Two bounds of it are computed, and the
-//! tighter one is used:
+//! the frame. A component of a direction is rᵢ·d/|d|. The tighter of two bounds on it is used:
 //!
-//! - *In the frame*, the lights lie in the box C ± H with Cᵢ = rᵢ·c and Hᵢ = |rᵢ|·h. Over this box,
+//! - *In the frame*: The lights lie in the box C ± H with Cᵢ = rᵢ·c and Hᵢ = |rᵢ|·h. Over this box,
 //!   x/√(x² + y² + z²) has its maximum at the largest x. If that x is positive, the maximum is at
 //!   the smallest y² + z², otherwise at the largest.
-//! - *To first order*, let g = c/|c| and τ₀ = rᵢ·g. For τ ≥ 0, rᵢ·d ≤ τ|d| follows from (rᵢ −
-//!   τg)·d ≤ 0, since g·d ≤ |d|. The left side is at most (rᵢ − τg)·c + Σ hₖ|rᵢ − τ₀g|ₖ + (τ − τ₀)
-//!   Σ hₖ|gₖ|. This vanishes at τ = τ₀ + Σ hₖ|rᵢ − τ₀g|ₖ / (|c| − Σ hₖ|gₖ|), provided that all
-//!   lights are on one side of the plane through p perpendicular to g. For τ < 0, |d| cos φ ≤ g·d
-//!   with sin φ = |h|/|c| gives τ cos φ instead.
+//! - *To first order*: Let g = c/|c| and τ₀ = rᵢ·g. For τ ≥ 0, rᵢ·d ≤ τ|d| follows from (rᵢ − τg)·d
+//!   ≤ 0, since g·d ≤ |d|. The left side is at most (rᵢ − τg)·c + Σ hₖ|rᵢ − τ₀g|ₖ + (τ − τ₀) Σ
+//!   hₖ|gₖ|. This vanishes at τ = τ₀ + Σ hₖ|rᵢ − τ₀g|ₖ / (|c| − Σ hₖ|gₖ|), provided that all lights
+//!   are on one side of the plane through p perpendicular to g. For τ < 0, |d| cos φ ≤ g·d with sin
+//!   φ = |h|/|c| gives τ cos φ instead.
 //!
 //! The first bound is tighter for nearby clusters. The second is tighter for small or distant
 //! clusters that do not lie along an axis.
@@ -35,12 +34,12 @@
 //!   In total the error is below 18u. The squared length is 1 ± 7u, within 2⁻²¹. No component
 //!   exceeds 1, since the root of x² never rounds to less than |x|.
 //! - c and h: lo − p, hi − p, their sum and their difference have a combined error of 3u(|lo − p| +
-//!   |hi − p|), and h is enlarged by 4u(|lo − p| + |hi − p|). C has an error of 3u Σ|cₖ|, H one of
-//!   3u H, and the bounds C ± H one of u. H is enlarged by 8u(Σ|cₖ| + H). Quotients have an error
-//!   of 4u.
-//! - τ: rᵢ·c − τ₀ g·c has an error of 15u|c|, and the sum of products one of 9u Σhₖ; 32u(|c| + Σhₖ)
-//!   is added. |c| − Σ hₖ|gₖ| is reduced by 8u(|c| + Σ hₖ|gₖ|). |g| is 1 ± 5u; quotient, sum and
-//!   product add 5u; φ has an error of 5u; |rᵢ·d| / |d| deviates by ε from its value in an
+//!   |hi − p|), and h is enlarged by 4u(|lo − p| + |hi − p|). C has an error of 3u Σ|cₖ|, H an
+//!   error of 3u H, and the bounds C ± H an error of u. H is enlarged by 8u(Σ|cₖ| + H). Quotients
+//!   have an error of 4u.
+//! - τ: rᵢ·c − τ₀ g·c has an error of 15u|c|, and the sum of products an error of 9u Σhₖ; 32u(|c| +
+//!   Σhₖ) is added. |c| − Σ hₖ|gₖ| is reduced by 8u(|c| + Σ hₖ|gₖ|). |g| is 1 ± 5u; quotient, sum
+//!   and product add 5u; φ has an error of 5u; |rᵢ·d| / |d| deviates by ε from its value in an
 //!   orthonormal frame.
 //!
 //! So a margin of 48u + ε covers both bounds. [`Viewpoint::to_directions`] covers cones of
@@ -58,9 +57,9 @@ pub type Lanes = [f32; LANES];
 /// Eight boxes of unit vectors in the shading frame. No box is empty, and all lie in [−1, 1]³.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectionBoxes {
-    /// Lower bounds of x, y and z.
+    /// Lower bounds on x, y and z.
     pub lo: [Lanes; 3],
-    /// Upper bounds of x, y and z.
+    /// Upper bounds on x, y and z.
     pub hi: [Lanes; 3],
 }
 
@@ -69,7 +68,7 @@ impl DirectionBoxes {
     pub const ALL: DirectionBoxes =
         DirectionBoxes { lo: [[-1.0; LANES]; 3], hi: [[1.0; LANES]; 3] };
 
-    /// The bounds of x, y and z of one box, `[lo, hi]` each.
+    /// Returns the bounds on x, y and z of one box, `[lo, hi]` each.
     pub fn get(&self, lane: usize) -> [[f32; 2]; 3] {
         std::array::from_fn(|k| [self.lo[k][lane], self.hi[k][lane]])
     }
@@ -86,7 +85,7 @@ impl DirectionBoxes {
 /// The unit roundoff u = 2⁻²⁴, the largest relative rounding error of one operation.
 const UNIT_ROUNDOFF: f32 = 1.0 / (1 << 24) as f32;
 
-/// Bound of the rounding error of a box's endpoints, without the frame's deviation ε.
+/// Bound on the rounding error of a box's endpoints, without the frame's deviation ε.
 const ROUNDING_MARGIN: f32 = 48.0 * UNIT_ROUNDOFF;
 
 /// Largest accepted deviation of the axes from an orthonormal frame.
@@ -102,8 +101,8 @@ pub struct Viewpoint {
 }
 
 impl Viewpoint {
-    /// A viewpoint at `p` with the shading frame. A `side` of −1 flips the normal, 1 keeps it:
-    /// one-sided materials are evaluated above the surface.
+    /// Creates a viewpoint at `p` with the shading frame `frame`. A `side` of −1 flips the normal,
+    /// 1 keeps it: one-sided materials are evaluated above the surface.
     pub fn new(p: Vec3, frame: &Frame, side: f32) -> Viewpoint {
         let axes = [frame.t, frame.b, side * frame.n].map(|axis| axis.to_array());
         let deviation = |i: usize, j: usize| {
@@ -122,25 +121,25 @@ impl Viewpoint {
         Viewpoint { p: p.to_array(), axes, skew: if is_frame { skew } else { f32::INFINITY } }
     }
 
-    /// The point.
+    /// Returns the shading point p.
     pub fn position(&self) -> Vec3 {
         Vec3::from_array(self.p)
     }
 
-    /// The axes of the frame, with the normal flipped to the viewpoint's side.
+    /// Returns the axes of the frame, with the normal flipped to the viewpoint's side.
     pub fn axes(&self) -> [Vec3; 3] {
         self.axes.map(Vec3::from_array)
     }
 
-    /// [`Frame::local_direction`] in the frame of this viewpoint.
+    /// Computes [`Frame::local_direction`] in the frame of this viewpoint.
     #[inline]
     pub fn local_direction(&self, w: Vec3) -> Vec3 {
         let [t, b, n] = self.axes.map(Vec3::from_array);
         Frame { t, b, n }.local_direction(w)
     }
 
-    /// The boxes around the directions to all points of eight world-space boxes with corners `lo`
-    /// and `hi`.
+    /// Returns the boxes around the directions to all points of eight world-space boxes with
+    /// corners `lo` and `hi`.
     ///
     /// A box contains [`local_direction`](Self::local_direction) of `(q − p).try_normalize()` for
     /// each q in the world-space box. It is [`DirectionBoxes::ALL`] if p may be in or on the
@@ -161,12 +160,12 @@ impl Viewpoint {
         boxes
     }
 
-    /// The boxes around eight cones of directions, given by unit axes in world space and the
-    /// cosines of their half angles.
+    /// Returns the boxes around eight cones of directions, given by unit axes in world space and
+    /// the cosines of their half angles.
     ///
-    /// A box contains [`local_direction`](Self::local_direction) of each w whose dot product with
-    /// the axis, in floats, is at least the cosine. Axis and w must be normalised to within 5u, as
-    /// `normalize` does. The box is [`DirectionBoxes::ALL`] if the axis is not.
+    /// A box contains [`local_direction`](Self::local_direction) of each direction w if w·axis in
+    /// `f32` is at least the cosine. The axis and w must be normalised to within 5u, as by
+    /// `normalize`. The box is [`DirectionBoxes::ALL`] if the axis is not normalised.
     ///
     /// If α is the angle between the cone's axis and a frame axis, and θ the half angle of the
     /// cone, the component along that frame axis lies between cos(α + θ) and cos(α − θ), unless the
@@ -187,22 +186,23 @@ impl Viewpoint {
         boxes
     }
 
+    /// Returns the box around the directions to the points of a world-space box.
     #[inline(always)]
     fn position_box(&self, lo: [f32; 3], hi: [f32; 3]) -> [[f32; 2]; 3] {
         let (mut c, mut h) = ([0.0; 3], [0.0; 3]);
-        let (mut extent, mut distance2, mut is_box) = (0.0, 0.0, true);
+        let (mut extent, mut distance2, mut is_ordered) = (0.0, 0.0, true);
         for k in 0..3 {
             let (a, b) = (lo[k] - self.p[k], hi[k] - self.p[k]);
-            let both = a.abs() + b.abs();
+            let magnitude = a.abs() + b.abs();
             c[k] = 0.5 * (a + b);
-            h[k] = 0.5 * (b - a) + 4.0 * UNIT_ROUNDOFF * both;
+            h[k] = 0.5 * (b - a) + 4.0 * UNIT_ROUNDOFF * magnitude;
             let gap = greater(c[k].abs() - h[k], 0.0);
             distance2 += gap * gap;
-            extent += both;
-            is_box &= a <= b;
+            extent += magnitude;
+            is_ordered &= a <= b;
         }
         // All of these comparisons are false for NaN.
-        let is_valid = is_box & (distance2 > 1e-30) & (extent < 1e15) & (self.skew <= MAX_SKEW);
+        let is_valid = is_ordered & (distance2 > 1e-30) & (extent < 1e15) & (self.skew <= MAX_SKEW);
         let [x, y, z] = self.axes;
         let local = [dot(x, c), dot(y, c), dot(z, c)];
         let framed = self.in_frame(local, c, h, distance2);
@@ -224,8 +224,8 @@ impl Viewpoint {
         [if is_valid { lo } else { -1.0 }, if is_valid { hi } else { 1.0 }]
     }
 
-    /// The bounds over the box in the frame. `distance2` is the squared distance to the world-space
-    /// box.
+    /// Returns the bounds over the box C ± H in the frame. `distance2` is the squared distance to
+    /// the world-space box.
     #[inline(always)]
     fn in_frame(&self, local: [f32; 3], c: [f32; 3], h: [f32; 3], distance2: f32) -> [[f32; 2]; 3] {
         let size = c[0].abs() + c[1].abs() + c[2].abs();
@@ -253,7 +253,7 @@ impl Viewpoint {
         bounds
     }
 
-    /// The first-order bounds.
+    /// Returns the bounds to first order.
     #[inline(always)]
     fn first_order(&self, local: [f32; 3], c: [f32; 3], h: [f32; 3]) -> [[f32; 2]; 3] {
         let c2 = dot(c, c);
@@ -268,12 +268,11 @@ impl Viewpoint {
         let inv_front = 1.0 / front;
         let mut bounds = [[0.0; 2]; 3];
         for k in 0..3 {
-            let (axis, middle) = (self.axes[k], local[k] * scale);
-            let across =
-                [axis[0] - middle * g[0], axis[1] - middle * g[1], axis[2] - middle * g[2]];
+            let (axis, tau) = (self.axes[k], local[k] * scale);
+            let across = [axis[0] - tau * g[0], axis[1] - tau * g[1], axis[2] - tau * g[2]];
             let width =
                 (dot(h, [across[0].abs(), across[1].abs(), across[2].abs()]) + slack) * inv_front;
-            let (lo, hi) = (middle - width, middle + width);
+            let (lo, hi) = (tau - width, tau + width);
             let lo = if lo > 0.0 { lo * cos } else { lo };
             let hi = if hi < 0.0 { hi * cos } else { hi };
             bounds[k] = [if front > 0.0 { lo } else { -2.0 }, if front > 0.0 { hi } else { 2.0 }];
@@ -281,12 +280,14 @@ impl Viewpoint {
         bounds
     }
 
+    /// Returns the box around a cone of directions.
     #[inline(always)]
     fn cone_box(&self, axis: [f32; 3], cos_angle: f32) -> [[f32; 2]; 3] {
         let length2 = dot(axis, axis);
         let is_valid =
             (length2 > 0.999) & (length2 < 1.001) & (cos_angle >= -2.0) & (self.skew <= MAX_SKEW);
-        // The dot product has an error of 3u, plus 10u since the vectors are not exactly unit.
+        // The dot product has an error of 3u, plus 10u since the vectors are not exactly
+        // normalised.
         let cos = lesser(greater(cos_angle - 16.0 * UNIT_ROUNDOFF, -1.0), 1.0);
         let sin = ((1.0 - cos) * (1.0 + cos)).sqrt() * (1.0 + 8.0 * UNIT_ROUNDOFF);
         let [x, y, z] = self.axes;
@@ -294,28 +295,31 @@ impl Viewpoint {
         let mut bounds = [[0.0; 2]; 3];
         for k in 0..3 {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-            // The cone axis' component perpendicular to the frame axis, in a skewed frame.
+            // The cone axis's component perpendicular to the frame axis, in a skewed frame.
             let across = (local[i] * local[i]
                 + local[j] * local[j]
                 + (2.0 * self.skew + 32.0 * UNIT_ROUNDOFF))
                 .sqrt();
-            let (along, aside) = (local[k] * cos, across * sin);
+            // cos(α ± θ) = cos α cos θ ∓ sin α sin θ.
+            let (cos_cos, sin_sin) = (local[k] * cos, across * sin);
             let threshold = cos - 64.0 * UNIT_ROUNDOFF - self.skew;
-            let lo = if -local[k] >= threshold { -1.0 } else { along - aside };
-            let hi = if local[k] >= threshold { 1.0 } else { along + aside };
+            let lo = if -local[k] >= threshold { -1.0 } else { cos_cos - sin_sin };
+            let hi = if local[k] >= threshold { 1.0 } else { cos_cos + sin_sin };
             bounds[k] = self.with_margin([lo, hi], is_valid);
         }
         bounds
     }
 }
 
-/// The larger of two numbers, or the second if either is NaN; compiles to a single instruction.
+/// Returns the larger of two numbers, or the second if either is NaN. Compiles to a single
+/// instruction, unlike [`f32::max`].
 #[inline(always)]
 pub fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// The smaller of two numbers, or the second if either is NaN.
+/// Returns the smaller of two numbers, or the second if either is NaN. Compiles to a single
+/// instruction, unlike [`f32::min`].
 #[inline(always)]
 pub fn lesser(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
@@ -333,19 +337,19 @@ pub mod testing {
     use super::*;
     use lightbound_shader::random::Random;
 
-    /// A uniform float in [0, 1).
+    /// Returns a uniform float in [0, 1).
     pub fn uniform(random: &mut Random) -> f32 {
         (random.bits() >> 40) as f32 * UNIT_ROUNDOFF
     }
 
-    /// A point in the cube [−1, 1)³, sometimes on a coordinate plane or axis.
+    /// Returns a point in the cube [−1, 1)³, sometimes on a coordinate plane or axis.
     pub fn in_cube(random: &mut Random) -> Vec3 {
         Vec3::from_array(
             [(); 3].map(|()| if random.once_in(8) { 0.0 } else { 2.0 * uniform(random) - 1.0 }),
         )
     }
 
-    /// A unit vector, sometimes along an axis or in a coordinate plane.
+    /// Returns a unit vector, sometimes along an axis or in a coordinate plane.
     pub fn unit(random: &mut Random) -> Vec3 {
         loop {
             if let Some(unit) = in_cube(random).try_normalize() {
@@ -354,7 +358,7 @@ pub mod testing {
         }
     }
 
-    /// A frame of random orientation.
+    /// Returns a frame of random orientation.
     pub fn frame(random: &mut Random) -> Frame {
         let n = unit(random);
         if random.once_in(2) {
@@ -364,36 +368,37 @@ pub mod testing {
         }
     }
 
-    /// A viewpoint at `p` with a random frame and side.
+    /// Returns a viewpoint at `p` with a random frame and side.
     pub fn viewpoint(random: &mut Random, p: Vec3) -> Viewpoint {
         Viewpoint::new(p, &frame(random), if random.once_in(2) { 1.0 } else { -1.0 })
     }
 
-    /// Eight vectors as structure of arrays.
+    /// Converts eight vectors to a structure of arrays.
     pub fn lanes(vectors: [Vec3; LANES]) -> [Lanes; 3] {
         std::array::from_fn(|axis| vectors.map(|v| v[axis]))
     }
 
-    /// The corners of a box near p, of random size and distance. The box may be a point, flat,
-    /// touch p or contain it.
+    /// Returns the corners of a box near p, of random size and distance. The box may be a point,
+    /// flat, touch p or contain it.
     pub fn random_box(random: &mut Random, p: Vec3) -> [Vec3; 2] {
         let scale = 0.5f32.powi(random.below(20) as i32 - 6);
         let middle = p + scale * in_cube(random);
-        let part = if random.once_in(8) { 0.0 } else { 0.5f32.powi(random.below(16) as i32) };
-        let half = scale * part * in_cube(random).abs();
+        let relative_size =
+            if random.once_in(8) { 0.0 } else { 0.5f32.powi(random.below(16) as i32) };
+        let half = scale * relative_size * in_cube(random).abs();
         let mut corners = [middle - half, middle + half];
         for axis in 0..3 {
-            // A face through p or up to three floats beside it.
+            // Sometimes places a face at p, or up to three floats above it.
             let steps = random.below(4);
-            let beside = (0..steps).fold(p[axis], |x, _| x.next_up());
-            if random.once_in(16) && beside <= corners[1][axis] {
-                corners[0][axis] = beside;
+            let face = (0..steps).fold(p[axis], |x, _| x.next_up());
+            if random.once_in(16) && face <= corners[1][axis] {
+                corners[0][axis] = face;
             }
         }
         corners
     }
 
-    /// Points of a box: its corners, the point closest to p, and random points.
+    /// Returns points of a box: its corners, the point closest to p, and random points.
     pub fn points_in_box(random: &mut Random, [lo, hi]: [Vec3; 2], p: Vec3) -> Vec<Vec3> {
         let corners = (0..8).map(|k| {
             Vec3::from_array(
@@ -416,7 +421,7 @@ mod tests {
     use crate::vec3;
     use lightbound_shader::random::Random;
 
-    /// Iterations, of eight boxes each.
+    /// Number of iterations with eight boxes each.
     const ROUNDS: usize = if cfg!(debug_assertions) { 3_000 } else { 60_000 };
 
     fn contains(boxes: &DirectionBoxes, lane: usize, v: Vec3) -> bool {
@@ -424,9 +429,9 @@ mod tests {
     }
 
     #[test]
-    fn boxes_contain_the_directions_to_all_positions() {
+    fn boxes_contain_directions_to_all_points_of_clusters() {
         let random = &mut Random::new(8);
-        let (mut checked, mut narrow, mut needed) = (0, 0, 0);
+        let (mut directions, mut narrow_boxes, mut needing_margin) = (0, 0, 0);
         for _ in 0..ROUNDS {
             let p = in_cube(random) * 2f32.powi(random.below(12) as i32);
             let viewpoint = viewpoint(random, p);
@@ -439,16 +444,16 @@ mod tests {
                     let v = viewpoint.local_direction(wi);
                     assert!(
                         contains(&boxes, lane, v),
-                        "{q} of {bounds:?} from {viewpoint:?}: {v} in {:?}",
+                        "{q} of {bounds:?} from {viewpoint:?}: {v} is outside of {:?}",
                         boxes.get(lane)
                     );
                     assert!((v.as_dvec3().length_squared() - 1.0).abs() <= 2f64.powi(-21), "{v}");
-                    checked += 1;
+                    directions += 1;
                     let needs_margin = |[lo, hi]: [f32; 2], x: f32| {
                         (hi < 1.0 && x > hi - ROUNDING_MARGIN)
                             || (lo > -1.0 && x < lo + ROUNDING_MARGIN)
                     };
-                    needed += usize::from(
+                    needing_margin += usize::from(
                         boxes
                             .get(lane)
                             .into_iter()
@@ -456,21 +461,21 @@ mod tests {
                             .any(|(bounds, x)| needs_margin(bounds, x)),
                     );
                 }
-                narrow += usize::from(boxes.get(lane).iter().all(|[lo, hi]| hi - lo < 0.5));
+                narrow_boxes += usize::from(boxes.get(lane).iter().all(|[lo, hi]| hi - lo < 0.5));
             }
         }
         assert!(
-            checked > 100 * ROUNDS && narrow > ROUNDS,
-            "{checked} checks, {narrow} boxes are narrow"
+            directions > 100 * ROUNDS && narrow_boxes > ROUNDS,
+            "too few: {directions} directions, {narrow_boxes} narrow boxes"
         );
         // Without the margin, some bounds would be violated.
-        assert!(needed > ROUNDS / 300, "{needed}");
+        assert!(needing_margin > ROUNDS / 300, "only {needing_margin} directions need the margin");
     }
 
     #[test]
-    fn boxes_contain_the_directions_of_cones() {
+    fn boxes_contain_all_directions_of_cones() {
         let random = &mut Random::new(9);
-        let mut checked = 0;
+        let mut directions = 0;
         for _ in 0..ROUNDS {
             let viewpoint = viewpoint(random, Vec3::ZERO);
             let axes = [(); LANES].map(|()| unit(random));
@@ -491,19 +496,19 @@ mod tests {
                     let v = viewpoint.local_direction(w);
                     assert!(
                         contains(&boxes, lane, v),
-                        "{w} about {} from {viewpoint:?}: {v} in {:?}",
+                        "{w} in a cone around {} from {viewpoint:?}: {v} is outside of {:?}",
                         axes[lane],
                         boxes.get(lane)
                     );
-                    checked += 1;
+                    directions += 1;
                 }
             }
         }
-        assert!(checked > 50 * ROUNDS, "{checked}");
+        assert!(directions > 50 * ROUNDS, "only {directions} directions");
     }
 
-    /// Mean ratio of a box's width to the range of sampled directions, over random boxes at
-    /// `distance` times their size.
+    /// Returns the mean ratio of a box's width to the range of sampled directions, over random
+    /// boxes at `distance` times their size.
     fn looseness(distance: f32) -> f32 {
         let random = &mut Random::new(10);
         let (mut sum, mut count) = (0.0, 0.0);
@@ -540,15 +545,15 @@ mod tests {
 
     #[test]
     fn boxes_are_tight() {
-        let [close, far] = [2.5, 20.0].map(looseness);
-        assert!(close < 1.25 && far < 1.05, "{close}, {far}");
+        let [near, far] = [2.5, 20.0].map(looseness);
+        assert!(near < 1.25 && far < 1.05, "{near} nearby, {far} far away");
     }
 
     #[test]
     fn invalid_inputs_give_all_directions() {
-        let here = Viewpoint::new(vec3(0.5, 0.5, 0.5), &Frame::from_normal(Vec3::Z), 1.0);
+        let viewpoint = Viewpoint::new(vec3(0.5, 0.5, 0.5), &Frame::from_normal(Vec3::Z), 1.0);
         let boxes =
-            |lo: Vec3, hi: Vec3| here.to_positions(&lanes([lo; LANES]), &lanes([hi; LANES]));
+            |lo: Vec3, hi: Vec3| viewpoint.to_positions(&lanes([lo; LANES]), &lanes([hi; LANES]));
         let (inf, nan) = (f32::INFINITY, f32::NAN);
         for (lo, hi) in [
             (Vec3::ZERO, Vec3::ONE),
@@ -566,7 +571,8 @@ mod tests {
             assert_eq!(boxes(lo, hi), DirectionBoxes::ALL, "{lo} to {hi}");
         }
         assert!(boxes(Vec3::ONE, Vec3::ONE).lo[2][0] > 0.5);
-        let cones = |axis: Vec3, cos: f32| here.to_directions(&lanes([axis; LANES]), &[cos; LANES]);
+        let cones =
+            |axis: Vec3, cos: f32| viewpoint.to_directions(&lanes([axis; LANES]), &[cos; LANES]);
         for (axis, cos) in [
             (Vec3::ZERO, 1.0),
             (Vec3::Z, nan),
@@ -578,14 +584,14 @@ mod tests {
         }
         assert!(cones(Vec3::Z, 0.5).lo[2][3] > 0.49);
         // A frame that is too skewed.
-        let skew = Frame { t: vec3(1.0, 0.0, 0.1), ..Frame::from_normal(Vec3::Z) };
-        let skew = Viewpoint::new(Vec3::ZERO, &skew, 1.0);
+        let skewed = Frame { t: vec3(1.0, 0.0, 0.1), ..Frame::from_normal(Vec3::Z) };
+        let skewed = Viewpoint::new(Vec3::ZERO, &skewed, 1.0);
         assert_eq!(
-            skew.to_positions(&lanes([Vec3::ONE; LANES]), &lanes([Vec3::ONE; LANES])),
+            skewed.to_positions(&lanes([Vec3::ONE; LANES]), &lanes([Vec3::ONE; LANES])),
             DirectionBoxes::ALL
         );
         assert_eq!(
-            skew.to_directions(&lanes([Vec3::Z; LANES]), &[1.0; LANES]),
+            skewed.to_directions(&lanes([Vec3::Z; LANES]), &[1.0; LANES]),
             DirectionBoxes::ALL
         );
     }

@@ -14,8 +14,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame around the unit vector `n`; Duff et al. 2017, *Building an Orthonormal Basis,
-    /// Revisited*.
+    /// Creates a frame around the unit vector `n`; Duff et al. 2017, *Building an Orthonormal
+    /// Basis, Revisited*.
     #[inline(always)]
     pub fn from_normal(n: Vec3) -> Frame {
         let sign = 1f32.copysign(n.z);
@@ -28,18 +28,18 @@ impl Frame {
         }
     }
 
-    /// A frame around the unit vector `n` with the tangent `tangent`, orthogonalised against `n`.
+    /// Creates a frame around the unit vector `n`, with `tangent` orthogonalised against `n`.
     ///
-    /// Falls back to [`Frame::from_normal`] if `tangent` is (nearly) parallel to `n`, where only
-    /// its rounding error would remain.
+    /// Falls back to [`Frame::from_normal`] if `tangent` is (nearly) parallel to `n`, when only
+    /// rounding errors would remain.
     #[inline(always)]
     pub fn from_normal_tangent(n: Vec3, tangent: Vec3) -> Frame {
-        let across = tangent - n * n.dot(tangent);
-        let length2 = across.length_squared();
+        let projected = tangent - n * n.dot(tangent);
+        let length2 = projected.length_squared();
         let inv_length = 1.0 / length2.sqrt();
-        let is_long = inv_length.is_finite() && length2 > 1e-6 * tangent.length_squared();
-        if is_long {
-            let t = across * inv_length;
+        let is_usable = inv_length.is_finite() && length2 > 1e-6 * tangent.length_squared();
+        if is_usable {
+            let t = projected * inv_length;
             Frame { t, b: n.cross(t), n }
         } else {
             Frame::from_normal(n)
@@ -48,13 +48,13 @@ impl Frame {
 
     /// Transforms a world-space unit vector to the frame, as shaders receive it.
     ///
-    /// The result is renormalised, so that its squared length is 1 to within 2⁻²¹. The bounds of
-    /// shaders rely on this.
+    /// The result is renormalised, so that its squared length is 1 to within 2⁻²¹. Bounding shaders
+    /// rely on this.
     ///
-    /// A nearly unit vector takes one Newton step for 1/√(v·v), without square root or division.
+    /// For a nearly unit vector v, 1/√(v·v) is one Newton step, without square root or division.
     /// With u = 2⁻²⁴, v·v has an error of 3u, the factor half of that plus u, and each product u,
-    /// so that squares have an error of 7u. The step itself leaves ¾ e² of an error e in v·v; e is
-    /// at most 2⁻¹², so this is ¾ u.
+    /// so that squares have an error of 7u. The step turns a deviation e of v·v from 1 into ¾ e²;
+    /// since e ≤ 2⁻¹², this is at most ¾ u.
     #[inline(always)]
     pub fn local_direction(&self, w: Vec3) -> Vec3 {
         let v = Vec3::new(self.t.dot(w), self.b.dot(w), self.n.dot(w));
@@ -99,11 +99,11 @@ mod tests {
                 assert!((f.to_world(f.local_direction(v)) - v).length() < 1e-6);
             }
         }
-        let slanted = Vec3::new(1.0, 0.3, -0.4).normalize();
+        let oblique = Vec3::new(1.0, 0.3, -0.4).normalize();
         for (n, tangent) in [
             (Vec3::Z, Vec3::Z),
-            (slanted, slanted),
-            (slanted, 3e-7 * slanted),
+            (oblique, oblique),
+            (oblique, 3e-7 * oblique),
             (Vec3::Z, Vec3::ZERO),
         ] {
             let f = Frame::from_normal_tangent(n, tangent);

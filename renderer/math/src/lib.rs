@@ -1,7 +1,7 @@
 //! Mathematics for rendering: vectors, rays, frames, transforms, cones and boxes of directions,
 //! [samplers and warps](sampling), and [spectra](spectrum).
 //!
-//! Vectors are those of `glam`. The crate is independent of scenes.
+//! Vectors are `glam` types. The crate knows nothing of scenes.
 //!
 //! ```
 //! use lightbound_math::sampling::{Sampler, SamplerKind, warp};

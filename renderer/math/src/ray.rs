@@ -22,17 +22,17 @@ pub struct Ray {
 }
 
 impl Ray {
-    /// The ray from `o` along `d`.
+    /// Creates the ray from `o` along `d`.
     pub fn new(o: Vec3, d: Vec3) -> Ray {
         Ray { o, tmin: 0.0, d, tmax: f32::INFINITY }
     }
 
-    /// The segment between `o` and `target`; `t` is 0 at `o` and 1 at `target`.
+    /// Creates the segment between `o` and `target`; `t` is 0 at `o` and 1 at `target`.
     pub fn segment(o: Vec3, target: Vec3) -> Ray {
         Ray { o, tmin: 0.0, d: target - o, tmax: 1.0 }
     }
 
-    /// The point at parameter `t`.
+    /// Returns the point at parameter `t`.
     pub fn at(&self, t: f32) -> Vec3 {
         self.o + t * self.d
     }

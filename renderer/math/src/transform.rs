@@ -15,21 +15,21 @@ impl Transform {
     pub const IDENTITY: Transform =
         Transform { forward: Affine3A::IDENTITY, inverse: Affine3A::IDENTITY };
 
-    /// The transform of `map`; `None` if the map is singular or not finite.
+    /// Creates the transform of `map`; `None` if the map is singular or not finite.
     pub fn new(map: DAffine3) -> Option<Transform> {
         let inverse = map.inverse();
         let t = Transform { forward: affine_f32(map), inverse: affine_f32(inverse) };
-        let usable =
+        let is_invertible =
             map.matrix3.determinant() != 0.0 && t.forward.is_finite() && t.inverse.is_finite();
-        usable.then_some(t)
+        is_invertible.then_some(t)
     }
 
-    /// The linear and translation parts, for libraries that take a 3 × 4 matrix.
+    /// Returns the map as a linear part and a translation, for libraries that take a 3 × 4 matrix.
     pub fn affine(&self) -> Affine3A {
         self.forward
     }
 
-    /// The inverse transform.
+    /// Returns the inverse transform.
     pub fn inverse(&self) -> Transform {
         Transform { forward: self.inverse, inverse: self.forward }
     }
@@ -49,12 +49,12 @@ impl Transform {
         Vec3::from(self.inverse.matrix3.transpose() * glam::Vec3A::from(n))
     }
 
-    /// The bounding box of the transformed corners of `b`.
+    /// Returns the bounding box of the transformed corners of `b`.
     pub fn aabb(&self, b: Aabb) -> Aabb {
         if b.is_empty() { b } else { Aabb::around(b.corners().map(|p| self.point(p))) }
     }
 
-    /// Whether the transform turns right-handed frames into left-handed ones.
+    /// Returns whether the transform turns right-handed frames into left-handed ones.
     pub fn swaps_handedness(&self) -> bool {
         self.forward.matrix3.determinant() < 0.0
     }
@@ -76,7 +76,7 @@ mod tests {
     use glam::{DVec3, dvec3};
 
     #[test]
-    fn inverse_undoes_and_normals_stay_orthogonal() {
+    fn inverse_undoes_transform_and_normals_stay_orthogonal() {
         let t = Transform::new(
             DAffine3::from_translation(dvec3(1.0, 2.0, 3.0))
                 * DAffine3::from_scale(dvec3(-2.0, 1.0, 4.0)),

@@ -66,12 +66,12 @@ impl Measurement {
         attributes
             .push((SAMPLES.into(), Attribute::Int(self.samples.try_into().unwrap_or(i32::MAX))));
         let channels = [planes("", &self.mean), planes("variance.", &self.variance)].concat();
-        write_exr(path, &ExrPicture { size, offset: [0, 0], full_size: size, channels, attributes })
+        write_exr(path, &ExrImage { size, offset: [0, 0], full_size: size, channels, attributes })
     }
 }
 
 /// Extracts the measurement from an EXR file; the error names what is missing.
-fn from_exr(file: &ExrPicture) -> Result<Measurement, String> {
+fn from_exr(file: &ExrImage) -> Result<Measurement, String> {
     let plane = |name: String| match file.channels.iter().find(|channel| channel.name == name) {
         Some(Channel { samples: ChannelSamples::F32(samples), .. }) => Ok(samples),
         _ => Err(format!("there is no channel {name}")),
@@ -126,7 +126,7 @@ mod tests {
         assert!(message(&path).contains("a.exr: cannot be read"));
         let plane =
             |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0; 2]) };
-        let mut picture = ExrPicture {
+        let mut picture = ExrImage {
             size: [2, 1],
             full_size: [2, 1],
             channels: vec![plane("R")],

@@ -337,7 +337,7 @@ pub(super) fn differences(
     }
     let comparison = compare(&planes(result), &planes(reference), &metrics, 0.0);
     let value =
-        |metric: Metric| Some(figure(metric.name(), comparison.figure(metric)?.overall, None));
+        |metric: Metric| Some(figure(metric.name(), comparison.value(metric)?.overall, None));
     let figures = metrics.iter().filter_map(|&metric| value(metric)).collect();
-    (figures, comparison.hdr_flip.map_or(Vec::new(), |map: flip::Map| map.values))
+    (figures, comparison.hdr_flip.map_or(Vec::new(), |map: flip::ErrorMap| map.values))
 }

@@ -3,8 +3,10 @@
 use super::limit::Limit;
 use super::pair::{Pair, Pairs, Samples, quoted};
 use super::{Args, Error, MetricName, Output};
-use lightbound_image::compare::{Comparison, Fault, Figure, Metric, Validity, compare, map};
-use lightbound_image::heatmap::{self, Scale};
+use lightbound_image::compare::{
+    Comparison, InvalidSample, Metric, MetricValue, Validity, compare, error_map,
+};
+use lightbound_image::heatmap::{self, ColourScale};
 use lightbound_image::layers::Area;
 use lightbound_image::six_digits;
 use lightbound_image::write::write_png_codes;
@@ -40,7 +42,7 @@ pub struct JudgedLayer {
     /// Result of the comparison.
     pub found: Found,
     /// Requested metrics that are defined for this layer.
-    pub figures: Vec<(Metric, Figure)>,
+    pub figures: Vec<(Metric, MetricValue)>,
 }
 
 /// Result of the comparison of a layer.
@@ -97,7 +99,7 @@ impl Request {
                 && !pairs.pairs.iter().any(|pair| applies(metric, &pair.samples))
         };
         if self.exposure != 0.0
-            && self.metrics.iter().all(|metric| !metric.is_of_display() || is_unused(*metric))
+            && self.metrics.iter().all(|metric| !metric.uses_display_values() || is_unused(*metric))
         {
             return Err(Error::Option {
                 message: "--exposure has no effect: no compared metric depends on it".into(),
@@ -137,7 +139,7 @@ fn heatmap_metric(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Metric,
 /// Whether a metric is defined for a layer.
 fn applies(metric: Metric, samples: &Samples) -> bool {
     match samples {
-        Samples::Values { is_colour, .. } => *is_colour || !metric.is_of_colour(),
+        Samples::Values { is_colour, .. } => *is_colour || !metric.requires_colour(),
         Samples::Ids { .. } => metric == Metric::Differing,
     }
 }
@@ -209,9 +211,10 @@ impl Judged {
         else {
             return Ok(());
         };
-        let map = map(a, b, metric, comparison).expect("the metric was checked and requested");
+        let map =
+            error_map(a, b, metric, comparison).expect("the metric was checked and requested");
         let end = end.or(matches!(metric, Metric::LdrFlip | Metric::HdrFlip).then_some(1.0));
-        let scale = Scale::of_errors(&map, metric == Metric::MeanError, end);
+        let scale = ColourScale::of_errors(&map, metric == Metric::MeanError, end);
         let canvas = heatmap::draw(
             &map,
             a.width(),
@@ -230,7 +233,7 @@ impl Judged {
         validity: &Validity,
         allow_nan: bool,
     ) {
-        let location = |fault: Fault| {
+        let location = |fault: InvalidSample| {
             let (x, y) = pair.area.position(fault.index);
             format!(
                 "at ({x}, {y}), where `{}` is {} in A and {} in B",
@@ -253,10 +256,10 @@ impl Judged {
                 location(first)
             ));
         }
-        if comparison.left_out > 0 {
+        if comparison.excluded_pixels > 0 {
             self.remarks.push(format!(
                 "{name}: {} excluded from the metrics because they are not finite",
-                pixels(comparison.left_out)
+                pixels(comparison.excluded_pixels)
             ));
         }
     }
@@ -274,7 +277,7 @@ impl JudgedLayer {
             Samples::Values { a, b, .. } => {
                 let comparison = compare(a, b, &metrics, request.exposure);
                 let figures =
-                    metrics.iter().filter_map(|&m| Some((m, comparison.figure(m)?))).collect();
+                    metrics.iter().filter_map(|&m| Some((m, comparison.value(m)?))).collect();
                 let found = Found::Values(Box::new(comparison), Validity::check(a, b));
                 JudgedLayer { pair, found, figures }
             }
@@ -282,7 +285,8 @@ impl JudgedLayer {
                 let mut unequal = (0..a.len()).filter(|&i| a[i] != b[i]);
                 let first = unequal.next();
                 let n = first.iter().count() + unequal.count();
-                let figure = Figure { overall: n as f64 / a.len() as f64, channels: Vec::new() };
+                let figure =
+                    MetricValue { overall: n as f64 / a.len() as f64, channels: Vec::new() };
                 let figures = metrics.into_iter().map(|metric| (metric, figure.clone())).collect();
                 JudgedLayer { pair, found: Found::Ids(n, first), figures }
             }
@@ -292,7 +296,9 @@ impl JudgedLayer {
     /// Explains why an applicable metric could not be computed.
     fn undefined_reason(&self, metric: Metric) -> String {
         match (&self.found, metric) {
-            (Found::Values(comparison, _), _) if comparison.left_out == comparison.pixels => {
+            (Found::Values(comparison, _), _)
+                if comparison.excluded_pixels == comparison.pixels =>
+            {
                 "no pixel is finite".into()
             }
             _ => "no window of 11 × 11 pixels fits, or each contains a pixel that is not finite"

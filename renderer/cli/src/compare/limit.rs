@@ -1,7 +1,7 @@
 //! Limits on metrics.
 
 use super::MetricName;
-use lightbound_image::compare::{Better, Figure, Metric};
+use lightbound_image::compare::{Better, Metric, MetricValue};
 use lightbound_image::six_digits;
 
 /// A limit on a metric.
@@ -40,7 +40,12 @@ fn parse(text: &str, better: Better, wrong: &str) -> Result<Limit, String> {
 impl Limit {
     /// Describes the violation of this limit, if any. Mean errors of `channels` must not cancel out:
     /// the one with the largest magnitude counts.
-    pub fn check(&self, metric: Metric, figure: &Figure, channels: &[String]) -> Option<String> {
+    pub fn check(
+        &self,
+        metric: Metric,
+        figure: &MetricValue,
+        channels: &[String],
+    ) -> Option<String> {
         let largest = || {
             figure
                 .channels

@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::judge::{Found, Judged, JudgedLayer};
-use lightbound_image::compare::{Figure, Metric};
+use lightbound_image::compare::{Metric, MetricValue};
 use lightbound_image::six_digits;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -91,12 +91,12 @@ fn layer_json(layer: &JudgedLayer) -> Value {
     if let Found::Values(comparison, validity) = &layer.found {
         value["nan_pixels"] = validity.nan.pixels.into();
         value["infinite_pixels"] = validity.infinite.pixels.into();
-        value["pixels_left_out"] = comparison.left_out.into();
+        value["pixels_left_out"] = comparison.excluded_pixels.into();
     }
     value
 }
 
-fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &Figure) -> Value {
+fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &MetricValue) -> Value {
     let mut value = json!({ "overall": figure.overall });
     if !figure.channels.is_empty() {
         let channels =

@@ -12,7 +12,7 @@ use lightbound::part::{self, Attributes, PartHeader};
 use lightbound::render::{RenderStats, StopReason, Work};
 use lightbound::settings::Method;
 use lightbound_image::ImageError;
-use lightbound_image::write::{Attribute, ExrPicture, write_exr, write_pfm, write_png};
+use lightbound_image::write::{Attribute, ExrImage, write_exr, write_pfm, write_png};
 use lightbound_pbrt::build::Loaded;
 use std::ops::Range;
 use std::path::Path;
@@ -140,7 +140,7 @@ impl<'a> Finished<'a> {
     }
 
     /// All layers and attributes, with the exact sums of a part.
-    fn exr(&self) -> ExrPicture {
+    fn exr(&self) -> ExrImage {
         let resolution = self.job.loaded.settings.resolution;
         let mut attributes = attributes(self.job.args, self.job.loaded, self.job.integrator);
         attributes.extend(sample_counts(&self.picture));

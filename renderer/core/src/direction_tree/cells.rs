@@ -27,7 +27,7 @@
 //! these errors.
 
 use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
-use lightbound_math::sampling::warp::{disk_to_square, sin_cos_eighth, uniform_disk};
+use lightbound_math::sampling::warp::{disk_to_square, sin_cos_octant, uniform_disk};
 use lightbound_math::{DirectionBoxes, Vec2, Vec3, vec2};
 use lightbound_shader::Sides;
 use lightbound_shader::relations::UNIT;
@@ -268,7 +268,7 @@ fn to_disk(a: &Lanes, b: &Lanes) -> [Lanes; 2] {
         let (a, b) = (a[lane], b[lane]);
         let (r, min) = (greater(a, b), lesser(a, b));
         // At the origin the angle is arbitrary.
-        let (sin, cos) = sin_cos_eighth(min / greater(r, f32::MIN_POSITIVE));
+        let (sin, cos) = sin_cos_octant(min / greater(r, f32::MIN_POSITIVE));
         let (major, minor) = (r * cos, r * sin);
         x[lane] = if a > b { major } else { minor };
         y[lane] = if a > b { minor } else { major };

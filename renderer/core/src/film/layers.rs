@@ -23,7 +23,7 @@ pub fn exr_image(
     resolution: (u32, u32),
     image: &RenderedImage,
     attributes: Vec<(String, Attribute)>,
-) -> ExrPicture {
+) -> ExrImage {
     let mut channels = Vec::new();
     let mut add = |name: String, samples| channels.push(Channel { name, samples });
     let mut vectors = |layer: &str, axes: [&str; 3], data: &[[f32; 3]]| {

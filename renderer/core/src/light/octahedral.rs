@@ -49,7 +49,7 @@ pub fn sphere_to_square_lanes(x: &Lanes, y: &Lanes, z: &Lanes) -> (Lanes, Lanes)
         let length = (across2 + z * z).sqrt();
         let r = (across2 / greater(length * (length + z.abs()), f32::MIN_POSITIVE)).sqrt();
         let (larger, smaller) = (greater(a, b), lesser(a, b));
-        let part = 0.5 * r * warp::atan_eighth(smaller / greater(larger, f32::MIN_POSITIVE));
+        let part = 0.5 * r * warp::atan_octant(smaller / greater(larger, f32::MIN_POSITIVE));
         let v = if b > a { r - part } else { part };
         let u = r - v;
         let (u, v) = if z < 0.0 { (1.0 - v, 1.0 - u) } else { (u, v) };

@@ -14,7 +14,7 @@ pub use merge::{MergedParts, merge};
 use crate::film::layers;
 use crate::film::{Coverage, Film, FilmOptions, PixelBlock, RenderedImage, column_names};
 use crate::render::RenderStats;
-use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage};
 use lightbound_image::{Window, read_exr, read_exr_header};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -134,7 +134,7 @@ impl Part {
         Part::from_exr(path, &file)
     }
 
-    fn from_exr(path: &Path, file: &ExrPicture) -> Result<Part, PartError> {
+    fn from_exr(path: &Path, file: &ExrImage) -> Result<Part, PartError> {
         let find = |name: &str| {
             file.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value)
         };
@@ -309,7 +309,7 @@ pub fn sums_only(
     attributes: Attributes,
     header: &PartHeader,
     film: &Film,
-) -> ExrPicture {
+) -> ExrImage {
     let window = film.window();
     let (size, offset) = ([window.width(), window.height()], [window.x0, window.y0]);
     add_sums(

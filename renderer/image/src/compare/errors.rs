@@ -38,7 +38,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Errors of pairs of samples of A and B. Pairs with a non-finite value are skipped.
+    /// Computes the errors of pairs of samples of A and B. Skips pairs with a non-finite value.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (f32, f32)>) -> Errors {
         let mut sums = Errors::default();
         for (i, (a, b)) in
@@ -59,7 +59,7 @@ impl Errors {
         sums.means(|x| x / n)
     }
 
-    /// The mean over channels of equal count; the maximum is that of all channels.
+    /// Returns the mean over channels of equal count, and the maximum over all channels.
     pub(crate) fn mean_of(channels: &[Errors]) -> Errors {
         let mut sums = Errors::default();
         for channel in channels {
@@ -76,31 +76,32 @@ impl Errors {
         sums.means(|x| x / channels.len().max(1) as f64)
     }
 
+    /// Applies `mean` to all sums.
     fn means(self, mean: impl Fn(f64) -> f64) -> Errors {
         let [mean_error, mae, mse, rel_mse, mape] =
             [self.mean, self.mae, self.mse, self.rel_mse, self.mape].map(mean);
         Errors { mean: mean_error, mae, mse, rel_mse, mape, ..self }
     }
 
-    /// Root of the mean squared error.
+    /// Returns the root of the mean squared error.
     pub fn rmse(&self) -> f64 {
         self.mse.sqrt()
     }
 
-    /// Peak signal-to-noise ratio in decibels of values with a peak of 1; infinite if all are
-    /// equal.
+    /// Returns the peak signal-to-noise ratio in decibels for a peak value of 1; infinite if all
+    /// pairs are equal.
     pub fn psnr(&self) -> f64 {
         // + 0.0 turns −0 into 0.
         -10.0 * libm::log10(self.mse) + 0.0
     }
 }
 
-/// Relative squared error, the summand of relMSE.
+/// Returns the relative squared error, the summand of relMSE.
 pub(crate) fn relative_squared(error: f64, reference: f64) -> f64 {
     error * error / (reference * reference + EPSILON)
 }
 
-/// Relative absolute error, the summand of MAPE.
+/// Returns the relative absolute error, the summand of MAPE.
 pub(crate) fn relative(error: f64, reference: f64) -> f64 {
     error.abs() / (reference.abs() + EPSILON)
 }
@@ -109,8 +110,11 @@ pub(crate) fn relative(error: f64, reference: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn close(x: f64, expected: f64) {
-        assert!((x - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{x} for {expected}");
+    fn assert_close(x: f64, expected: f64) {
+        assert!(
+            (x - expected).abs() <= 1e-12 * expected.abs().max(1.0),
+            "found {x}, expected {expected}"
+        );
     }
 
     #[test]
@@ -118,18 +122,21 @@ mod tests {
         // Errors 1, −3, 0, 0.5 on references 0, 3, −2, 0.25: all exact in binary.
         let errors = Errors::from_pairs([(1.0, 0.0), (0.0, 3.0), (-2.0, -2.0), (0.75, 0.25)]);
         assert_eq!((errors.count, errors.max, errors.max_at), (4, 3.0, 1));
-        close(errors.mean, -1.5 / 4.0);
-        close(errors.mae, 4.5 / 4.0);
-        close(errors.mse, 10.25 / 4.0);
-        close(errors.rmse(), (10.25f64 / 4.0).sqrt());
-        close(errors.rel_mse, (1.0 / 0.01 + 9.0 / 9.01 + 0.25 / 0.0725) / 4.0);
-        close(errors.mape, (1.0 / 0.01 + 3.0 / 3.01 + 0.5 / 0.26) / 4.0);
+        assert_close(errors.mean, -1.5 / 4.0);
+        assert_close(errors.mae, 4.5 / 4.0);
+        assert_close(errors.mse, 10.25 / 4.0);
+        assert_close(errors.rmse(), (10.25f64 / 4.0).sqrt());
+        assert_close(errors.rel_mse, (1.0 / 0.01 + 9.0 / 9.01 + 0.25 / 0.0725) / 4.0);
+        assert_close(errors.mape, (1.0 / 0.01 + 3.0 / 3.01 + 0.5 / 0.26) / 4.0);
     }
 
     #[test]
     fn psnr_of_known_errors() {
-        close(Errors::from_pairs([(0.1f32, 0.0); 3]).psnr(), -20.0 * f64::from(0.1f32).log10());
-        close(Errors::from_pairs([(1.0, 0.0)]).psnr(), 0.0);
+        assert_close(
+            Errors::from_pairs([(0.1f32, 0.0); 3]).psnr(),
+            -20.0 * f64::from(0.1f32).log10(),
+        );
+        assert_close(Errors::from_pairs([(1.0, 0.0)]).psnr(), 0.0);
         assert_eq!(Errors::from_pairs([(0.3, 0.3)]).psnr(), f64::INFINITY);
     }
 
@@ -147,7 +154,7 @@ mod tests {
 
     #[test]
     fn sums_of_many_samples_are_exact() {
-        // A 32-bit sum would stop growing at 2²⁴ ones.
+        // A sum of ones in `f32` would stop growing at 2²⁴.
         let n = (1 << 24) + 5;
         let errors = Errors::from_pairs((0..n).map(|_| (1.0, 0.0)));
         assert_eq!(errors.mean, 1.0);
@@ -159,9 +166,9 @@ mod tests {
             Errors::from_pairs([(1.0, 0.0), (0.0, 0.0)]),
             Errors::from_pairs([(0.0, 0.0), (-3.0, 0.0)]),
         );
-        let both = Errors::mean_of(&[r, g]);
+        let mean = Errors::mean_of(&[r, g]);
         assert_eq!(
-            (both.mean, both.mae, both.mse, both.max, both.max_at),
+            (mean.mean, mean.mae, mean.mse, mean.max, mean.max_at),
             (-0.5, 1.0, 2.5, 3.0, 1)
         );
     }

@@ -4,8 +4,8 @@
 //! through the `nv-flip` crate, which takes 8-bit samples. [`hdr`] compares images of any range
 //! (Andersson et al. 2021): both are tone mapped by a fit to ACES at several exposures chosen from
 //! the reference, and each pixel keeps its largest error. The authors' tool uses floats for HDR.
-//! Here, 8-bit quantization overestimates small differences, by about 0.005 on average. The viewing
-//! conditions are those of both papers.
+//! Here, 8-bit quantization overestimates small differences, by about 0.005 on average. Both papers
+//! assume the same viewing conditions, which are used here.
 
 use super::Planes;
 use crate::srgb;
@@ -13,11 +13,11 @@ use nv_flip::{FlipImageRgb8, flip, pixels_per_degree};
 use rayon::prelude::*;
 
 /// Distance from the observer to the display, m.
-const DISTANCE: f32 = 0.7;
+const VIEWING_DISTANCE_M: f32 = 0.7;
 /// Width of the display, m.
-const WIDTH: f32 = 0.7;
+const DISPLAY_WIDTH_M: f32 = 0.7;
 /// Horizontal resolution of the display, pixels.
-const COLUMNS: f32 = 3840.0;
+const DISPLAY_COLUMNS: f32 = 3840.0;
 
 /// Maximum number of pixels processed at a time; each takes about 100 bytes.
 const MAX_PIXELS_IN_FLIGHT: usize = 1 << 24;
@@ -27,15 +27,15 @@ const MAX_EXPOSURES: usize = 64;
 
 /// A ꟻLIP error map.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Map {
+pub struct ErrorMap {
     /// Errors from 0 to 1, row by row from the top; NaN if a value is not finite in either image.
     pub values: Vec<f32>,
     /// The exposures in stops; empty for [`ldr`].
     pub exposures: Vec<f64>,
 }
 
-impl Map {
-    /// The mean error, the summary that the authors recommend; NaN if no pixel is finite.
+impl ErrorMap {
+    /// Returns the mean error, the summary that the authors recommend; NaN if no pixel is finite.
     pub fn mean(&self) -> f64 {
         let valid_values = self.values.iter().filter(|x| x.is_finite());
         let (sum, n) = valid_values.fold((0.0, 0u64), |(sum, n), &x| (sum + f64::from(x), n + 1));
@@ -43,25 +43,25 @@ impl Map {
     }
 }
 
-/// LDR-ꟻLIP of linear images as displayed at `exposure` stops; values above 1 are white.
+/// Computes LDR-ꟻLIP of linear images as displayed at `exposure` stops; values above 1 are white.
 ///
 /// # Panics
 /// If the images differ in size.
-pub fn ldr(test: &Planes, reference: &Planes, exposure: f32) -> Map {
+pub fn ldr(test: &Planes, reference: &Planes, exposure: f32) -> ErrorMap {
     let gain = libm::exp2(f64::from(exposure));
     let valid = finite_pixels(test, reference);
     let values = differences(test, reference, &valid, |x| x * gain);
-    Map { values: mask_out(values, &valid), exposures: Vec::new() }
+    ErrorMap { values: mask_out(values, &valid), exposures: Vec::new() }
 }
 
-/// HDR-ꟻLIP of linear images.
+/// Computes HDR-ꟻLIP of linear images.
 ///
 /// # Panics
 /// If the images differ in size.
-pub fn hdr(test: &Planes, reference: &Planes) -> Map {
+pub fn hdr(test: &Planes, reference: &Planes) -> ErrorMap {
     let valid = finite_pixels(test, reference);
     let exposures = exposures(reference, &valid);
-    let at = |exposure: &f64| {
+    let errors_at = |exposure: &f64| {
         let gain = libm::exp2(*exposure);
         differences(test, reference, &valid, |x| tone_map(x * gain))
     };
@@ -70,18 +70,19 @@ pub fn hdr(test: &Planes, reference: &Planes) -> Map {
     let batch = (MAX_PIXELS_IN_FLIGHT / test.len().max(1)).max(1);
     let maps = exposures
         .chunks(batch)
-        .filter_map(|batch| batch.par_iter().map(at).reduce_with(pixelwise_max));
+        .filter_map(|batch| batch.par_iter().map(errors_at).reduce_with(pixelwise_max));
     let values = maps.reduce(pixelwise_max).expect("there is at least one exposure");
-    Map { values: mask_out(values, &valid), exposures }
+    ErrorMap { values: mask_out(values, &valid), exposures }
 }
 
-/// Whether each pixel is finite in both images.
+/// Returns whether each pixel is finite in both images.
 fn finite_pixels(test: &Planes, reference: &Planes) -> Vec<bool> {
     assert_eq!((test.width(), test.height()), (reference.width(), reference.height()));
     let finite = |i| test.rgb(i).iter().chain(&reference.rgb(i)).all(|x| x.is_finite());
     (0..test.len()).map(finite).collect()
 }
 
+/// Sets the values of invalid pixels to NaN.
 fn mask_out(mut values: Vec<f32>, valid: &[bool]) -> Vec<f32> {
     for (value, _) in values.iter_mut().zip(valid).filter(|(_, valid)| !**valid) {
         *value = f32::NAN;
@@ -89,7 +90,8 @@ fn mask_out(mut values: Vec<f32>, valid: &[bool]) -> Vec<f32> {
     values
 }
 
-/// LDR-ꟻLIP at each pixel after applying `map` to both images. Non-finite pixels are black in both.
+/// Computes LDR-ꟻLIP at each pixel after applying `map` to both images. Invalid pixels are black in
+/// both.
 fn differences(
     test: &Planes,
     reference: &Planes,
@@ -107,8 +109,8 @@ fn differences(
             codes.as_flattened(),
         )
     };
-    flip(flip_image(reference), flip_image(test), pixels_per_degree(DISTANCE, COLUMNS, WIDTH))
-        .to_vec()
+    let pixels_per_degree = pixels_per_degree(VIEWING_DISTANCE_M, DISPLAY_COLUMNS, DISPLAY_WIDTH_M);
+    flip(flip_image(reference), flip_image(test), pixels_per_degree).to_vec()
 }
 
 /// Coefficients (x², x, 1) of the numerator and denominator of the fit to the ACES tone curve; the
@@ -116,14 +118,15 @@ fn differences(
 const ACES: [[f64; 3]; 2] =
     [[0.6 * 0.6 * 2.51, 0.6 * 0.03, 0.0], [0.6 * 0.6 * 2.43, 0.6 * 0.59, 0.14]];
 
+/// Applies the fit to the ACES tone curve.
 fn tone_map(x: f64) -> f64 {
     let x = x.max(0.0);
     let [p, q] = ACES.map(|[a, b, c]| (a * x + b) * x + c);
     p / q
 }
 
-/// The exposures of HDR-ꟻLIP, about a stop apart. The first tone maps the brightest pixel of the
-/// reference to 0.85, the last one the median.
+/// Returns the exposures of HDR-ꟻLIP, about a stop apart. The first tone maps the brightest pixel
+/// of the reference to 0.85, the last the median pixel.
 ///
 /// If more than half of the image is black, its median would need an infinite exposure. Then the
 /// median of the remaining pixels is used.
@@ -137,9 +140,9 @@ fn exposures(reference: &Planes, valid: &[bool]) -> Vec<f64> {
         valid_pixels.map(|(i, _)| luminance(i)).filter(|y| *y > 0.0).collect();
     luminances.sort_by(f64::total_cmp);
     let Some(&brightest) = luminances.last() else { return vec![0.0] };
-    let dark = valid.iter().filter(|valid| **valid).count() - luminances.len();
-    let median = match (dark + luminances.len()) / 2 {
-        middle if middle >= dark => luminances[middle - dark],
+    let black = valid.iter().filter(|valid| **valid).count() - luminances.len();
+    let median = match (black + luminances.len()) / 2 {
+        middle if middle >= black => luminances[middle - black],
         _ => luminances[luminances.len() / 2],
     };
     let bright = bright_input();
@@ -148,7 +151,7 @@ fn exposures(reference: &Planes, valid: &[bool]) -> Vec<f64> {
     (0..n).map(|i| start + (stop - start) * i as f64 / (n - 1) as f64).collect()
 }
 
-/// The value that is tone mapped to 0.85.
+/// Returns the value that is tone mapped to 0.85.
 fn bright_input() -> f64 {
     let [p, q] = ACES;
     let [a, b, c] = [0, 1, 2].map(|i| p[i] - 0.85 * q[i]);
@@ -160,7 +163,7 @@ mod tests {
     use super::super::pattern;
     use super::*;
 
-    /// Gain of a column of [`hdr_pattern`].
+    /// Returns the gain of a column of [`hdr_pattern`].
     fn gain(x: usize) -> f32 {
         libm::exp2f((x % 9) as f32 - 3.0)
     }
@@ -170,8 +173,8 @@ mod tests {
             .map(|codes| pattern::planes(&codes, |x, code| f32::from(code) / 64.0 * gain(x)))
     }
 
-    /// The mean, the values at the first pixel and at (20, 13), and the maximum.
-    fn summary(map: &Map) -> [f64; 4] {
+    /// Returns the mean, the values at the first pixel and at (20, 13), and the maximum.
+    fn summary(map: &ErrorMap) -> [f64; 4] {
         let at = |i: usize| f64::from(map.values[i]);
         [
             map.mean(),
@@ -186,8 +189,8 @@ mod tests {
         assert!(close, "found {found:?}, expected {expected:?}");
     }
 
-    /// Expected: `flip_evaluator.evaluate(b, a, "LDR")` of flip-evaluator 1.7, for the codes
-    /// over 255.
+    /// The expected values are from `flip_evaluator.evaluate(b, a, "LDR")` in flip-evaluator 1.7,
+    /// applied to the codes divided by 255.
     #[test]
     fn ldr_agrees_with_the_authors_tool() {
         let [a, b] = pattern::codes().map(|codes| {
@@ -208,8 +211,8 @@ mod tests {
         assert_eq!(ldr(&darker(&a), &darker(&b), 1.0).values, map.values);
     }
 
-    /// Expected: `flip_evaluator.evaluate(b, a, "HDR")` of flip-evaluator 1.7, which uses floats
-    /// instead of 8 bits.
+    /// The expected values are from `flip_evaluator.evaluate(b, a, "HDR")` in flip-evaluator 1.7,
+    /// which uses floats instead of 8 bits.
     #[test]
     fn hdr_agrees_with_the_authors_tool() {
         let [a, b] = hdr_pattern();
@@ -241,29 +244,29 @@ mod tests {
                 &vec![true; values.len()],
             )
         };
-        // All black, and a single value.
+        // An all-black image, and a single value.
         assert_eq!(exposures_of(&[0.0, -1.0]), [0.0]);
-        let shown = bright_input();
-        assert!((tone_map(shown) - 0.85).abs() < 1e-12);
+        let bright = bright_input();
+        assert!((tone_map(bright) - 0.85).abs() < 1e-12);
         assert!(
-            exposures_of(&[1.0]).iter().all(|stops| (stops - shown.log2()).abs() < 1e-6)
+            exposures_of(&[1.0]).iter().all(|stops| (stops - bright.log2()).abs() < 1e-6)
                 && exposures_of(&[1.0]).len() == 2
         );
-        let last = |values: &[f32]| {
-            exposures_of(values).last().map(|stops| (shown / stops.exp2()).round())
+        let median = |values: &[f32]| {
+            exposures_of(values).last().map(|stops| (bright / stops.exp2()).round())
         };
-        assert_eq!(last(&[0.0, 2.0, 4.0, 8.0, 16.0]), Some(4.0));
-        assert_eq!(last(&[0.0, 0.0, 2.0, 4.0]), Some(2.0));
-        // More than half is black: the median of the rest.
-        assert_eq!(last(&[0.0, 0.0, 0.0, 0.0, 2.0, 4.0, 8.0]), Some(4.0));
+        assert_eq!(median(&[0.0, 2.0, 4.0, 8.0, 16.0]), Some(4.0));
+        assert_eq!(median(&[0.0, 0.0, 2.0, 4.0]), Some(2.0));
+        // More than half is black: uses the median of the rest.
+        assert_eq!(median(&[0.0, 0.0, 0.0, 0.0, 2.0, 4.0, 8.0]), Some(4.0));
     }
 
     #[test]
     fn non_finite_pixels_are_excluded() {
         let [mut a, b] = hdr_pattern();
-        let mut out = vec![false; a.len()];
-        out[77] = true;
-        a.leave_out(&out);
+        let mut mask = vec![false; a.len()];
+        mask[77] = true;
+        a.set_nan(&mask);
         let map = hdr(&a, &b);
         assert!(
             map.values.iter().enumerate().all(|(i, x)| x.is_nan() == (i == 77))
@@ -273,8 +276,8 @@ mod tests {
 
     #[test]
     fn single_pixels_are_supported() {
-        let one = |x| Planes::new(1, 1, vec![vec![x]]);
-        assert!(ldr(&one(1.0), &one(0.0), 0.0).mean() > 0.5);
-        assert!(hdr(&one(1e30), &one(1e-30)).mean() > 0.05);
+        let pixel = |x| Planes::new(1, 1, vec![vec![x]]);
+        assert!(ldr(&pixel(1.0), &pixel(0.0), 0.0).mean() > 0.5);
+        assert!(hdr(&pixel(1e30), &pixel(1e-30)).mean() > 0.05);
     }
 }

@@ -3,31 +3,31 @@
 use super::errors::Errors;
 use super::{Metric, Planes, flip, ssim};
 
-/// The differences of two images of equal size and channels.
+/// The differences between two images of equal size and channels.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Number of pixels.
     pub pixels: usize,
     /// Number of pixels with a non-finite value in either image. They are excluded from all metrics
-    /// except the share of differing pixels.
-    pub left_out: usize,
+    /// except the fraction of differing pixels.
+    pub excluded_pixels: usize,
     /// Number of pixels that differ; NaN equals NaN here.
     pub differing: usize,
     /// Errors of each channel.
     pub errors: Vec<Errors>,
-    /// Errors of each channel as displayed, if requested.
-    displayed: Option<Vec<Errors>>,
+    /// Errors of each channel of the display-encoded images, if requested.
+    displayed_errors: Option<Vec<Errors>>,
     /// SSIM of each channel, if requested and if the images are large enough.
     ssim: Option<Vec<f64>>,
     /// LDR-ꟻLIP, if requested.
-    pub ldr_flip: Option<flip::Map>,
+    pub ldr_flip: Option<flip::ErrorMap>,
     /// HDR-ꟻLIP, if requested.
-    pub hdr_flip: Option<flip::Map>,
+    pub hdr_flip: Option<flip::ErrorMap>,
 }
 
 /// The value of a metric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct MetricValue {
     /// Value over all channels.
     pub overall: f64,
     /// Value of each channel; empty for metrics of colours and pixels.
@@ -48,15 +48,15 @@ pub fn compare(a: &Planes, b: &Planes, metrics: &[Metric], exposure: f32) -> Com
         |i: usize| channel_pairs(a, b).all(|(a, b)| a[i] == b[i] || a[i].is_nan() && b[i].is_nan());
     let differing = (0..a.len()).filter(|&i| !same(i)).count();
     let finite = |i: usize| channel_pairs(a, b).all(|(a, b)| a[i].is_finite() && b[i].is_finite());
-    let out: Vec<bool> = (0..a.len()).map(|i| !finite(i)).collect();
-    let left_out = out.iter().filter(|out| **out).count();
-    if left_out == 0 {
-        return figures(a, b, metrics, exposure, differing);
+    let excluded: Vec<bool> = (0..a.len()).map(|i| !finite(i)).collect();
+    let excluded_pixels = excluded.iter().filter(|excluded| **excluded).count();
+    if excluded_pixels == 0 {
+        return compare_masked(a, b, metrics, exposure, differing);
     }
     let (mut a, mut b) = (a.clone(), b.clone());
-    a.leave_out(&out);
-    b.leave_out(&out);
-    Comparison { left_out, ..figures(&a, &b, metrics, exposure, differing) }
+    a.set_nan(&excluded);
+    b.set_nan(&excluded);
+    Comparison { excluded_pixels, ..compare_masked(&a, &b, metrics, exposure, differing) }
 }
 
 fn channel_pairs<'a>(
@@ -72,51 +72,52 @@ fn errors(a: &Planes, b: &Planes) -> Vec<Errors> {
         .collect()
 }
 
-/// [`compare`] for images whose excluded pixels are NaN in all channels of both.
-fn figures(
+/// Compares images in which excluded pixels are NaN in all channels.
+fn compare_masked(
     a: &Planes,
     b: &Planes,
     metrics: &[Metric],
     exposure: f32,
     differing: usize,
 ) -> Comparison {
-    let wants = |metric| metrics.contains(&metric);
-    let shown = (wants(Metric::Psnr) || wants(Metric::Ssim))
+    let requested = |metric| metrics.contains(&metric);
+    let displayed = (requested(Metric::Psnr) || requested(Metric::Ssim))
         .then(|| (a.displayed(exposure), b.displayed(exposure)));
     let ssim = |(a, b): &(Planes, Planes)| {
         channel_pairs(a, b).map(|(x, y)| ssim::mean(x, y, a.width())).collect()
     };
     Comparison {
         pixels: a.len(),
-        left_out: 0,
+        excluded_pixels: 0,
         differing,
         errors: errors(a, b),
-        displayed: shown.as_ref().map(|(a, b)| errors(a, b)),
-        ssim: shown.as_ref().filter(|_| wants(Metric::Ssim)).and_then(ssim),
-        ldr_flip: wants(Metric::LdrFlip).then(|| flip::ldr(a, b, exposure)),
-        hdr_flip: wants(Metric::HdrFlip).then(|| flip::hdr(a, b)),
+        displayed_errors: displayed.as_ref().map(|(a, b)| errors(a, b)),
+        ssim: displayed.as_ref().filter(|_| requested(Metric::Ssim)).and_then(ssim),
+        ldr_flip: requested(Metric::LdrFlip).then(|| flip::ldr(a, b, exposure)),
+        hdr_flip: requested(Metric::HdrFlip).then(|| flip::hdr(a, b)),
     }
 }
 
 impl Comparison {
-    /// The value of a metric; `None` if it was not requested, if the images are too small for it,
-    /// or if no pixel is finite in both.
+    /// Returns the value of a metric; `None` if it was not requested, if the images are too small
+    /// for it, or if no pixel is finite in both.
     ///
-    /// The overall value is the mean over the channels. RMSE and PSNR are computed from the mean
-    /// MSE, and the maximum is that of all channels.
-    pub fn figure(&self, metric: Metric) -> Option<Figure> {
+    /// The overall value is the mean over the channels. But RMSE and PSNR are computed from the
+    /// mean MSE, and the maximum is taken over all channels.
+    pub fn value(&self, metric: Metric) -> Option<MetricValue> {
         if metric == Metric::Differing {
             let overall = self.differing as f64 / self.pixels as f64;
-            return Some(Figure { overall, channels: Vec::new() });
+            return Some(MetricValue { overall, channels: Vec::new() });
         }
-        if self.left_out == self.pixels {
+        if self.excluded_pixels == self.pixels {
             return None;
         }
-        let per_channel = |errors: &[Errors], figure: fn(&Errors) -> f64| Figure {
-            overall: figure(&Errors::mean_of(errors)),
-            channels: errors.iter().map(figure).collect(),
+        let per_channel = |errors: &[Errors], value: fn(&Errors) -> f64| MetricValue {
+            overall: value(&Errors::mean_of(errors)),
+            channels: errors.iter().map(value).collect(),
         };
-        let map_mean = |map: &flip::Map| Figure { overall: map.mean(), channels: Vec::new() };
+        let map_mean =
+            |map: &flip::ErrorMap| MetricValue { overall: map.mean(), channels: Vec::new() };
         match metric {
             Metric::MeanError => Some(per_channel(&self.errors, |e| e.mean)),
             Metric::Mae => Some(per_channel(&self.errors, |e| e.mae)),
@@ -126,9 +127,9 @@ impl Comparison {
             Metric::Max => Some(per_channel(&self.errors, |e| e.max)),
             Metric::Differing => unreachable!("handled above"),
             Metric::Psnr => {
-                self.displayed.as_deref().map(|errors| per_channel(errors, Errors::psnr))
+                self.displayed_errors.as_deref().map(|errors| per_channel(errors, Errors::psnr))
             }
-            Metric::Ssim => self.ssim.as_ref().map(|channels| Figure {
+            Metric::Ssim => self.ssim.as_ref().map(|channels| MetricValue {
                 overall: channels.iter().sum::<f64>() / channels.len() as f64,
                 channels: channels.clone(),
             }),
@@ -149,15 +150,18 @@ mod tests {
             Planes::new(1, 1, vec![vec![0.5], vec![0.75]]),
         );
         let comparison = compare(&a, &b, &Metric::ALL[..8], 0.0);
-        let figure = |metric| comparison.figure(metric).unwrap();
-        assert_eq!(figure(Metric::MeanError), Figure { overall: 0.0, channels: vec![0.5, -0.5] });
-        assert_eq!(figure(Metric::Rmse), Figure { overall: 0.5, channels: vec![0.5, 0.5] });
-        assert_eq!((figure(Metric::Max).overall, figure(Metric::Differing).overall), (0.5, 1.0));
-        // sRGB of 1 and 0.5, of 0.25 and 0.75.
-        let mse = ((1.0 - 0.735_357f64).powi(2) + (0.537_099f64 - 0.880_825).powi(2)) / 2.0;
-        assert!((figure(Metric::Psnr).overall + 10.0 * mse.log10()).abs() < 1e-4);
+        let value = |metric| comparison.value(metric).unwrap();
         assert_eq!(
-            (comparison.figure(Metric::Ssim), comparison.figure(Metric::LdrFlip)),
+            value(Metric::MeanError),
+            MetricValue { overall: 0.0, channels: vec![0.5, -0.5] }
+        );
+        assert_eq!(value(Metric::Rmse), MetricValue { overall: 0.5, channels: vec![0.5, 0.5] });
+        assert_eq!((value(Metric::Max).overall, value(Metric::Differing).overall), (0.5, 1.0));
+        // The sRGB values of 1, 0.5, 0.25 and 0.75.
+        let mse = ((1.0 - 0.735_357f64).powi(2) + (0.537_099f64 - 0.880_825).powi(2)) / 2.0;
+        assert!((value(Metric::Psnr).overall + 10.0 * mse.log10()).abs() < 1e-4);
+        assert_eq!(
+            (comparison.value(Metric::Ssim), comparison.value(Metric::LdrFlip)),
             (None, None)
         );
     }
@@ -175,17 +179,17 @@ mod tests {
             vec![vec![f32::NAN, 1.0, f32::INFINITY, 1.0], vec![5.0, 1.0, 9.0, 2.0]],
         );
         let comparison = compare(&a, &b, &Metric::ALL, 0.0);
-        assert_eq!((comparison.left_out, comparison.differing), (2, 2));
+        assert_eq!((comparison.excluded_pixels, comparison.differing), (2, 2));
         assert_eq!(
             comparison.errors.iter().map(|e| (e.count, e.mae)).collect::<Vec<_>>(),
             [(2, 0.5), (2, 0.0)]
         );
         let flip = &comparison.hdr_flip.as_ref().unwrap().values;
         assert!(flip[0].is_nan() && flip[2].is_nan() && flip[3] > 0.0);
-        let nothing =
+        let all_nan =
             compare(&b, &Planes::new(4, 1, vec![vec![f32::NAN; 4]; 2]), &Metric::ALL, 0.0);
         assert_eq!(
-            (nothing.left_out, nothing.figure(Metric::HdrFlip), nothing.figure(Metric::Mae)),
+            (all_nan.excluded_pixels, all_nan.value(Metric::HdrFlip), all_nan.value(Metric::Mae)),
             (4, None, None)
         );
     }

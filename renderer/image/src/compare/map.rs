@@ -1,23 +1,29 @@
-//! Error maps: the value of a metric at each pixel.
+//! Error maps.
 
 use super::errors::{relative, relative_squared};
 use super::{Comparison, Metric, Planes};
 
 impl Metric {
-    /// Whether the metric has a value at each pixel ([`map`]).
+    /// Returns whether the metric has a value at each pixel, as [`error_map`] requires.
     pub fn has_map(self) -> bool {
         !matches!(self, Metric::Differing | Metric::Psnr | Metric::Ssim)
     }
 }
 
-/// The map of `metric`: at each pixel the mean over the channels (for the maximum, the largest), or
-/// NaN if a value is not finite.
+/// Returns the value of `metric` at each pixel: the mean over the channels, or their maximum for
+/// [`Metric::Max`]. NaN if a sample is not finite.
 ///
-/// `None` if the metric has no map, or if it is a ꟻLIP that was not requested in `comparison`.
+/// Returns `None` if the metric has no map, or if it is a ꟻLIP that was not requested in
+/// `comparison`.
 ///
 /// # Panics
 /// If the images differ in size or number of channels.
-pub fn map(a: &Planes, b: &Planes, metric: Metric, comparison: &Comparison) -> Option<Vec<f32>> {
+pub fn error_map(
+    a: &Planes,
+    b: &Planes,
+    metric: Metric,
+    comparison: &Comparison,
+) -> Option<Vec<f32>> {
     assert_eq!((a.len(), a.channels().len()), (b.len(), b.channels().len()));
     let n = a.channels().len() as f64;
     let pixel = |i: usize, error: &dyn Fn(f64, f64) -> f64, fold: fn(f64, f64) -> f64| {
@@ -65,8 +71,8 @@ mod tests {
         let b = Planes::new(2, 1, vec![vec![0.5, 1.0], vec![0.75, 1.0]]);
         let comparison = compare(&a, &b, &Metric::ALL, 0.0);
         for metric in Metric::ALL.into_iter().filter(|metric| metric.has_map()) {
-            let map = map(&a, &b, metric, &comparison).unwrap();
-            let overall = comparison.figure(metric).unwrap().overall;
+            let map = error_map(&a, &b, metric, &comparison).unwrap();
+            let overall = comparison.value(metric).unwrap().overall;
             let expected = match metric {
                 Metric::Max => f64::from(map.iter().copied().fold(0.0, f32::max)),
                 Metric::Rmse => (map.iter().map(|x| f64::from(x * x)).sum::<f64>() / 2.0).sqrt(),
@@ -74,12 +80,12 @@ mod tests {
             };
             assert!(
                 (overall - expected).abs() < 1e-6 * expected.abs().max(1.0),
-                "{metric:?}: {overall} {expected}"
+                "{metric:?}: {overall} overall, {expected} from the map"
             );
         }
-        assert_eq!(map(&a, &b, Metric::Ssim, &comparison), None);
-        let hole = Planes::new(2, 1, vec![vec![1.0, f32::INFINITY], vec![0.5, 4.0]]);
-        let map = map(&hole, &b, Metric::MeanError, &comparison).unwrap();
+        assert_eq!(error_map(&a, &b, Metric::Ssim, &comparison), None);
+        let infinite = Planes::new(2, 1, vec![vec![1.0, f32::INFINITY], vec![0.5, 4.0]]);
+        let map = error_map(&infinite, &b, Metric::MeanError, &comparison).unwrap();
         assert!(map[0] == 0.125 && map[1].is_nan());
     }
 }

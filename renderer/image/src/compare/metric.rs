@@ -15,7 +15,7 @@ pub enum Metric {
     Mape,
     /// The largest |A − B|.
     Max,
-    /// Share of pixels that differ.
+    /// Fraction of the pixels that differ.
     Differing,
     /// Peak signal-to-noise ratio of displayed values, in decibels.
     Psnr,
@@ -52,7 +52,7 @@ impl Metric {
         Metric::HdrFlip,
     ];
 
-    /// The name in options and results.
+    /// Returns the name in options and results.
     pub fn name(self) -> &'static str {
         match self {
             Metric::MeanError => "mean-error",
@@ -69,7 +69,7 @@ impl Metric {
         }
     }
 
-    /// The direction in which the metric improves.
+    /// Returns the direction in which the metric improves.
     pub fn better(self) -> Better {
         match self {
             Metric::Psnr | Metric::Ssim => Better::Higher,
@@ -77,13 +77,13 @@ impl Metric {
         }
     }
 
-    /// Whether the metric compares values as displayed at an exposure.
-    pub fn is_of_display(self) -> bool {
+    /// Returns whether the metric compares display-encoded values at an exposure.
+    pub fn uses_display_values(self) -> bool {
         matches!(self, Metric::Psnr | Metric::Ssim | Metric::LdrFlip)
     }
 
-    /// Whether the metric applies only to visible colours, not to depths or normals.
-    pub fn is_of_colour(self) -> bool {
+    /// Returns whether the metric applies to visible colours only, not to depths or normals.
+    pub fn requires_colour(self) -> bool {
         matches!(self, Metric::Psnr | Metric::Ssim | Metric::LdrFlip | Metric::HdrFlip)
     }
 }

@@ -5,7 +5,7 @@
 //! in `f64`. [`ssim`] and [`flip`] compare neighbourhoods of displayed values. [`compare`] computes
 //! all metrics for the channels of a layer.
 //!
-//! If a sample is not finite, its pixel is excluded from every metric, and counted.
+//! A pixel with a non-finite sample is counted, and excluded from every metric.
 
 pub mod errors;
 pub mod flip;
@@ -18,8 +18,8 @@ mod planes;
 pub mod ssim;
 mod validity;
 
-pub use layer::{Comparison, Figure, compare};
-pub use map::map;
+pub use layer::{Comparison, MetricValue, compare};
+pub use map::error_map;
 pub use metric::{Better, Metric};
 pub use planes::Planes;
-pub use validity::{Fault, Faults, Validity};
+pub use validity::{InvalidPixels, InvalidSample, Validity};

@@ -5,7 +5,8 @@ use super::Planes;
 pub const WIDTH: usize = 40;
 pub const HEIGHT: usize = 28;
 
-/// 8-bit codes of A and B: stripes over a checkerboard, and quadratic patterns added to them in A.
+/// Returns the 8-bit codes of A and B. B has stripes over a checkerboard; A adds a quadratic
+/// pattern.
 pub fn codes() -> [Vec<[u8; 3]>; 2] {
     let reference =
         |x: usize, y: usize, c: usize| (x * 3 * (c + 1) + y * 2 + (x / 6 + y / 5) % 2 * 90) % 256;
@@ -20,7 +21,7 @@ pub fn codes() -> [Vec<[u8; 3]>; 2] {
     [a, image(&|x, y, c| reference(x, y, c) as u8)]
 }
 
-/// Planes whose samples are `value(column, code)`.
+/// Creates planes with the samples `value(column, code)`.
 pub fn planes(codes: &[[u8; 3]], value: impl Fn(usize, u8) -> f32) -> Planes {
     let rgb: Vec<[f32; 3]> =
         codes.iter().enumerate().map(|(i, p)| p.map(|code| value(i % WIDTH, code))).collect();

@@ -11,16 +11,20 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// An image from channels of equal size.
+    /// Creates an image from channels of equal size.
     ///
     /// # Panics
     /// If there is no channel, or one is not `width * height` long.
     pub fn new(width: usize, height: usize, planes: Vec<Vec<f32>>) -> Planes {
-        assert!(!planes.is_empty() && planes.iter().all(|p| p.len() == width * height));
+        assert!(!planes.is_empty(), "an image has at least one channel");
+        assert!(
+            planes.iter().all(|p| p.len() == width * height),
+            "each channel has {width} × {height} samples"
+        );
         Planes { width, height, planes }
     }
 
-    /// An image from interleaved R, G, B.
+    /// Creates an image from interleaved R, G, B.
     ///
     /// # Panics
     /// If `rgb` is not `width * height` long.
@@ -32,32 +36,32 @@ impl Planes {
         )
     }
 
-    /// Width in pixels.
+    /// Returns the width in pixels.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Height in pixels.
+    /// Returns the height in pixels.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// Number of pixels.
+    /// Returns the number of pixels.
     pub fn len(&self) -> usize {
         self.width * self.height
     }
 
-    /// Whether the image has no pixels.
+    /// Returns whether the image has no pixels.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Samples of all channels.
+    /// Returns the samples of all channels.
     pub fn channels(&self) -> &[Vec<f32>] {
         &self.planes
     }
 
-    /// Colour of pixel `i`: the first three channels, or the first one as grey.
+    /// Returns the colour of pixel `i`: the first three channels, or the first one as grey.
     pub fn rgb(&self, i: usize) -> [f32; 3] {
         match self.planes.as_slice() {
             [r, g, b, ..] => [r[i], g[i], b[i]],
@@ -66,7 +70,8 @@ impl Planes {
         }
     }
 
-    /// Display-encoded values at `exposure` stops (powers of 2): sRGB in [0, 1]. Propagates NaN.
+    /// Returns the display-encoded values at `exposure` stops (powers of 2): sRGB in [0, 1].
+    /// Propagates NaN.
     pub fn displayed(&self, exposure: f32) -> Planes {
         let gain = libm::exp2f(exposure);
         let code = |&x: &f32| srgb((x * gain).clamp(0.0, 1.0));
@@ -75,7 +80,7 @@ impl Planes {
     }
 
     /// Sets masked pixels to NaN in all channels.
-    pub(super) fn leave_out(&mut self, mask: &[bool]) {
+    pub(super) fn set_nan(&mut self, mask: &[bool]) {
         for plane in &mut self.planes {
             for (x, _) in plane.iter_mut().zip(mask).filter(|(_, masked)| **masked) {
                 *x = f32::NAN;
@@ -100,8 +105,8 @@ mod tests {
     fn displayed_values_are_clamped_and_encoded() {
         let linear =
             Planes::new(5, 1, vec![vec![-1.0, 0.107_020_57, f32::INFINITY, f32::NAN, 0.5]]);
-        let shown = linear.displayed(1.0);
-        let [low, half, high, nan, one] = shown.channels()[0][..] else { panic!() };
+        let displayed = linear.displayed(1.0);
+        let [low, half, high, nan, one] = displayed.channels()[0][..] else { panic!() };
         assert_eq!((low, high), (0.0, one));
         assert!((half - 0.5).abs() < 1e-6 && (one - 1.0).abs() < 1e-6 && nan.is_nan());
     }

@@ -1,13 +1,12 @@
 //! Structural similarity (SSIM), Wang et al. 2004.
 //!
-//! μ are the means, σ² the variances and σ_AB the covariance of both images in a window of 11 × 11
-//! pixels, weighted by a normalised Gaussian of standard deviation 1.5:
+//! In a window of 11 × 11 pixels, weighted by a normalised Gaussian of standard deviation 1.5, let
+//! μ be the means, σ² the variances and σ_AB the covariance of the images. For values from 0 to 1,
 //!
 //! > SSIM = (2 μ_A μ_B + C₁)(2 σ_AB + C₂) / ((μ_A² + μ_B² + C₁)(σ_A² + σ_B² + C₂)),
-//! > C₁ = 0.01², C₂ = 0.03²
+//! > C₁ = 0.01², C₂ = 0.03².
 //!
-//! for values from 0 to 1. The result is the mean over all windows that lie in the image and
-//! contain only finite values.
+//! The result is the mean over all windows that lie in the image and contain only finite values.
 
 use rayon::prelude::*;
 
@@ -20,8 +19,8 @@ pub const WINDOW: usize = 2 * RADIUS + 1;
 const C1: f64 = 0.01 * 0.01;
 const C2: f64 = 0.03 * 0.03;
 
-/// Mean SSIM of two planes with values in [0, 1] and rows of `width` pixels; `None` if no window
-/// fits.
+/// Returns the mean SSIM of two planes with values in [0, 1] and rows of `width` pixels; `None` if
+/// no window fits.
 ///
 /// # Panics
 /// If the planes differ in size.
@@ -32,7 +31,7 @@ pub fn mean(a: &[f32], b: &[f32], width: usize) -> Option<f64> {
         return None;
     }
     let weights = weights();
-    // Row by row, so that the sum does not depend on thread scheduling.
+    // Sums each row separately, so that the total does not depend on thread scheduling.
     let rows: Vec<(f64, u64)> = (0..=height - WINDOW)
         .into_par_iter()
         .map(|top| {
@@ -46,7 +45,7 @@ pub fn mean(a: &[f32], b: &[f32], width: usize) -> Option<f64> {
     (n > 0).then(|| sum / n as f64)
 }
 
-/// SSIM of all windows in a strip of [`WINDOW`] rows.
+/// Returns the SSIM of all windows in a strip of [`WINDOW`] rows.
 fn windows(
     a: &[f32],
     b: &[f32],
@@ -76,13 +75,14 @@ fn windows(
     })
 }
 
+/// Computes the SSIM of a window from the means of A, B, A², B² and AB.
 fn ssim([a, b, aa, bb, ab]: [f64; 5]) -> f64 {
     let (variance_a, variance_b, covariance) = (aa - a * a, bb - b * b, ab - a * b);
     (2.0 * a * b + C1) * (2.0 * covariance + C2)
         / ((a * a + b * b + C1) * (variance_a + variance_b + C2))
 }
 
-/// Weights of the Gaussian along one axis.
+/// Returns the weights of the Gaussian along one axis.
 fn weights() -> [f64; WINDOW] {
     let gaussian = |i: usize| {
         let x = (i as f64 - RADIUS as f64) / 1.5;
@@ -98,8 +98,9 @@ mod tests {
     use super::super::pattern::{self, WIDTH};
     use super::*;
 
-    /// `skimage.metrics.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=1)`
-    /// of scikit-image 0.26.0, for the codes over 255.
+    /// `skimage.metrics.structural_similarity(a, b, gaussian_weights=True, sigma=1.5,
+    /// use_sample_covariance=False, data_range=1)` in scikit-image 0.26.0, for the codes divided by
+    /// 255.
     const SCIKIT_IMAGE: [f64; 3] =
         [0.962_018_694_283_489, 0.974_245_446_468_634_3, 0.975_028_959_588_911_2];
 
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_with_a_nan_are_skipped() {
+    fn windows_with_nan_are_skipped() {
         let ramp: Vec<f32> = (0..40 * 11).map(|i| (i % 40) as f32 / 40.0).collect();
         let mut hole = ramp.clone();
         hole[3] = f32::NAN;

@@ -1,4 +1,4 @@
-//! Detection of non-finite values in a pair of images.
+//! Detects non-finite values in a pair of images.
 
 use super::Planes;
 
@@ -6,23 +6,23 @@ use super::Planes;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Validity {
     /// Pixels with a NaN in either image.
-    pub nan: Faults,
+    pub nan: InvalidPixels,
     /// Pixels without a NaN where an infinity in one image differs from the value in the other.
-    pub infinite: Faults,
+    pub infinite: InvalidPixels,
 }
 
-/// Count and first occurrence of one kind of fault.
+/// The number and the first occurrence of pixels that are invalid for the same reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Faults {
+pub struct InvalidPixels {
     /// Number of pixels.
     pub pixels: usize,
-    /// The first fault.
-    pub first: Option<Fault>,
+    /// The first invalid sample.
+    pub first: Option<InvalidSample>,
 }
 
-/// A faulty sample.
+/// A sample that is invalid in one of the images.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fault {
+pub struct InvalidSample {
     /// Row-major index of the pixel.
     pub index: usize,
     /// The channel.
@@ -43,17 +43,17 @@ impl Validity {
             (a.width(), a.height(), a.channels().len()),
             (b.width(), b.height(), b.channels().len())
         );
-        let fault = |index: usize, is_bad: fn(f32, f32) -> bool| {
+        let find = |index: usize, is_invalid: fn(f32, f32) -> bool| {
             let values = a.channels().iter().zip(b.channels()).map(|(a, b)| (a[index], b[index]));
-            let bad = values.enumerate().find(|(_, (a, b))| is_bad(*a, *b));
-            bad.map(|(channel, (a, b))| Fault { index, channel, a, b })
+            let invalid = values.enumerate().find(|(_, (a, b))| is_invalid(*a, *b));
+            invalid.map(|(channel, (a, b))| InvalidSample { index, channel, a, b })
         };
         let mut validity = Validity::default();
         for index in 0..a.len() {
-            if let Some(nan) = fault(index, |a, b| a.is_nan() || b.is_nan()) {
+            if let Some(nan) = find(index, |a, b| a.is_nan() || b.is_nan()) {
                 validity.nan.add(nan);
             } else if let Some(infinite) =
-                fault(index, |a, b| (a.is_infinite() || b.is_infinite()) && a != b)
+                find(index, |a, b| (a.is_infinite() || b.is_infinite()) && a != b)
             {
                 validity.infinite.add(infinite);
             }
@@ -62,10 +62,10 @@ impl Validity {
     }
 }
 
-impl Faults {
-    fn add(&mut self, fault: Fault) {
+impl InvalidPixels {
+    fn add(&mut self, sample: InvalidSample) {
         self.pixels += 1;
-        self.first.get_or_insert(fault);
+        self.first.get_or_insert(sample);
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_counted_by_pixel_and_the_first_is_kept() {
+    fn invalid_pixels_are_counted_and_the_first_is_kept() {
         let (nan, inf) = (f32::NAN, f32::INFINITY);
         let a = Planes::new(
             6,
@@ -88,8 +88,8 @@ mod tests {
         );
         let Validity { nan, infinite } = Validity::check(&a, &b);
         assert_eq!((nan.pixels, infinite.pixels), (2, 2));
-        assert_eq!(infinite.first, Some(Fault { index: 3, channel: 0, a: inf, b: 3.0 }));
-        assert_eq!(nan.first.map(|fault| (fault.index, fault.channel)), Some((2, 0)));
+        assert_eq!(infinite.first, Some(InvalidSample { index: 3, channel: 0, a: inf, b: 3.0 }));
+        assert_eq!(nan.first.map(|sample| (sample.index, sample.channel)), Some((2, 0)));
         assert_eq!(
             Validity::check(&Planes::new(0, 0, vec![vec![]]), &Planes::new(0, 0, vec![vec![]])),
             Validity::default()

@@ -1,4 +1,4 @@
-//! False-colour maps with a colour scale beside them.
+//! False-colour maps with a colour bar.
 //!
 //! Small maps are enlarged by an integer factor, so that their pixels stay square and sharp.
 
@@ -10,18 +10,18 @@ use embedded_graphics::mono_font::ascii::FONT_7X13;
 use embedded_graphics::pixelcolor::{Rgb888, RgbColor};
 use embedded_graphics::prelude::{DrawTarget, OriginDimensions, Pixel, Point, Size};
 use embedded_graphics::text::{Baseline, Text};
-pub use scale::Scale;
+pub use scale::ColourScale;
 use std::convert::Infallible;
 
-/// Gap between the parts of the canvas, pixels.
+/// Gap between map, colour bar and text, pixels.
 const GAP: usize = 10;
-/// Width of the colour scale.
-const BAR: usize = 18;
-/// Height of a line of text.
-const LINE: usize = 13;
-/// Width of a character.
-const LETTER: usize = 7;
-/// Width and height below which maps are enlarged.
+/// Width of the colour bar, pixels.
+const BAR_WIDTH: usize = 18;
+/// Height of a line of text, pixels.
+const LINE_HEIGHT: usize = 13;
+/// Width of a character, pixels.
+const CHAR_WIDTH: usize = 7;
+/// Width and height below which maps are enlarged, pixels.
 const MIN_MAP_SIZE: usize = 240;
 /// Colour of non-finite values.
 const NON_FINITE: [u8; 3] = [0, 200, 80];
@@ -36,33 +36,34 @@ pub struct Canvas {
     pub codes: Vec<[u8; 3]>,
 }
 
-/// Draws a map of `values`, `width` wide, with its colour scale, and `title` below.
-pub fn draw(values: &[f32], width: usize, scale: &Scale, title: &str) -> Canvas {
+/// Draws a map of `values` in rows of `width`, with a colour bar beside it and `title` below.
+pub fn draw(values: &[f32], width: usize, scale: &ColourScale, title: &str) -> Canvas {
     let height = values.len() / width;
     let zoom = MIN_MAP_SIZE.div_ceil(height).min(MIN_MAP_SIZE.div_ceil(width)).max(1);
     let (map_width, map_height) = (width * zoom, height * zoom);
     let bar_height = map_height.max(MIN_MAP_SIZE / 2);
     let labels: Vec<(f64, String)> = scale.ticks();
     let label_width =
-        LETTER * labels.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-    let holes = values.iter().any(|x| !x.is_finite());
-    let title = if holes { format!("{title} (green: not finite)") } else { title.into() };
+        CHAR_WIDTH * labels.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+    let has_non_finite = values.iter().any(|x| !x.is_finite());
+    let title = if has_non_finite { format!("{title} (green: not finite)") } else { title.into() };
     let bar_left = GAP + map_width + GAP;
-    let right = (bar_left + BAR + GAP + label_width).max(GAP + LETTER * title.chars().count());
-    let mut canvas = Canvas::blank(right + GAP, GAP + bar_height + GAP + LINE + GAP);
+    let right =
+        (bar_left + BAR_WIDTH + GAP + label_width).max(GAP + CHAR_WIDTH * title.chars().count());
+    let mut canvas = Canvas::blank(right + GAP, GAP + bar_height + GAP + LINE_HEIGHT + GAP);
     for (y, x) in (0..map_height).flat_map(|y| (0..map_width).map(move |x| (y, x))) {
         canvas.set(GAP + x, GAP + y, scale.colour(values[y / zoom * width + x / zoom]));
     }
-    // The scale increases upwards.
+    // Values increase upwards.
     for y in 0..bar_height {
         let colour = scale.colour_at(1.0 - y as f64 / (bar_height - 1) as f64);
-        (0..BAR).for_each(|x| canvas.set(bar_left + x, GAP + y, colour));
+        (0..BAR_WIDTH).for_each(|x| canvas.set(bar_left + x, GAP + y, colour));
     }
-    for (at, text) in &labels {
-        let row = GAP + ((1.0 - at) * (bar_height - 1) as f64).round() as usize;
-        (0..4).for_each(|x| canvas.set(bar_left + BAR + x, row, [0; 3]));
+    for (position, text) in &labels {
+        let row = GAP + ((1.0 - position) * (bar_height - 1) as f64).round() as usize;
+        (0..4).for_each(|x| canvas.set(bar_left + BAR_WIDTH + x, row, [0; 3]));
         // The first and the last label extend beyond the bar into the gap.
-        canvas.write(text, bar_left + BAR + GAP, row - LINE / 2);
+        canvas.write(text, bar_left + BAR_WIDTH + GAP, row - LINE_HEIGHT / 2);
     }
     canvas.write(&title, GAP, GAP + bar_height + GAP);
     canvas
@@ -77,6 +78,7 @@ impl Canvas {
         self.codes[y * self.width + x] = code;
     }
 
+    /// Writes a line of text with its upper left corner at (x, y).
     fn write(&mut self, text: &str, x: usize, y: usize) {
         let style = MonoTextStyle::new(&FONT_7X13, Rgb888::BLACK);
         let text = Text::with_baseline(text, Point::new(x as i32, y as i32), style, Baseline::Top);
@@ -113,8 +115,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn maps_have_a_scale_beside_them() {
-        let scale = Scale::of_errors(&[2.0], false, Some(1.0));
+    fn maps_have_a_colour_bar() {
+        let scale = ColourScale::of_errors(&[2.0], false, Some(1.0));
         let canvas = draw(&[0.0, 1.0, f32::NAN, 0.5], 2, &scale, "colour: mae");
         assert_eq!(canvas.codes.len(), canvas.width * canvas.height);
         let at = |x: usize, y: usize| canvas.codes[y * canvas.width + x];
@@ -123,7 +125,7 @@ mod tests {
             [at(GAP, GAP), at(far, GAP), at(GAP, far), at(far, far)],
             [0.0, 1.0, f32::NAN, 0.5].map(|x| scale.colour(x))
         );
-        // The scale, from its upper end down.
+        // The upper and the lower end of the colour bar.
         assert_eq!(
             (at(far + 1 + GAP, GAP), at(far + 1 + GAP, far)),
             (scale.colour(1.0), scale.colour(0.0))
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn extreme_shapes_fit_the_canvas() {
-        let scale = Scale::of_errors(&[1.0], true, Some(1e-30));
+        let scale = ColourScale::of_errors(&[1.0], true, Some(1e-30));
         for (width, height) in [(1, 1), (3000, 1), (1, 3000), (500, 500)] {
             let canvas = draw(&vec![0.0; width * height], width, &scale, "colour: mean-error");
             assert!(canvas.width >= width && canvas.height >= height);

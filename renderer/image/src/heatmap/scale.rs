@@ -1,33 +1,32 @@
 //! Colour scales of false-colour maps.
 //!
-//! Values are drawn with the perceptually uniform colour map magma. Signed errors are drawn in blue
-//! (A is darker) and red (A is brighter). The bounds of a scale are round numbers unless they are
-//! given.
+//! Values use the perceptually uniform colour map magma. Signed errors use blue (A is darker) and
+//! red (A is brighter). The ends of a scale are round numbers by default.
 
 use super::NON_FINITE;
 use crate::six_digits;
 
 /// A mapping from values to colours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub struct ColourScale {
     /// Values of the first and the last colour; values outside are clamped.
     range: [f32; 2],
-    shape: Shape,
-    /// Whether a value is below the lower bound, and above the upper bound.
+    mapping: Mapping,
+    /// Whether any value is below the range, and above the range.
     clipped: [bool; 2],
 }
 
-/// The shape of the mapping.
+/// The mapping from values to positions on the scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Shape {
+enum Mapping {
     Linear,
     /// Linear and symmetric around 0, in two colours.
     Signed,
-    /// Logarithmic; both bounds are positive.
+    /// Logarithmic; the range is positive.
     Logarithmic,
 }
 
-/// Minimum distance between labels, as a fraction of the scale.
+/// Minimum distance between labels, as a fraction of the length of the scale.
 const MIN_LABEL_DISTANCE: f64 = 0.11;
 
 /// Tolerance for rounding errors of floats next to round numbers, as a fraction of a step.
@@ -36,32 +35,39 @@ const ROUNDING_TOLERANCE: f64 = 1e-6;
 /// Round numbers from 1 to 10.
 const ROUND_NUMBERS: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 
-impl Scale {
-    /// The scale of errors, from 0 to `end`. The default is the 99th percentile of the values,
-    /// rounded up to 1, 2 or 5 times a power of 10.
-    pub fn of_errors(values: &[f32], signed: bool, end: Option<f32>) -> Scale {
+impl ColourScale {
+    /// Creates a scale of errors, from 0 to `end`. The default `end` is the 99th percentile of the
+    /// absolute values, rounded up to 1, 2 or 5 times a power of 10. A signed scale starts at
+    /// −`end`.
+    pub fn of_errors(values: &[f32], signed: bool, end: Option<f32>) -> ColourScale {
         let magnitudes = sorted_finite(values.iter().map(|x| x.abs()));
         let percentile = magnitudes.get(magnitudes.len() * 99 / 100).copied().unwrap_or(0.0);
         let largest = magnitudes.last().copied().unwrap_or(0.0);
         let end =
             end.unwrap_or_else(|| round_up(if percentile > 0.0 { percentile } else { largest }));
         match signed {
-            true => Scale { range: [-end, end], shape: Shape::Signed, clipped: [largest > end; 2] },
-            false => {
-                Scale { range: [0.0, end], shape: Shape::Linear, clipped: [false, largest > end] }
-            }
+            true => ColourScale {
+                range: [-end, end],
+                mapping: Mapping::Signed,
+                clipped: [largest > end; 2],
+            },
+            false => ColourScale {
+                range: [0.0, end],
+                mapping: Mapping::Linear,
+                clipped: [false, largest > end],
+            },
         }
     }
 
-    /// The scale of any values, over `range`. The default is the range from the 1st to the 99th
-    /// percentile, rounded outwards and extended to 0 if that is close. A logarithmic scale ignores
+    /// Creates a scale of any values, over `range`. The default range is from the 1st to the 99th
+    /// percentile, rounded outwards, and extended to 0 if 0 is close. A logarithmic scale ignores
     /// values that are not positive.
-    pub fn of_values(values: &[f32], logarithmic: bool, range: Option<[f32; 2]>) -> Scale {
+    pub fn of_values(values: &[f32], logarithmic: bool, range: Option<[f32; 2]>) -> ColourScale {
         let all = sorted_finite(values.iter().copied());
-        let shown = &all[if logarithmic { all.partition_point(|x| *x <= 0.0) } else { 0 }..];
-        let percentiles = shown
+        let usable = &all[if logarithmic { all.partition_point(|x| *x <= 0.0) } else { 0 }..];
+        let percentiles = usable
             .first()
-            .map(|_| [shown[shown.len() / 100], shown[shown.len() - 1 - shown.len() / 100]]);
+            .map(|_| [usable[usable.len() / 100], usable[usable.len() - 1 - usable.len() / 100]]);
         let range = range.unwrap_or_else(|| match (percentiles, logarithmic) {
             (None, false) => [0.0, 1.0],
             (None, true) => [1.0, 10.0],
@@ -70,54 +76,54 @@ impl Scale {
         });
         let clipped =
             [all.first().is_some_and(|x| *x < range[0]), all.last().is_some_and(|x| *x > range[1])];
-        Scale {
+        ColourScale {
             range,
-            shape: if logarithmic { Shape::Logarithmic } else { Shape::Linear },
+            mapping: if logarithmic { Mapping::Logarithmic } else { Mapping::Linear },
             clipped,
         }
     }
 
-    /// Values of the first and the last colour.
+    /// Returns the values of the first and the last colour.
     pub fn range(&self) -> [f32; 2] {
         self.range
     }
 
-    /// The colour of a value.
+    /// Returns the colour of a value.
     pub fn colour(&self, value: f32) -> [u8; 3] {
         if value.is_finite() { self.colour_at(self.position(value.into())) } else { NON_FINITE }
     }
 
-    /// The colour at a position of the scale, from 0 to 1.
-    pub(super) fn colour_at(&self, at: f64) -> [u8; 3] {
-        let colour = match self.shape {
-            Shape::Signed => colorous::RED_BLUE.eval_continuous(1.0 - at),
-            Shape::Linear | Shape::Logarithmic => colorous::MAGMA.eval_continuous(at),
+    /// Returns the colour at a position on the scale, from 0 to 1.
+    pub(super) fn colour_at(&self, position: f64) -> [u8; 3] {
+        let colour = match self.mapping {
+            Mapping::Signed => colorous::RED_BLUE.eval_continuous(1.0 - position),
+            Mapping::Linear | Mapping::Logarithmic => colorous::MAGMA.eval_continuous(position),
         };
         [colour.r, colour.g, colour.b]
     }
 
-    /// Position of a value on the scale, from 0 to 1.
+    /// Returns the position of a value on the scale, from 0 to 1.
     fn position(&self, value: f64) -> f64 {
         let [lo, hi] = self.range.map(f64::from);
-        let at = match self.shape {
-            Shape::Logarithmic if value <= 0.0 => 0.0,
-            Shape::Logarithmic => (value / lo).log10() / (hi / lo).log10(),
-            Shape::Linear | Shape::Signed => (value - lo) / (hi - lo),
+        let position = match self.mapping {
+            Mapping::Logarithmic if value <= 0.0 => 0.0,
+            Mapping::Logarithmic => (value / lo).log10() / (hi / lo).log10(),
+            Mapping::Linear | Mapping::Signed => (value - lo) / (hi - lo),
         };
-        at.clamp(0.0, 1.0)
+        position.clamp(0.0, 1.0)
     }
 
-    /// Positions and labels of the ticks: the bounds, and round numbers between them if there is
-    /// room.
+    /// Returns the positions and labels of the ticks: both ends, and round numbers between them if
+    /// there is room.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let [lo, hi] = self.range.map(f64::from);
-        let between = match self.shape {
-            Shape::Logarithmic => {
+        let inner_ticks = match self.mapping {
+            Mapping::Logarithmic => {
                 let decades = (hi / lo).log10();
                 let (first, last) =
                     ((lo.log10() - ROUNDING_TOLERANCE).ceil() as i32, hi.log10() as i32);
-                // Two decades or less leave room for 2 and 5 times powers of 10. More than six need
-                // a stride.
+                // Up to two decades leave room for 2 and 5 times powers of 10. More than six
+                // decades need a stride.
                 let (factors, first, stride) = match decades {
                     ..=2.0 => (&ROUND_NUMBERS[..3], first - 1, 1),
                     _ => (
@@ -131,29 +137,31 @@ impl Scale {
                     .flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)))
                     .collect()
             }
-            Shape::Linear | Shape::Signed => {
+            Mapping::Linear | Mapping::Signed => {
                 let step = step(lo, hi);
                 let first = (lo / step).ceil();
                 (0..=5).map(|i| (first + f64::from(i)) * step).collect::<Vec<_>>()
             }
         };
         let room = MIN_LABEL_DISTANCE..1.0 - MIN_LABEL_DISTANCE;
-        let between =
-            between.into_iter().map(|x| (self.position(x), x)).filter(|(at, _)| room.contains(at));
-        let label = |(at, x): (f64, f64)| (at, six_digits(x));
-        let end = |i: usize, at: f64, sign: &str| {
+        let inner_ticks = inner_ticks
+            .into_iter()
+            .map(|x| (self.position(x), x))
+            .filter(|(position, _)| room.contains(position));
+        let label = |(position, x): (f64, f64)| (position, six_digits(x));
+        let end = |i: usize, position: f64, sign: &str| {
             let text = six_digits(self.range[i].into());
-            (at, if self.clipped[i] { format!("{sign} {text}") } else { text })
+            (position, if self.clipped[i] { format!("{sign} {text}") } else { text })
         };
         [end(0, 0.0, "<=")]
             .into_iter()
-            .chain(between.map(label))
+            .chain(inner_ticks.map(label))
             .chain([end(1, 1.0, ">=")])
             .collect()
     }
 }
 
-/// The finite values in increasing order.
+/// Returns the finite values in increasing order.
 fn sorted_finite(values: impl Iterator<Item = f32>) -> Vec<f32> {
     let mut finite: Vec<f32> = values.filter(|x| x.is_finite()).collect();
     finite.sort_unstable_by(f32::total_cmp);
@@ -170,7 +178,7 @@ fn round_up(x: f32) -> f32 {
     rounded.unwrap_or(x).min(f32::MAX)
 }
 
-/// A round step that divides a range into at most five parts.
+/// Returns a round step that divides a range into at most five parts.
 fn step(lo: f64, hi: f64) -> f64 {
     let rough = (hi - lo) / 5.0;
     let power = 10f64.powf(rough.log10().floor());
@@ -181,7 +189,7 @@ fn step(lo: f64, hi: f64) -> f64 {
         .unwrap_or(rough)
 }
 
-/// Rounds a range outwards to round bounds.
+/// Rounds a range outwards to round numbers; extends it to 0 if 0 is close.
 fn round_range([lo, hi]: [f32; 2]) -> [f32; 2] {
     let [mut lo, mut hi] = [lo, hi].map(f64::from);
     if lo > 0.0 && (lo <= 0.5 * hi || lo == hi) {
@@ -217,12 +225,12 @@ fn round_to_powers(lo: f32, hi: f32) -> [f32; 2] {
 mod tests {
     use super::*;
 
-    fn labels(scale: &Scale) -> Vec<String> {
+    fn labels(scale: &ColourScale) -> Vec<String> {
         scale.ticks().into_iter().map(|(_, text)| text).collect()
     }
 
     #[test]
-    fn scales_of_errors_have_round_bounds() {
+    fn scales_of_errors_end_at_round_numbers() {
         for (x, end) in [
             (0.0, 1.0),
             (0.3, 0.5),
@@ -238,18 +246,19 @@ mod tests {
         // One outlier in a thousand is ignored.
         let mut values = vec![0.3; 999];
         values.push(-50.0);
-        let scale = Scale::of_errors(&values, false, None);
+        let scale = ColourScale::of_errors(&values, false, None);
         assert_eq!((scale.range, scale.clipped), ([0.0, 0.5], [false, true]));
         assert_eq!(labels(&scale), ["0", "0.1", "0.2", "0.3", "0.4", ">= 0.5"]);
-        let signed = Scale::of_errors(&values, true, Some(64.0));
+        let signed = ColourScale::of_errors(&values, true, Some(64.0));
         assert_eq!((signed.range, signed.clipped), ([-64.0, 64.0], [false; 2]));
         assert_eq!(labels(&signed), ["-64", "0", "64"]);
-        assert_eq!(Scale::of_errors(&[f32::NAN], false, None).range, [0.0, 1.0]);
+        assert_eq!(ColourScale::of_errors(&[f32::NAN], false, None).range, [0.0, 1.0]);
     }
 
     #[test]
     fn scales_of_values_cover_the_percentiles() {
-        let range = |values: &[f32], logarithmic| Scale::of_values(values, logarithmic, None).range;
+        let range =
+            |values: &[f32], logarithmic| ColourScale::of_values(values, logarithmic, None).range;
         for (values, expected) in [
             (&[3.0, 97.0][..], [0.0, 100.0]),
             (&[101.0, 109.0], [100.0, 110.0]),
@@ -268,7 +277,7 @@ mod tests {
             [[-f32::MAX, f32::MAX], [1e-45, f32::MAX], [1.0, 1.0 + f32::EPSILON], [1e-45, 1e-45]]
         {
             for logarithmic in [false, true] {
-                let scale = Scale::of_values(&[lo, hi], logarithmic, None);
+                let scale = ColourScale::of_values(&[lo, hi], logarithmic, None);
                 assert!(
                     scale.range[0] < scale.range[1] && scale.range.iter().all(|x| x.is_finite()),
                     "{scale:?}"
@@ -278,20 +287,20 @@ mod tests {
         }
         let mut values = vec![5.0; 999];
         values.push(1e10);
-        let scale = Scale::of_values(&values, false, None);
+        let scale = ColourScale::of_values(&values, false, None);
         assert_eq!((scale.range, scale.clipped), ([0.0, 5.0], [false, true]));
     }
 
     #[test]
     fn ticks_are_round_numbers() {
-        let given = |logarithmic, lo, hi| {
-            labels(&Scale::of_values(&[lo - 1.0, hi], logarithmic, Some([lo, hi])))
+        let ticks = |logarithmic, lo, hi| {
+            labels(&ColourScale::of_values(&[lo - 1.0, hi], logarithmic, Some([lo, hi])))
         };
-        assert_eq!(given(false, 0.0, 350.0), ["<= 0", "100", "200", "300", "350"]);
-        assert_eq!(given(true, 1.0, 1000.0), ["<= 1", "10", "100", "1000"]);
-        assert_eq!(given(true, 2.0, 50.0), ["<= 2", "5", "10", "20", "50"]);
+        assert_eq!(ticks(false, 0.0, 350.0), ["<= 0", "100", "200", "300", "350"]);
+        assert_eq!(ticks(true, 1.0, 1000.0), ["<= 1", "10", "100", "1000"]);
+        assert_eq!(ticks(true, 2.0, 50.0), ["<= 2", "5", "10", "20", "50"]);
         assert_eq!(
-            given(true, 1e-6, 1e6),
+            ticks(true, 1e-6, 1e6),
             ["<= 1e-6", "0.0001", "0.01", "1", "100", "10000", "1e6"]
         );
         let are_apart = |ticks: &[(f64, String)]| {
@@ -299,23 +308,26 @@ mod tests {
         };
         for (lo, hi) in [(0.3, 0.31), (-17.0, 900.0), (1.5, 1.6), (0.02, 9e7)] {
             assert!(
-                are_apart(&Scale::of_values(&[], lo > 0.0, Some([lo, hi])).ticks()),
+                are_apart(&ColourScale::of_values(&[], lo > 0.0, Some([lo, hi])).ticks()),
                 "{lo} {hi}"
             );
-            assert!(are_apart(&Scale::of_values(&[], false, Some([lo, hi])).ticks()), "{lo} {hi}");
+            assert!(
+                are_apart(&ColourScale::of_values(&[], false, Some([lo, hi])).ticks()),
+                "{lo} {hi}"
+            );
         }
     }
 
     #[test]
     fn colours_follow_values() {
-        let scale = Scale::of_errors(&[], false, Some(2.0));
+        let scale = ColourScale::of_errors(&[], false, Some(2.0));
         let brightness = |value| scale.colour(value).iter().map(|c| u32::from(*c)).sum::<u32>();
         assert!((0..20).all(|i| brightness(i as f32 / 10.0) <= brightness((i + 1) as f32 / 10.0)));
         assert_eq!((scale.colour(f32::NAN), scale.colour(9.0)), (NON_FINITE, scale.colour(2.0)));
-        let signed = Scale::of_errors(&[], true, Some(2.0));
+        let signed = ColourScale::of_errors(&[], true, Some(2.0));
         let ([r, _, b], [r_low, _, b_low]) = (signed.colour(1.5), signed.colour(-1.5));
         assert!(r > b && r_low < b_low);
-        let logarithmic = Scale::of_values(&[], true, Some([1.0, 100.0]));
+        let logarithmic = ColourScale::of_values(&[], true, Some([1.0, 100.0]));
         assert_eq!(logarithmic.colour(10.0), scale.colour(1.0));
         assert_eq!(
             (logarithmic.colour(-5.0), logarithmic.colour(0.0)),

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 /// Minimum expected count of a cell; smaller cells are pooled.
 const MIN_EXPECTED: f64 = 5.0;
 
-/// Pearson's χ² test of pairs of observed and expected counts, with small cells pooled.
+/// Performs Pearson's χ² test of pairs of observed and expected counts, with small cells pooled.
 ///
 /// Returns the statistic, its degrees of freedom, and the p-value.
 pub fn pearson(mut pairs: Vec<(f64, f64)>) -> (f64, usize, f64) {
@@ -22,13 +22,13 @@ pub fn pearson(mut pairs: Vec<(f64, f64)>) -> (f64, usize, f64) {
     (statistic, dof, chi_square_p(statistic, dof))
 }
 
-/// Probability that a χ² variable with `dof` degrees of freedom exceeds `statistic`:
-/// Q(dof/2, statistic/2).
+/// Returns the probability Q(dof/2, statistic/2) that a χ² variable with `dof` degrees of freedom
+/// exceeds `statistic`.
 fn chi_square_p(statistic: f64, dof: usize) -> f64 {
     if dof == 0 { 1.0 } else { gamma_q(0.5 * dof as f64, 0.5 * statistic) }
 }
 
-/// Regularised upper incomplete gamma function Q(a, x) = Γ(a, x) / Γ(a), for a > 0.
+/// The regularised upper incomplete gamma function Q(a, x) = Γ(a, x) / Γ(a), for a > 0.
 ///
 /// For x < a + 1, evaluates the power series of 1 − Q; otherwise the continued fraction of Q, by
 /// Lentz's method. Each converges fast in its range.

@@ -1,9 +1,11 @@
 //! Alias tables (Walker 1977), which sample a discrete distribution in constant time. They are
 //! built in linear time (Vose 1991).
 //!
-//! The n entries share n bins of equal width. A bin holds a part of its own entry and, above the
-//! threshold, a part of one other entry, the alias. Sums are computed in double precision. An entry
-//! is sampled only if its stored probability is positive.
+//! The n entries share n bins of equal width. Bin i belongs to entry i below its threshold and to
+//! one other entry, the alias, above it. Sums are computed in double precision. An entry is sampled
+//! only if its stored probability is positive.
+
+use super::sanitize_weight;
 
 /// A discrete distribution proportional to given weights.
 #[derive(Clone, Debug)]
@@ -11,11 +13,14 @@ pub struct AliasTable {
     bins: Vec<AliasBin>,
 }
 
-/// A bin: the share of its own entry, the alias above it, and the probability of its own entry.
+/// Bin i of an alias table.
 #[derive(Clone, Copy, Debug)]
 struct AliasBin {
+    /// Fraction of the bin that belongs to entry i.
     threshold: f32,
+    /// The entry above the threshold.
     alias: u32,
+    /// Probability of entry i.
     pmf: f32,
 }
 
@@ -31,8 +36,8 @@ pub struct DiscreteSample {
 impl AliasTable {
     /// Builds the table of `weights`; `None` if no weight is positive.
     ///
-    /// Weights that are negative, infinite or NaN count as 0, as do those whose share of the sum
-    /// underflows a float.
+    /// Negative, infinite and NaN weights count as 0. So do weights that underflow an `f32` after
+    /// division by the sum.
     ///
     /// # Panics
     /// If there are 2³² entries or more.
@@ -41,18 +46,18 @@ impl AliasTable {
             u32::try_from(weights.len()).is_ok(),
             "an alias table holds fewer than 2³² entries"
         );
-        let usable = |w: f32| if w.is_finite() { f64::from(w.max(0.0)) } else { 0.0 };
-        let sum: f64 = weights.iter().map(|&w| usable(w)).sum();
+        let sum: f64 = weights.iter().map(|&w| sanitize_weight(w.into())).sum();
         if sum <= 0.0 {
             return None;
         }
         let n = weights.len() as f64;
-        let pmf: Vec<f32> = weights.iter().map(|&w| (usable(w) / sum) as f32).collect();
+        let pmf: Vec<f32> =
+            weights.iter().map(|&w| (sanitize_weight(w.into()) / sum) as f32).collect();
         // Shares in units of a bin; 0 if the float probability is 0.
         let mut share: Vec<f64> = weights
             .iter()
             .zip(&pmf)
-            .map(|(&w, &p)| if p > 0.0 { usable(w) / sum * n } else { 0.0 })
+            .map(|(&w, &p)| if p > 0.0 { sanitize_weight(w.into()) / sum * n } else { 0.0 })
             .collect();
         let heaviest =
             (0..pmf.len()).max_by(|&a, &b| share[a].total_cmp(&share[b])).unwrap_or(0) as u32;
@@ -62,9 +67,10 @@ impl AliasTable {
             (0..bins.len() as u32).partition(|&i| share[i as usize] < 1.0);
         while let (Some(&s), Some(&l)) = (small.last(), large.last()) {
             small.pop();
-            let part = share[s as usize];
-            bins[s as usize] = AliasBin { threshold: part as f32, alias: l, ..bins[s as usize] };
-            share[l as usize] -= 1.0 - part;
+            let threshold = share[s as usize];
+            bins[s as usize] =
+                AliasBin { threshold: threshold as f32, alias: l, ..bins[s as usize] };
+            share[l as usize] -= 1.0 - threshold;
             if share[l as usize] < 1.0 {
                 large.pop();
                 small.push(l);
@@ -79,7 +85,7 @@ impl AliasTable {
         Some(AliasTable { bins })
     }
 
-    /// Probability of an entry.
+    /// Returns the probability of an entry.
     pub fn pmf(&self, index: usize) -> f32 {
         self.bins[index].pmf
     }
@@ -87,8 +93,8 @@ impl AliasTable {
     /// Samples an entry from two uniform numbers in [0, 1): the first 23 bits of `u`, followed by
     /// 24 bits of `fine`.
     ///
-    /// With `u` alone, probabilities would be rounded to 2²³/n steps per bin. Two numbers suffice
-    /// for tables of millions of entries.
+    /// With `u` alone, a bin would have only 2²³/n distinct positions. Two numbers suffice for
+    /// tables of millions of entries.
     #[inline]
     pub fn sample(&self, u: f32, fine: f32) -> DiscreteSample {
         // Fixed point: the integer part is the bin, the fraction the position in the bin.
@@ -138,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn bins_add_up_to_the_probabilities() {
-        // Including sums that are inexact after rounding.
+    fn bins_sum_to_the_probabilities() {
+        // These weights have inexact sums.
         let weights: Vec<f32> =
             (0..777).map(|i| if i % 5 == 0 { 0.0 } else { 0.1 + (i as f32).sin().abs() }).collect();
         let t = AliasTable::new(&weights).unwrap();
@@ -156,7 +162,7 @@ mod tests {
 
     #[test]
     fn large_tables_are_exact() {
-        // Two million entries: a single number has four steps per bin, and could not tell the
+        // Two million entries: a single number has four positions per bin, too few to tell the
         // weights 1 and 3 apart.
         let weights: Vec<f32> = (0..1 << 21).map(|i| if i % 2 == 0 { 1.0 } else { 3.0 }).collect();
         let t = AliasTable::new(&weights).unwrap();
@@ -170,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_without_a_positive_one_have_no_table() {
+    fn no_table_without_a_positive_weight() {
         for weights in [&[][..], &[0.0, 0.0], &[f32::NAN, -1.0]] {
             assert!(AliasTable::new(weights).is_none());
         }

@@ -1,11 +1,11 @@
 //! Multiple importance sampling: Veach 1997 §9.2.
 
-/// The power heuristic with β = 2: weight of a sample drawn with density `pdf` if the other
+/// The power heuristic with β = 2: the weight of a sample drawn with density `pdf` if the other
 /// strategy has density `other`.
 ///
 /// Uses the ratio of the densities, so that their squares cannot overflow. The weights of the two
-/// strategies sum to 1 unless both densities are 0, also for infinite densities. A density of 0 has
-/// weight 0.
+/// strategies sum to 1, even for infinite densities, unless both densities are 0. A density of 0
+/// has weight 0.
 #[inline]
 pub fn power_heuristic(pdf: f32, other: f32) -> f32 {
     if pdf == 0.0 {

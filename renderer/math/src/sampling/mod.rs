@@ -37,10 +37,15 @@ pub fn hash(state: u32, word: u32) -> u32 {
     (x >> 22) ^ x
 }
 
-/// The upper 24 bits as a float in [0, 1).
+/// Converts the upper 24 bits to a float in [0, 1).
 pub fn unit_float(bits: u32) -> f32 {
     // Signed, since CPUs convert signed integers in one instruction.
     (bits >> 8) as i32 as f32 * (1.0 / (1 << 24) as f32)
+}
+
+/// Replaces negative, infinite and NaN weights by 0.
+fn sanitize_weight(weight: f64) -> f64 {
+    if weight.is_finite() { weight.max(0.0) } else { 0.0 }
 }
 
 #[cfg(test)]

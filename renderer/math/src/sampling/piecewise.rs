@@ -1,17 +1,17 @@
 //! Piecewise constant densities over the unit square, for environment maps.
 //!
-//! Rows are sampled from the marginal distribution, columns from the conditional one. Both are
-//! inverted; inversion is monotone, so stratified points stay stratified. The CDFs are multiples of
-//! 2⁻²³, the lattice of the sample points, and the density is computed from them. So samples and
-//! [`PiecewiseConstant2d::pdf`] agree exactly. Each cell of positive weight gets at least one step,
-//! so no light is lost. Cells of weight 0 get none.
+//! Rows are sampled from the marginal distribution, columns from the conditional distribution, by
+//! inversion of the CDF. Inversion is monotone, so stratified points stay stratified. The CDFs are
+//! multiples of 2⁻²³, the lattice of the sample points, and the density is computed from them. So
+//! samples and [`PiecewiseConstant2d::pdf`] agree exactly. Each cell of positive weight gets at
+//! least one step, so no light is lost. Cells of weight 0 get none.
 
-use super::ONE_MINUS_EPSILON;
+use super::{ONE_MINUS_EPSILON, sanitize_weight};
 use crate::{Vec2, vec2};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of steps of a CDF, which bounds the number of its cells.
+/// Number of steps of a CDF; a CDF has at most this many cells.
 const CDF_STEPS: u32 = 1 << 23;
 
 /// A piecewise constant density over [0, 1)².
@@ -30,7 +30,7 @@ pub struct PiecewiseConstant2d {
 }
 
 impl PiecewiseConstant2d {
-    /// The density proportional to `weights`, in rows of `width`; x runs along a row.
+    /// Creates the density proportional to `weights`, in rows of `width`; x runs along a row.
     ///
     /// Weights that are negative, infinite or NaN count as 0. `None` if no weight is positive.
     ///
@@ -42,11 +42,11 @@ impl PiecewiseConstant2d {
         }
         assert!(
             width > 0 && weights.len().is_multiple_of(width),
-            "{} weights in rows of {width}",
+            "{} weights do not fill rows of {width}",
             weights.len()
         );
         let height = weights.len() / width;
-        assert!(width.max(height) <= 1 << 20, "{width} × {height} cells");
+        assert!(width.max(height) <= 1 << 20, "{width} × {height} cells are too many");
         let mut columns = vec![0.0; height * (width + 1)];
         let sums: Vec<f64> = columns
             .par_chunks_mut(width + 1)
@@ -77,7 +77,8 @@ impl PiecewiseConstant2d {
         (vec2(x, y), self.density(p_row, p_column))
     }
 
-    /// Density of [`Self::sample`] per unit area; points outside the unit square are clamped to it.
+    /// Returns the density of [`Self::sample`] per unit area; points outside the unit square are
+    /// clamped to it.
     #[inline]
     pub fn pdf(&self, p: Vec2) -> f32 {
         let row = cell(p.y, self.height);
@@ -86,7 +87,8 @@ impl PiecewiseConstant2d {
         self.density(self.rows[row + 1] - self.rows[row], columns[column + 1] - columns[column])
     }
 
-    /// The density restricted to a rectangle of cells and normalised; `None` if it is zero there.
+    /// Returns the density restricted to a rectangle of cells and normalised; `None` if it is zero
+    /// there.
     ///
     /// # Panics
     /// If the rectangle is empty or reaches outside the grid.
@@ -95,7 +97,10 @@ impl PiecewiseConstant2d {
             !columns.is_empty()
                 && !rows.is_empty()
                 && columns.end <= self.width
-                && rows.end <= self.height
+                && rows.end <= self.height,
+            "columns {columns:?} and rows {rows:?} are not a rectangle of {} × {} cells",
+            self.width,
+            self.height
         );
         let mass = |row: usize| {
             let cdf = self.row(row);
@@ -113,7 +118,7 @@ impl PiecewiseConstant2d {
     pub fn sample_part(&self, part: &PiecewisePart, u: Vec2) -> (Vec2, f32) {
         let i = cell_of(&part.rows[1..part.rows.len() - 1], u.y);
         let p_row = part.rows[i + 1] - part.rows[i];
-        let y = within(part.first_row + i, (u.y - part.rows[i]) / p_row, self.height);
+        let y = point_in_cell(part.first_row + i, (u.y - part.rows[i]) / p_row, self.height);
         let cdf = self.row(part.first_row + i);
         let (low, high) = (cdf[part.columns.start], cdf[part.columns.end]);
         let u = low + u.x * (high - low);
@@ -122,11 +127,12 @@ impl PiecewiseConstant2d {
         let k = part.columns.start
             + cell_of(&cdf[part.columns.start + 1..part.columns.end], u.min(high.next_down()));
         let p_column = cdf[k + 1] - cdf[k];
-        let x = within(k, (u - cdf[k]) / p_column, self.width);
+        let x = point_in_cell(k, (u - cdf[k]) / p_column, self.width);
         (vec2(x, y), self.density(p_row, p_column / (high - low)))
     }
 
-    /// Density of [`Self::sample_part`] per unit area of the unit square; 0 outside the part.
+    /// Returns the density of [`Self::sample_part`] per unit area of the unit square; 0 outside the
+    /// part.
     #[inline]
     pub fn part_pdf(&self, part: &PiecewisePart, p: Vec2) -> f32 {
         let row = cell(p.y, self.height);
@@ -161,13 +167,13 @@ pub struct PiecewisePart {
 }
 
 impl PiecewisePart {
-    /// Bytes allocated on the heap.
+    /// Returns the number of bytes allocated on the heap.
     pub fn bytes(&self) -> usize {
         self.rows.capacity() * size_of::<f32>()
     }
 }
 
-/// Index of the cell that contains x, with [0, 1) divided into `n` cells.
+/// Returns the index of the cell that contains x, with [0, 1) divided into `n` cells.
 fn cell(x: f32, n: usize) -> usize {
     ((x * n as f32) as usize).min(n - 1)
 }
@@ -175,16 +181,15 @@ fn cell(x: f32, n: usize) -> usize {
 /// Fills `cdf`, which has one more entry than there are weights, and returns the sum of the
 /// weights. Leaves `cdf` unchanged if the sum is 0.
 fn fill_cdf(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 {
-    let usable = |w: f64| if w.is_finite() { w.max(0.0) } else { 0.0 };
-    let sum: f64 = weights.clone().map(usable).sum();
+    let sum: f64 = weights.clone().map(sanitize_weight).sum();
     if sum <= 0.0 {
         return 0.0;
     }
-    let positive = weights.clone().filter(|&w| usable(w) > 0.0).count() as u32;
+    let positive = weights.clone().filter(|&w| sanitize_weight(w) > 0.0).count() as u32;
     // One step for each positive cell, the rest in proportion.
     let scale = f64::from(CDF_STEPS - positive) / sum;
     let (mut running, mut seen) = (0.0, 0);
-    for (w, c) in weights.map(usable).zip(&mut cdf[1..]) {
+    for (w, c) in weights.map(sanitize_weight).zip(&mut cdf[1..]) {
         running += w;
         seen += u32::from(w > 0.0);
         *c = (f64::from(seen) + (running * scale).round()) as f32 * (1.0 / CDF_STEPS as f32);
@@ -192,21 +197,22 @@ fn fill_cdf(weights: impl Iterator<Item = f64> + Clone, cdf: &mut [f32]) -> f64 
     sum
 }
 
-/// Length of the guide table of a CDF of `n` cells: a power of two, about n / 4, plus 1.
+/// Returns the length of the guide table of a CDF of `n` cells: a power of two, about n / 4, plus
+/// 1.
 fn guide_len(n: usize) -> usize {
     n.div_ceil(4).next_power_of_two() + 1
 }
 
-/// The guide table of a CDF (Chen & Asau 1974). It divides [0, 1) into equal intervals and stores
-/// the cell that contains the start of each.
+/// Returns the guide table of a CDF (Chen & Asau 1974). It divides [0, 1) into equal intervals and
+/// stores the cell that contains the start of each.
 fn guide(cdf: &[f32]) -> Vec<u32> {
     let n = cdf.len() - 1;
     let intervals = guide_len(n) - 1;
     (0..=intervals).map(|i| cell_of(&cdf[1..n], i as f32 / intervals as f32) as u32).collect()
 }
 
-/// Index of the cell that contains u: the number of inner borders at or before u. Skips cells of
-/// zero width.
+/// Returns the index of the cell that contains u: the number of inner borders at or before u. Skips
+/// cells of zero width.
 fn cell_of(borders: &[f32], u: f32) -> usize {
     borders.partition_point(|&c| c <= u)
 }
@@ -221,13 +227,13 @@ fn invert(cdf: &[f32], guide: &[u32], u: f32) -> (usize, f32, f32) {
     let (first, last) = (guide[interval] as usize, guide[interval + 1] as usize);
     let i = first + cell_of(&cdf[1 + first..1 + last], u);
     let p = cdf[i + 1] - cdf[i];
-    (i, within(i, (u - cdf[i]) / p, n), p)
+    (i, point_in_cell(i, (u - cdf[i]) / p, n), p)
 }
 
-/// The coordinate at relative position `t` in [0, 1] of cell `i`, with [0, 1) divided into `n`
-/// cells.
+/// Returns the coordinate at relative position `t` in [0, 1] of cell `i`, with [0, 1) divided into
+/// `n` cells. The result is in [0, 1) and lies in the cell.
 #[inline]
-fn within(i: usize, t: f32, n: usize) -> f32 {
+fn point_in_cell(i: usize, t: f32, n: usize) -> f32 {
     let mut x = ((i as f32 + t.min(ONE_MINUS_EPSILON)) / n as f32).min(ONE_MINUS_EPSILON);
     // Rounding may have moved x out of the cell.
     while cell(x, n) > i {
@@ -247,8 +253,8 @@ mod tests {
     #[test]
     fn parts_have_the_restricted_density() {
         let (width, height) = (37, 23);
-        let whole = PiecewiseConstant2d::new(&bumps(width, height), width).unwrap();
-        let mut dark = 0;
+        let full = PiecewiseConstant2d::new(&bumps(width, height), width).unwrap();
+        let mut zero_parts = 0;
         for (columns, rows) in
             [(0..37, 0..23), (5..9, 3..20), (36..37, 22..23), (0..1, 0..23), (11..30, 7..8)]
         {
@@ -256,40 +262,41 @@ mod tests {
             let middle = |x: usize, y: usize| {
                 vec2((x as f32 + 0.5) / width as f32, (y as f32 + 0.5) / height as f32)
             };
-            let pdf = |x: usize, y: usize| f64::from(whole.pdf(middle(x, y)));
+            let pdf = |x: usize, y: usize| f64::from(full.pdf(middle(x, y)));
             let mass: f64 =
                 rows.clone().flat_map(|y| columns.clone().map(move |x| pdf(x, y))).sum();
-            let Some(part) = whole.part(columns.clone(), rows.clone()) else {
-                dark += 1;
+            let Some(part) = full.part(columns.clone(), rows.clone()) else {
+                zero_parts += 1;
                 assert_eq!(mass, 0.0);
                 continue;
             };
             let mut counts = vec![0u32; width * height];
             let n = 20_000;
             for u in points(n, 5) {
-                let (p, density) = whole.sample_part(&part, u);
+                let (p, density) = full.sample_part(&part, u);
                 let (x, y) = cell_at(p);
                 assert!(columns.contains(&x) && rows.contains(&y) && density > 0.0, "{p}");
-                assert_eq!(density, whole.part_pdf(&part, p));
+                assert_eq!(density, full.part_pdf(&part, p));
                 counts[y * width + x] += 1;
             }
             let cells = (width * height) as f64;
             let expected: Vec<f64> = (0..width * height)
                 .map(|i| {
                     let (x, y) = (i % width, i / width);
-                    let density = f64::from(whole.part_pdf(&part, middle(x, y)));
+                    let density = f64::from(full.part_pdf(&part, middle(x, y)));
                     let inside = columns.contains(&x) && rows.contains(&y);
                     let share = if inside { pdf(x, y) / mass } else { 0.0 };
                     assert!(
                         (density / cells - share).abs() <= 1e-4 * share + 1e-6,
-                        "{x}, {y}: {density}, {share}"
+                        "cell ({x}, {y}) has density {density}, expected {}",
+                        share * cells
                     );
                     density / cells * f64::from(n)
                 })
                 .collect();
             assert_chi_square(&counts, &expected, "a part");
         }
-        assert!(dark < 4);
+        assert!(zero_parts < 4, "too few parts have a positive density");
     }
 
     fn bumps(width: usize, height: usize) -> Vec<f32> {
@@ -325,7 +332,7 @@ mod tests {
             let exact = v / sum * (w * h) as f32;
             assert!(
                 (d.pdf(p) - exact).abs() < 1e-4 * exact.max(0.01),
-                "cell {i}: {} for {exact}",
+                "cell {i} has density {}, expected {exact}",
                 d.pdf(p)
             );
         }
@@ -381,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_without_a_positive_one_have_no_density() {
+    fn no_density_without_a_positive_weight() {
         assert!(PiecewiseConstant2d::new(&[], 4).is_none());
         assert!(PiecewiseConstant2d::new(&[0.0, f32::NAN, -1.0, 0.0], 2).is_none());
     }

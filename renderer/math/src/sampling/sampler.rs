@@ -48,12 +48,12 @@ pub struct PathKey {
 }
 
 impl Sampler {
-    /// A sampler; images with different seeds are independent.
+    /// Creates a sampler; images with different seeds are independent.
     pub fn new(kind: SamplerKind, seed: u32) -> Sampler {
         Sampler { kind, seed: hash(0x68bc_21eb, seed), tables: &SOBOL_BYTE_TABLES }
     }
 
-    /// The key of sample `index` of pixel (x, y).
+    /// Returns the key of sample `index` of pixel (x, y).
     ///
     /// Pixels with coordinates below 2¹⁶ have distinct seeds: [`hash`] is a bijection on 32-bit
     /// words.
@@ -62,7 +62,7 @@ impl Sampler {
         PathKey { pixel: hash(hash(0x02e5_be93, x ^ y.rotate_left(16)), self.seed), index }
     }
 
-    /// The four numbers in [0, 1) of dimension set `set`.
+    /// Returns the four numbers in [0, 1) of dimension set `set`.
     #[inline]
     pub fn get4(&self, key: PathKey, set: u32) -> [f32; 4] {
         match self.kind {
@@ -128,7 +128,7 @@ mod tests {
 
     const KINDS: [SamplerKind; 2] = [SamplerKind::Sobol, SamplerKind::Independent];
 
-    /// χ² test of every pair of the four dimensions on a 16 × 16 grid.
+    /// Performs a χ² test of every pair of the four dimensions on a 16 × 16 grid.
     fn assert_uniform(points: impl Iterator<Item = [f32; 4]> + Clone, label: &str) {
         let n = points.clone().count();
         for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
@@ -244,8 +244,8 @@ mod tests {
         }
     }
 
-    /// Root mean square error, over pixels, of the estimate of a smooth function's integral over
-    /// four dimensions.
+    /// Returns the root mean square error, over pixels, of the estimated integral of a smooth
+    /// function of four variables.
     fn rms_error(kind: SamplerKind, set: u32, n: u32) -> f64 {
         let s = Sampler::new(kind, 2);
         let exact = (1.0 - (-1f64).exp()).powi(4);
@@ -266,8 +266,8 @@ mod tests {
 
     #[test]
     fn sobol_converges_faster_than_independent() {
-        // With 64 times as many samples, an error of order N^-1/2 falls by a factor of 8, one of
-        // order N^-1 by 64.
+        // With 64 times as many samples, an error of order N^-1/2 falls by a factor of 8, an error
+        // of order N^-1 by a factor of 64.
         for set in [0, 2] {
             let gain =
                 rms_error(SamplerKind::Sobol, set, 16) / rms_error(SamplerKind::Sobol, set, 1024);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_beyond_the_sequence_differ_and_are_uniform() {
+    fn blocks_after_the_first_differ_and_are_uniform() {
         let s = Sampler::new(SamplerKind::Sobol, 4);
         for first in [1 << 16, 3 << 16, u32::MAX - 4095] {
             assert_ne!(s.get4(s.path(1, 1, 12), 0), s.get4(s.path(1, 1, first + 12), 0));

@@ -4,7 +4,7 @@ use super::pdf_check::{DirectionSampler, Domain, Settings, check};
 use super::{Sampler, SamplerKind, chi_square, hash};
 use crate::{Vec2, Vec3, vec2};
 
-/// `n` independent points of the unit square, the same in every run.
+/// Returns `n` independent points of the unit square, the same in every run.
 pub fn points(n: u32, seed: u32) -> impl Iterator<Item = Vec2> {
     let sampler = Sampler::new(SamplerKind::Independent, seed);
     (0..n).map(move |i| {
@@ -13,28 +13,28 @@ pub fn points(n: u32, seed: u32) -> impl Iterator<Item = Vec2> {
     })
 }
 
-/// Settings of a thorough check with `samples` samples of p and of q, without tolerance.
+/// Returns settings for a thorough check with `samples` samples of p and of q, without tolerance.
 pub fn thorough(samples: u32) -> Settings {
     // At least 64 samples in each of the smallest cells, which have four leaves.
-    let compared = (samples / 64).ilog2().min(9);
-    let depth = compared + 2;
+    let compared_depth = (samples / 64).ilog2().min(9);
+    let depth = compared_depth + 2;
     let square = |count: u32| [count.isqrt(); 2];
     Settings {
-        pilot: square(samples / 4),
-        counted: square(samples),
-        within: square((samples >> depth).max(16)),
+        pilot_strata: square(samples / 4),
+        p_strata: square(samples),
+        q_strata_per_cell: square((samples >> depth).max(16)),
         depth,
-        compared,
-        pooled: 5,
+        compared_depth,
+        min_pooled_depth: 5,
         independent: true,
         unit_tolerance: 2e-5,
         tolerance: 0.0,
-        max_deviations: 5.5,
+        max_standard_errors: 5.5,
     }
 }
 
 /// Checks that `sample` maps uniform points of the unit square to unit directions with the density
-/// `pdf` (per steradian). The density of a sampled direction must be positive.
+/// `pdf` (per steradian). At most 1 in 5000 sampled directions may have density 0.
 pub fn check_sampler(
     seed: u32,
     samples: u32,
@@ -67,12 +67,14 @@ pub fn check_sampler(
     check(&mut functions, Domain::Sphere, &thorough(samples), seed)
         .map_err(|mismatch| mismatch.to_string())?;
     match functions.zero_pdf {
-        count if count > samples / 5000 => Err(format!("{count} samples have density 0")),
+        count if count > samples / 5000 => {
+            Err(format!("`pdf` is 0 for {count} directions of `sample`"))
+        }
         _ => Ok(()),
     }
 }
 
-/// [`check_sampler`] with random numbers selected by `name`; panics if the check fails.
+/// Runs [`check_sampler`] with a seed derived from `name`; panics if the check fails.
 pub fn assert_sampler_matches_pdf(
     name: &str,
     samples: u32,
@@ -85,15 +87,15 @@ pub fn assert_sampler_matches_pdf(
     }
 }
 
-/// Pearson's χ² test of counts against expectations; panics if p is below 3·10⁻⁵, or if a cell with
-/// expectation 0 has samples.
-pub fn assert_chi_square(observed: &[u32], expected: &[f64], what: &str) {
+/// Performs Pearson's χ² test of counts against expectations. Panics if p is below 3·10⁻⁵, or if a
+/// cell with expectation 0 has samples.
+pub fn assert_chi_square(observed: &[u32], expected: &[f64], label: &str) {
     let pairs: Vec<(f64, f64)> =
         observed.iter().map(|&o| o.into()).zip(expected.iter().copied()).collect();
     assert!(
         pairs.iter().all(|&(o, e)| e > 0.0 || o == 0.0),
-        "{what}: samples in a cell of probability 0"
+        "{label}: samples in a cell of probability 0"
     );
-    let (statistic, freedom, p) = chi_square::pearson(pairs);
-    assert!(p > 3e-5, "{what}: χ² = {statistic} with {freedom} degrees of freedom, p = {p:.1e}");
+    let (statistic, dof, p) = chi_square::pearson(pairs);
+    assert!(p > 3e-5, "{label}: χ² = {statistic} with {dof} degrees of freedom, p = {p:.1e}");
 }

@@ -1,7 +1,7 @@
 //! Sampling warps from the unit square to disks, triangles and directions, with their PDFs.
 //!
-//! All warps preserve relative area, so stratified points stay stratified, and are defined on all
-//! of [0, 1)². Spheres, cones and hemispheres use the concentric disk map: a point at radius r of
+//! All warps are defined on all of [0, 1)² and preserve relative area, so stratified points stay
+//! stratified. Spheres, cones and hemispheres use the concentric disk map: a point at radius r of
 //! the unit disk is lifted to height h(r²) by Archimedes' hat-box theorem, which needs no further
 //! trigonometry.
 
@@ -11,31 +11,31 @@ use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
 /// PDF of [`uniform_sphere`], 1/sr.
 pub const UNIFORM_SPHERE_PDF: f32 = 0.25 * FRAC_1_PI;
 
-/// The smallest cosine that [`cosine_hemisphere`] returns, half a grid step of the input above the
-/// horizon. It keeps the density positive.
+/// The smallest cosine that [`cosine_hemisphere`] returns: the height above a disk point that is
+/// half a grid step of the input inside the rim. It keeps the density positive.
 const MIN_COSINE: f32 = 1.0 / 4096.0;
 
-/// Uniform point on the closed unit disk, by the concentric map of Shirley & Chiu 1997.
+/// Samples a uniform point on the closed unit disk, by the concentric map of Shirley & Chiu 1997.
 #[inline]
 pub fn uniform_disk(u: Vec2) -> Vec2 {
     let (a, b) = (2.0 * u.x - 1.0, 2.0 * u.y - 1.0);
     if a.abs() > b.abs() {
-        let (sin, cos) = sin_cos_eighth(b / a);
+        let (sin, cos) = sin_cos_octant(b / a);
         vec2(a * cos, a * sin)
     } else if b != 0.0 {
-        let (sin, cos) = sin_cos_eighth(a / b);
+        let (sin, cos) = sin_cos_octant(a / b);
         vec2(b * sin, b * cos)
     } else {
         Vec2::ZERO
     }
 }
 
-/// Sine and cosine of t π/4 for |t| ≤ 1, to one ulp.
+/// Returns the sine and cosine of t π/4 for |t| ≤ 1, to one ulp.
 ///
 /// Polynomials in t², interpolated at Chebyshev nodes. Unlike the standard library's `sin`, they
 /// are bit-identical on every platform.
 #[inline]
-pub fn sin_cos_eighth(t: f32) -> (f32, f32) {
+pub fn sin_cos_octant(t: f32) -> (f32, f32) {
     let s = t * t;
     let sin = t * (FRAC_PI_4 + s * (-0.080_745_43 + s * (0.002_490_007 + s * -3.595_44e-5)));
     let cos =
@@ -43,24 +43,24 @@ pub fn sin_cos_eighth(t: f32) -> (f32, f32) {
     (sin, cos)
 }
 
-/// The inverse of [`uniform_disk`], with an error of at most 10⁻⁶. Points outside the unit disk are
-/// projected onto its boundary.
+/// Returns the inverse of [`uniform_disk`], with an error of at most 10⁻⁶. Points outside the unit
+/// disk are projected onto its boundary.
 #[inline]
 pub fn disk_to_square(d: Vec2) -> Vec2 {
     let (x, y) = (d.x.abs(), d.y.abs());
     let r = d.length().min(1.0);
     let (max, min) = (x.max(y), x.min(y));
-    let other = if max > 0.0 { r * atan_eighth(min / max) } else { 0.0 };
+    let other = if max > 0.0 { r * atan_octant(min / max) } else { 0.0 };
     let (a, b) = if x > y { (r, other) } else { (other, r) };
     vec2(0.5 + 0.5 * a.copysign(d.x), 0.5 + 0.5 * b.copysign(d.y))
 }
 
-/// Arctangent of t in units of π/4, for t in [0, 1]. The result is in [0, 1], with an error of at
-/// most 4 · 2⁻²⁴.
+/// Returns the arctangent of t in units of π/4, for t in [0, 1]. The result is in [0, 1], with an
+/// error of at most 4 · 2⁻²⁴.
 ///
-/// A polynomial in t², interpolated at Chebyshev nodes, as in [`sin_cos_eighth`].
+/// A polynomial in t², interpolated at Chebyshev nodes, as in [`sin_cos_octant`].
 #[inline]
-pub fn atan_eighth(t: f32) -> f32 {
+pub fn atan_octant(t: f32) -> f32 {
     const COEFFICIENTS: [f32; 8] = [
         1.273_239_4,
         -0.424_393_83,
@@ -75,49 +75,49 @@ pub fn atan_eighth(t: f32) -> f32 {
     COEFFICIENTS.into_iter().rev().fold(0.0, |sum, coefficient| sum * s + coefficient) * t
 }
 
-/// Cosine-weighted unit direction around +z, with density cos θ / π (Malley's method); z is
-/// positive.
+/// Samples a cosine-weighted unit direction around +z, with density cos θ / π (Malley's method); z
+/// is positive.
 #[inline]
 pub fn cosine_hemisphere(u: Vec2) -> Vec3 {
     let d = uniform_disk(u);
     d.extend((1.0 - d.length_squared()).max(0.0).sqrt().max(MIN_COSINE))
 }
 
-/// Uniform unit direction in a cone around +z with half angle θ, where 1 − cos θ = `one_minus_cos`
-/// is in (0, 2].
+/// Samples a uniform unit direction in a cone around +z with half angle θ, where 1 − cos θ =
+/// `one_minus_cos` is in (0, 2].
 ///
-/// Takes 1 − cos θ (see [`one_minus_cos`]) because an `f32` cos θ cannot resolve small angles, such
-/// as the 10⁻⁴ radians that a distant sphere subtends.
+/// The parameter is 1 − cos θ (see [`one_minus_cos`]), because an `f32` cos θ cannot resolve small
+/// angles, such as the 10⁻⁴ radians that a distant sphere subtends.
 #[inline]
 pub fn uniform_cone(u: Vec2, one_minus_cos: f32) -> Vec3 {
     let d = uniform_disk(u);
-    // 1 − cos of the direction is uniform in [0, 1 − cos θ], as r² is in [0, 1]; sin = √(h (2 −
-    // h)) = r √(h/r² (2 − h)).
+    // h = 1 − cos of the direction is uniform in [0, 1 − cos θ], as r² is uniform in [0, 1]; sin =
+    // √(h (2 − h)) = r √(h/r² (2 − h)).
     let h = (d.length_squared() * one_minus_cos).min(one_minus_cos);
     (d * (one_minus_cos * (2.0 - h)).sqrt()).extend(1.0 - h)
 }
 
-/// PDF of [`uniform_cone`] inside the cone, 1/sr.
+/// Returns the PDF of [`uniform_cone`] inside the cone, 1/sr.
 #[inline]
 pub fn uniform_cone_pdf(one_minus_cos: f32) -> f32 {
     1.0 / (2.0 * PI * one_minus_cos)
 }
 
-/// 1 − cos θ from sin² θ for an acute angle, without cancellation. A sphere of radius r at distance
-/// d has sin² θ = r²/d².
+/// Computes 1 − cos θ from sin² θ for an acute angle, without cancellation. A sphere of radius r at
+/// distance d has sin² θ = r²/d².
 #[inline]
 pub fn one_minus_cos(sin_squared: f32) -> f32 {
     sin_squared / (1.0 + (1.0 - sin_squared).max(0.0).sqrt())
 }
 
-/// Uniform unit direction on the sphere.
+/// Samples a uniform unit direction on the sphere.
 #[inline]
 pub fn uniform_sphere(u: Vec2) -> Vec3 {
     uniform_cone(u, 2.0)
 }
 
-/// Uniform point on a triangle, as the barycentric coordinates of vertices 1 and 2. The PDF is 1 /
-/// area.
+/// Samples a uniform point on a triangle, as the barycentric coordinates of vertices 1 and 2. The
+/// PDF is 1 / area.
 ///
 /// Folds the square along its diagonal (Heitz 2019, *A Low-Distortion Map Between Triangle and
 /// Square*). The barycentric coordinate of vertex 0, `1 − x − y`, is never negative.
@@ -141,7 +141,7 @@ mod tests {
     const N: u32 = 100_000;
     const GRID: usize = 16;
 
-    /// Edge cases in the unit square; all coordinates are multiples of 2⁻²⁴.
+    /// Returns edge cases in the unit square; all coordinates are multiples of 2⁻²⁴.
     fn edge_cases() -> impl Iterator<Item = Vec2> {
         let values = [
             0.0,
@@ -154,7 +154,7 @@ mod tests {
         values.into_iter().flat_map(move |x| values.map(|y| vec2(x, y)))
     }
 
-    /// χ² test of points against the uniform distribution, on a grid of the unit square.
+    /// Performs a χ² test of points against the uniform distribution, on a grid of the unit square.
     fn assert_uniform(points: impl Iterator<Item = Vec2>, label: &str) {
         let (mut counts, mut n) = ([0; GRID * GRID], 0);
         for p in points {
@@ -168,7 +168,7 @@ mod tests {
         assert_chi_square(&counts, &[f64::from(n) / (GRID * GRID) as f64; GRID * GRID], label);
     }
 
-    /// Azimuth as a fraction of a full turn.
+    /// Returns the azimuth as a fraction of a full turn.
     fn turns(v: Vec2) -> f32 {
         (v.y.atan2(v.x) / (2.0 * PI)).rem_euclid(1.0)
     }
@@ -187,7 +187,7 @@ mod tests {
     fn sin_cos_match_the_standard_library() {
         for i in -1000..=1000 {
             let t = i as f32 / 1000.0;
-            let (sin, cos) = sin_cos_eighth(t);
+            let (sin, cos) = sin_cos_octant(t);
             let exact = f64::from(t) * std::f64::consts::FRAC_PI_4;
             assert!(
                 (f64::from(sin) - exact.sin()).abs() < 9e-8
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn triangle_points_are_uniform() {
-        // With b uniform over the triangle, (1 − b₀)² and b₂ / (b₁ + b₂) are uniform.
+        // If b is uniform over the triangle, (1 − b₀)² and b₂ / (b₁ + b₂) are uniform.
         let square = |b: Vec2| vec2((b.x + b.y).powi(2), b.y / (b.x + b.y).max(1e-20));
         assert_uniform(points(N, 5).map(uniform_triangle).map(square), "triangle");
         for u in edge_cases().chain(points(1000, 6)) {

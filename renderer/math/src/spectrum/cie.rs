@@ -6,18 +6,18 @@
 use glam::DVec3;
 
 /// First tabulated wavelength, nm.
-pub const FIRST: f64 = 360.0;
+pub const FIRST_NM: f64 = 360.0;
 /// Last tabulated wavelength, nm.
-pub const LAST: f64 = 830.0;
+pub const LAST_NM: f64 = 830.0;
 /// Spacing of tabulated wavelengths, nm.
-const STEP: f64 = 5.0;
+const STEP_NM: f64 = 5.0;
 
-/// x̄, ȳ and z̄ at a wavelength in nm; 0 outside the table.
+/// Returns x̄, ȳ and z̄ at a wavelength in nm; 0 outside the table.
 pub fn matching(nm: f64) -> DVec3 {
-    if !(FIRST..=LAST).contains(&nm) {
+    if !(FIRST_NM..=LAST_NM).contains(&nm) {
         return DVec3::ZERO;
     }
-    let position = (nm - FIRST) / STEP;
+    let position = (nm - FIRST_NM) / STEP_NM;
     let i = (position as usize).min(X.len() - 2);
     let at = |i: usize| DVec3::new(f64::from(X[i]), f64::from(Y[i]), f64::from(Z[i]));
     at(i).lerp(at(i + 1), position - i as f64)

@@ -1,13 +1,13 @@
 //! The CIE standard illuminants: A, the daylight series, and the fluorescent lamps.
 //!
 //! A and daylight are computed from formulas; the lamps are tabulated measurements. Source of
-//! formulas and tables: CIE 015 (Colorimetry). The absolute scale is that of the standard (100 at
-//! 560 nm for A and daylight). It does not affect the result.
+//! formulas and tables: CIE 015 (Colorimetry). The absolute scale is the standard's (100 at 560 nm
+//! for A and daylight). It does not affect the result.
 
 use super::Spectrum;
 
-/// Illuminant A: incandescent light. It is a Planckian radiator at 2848 K with the standard's
-/// second radiation constant 1.435·10⁻² m·K.
+/// Returns illuminant A, incandescent light. It is a Planckian radiator at 2848 K with the
+/// standard's second radiation constant 1.435·10⁻² m·K.
 pub fn a() -> Spectrum {
     let planck = |nm: f32| {
         let r = 560.0 / nm;
@@ -20,7 +20,7 @@ pub fn a() -> Spectrum {
     Spectrum::tabulate((300..=830).step_by(5).map(|nm| nm as f32), |nm| 100.0 * planck(nm))
 }
 
-/// Daylight of a nominal correlated colour temperature from 4000 to 25 000 K, such as 6500 for D65.
+/// Returns daylight of a nominal correlated colour temperature from 4000 to 25 000 K; 6500 is D65.
 ///
 /// The nominal temperatures of D50 and D65 assume an older value of the second radiation constant;
 /// the factor corrects for it.
@@ -35,7 +35,7 @@ pub fn daylight(nominal_kelvin: f64) -> Spectrum {
     daylight_of_chromaticity(x, -3.0 * x * x + 2.87 * x - 0.275)
 }
 
-/// Daylight of chromaticity (x, y), which should lie near the daylight locus.
+/// Returns daylight of chromaticity (x, y), which should lie near the daylight locus.
 pub fn daylight_of_chromaticity(x: f64, y: f64) -> Spectrum {
     let m = 0.0241 + 0.2562 * x - 0.7341 * y;
     let m1 = ((-1.3515 - 1.7703 * x + 5.9114 * y) / m) as f32;
@@ -47,7 +47,7 @@ pub fn daylight_of_chromaticity(x: f64, y: f64) -> Spectrum {
     })
 }
 
-/// Fluorescent lamp F`number`, 1 to 12.
+/// Returns fluorescent lamp F`number`, 1 to 12.
 pub fn fluorescent(number: usize) -> Option<Spectrum> {
     let values = F.get(number.checked_sub(1)?)?;
     Some(Spectrum::tabulate((380..=780).step_by(5).map(|nm| nm as f32), |nm| {
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn chromaticities_match_the_standard() {
-        // CIE 015, tables of chromaticity coordinates for the 2° observer. Those of the lamps were
-        // computed in steps of 5 nm.
+        // CIE 015, tables of chromaticity coordinates for the 2° observer. The standard integrates
+        // the lamps in steps of 5 nm.
         let cases = [
             (a(), 0.44758, 0.40745),
             (daylight(5000.0), 0.34567, 0.35851),

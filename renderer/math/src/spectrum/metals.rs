@@ -1,14 +1,14 @@
 //! Complex refractive indices η + i k of metals and two oxides.
 //!
-//! Measured data from pbrt-v4 (util/spectrum.cpp). The pure metals and the oxides were collected by
+//! Measured data from pbrt-v4 (util/spectrum.cpp). The pure metals and the oxides come from
 //! luxpop.com. The oxides are from Palik 1985 (*Handbook of Optical Constants of Solids*); TiO₂ is
 //! rutile, ordinary ray. Brass (Cu-30Zn) is from Querry 1985, via refractiveindex.info. The oxide
 //! tables omit points that linear interpolation reproduces to within 10⁻³.
 
 use super::Spectrum;
 
-/// Index of refraction η and extinction coefficient k of `Ag`, `Al`, `Au`, `Cu`, `CuZn`, `MgO` or
-/// `TiO2`.
+/// Returns the index of refraction η and the extinction coefficient k of `Ag`, `Al`, `Au`, `Cu`,
+/// `CuZn`, `MgO` or `TiO2`.
 pub fn metal(symbol: &str) -> Option<(Spectrum, Spectrum)> {
     let pair = |eta, k, table: fn(&[f32]) -> Spectrum| Some((table(eta), table(k)));
     match symbol {
@@ -23,21 +23,22 @@ pub fn metal(symbol: &str) -> Option<(Spectrum, Spectrum)> {
     }
 }
 
-/// A spectrum tabulated over photon energy, from 3.45 eV (359 nm) downwards in steps of 0.05 eV; h
-/// c = 1239.8418 eV nm.
+/// Creates a spectrum tabulated over photon energy, from 3.45 eV (359 nm) downwards in steps of
+/// 0.05 eV; h c = 1239.8418 eV nm.
 fn by_photon_energy(values: &[f32]) -> Spectrum {
     let nm = (0..values.len()).map(|i| 1239.8418 / (3.45 - 0.05 * i as f32));
     Spectrum::from_points(nm.zip(values.iter().copied()).collect())
 }
 
-/// A spectrum tabulated every 10 nm from 360 nm.
+/// Creates a spectrum tabulated every 10 nm from 360 nm.
 fn every_10_nm(values: &[f32]) -> Spectrum {
     Spectrum::from_points(
         values.iter().enumerate().map(|(i, &v)| (360.0 + 10.0 * i as f32, v)).collect(),
     )
 }
 
-/// A spectrum from (wavelength in nm, value) pairs, extended to 360–830 nm by its end values.
+/// Creates a spectrum from (wavelength in nm, value) pairs, extended to 360–830 nm by its end
+/// values.
 fn by_wavelength(points: &[(f32, f32)]) -> Spectrum {
     let (first, last) = (points[0], points[points.len() - 1]);
     let before = (first.0 > 360.0).then_some((360.0, first.1));

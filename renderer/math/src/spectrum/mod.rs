@@ -1,12 +1,12 @@
 //! Spectra and their conversion to linear sRGB.
 //!
 //! The renderer computes in linear sRGB (BT.709 primaries, white D65), so every spectrum in a scene
-//! file is converted to RGB when the scene is built. All integrals run over 360–830 nm in steps
-//! of 1 nm against the CIE 1931 observer (`cie`).
+//! file is converted to RGB when the scene is built. All integrals run over 360–830 nm in steps of
+//! 1 nm against the CIE 1931 observer (`cie`).
 //!
-//! - A *reflectance* (also η and k of a conductor) becomes its colour under D65, whose RGB is
-//!   (1, 1, 1): rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each channel divided by the same integral of
-//!   s = 1. So a constant c becomes (c, c, c), without chromatic adaptation. Negative channels
+//! - A *reflectance* (also η and k of a conductor) becomes its colour under D65, which has the RGB
+//!   (1, 1, 1): rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each channel divided by the same integral
+//!   for s = 1. So a constant c becomes (c, c, c), without chromatic adaptation. Negative channels
 //!   (colours outside the gamut) become 0.
 //! - An *illuminant* keeps its chromaticity, without adaptation: a constant spectrum is
 //!   equal-energy white, which is slightly pink in sRGB. Negative channels become 0. The colour is
@@ -22,7 +22,7 @@ use crate::{Vec3, vec3};
 use glam::{DMat3, DVec3};
 use std::sync::LazyLock;
 
-pub use named::{HELIUM_D, named};
+pub use named::{HELIUM_D_NM, named};
 
 /// The matrix from XYZ to linear sRGB (IEC 61966-2-1): the inverse of the matrix of the BT.709
 /// primaries and D65 white, to seven digits.
@@ -32,7 +32,7 @@ const RGB_FROM_XYZ: DMat3 = DMat3::from_cols(
     DVec3::new(-0.498_531_4, 0.041_556_0, 1.057_225_2),
 );
 
-/// Relative luminance of a linear sRGB colour.
+/// Returns the relative luminance of a linear sRGB colour.
 #[inline]
 pub fn luminance(rgb: Vec3) -> f32 {
     rgb.dot(vec3(0.2126, 0.7152, 0.0722))
@@ -45,7 +45,7 @@ pub struct Spectrum {
     points: Vec<(f32, f32)>,
 }
 
-/// Why numbers or text do not define a spectrum.
+/// An error in the numbers or the text of a spectrum.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpectrumError {
     /// There are no values.
@@ -53,10 +53,11 @@ pub enum SpectrumError {
     Empty,
     /// A wavelength without a value.
     #[error(
-        "the spectrum has an odd count of numbers ({count}); give pairs of wavelength in nm and value"
+        "the spectrum has an odd number of values ({count}); give pairs of wavelength in nm and \
+         value"
     )]
     Unpaired {
-        /// Count of numbers.
+        /// Number of values.
         count: usize,
     },
     /// A number is infinite or NaN.
@@ -88,7 +89,7 @@ pub enum SpectrumError {
 }
 
 impl Spectrum {
-    /// A spectrum from alternating wavelengths (nm, increasing) and values.
+    /// Creates a spectrum from alternating wavelengths (nm, increasing) and values.
     pub fn new(numbers: &[f32]) -> Result<Spectrum, SpectrumError> {
         if numbers.is_empty() {
             return Err(SpectrumError::Empty);
@@ -106,12 +107,12 @@ impl Spectrum {
         Ok(Spectrum { points })
     }
 
-    /// A constant spectrum over the visible range.
+    /// Creates a constant spectrum over the visible range.
     pub fn constant(value: f32) -> Spectrum {
-        Spectrum { points: vec![(cie::FIRST as f32, value), (cie::LAST as f32, value)] }
+        Spectrum { points: vec![(cie::FIRST_NM as f32, value), (cie::LAST_NM as f32, value)] }
     }
 
-    /// A spectrum from points sorted by wavelength.
+    /// Creates a spectrum from points sorted by wavelength.
     fn from_points(points: Vec<(f32, f32)>) -> Spectrum {
         debug_assert!(points.windows(2).all(|p| p[0].0 < p[1].0));
         Spectrum { points }
@@ -122,7 +123,7 @@ impl Spectrum {
         Spectrum::from_points(wavelengths.map(|nm| (nm, f(nm))).collect())
     }
 
-    /// The value at a wavelength in nm.
+    /// Returns the value at a wavelength in nm.
     pub fn at(&self, nm: f32) -> f32 {
         let i = self.points.partition_point(|p| p.0 <= nm);
         match (i.checked_sub(1).map(|i| self.points[i]), self.points.get(i)) {
@@ -150,18 +151,18 @@ pub fn from_text(text: &str) -> Result<Spectrum, SpectrumError> {
     Spectrum::new(&numbers)
 }
 
-/// The wavelengths of all integrals, nm.
+/// Returns the wavelengths at which integrals are evaluated, nm.
 fn wavelengths() -> impl Iterator<Item = f32> {
-    (cie::FIRST as u16..=cie::LAST as u16).map(f32::from)
+    (cie::FIRST_NM as u16..=cie::LAST_NM as u16).map(f32::from)
 }
 
-/// XYZ of a self-luminous spectrum, up to scale.
+/// Returns the XYZ of a self-luminous spectrum, up to scale.
 fn xyz(s: &Spectrum) -> DVec3 {
     wavelengths().map(|nm| cie::matching(f64::from(nm)) * f64::from(s.at(nm))).sum()
 }
 
-/// Linear sRGB of a reflectance-like spectrum: its colour under D65. A constant c gives (c, c, c).
-/// Never negative.
+/// Returns the linear sRGB of a reflectance-like spectrum: its colour under D65. A constant c gives
+/// (c, c, c). Never negative.
 pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
     /// Weight of each wavelength in each channel; every channel sums to 1.
     static WEIGHTS: LazyLock<Vec<DVec3>> = LazyLock::new(|| {
@@ -175,17 +176,17 @@ pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
     rgb.as_vec3().max(Vec3::ZERO)
 }
 
-/// Linear sRGB of a light's spectrum, scaled to luminance 1; black if the spectrum has no
-/// luminance. Never negative.
+/// Returns the linear sRGB of a light's spectrum, scaled to luminance 1; black if the spectrum has
+/// no luminance. Never negative.
 pub fn illuminant_rgb(s: &Spectrum) -> Vec3 {
     unit_luminance(xyz(s))
 }
 
-/// Linear sRGB of a black body, scaled to luminance 1; black if the temperature (kelvin) is not
-/// positive.
+/// Returns the linear sRGB of a black body, scaled to luminance 1; black if the temperature
+/// (kelvin) is not positive.
 ///
-/// Planck's law with the radiation constant c₂ = 1.438 777·10⁻² m·K. Below about 1000 K the
-/// colour is outside the sRGB gamut: blue, then green, becomes 0.
+/// Planck's law with the radiation constant c₂ = 1.438 777·10⁻² m·K. Below about 1000 K the colour
+/// is outside the sRGB gamut: blue, then green, becomes 0.
 pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
     let c2 = 1.438_777e7 / f64::from(kelvin);
     if !(c2 > 0.0 && c2.is_finite()) {
@@ -195,8 +196,8 @@ pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
     // underflow.
     let exponent = |nm: f64| c2 / nm;
     let planck = |nm: f64| {
-        let (e, end) = (exponent(nm), exponent(cie::LAST));
-        let r = cie::LAST / nm;
+        let (e, end) = (exponent(nm), exponent(cie::LAST_NM));
+        let r = cie::LAST_NM / nm;
         r * r * r * r * r * libm::exp(end - e) * libm::expm1(-end) / libm::expm1(-e)
     };
     unit_luminance(
@@ -204,7 +205,8 @@ pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
     )
 }
 
-/// Linear sRGB of the chromaticity of `xyz` at luminance 1, with negative channels clamped to 0.
+/// Returns the linear sRGB of the chromaticity of `xyz` at luminance 1. Negative channels are
+/// clamped to 0.
 fn unit_luminance(xyz: DVec3) -> Vec3 {
     let scale = xyz.max_element();
     if !(scale > 0.0 && xyz.y > 0.0) {
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_parsed_and_errors_are_located() {
+    fn text_is_parsed_and_errors_name_their_line() {
         let s = from_text("# a comment\n400 1 # another\n  500\t3e0\n").unwrap();
         assert_eq!(s, Spectrum::new(&[400.0, 1.0, 500.0, 3.0]).unwrap());
         let message = |text| from_text(text).unwrap_err().to_string();

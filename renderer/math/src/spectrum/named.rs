@@ -8,7 +8,7 @@ use super::{Spectrum, cie};
 /// line, for which glass catalogues state n.
 ///
 /// pbrt-v4 evaluates the index per wavelength. RGB rendering needs a single index.
-pub const HELIUM_D: f32 = 587.56;
+pub const HELIUM_D_NM: f32 = 587.56;
 
 /// Looks up a spectrum by name; `None` if the name is unknown.
 ///
@@ -40,8 +40,8 @@ pub fn named(name: &str) -> Option<Spectrum> {
     }
 }
 
-/// Index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flints SF5, SF10 and
-/// SF11.
+/// Returns the index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flints SF5,
+/// SF10 and SF11.
 ///
 /// Sellmeier's formula n² = 1 + Σ Bᵢ λ² / (λ² − Cᵢ), λ in µm, with the coefficients of the SCHOTT
 /// catalogue.
@@ -85,7 +85,7 @@ fn glass(name: &str) -> Option<Spectrum> {
         n2.sqrt() as f32
     };
     Some(Spectrum::tabulate(
-        (cie::FIRST as u16..=cie::LAST as u16).step_by(5).map(f32::from),
+        (cie::FIRST_NM as u16..=cie::LAST_NM as u16).step_by(5).map(f32::from),
         index,
     ))
 }
@@ -112,13 +112,13 @@ mod tests {
         ];
         for (name, nm, n) in cases {
             let found = named(&format!("glass-{name}")).unwrap().at(nm);
-            assert!((found - n).abs() < 5e-4, "{name} at {nm}: {found} for {n}");
+            assert!((found - n).abs() < 5e-4, "{name} at {nm} nm: found {found}, expected {n}");
         }
     }
 
     #[test]
     fn metals_have_their_known_reflectance() {
-        // Reflectance at normal incidence from rgb η and k.
+        // Reflectance at normal incidence, computed from RGB η and k.
         let cases = [
             ("Au", vec3(1.0, 0.77, 0.34)),
             ("Cu", vec3(0.95, 0.64, 0.54)),
@@ -135,7 +135,7 @@ mod tests {
             let f = ((eta - one) * (eta - one) + k * k) / ((eta + one) * (eta + one) + k * k);
             assert!(
                 (f - expected).abs().max_element() < 0.06,
-                "{symbol}: {f} for {expected}; η {eta}, k {k}"
+                "{symbol}: found {f}, expected {expected}; η {eta}, k {k}"
             );
         }
     }
@@ -147,9 +147,9 @@ mod tests {
         let names = metals.iter().flat_map(|m| ["eta", "k"].map(|p| format!("metal-{m}-{p}")));
         for name in names.chain(glasses.iter().map(|g| format!("glass-{g}"))) {
             let s = named(&name).unwrap();
-            // Also at both ends: a table that stops short would darken its colour.
+            // Both ends are tested: a table that ended too early would darken the colour.
             let min = if ["metal-MgO-k", "metal-TiO2-k"].contains(&&*name) { 0.0 } else { 0.01 };
-            assert!([360.0, 500.0, HELIUM_D, 830.0].iter().all(|&nm| s.at(nm) >= min), "{name}");
+            assert!([360.0, 500.0, HELIUM_D_NM, 830.0].iter().all(|&nm| s.at(nm) >= min), "{name}");
         }
         let lamps = (1..=12).map(|i| format!("F{i}")).chain(["A", "D50", "D65"].map(str::to_owned));
         for name in lamps.map(|l| format!("stdillum-{l}")).chain(["illum-acesD60".to_owned()]) {

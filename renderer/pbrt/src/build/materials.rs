@@ -10,7 +10,7 @@ use lightbound::material::{Conductor, Material, Specular};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
-use lightbound_math::spectrum::HELIUM_D;
+use lightbound_math::spectrum::HELIUM_D_NM;
 
 /// All materials of a scene, with their names and indices.
 pub(super) struct Materials {
@@ -323,10 +323,10 @@ impl Builder<'_> {
         let eta = self
             .spectrum(entity, &param)?
             .expect("parameters of type spectrum are spectra")
-            .at(HELIUM_D);
+            .at(HELIUM_D_NM);
         is_valid(eta).then_some(eta).ok_or_else(|| {
             let error = entity.error(format!(
-                "the spectrum \"{name}\" is {eta} at {HELIUM_D} nm, where its index is evaluated"
+                "the spectrum \"{name}\" is {eta} at {HELIUM_D_NM} nm, where its index is evaluated"
             ));
             error.help("give a spectrum that covers visible light, or a \"float\"")
         })

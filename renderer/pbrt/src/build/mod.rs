@@ -253,7 +253,7 @@ impl Builder<'_> {
         path: &Path,
         encoding: Encoding,
     ) -> Result<Image, SceneError> {
-        lightbound_image::read::read_by(path, encoding, |path| self.inputs.read(path))
+        lightbound_image::read::read_with(path, encoding, |path| self.inputs.read(path))
             .map_err(|e| entity.error(e.to_string()))
     }
 

@@ -8,16 +8,16 @@ use std::fmt;
 /// Settings for 10,000 evaluations per `wo`. In single precision, narrow lobes may not be resolved
 /// better than the tolerance.
 const QUICK: Settings = Settings {
-    pilot: [64, 32],
-    counted: [64, 64],
-    within: [4, 4],
+    pilot_strata: [64, 32],
+    p_strata: [64, 64],
+    q_strata_per_cell: [4, 4],
     depth: 8,
-    compared: 6,
-    pooled: 6,
+    compared_depth: 6,
+    min_pooled_depth: 6,
     independent: false,
     unit_tolerance: 1e-3,
     tolerance: 0.04,
-    max_deviations: 5.0,
+    max_standard_errors: 5.0,
 };
 
 /// cos θ and φ of the checked `wo`. Only two-sided shaders are checked from below.

@@ -1,4 +1,4 @@
-//! Estimates of both sides of the tested identity in each cell, and their comparison.
+//! Estimates both sides of the tested identity in each cell, and compares them.
 
 use super::partition::CellTree;
 use super::{Mismatch, Settings};
@@ -7,43 +7,48 @@ use super::{Mismatch, Settings};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimates {
     /// Fraction of the samples of p that fall in the cell.
-    pub drawn: f64,
+    pub sampled_fraction: f64,
     /// Mean of p/q over samples of q: an estimate of the integral of p.
-    pub claimed: f64,
+    pub pdf_integral: f64,
     /// Estimates of both sides of the identity, from samples of p and from samples of q.
     pub sides: [f64; 2],
     /// Second moments of the averaged values, each estimated from samples of p and of q.
-    pub squares: [[f64; 2]; 2],
-    /// Sum of the squared means of q's cells: the variance that stratification removes.
-    pub stratified: f64,
+    pub second_moments: [[f64; 2]; 2],
+    /// Sum of the squared means of q's cells. Stratification removes this part of the second
+    /// moment.
+    pub squared_cell_means: f64,
 }
 
 impl Estimates {
     fn plus(mut self, other: &Estimates) -> Estimates {
-        self.drawn += other.drawn;
-        self.claimed += other.claimed;
-        self.stratified += other.stratified;
+        self.sampled_fraction += other.sampled_fraction;
+        self.pdf_integral += other.pdf_integral;
+        self.squared_cell_means += other.squared_cell_means;
         for k in 0..2 {
             self.sides[k] += other.sides[k];
             for source in 0..2 {
-                self.squares[k][source] += other.squares[k][source];
+                self.second_moments[k][source] += other.second_moments[k][source];
             }
         }
         self
     }
 
-    /// Squared standard error of the difference between the sides. Uses the larger estimate of each
-    /// second moment, because samples of one density can miss peaks that samples of the other hit.
+    /// Returns the squared standard error of the difference between the sides. Uses the larger
+    /// estimate of each second moment, because samples of one density can miss peaks that samples
+    /// of the other hit.
     fn variance(&self, settings: &Settings) -> f64 {
-        let counted = f64::from(settings.counted[0] * settings.counted[1]);
-        let within = f64::from(settings.within[0] * settings.within[1]);
-        let [p, q] = self.squares.map(|[from_p, from_q]| from_p.max(from_q));
-        let variance_p = (p - self.sides[0] * self.sides[0]).max(0.0) / counted;
-        let variance_q = (q - self.stratified).max(0.0) / (within * settings.leaves() as f64);
-        variance_p + variance_q + 4.0 / (counted * counted)
+        let p_samples = f64::from(settings.p_strata[0] * settings.p_strata[1]);
+        let [columns, rows] = settings.q_strata_per_cell;
+        let q_samples_per_cell = f64::from(columns * rows);
+        let [p, q] = self.second_moments.map(|[from_p, from_q]| from_p.max(from_q));
+        let variance_p = (p - self.sides[0] * self.sides[0]).max(0.0) / p_samples;
+        let variance_q = (q - self.squared_cell_means).max(0.0)
+            / (q_samples_per_cell * settings.leaves() as f64);
+        variance_p + variance_q + 4.0 / (p_samples * p_samples)
     }
 
-    /// Amount by which the difference between the sides exceeds the tolerance, in standard errors.
+    /// Returns the excess of the difference between the sides over the tolerance, in standard
+    /// errors.
     fn excess(&self, settings: &Settings) -> f64 {
         let [a, b] = self.sides;
         let beyond = (a - b).abs() - 0.5 * settings.tolerance * (a + b);
@@ -58,7 +63,7 @@ pub(super) fn compare(
     tree: &CellTree,
     leaves: &[Estimates],
 ) -> Result<(), Mismatch> {
-    for depth in 0..=settings.compared {
+    for depth in 0..=settings.compared_depth {
         let cells: Vec<Estimates> = leaves
             .chunks(leaves.len() >> depth)
             .map(|leaves| leaves.iter().fold(Estimates::default(), |sum, leaf| sum.plus(leaf)))
@@ -70,11 +75,12 @@ pub(super) fn compare(
         // χ² of all cells of the level; its mean is `dof`, its variance twice that.
         let statistic = excess.iter().map(|excess| excess * excess).sum::<f64>();
         let dof = cells.len() as f64;
-        let pooled_fails = depth >= settings.pooled
-            && statistic > dof + settings.max_deviations * (2.0 * dof).sqrt();
-        if excess[worst] > settings.max_deviations || pooled_fails {
-            let Estimates { drawn, claimed, .. } = cells[worst];
-            return Err(Mismatch::Shares { cell: tree.node(depth, worst), drawn, claimed });
+        let pooled_fails = depth >= settings.min_pooled_depth
+            && statistic > dof + settings.max_standard_errors * (2.0 * dof).sqrt();
+        if excess[worst] > settings.max_standard_errors || pooled_fails {
+            let Estimates { sampled_fraction, pdf_integral, .. } = cells[worst];
+            let cell = tree.node(depth, worst);
+            return Err(Mismatch::Probability { cell, sampled_fraction, pdf_integral });
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! Statistical test of whether a direction sampler has the density that it claims.
 //!
-//! Some directions are drawn by the sampler (density p), others from a density q that approximates
-//! p: the medians of a pilot set of samples split the sphere into cells of equal probability, and q
-//! is uniform within a cell. For the true density p and any set C of directions,
+//! Some directions are drawn from the sampler (density p), others from a density q that
+//! approximates p: the medians of a pilot set of samples split the sphere into cells of equal
+//! probability, and q is uniform within a cell. For the true density p and any set C of directions,
 //!
 //! ```text
 //! ∫ p q/(p + q) over C  =  E_p[1_C q/(p + q)]  =  E_q[1_C p/(p + q)],
@@ -12,8 +12,8 @@
 //! identity). With the *claimed* density in place of p within the brackets, both sides can be
 //! estimated. All averaged values lie in [0, 1], so a narrow lobe that a quadrature would miss
 //! reduces the power of the test but never its accuracy. Both sides are compared in all cells of a
-//! tree, whose root is the entire domain. They may differ by a tolerance and a number of standard
-//! errors. Random numbers are fixed.
+//! tree with the entire domain as its root. They may differ by a tolerance plus a number of
+//! standard errors. Random numbers are fixed.
 //!
 //! [`Settings`] select between a quick check at load time, which finds gross faults, and a thorough
 //! test.
@@ -32,51 +32,52 @@ use std::fmt;
 /// Sizes and tolerances of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Columns and rows of strata of the random numbers for the pilot samples, whose medians define
-    /// the cells.
-    pub pilot: [u32; 2],
-    /// The same for the samples of p in the test.
-    pub counted: [u32; 2],
-    /// The same for the samples of q in each of its cells.
-    pub within: [u32; 2],
-    /// Depth of the tree whose leaves are the cells of q.
+    /// Columns and rows of strata in the unit square for the pilot samples, one sample per stratum.
+    /// Their medians define the cells.
+    pub pilot_strata: [u32; 2],
+    /// Columns and rows of strata for the samples of p in the test.
+    pub p_strata: [u32; 2],
+    /// Columns and rows of strata for the samples of q in each of its cells.
+    pub q_strata_per_cell: [u32; 2],
+    /// Depth of the tree that has the cells of q as its leaves.
     pub depth: u32,
     /// Depth of the smallest cells that are compared.
-    pub compared: u32,
+    pub compared_depth: u32,
     /// Smallest depth at which all cells are also tested together.
-    pub pooled: u32,
-    /// Whether the samples of p use independent random numbers instead of strata. With strata fewer
-    /// samples suffice, but the standard errors are then overestimated, and the joint test of all
-    /// cells loses power.
+    pub min_pooled_depth: u32,
+    /// Whether the samples of p use independent random numbers instead of strata. With strata,
+    /// fewer samples suffice, but the standard errors are then overestimated, and the joint test of
+    /// all cells loses power.
     pub independent: bool,
     /// Accepted deviation of a direction's squared length from 1.
     pub unit_tolerance: f32,
     /// Accepted relative difference.
     pub tolerance: f64,
     /// Accepted difference in standard errors.
-    pub max_deviations: f64,
+    pub max_standard_errors: f64,
 }
 
 impl Settings {
+    /// Returns the number of cells of q.
     fn leaves(&self) -> usize {
         1 << self.depth
     }
 }
 
-/// A sampler of directions with its density, both evaluated in batches.
+/// A sampler of directions and its density, both evaluated in batches.
 pub trait DirectionSampler {
     /// Maps points of the unit square to unit directions with their densities per steradian. The
     /// density is 0 if a point yields no direction.
     fn sample(&mut self, points: &[Vec2]) -> Vec<(Vec3, f32)>;
 
-    /// Densities of unit directions, per steradian.
+    /// Returns the densities of unit directions, per steradian.
     fn pdf(&mut self, directions: &[Vec3]) -> Vec<f32>;
 }
 
-/// A fault of a sampler.
+/// A difference between a sampler and its density.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
-    /// A sampled direction has this length instead of 1.
+    /// A sampled direction has the given length instead of 1.
     Length(f32),
     /// A density is negative or not finite.
     Density {
@@ -86,13 +87,13 @@ pub enum Mismatch {
         sampled: bool,
     },
     /// Samples and density disagree about the probability of a cell.
-    Shares {
+    Probability {
         /// The cell.
         cell: DirectionCell,
-        /// Share of the samples in the cell.
-        drawn: f64,
+        /// Fraction of the samples in the cell.
+        sampled_fraction: f64,
         /// Integral of the density over the cell.
-        claimed: f64,
+        pdf_integral: f64,
     },
 }
 
@@ -106,11 +107,12 @@ impl fmt::Display for Mismatch {
                 let which = if *sampled { "a direction of `sample`" } else { "a direction" };
                 write!(f, "`pdf` of {which} is {value}")
             }
-            Mismatch::Shares { cell, drawn, claimed } => {
-                let (drawn, claimed) = (100.0 * drawn, 100.0 * claimed);
+            Mismatch::Probability { cell, sampled_fraction, pdf_integral } => {
+                let (sampled, integral) = (100.0 * sampled_fraction, 100.0 * pdf_integral);
                 write!(
                     f,
-                    "`sample` draws {drawn:.1} % of its directions {cell}, where `pdf` integrates to {claimed:.1} %"
+                    "`sample` draws {sampled:.1} % of its directions {cell}, but `pdf` integrates \
+                     to {integral:.1} % there"
                 )
             }
         }
@@ -119,19 +121,19 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Directions per batch.
+/// Number of directions per batch.
 const BATCH: usize = 4096;
 
-/// Checks that `sampler` samples `domain` with its density. Directions outside the domain count as
-/// no sample. `seed` selects the random numbers.
+/// Checks that `sampler` samples `domain` with its density. Directions outside the domain are
+/// ignored. `seed` selects the random numbers.
 pub fn check(
     sampler: &mut impl DirectionSampler,
     domain: Domain,
     settings: &Settings,
     seed: u32,
 ) -> Result<(), Mismatch> {
-    let pilot = draw(sampler, domain, settings, strata(3 * seed, settings.pilot))?;
-    let mut pilot: Vec<_> = pilot.into_iter().map(|(at, _)| at).collect();
+    let pilot = draw(sampler, domain, settings, strata(3 * seed, settings.pilot_strata))?;
+    let mut pilot: Vec<_> = pilot.into_iter().map(|(point, _)| point).collect();
     let tree = CellTree::new(domain, settings.depth, &mut pilot);
     let mut cells = vec![Estimates::default(); settings.leaves()];
     add_samples_of_p(sampler, domain, settings, seed, &tree, &mut cells)?;
@@ -139,6 +141,7 @@ pub fn check(
     compare(settings, &tree, &cells)
 }
 
+/// Draws samples of p and adds them to the estimates of their cells.
 fn add_samples_of_p(
     sampler: &mut impl DirectionSampler,
     domain: Domain,
@@ -147,27 +150,28 @@ fn add_samples_of_p(
     tree: &CellTree,
     cells: &mut [Estimates],
 ) -> Result<(), Mismatch> {
-    let share = 1.0 / settings.leaves() as f64;
-    let count = settings.counted[0] * settings.counted[1];
+    let cell_probability = 1.0 / settings.leaves() as f64;
+    let count = settings.p_strata[0] * settings.p_strata[1];
     let points = match settings.independent {
         true => (0..count).map(|i| random_point(3 * seed + 1, i)).collect(),
-        false => strata(3 * seed + 1, settings.counted),
+        false => strata(3 * seed + 1, settings.p_strata),
     };
-    let counted = draw(sampler, domain, settings, points)?;
+    let samples = draw(sampler, domain, settings, points)?;
     let weight = 1.0 / f64::from(count);
-    for (at, p) in counted {
-        let leaf = tree.leaf(at);
-        let q = share / tree.leaves()[leaf].area();
+    for (point, p) in samples {
+        let leaf = tree.leaf(point);
+        let q = cell_probability / tree.leaves()[leaf].area();
         let (g, cell) = (q / (p + q), &mut cells[leaf]);
-        cell.drawn += weight;
+        cell.sampled_fraction += weight;
         cell.sides[0] += weight * g;
-        cell.squares[0][0] += weight * g * g;
-        // p h² = p g (1 − g), with h = p/(p + q), and q g² likewise below.
-        cell.squares[1][0] += weight * g * (1.0 - g);
+        cell.second_moments[0][0] += weight * g * g;
+        // q h² = p g (1 − g) with h = p/(p + q); likewise p g² = q h (1 − h) below.
+        cell.second_moments[1][0] += weight * g * (1.0 - g);
     }
     Ok(())
 }
 
+/// Draws samples of q and adds them to the estimates of their cells.
 fn add_samples_of_q(
     sampler: &mut impl DirectionSampler,
     settings: &Settings,
@@ -175,40 +179,41 @@ fn add_samples_of_q(
     tree: &CellTree,
     cells: &mut [Estimates],
 ) -> Result<(), Mismatch> {
-    let share = 1.0 / settings.leaves() as f64;
+    let cell_probability = 1.0 / settings.leaves() as f64;
     let points: Vec<Vec3> = (0..)
         .zip(tree.leaves())
         .flat_map(|(k, cell)| {
-            let strata = strata(hash(3 * seed + 2, k), settings.within);
+            let strata = strata(hash(3 * seed + 2, k), settings.q_strata_per_cell);
             strata.into_iter().map(|s| cell.direction(s))
         })
         .collect();
     let densities: Vec<f32> = points.chunks(BATCH).flat_map(|batch| sampler.pdf(batch)).collect();
-    let within = densities.len() / settings.leaves();
-    let weight = share / within as f64;
+    let samples_per_cell = densities.len() / settings.leaves();
+    let weight = cell_probability / samples_per_cell as f64;
     for ((cell, bounds), densities) in
-        cells.iter_mut().zip(tree.leaves()).zip(densities.chunks(within))
+        cells.iter_mut().zip(tree.leaves()).zip(densities.chunks(samples_per_cell))
     {
-        let q = share / bounds.area();
-        let mut own = 0.0;
+        let q = cell_probability / bounds.area();
+        let mut cell_sum = 0.0;
         for &p in densities {
             if !(0.0..f32::INFINITY).contains(&p) {
                 return Err(Mismatch::Density { value: p, sampled: false });
             }
             let p = f64::from(p);
             let h = p / (p + q);
-            cell.claimed += weight * p / q;
-            own += weight * h;
-            cell.squares[1][1] += weight * h * h;
-            cell.squares[0][1] += weight * h * (1.0 - h);
+            cell.pdf_integral += weight * p / q;
+            cell_sum += weight * h;
+            cell.second_moments[1][1] += weight * h * h;
+            cell.second_moments[0][1] += weight * h * (1.0 - h);
         }
-        cell.sides[1] += own;
-        cell.stratified += own * own / share;
+        cell.sides[1] += cell_sum;
+        cell.squared_cell_means += cell_sum * cell_sum / cell_probability;
     }
     Ok(())
 }
 
-/// Samples directions of the domain; returns their coordinates and densities.
+/// Samples directions at `points` of the unit square. Returns the coordinates and densities of
+/// those in the domain.
 fn draw(
     sampler: &mut impl DirectionSampler,
     domain: Domain,
@@ -216,7 +221,7 @@ fn draw(
     points: Vec<Vec2>,
 ) -> Result<Vec<([f64; 2], f64)>, Mismatch> {
     let bounds = DirectionCell::new(domain);
-    let mut drawn = Vec::with_capacity(points.len());
+    let mut samples = Vec::with_capacity(points.len());
     for (w, pdf) in points.chunks(BATCH).flat_map(|batch| sampler.sample(batch)) {
         if pdf == 0.0 || domain == Domain::UpperHemisphere && w.z <= 0.0 {
             continue;
@@ -228,20 +233,20 @@ fn draw(
         if error.is_nan() || error > settings.unit_tolerance {
             return Err(Mismatch::Length(w.length()));
         }
-        let at = coordinates(w);
-        if at[0] < bounds.hi[0] {
-            drawn.push((at, f64::from(pdf)));
+        let point = coordinates(w);
+        if point[0] < bounds.hi[0] {
+            samples.push((point, f64::from(pdf)));
         }
     }
-    Ok(drawn)
+    Ok(samples)
 }
 
-/// Point `i` of a sequence of independent points of the unit square.
+/// Returns point `i` of a sequence of independent points of the unit square.
 fn random_point(seed: u32, i: u32) -> Vec2 {
     Vec2::from([0, 1].map(|axis| unit_float(hash(hash(seed, i), axis))))
 }
 
-/// Points of the unit square, one in each stratum.
+/// Returns points of the unit square, one in each stratum.
 fn strata(seed: u32, [columns, rows]: [u32; 2]) -> Vec<Vec2> {
     let point = |i: u32| {
         let jitter = random_point(seed, i);

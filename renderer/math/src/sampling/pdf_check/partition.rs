@@ -13,8 +13,8 @@ pub enum Domain {
     Sphere,
 }
 
-/// A rectangle in (1 − cos θ, φ), where area equals solid angle. The first coordinate keeps full
-/// precision near the normal, where lobes are narrow.
+/// A rectangle in the coordinates (1 − cos θ, φ), where area equals solid angle. The first
+/// coordinate keeps full precision near the normal, where lobes are narrow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectionCell {
     /// Lower corner.
@@ -40,7 +40,7 @@ impl fmt::Display for DirectionCell {
 }
 
 impl DirectionCell {
-    /// The cell that covers `domain`.
+    /// Creates the cell that covers `domain`.
     pub fn new(domain: Domain) -> DirectionCell {
         let height = match domain {
             Domain::UpperHemisphere => 1.0,
@@ -49,7 +49,7 @@ impl DirectionCell {
         DirectionCell { lo: [0.0; 2], hi: [height, TAU] }
     }
 
-    /// Solid angle, steradians.
+    /// Returns the solid angle, steradians.
     pub(super) fn area(&self) -> f64 {
         (self.hi[0] - self.lo[0]) * (self.hi[1] - self.lo[1])
     }
@@ -66,7 +66,7 @@ impl DirectionCell {
         (at, [low, high])
     }
 
-    /// The direction at a point of the unit square, mapped uniformly over the cell.
+    /// Returns the direction at a point of the unit square, mapped uniformly over the cell.
     pub fn direction(&self, s: Vec2) -> Vec3 {
         direction(
             [0, 1].map(|axis| self.lo[axis] + f64::from(s[axis]) * (self.hi[axis] - self.lo[axis])),
@@ -74,7 +74,7 @@ impl DirectionCell {
     }
 }
 
-/// (1 − cos θ, φ) of a unit direction.
+/// Returns (1 − cos θ, φ) of a unit direction.
 pub(super) fn coordinates(w: Vec3) -> [f64; 2] {
     let [x, y, z] = w.to_array().map(f64::from);
     let from_pole = (x * x + y * y) / (1.0 + z.abs());
@@ -87,8 +87,9 @@ fn direction([v, phi]: [f64; 2]) -> Vec3 {
     vec3((s * libm::cos(phi)) as f32, (s * libm::sin(phi)) as f32, (1.0 - v) as f32)
 }
 
-/// A k-d tree over the domain, complete to `depth`, whose levels alternate between both axes.
+/// A complete k-d tree over the domain. Its levels alternate between the two axes.
 pub(super) struct CellTree {
+    /// Depth of the leaves.
     depth: u32,
     /// Split positions of the inner nodes; the children of node k are 2k + 1 and 2k + 2.
     splits: Vec<f64>,
@@ -134,21 +135,21 @@ impl CellTree {
         }
     }
 
-    /// Index of the leaf that contains a point.
-    pub fn leaf(&self, at: [f64; 2]) -> usize {
+    /// Returns the index of the leaf that contains a point.
+    pub fn leaf(&self, point: [f64; 2]) -> usize {
         let step = |node: usize, depth: u32| {
-            let high = at[(depth % 2) as usize] >= self.splits[node];
+            let high = point[(depth % 2) as usize] >= self.splits[node];
             2 * node + 1 + usize::from(high)
         };
         (0..self.depth).fold(0, step) - self.splits.len()
     }
 
-    /// The cells of the leaves, from low to high.
+    /// Returns the cells of the leaves, from low to high.
     pub fn leaves(&self) -> &[DirectionCell] {
         &self.cells[self.splits.len()..]
     }
 
-    /// Cell of node `k` at a depth.
+    /// Returns the cell of node `k` at a depth.
     pub fn node(&self, depth: u32, k: usize) -> DirectionCell {
         self.cells[(1 << depth) - 1 + k]
     }
@@ -163,11 +164,11 @@ mod tests {
     fn coordinates_invert_direction() {
         for k in 0..1000 {
             let s = |axis| f64::from(unit_float(hash(k, axis)));
-            let at = [2.0 * s(0).powi(8), TAU * s(1)];
-            let back = coordinates(direction(at));
+            let point = [2.0 * s(0).powi(8), TAU * s(1)];
+            let back = coordinates(direction(point));
             assert!(
-                (at[0] - back[0]).abs() < 1e-6 * at[0] && (at[1] - back[1]).abs() < 1e-5,
-                "{at:?} {back:?}"
+                (point[0] - back[0]).abs() < 1e-6 * point[0] && (point[1] - back[1]).abs() < 1e-5,
+                "{point:?} maps back to {back:?}"
             );
         }
     }

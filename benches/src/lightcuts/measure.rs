@@ -5,11 +5,11 @@ use super::scene::text;
 use lightbound::integrator::{self, CutTimes, Integrator};
 use lightbound::render::{RenderOptions, render_with};
 use lightbound::settings::{BoundMode, Cut, ErrorMode, Method};
-use lightbound_pbrt::build::{Loaded, Overrides, load_source};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 
 /// The scene with this number of lights.
-pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> Loaded {
+pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> LoadedScene {
     let source = Source::memory("lightcuts.pbrt", text(material, lights, resolution));
     match load_source(&source, &[], &Overrides::default(), &mut Diagnostics::new(true)) {
         Ok(loaded) => loaded,
@@ -47,7 +47,7 @@ impl Choice {
 }
 
 /// The integrator of a scene, with its trees built and its bounds compiled.
-pub fn integrator(loaded: &mut Loaded, choice: &Choice) -> Box<dyn Integrator> {
+pub fn integrator(loaded: &mut LoadedScene, choice: &Choice) -> Box<dyn Integrator> {
     let Method::Lightcuts(settings) = &mut loaded.settings.integrator.method else {
         unreachable!("the scenes use lightcuts")
     };
@@ -102,7 +102,7 @@ impl Measured {
 }
 
 /// Renders.
-pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> Measured {
+pub fn measure(loaded: &LoadedScene, integrator: &dyn Integrator, threads: usize) -> Measured {
     let options = RenderOptions { threads, ..RenderOptions::default() };
     let rendering = render_with(&loaded.scene, &loaded.settings, integrator, &options);
     assert_eq!(rendering.picture.invalid_samples, 0);
@@ -122,7 +122,7 @@ pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> 
 }
 
 /// The fastest rounds; all choices take turns.
-pub fn fastest(all: &[(&Loaded, &dyn Integrator)], args: &Args) -> Vec<Measured> {
+pub fn fastest(all: &[(&LoadedScene, &dyn Integrator)], args: &Args) -> Vec<Measured> {
     let round = || all.iter().map(|(scene, integrator)| measure(scene, *integrator, args.threads));
     let mut best: Vec<Measured> = round().collect();
     for _ in 1..args.rounds {

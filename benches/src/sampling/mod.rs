@@ -27,7 +27,7 @@ use lightbound::material::{Program, ShaderBinding};
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::sampling::{hash, luminance, unit_float};
 use lightbound_math::{Frame, Ray, Vec2, Vec3, vec2, vec3};
-use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load};
 use lightbound_pbrt::diagnostics::Diagnostics;
 use lightbound_shader::{Arena, Batch, Settings, Target};
 use std::hint::black_box;
@@ -280,7 +280,7 @@ const RAYS: u32 = 4096;
 
 /// Nanoseconds to trace a cosine-distributed ray from a surface that the scene's camera sees,
 /// including the environment lookup: the minimum of several runs.
-fn ray_time(Loaded { scene, settings, .. }: &Loaded, light: &Environment) -> f64 {
+fn ray_time(LoadedScene { scene, settings, .. }: &LoadedScene, light: &Environment) -> f64 {
     let (width, height) = (settings.resolution.0 as f32, settings.resolution.1 as f32);
     let seen = |(at, u): (Vec2, Vec2)| {
         let hit = scene.accel.intersect(&scene.camera.ray(at * vec2(width, height), Vec2::ZERO));

@@ -256,7 +256,7 @@ fn coherent_rays_agree() {
 fn closed_mesh_agrees() {
     let (positions, triangles) = sphere_mesh(24);
     assert_agrees_with_brute_force(
-        "ball",
+        "sphere mesh",
         world(vec![primitive(mesh(positions, triangles), None)]),
         &Random::new(4).rays(3000, 1.2),
     );

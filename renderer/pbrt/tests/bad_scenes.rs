@@ -292,13 +292,13 @@ impl SceneFolder {
                 failures += &format!("accepted: {text}\n");
                 continue;
             };
-            let found = format!("{} | {}", error.message(), error.remedy().unwrap_or_default());
+            let actual = format!("{} | {}", error.message(), error.remedy().unwrap_or_default());
             let location = error.location().map(|l| (l.path().to_path_buf(), l.line));
             let missing: Vec<&str> =
-                parts.split("; ").filter(|part| !found.contains(part)).collect();
+                parts.split("; ").filter(|part| !actual.contains(part)).collect();
             if !missing.is_empty() || location != Some((self.path("scene.pbrt"), line)) {
                 failures +=
-                    &format!("{text}\n  lacks {missing:?} or location: {location:?} {found}\n");
+                    &format!("{text}\n  lacks {missing:?} or location: {location:?} {actual}\n");
             }
         }
         assert!(failures.is_empty(), "{failures}");

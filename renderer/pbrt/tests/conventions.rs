@@ -347,10 +347,10 @@ fn lights_have_pbrt_units() {
         .to_array()
     };
     let assert_emission = |world: &str, expected: [f32; 3]| {
-        let found = emission(world);
+        let actual = emission(world);
         assert!(
-            found.iter().zip(expected).all(|(&a, b)| close(a, b)),
-            "{world}: {found:?}, expected {expected:?}"
+            actual.iter().zip(expected).all(|(&a, b)| close(a, b)),
+            "{world}: {actual:?}, expected {expected:?}"
         );
     };
     // An environment of radiance L causes an irradiance of π L; a distant light specifies

@@ -81,8 +81,8 @@ fn floor_radiance(degrees: f32, material: &str) -> ([Estimate; 2], [f64; 2]) {
     let hit = scene.accel.intersect(&Ray::new(5.0 * wo, -wo));
     let surface = scene.geometry.surface(&hit);
     let (bsdf, wo) = (Bsdf::new(&scene, &hit, &surface), surface.frame.local_direction(wo));
-    let seen = [&scene, &other].map(|scene| Estimate::from_image(&render(scene, 2)));
-    (seen, [1.0, -1.0].map(|side| albedo(&bsdf, wo, side)))
+    let radiance = [&scene, &other].map(|scene| Estimate::from_image(&render(scene, 2)));
+    (radiance, [1.0, -1.0].map(|side| albedo(&bsdf, wo, side)))
 }
 
 /// BSDF sampling modes with low variance for all materials.

@@ -96,17 +96,17 @@ fn luminances(image: &Picture) -> Vec<f64> {
 fn cut_with_zero_error_is_the_sum_over_all_lights() {
     let lights = delta_lights(42);
     let text = |lights: &[String]| scene(&lights.join("\n"), 24, 1);
-    let found = render_image(&text(&lights), &lightcuts(with_error(0.0, ErrorMode::Cluster)));
-    let mut sum = vec![[0.0f64; 3]; found.radiance.len()];
+    let image = render_image(&text(&lights), &lightcuts(with_error(0.0, ErrorMode::Cluster)));
+    let mut sum = vec![[0.0f64; 3]; image.radiance.len()];
     for light in &lights {
         let one = render_image(&text(std::slice::from_ref(light)), &Overrides::default());
         for (sum, rgb) in sum.iter_mut().zip(&one.radiance) {
             *sum = [0, 1, 2].map(|c| sum[c] + f64::from(rgb[c]));
         }
     }
-    for (found, sum) in found.radiance.iter().zip(&sum) {
-        let near = |c: usize| (f64::from(found[c]) - sum[c]).abs() <= 1e-4 * sum[c] + 1e-9;
-        assert!((0..3).all(near), "{found:?} and {sum:?}");
+    for (rgb, sum) in image.radiance.iter().zip(&sum) {
+        let is_close = |c: usize| (f64::from(rgb[c]) - sum[c]).abs() <= 1e-4 * sum[c] + 1e-9;
+        assert!((0..3).all(is_close), "{rgb:?}, expected {sum:?}");
     }
     assert!(
         sum.iter().filter(|rgb| rgb[1] > 0.01).count() > sum.len() / 2,
@@ -125,10 +125,10 @@ fn errors_are_within_the_error_bounds() {
             render_with_stats(&load_scene(&text, &[], &lightcuts(with_error(error, mode))), 2);
         let bounds = rendering.picture.channel("error_bound").expect("the bound is recorded");
         let mut worst = 0.0f64;
-        for (pixel, (found, full)) in
+        for (pixel, (cut, full)) in
             luminances(&rendering.picture).into_iter().zip(&full).enumerate()
         {
-            let difference = (found - full).abs();
+            let difference = (cut - full).abs();
             let bound = f64::from(bounds[pixel]);
             assert!(
                 difference <= bound * (1.0 + 1e-5) + 1e-6 * full,
@@ -194,18 +194,18 @@ fn stochastic_cuts_converge_to_the_path_tracer() {
         cut_size: Some(24),
         ..LightcutsOverrides::default()
     };
-    let found = render_image(&scene(LIGHTS, 16, 256), &lightcuts(stochastic));
+    let cuts = render_image(&scene(LIGHTS, 16, 256), &lightcuts(stochastic));
     let path = render_image(&scene(LIGHTS, 16, 1024), &Overrides::default());
-    let [found_variance, path_variance] =
-        [&found, &path].map(|image| image.variance.as_ref().unwrap());
+    let [cuts_variance, path_variance] =
+        [&cuts, &path].map(|image| image.variance.as_ref().unwrap());
     for channel in 0..3 {
         let (mut total_difference, mut variance, mut sum) = (0.0f64, 0.0f64, 0.0f64);
         let mut outliers = 0;
-        for pixel in 0..found.radiance.len() {
+        for pixel in 0..cuts.radiance.len() {
             let difference =
-                f64::from(found.radiance[pixel][channel] - path.radiance[pixel][channel]);
+                f64::from(cuts.radiance[pixel][channel] - path.radiance[pixel][channel]);
             let pixel_variance =
-                f64::from(found_variance[pixel][channel] + path_variance[pixel][channel]);
+                f64::from(cuts_variance[pixel][channel] + path_variance[pixel][channel]);
             total_difference += difference;
             variance += pixel_variance;
             sum += f64::from(path.radiance[pixel][channel]);
@@ -251,8 +251,8 @@ fn degenerate_lights_give_the_expected_image() {
     for (lights, intensity) in cases {
         for mode in [CutMode::Deterministic, CutMode::Stochastic] {
             let settings = LightcutsOverrides { mode: Some(mode), ..LightcutsOverrides::default() };
-            let found = render_image(&scene(&lights, 16, 1), &lightcuts(settings));
-            assert_eq!(found.invalid_samples, 0);
+            let cuts = render_image(&scene(&lights, 16, 1), &lightcuts(settings));
+            assert_eq!(cuts.invalid_samples, 0);
             let one =
                 scene(&point(&format!("{intensity} {intensity} {intensity}"), "1 1 3"), 16, 1);
             let expected = if intensity > 0.0 {
@@ -260,7 +260,7 @@ fn degenerate_lights_give_the_expected_image() {
             } else {
                 None
             };
-            for (pixel, rgb) in found.radiance.iter().enumerate() {
+            for (pixel, rgb) in cuts.radiance.iter().enumerate() {
                 let expected = expected.as_ref().map_or(0.0, |image| image.radiance[pixel][0]);
                 assert!(
                     (rgb[0] - expected).abs() <= 2e-3 * expected,

@@ -166,7 +166,7 @@ fn smooth_coat_reflects_the_fresnel_reflectance() {
 fn coats_brighten_grazing_angles_and_conserve_energy() {
     let mut results = Vec::new();
     for roughness in [0.0, 0.01] {
-        let seen = |degrees: f32, kd: f32, more: &str| {
+        let radiance = |degrees: f32, kd: f32, more: &str| {
             let kd = format!("\"rgb reflectance\" [{kd} {kd} {kd}]");
             floor_radiance(
                 degrees,
@@ -181,16 +181,28 @@ fn coats_brighten_grazing_angles_and_conserve_energy() {
                 if holds { Ok(()) } else { Err(format!("{x} {y}")) },
             ));
         };
-        let (straight, grazing) = (seen(0.0, 0.3, ""), seen(85.0, 0.3, ""));
-        check("brighter at grazing angles", grazing > straight + 0.15, straight, grazing);
+        let (normal_incidence, grazing) = (radiance(0.0, 0.3, ""), radiance(85.0, 0.3, ""));
+        check(
+            "brighter at grazing angles",
+            grazing > normal_incidence + 0.15,
+            normal_incidence,
+            grazing,
+        );
         // Light reflected back by the coat hits the base again, so the base looks darker.
-        check("darker from above", straight < 0.3 && straight > 0.1, straight, 0.3);
-        let (clear, tinted) =
-            (seen(40.0, 0.8, "\"float thickness\" 0"), seen(40.0, 0.8, "\"float thickness\" 0.5"));
+        check(
+            "darker at normal incidence",
+            normal_incidence < 0.3 && normal_incidence > 0.1,
+            normal_incidence,
+            0.3,
+        );
+        let (clear, tinted) = (
+            radiance(40.0, 0.8, "\"float thickness\" 0"),
+            radiance(40.0, 0.8, "\"float thickness\" 0.5"),
+        );
         check("absorbing coats are darker", tinted < 0.7 * clear, clear, tinted);
         for degrees in [0.0, 60.0, 85.0] {
             // Rough coats lose the energy of multiple scattering between microfacets.
-            let white = seen(degrees, 1.0, "\"float thickness\" 0");
+            let white = radiance(degrees, 1.0, "\"float thickness\" 0");
             check(
                 "a white base gains no energy",
                 white < 1.002 && white > 0.8,

@@ -16,16 +16,16 @@ use lightbound_pbrt::build::Overrides;
 const FLOOR: &str = "Shape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3] \
                      \"point3 P\" [-9 -9 0  10 -9 0  10 9 0  -9 9 0]\n";
 
-/// Materials with a single lobe.
-const SINGLE_LOBE: [(&str, &str); 4] = [
+/// Diffuse and microfacet materials.
+const BASIC_MATERIALS: [(&str, &str); 4] = [
     ("diffuse", "\"diffuse\" \"rgb reflectance\" [0.6 0.4 0.2]"),
     ("conductor", "\"conductor\" \"rgb reflectance\" [0.9 0.6 0.3] \"float roughness\" 0.2"),
     ("brushed conductor", "\"conductor\" \"float uroughness\" 0.05 \"float vroughness\" 0.3"),
     ("dielectric", "\"dielectric\" \"float eta\" 1.5 \"float roughness\" 0.2"),
 ];
 
-/// Materials with several lobes.
-const MULTI_LOBE: [(&str, &str); 3] = [
+/// Translucent and coated materials.
+const COMPOSITE_MATERIALS: [(&str, &str); 3] = [
     (
         "leaf",
         "\"diffusetransmission\" \"rgb reflectance\" [0.5 0.4 0.1] \"rgb transmittance\" [0.1 0.4 0.2]",
@@ -127,7 +127,7 @@ fn check_unbiased(scene: &TestScene) -> Result<(), String> {
 fn area_lights_are_sampled_without_bias() {
     let mut results = Vec::new();
     for (light, shape) in AREA_LIGHTS {
-        for (surface, material) in SINGLE_LOBE {
+        for (surface, material) in BASIC_MATERIALS {
             let world = format!(
                 "{}Material {material}\n{FLOOR}",
                 lights_on_both_sides(shape, !matches!(light, "sphere" | "ellipsoid"))
@@ -165,7 +165,7 @@ fn environments_are_sampled_without_bias() {
         ("image", image_map.to_string()),
         ("two environments and spheres", format!("{constant}{image_map}{spheres}")),
     ] {
-        for (surface, material) in SINGLE_LOBE {
+        for (surface, material) in BASIC_MATERIALS {
             let world = format!("{lights}Material {material}\n{FLOOR}");
             let scene = load_scene(
                 &single_ray_scene(EYE, Vec3::ZERO, 1, 12, 32, &world),
@@ -180,7 +180,8 @@ fn environments_are_sampled_without_bias() {
 
 #[test]
 fn layers_and_mixes_are_sampled_without_bias() {
-    let surfaces = MULTI_LOBE.map(|(name, material)| (name, format!("Material {material}")));
+    let surfaces =
+        COMPOSITE_MATERIALS.map(|(name, material)| (name, format!("Material {material}")));
     let environment = "LightSource \"infinite\" \"rgb L\" [1 0.7 0.4]\n";
     let mut results = Vec::new();
     for (surface, material) in
@@ -207,7 +208,7 @@ fn delta_lights_agree_with_bsdf_evaluation() {
     let above = vec3(1.8, -0.4, 3.1);
     let below = vec3(-0.3, 0.2, -2.0);
     let mut results = Vec::new();
-    for (surface, material) in SINGLE_LOBE.into_iter().chain(MULTI_LOBE) {
+    for (surface, material) in BASIC_MATERIALS.into_iter().chain(COMPOSITE_MATERIALS) {
         let lights = [
             (
                 "point",
@@ -290,7 +291,7 @@ fn paths_of_many_bounces_are_sampled_without_bias() {
          AttributeBegin Translate -0.9 0.5 0.8 Rotate 40 1 1 0 Scale -1 0.6 1.2 ObjectInstance \"thing\" AttributeEnd\n\
          AttributeBegin Translate 0.2 -1.1 0.8 Scale 0.7 0.7 0.7 ObjectInstance \"thing\" AttributeEnd\n\
          AttributeBegin Translate 0 2 0 Rotate 90 1 0 0 {FLOOR} AttributeEnd\n",
-        SINGLE_LOBE[1].1, SINGLE_LOBE[0].1
+        BASIC_MATERIALS[1].1, BASIC_MATERIALS[0].1
     )
     .replace(
         "AreaLightSource \"diffuse\" \"rgb L\" [6 5 4]\nMaterial",
@@ -314,12 +315,12 @@ fn paths_of_many_bounces_are_sampled_without_bias() {
 fn many_materials_at_once_are_sampled_without_bias() {
     // Spheres of many materials around the target, so that each wavefront contains all of them.
     let materials = [
-        SINGLE_LOBE[0].1,
-        SINGLE_LOBE[1].1,
-        SINGLE_LOBE[3].1,
-        MULTI_LOBE[0].1,
-        MULTI_LOBE[1].1,
-        MULTI_LOBE[2].1,
+        BASIC_MATERIALS[0].1,
+        BASIC_MATERIALS[1].1,
+        BASIC_MATERIALS[3].1,
+        COMPOSITE_MATERIALS[0].1,
+        COMPOSITE_MATERIALS[1].1,
+        COMPOSITE_MATERIALS[2].1,
         "\"dielectric\"",
         "\"conductor\" \"rgb reflectance\" [0.9 0.8 0.7]",
         "\"mix\" \"string materials\" [\"red\" \"two\"] \"float amount\" 0.3",
@@ -329,7 +330,7 @@ fn many_materials_at_once_are_sampled_without_bias() {
         "LightSource \"infinite\" \"rgb L\" [0.4 0.5 0.7]\n{MIX}MakeNamedMaterial \"nothing\" \"string type\" \"interface\"\n\
          AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [6 5 4]\nTranslate 0 0 3\nShape \"sphere\" \"float radius\" 0.8\n\
          AttributeEnd\nMaterial {}\n{FLOOR}",
-        SINGLE_LOBE[0].1
+        BASIC_MATERIALS[0].1
     );
     for (i, material) in materials.iter().enumerate() {
         let angle = 36 * i;
@@ -451,7 +452,7 @@ fn half_transparent_screens_attenuate_all_lights() {
             let world = format!(
                 "{text}Material \"diffuse\" \"rgb reflectance\" [0 0 0]\n{screen}\n\
                  Material {}\n{}",
-                SINGLE_LOBE[0].1,
+                BASIC_MATERIALS[0].1,
                 FLOOR.replace('9', "90").replace("10", "100")
             );
             // A wider view has more distinct rays, each with its own alpha test.

@@ -98,12 +98,12 @@ impl Builder<'_> {
         };
         let amount = self.float(entity, "amount", 0.5)?;
         let find = |name: &String| {
-            let found = d.material(name).ok_or_else(|| {
+            let index_in_description = d.material(name).ok_or_else(|| {
                 let all = d.materials.iter().filter_map(|m| m.name.as_deref());
                 let help = did_you_mean(name, all, "define it with MakeNamedMaterial");
                 entity.error(format!("no material is named \"{name}\"")).help(help)
             })?;
-            Ok(index[found].unwrap_or(interface))
+            Ok(index[index_in_description].unwrap_or(interface))
         };
         let materials = [find(a)?, find(b)?];
         self.warn_unused(entity)?;
@@ -369,17 +369,17 @@ impl Alpha {
 
 /// Returns whether a material contains itself through nested mixes.
 fn contains_itself(materials: &[Material], start: u32) -> bool {
-    let parts = |material: u32| match &materials[material as usize] {
+    let components = |material: u32| match &materials[material as usize] {
         Material::Mix { materials, .. } => &materials[..],
         Material::Surface { .. } => &[],
     };
-    let (mut seen, mut next) = (vec![false; materials.len()], parts(start).to_vec());
-    while let Some(material) = next.pop() {
+    let (mut visited, mut pending) = (vec![false; materials.len()], components(start).to_vec());
+    while let Some(material) = pending.pop() {
         if material == start {
             return true;
         }
-        if !std::mem::replace(&mut seen[material as usize], true) {
-            next.extend(parts(material));
+        if !std::mem::replace(&mut visited[material as usize], true) {
+            pending.extend(components(material));
         }
     }
     false

@@ -37,19 +37,19 @@ pub struct Overrides {
     pub accel: AccelKind,
     /// Target that shaders are compiled for.
     pub target: Target,
-    /// Integrator; `None` keeps that of the scene file.
+    /// Integrator; `None` keeps the value in the scene file.
     pub integrator: Option<MethodName>,
     /// Overrides for the path tracer.
     pub path: PathOverrides,
     /// Overrides for lightcuts.
     pub lightcuts: LightcutsOverrides,
-    /// Samples per pixel; `None` keeps that of the scene file.
+    /// Samples per pixel; `None` keeps the value in the scene file.
     pub spp: Option<u32>,
-    /// Seed; `None` keeps that of the scene file (0 by default).
+    /// Seed; `None` keeps the value in the scene file (0 by default).
     pub seed: Option<u32>,
-    /// Width and height in pixels; `None` keeps that of the scene file.
+    /// Width and height in pixels; `None` keeps the value in the scene file.
     pub resolution: Option<(u32, u32)>,
-    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps that of the scene file.
+    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene file.
     pub crop: Option<[f32; 4]>,
 }
 
@@ -299,23 +299,30 @@ impl Builder<'_> {
 
     /// Converts a spectrum of reflectance, η or k to linear sRGB.
     fn reflectance(&mut self, entity: &Entity, param: &SpectrumParam) -> Result<Vec3, SceneError> {
-        match (param, self.spectrum(entity, param)?) {
-            (SpectrumParam::Rgb(rgb), _) => Ok(Vec3::from(*rgb)),
-            (SpectrumParam::Blackbody(kelvin), _) => Ok(spectrum::blackbody_rgb(*kelvin)),
-            (_, Some(s)) => Ok(spectrum::reflectance_rgb(&s)),
-            (_, None) => unreachable!("all other variants are sampled"),
-        }
+        self.linear_rgb(entity, param, spectrum::reflectance_rgb)
     }
 
     /// Converts an emission spectrum to linear sRGB. As in pbrt-v4, all spectra except RGB are
     /// normalized to luminance 1.
     fn emission(&mut self, entity: &Entity, name: &str) -> Result<Vec3, SceneError> {
         let Some(param) = entity.params.spectrum(name)? else { return Ok(Vec3::ONE) };
-        match (&param, self.spectrum(entity, &param)?) {
-            (SpectrumParam::Rgb(rgb), _) => Ok(Vec3::from(*rgb)),
-            (SpectrumParam::Blackbody(kelvin), _) => Ok(spectrum::blackbody_rgb(*kelvin)),
-            (_, Some(s)) => Ok(spectrum::illuminant_rgb(&s)),
-            (_, None) => unreachable!("all other variants are sampled"),
+        self.linear_rgb(entity, &param, spectrum::illuminant_rgb)
+    }
+
+    /// Converts a spectrum to linear sRGB. `convert` applies to sampled spectra only.
+    fn linear_rgb(
+        &mut self,
+        entity: &Entity,
+        param: &SpectrumParam,
+        convert: fn(&Spectrum) -> Vec3,
+    ) -> Result<Vec3, SceneError> {
+        match param {
+            SpectrumParam::Rgb(rgb) => Ok(Vec3::from(*rgb)),
+            SpectrumParam::Blackbody(kelvin) => Ok(spectrum::blackbody_rgb(*kelvin)),
+            _ => {
+                let spectrum = self.spectrum(entity, param)?;
+                Ok(convert(&spectrum.expect("all other variants are sampled")))
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Film {
 }
 
 impl Builder<'_> {
-    /// Reads resolution, crop window and exposure. Defaults are those of pbrt-v4.
+    /// Reads resolution, crop window and exposure. The defaults are from pbrt-v4.
     pub(super) fn film(
         &mut self,
         d: &Description,

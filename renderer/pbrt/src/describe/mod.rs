@@ -153,7 +153,8 @@ pub struct InstanceEntity {
 }
 
 impl Description {
-    /// Returns the path of a file that the scene names.
+    /// Returns the path of a file that the scene names: relative to the folder of the main file,
+    /// unless absolute.
     pub fn resolve(&self, file: &str) -> PathBuf {
         self.folder.join(file)
     }

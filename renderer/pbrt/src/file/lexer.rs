@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn tokens_have_contents_and_locations() {
-        let found =
+        let actual =
             tokens(b"\xef\xbb\xbfShape\"a b\" # c \"d\n\r\n  [1 -2.5e3]# e\n\"q\\\"\\\\\\n\"")
                 .unwrap();
         let expected = [
@@ -212,7 +212,7 @@ mod tests {
             ("\"]\"", 3, 12),
             ("the string \"q\"\\\n\"", 4, 1),
         ];
-        assert_eq!(found, expected.map(|(t, l, c)| (t.to_string(), l, c)));
+        assert_eq!(actual, expected.map(|(t, l, c)| (t.to_string(), l, c)));
     }
 
     #[test]

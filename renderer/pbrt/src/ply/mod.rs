@@ -126,7 +126,7 @@ pub enum PlyErrorKind {
         vertices: usize,
     },
     /// More vertices than 32-bit indices can address.
-    #[error("holds {0} vertices, more than 2³¹ − 1; split the mesh")]
+    #[error("has {0} vertices, more than 2³¹ − 1; split the mesh")]
     TooLarge(u64),
 }
 

@@ -163,7 +163,7 @@ impl Estimate {
     }
 }
 
-/// Sums over each of 4×4 blocks of a square image, then over all pixels; each per channel with its
+/// Sums over a 4×4 grid of blocks of a square image, then over all pixels: per channel, with
 /// variance.
 pub struct BlockSums(Vec<[[f64; 2]; 3]>);
 

@@ -47,8 +47,8 @@ struct Interpreter<'d> {
     state: GraphicsState,
     /// Saved states, each with its scope and the location of the directive that opened it.
     saved: Vec<(GraphicsState, Scope, Location)>,
-    /// Number of saved states when the current import began; `pop` stops there.
-    import_depth: usize,
+    /// Length of `saved` at the start of the current import; `pop` stops there.
+    stack_base: usize,
     coordinate_systems: HashMap<String, [DAffine3; 2]>,
     materials: NameTable<MaterialEntity>,
     media: NameTable<Entity>,
@@ -79,7 +79,7 @@ impl<'d> Interpreter<'d> {
             in_world: false,
             state: GraphicsState::default(),
             saved: Vec::new(),
-            import_depth: 0,
+            stack_base: 0,
             coordinate_systems: HashMap::new(),
             materials,
             media: NameTable::new("medium"),
@@ -152,7 +152,7 @@ impl<'d> Interpreter<'d> {
 
     /// Checks that all scopes opened in the current import are closed.
     fn check_closed(&self) -> Result<(), SceneError> {
-        let Some((_, scope, location)) = self.saved[self.import_depth..].last() else {
+        let Some((_, scope, location)) = self.saved[self.stack_base..].last() else {
             return Ok(());
         };
         let error = SceneError::at(location, format!("{} is never closed", scope.begin()));
@@ -309,11 +309,11 @@ impl<'d> Interpreter<'d> {
 
     /// Includes a file with its own copy of the graphics state.
     fn import(&mut self, name: &Name) -> Result<(), SceneError> {
-        let depth = std::mem::replace(&mut self.import_depth, self.saved.len());
+        let base = std::mem::replace(&mut self.stack_base, self.saved.len());
         let (state, systems) = (self.state.clone(), self.coordinate_systems.clone());
         self.include(name)?;
         self.check_closed()?;
-        (self.import_depth, self.state, self.coordinate_systems) = (depth, state, systems);
+        (self.stack_base, self.state, self.coordinate_systems) = (base, state, systems);
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct GraphicsState {
     pub defaults: [Vec<Arc<Param>>; AttributeTarget::NAMES.len()],
 }
 
-/// The kind of block that saves a state.
+/// A block that saves and restores the graphics state.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scope {
     Attribute,
@@ -76,7 +76,7 @@ impl Interpreter<'_> {
 
     /// Restores the state saved by the innermost scope, which must be `scope`.
     pub(super) fn pop(&mut self, scope: Scope, location: &Location) -> Result<(), SceneError> {
-        if self.saved.len() == self.import_depth {
+        if self.saved.len() == self.stack_base {
             let error =
                 SceneError::at(location, format!("{} without {}", scope.end(), scope.begin()));
             return Err(error.help(format!(

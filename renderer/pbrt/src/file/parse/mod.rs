@@ -59,7 +59,7 @@ impl<'a> Parser<'a> {
     /// Reads the next token. Fails at the end of the text; `expected` then completes the message.
     fn expect(&mut self, expected: &str) -> Result<(Token<'a>, Mark), SceneError> {
         match self.lexer.token()? {
-            Some(found) => Ok(found),
+            Some(token) => Ok(token),
             None => {
                 let end = self.lexer.mark();
                 let error = self.lexer.error(end, format!("unexpected end of file: {expected}"));

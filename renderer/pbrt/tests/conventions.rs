@@ -26,8 +26,7 @@ impl SceneFolder {
         let colours = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0; 3]];
         write_png(&file("corners.png"), 2, 2, &colours, 0.0).unwrap();
         write_png(&file("left.png"), 2, 1, &[[1.0; 3], [0.0; 3]], 0.0).unwrap();
-        // The centre is 1, the right edge 2, the lower edge 3 and the corners 4; other texels are
-        // 9.
+        // 1 at the centre, 2 at the right edge, 3 at the lower edge, 4 at the corners, 9 elsewhere.
         let mut environment_map = [[9.0; 3]; 81];
         for (index, value) in
             [(40, 1.0), (44, 2.0), (76, 3.0), (0, 4.0), (8, 4.0), (72, 4.0), (80, 4.0)]

@@ -177,9 +177,13 @@ fn white_materials_are_invisible_in_all_sampling_modes() {
                     light_sampling: Some(lights),
                     ..PathOverrides::default()
                 };
-                let scene = load_scene(&text, &[("white.wgsl", WHITE.into())], &Overrides { path, ..Overrides::default() });
+                let overrides = Overrides { path, ..Overrides::default() };
+                let scene = load_scene(&text, &[("white.wgsl", WHITE.into())], &overrides);
                 let radiance = Estimate::from_image(&render(&scene, 2));
-                results.push((format!("{material}, {mode:?}, {lights:?}"), radiance.agrees(&exact_grey(1.0), TOLERANCE_SIGMAS)));
+                results.push((
+                    format!("{material}, {mode:?}, {lights:?}"),
+                    radiance.agrees(&exact_grey(1.0), TOLERANCE_SIGMAS),
+                ));
             }
         }
     }
@@ -239,8 +243,8 @@ fn nested_clear_glass_is_invisible() {
 
 #[test]
 fn transmittance_of_panes_matches_the_geometric_series() {
-    // At normal incidence, N panes with interfaces of reflectance r transmit (1 − r) / (1 + (2N −
-    // 1) r) incoherently.
+    // At normal incidence, N incoherent panes with interfaces of reflectance r transmit
+    // (1 − r) / (1 + (2N − 1) r).
     let r = 0.04;
     for n in 1..=4 {
         let mut world = "Material \"thindielectric\" \"float eta\" 1.5\n".to_string();

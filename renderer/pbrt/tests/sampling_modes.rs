@@ -72,7 +72,7 @@ AttributeBegin Translate 0 0.8 1.2 Rotate 70 1 0 0 Shape "disk" "float radius" 0
     let sums: Vec<_> = modes()
         .map(|mode| {
             BlockSums::from_image(&render(
-                &load_scene(&text, &files, &Overrides { spp: Some(64), ..by(mode) }),
+                &load_scene(&text, &files, &Overrides { spp: Some(64), ..overrides_for(mode) }),
                 2,
             ))
         })

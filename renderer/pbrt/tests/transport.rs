@@ -115,12 +115,12 @@ const TOLERANCE_SIGMAS: f64 = 4.5;
 
 /// Compares the path tracer with brute-force path tracing of a [`single_ray_scene`].
 fn check_unbiased(scene: &TestScene) -> Result<(), String> {
-    let image = Estimate::from_image(&render(scene, 2));
+    let estimate = Estimate::from_image(&render(scene, 2));
     let expected = brute_force(scene, scene.settings.integrator.max_depth, 64, 3072);
     if expected.mean.iter().any(|&x| x <= 0.0) {
         return Err(format!("the reference has a black channel: {expected:?}"));
     }
-    image.agrees(&expected, TOLERANCE_SIGMAS)
+    estimate.agrees(&expected, TOLERANCE_SIGMAS)
 }
 
 #[test]
@@ -263,13 +263,13 @@ fn delta_lights_agree_with_bsdf_evaluation() {
             );
             let expected =
                 bsdf.eval(wi, wo) * vec3(5.0, 4.0, 3.0) * (intensity_scale / from.length_squared());
-            let image = Estimate::from_image(&render(&scene, 1));
+            let estimate = Estimate::from_image(&render(&scene, 1));
             // Camera rays differ slightly across the image.
             let expected = Estimate {
                 error: expected.to_array().map(|x| 5e-4 * f64::from(x)),
                 ..Estimate::exact(expected)
             };
-            results.push((format!("{light} on {surface}"), image.agrees(&expected, 4.0)));
+            results.push((format!("{light} on {surface}"), estimate.agrees(&expected, 4.0)));
         }
     }
     assert_all_ok(results);
@@ -278,8 +278,7 @@ fn delta_lights_agree_with_bsdf_evaluation() {
 #[test]
 fn paths_of_many_bounces_are_sampled_without_bias() {
     // A floor and a wall under an environment light, with an area light inside a glass sphere, and
-    // with mirrored and non-uniformly scaled instances of a rough mirror and a half-transparent
-    // disk.
+    // with mirrored and non-uniformly scaled instances of a rough mirror and a masked disk.
     let world = format!(
         "LightSource \"infinite\" \"rgb L\" [0.4 0.5 0.7]\n{MASK}\
          ObjectBegin \"thing\"\nMaterial {}\nShape \"sphere\" \"float radius\" 0.5\n\
@@ -373,10 +372,10 @@ fn depth_counts_scattering_events() {
         );
         let expected = [0.9f64, 0.5, 0.1]
             .map(|albedo| (0..=depth).map(|n| albedo.powi(n as i32)).sum::<f64>());
-        let image = Estimate::from_image(&render(&scene, 2));
+        let estimate = Estimate::from_image(&render(&scene, 2));
         results.push((
             format!("depth {depth}"),
-            image.agrees(&Estimate { mean: expected, error: [0.0; 3] }, TOLERANCE_SIGMAS),
+            estimate.agrees(&Estimate { mean: expected, error: [0.0; 3] }, TOLERANCE_SIGMAS),
         ));
     }
     assert_all_ok(results);

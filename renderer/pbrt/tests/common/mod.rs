@@ -63,11 +63,6 @@ impl From<LoadedScene> for TestScene {
     }
 }
 
-/// No overrides.
-pub fn overrides() -> Overrides {
-    Overrides::default()
-}
-
 /// Loads and renders a scene. Warnings are errors.
 pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture {
     render(&load_scene(text, &[], overrides), threads)

@@ -251,11 +251,10 @@ fn room_with_lights(scale: f32) -> String {
 /// than a tenth.
 fn difference(a: &Picture, b: &Picture) -> (f64, f64) {
     let n = a.radiance.len() as f64;
-    let sums =
-        a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, fraction), (p, q)| {
-            let (p, q) = (f64::from(p[0] + p[1] + p[2]), f64::from(q[0] + q[1] + q[2]));
-            (d + (p - q), s + p, fraction + f64::from(u32::from((p - q).abs() > 0.1 * p.max(q))))
-        });
+    let sums = a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, count), (p, q)| {
+        let (p, q) = (f64::from(p[0] + p[1] + p[2]), f64::from(q[0] + q[1] + q[2]));
+        (d + (p - q), s + p, count + f64::from(u32::from((p - q).abs() > 0.1 * p.max(q))))
+    });
     (sums.0 / sums.1, sums.2 / n)
 }
 

@@ -238,7 +238,11 @@ fn random_triangles_agree() {
     let mut random = Random::new(1);
     for (n, size) in [(1, 3.0), (3, 2.0), (40, 0.6), (3000, 0.15)] {
         let geometry = world(vec![primitive(triangle_soup(&mut random, n, size), None)]);
-        assert_agrees_with_brute_force(&format!("soup of {n}"), geometry, &random.rays(3000, 1.5));
+        assert_agrees_with_brute_force(
+            &format!("{n} triangles"),
+            geometry,
+            &random.rays(3000, 1.5),
+        );
     }
 }
 

@@ -52,8 +52,8 @@ MakeNamedMedium "fog" "string type" "cloud" MediumInterface "fog" "" Shape "sphe
 MakeNamedMedium "fog" "string type" "rgbgrid" MediumInterface "fog" "fog" Material "interface" Shape "sphere" => "rgbgrid"; empty
 Material "subsurface" "string name" "Skin1" "float scale" 10 "float roughness" 0.1 Shape "sphere" => "subsurface"; "diffuse"
 Material "subsurface" "rgb reflectance" [1 1 1] "rgb mfp" [1 2 3] "float eta" 1.3 "float g" 0 => "subsurface"; "diffuse"
-Material "hair" "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => "hair"; "diffuse" of 0.5
-Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" of 0.5
+Material "hair" "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => "hair"; "diffuse" with reflectance 0.5
+Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" with reflectance 0.5
 Material "diffuse" "string normalmap" "no.png" Shape "sphere" => "normalmap"; smooth
 Material "dielectric" "texture displacement" "grey" Shape "sphere" => "displacement"; smooth
 Material "conductor" "float thickness" 1 Shape "sphere" => "float thickness"; ignored
@@ -72,7 +72,7 @@ Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "floa
 LightSource "goniometric" "string filename" "no.exr" "rgb I" [3 3 3] => "goniometric"; point light
 LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power" 10 => "projection"; point light
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
-AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; everywhere
+AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is ignored
 AreaLightSource "diffuse" ObjectBegin "o" Shape "sphere" Shape "disk" ObjectEnd ObjectInstance "o" => inside objects; does not emit
 ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => shutter; without motion blur

@@ -235,10 +235,10 @@ fn features(image: &Picture) -> &FeatureImages {
     image.features.as_ref().expect("features are recorded")
 }
 
-fn assert_close(radiance: [f32; 3], expected: Vec3, label: &str) {
+fn assert_close(actual: [f32; 3], expected: Vec3, label: &str) {
     assert!(
-        (Vec3::from(radiance) - expected).abs().max_element() < 2e-6,
-        "{label}: {radiance:?}, expected {expected}"
+        (Vec3::from(actual) - expected).abs().max_element() < 2e-6,
+        "{label}: {actual:?}, expected {expected}"
     );
 }
 

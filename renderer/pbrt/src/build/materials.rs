@@ -115,7 +115,7 @@ impl Builder<'_> {
         let fallback = |name: &str| {
             Some(match name {
                 "subsurface" => "\"diffuse\"",
-                "hair" | "measured" => "\"diffuse\" of 0.5",
+                "hair" | "measured" => "\"diffuse\" with reflectance 0.5",
                 _ => return None,
             })
         };

@@ -334,6 +334,6 @@ fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {
             "the transform of this \"{}\" cannot be inverted in single precision",
             entity.name
         ));
-        error.help("look for a scale of 0, or extreme scales")
+        error.help("check for zero or extreme scales")
     })
 }

@@ -221,7 +221,7 @@ impl Builder<'_> {
         let to_world = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
             camera
                 .error("the transform of the camera cannot be inverted")
-                .help("look for a scale of 0")
+                .help("check for a scale of 0")
         })?;
         Ok(Camera::new(to_world, projection, screen, resolution, lens_radius, focal_distance))
     }

@@ -244,7 +244,7 @@ impl Builder<'_> {
             self.shaders
                 .bindings_of(&program)
                 .for_each(|binding| binding.has_valid_sampler = false);
-            self.warn(entity, message, "directions sampled from bounds of `brdf`")?;
+            self.warn(entity, message, "directions sampled from bounds on `brdf`")?;
         }
         Ok(instance)
     }

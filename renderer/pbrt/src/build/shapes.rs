@@ -52,7 +52,7 @@ impl Builder<'_> {
                     &instance.location,
                     "the transform of this instance cannot be inverted in single precision",
                 )
-                .help("look for a scale of 0, or extreme scales")
+                .help("check for zero or extreme scales")
             })?;
             geometry.instances.push(Instance { group: instance.object as u32, transform });
             object_names.push(d.objects[instance.object].name.clone());
@@ -149,7 +149,7 @@ impl Builder<'_> {
             self.warn(
                 entity,
                 "emission images of area lights are not supported",
-                "the same radiance everywhere",
+                "uniform emission",
             )?;
         }
         let le = self.emission(entity, "L")?;

@@ -326,8 +326,8 @@ fn includes_share_the_graphics_state_and_imports_do_not() {
     // by content.
     write_file(root, "parts/a.pbrt", b"Translate 1 0 0 Include \"parts/b.pbrt.gz\" AttributeBegin");
     write_file(root, "parts/b.pbrt.gz", &gzip(b"Translate 0 1 0 Shape \"disk\""));
-    file(
-        at,
+    write_file(
+        root,
         "parts/c.pbrt",
         b"Translate 0 0 1 Material \"conductor\" Shape \"sphere\" ObjectBegin \"o\" ObjectEnd",
     );

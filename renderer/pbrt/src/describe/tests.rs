@@ -406,12 +406,16 @@ fn large_meshes_and_deep_nesting_are_handled() {
     assert!(describe_with_warnings(&"[".repeat(count)).0.is_err());
 }
 
-/// Checks that all scenes in the subfolders of `folder` are valid and complete.
+/// Checks that the scenes in the subfolders of `folder` are valid and have a camera and shapes.
 fn assert_scenes_are_valid(folder: &Path) {
     let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let folders = entries(folder).filter(|path| path.is_dir());
     let files = folders.flat_map(|folder| entries(&folder).collect::<Vec<_>>());
     for path in files.filter(|path| path.extension().is_some_and(|e| e == "pbrt")) {
+        // Files without a world are included by others.
+        if !std::fs::read_to_string(&path).unwrap().contains("WorldBegin") {
+            continue;
+        }
         let d = describe(&Source::file(&path), &mut Diagnostics::new(true))
             .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(d.camera.is_some() && !d.shapes.is_empty(), "{}", path.display());

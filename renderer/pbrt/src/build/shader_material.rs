@@ -136,7 +136,7 @@ fn shader_error(entity: &Entity, label: &str, mut error: ShaderError) -> SceneEr
     if error.labels.is_empty() {
         error.message = format!("{}: {message}", error.source_code.name());
     }
-    entity.error(format!("{label} cannot be shader_use: {message}")).shader(error)
+    entity.error(format!("{label} cannot be used: {message}")).shader(error)
 }
 
 impl Builder<'_> {

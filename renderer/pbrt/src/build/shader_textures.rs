@@ -99,7 +99,7 @@ impl Builder<'_> {
                 let file = shader_use.entity.params.string(name)?.expect("the parameter exists");
                 let image = self.image(shader_use.entity, &self.path(file), "sRGB");
                 let image = image.map_err(|error| {
-                    shader_use.error(param, &format!("cannot be shader_use: {}", error.message()))
+                    shader_use.error(param, &format!("cannot be used: {}", error.message()))
                 })?;
                 self.converted_texture(shader_use, param, &for_shaders::plain(image))
             }

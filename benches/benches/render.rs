@@ -14,7 +14,7 @@ use lightbound::integrator::PathTracer;
 use lightbound::render::{RenderOptions, Rendering, render_with};
 use lightbound::settings::PathSettings;
 use lightbound_math::{Aabb, Ray};
-use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load};
 use lightbound_pbrt::diagnostics::Diagnostics;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ impl Accel for Recorder {
     }
 }
 
-fn render_once(Loaded { scene, settings, .. }: &Loaded) -> Rendering {
+fn render_once(LoadedScene { scene, settings, .. }: &LoadedScene) -> Rendering {
     let options = RenderOptions { threads: 1, ..RenderOptions::default() };
     let integrator =
         PathTracer::new(scene, settings.integrator.max_depth, &PathSettings::default())

@@ -3,7 +3,7 @@
 
 use crate::arguments::positive;
 use crate::report::{print_head, print_machine, print_row};
-use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load};
 use lightbound_pbrt::diagnostics::Diagnostics;
 use std::fmt::Write;
 use std::path::Path;

@@ -5,7 +5,7 @@ use super::scene::scene_text;
 use lightbound::integrator::{self, CutTimes, Integrator};
 use lightbound::render::{RenderOptions, render_with};
 use lightbound::settings::{BoundMode, Cut, ErrorMode, Method};
-use lightbound_pbrt::build::{Loaded, Overrides, load_source};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 
 /// Loads the scene with a number of lights.

@@ -27,7 +27,7 @@ use lightbound::material::{Program, ShaderBinding};
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::sampling::{hash, luminance, unit_float};
 use lightbound_math::{Frame, Ray, Vec2, Vec3, vec2, vec3};
-use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load};
 use lightbound_pbrt::diagnostics::Diagnostics;
 use lightbound_shader::{Arena, Batch, Settings, Target};
 use std::hint::black_box;

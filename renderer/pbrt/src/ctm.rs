@@ -1,69 +1,69 @@
-//! The current transformation matrix: two affine maps, at shutter opening and closing, in double
-//! precision.
+//! The current transformation matrix (CTM): affine transforms at shutter opening and closing, in
+//! double precision.
 //!
-//! As in pbrt, maps act on column vectors and a directive multiplies from the right:
-//! `CTM ← CTM · M`. Matrices are in column-major order; the camera looks along +z of a
-//! left-handed frame.
+//! As in pbrt, transforms act on column vectors, and directives multiply from the right:
+//! `CTM ← CTM · M`. Matrices are in column-major order. The camera looks along +z of a left-handed
+//! frame.
 
 use super::file::parse::ActiveTransform;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
-/// The two transforms and which of them directives change.
+/// The current transformation matrix at both ends of the shutter interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Ctm {
     /// Transforms at shutter opening and closing.
-    pub maps: [DAffine3; 2],
-    /// Which of them directives change.
+    pub transforms: [DAffine3; 2],
+    /// The transforms that directives modify.
     pub active: ActiveTransform,
 }
 
 impl Default for Ctm {
     fn default() -> Ctm {
-        Ctm { maps: [DAffine3::IDENTITY; 2], active: ActiveTransform::All }
+        Ctm { transforms: [DAffine3::IDENTITY; 2], active: ActiveTransform::All }
     }
 }
 
 impl Ctm {
-    /// Applies `change` to the active maps.
-    ///
-    /// *Errors*: the result is not invertible or not finite.
+    /// Applies `change` to the active transforms. Fails if a result is not finite or not
+    /// invertible.
     pub fn update(&mut self, change: impl Fn(DAffine3) -> DAffine3) -> Result<(), &'static str> {
         let [start, end] = match self.active {
             ActiveTransform::All => [true, true],
             ActiveTransform::StartTime => [true, false],
             ActiveTransform::EndTime => [false, true],
         };
-        for (map, _) in self.maps.iter_mut().zip([start, end]).filter(|(_, active)| *active) {
-            *map = check_invertible(change(*map))?;
+        for (transform, _) in
+            self.transforms.iter_mut().zip([start, end]).filter(|(_, active)| *active)
+        {
+            *transform = check_invertible(change(*transform))?;
         }
         Ok(())
     }
 
-    /// Whether the two maps differ.
+    /// Whether the two transforms differ.
     pub fn is_animated(&self) -> bool {
-        self.maps[0] != self.maps[1]
+        self.transforms[0] != self.transforms[1]
     }
 }
 
-/// Returns the map if it and its inverse are finite.
-fn check_invertible(map: DAffine3) -> Result<DAffine3, &'static str> {
-    // Columns are scaled to unit length first, so that extreme scales are not mistaken for a
-    // singular map.
+/// Returns the transform if it and its inverse are finite.
+fn check_invertible(transform: DAffine3) -> Result<DAffine3, &'static str> {
+    // Columns are scaled to unit length first, so that extreme scales do not look
+    // singular.
     let scale = |v: DVec3| if v.length_recip().is_finite() { v / v.length() } else { DVec3::ZERO };
-    let m = map.matrix3;
+    let m = transform.matrix3;
     let unit = DMat3::from_cols(scale(m.x_axis), scale(m.y_axis), scale(m.z_axis)).determinant();
     match () {
-        () if !map.is_finite() => Err("the transform is not finite"),
-        () if unit.abs() < 1e-12 => Err("the transform is singular: it flattens space"),
-        () if !map.inverse().is_finite() => Err("the transform is out of range"),
-        () => Ok(map),
+        () if !transform.is_finite() => Err("the transform is not finite"),
+        () if unit.abs() < 1e-12 => Err("the transform is singular"),
+        () if !transform.inverse().is_finite() => Err("the transform is out of range"),
+        () => Ok(transform),
     }
 }
 
-/// The affine map of a 4×4 matrix in column-major order.
-///
-/// *Errors*: the last row is not a multiple of (0, 0, 0, 1), within rounding.
-pub fn matrix(m: &[f64; 16]) -> Result<DAffine3, &'static str> {
+/// Converts a 4×4 matrix in column-major order. Fails unless the last row is a multiple of
+/// (0, 0, 0, 1) within rounding.
+pub fn from_matrix(m: &[f64; 16]) -> Result<DAffine3, &'static str> {
     let w = m[15];
     let largest = m.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
     if w == 0.0 || [m[3], m[7], m[11]].iter().any(|x| x.abs() > 1e-6 * largest.max(w.abs())) {
@@ -76,10 +76,8 @@ pub fn matrix(m: &[f64; 16]) -> Result<DAffine3, &'static str> {
     })
 }
 
-/// Rotation by `angle` degrees about an axis, counterclockwise seen from its tip in a right-handed
-/// frame.
-///
-/// *Errors*: the axis cannot be normalized.
+/// Returns the rotation by `angle` degrees about an axis, by the right-hand rule. Fails if the axis
+/// cannot be normalized.
 pub fn rotate([angle, x, y, z]: [f64; 4]) -> Result<DAffine3, &'static str> {
     let axis =
         DVec3::new(x, y, z).try_normalize().ok_or("the rotation axis cannot be normalized")?;
@@ -87,10 +85,9 @@ pub fn rotate([angle, x, y, z]: [f64; 4]) -> Result<DAffine3, &'static str> {
     Ok(DAffine3::from_quat(DQuat::from_vec4((sin * axis).extend(cos))))
 }
 
-/// The camera-from-world map of a camera at `eye`, looking at `target` along +z, with `up`
-/// towards +y.
-///
-/// *Errors*: eye and target coincide, or `up` is parallel to the view direction.
+/// Returns the camera-from-world transform of a camera at `eye` that looks at `target` along +z,
+/// with `up` towards +y. Fails if `eye` and `target` coincide, or if `up` is parallel to the view
+/// direction.
 pub fn look_at(v: [f64; 9]) -> Result<DAffine3, &'static str> {
     let [eye, target, up] = [0, 3, 6].map(|i| DVec3::new(v[i], v[i + 1], v[i + 2]));
     let forward = (target - eye).try_normalize().ok_or("eye and target of LookAt coincide")?;
@@ -138,31 +135,31 @@ mod tests {
     }
 
     #[test]
-    fn matrices_are_column_major_and_divided_by_w() {
+    fn matrix_is_column_major_and_divided_by_w() {
         let mut m =
             [2.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 6.0, 0.0, 8.0, 10.0, 12.0, 2.0];
-        let a = matrix(&m).unwrap();
+        let a = from_matrix(&m).unwrap();
         assert_eq!((a.translation, a.matrix3.y_axis), (dvec3(4.0, 5.0, 6.0), dvec3(0.0, 2.0, 0.0)));
         m[3] = 0.5;
-        assert!(matrix(&m).is_err());
+        assert!(from_matrix(&m).is_err());
         (m[3], m[15]) = (0.0, 0.0);
-        assert!(matrix(&m).is_err());
+        assert!(from_matrix(&m).is_err());
     }
 
     #[test]
-    fn directives_multiply_from_the_right_on_active_maps() {
+    fn directives_multiply_active_transforms_from_the_right() {
         let mut ctm = Ctm::default();
         ctm.update(|m| m * DAffine3::from_translation(dvec3(1.0, 0.0, 0.0))).unwrap();
         assert!(!ctm.is_animated());
         ctm.active = ActiveTransform::EndTime;
         ctm.update(|m| m * DAffine3::from_scale(DVec3::splat(2.0))).unwrap();
         assert!(ctm.is_animated());
-        assert_eq!(ctm.maps[0].transform_point3(DVec3::X), dvec3(2.0, 0.0, 0.0));
-        assert_eq!(ctm.maps[1].transform_point3(DVec3::X), dvec3(3.0, 0.0, 0.0));
+        assert_eq!(ctm.transforms[0].transform_point3(DVec3::X), dvec3(2.0, 0.0, 0.0));
+        assert_eq!(ctm.transforms[1].transform_point3(DVec3::X), dvec3(3.0, 0.0, 0.0));
     }
 
     #[test]
-    fn singular_and_out_of_range_maps_are_rejected() {
+    fn singular_and_out_of_range_transforms_are_rejected() {
         let try_scale =
             |x, y, z| Ctm::default().update(|m| m * DAffine3::from_scale(dvec3(x, y, z)));
         assert!(try_scale(1.0, 0.0, 1.0).is_err());

@@ -1,9 +1,8 @@
 //! Diagnostics about scene files: source locations, warnings, and the error that stops loading.
 //!
-//! A [`Location`] holds file, line and column. It reads the text again when an error shows the
-//! offending lines, so later stages can report errors without keeping the text in memory. A
-//! [`Warning`] always says what is used instead of what was found. In strict mode the first warning
-//! is an error.
+//! A [`Location`] holds a file, line and column. Errors read the offending lines again for display,
+//! so later stages need not keep the text in memory. Every [`Warning`] names the fallback. In
+//! strict mode the first warning is an error.
 
 use lightbound_shader::ShaderError;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
@@ -18,23 +17,23 @@ use std::sync::Arc;
 pub struct Source {
     path: PathBuf,
     text: Option<Vec<u8>>,
-    /// Origins of generated text: first line of each part and what the part was generated from.
+    /// For generated text: the first line and the origin of each part.
     origins: Vec<(u32, String)>,
 }
 
 impl Source {
-    /// A file, plain or gzip-compressed. It is read again when an error shows its lines.
+    /// Creates a source from a file, plain or gzip-compressed. Errors read it again for display.
     pub fn file(path: impl Into<PathBuf>) -> Arc<Source> {
         Arc::new(Source { path: path.into(), text: None, origins: Vec::new() })
     }
 
-    /// Text in memory; `name` is used as its path.
+    /// Creates a source from text in memory; `name` serves as its path.
     pub fn memory(name: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Arc<Source> {
         Arc::new(Source { path: name.into(), text: Some(text.into()), origins: Vec::new() })
     }
 
-    /// Generated text, in parts of complete lines: pairs of origin and text. Messages name the origin
-    /// and show no lines.
+    /// Creates a source from generated text: parts of complete lines, each with its origin, such as
+    /// a command-line option. Messages name the origin instead of showing lines.
     pub fn generated(
         name: impl Into<PathBuf>,
         parts: impl IntoIterator<Item = (String, String)>,
@@ -48,7 +47,7 @@ impl Source {
         Arc::new(Source { path: name.into(), text: Some(text.into()), origins })
     }
 
-    /// The origin of a line of generated text.
+    /// Returns the origin of a line of generated text.
     fn origin(&self, line: u32) -> Option<&str> {
         self.origins
             .iter()
@@ -57,14 +56,15 @@ impl Source {
             .map(|(_, origin)| origin.as_str())
     }
 
-    /// The path as given.
+    /// Returns the path as passed to the constructor.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The decompressed text.
+    /// Reads the text and decompresses it if necessary.
     ///
-    /// *Errors*: the file cannot be read, or its gzip stream is damaged or truncated.
+    /// # Errors
+    /// The file cannot be read, or its gzip stream is damaged or truncated.
     pub fn read(&self) -> std::io::Result<Cow<'_, [u8]>> {
         match &self.text {
             Some(text) => Ok(Cow::Borrowed(text)),
@@ -84,12 +84,12 @@ pub struct Location {
 }
 
 impl Location {
-    /// A location; `line` and `column` count from 1.
+    /// Creates a location; `line` and `column` count from 1.
     pub fn new(source: Arc<Source>, line: u32, column: u32) -> Location {
         Location { source, line, column }
     }
 
-    /// The file's path.
+    /// Returns the path of the source.
     pub fn path(&self) -> &Path {
         &self.source.path
     }
@@ -110,15 +110,15 @@ impl fmt::Debug for Location {
     }
 }
 
-/// A request of the scene file that the renderer replaces with something else.
+/// An unsupported feature of a scene file and the fallback used for it.
 #[derive(Clone, Debug)]
 pub struct Warning {
     /// Location of the first occurrence.
     pub location: Option<Location>,
-    /// What was found.
+    /// Description of the feature.
     pub message: String,
-    /// What is used instead.
-    pub instead: String,
+    /// Description of the fallback.
+    pub fallback: String,
     /// Number of further occurrences.
     pub repeats: usize,
 }
@@ -128,7 +128,7 @@ impl fmt::Display for Warning {
         if let Some(location) = &self.location {
             write!(f, "{location}: ")?;
         }
-        write!(f, "{}; instead: {}", self.message, self.instead)?;
+        write!(f, "{}; instead: {}", self.message, self.fallback)?;
         if self.repeats > 0 {
             write!(f, " (and {} more like this)", self.repeats)?;
         }
@@ -136,60 +136,62 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Collects warnings: one per distinct message, with its first location and a count of repeats.
+/// Collects warnings and merges repeated ones.
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     strict: bool,
     warnings: Vec<Warning>,
-    seen: HashMap<(String, String), usize>,
+    /// Indices of warnings by message and fallback.
+    indices: HashMap<(String, String), usize>,
 }
 
 impl Diagnostics {
-    /// An empty collector; with `strict`, every warning becomes an error.
+    /// Creates an empty collector. With `strict`, every warning is an error.
     pub fn new(strict: bool) -> Diagnostics {
         Diagnostics { strict, ..Diagnostics::default() }
     }
 
-    /// Records that `message` was found at `location` and `instead` is used.
+    /// Records a warning.
     ///
-    /// *Errors*: in strict mode, the warning itself.
+    /// # Errors
+    /// In strict mode, the warning itself.
     pub fn warn(
         &mut self,
         location: Option<&Location>,
         message: impl Into<String>,
-        instead: impl Into<String>,
+        fallback: impl Into<String>,
     ) -> Result<(), SceneError> {
-        let (message, instead) = (message.into(), instead.into());
+        let (message, fallback) = (message.into(), fallback.into());
         if self.strict {
             let error = match location {
                 Some(location) => SceneError::at(location, message),
                 None => SceneError::new(message),
             };
             return Err(error
-                .help(format!("warnings are errors in strict mode; otherwise used: {instead}")));
+                .help(format!("warnings are errors in strict mode; otherwise used: {fallback}")));
         }
         let next = self.warnings.len();
-        let index = *self.seen.entry((message.clone(), instead.clone())).or_insert(next);
+        let index = *self.indices.entry((message.clone(), fallback.clone())).or_insert(next);
         if index < next {
             self.warnings[index].repeats += 1;
         } else {
             self.warnings.push(Warning {
                 location: location.cloned(),
                 message,
-                instead,
+                fallback,
                 repeats: 0,
             });
         }
         Ok(())
     }
 
-    /// The warnings so far, in order of first occurrence.
+    /// Returns the warnings so far, in order of first occurrence.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 }
 
-/// The error that stops loading: a message, the location with its lines if known, and a remedy.
+/// An error that stops loading: a message, its location with source lines if known, and a remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.headline())]
 pub struct SceneError(Box<Report>);
@@ -204,7 +206,7 @@ struct Report {
 }
 
 impl Report {
-    /// The message, preceded by the location unless an excerpt shows it.
+    /// Returns the message, preceded by the location unless an excerpt shows it.
     fn headline(&self) -> String {
         match &self.location {
             Some(location) if self.excerpt.is_none() => format!("{location}: {}", self.message),
@@ -214,7 +216,7 @@ impl Report {
 }
 
 impl SceneError {
-    /// An error without a location.
+    /// Creates an error without a location.
     pub fn new(message: impl Into<String>) -> SceneError {
         SceneError(Box::new(Report {
             message: message.into(),
@@ -225,7 +227,7 @@ impl SceneError {
         }))
     }
 
-    /// An error at a location. The lines around it are read for display.
+    /// Creates an error at a location and reads the lines around it for display.
     pub fn at(location: &Location, message: impl Into<String>) -> SceneError {
         let (excerpt, location) = (Excerpt::read(location), Some(location.clone()));
         SceneError(Box::new(Report {
@@ -237,34 +239,34 @@ impl SceneError {
         }))
     }
 
-    /// Adds the remedy.
+    /// Sets the remedy.
     pub fn help(mut self, remedy: impl Into<String>) -> SceneError {
         self.0.help = Some(remedy.into());
         self
     }
 
-    /// Adds the error of the shader used at the location. It is shown with lines of the shader.
+    /// Attaches the compile error of the shader used at the location.
     pub fn shader(mut self, error: ShaderError) -> SceneError {
         self.0.shader = Some(error);
         self
     }
 
-    /// The error of the shader used at the location.
+    /// Returns the compile error of the shader used at the location, if any.
     pub fn shader_error(&self) -> Option<&ShaderError> {
         self.0.shader.as_ref()
     }
 
-    /// The message, without location or remedy.
+    /// Returns the message without location and remedy.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The remedy, if one is known.
+    /// Returns the remedy, if any.
     pub fn remedy(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
-    /// The location of the error.
+    /// Returns the location of the error, if known.
     pub fn location(&self) -> Option<&Location> {
         self.0.location.as_ref()
     }
@@ -292,23 +294,24 @@ impl miette::Diagnostic for SceneError {
     }
 }
 
-/// A few lines of a source, which report line and column numbers of the complete source.
+/// A few lines of a source. Line and column numbers refer to the complete source.
 #[derive(Debug)]
 struct Excerpt {
     name: String,
     text: String,
-    /// Line of the excerpt's first line, from 0.
+    /// Line number of the first line in the source, from 0.
     first_line: usize,
-    /// Line (within the excerpt) and column (in the source) of the span, from 0.
+    /// Position of the span: line in the excerpt and column in the source, from 0.
     focus: (usize, usize),
     span: SourceSpan,
 }
 
 impl Excerpt {
-    /// Lines shown before and after.
-    const CONTEXT: usize = 2;
-    /// Bytes of a line shown on either side of the location; a mesh is often one line of megabytes.
-    const WIDTH: usize = 72;
+    /// Lines shown before and after the location.
+    const CONTEXT_LINES: usize = 2;
+    /// Bytes of a line shown on either side of the location. Meshes often are single lines of
+    /// megabytes.
+    const MAX_SIDE_BYTES: usize = 72;
 
     fn read(location: &Location) -> Option<Excerpt> {
         if location.source.origin(location.line).is_some() {
@@ -317,22 +320,25 @@ impl Excerpt {
         let text = location.source.read().ok()?;
         let (line, column) =
             (location.line.checked_sub(1)? as usize, location.column.checked_sub(1)? as usize);
-        let first_line = line.saturating_sub(Self::CONTEXT);
+        let first_line = line.saturating_sub(Self::CONTEXT_LINES);
         let mut excerpt = String::new();
         let mut span = None;
-        for (i, bytes) in
-            text.split(|&b| b == b'\n').enumerate().skip(first_line).take(2 * Self::CONTEXT + 1)
+        for (i, bytes) in text
+            .split(|&b| b == b'\n')
+            .enumerate()
+            .skip(first_line)
+            .take(2 * Self::CONTEXT_LINES + 1)
         {
             let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
             if i == line {
                 let column = column.min(bytes.len());
-                let before = &bytes[column.saturating_sub(Self::WIDTH)..column];
-                let after = &bytes[column..bytes.len().min(column + Self::WIDTH)];
+                let before = &bytes[column.saturating_sub(Self::MAX_SIDE_BYTES)..column];
+                let after = &bytes[column..bytes.len().min(column + Self::MAX_SIDE_BYTES)];
                 excerpt.push_str(&printable(before));
                 span = Some(SourceSpan::from((excerpt.len(), token_length(after))));
                 excerpt.push_str(&printable(after));
             } else {
-                excerpt.push_str(&printable(&bytes[..bytes.len().min(2 * Self::WIDTH)]));
+                excerpt.push_str(&printable(&bytes[..bytes.len().min(2 * Self::MAX_SIDE_BYTES)]));
             }
             excerpt.push('\n');
         }
@@ -347,7 +353,7 @@ impl Excerpt {
     }
 }
 
-/// Printable text; ASCII bytes keep their offsets.
+/// Replaces invalid UTF-8 and control characters. Offsets of ASCII bytes do not change.
 fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes)
         .chars()
@@ -355,7 +361,7 @@ fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Length of the word or quoted string that `text` starts with.
+/// Returns the length in bytes of the word or quoted string at the start of `text`.
 fn token_length(text: &[u8]) -> usize {
     let end = match text.first() {
         Some(b'"') => text.iter().skip(1).position(|&b| b == b'"').map(|i| i + 2),
@@ -401,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn locations_in_generated_text_name_its_origin() {
+    fn locations_in_generated_text_show_the_origin() {
         let parts = [("a", "1\n2\n"), ("--set b=c", "3\n"), ("d", "4\n")]
             .map(|(origin, text)| (origin.into(), text.into()));
         let source = Source::generated("scene", parts);
@@ -416,12 +422,16 @@ mod tests {
     fn error_shows_location_lines_and_remedy() {
         let source =
             Source::memory("a.pbrt", "one\ntwo\nthree\nfour \"float fov\" 3\nfive\nsix\nseven\n");
-        let error = SceneError::at(&Location::new(source, 4, 6), "no such thing")
-            .help("write it otherwise");
+        let error = SceneError::at(&Location::new(source, 4, 6), "unknown parameter")
+            .help("check its spelling");
         let text = render(&error);
-        for part in
-            ["no such thing", "a.pbrt:4:6", "four \"float fov\" 3", "five", "write it otherwise"]
-        {
+        for part in [
+            "unknown parameter",
+            "a.pbrt:4:6",
+            "four \"float fov\" 3",
+            "five",
+            "check its spelling",
+        ] {
             assert!(text.contains(part), "{part} missing in\n{text}");
         }
         assert!(!text.contains("one") && !text.contains("seven"), "{text}");
@@ -429,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cropped() {
+    fn long_lines_are_truncated() {
         let line = "1234567 ".repeat(1000);
         let source = Source::memory("long.pbrt", format!("{line}oops {line}"));
         let text = render(&SceneError::at(&Location::new(source, 1, 8001), "not a number"));
@@ -440,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn locations_past_the_end_are_harmless() {
+    fn errors_past_the_end_of_the_source_are_displayed() {
         for (line, column) in [(1, 100), (7, 1), (0, 0), (u32::MAX, u32::MAX)] {
             let source = Source::memory("x.pbrt", "short\n\u{fc}\u{fc}");
             assert!(
@@ -448,12 +458,12 @@ mod tests {
                     .contains("bad")
             );
         }
-        let gone = Location::new(Source::file("/no/such/file.pbrt"), 3, 1);
-        assert_eq!(SceneError::at(&gone, "bad").to_string(), "/no/such/file.pbrt:3:1: bad");
+        let missing = Location::new(Source::file("/no/such/file.pbrt"), 3, 1);
+        assert_eq!(SceneError::at(&missing, "bad").to_string(), "/no/such/file.pbrt:3:1: bad");
     }
 
     #[test]
-    fn repeated_warnings_are_counted_and_strict_mode_fails() {
+    fn repeated_warnings_are_merged_and_strict_mode_fails() {
         let source = Source::memory("w.pbrt", "a\nb\n");
         let at = |line| Location::new(source.clone(), line, 1);
         let mut lenient = Diagnostics::new(false);

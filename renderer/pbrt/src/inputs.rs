@@ -1,4 +1,4 @@
-//! The input files of a scene and a hash over them.
+//! The input files of a scene, and a hash of them.
 //!
 //! Every file is recorded when its bytes are read, so the hash covers exactly the bytes that the
 //! scene was built from. It covers the files' contents (BLAKE3) and their names relative to the
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The files read for a scene.
 #[derive(Clone, Debug, Default)]
-pub struct Inputs {
+pub struct InputFiles {
     /// Folder of the main file.
     folder: PathBuf,
     /// Name and content hash. A file that changed between two reads is listed twice.
@@ -20,10 +20,10 @@ pub struct Inputs {
     paths: BTreeSet<PathBuf>,
 }
 
-impl Inputs {
-    /// No files yet, for a scene in `folder`.
-    pub fn new(folder: &Path) -> Inputs {
-        Inputs { folder: folder.into(), ..Inputs::default() }
+impl InputFiles {
+    /// Creates an empty record for a scene in `folder`.
+    pub fn new(folder: &Path) -> InputFiles {
+        InputFiles { folder: folder.into(), ..InputFiles::default() }
     }
 
     /// Records the main file's text.
@@ -38,7 +38,7 @@ impl Inputs {
         self.paths.insert(path.into());
     }
 
-    /// Paths of all recorded files except the main one.
+    /// Iterates over the paths of all recorded files except the main one.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
@@ -56,16 +56,16 @@ impl Inputs {
             .map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause))
     }
 
-    /// The hash of all files, 64 hexadecimal digits.
+    /// Returns the hash of all files as 64 hexadecimal digits.
     pub fn hash(&self) -> String {
-        let mut all = blake3::Hasher::new();
+        let mut hasher = blake3::Hasher::new();
         for (name, content) in &self.files {
             // The length prefix separates names from contents.
-            all.update(&(name.len() as u64).to_le_bytes());
-            all.update(name.as_bytes());
-            all.update(content);
+            hasher.update(&(name.len() as u64).to_le_bytes());
+            hasher.update(name.as_bytes());
+            hasher.update(content);
         }
-        all.finalize().to_string()
+        hasher.finalize().to_string()
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn hash_depends_on_relative_names_and_contents_only() {
         let hash = |folder: &str, files: &[(&str, &str)]| {
-            let mut inputs = Inputs::new(Path::new(folder));
+            let mut inputs = InputFiles::new(Path::new(folder));
             inputs.add_main(b"main");
             files
                 .iter()
@@ -89,12 +89,12 @@ mod tests {
             reference,
             hash("/b/c", &[("/b/c/y.ply", "2"), ("/b/c/x.ply", "1"), ("/b/c/x.ply", "1")])
         );
-        let others = [
+        let different = [
             &[("a/x.ply", "2"), ("a/y.ply", "1")][..],
             &[("a/x.ply", "1")],
             &[("a/x.ply", "1"), ("a/y.ply", "2"), ("a/y.ply", "3")],
             &[("a/x.ply", "1"), ("/y.ply", "2")],
         ];
-        assert!(others.iter().all(|files| hash("a", files) != reference));
+        assert!(different.iter().all(|files| hash("a", files) != reference));
     }
 }

@@ -1,7 +1,8 @@
 //! Loads scenes in the pbrt-v4 format.
 //!
 //! [`load`] parses a file, runs its directives and builds a [`Scene`](lightbound::Scene) with
-//! [`RenderSettings`](lightbound::RenderSettings). [`load_source`] does the same for text in memory:
+//! [`RenderSettings`](lightbound::RenderSettings). [`load_source`] does the same for text
+//! in memory:
 //!
 //! ```
 //! use lightbound::render::{RenderOptions, render};
@@ -27,8 +28,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Unsupported features of the format are replaced and reported as warnings in [`Diagnostics`]. A
-//! [`SceneError`] stops loading.
+//! Unsupported features of the format fall back to supported ones, with a warning in
+//! [`Diagnostics`]. Any other problem stops loading with a [`SceneError`].
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -37,9 +38,10 @@ mod ctm;
 mod describe;
 pub mod diagnostics;
 mod file;
+mod gzip;
 pub mod inputs;
 pub mod ply;
 pub mod shader_file;
 
-pub use build::{Loaded, Overrides, load, load_source};
+pub use build::{LoadedScene, Overrides, load, load_source};
 pub use diagnostics::{Diagnostics, SceneError, Source};

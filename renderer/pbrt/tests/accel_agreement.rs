@@ -1,8 +1,8 @@
 //! All acceleration structures agree with brute force.
 //!
-//! Brute force intersects every element of every primitive, through every instance. If surfaces
-//! coincide, or a ray grazes an edge, rounding decides which one is hit; the tests tolerate that only
-//! where it can happen.
+//! Brute force intersects all elements of all primitives in all instances. Rounding decides which
+//! of two coincident surfaces a ray hits, and whether it hits a grazed edge. The tests tolerate
+//! such differences only where they can occur.
 
 use lightbound::accel::{Accel, AccelKind, build};
 use lightbound::geometry::{
@@ -14,32 +14,37 @@ use lightbound_math::{Ray, Transform, Vec3, vec3};
 use std::sync::Arc;
 
 #[cfg(feature = "embree")]
-const KINDS: [AccelKind; 2] = [AccelKind::Builtin, AccelKind::Embree];
+const ACCEL_KINDS: [AccelKind; 2] = [AccelKind::Builtin, AccelKind::Embree];
 #[cfg(not(feature = "embree"))]
-const KINDS: [AccelKind; 1] = [AccelKind::Builtin];
+const ACCEL_KINDS: [AccelKind; 1] = [AccelKind::Builtin];
 
-struct Random(u32, u32);
+/// A generator of pseudorandom numbers.
+struct Random {
+    seed: u32,
+    count: u32,
+}
 
 impl Random {
     fn new(seed: u32) -> Random {
-        Random(seed, 0)
+        Random { seed, count: 0 }
     }
 
     fn next(&mut self) -> f32 {
-        self.1 += 1;
-        unit_float(hash(hash(0, self.0), self.1))
+        self.count += 1;
+        unit_float(hash(hash(0, self.seed), self.count))
     }
 
-    /// Uniform in the cube [−1, 1]³.
-    fn cube(&mut self) -> Vec3 {
+    /// Returns a uniformly distributed point in [−1, 1]³.
+    fn point_in_cube(&mut self) -> Vec3 {
         2.0 * vec3(self.next(), self.next(), self.next()) - 1.0
     }
 
-    /// Rays between points of a cube, some of them short, some along axes.
+    /// Returns segments, axis-aligned rays, normalized rays with a minimum distance, and others,
+    /// between points in a cube.
     fn rays(&mut self, n: usize, extent: f32) -> Vec<Ray> {
         (0..n)
             .map(|i| {
-                let (o, target) = (extent * self.cube(), extent * self.cube());
+                let (o, target) = (extent * self.point_in_cube(), extent * self.point_in_cube());
                 match i % 4 {
                     0 => Ray::segment(o, target),
                     1 => Ray::new(o, [Vec3::X, -Vec3::Y, Vec3::Z][i / 4 % 3]),
@@ -64,17 +69,18 @@ fn mesh(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Shape {
     Shape::Mesh(Mesh::new(positions, triangles, Vec::new(), Vec::new()).unwrap())
 }
 
-fn soup(random: &mut Random, n: u32, size: f32) -> Shape {
+/// Returns `n` random triangles.
+fn triangle_soup(random: &mut Random, n: u32, size: f32) -> Shape {
     let corners = |random: &mut Random| {
-        let p = random.cube();
-        [p, p + size * random.cube(), p + size * random.cube()]
+        let p = random.point_in_cube();
+        [p, p + size * random.point_in_cube(), p + size * random.point_in_cube()]
     };
     let positions = (0..n).flat_map(|_| corners(random)).collect();
     mesh(positions, (0..n).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect())
 }
 
-/// A closed unit sphere of triangles; n rings of 2 n.
-fn ball(n: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+/// Returns a closed unit sphere of triangles, in `n` rings of `2 n` sectors.
+fn sphere_mesh(n: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let m = 2 * n;
     let mut positions = vec![Vec3::Y, -Vec3::Y];
     for i in 1..n {
@@ -97,11 +103,11 @@ fn ball(n: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     (positions, triangles)
 }
 
-/// Nearest hit by brute force, and the distance from it to the next candidate.
+/// Finds the nearest hit by brute force; returns it with the distance to the next one.
 fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
     let (mut nearest, mut distances) = (Hit::MISS, Vec::new());
-    let mut ask = |range: std::ops::Range<u32>, ray: &Ray, instance: u32| {
-        for primitive in range {
+    let mut intersect = |primitives: std::ops::Range<u32>, ray: &Ray, instance: u32| {
+        for primitive in primitives {
             let shape = &geometry.primitives[primitive as usize].shape;
             for element in 0..shape.len() {
                 let mut rest = *ray;
@@ -116,47 +122,48 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
                         }
                         break;
                     }
-                    rest.tmin = hit.t.next_up();
+                    remaining.tmin = hit.t.next_up();
                 }
             }
         }
     };
-    ask(geometry.world.clone(), ray, Hit::NONE);
+    intersect(geometry.world.clone(), ray, Hit::NONE);
     for (index, instance) in (0..).zip(&geometry.instances) {
         let inverse = instance.transform.inverse();
         let local = Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray };
-        ask(geometry.groups[instance.group as usize].clone(), &local, index);
+        intersect(geometry.groups[instance.group as usize].clone(), &local, index);
     }
     distances.sort_by(f32::total_cmp);
     let gap = distances.get(1).map_or(f32::INFINITY, |next| next - nearest.t);
     (nearest, gap)
 }
 
-fn structures(geometry: &Arc<Geometry>) -> Vec<Box<dyn Accel>> {
-    KINDS.iter().map(|&kind| build(kind, geometry.clone()).unwrap()).collect()
+/// Builds all acceleration structures.
+fn build_all(geometry: &Arc<Geometry>) -> Vec<Box<dyn Accel>> {
+    ACCEL_KINDS.iter().map(|&kind| build(kind, geometry.clone()).unwrap()).collect()
 }
 
 fn close(a: f32, b: f32) -> bool {
     (a - b).abs() <= 1e-4 * (1.0 + a.abs().max(b.abs()))
 }
 
-/// Compares all queries of all structures with brute force. At most one ray in 1000 may differ, by
-/// grazing an edge.
-fn compare(name: &str, geometry: Geometry, rays: &[Ray]) {
+/// Compares all queries of all structures with brute force. One ray in 1000 may differ, because it
+/// grazes an edge.
+fn assert_agrees_with_brute_force(name: &str, geometry: Geometry, rays: &[Ray]) {
     let geometry = Arc::new(geometry);
     let expected: Vec<_> = rays.iter().map(|ray| brute_force(&geometry, ray)).collect();
     assert!(
         expected.iter().filter(|(hit, _)| !hit.is_miss()).count() > rays.len() / 20,
-        "{name}: too few rays hit"
+        "{name}: too few rays hit a surface"
     );
-    for accel in structures(&geometry) {
-        let (mut batch, mut blocked) = (Vec::new(), Vec::new());
+    for accel in build_all(&geometry) {
+        let (mut batch, mut occluded) = (Vec::new(), Vec::new());
         accel.intersect_batch(rays, &mut batch);
-        accel.occluded_batch(rays, &mut blocked);
-        assert_eq!((batch.len(), blocked.len()), (rays.len(), rays.len()));
+        accel.occluded_batch(rays, &mut occluded);
+        assert_eq!((batch.len(), occluded.len()), (rays.len(), rays.len()));
         for (i, ray) in rays.iter().enumerate() {
             assert_eq!(
-                (batch[i], blocked[i]),
+                (batch[i], occluded[i]),
                 (accel.intersect(ray), accel.occluded(ray)),
                 "{name}, {}: {ray:?}",
                 accel.name()
@@ -166,16 +173,19 @@ fn compare(name: &str, geometry: Geometry, rays: &[Ray]) {
         for (i, (ray, (hit, gap))) in rays.iter().zip(&expected).enumerate() {
             for found in [accel.intersect(ray), batch[i]] {
                 let identity = |h: &Hit| (h.primitive, h.element, h.instance);
-                let place = identity(&found) == identity(hit)
+                let same_location = identity(&found) == identity(hit)
                     && (found.u - hit.u).abs().max((found.v - hit.v).abs()) < 1e-2;
                 let same = hit.is_miss() && found.is_miss()
-                    || close(found.t, hit.t) && (place || *gap < 1e-3);
+                    || close(found.t, hit.t) && (same_location || *gap < 1e-3);
                 if !same {
                     differing += 1;
-                    eprintln!("{name}, {}, {ray:?}: {found:?} instead of {hit:?}", accel.name());
+                    eprintln!(
+                        "{name}, {}, {ray:?}: found {found:?}, expected {hit:?}",
+                        accel.name()
+                    );
                 }
             }
-            for found in [accel.occluded(ray), blocked[i]] {
+            for found in [accel.occluded(ray), occluded[i]] {
                 differing += usize::from(found == hit.is_miss());
             }
         }
@@ -187,8 +197,9 @@ fn compare(name: &str, geometry: Geometry, rays: &[Ray]) {
     }
 }
 
-fn affine(scale: Vec3, turn: f32, translation: Vec3) -> Transform {
-    let rotation = glam::DQuat::from_axis_angle(glam::DVec3::new(1.0, 2.0, 2.0) / 3.0, turn.into());
+fn transform(scale: Vec3, angle: f32, translation: Vec3) -> Transform {
+    let rotation =
+        glam::DQuat::from_axis_angle(glam::DVec3::new(1.0, 2.0, 2.0) / 3.0, angle.into());
     let map = glam::DAffine3::from_scale_rotation_translation(
         scale.as_dvec3(),
         rotation,
@@ -197,7 +208,8 @@ fn affine(scale: Vec3, turn: f32, translation: Vec3) -> Transform {
     Transform::new(map).unwrap()
 }
 
-fn mixed(alpha: Option<f32>) -> Vec<Primitive> {
+/// Returns a primitive of each type of shape.
+fn mixed_shapes(alpha: Option<f32>) -> Vec<Primitive> {
     let corners = vec![
         vec3(-1.0, -0.5, -1.0),
         vec3(1.0, -0.8, -1.0),
@@ -205,61 +217,75 @@ fn mixed(alpha: Option<f32>) -> Vec<Primitive> {
         vec3(1.0, -0.2, 1.0),
     ];
     let patch = BilinearMesh::new(corners, vec![[0, 1, 2, 3]], Vec::new(), Vec::new()).unwrap();
-    let whole =
-        Sphere::new(&affine(Vec3::ONE, 0.0, vec3(0.3, 0.2, 0.1)), 0.4, -0.4, 0.4, 360.0).unwrap();
-    let part =
-        Sphere::new(&affine(vec3(1.0, 2.0, 0.5), 0.7, -0.4 * Vec3::X), 0.3, -0.2, 0.3, 250.0)
+    let full_sphere =
+        Sphere::new(&transform(Vec3::ONE, 0.0, vec3(0.3, 0.2, 0.1)), 0.4, -0.4, 0.4, 360.0)
             .unwrap();
-    let disk = Disk::new(&affine(Vec3::ONE, 1.0, 0.5 * Vec3::Y), 0.1, 0.6, 0.2, 300.0).unwrap();
-    let soup = soup(&mut Random::new(3), 50, 0.3);
+    let partial_sphere =
+        Sphere::new(&transform(vec3(1.0, 2.0, 0.5), 0.7, -0.4 * Vec3::X), 0.3, -0.2, 0.3, 250.0)
+            .unwrap();
+    let disk = Disk::new(&transform(Vec3::ONE, 1.0, 0.5 * Vec3::Y), 0.1, 0.6, 0.2, 300.0).unwrap();
+    let triangles = triangle_soup(&mut Random::new(3), 50, 0.3);
     let shapes = [
-        soup,
+        triangles,
         Shape::Bilinear(patch),
-        Shape::Sphere(whole),
-        Shape::Sphere(part),
+        Shape::Sphere(full_sphere),
+        Shape::Sphere(partial_sphere),
         Shape::Disk(disk),
     ];
     shapes.map(|shape| primitive(shape, alpha)).into()
 }
 
 #[test]
-fn triangle_soups() {
+fn random_triangles_agree() {
     let mut random = Random::new(1);
     for (n, size) in [(1, 3.0), (3, 2.0), (40, 0.6), (3000, 0.15)] {
-        let geometry = world(vec![primitive(soup(&mut random, n, size), None)]);
-        compare(&format!("soup of {n}"), geometry, &random.rays(3000, 1.5));
+        let geometry = world(vec![primitive(triangle_soup(&mut random, n, size), None)]);
+        assert_agrees_with_brute_force(
+            &format!("{n} triangles"),
+            geometry,
+            &random.rays(3000, 1.5),
+        );
     }
 }
 
 #[test]
-fn coherent_rays() {
+fn coherent_rays_agree() {
     let mut random = Random::new(2);
-    let geometry = world(vec![primitive(soup(&mut random, 2000, 0.2), None)]);
-    let rays: Vec<Ray> =
-        (0..4001).map(|_| Ray::new(3.0 * Vec3::Z, 0.4 * random.cube() - Vec3::Z)).collect();
-    compare("coherent", geometry, &rays);
+    let geometry = world(vec![primitive(triangle_soup(&mut random, 2000, 0.2), None)]);
+    let rays: Vec<Ray> = (0..4001)
+        .map(|_| Ray::new(3.0 * Vec3::Z, 0.4 * random.point_in_cube() - Vec3::Z))
+        .collect();
+    assert_agrees_with_brute_force("coherent", geometry, &rays);
 }
 
 #[test]
-fn closed_mesh() {
-    let (positions, triangles) = ball(24);
-    compare(
-        "ball",
+fn closed_mesh_agrees() {
+    let (positions, triangles) = sphere_mesh(24);
+    assert_agrees_with_brute_force(
+        "sphere mesh",
         world(vec![primitive(mesh(positions, triangles), None)]),
         &Random::new(4).rays(3000, 1.2),
     );
 }
 
 #[test]
-fn mixed_shapes() {
-    compare("mixed", world(mixed(None)), &Random::new(5).rays(4000, 1.2));
+fn mixed_shapes_agree() {
+    assert_agrees_with_brute_force(
+        "mixed",
+        world(mixed_shapes(None)),
+        &Random::new(5).rays(4000, 1.2),
+    );
 }
 
 #[test]
-fn opacity() {
-    compare("half opaque", world(mixed(Some(0.5))), &Random::new(6).rays(4000, 1.2));
-    let geometry = Arc::new(world(mixed(Some(0.0))));
-    for accel in structures(&geometry) {
+fn translucent_shapes_agree() {
+    assert_agrees_with_brute_force(
+        "half opaque",
+        world(mixed_shapes(Some(0.5))),
+        &Random::new(6).rays(4000, 1.2),
+    );
+    let geometry = Arc::new(world(mixed_shapes(Some(0.0))));
+    for accel in build_all(&geometry) {
         assert!(
             Random::new(7)
                 .rays(500, 1.2)
@@ -269,42 +295,51 @@ fn opacity() {
     }
 }
 
-/// Two groups with nonuniform and mirrored instances, an empty group, and shapes in the world.
-fn instanced(alpha: Option<f32>) -> Geometry {
-    let mut primitives = vec![primitive(soup(&mut Random::new(8), 30, 0.5), None)];
-    primitives.extend(mixed(alpha));
-    let (positions, triangles) = ball(8);
+/// Returns two groups with non-uniformly scaled and mirrored instances, an instance of an empty
+/// group, and shapes outside of instances.
+fn instanced_geometry(alpha: Option<f32>) -> Geometry {
+    let mut primitives = vec![primitive(triangle_soup(&mut Random::new(8), 30, 0.5), None)];
+    primitives.extend(mixed_shapes(alpha));
+    let (positions, triangles) = sphere_mesh(8);
     primitives.push(primitive(mesh(positions, triangles), alpha));
-    let placed = |group, scale, turn, translation| Instance {
+    let instance = |group, scale, angle, translation| Instance {
         group,
-        transform: affine(scale, turn, translation),
+        transform: transform(scale, angle, translation),
     };
     let instances = vec![
-        placed(0, vec3(1.0, 1.0, 1.0), 0.0, vec3(-1.5, 0.0, 0.0)),
-        placed(0, vec3(0.5, 2.0, 1.0), 0.6, vec3(1.5, 0.0, 0.0)),
-        placed(1, vec3(-1.0, 0.4, 0.7), 1.1, vec3(0.0, 1.5, 0.0)),
-        placed(0, vec3(-0.7, -0.8, -0.9), 2.0, vec3(0.0, 0.0, 1.5)),
-        placed(1, vec3(0.3, 0.3, 0.3), 0.2, vec3(0.0, -1.0, -1.0)),
-        placed(2, vec3(1.0, 1.0, 1.0), 0.0, Vec3::ZERO),
+        instance(0, vec3(1.0, 1.0, 1.0), 0.0, vec3(-1.5, 0.0, 0.0)),
+        instance(0, vec3(0.5, 2.0, 1.0), 0.6, vec3(1.5, 0.0, 0.0)),
+        instance(1, vec3(-1.0, 0.4, 0.7), 1.1, vec3(0.0, 1.5, 0.0)),
+        instance(0, vec3(-0.7, -0.8, -0.9), 2.0, vec3(0.0, 0.0, 1.5)),
+        instance(1, vec3(0.3, 0.3, 0.3), 0.2, vec3(0.0, -1.0, -1.0)),
+        instance(2, vec3(1.0, 1.0, 1.0), 0.0, Vec3::ZERO),
     ];
     let n = primitives.len() as u32;
     Geometry { primitives, world: 0..1, groups: vec![1..n - 1, n - 1..n, n..n], instances }
 }
 
 #[test]
-fn instances() {
-    compare("instances", instanced(None), &Random::new(9).rays(4000, 2.0));
-    compare("half opaque instances", instanced(Some(0.5)), &Random::new(10).rays(4000, 2.0));
-    let mut geometry = instanced(None);
+fn instances_agree() {
+    assert_agrees_with_brute_force(
+        "instances",
+        instanced_geometry(None),
+        &Random::new(9).rays(4000, 2.0),
+    );
+    assert_agrees_with_brute_force(
+        "half opaque instances",
+        instanced_geometry(Some(0.5)),
+        &Random::new(10).rays(4000, 2.0),
+    );
+    let mut geometry = instanced_geometry(None);
     geometry.primitives.remove(0);
     geometry.world = 0..0;
     geometry.groups = geometry.groups.iter().map(|r| r.start - 1..r.end - 1).collect();
-    compare("only instances", geometry, &Random::new(11).rays(2000, 2.0));
+    assert_agrees_with_brute_force("only instances", geometry, &Random::new(11).rays(2000, 2.0));
 }
 
 #[test]
 fn bounds_contain_all_shapes() {
-    for accel in structures(&Arc::new(instanced(None))) {
+    for accel in build_all(&Arc::new(instanced_geometry(None))) {
         let b = accel.bounds();
         assert!(!b.is_empty());
         for ray in Random::new(12).rays(2000, 2.0) {
@@ -321,13 +356,15 @@ fn bounds_contain_all_shapes() {
 
 #[test]
 fn no_ray_escapes_a_closed_mesh() {
-    let (positions, triangles) = ball(20);
+    let (positions, triangles) = sphere_mesh(20);
     let corners: Vec<[Vec3; 3]> =
         triangles.iter().map(|t| t.map(|i| positions[i as usize])).collect();
     let mut random = Random::new(13);
     let mut rays = Vec::new();
     for [a, b, c] in corners {
-        for o in [Vec3::ZERO, 0.7 * random.cube().normalize(), 0.1 * random.cube()] {
+        for o in
+            [Vec3::ZERO, 0.7 * random.point_in_cube().normalize(), 0.1 * random.point_in_cube()]
+        {
             let along = random.next();
             let targets = [a, 0.5 * (a + b), a.lerp(c, along), b.lerp(c, along)];
             rays.extend(targets.map(|target| Ray::new(o, target - o)));
@@ -337,24 +374,24 @@ fn no_ray_escapes_a_closed_mesh() {
         let scaled = positions.iter().map(|p| scale * *p).collect();
         let geometry = Arc::new(world(vec![primitive(mesh(scaled, triangles.clone()), None)]));
         let rays: Vec<Ray> = rays.iter().map(|ray| Ray { o: scale * ray.o, ..*ray }).collect();
-        for accel in structures(&geometry) {
-            let (mut hits, mut blocked) = (Vec::new(), Vec::new());
+        for accel in build_all(&geometry) {
+            let (mut hits, mut occluded) = (Vec::new(), Vec::new());
             accel.intersect_batch(&rays, &mut hits);
-            accel.occluded_batch(&rays, &mut blocked);
+            accel.occluded_batch(&rays, &mut occluded);
             let escaped = |&i: &usize| {
                 let ray = &rays[i];
                 accel.intersect(ray).is_miss()
                     || hits[i].is_miss()
                     || !accel.occluded(ray)
-                    || !blocked[i]
+                    || !occluded[i]
             };
             let (at_vertices, at_edges): (Vec<_>, Vec<_>) =
                 (0..rays.len()).filter(escaped).partition(|i| i % 4 == 0);
             // Embree does not guarantee watertightness at vertices.
-            let allowed = if accel.name() == "embree" { rays.len() / 4000 } else { 0 };
+            let max_at_vertices = if accel.name() == "embree" { rays.len() / 4000 } else { 0 };
             let name = accel.name();
             assert!(
-                at_edges.is_empty() && at_vertices.len() <= allowed,
+                at_edges.is_empty() && at_vertices.len() <= max_at_vertices,
                 "{name}, {scale}: {at_edges:?} {at_vertices:?}"
             );
         }
@@ -364,70 +401,70 @@ fn no_ray_escapes_a_closed_mesh() {
 #[test]
 fn invalid_rays_miss() {
     let (nan, inf) = (f32::NAN, f32::INFINITY);
-    let good = Ray::new(vec3(0.01, 0.02, -0.03), Vec3::X);
-    let bad = [
-        Ray { d: Vec3::ZERO, ..good },
-        Ray { d: -Vec3::ZERO, ..good },
-        Ray { d: vec3(nan, 0.0, 1.0), ..good },
-        Ray { d: vec3(inf, 0.0, 1.0), ..good },
-        Ray { o: vec3(0.0, nan, 1.0), ..good },
-        Ray { o: vec3(0.0, -inf, 1.0), ..good },
-        Ray { tmin: nan, ..good },
-        Ray { tmax: nan, ..good },
-        Ray { tmin: 1.0, tmax: 0.5, ..good },
-        Ray { tmax: -1.0, ..good },
-        Ray { tmin: inf, ..good },
+    let valid = Ray::new(vec3(0.01, 0.02, -0.03), Vec3::X);
+    let invalid = [
+        Ray { d: Vec3::ZERO, ..valid },
+        Ray { d: -Vec3::ZERO, ..valid },
+        Ray { d: vec3(nan, 0.0, 1.0), ..valid },
+        Ray { d: vec3(inf, 0.0, 1.0), ..valid },
+        Ray { o: vec3(0.0, nan, 1.0), ..valid },
+        Ray { o: vec3(0.0, -inf, 1.0), ..valid },
+        Ray { tmin: nan, ..valid },
+        Ray { tmax: nan, ..valid },
+        Ray { tmin: 1.0, tmax: 0.5, ..valid },
+        Ray { tmax: -1.0, ..valid },
+        Ray { tmin: inf, ..valid },
     ];
-    let (positions, triangles) = ball(6);
-    let mut geometry = instanced(None);
+    let (positions, triangles) = sphere_mesh(6);
+    let mut geometry = instanced_geometry(None);
     geometry.primitives[0] = primitive(mesh(positions, triangles), None);
-    // In a batch with valid rays, whose results must not change.
-    let rays: Vec<Ray> = bad.iter().flat_map(|ray| [good, *ray, good]).collect();
-    for accel in structures(&Arc::new(geometry)) {
-        for ray in &bad {
+    // Invalid rays must not change the results of valid rays in the same batch.
+    let rays: Vec<Ray> = invalid.iter().flat_map(|ray| [valid, *ray, valid]).collect();
+    for accel in build_all(&Arc::new(geometry)) {
+        for ray in &invalid {
             assert!(
                 accel.intersect(ray).is_miss() && !accel.occluded(ray),
                 "{}: {ray:?}",
                 accel.name()
             );
         }
-        let (mut hits, mut blocked) = (Vec::new(), Vec::new());
+        let (mut hits, mut occluded) = (Vec::new(), Vec::new());
         accel.intersect_batch(&rays, &mut hits);
-        accel.occluded_batch(&rays, &mut blocked);
+        accel.occluded_batch(&rays, &mut occluded);
         for (i, ray) in rays.iter().enumerate() {
             assert_eq!(
-                (hits[i].is_miss(), blocked[i]),
+                (hits[i].is_miss(), occluded[i]),
                 (i % 3 == 1, i % 3 != 1),
                 "{}: {ray:?}",
                 accel.name()
             );
         }
-        // Unusual but valid: these queries must only return.
+        // These queries are valid; any result is fine, but they must return.
         for d in [vec3(1e-42, 0.0, 0.0), vec3(3e38, 3e38, 1.0), vec3(1e-30, 1e30, 0.0)] {
-            accel.intersect(&Ray { d, ..good });
-            accel.occluded(&Ray { o: 1e30 * Vec3::ONE, d, ..good });
+            accel.intersect(&Ray { d, ..valid });
+            accel.occluded(&Ray { o: 1e30 * Vec3::ONE, d, ..valid });
         }
     }
 }
 
 #[test]
 fn empty_and_degenerate_geometry_is_missed() {
-    let far = vec![vec3(1e30, 0.0, 0.0), vec3(0.0, 1e30, 0.0), vec3(0.0, 0.0, 1e30)];
-    let flat = vec![Vec3::ZERO, Vec3::X, 2.0 * Vec3::X];
-    let empty_group = Instance { group: 0, transform: Transform::IDENTITY };
+    let huge = vec![vec3(1e30, 0.0, 0.0), vec3(0.0, 1e30, 0.0), vec3(0.0, 0.0, 1e30)];
+    let collinear = vec![Vec3::ZERO, Vec3::X, 2.0 * Vec3::X];
+    let empty_instance = Instance { group: 0, transform: Transform::IDENTITY };
     let cases = [
         Geometry::default(),
         world(vec![primitive(mesh(Vec::new(), Vec::new()), None)]),
-        world(vec![primitive(mesh(flat, vec![[0, 1, 2], [0, 0, 1], [1, 1, 1]]), None)]),
-        world(vec![primitive(mesh(far, vec![[0, 1, 2]]), None)]),
+        world(vec![primitive(mesh(collinear, vec![[0, 1, 2], [0, 0, 1], [1, 1, 1]]), None)]),
+        world(vec![primitive(mesh(huge, vec![[0, 1, 2]]), None)]),
         Geometry {
             groups: std::iter::once(0..0).collect(),
-            instances: vec![empty_group],
+            instances: vec![empty_instance],
             ..Geometry::default()
         },
     ];
     for geometry in cases {
-        for accel in structures(&Arc::new(geometry)) {
+        for accel in build_all(&Arc::new(geometry)) {
             assert!(accel.bounds().is_empty(), "{}: {:?}", accel.name(), accel.bounds());
             let rays = Random::new(15).rays(100, 1.0);
             let mut hits = Vec::new();
@@ -445,16 +482,19 @@ fn segments_include_their_start_but_not_their_end() {
         vec![vec3(-1.0, -1.0, 2.0), vec3(3.0, -1.0, 2.0), vec3(-1.0, 3.0, 2.0)],
         vec![[0, 1, 2]],
     );
-    for accel in structures(&Arc::new(world(vec![primitive(wall, None)]))) {
-        // Embree finds t with an error of an ulp or two on some CPUs.
-        let e = if accel.name() == "embree" { 1e-6 } else { 0.0 };
-        for (tmin, tmax, met) in
-            [(0.0, 2.0 - e, false), (0.0, 2.01, true), (2.0 - e, 3.0, true), (2.01, 3.0, false)]
-        {
+    for accel in build_all(&Arc::new(world(vec![primitive(wall, None)]))) {
+        // On some CPUs, t from Embree has an error of one or two ulps.
+        let tolerance = if accel.name() == "embree" { 1e-6 } else { 0.0 };
+        for (tmin, tmax, is_hit) in [
+            (0.0, 2.0 - tolerance, false),
+            (0.0, 2.01, true),
+            (2.0 - tolerance, 3.0, true),
+            (2.01, 3.0, false),
+        ] {
             let ray = Ray { tmin, tmax, ..Ray::new(Vec3::ZERO, Vec3::Z) };
             assert_eq!(
                 (!accel.intersect(&ray).is_miss(), accel.occluded(&ray)),
-                (met, met),
+                (is_hit, is_hit),
                 "{}: {ray:?}",
                 accel.name()
             );
@@ -463,10 +503,10 @@ fn segments_include_their_start_but_not_their_end() {
 }
 
 #[test]
-fn hits_do_not_depend_on_threads() {
+fn hits_do_not_depend_on_thread_count() {
     let mut random = Random::new(16);
-    // Every triangle twice: of equal hits, the first is returned.
-    let shape = soup(&mut random, 500, 0.3);
+    // Each triangle occurs twice. The first of two equal hits wins.
+    let shape = triangle_soup(&mut random, 500, 0.3);
     let geometry = Arc::new(world(vec![primitive(shape.clone(), None), primitive(shape, None)]));
     let rays = random.rays(2000, 1.2);
     let hits = |threads| {
@@ -474,18 +514,18 @@ fn hits_do_not_depend_on_threads() {
         let accel = pool.install(|| build(AccelKind::Builtin, geometry.clone()).unwrap());
         rays.iter().map(|ray| accel.intersect(ray)).collect::<Vec<_>>()
     };
-    let one = hits(1);
-    assert!(one.iter().all(|hit| hit.is_miss() || hit.primitive == 0));
-    assert_eq!(one, hits(3));
+    let single = hits(1);
+    assert!(single.iter().all(|hit| hit.is_miss() || hit.primitive == 0));
+    assert_eq!(single, hits(3));
 }
 
 #[test]
 fn subnormal_numbers_are_not_flushed() {
-    for accel in structures(&Arc::new(instanced(None))) {
+    for accel in build_all(&Arc::new(instanced_geometry(None))) {
         accel.intersect_batch(&Random::new(17).rays(100, 1.0), &mut Vec::new());
         assert!(
             std::hint::black_box(1e-40f32) * std::hint::black_box(0.5) > 0.0,
-            "{} flushes to zero",
+            "{} sets the flush-to-zero mode",
             accel.name()
         );
     }

@@ -1,32 +1,32 @@
-//! Invalid scenes: each gives one error with message, location and remedy, or a picture of finite
-//! values, and never panics.
+//! Invalid and unusual scenes never panic: each gives an error with message, location and remedy,
+//! or an image of finite values.
 
 mod common;
 
-use common::{TestScene, draw, overrides, write_files};
+use common::{TestScene, render, write_test_files};
 use lightbound_image::write::write_pfm;
-use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load};
 use lightbound_pbrt::diagnostics::{Diagnostics, SceneError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Faults before `WorldBegin`, each with parts of message and remedy.
-const SETTINGS: &str = r#"
+/// Invalid settings before `WorldBegin` => parts of message and remedy.
+const INVALID_SETTINGS: &str = r#"
 Film "rgb" "integer xresolution" 0 => "xresolution" is 0; from 1
 Film "rgb" "integer yresolution" -5 => "yresolution" is -5; from 1
 Film "rgb" "integer xresolution" 1000000000 => 1000000000; 65536
-Film "rgb" "float xresolution" 8 => float xresolution; another type; "integer xresolution"
+Film "rgb" "float xresolution" 8 => float xresolution; wrong type; "integer xresolution"
 Film "rgb" "integer xresolution" [8 8] => takes one value, but has 2
 Film "rgb" "float cropwindow" [0 1 0] => "cropwindow" takes 4 numbers; give
-Film "rgb" "float cropwindow" [0.5 0.5 0 1] => holds no pixel; larger
-Film "rgb" "float cropwindow" [2 3 0 1] => holds no pixel; larger
+Film "rgb" "float cropwindow" [0.5 0.5 0 1] => contains no pixel; larger
+Film "rgb" "float cropwindow" [2 3 0 1] => contains no pixel; larger
 Film "rgb" "integer pixelbounds" [0 4 0] => "pixelbounds" takes 4 integers; give
-Film "rgb" "integer pixelbounds" [4 0 0 4] => holds no pixel; larger
+Film "rgb" "integer pixelbounds" [4 0 0 4] => contains no pixel; larger
 Film "rgb" "float iso" 0 => "iso" of 0; above 0
 Film "rgb" "float iso" -100 => "iso" of -100; above 0
 Film "rgb" "float iso" 3e38 Camera "perspective" "float shutterclose" 1e10 => iso; inf; above 0
-Film "rbg" => unknown film "rbg"; the kinds are rgb
+Film "rbg" => unknown film "rbg"; the types are rgb
 Film "image" => image; "rgb"
 Camera "perspective" "float fov" 0 => "fov" is 0; above 0
 Camera "perspective" "float fov" 180 => "fov" is 180; below 180
@@ -73,7 +73,7 @@ Integrator "lightcuts" "integer areapoints" -1 => "areapoints" is -1; 1 or more
 Integrator "lightcuts" "integer skypoints" 0 => "skypoints" is 0; 1 or more
 Integrator "lightcuts" "integer error" 1 => integer error; "float error"
 Integrator "lightcuts" "integer maxdepth" -1 => "maxdepth" is -1; 0 or more
-Accelerator "bhv" => unknown accelerator; the kinds are bvh
+Accelerator "bhv" => unknown accelerator; the types are bvh
 ColorSpace "srbg" => unknown colour space; did you mean "srgb"
 Scale 1 0 1 Camera "perspective" => singular; invertible
 LookAt 0 0 0  0 0 0  0 1 0 => coincide; invertible
@@ -82,8 +82,8 @@ Scale 1e-60 1e-60 1e-60 Camera "perspective" => camera; cannot be inverted; scal
 MakeNamedMedium "fog" "string type" "homogenous" => unknown medium; did you mean "homogeneous"
 "#;
 
-/// Faults after `WorldBegin`.
-const FAULTS: &str = r#"
+/// Invalid statements after `WorldBegin` => parts of message and remedy.
+const INVALID_WORLDS: &str = r#"
 # Lights.
 LightSource "infinte" => unknown light; did you mean "infinite"
 LightSource "infinite" "float L" 1 => float L; "rgb L"
@@ -180,8 +180,8 @@ Texture "t" "float" "constant" "rgb value" [1 1 1] => rgb value; "float value"
 Scale 1e-60 1e-60 1e-60 Texture "t" "float" "checkerboard" "integer dimension" 3 => "checkerboard"; cannot be inverted
 "#;
 
-/// Missing, truncated and invalid files.
-const FILES: &str = r#"
+/// Statements with missing, truncated and invalid files => parts of message and remedy.
+const INVALID_FILES: &str = r#"
 Shape "plymesh" "string filename" "none.ply" => none.ply; cannot be read; check
 Shape "plymesh" "string filename" "empty" => empty; not a PLY; export
 Shape "plymesh" "string filename" "junk.bin" => junk.bin; not a PLY; export
@@ -208,17 +208,17 @@ Include "cut.pbrt.gz" => cut.pbrt.gz; cannot read
 Include "scene.pbrt" => scene.pbrt; includes itself; break
 "#;
 
-/// The lines of a table, without comments.
+/// Iterates over the lines of a table, without comments.
 fn lines(table: &str) -> impl Iterator<Item = &str> {
     table.lines().filter(|line| !line.is_empty() && !line.starts_with("# "))
 }
 
-/// The lines of a table with the parts expected in their messages.
+/// Iterates over the statements of a table and the text expected in their messages.
 fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
     lines(table).map(|line| line.split_once(" => ").unwrap())
 }
 
-/// A folder of valid and invalid files.
+/// A temporary folder of valid and invalid files.
 struct SceneFolder {
     dir: TempDir,
 }
@@ -227,7 +227,7 @@ impl SceneFolder {
     fn new() -> SceneFolder {
         let folder = SceneFolder { dir: tempfile::tempdir().unwrap() };
         let file = |name: &str| folder.path(name);
-        write_files(folder.dir.path());
+        write_test_files(folder.dir.path());
         let ply = std::fs::read_to_string(file("good.ply")).unwrap();
         folder.write("cut.ply", &ply.as_bytes()[..ply.len() - 12]);
         folder.write("index.ply", ply.replace("3 0 1 2", "3 0 1 7").as_bytes());
@@ -250,7 +250,7 @@ impl SceneFolder {
         exr::prelude::write_rgb_file(file("good.exr"), 4, 4, |x, y| (x as f32, y as f32, 1.0))
             .unwrap();
         folder.truncate("good.exr", "cut.exr");
-        folder.write("junk.bin", b"neither this nor that");
+        folder.write("junk.bin", b"not a file format");
         folder.write("empty", b"");
         folder.write("blue.spd", b"400 1.6\n500 1.5\n");
         folder.write("odd.spd", b"400 1.6 500\n");
@@ -270,41 +270,42 @@ impl SceneFolder {
         std::fs::write(self.path(name), bytes).unwrap();
     }
 
-    /// The first two thirds of a file.
-    fn truncate(&self, whole: &str, cut: &str) {
-        let bytes = std::fs::read(self.path(whole)).unwrap();
-        self.write(cut, &bytes[..bytes.len() * 2 / 3]);
+    /// Writes the first two thirds of the file `name` to the file `truncated`.
+    fn truncate(&self, name: &str, truncated: &str) {
+        let bytes = std::fs::read(self.path(name)).unwrap();
+        self.write(truncated, &bytes[..bytes.len() * 2 / 3]);
     }
 
-    fn load(&self, head: &str, world: &str) -> Result<Loaded, SceneError> {
+    fn load(&self, head: &str, world: &str) -> Result<LoadedScene, SceneError> {
         self.write("scene.pbrt", format!("{head}\nWorldBegin\n{world}\n").as_bytes());
-        let small = Overrides { resolution: Some((8, 8)), ..overrides() };
-        load(&self.path("scene.pbrt"), &small, &mut Diagnostics::new(false))
+        let overrides = Overrides { resolution: Some((8, 8)), ..Overrides::default() };
+        load(&self.path("scene.pbrt"), &overrides, &mut Diagnostics::new(false))
     }
 
-    /// Checks that each text fails at its line, with all parts in message and remedy.
-    fn fail<'a>(&self, cases: impl Iterator<Item = (&'a str, &'a str)>, in_world: bool) {
+    /// Checks that each statement is rejected at its line, with all parts in message and remedy.
+    fn assert_rejects<'a>(&self, cases: impl Iterator<Item = (&'a str, &'a str)>, in_world: bool) {
         let line = if in_world { 3 } else { 1 };
-        let mut faults = String::new();
-        for (text, words) in cases {
+        let mut failures = String::new();
+        for (text, parts) in cases {
             let (head, world) = if in_world { ("", text) } else { (text, "") };
             let Err(error) = self.load(head, world) else {
-                faults += &format!("accepted: {text}\n");
+                failures += &format!("accepted: {text}\n");
                 continue;
             };
-            let found = format!("{} | {}", error.message(), error.remedy().unwrap_or_default());
+            let actual = format!("{} | {}", error.message(), error.remedy().unwrap_or_default());
             let location = error.location().map(|l| (l.path().to_path_buf(), l.line));
-            let missing: Vec<&str> = words.split("; ").filter(|w| !found.contains(w)).collect();
+            let missing: Vec<&str> =
+                parts.split("; ").filter(|part| !actual.contains(part)).collect();
             if !missing.is_empty() || location != Some((self.path("scene.pbrt"), line)) {
-                faults +=
-                    &format!("{text}\n  lacks {missing:?} or location: {location:?} {found}\n");
+                failures +=
+                    &format!("{text}\n  lacks {missing:?} or location: {location:?} {actual}\n");
             }
         }
-        assert!(faults.is_empty(), "{faults}");
+        assert!(failures.is_empty(), "{failures}");
     }
 
-    /// Checks that the scene loads and renders to finite values without invalid samples.
-    fn renders(&self, head: &str, world: &str) {
+    /// Checks that a scene renders to finite values without invalid samples.
+    fn assert_renders(&self, head: &str, world: &str) {
         let head = if head.contains("Sampler") {
             head.into()
         } else {
@@ -314,10 +315,10 @@ impl SceneFolder {
             .load(&head, world)
             .unwrap_or_else(|e| panic!("{head} | {world}\n{e}: {:?}", e.remedy()))
             .into();
-        let picture = draw(&scene, 1);
-        assert!(picture.radiance.iter().flatten().all(|x| x.is_finite()), "{head} | {world}");
-        assert_eq!(picture.invalid_samples, 0, "{head} | {world}");
-        let features = picture.features.unwrap();
+        let image = render(&scene, 1);
+        assert!(image.radiance.iter().flatten().all(|x| x.is_finite()), "{head} | {world}");
+        assert_eq!(image.invalid_samples, 0, "{head} | {world}");
+        let features = image.features.unwrap();
         let all = [&features.albedo, &features.normal, &features.position]
             .into_iter()
             .flatten()
@@ -329,14 +330,16 @@ impl SceneFolder {
 #[test]
 fn invalid_settings_are_errors_with_remedies() {
     let folder = SceneFolder::new();
-    folder.fail(cases(SETTINGS), false);
-    // Width and height are each allowed, but not their product.
+    folder.assert_rejects(cases(INVALID_SETTINGS), false);
+    // Width and height are each in range, but their product is too large.
     folder.write(
         "huge.pbrt",
         b"Film \"rgb\" \"integer xresolution\" 65536 \"integer yresolution\" 65536 WorldBegin",
     );
     let error =
-        load(&folder.path("huge.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
+        load(&folder.path("huge.pbrt"), &Overrides::default(), &mut Diagnostics::new(false))
+            .err()
+            .unwrap();
     assert!(
         error.message().contains("65536 × 65536") && error.remedy().unwrap().contains("lower"),
         "{error}"
@@ -346,7 +349,7 @@ fn invalid_settings_are_errors_with_remedies() {
 #[test]
 fn invalid_worlds_are_errors_with_remedies() {
     let folder = SceneFolder::new();
-    folder.fail(cases(FAULTS), true);
+    folder.assert_rejects(cases(INVALID_WORLDS), true);
 }
 
 #[test]
@@ -356,17 +359,18 @@ fn invalid_files_are_errors_with_remedies() {
     let texture = |file: &str| {
         format!("Texture \"t\" \"spectrum\" \"imagemap\" \"string filename\" \"{file}\"")
     };
-    let sky = |file: &str| format!("LightSource \"infinite\" \"string filename\" \"{file}\"");
+    let environment =
+        |file: &str| format!("LightSource \"infinite\" \"string filename\" \"{file}\"");
     let glass = |file: &str| format!("Material \"dielectric\" \"spectrum eta\" \"{file}\"");
     for file in ["good.ply", "good.ply.gz"] {
-        folder.renders("", &shape(file));
+        folder.assert_renders("", &shape(file));
     }
     for file in ["good.png", "good.pfm", "good.exr"] {
-        folder.renders("", &format!("{} {}", texture(file), sky(file)));
+        folder.assert_renders("", &format!("{} {}", texture(file), environment(file)));
     }
-    folder.renders("", &glass("good.spd"));
-    folder.fail(cases(FILES), true);
-    // Errors in included files have their own locations.
+    folder.assert_renders("", &glass("good.spd"));
+    folder.assert_rejects(cases(INVALID_FILES), true);
+    // Errors in included files are located there.
     for (world, file, line, words) in [
         (
             "Include \"loop-a.pbrt\"",
@@ -383,14 +387,16 @@ fn invalid_files_are_errors_with_remedies() {
         assert_eq!((location.path(), location.line), (folder.path(file).as_path(), line));
     }
     let error =
-        load(Path::new("/no/such.pbrt"), &overrides(), &mut Diagnostics::new(false)).err().unwrap();
+        load(Path::new("/no/such.pbrt"), &Overrides::default(), &mut Diagnostics::new(false))
+            .err()
+            .unwrap();
     assert!(error.message().contains("cannot read /no/such.pbrt") && error.remedy().is_some());
 }
 
 /// A floor and a light.
 const FLOOR: &str = r#"LightSource "infinite" Shape "trianglemesh" "point3 P" [-9 -1 0 9 -1 0 9 -1 9 -9 -1 9] "integer indices" [0 1 2 0 2 3]"#;
 
-/// Unusual settings that are valid.
+/// Unusual but valid settings.
 const UNUSUAL_SETTINGS: &str = r#"
 Film "rgb" "float cropwindow" [0.8 0.2 1 0]
 Film "rgb" "float cropwindow" [-3 0.3 0 7]
@@ -416,7 +422,7 @@ Integrator "path" "integer maxdepth" 0
 Integrator "path" "integer maxdepth" 2147483647
 "#;
 
-/// Unusual worlds that are valid.
+/// Unusual but valid worlds.
 const UNUSUAL_WORLDS: &str = r#"
 LightSource "infinite"
 LightSource "infinite" "rgb L" [0 0 0]
@@ -473,7 +479,7 @@ Shape "plymesh" "string filename" "flat.ply"
 fn unusual_settings_render() {
     let folder = SceneFolder::new();
     for head in lines(UNUSUAL_SETTINGS) {
-        folder.renders(head, FLOOR);
+        folder.assert_renders(head, FLOOR);
     }
     let huge = folder.load(r#"Sampler "zsobol" "integer pixelsamples" 2147483647"#, FLOOR).unwrap();
     assert_eq!(huge.settings.sampling.spp, i32::MAX as u32);
@@ -491,7 +497,7 @@ fn unusual_worlds_render() {
         worlds.extend([
             format!("{emission} {flat}"),
             format!("{emission} {quad}"),
-            // The camera is inside the shape, on its surface and outside.
+            // The camera is inside, on and outside of the shapes.
             format!("{emission} Shape \"sphere\""),
             format!("{emission} Shape \"sphere\" \"float radius\" 1e-12"),
             format!("{emission} ReverseOrientation Shape \"sphere\" \"float zmin\" -0.5"),
@@ -512,7 +518,7 @@ fn unusual_worlds_render() {
         ]);
     }
     for world in &worlds {
-        folder.renders("", world);
-        folder.renders("", &format!("AttributeBegin {world} AttributeEnd {FLOOR}"));
+        folder.assert_renders("", world);
+        folder.assert_renders("", &format!("AttributeBegin {world} AttributeEnd {FLOOR}"));
     }
 }

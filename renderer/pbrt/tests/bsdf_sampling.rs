@@ -1,21 +1,20 @@
-//! BSDF sampling affects noise only, never the expected picture: the shader's sampler, bounds and
-//! cosine sampling agree.
+//! The BSDF sampling modes (shader, bounds, cosine) affect noise only, not the expected image.
 
 mod common;
 
-use common::{Estimate, WEAVE, assert_all, draw, one_ray, overrides, pfm, scene_of};
+use common::{Estimate, WEAVE, assert_all_ok, load_scene, pfm, render, single_ray_scene};
 use lightbound::settings::BsdfSampling;
 use lightbound_math::vec3;
 use lightbound_pbrt::build::{Overrides, PathOverrides};
 
 const MODES: [BsdfSampling; 3] = [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
 
-fn by(bsdf_sampling: BsdfSampling) -> Overrides {
+fn overrides_for(bsdf_sampling: BsdfSampling) -> Overrides {
     let path = PathOverrides { bsdf_sampling: Some(bsdf_sampling), ..PathOverrides::default() };
-    Overrides { path, ..overrides() }
+    Overrides { path, ..Overrides::default() }
 }
 
-/// A surface under an environment map with a bright patch, next to a lamp and a wall.
+/// A surface under an environment map with one bright texel, next to an area light and a wall.
 fn scene(material: &str, from: [f32; 3]) -> String {
     let world = format!(
         "LightSource \"infinite\" \"string filename\" \"sky.pfm\"
@@ -28,11 +27,11 @@ fn scene(material: &str, from: [f32; 3]) -> String {
          Material \"diffuse\" \"rgb reflectance\" [0.2 0.6 0.3]
          Shape \"bilinearmesh\" \"point3 P\" [-2 2 -2  2 2 -2  -2 2 2  2 2 2]"
     );
-    one_ray(vec3(from[0], from[1], from[2]), vec3(0.1, 0.05, 0.0), 3, 14, 16, &world)
+    single_ray_scene(vec3(from[0], from[1], from[2]), vec3(0.1, 0.05, 0.0), 3, 14, 16, &world)
 }
 
-/// Whether two estimates of one value agree within 4 standard errors, whose relative value must be at
-/// max_error `max_error`.
+/// Checks that two estimates agree within 4 standard errors, and that the relative standard error
+/// is at most `max_error`.
 fn agree(a: &Estimate, b: &Estimate, max_error: f64) -> Result<(), String> {
     let channel = |c: usize| {
         let (difference, error) = ((a.mean[c] - b.mean[c]).abs(), a.error[c].hypot(b.error[c]));
@@ -43,7 +42,7 @@ fn agree(a: &Estimate, b: &Estimate, max_error: f64) -> Result<(), String> {
 
 #[test]
 fn all_modes_agree() {
-    let sky = pfm(16, |x, y| {
+    let environment_map = pfm(16, |x, y| {
         if (x, y) == (5, 9) {
             [40.0, 60.0, 80.0]
         } else {
@@ -51,7 +50,7 @@ fn all_modes_agree() {
         }
     });
     let grain = pfm(8, |x, y| [0.5 + 0.5 * ((x + y) % 2) as f32; 3]);
-    let files = [("sky.pfm", sky), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
+    let files = [("sky.pfm", environment_map), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
     let (above, low, below) = ([-1.0, -2.0, 2.0], [-2.0, 0.4, 0.3], [-1.0, -1.0, -1.5]);
     let shader = |settings: &str| format!("Material \"shader\" \"string filename\" {settings}");
     let cases = [
@@ -65,10 +64,11 @@ fn all_modes_agree() {
     let mut results = Vec::new();
     for (material, from) in &cases {
         let text = scene(material, *from);
-        let [shader, bounds, cosine] =
-            MODES.map(|mode| Estimate::of_picture(&draw(&scene_of(&text, &files, &by(mode)), 2)));
+        let [shader, bounds, cosine] = MODES.map(|mode| {
+            Estimate::from_image(&render(&load_scene(&text, &files, &overrides_for(mode)), 2))
+        });
         results.push((format!("{material}, bounds"), agree(&bounds, &shader, 0.05)));
         results.push((format!("{material}, cosine"), agree(&cosine, &shader, 0.2)));
     }
-    assert_all(results);
+    assert_all_ok(results);
 }

@@ -1,4 +1,4 @@
-//! Scenes whose radiance is known in closed form.
+//! Radiance of simple scenes matches closed forms.
 
 mod common;
 
@@ -8,15 +8,15 @@ use lightbound::film::RenderedImage;
 /// Mean of all pixels.
 fn mean(picture: &RenderedImage) -> [f64; 3] {
     let mut sum = [0.0; 3];
-    for pixel in &picture.radiance {
+    for pixel in &image.radiance {
         for c in 0..3 {
-            sum[c] += f64::from(pixel[c]) / picture.radiance.len() as f64;
+            sum[c] += f64::from(pixel[c]) / image.radiance.len() as f64;
         }
     }
     sum
 }
 
-/// A square picture through a box filter of one pixel.
+/// Returns a scene with a square image and a box filter of one pixel.
 fn scene(head: &str, world: &str) -> String {
     format!(
         "{head}\nFilm \"rgb\" \"integer xresolution\" 16 \"integer yresolution\" 16\n\
@@ -24,14 +24,14 @@ fn scene(head: &str, world: &str) -> String {
     )
 }
 
-/// Settings for depth and samples.
+/// Returns settings for depth and samples.
 fn settings(max_depth: u32, spp: u32) -> String {
     format!(
         "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {max_depth}\n"
     )
 }
 
-/// A view of a small patch at the origin from above.
+/// Returns settings for a view of a small patch at the origin from above.
 fn from_above(max_depth: u32, spp: u32) -> String {
     settings(max_depth, spp)
         + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 0.01\n"
@@ -41,29 +41,29 @@ const FLOOR: &str = "Shape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3] \
                      \"point3 P\" [-9 -9 0  9 -9 0  9 9 0  -9 9 0]\n";
 
 fn assert_mean(text: &str, expected: [f64; 3], tolerance: f64) {
-    let got = mean(&render_text(text, &overrides(), 2));
+    let mean = image_mean(&render_text(text, &Overrides::default(), 2));
     for c in 0..3 {
         assert!(
-            (got[c] - expected[c]).abs() <= tolerance * expected[c].max(1e-3),
-            "channel {c}: got {got:?}, expected {expected:?}\n{text}"
+            (mean[c] - expected[c]).abs() <= tolerance * expected[c].max(1e-3),
+            "channel {c}: {mean:?}, expected {expected:?}\n{text}"
         );
     }
 }
 
 #[test]
-fn inside_an_emitting_sphere_radiance_is_emission_over_absorption() {
-    // L = e + ρ L everywhere, from e = 0.5 and ρ = 0.75 follows L = 2.
+fn radiance_inside_an_emitting_sphere_is_emission_over_absorptance() {
+    // L = Lₑ + ρ L everywhere, so Lₑ = 0.5 and ρ = 0.75 give L = 2.
     let world = "ReverseOrientation\nMaterial \"diffuse\" \"rgb reflectance\" [0.75 0.75 0.75]\n\
                  AreaLightSource \"diffuse\" \"rgb L\" [0.5 0.5 0.5]\nShape \"sphere\" \"float radius\" 2";
     let head = settings(100, 256) + "Camera \"perspective\" \"float fov\" 60\n";
     assert_mean(&scene(&head, world), [2.0; 3], 0.01);
-    // Emission alone is exact.
+    // Without scattering, the emission is exact.
     let head = settings(0, 4) + "Camera \"perspective\" \"float fov\" 60\n";
     assert_mean(&scene(&head, world), [0.5; 3], 1e-6);
 }
 
 #[test]
-fn convex_diffuse_body_in_a_white_furnace_shows_its_albedo() {
+fn convex_diffuse_object_in_a_white_furnace_shows_its_albedo() {
     let head =
         settings(5, 256) + "LookAt 0 0 5  0 0 0  0 1 0\nCamera \"perspective\" \"float fov\" 10\n";
     let world = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n\
@@ -105,7 +105,7 @@ fn point_light_obeys_the_inverse_square_law() {
          Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5]\n{FLOOR}"
     );
     assert_mean(&scene(&from_above(1, 1), &world), [0.5 * e / std::f64::consts::PI; 3], 1e-4);
-    // `power` spreads over the sphere; `scale` and the colour multiply it, as in pbrt-v4.
+    // `power` is emitted in all directions; `scale` and the colour multiply it, as in pbrt-v4.
     let world = format!(
         "LightSource \"point\" \"rgb I\" [3 3 3] \"float power\" 100 \"float scale\" 2 \"point3 from\" [0 0 2]\n\
          Material \"diffuse\" \"rgb reflectance\" [0.5 0.5 0.5]\n{FLOOR}"
@@ -145,9 +145,9 @@ fn distant_light_obeys_the_cosine_law() {
 }
 
 #[test]
-fn sphere_and_disk_lights_have_their_form_factor() {
-    // Sphere of radius r at distance d on the axis: E = π L (r/d)². Disk of radius r at height h:
-    // E = π L r²/(r² + h²).
+fn irradiance_from_sphere_and_disk_lights_matches_the_form_factor() {
+    // Sphere of radius r, its centre at height d above the point: E = π L (r/d)². Disk of radius r
+    // at height h: E = π L r²/(r² + h²).
     let light = |shape: &str| {
         format!(
             "AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [4 4 4]\nTranslate 1 0 0\n{shape}\nAttributeEnd\n\
@@ -167,8 +167,8 @@ fn sphere_and_disk_lights_have_their_form_factor() {
 }
 
 #[test]
-fn square_light_as_mesh_and_as_bilinear_patch_agree_with_lambert() {
-    // Parallel square of half side a at height h over the point: E = 4 L · a/√(a²+h²) ·
+fn irradiance_from_square_lights_matches_the_form_factor() {
+    // Parallel square of side 2a at height h above the point: E = 4 L · a/√(a²+h²) ·
     // atan(a/√(a²+h²)).
     let (a, h) = (1f64, 2f64);
     let q = a / (a * a + h * h).sqrt();
@@ -188,7 +188,7 @@ fn square_light_as_mesh_and_as_bilinear_patch_agree_with_lambert() {
 }
 
 #[test]
-fn half_transparent_floor_shows_half_of_the_background() {
+fn floor_with_alpha_shows_the_background_through_it() {
     let world = format!(
         "LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial \"diffuse\" \"rgb reflectance\" [0 0 0]\n{}",
         FLOOR.replace("\"integer indices\"", "\"float alpha\" 0.25 \"integer indices\"")
@@ -197,7 +197,7 @@ fn half_transparent_floor_shows_half_of_the_background() {
 }
 
 #[test]
-fn instances_equal_their_copies() {
+fn instances_render_like_copies() {
     let head =
         settings(3, 16) + "LookAt 0 -6 4  0 0 0  0 0 1\nCamera \"perspective\" \"float fov\" 40\n";
     let light = "LightSource \"infinite\" \"rgb L\" [1 1 1]\nLightSource \"point\" \"rgb I\" [5 5 5] \"point3 from\" [1 -2 4]\n\
@@ -211,10 +211,12 @@ fn instances_equal_their_copies() {
         .map(|p| format!("AttributeBegin {p} ObjectInstance \"o\" AttributeEnd\n"))
         .concat();
     let instances = format!("ObjectBegin \"o\" {body} ObjectEnd\n{instances}");
-    let a = render_text(&scene(&head, &format!("{light}{FLOOR}{copies}")), &overrides(), 2);
-    let b = render_text(&scene(&head, &format!("{light}{FLOOR}{instances}")), &overrides(), 2);
+    let a =
+        render_text(&scene(&head, &format!("{light}{FLOOR}{copies}")), &Overrides::default(), 2);
+    let b =
+        render_text(&scene(&head, &format!("{light}{FLOOR}{instances}")), &Overrides::default(), 2);
     let max_difference =
         a.radiance.iter().zip(&b.radiance).map(|(p, q)| (p[0] - q[0]).abs()).fold(0.0, f32::max);
-    let (a, b) = (mean(&a)[0], mean(&b)[0]);
+    let (a, b) = (image_mean(&a)[0], image_mean(&b)[0]);
     assert!((a - b).abs() < 1e-3 * a && max_difference < 0.1, "{a} {b} {max_difference}");
 }

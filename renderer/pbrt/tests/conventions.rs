@@ -1,9 +1,9 @@
-//! Conventions of the scene format: orientation of cameras, textures, environments and normals, and
-//! units of lights and films. They follow pbrt-v4's documentation and sources.
+//! Conventions of pbrt-v4: orientation of cameras, textures, environments and normals, and units of
+//! lights and films.
 
 mod common;
 
-use common::{TestScene, draw, overrides};
+use common::{TestScene, render};
 use lightbound::Scene;
 use lightbound::film::RenderedImage;
 use lightbound::light::{AnyLight, Light};
@@ -11,29 +11,29 @@ use lightbound::material::{Material, Specular};
 use lightbound::texture::Lookup;
 use lightbound_image::write::{write_pfm, write_png};
 use lightbound_math::{Vec2, Vec3, vec2, vec3};
-use lightbound_pbrt::build::load;
+use lightbound_pbrt::build::{Overrides, load};
 use lightbound_pbrt::diagnostics::Diagnostics;
 use std::f32::consts::PI;
 
-/// A folder with the images that the scenes use.
+/// A temporary folder with the images that the scenes use.
 struct SceneFolder(tempfile::TempDir);
 
 impl SceneFolder {
     fn new() -> SceneFolder {
         let folder = SceneFolder(tempfile::tempdir().unwrap());
         let file = |name: &str| folder.0.path().join(name);
-        // Red, green; blue, white.
+        // Upper row: red, green; lower row: blue, white.
         let colours = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0; 3]];
         write_png(&file("corners.png"), 2, 2, &colours, 0.0).unwrap();
         write_png(&file("left.png"), 2, 1, &[[1.0; 3], [0.0; 3]], 0.0).unwrap();
-        // The centre is 1, the right edge 2, the lower edge 3, the corners 4; all others are 9.
-        let mut sky = [[9.0; 3]; 81];
-        for (at, value) in
+        // 1 at the centre, 2 at the right edge, 3 at the lower edge, 4 at the corners, 9 elsewhere.
+        let mut environment_map = [[9.0; 3]; 81];
+        for (index, value) in
             [(40, 1.0), (44, 2.0), (76, 3.0), (0, 4.0), (8, 4.0), (72, 4.0), (80, 4.0)]
         {
-            sky[at] = [value; 3];
+            environment_map[index] = [value; 3];
         }
-        write_pfm(&file("sky.pfm"), 9, 9, &sky).unwrap();
+        write_pfm(&file("sky.pfm"), 9, 9, &environment_map).unwrap();
         folder
     }
 
@@ -44,11 +44,12 @@ impl SceneFolder {
             "{head}\nSampler \"zsobol\" \"integer pixelsamples\" 4 PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{world}\n"
         );
         std::fs::write(&file, text).unwrap();
-        load(&file, &overrides(), &mut Diagnostics::new(true))
+        load(&file, &Overrides::default(), &mut Diagnostics::new(true))
             .unwrap_or_else(|e| panic!("{head} | {world}\n{e}"))
             .into()
     }
 
+    /// Loads a scene with default settings.
     fn world(&self, world: &str) -> TestScene {
         self.scene("", world)
     }
@@ -60,15 +61,16 @@ impl SceneFolder {
     }
 }
 
-/// A view from +z onto [−1, 1]². Camera space is left-handed, which would put +x to the left, so the
-/// camera is mirrored.
-const SQUARE: &str = r#"Film "rgb" "integer xresolution" 8 "integer yresolution" 8 Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0 Camera "orthographic""#;
+/// A view from +z onto [−1, 1]². The camera is mirrored, because left-handed camera space puts +x
+/// to the left.
+const VIEW: &str = r#"Film "rgb" "integer xresolution" 8 "integer yresolution" 8 Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0 Camera "orthographic""#;
 
-/// The square [−1, 1]² towards +z, texture coordinates from 0 at the lower left.
+/// The square [−1, 1]² facing +z. Texture coordinates start at the lower left.
 const QUAD: &str = r#"Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-1 -1 0  1 -1 0  1 1 0  -1 1 0] "point2 uv" [0 0  1 0  1 1  0 1]"#;
 
-/// Values at the centres of the four quadrants: upper left, upper right, lower left, lower right.
-fn quarters(values: &[[f32; 3]]) -> [[f32; 3]; 4] {
+/// Returns the values at the centres of the quadrants: upper left, upper right, lower left, lower
+/// right.
+fn quadrant_values(values: &[[f32; 3]]) -> [[f32; 3]; 4] {
     [(2, 2), (5, 2), (2, 5), (5, 5)].map(|(x, y)| values[y * 8 + x])
 }
 
@@ -80,7 +82,7 @@ fn close(a: f32, b: f32) -> bool {
     (a - b).abs() <= 1e-4 * b.abs().max(1e-3)
 }
 
-/// Origin and direction in camera space of the ray through a raster position.
+/// Returns origin and direction of the ray through a raster position.
 fn ray(scene: &Scene, x: f32, y: f32) -> (Vec3, Vec3) {
     let ray = scene.camera.ray(vec2(x, y), Vec2::ZERO);
     (ray.o, ray.d)
@@ -103,7 +105,7 @@ fn cameras_are_left_handed_with_y_up() {
             && d.abs_diff_eq(vec3(-1.0, 0.0, -1.0).normalize(), 1e-6),
         "{o} {d}"
     );
-    // Transforms before the camera take the world to the camera.
+    // Transforms before the camera are camera-from-world.
     let s = folder.scene(&format!("{film} Translate 0 0 7 Rotate 90 0 0 1 {camera}"), "");
     let (o, d) = ray(&s, 8.0, 4.0);
     assert!(
@@ -140,26 +142,26 @@ fn fov_spans_the_shorter_side() {
 }
 
 #[test]
-fn crop_shows_the_same_pixels() {
+fn crop_renders_the_same_pixels() {
     let folder = SceneFolder::new();
     let world =
         r#"LightSource "infinite" "string filename" "sky.pfm" Shape "sphere" "float radius" 0.8"#;
-    let whole = folder.picture(world);
+    let full = folder.render(world);
     for (crop, [x0, x1, y0, y1]) in [
         (r#""float cropwindow" [0.25 0.75 0.5 1]"#, [2, 6, 4, 8]),
         (r#""integer pixelbounds" [1 3 0 5]"#, [1, 3, 0, 5]),
-        // A pixel is included if its upper left corner is inside.
+        // A crop window includes the pixels with their upper left corner inside.
         (r#""float cropwindow" [0.3 0.7 0 0.126]"#, [3, 6, 0, 2]),
     ] {
-        let head = SQUARE.replace("Film \"rgb\"", &format!("Film \"rgb\" {crop}"));
-        let part = draw(
+        let head = VIEW.replace("Film \"rgb\"", &format!("Film \"rgb\" {crop}"));
+        let cropped = render(
             &folder.scene(&format!("{head} Integrator \"path\" \"integer maxdepth\" 1"), world),
             1,
         );
         let expected = (y0..y1)
             .flat_map(|y| (x0..x1).map(move |x| (x, y)))
-            .map(|(x, y)| whole.radiance[y * 8 + x]);
-        assert_eq!(part.radiance, expected.collect::<Vec<_>>(), "{crop}");
+            .map(|(x, y)| full.radiance[y * 8 + x]);
+        assert_eq!(cropped.radiance, expected.collect::<Vec<_>>(), "{crop}");
     }
 }
 
@@ -171,14 +173,14 @@ fn images_are_upright() {
         let texture = format!(
             "Texture \"t\" \"spectrum\" \"imagemap\" \"string filename\" \"corners.png\" \"string filter\" \"point\" {params}"
         );
-        albedo(&folder.picture(&format!(
+        albedo(&folder.render(&format!(
             "{texture} Material \"diffuse\" \"texture reflectance\" \"t\" {QUAD}"
         )))
     };
     assert_eq!(image(""), [red, green, blue, white]);
     assert_eq!(image("\"float uscale\" -1"), [green, red, white, blue]);
     assert_eq!(image("\"float vdelta\" 0.5"), [blue, white, red, green]);
-    // s along v1 · p, t along v2 · p, here half a unit per unit and shifted to the middle.
+    // s = v1 · p + udelta and t = v2 · p + vdelta.
     let planar =
         "\"string mapping\" \"planar\" \"float udelta\" 0.5 \"float vdelta\" 0.5 \"vector3 v1\"";
     assert_eq!(
@@ -191,38 +193,38 @@ fn images_are_upright() {
     );
     assert_eq!(image("\"bool invert\" true")[0], [0.0, 1.0, 1.0]);
     assert_eq!(image("\"float scale\" 0.25")[3], [0.25; 3]);
-    // A mirrored shape takes its texture along.
+    // Textures are mirrored with their shapes.
     let texture = r#"Texture "t" "spectrum" "imagemap" "string filename" "corners.png" "string filter" "point""#;
     let mirrored =
         format!("{texture} Material \"diffuse\" \"texture reflectance\" \"t\" Scale -1 1 1 {QUAD}");
-    assert_eq!(albedo(&folder.picture(&mirrored)), [green, red, white, blue]);
+    assert_eq!(albedo(&folder.render(&mirrored)), [green, red, white, blue]);
 }
 
 #[test]
-fn textures_combine() {
+fn textures_refer_to_other_textures() {
     let folder = SceneFolder::new();
     let board = r#"Texture "board" "spectrum" "checkerboard" "rgb tex1" [1 0 0] "rgb tex2" [0 0 1] "float uscale" 2 "float vscale" 2"#;
     let shown = |textures: &str, name: &str| {
-        albedo(&folder.picture(&format!(
+        albedo(&folder.render(&format!(
             "{board} {textures} Material \"diffuse\" \"texture reflectance\" \"{name}\" {QUAD}"
         )))
     };
     let [a, b] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
     assert_eq!(shown("", "board"), [b, a, a, b], "the first texture is at the lower left");
-    let half =
+    let left =
         r#"Texture "left" "float" "imagemap" "string filename" "left.png" "string filter" "point""#;
     let scaled = format!(
-        r#"{half} Texture "s" "spectrum" "scale" "texture tex" "board" "texture scale" "left""#
+        r#"{left} Texture "s" "spectrum" "scale" "texture tex" "board" "texture scale" "left""#
     );
     assert_eq!(shown(&scaled, "s"), [b, [0.0; 3], a, [0.0; 3]]);
     let mixed = format!(
-        r#"{half} Texture "m" "spectrum" "mix" "texture tex1" "board" "rgb tex2" [0 1 0] "texture amount" "left""#
+        r#"{left} Texture "m" "spectrum" "mix" "texture tex1" "board" "rgb tex2" [0 1 0] "texture amount" "left""#
     );
     assert_eq!(shown(&mixed, "m"), [[0.0, 1.0, 0.0], a, [0.0, 1.0, 0.0], b]);
-    // Solid cells are those of texture space: the texture's own transform moves them.
-    let solid = |folder: &str| {
+    // Cells of solid checkerboards are in texture space and move with its transform.
+    let solid = |transform: &str| {
         let board = r#""checkerboard" "integer dimension" 3 "rgb tex1" [1 0 0] "rgb tex2" [0 0 1]"#;
-        format!("{folder} Texture \"solid\" \"spectrum\" {board} Identity")
+        format!("{transform} Texture \"solid\" \"spectrum\" {board} Identity")
     };
     assert_eq!(shown(&solid("Translate 0 0 0.5"), "solid"), [a, b, b, a]);
     assert_eq!(shown(&solid("Translate 1 0 0.5"), "solid"), [b, a, a, b]);
@@ -232,32 +234,33 @@ fn textures_combine() {
 #[test]
 fn environments_rotate_with_their_transform() {
     let folder = SceneFolder::new();
-    for (turn, [z, x, y, back]) in [
+    for (transform, [z, x, y, back]) in [
         ("", [Vec3::Z, Vec3::X, Vec3::Y, Vec3::NEG_Z]),
         ("Rotate 90 0 1 0", [Vec3::X, Vec3::NEG_Z, Vec3::Y, Vec3::NEG_X]),
-        // The rotation from a y-up image to a z-up world, as exporters write it.
+        // Exporters write this rotation from a y-up image to a z-up world.
         ("Rotate 90 1 0 0", [Vec3::NEG_Y, Vec3::X, Vec3::Z, Vec3::Y]),
         ("Scale -1 1 1", [Vec3::Z, Vec3::NEG_X, Vec3::Y, Vec3::NEG_Z]),
     ] {
         let s = folder.world(&format!(
-            "{turn} LightSource \"infinite\" \"string filename\" \"sky.pfm\" \"float scale\" 2"
+            "{transform} LightSource \"infinite\" \"string filename\" \"sky.pfm\" \"float scale\" 2"
         ));
-        let (_, sky) = s.lights.environments().next().unwrap();
+        let (_, environment) = s.lights.environments().next().unwrap();
         assert_eq!(
-            [z, x, y, back].map(|d| sky.radiance((d + vec3(1e-3, 2e-3, 3e-3)).normalize()).x),
+            [z, x, y, back]
+                .map(|d| environment.radiance((d + vec3(1e-3, 2e-3, 3e-3)).normalize()).x),
             [2.0, 4.0, 6.0, 8.0],
-            "{turn}"
+            "{transform}"
         );
     }
 }
 
 #[test]
-fn area_lights_emit_to_the_front() {
+fn area_lights_emit_from_the_front_side() {
     let folder = SceneFolder::new();
     let triangle = r#""trianglemesh" "point3 P" [-1 -1 0  1 -1 0  0 1 0]"#;
     for shape in [
         triangle.to_string(),
-        // Normals decide which side is the front, whatever the winding.
+        // Normals determine the front side, regardless of winding order.
         format!("{triangle} \"integer indices\" [0 2 1] \"normal N\" [0 0 1  0 0 1  0 0 1]"),
         r#""bilinearmesh" "point3 P" [-1 -1 0  1 -1 0  -1 1 0  1 1 0]"#.to_string(),
         r#""disk""#.to_string(),
@@ -274,7 +277,7 @@ fn area_lights_emit_to_the_front() {
         ] {
             let world =
                 format!("AreaLightSource \"diffuse\" \"rgb L\" [3 3 3] {state} Shape {shape}");
-            // The radiance seen by the camera, and received by surfaces on either side.
+            // Radiance towards the camera and towards surfaces on both sides.
             for side in [1.0, -1.0] {
                 let look = format!(
                     "Film \"rgb\" \"integer xresolution\" 1 \"integer yresolution\" 1 LookAt 0.01 0.02 {side}  0.01 0.02 0  0 1 0"
@@ -282,7 +285,7 @@ fn area_lights_emit_to_the_front() {
                 let s =
                     folder.scene(&format!("{look} Camera \"perspective\" \"float fov\" 1"), &world);
                 let expected = if side == front { 3.0 } else { 0.0 };
-                assert_eq!(draw(&s, 1).radiance[0][0], expected, "seen from {side}: {world}");
+                assert_eq!(render(&s, 1).radiance[0][0], expected, "seen from {side}: {world}");
                 let received = s.lights.all()[0]
                     .sample_li(vec3(0.1, 0.1, side), vec2(0.3, 0.6))
                     .map_or(0.0, |l| l.radiance.x);
@@ -293,16 +296,16 @@ fn area_lights_emit_to_the_front() {
 }
 
 #[test]
-fn opacity_of_instances() {
+fn opacity_textures_apply_to_shapes_and_instances() {
     let folder = SceneFolder::new();
     let alpha =
         r#"Texture "a" "float" "imagemap" "string filename" "left.png" "string filter" "point""#;
     let cut =
         QUAD.replace("Shape \"trianglemesh\"", "Shape \"trianglemesh\" \"texture alpha\" \"a\"");
-    let depth = |world: String| {
-        quarters(
+    let hit = |world: String| {
+        quadrant_values(
             &folder
-                .picture(&world)
+                .render(&world)
                 .features
                 .unwrap()
                 .depth
@@ -312,74 +315,80 @@ fn opacity_of_instances() {
         )
         .map(|d| d[0] < 10.0)
     };
-    assert_eq!(depth(format!("{alpha} {cut}")), [true, false, true, false]);
+    assert_eq!(hit(format!("{alpha} {cut}")), [true, false, true, false]);
     assert_eq!(
-        depth(format!("{alpha} ObjectBegin \"o\" {cut} ObjectEnd ObjectInstance \"o\"")),
+        hit(format!("{alpha} ObjectBegin \"o\" {cut} ObjectEnd ObjectInstance \"o\"")),
         [true, false, true, false]
     );
-    let turned = format!(
+    let rotated = format!(
         "{alpha} ObjectBegin \"o\" {cut} ObjectEnd Translate 0 0 1 Rotate 90 0 0 1 ObjectInstance \"o\""
     );
-    assert_eq!(depth(turned), [false, false, true, true], "the left side turns to the bottom");
+    assert_eq!(
+        hit(rotated),
+        [false, false, true, true],
+        "the left half should rotate to the bottom"
+    );
     // A light with opacity 0 is invisible, but emits.
-    let ghost = r#"AttributeBegin AreaLightSource "diffuse" "rgb L" [9 9 9] Translate 0 0 2 ReverseOrientation Shape "disk" "float alpha" 0 AttributeEnd"#;
-    let s = folder.picture(&format!("{ghost} {QUAD}"));
+    let invisible_light = r#"AttributeBegin AreaLightSource "diffuse" "rgb L" [9 9 9] Translate 0 0 2 ReverseOrientation Shape "disk" "float alpha" 0 AttributeEnd"#;
+    let s = folder.render(&format!("{invisible_light} {QUAD}"));
     assert!(s.radiance.iter().all(|p| p[0] > 0.3 && p[0] < 9.0), "{:?}", s.radiance);
 }
 
 #[test]
-fn lights_have_the_units_of_pbrt() {
+fn lights_have_pbrt_units() {
     let folder = SceneFolder::new();
     let emission = |world: &str| {
         let s = folder.world(world);
         match &s.lights.all()[0] {
-            AnyLight::Environment(sky) => sky.radiance(Vec3::Z),
+            AnyLight::Environment(environment) => environment.radiance(Vec3::Z),
             AnyLight::Area(area) => area.radiance(Vec3::Z, Vec3::Z),
             light => light.sample_li(Vec3::ZERO, Vec2::ZERO).unwrap().radiance,
         }
         .to_array()
     };
-    let same = |world: &str, expected: [f32; 3]| {
-        let found = emission(world);
+    let assert_emission = |world: &str, expected: [f32; 3]| {
+        let actual = emission(world);
         assert!(
-            found.iter().zip(expected).all(|(&a, b)| close(a, b)),
-            "{world}: {found:?} for {expected:?}"
+            actual.iter().zip(expected).all(|(&a, b)| close(a, b)),
+            "{world}: {actual:?}, expected {expected:?}"
         );
     };
-    // A sky of radiance L lights the ground with π L; a sun with its own irradiance. Both multiply
-    // colour and scale.
-    same(r#"LightSource "infinite" "rgb L" [1 2 3] "float scale" 2"#, [2.0, 4.0, 6.0]);
-    same(
+    // An environment of radiance L causes an irradiance of π L; a distant light specifies
+    // irradiance. Both multiply colour and scale.
+    assert_emission(r#"LightSource "infinite" "rgb L" [1 2 3] "float scale" 2"#, [2.0, 4.0, 6.0]);
+    assert_emission(
         r#"LightSource "infinite" "rgb L" [1 2 1] "float scale" 2 "float illuminance" 3"#,
         [6.0 / PI, 12.0 / PI, 6.0 / PI],
     );
-    same(r#"LightSource "distant" "rgb L" [1 2 3] "float scale" 2"#, [2.0, 4.0, 6.0]);
-    same(
+    assert_emission(r#"LightSource "distant" "rgb L" [1 2 3] "float scale" 2"#, [2.0, 4.0, 6.0]);
+    assert_emission(
         r#"LightSource "distant" "rgb L" [1 2 1] "float scale" 2 "float illuminance" 3"#,
         [6.0, 12.0, 6.0],
     );
     // At a distance of 2: I / 4, with I = power / 4π.
-    same(r#"LightSource "point" "rgb I" [4 8 4] "point3 from" [0 0 2]"#, [1.0, 2.0, 1.0]);
-    same(
+    assert_emission(
+        r#"LightSource "point" "rgb I" [4 8 4] "point3 from" [0 0 2]"#,
+        [1.0, 2.0, 1.0],
+    );
+    assert_emission(
         r#"LightSource "point" "float power" 10 "rgb I" [1 1 1] "point3 from" [0 0 2]"#,
         [10.0 / (16.0 * PI); 3],
     );
-    // Φ = π A L, over both sides where there are two; for meshes the power is that of each
-    // triangle.
+    // Φ = π A L per side. For meshes, `power` is the power of each triangle.
     let light =
         |params: &str, shape: &str| format!("AreaLightSource \"diffuse\" {params} Shape {shape}");
-    same(
+    assert_emission(
         &light(r#""float power" 10"#, r#""sphere" "float radius" 2"#),
         [10.0 / (PI * 16.0 * PI); 3],
     );
-    same(
+    assert_emission(
         &light(
             r#""float power" 10 "float scale" 3 "bool twosided" true"#,
             r#""disk" "float radius" 2"#,
         ),
         [30.0 / (2.0 * PI * 4.0 * PI); 3],
     );
-    same(
+    assert_emission(
         &light(r#""rgb L" [1 2 1] "float power" 10"#, &QUAD[6..]),
         [5.0 / PI, 10.0 / PI, 5.0 / PI],
     );
@@ -393,7 +402,7 @@ fn lights_have_the_units_of_pbrt() {
         let [r, g, b] = emission(&format!("LightSource \"infinite\" {l}"));
         assert!(close(0.2126 * r + 0.7152 * g + 0.0722 * b, 1.0), "{l}: {r} {g} {b}");
     }
-    same(
+    assert_emission(
         "LightSource \"infinite\" \"spectrum L\" \"stdillum-D65\"",
         emission("LightSource \"infinite\" \"spectrum L\" \"stdillum-D65\""),
     );
@@ -411,21 +420,21 @@ fn film_gain_depends_on_iso_and_shutter() {
     assert_eq!(gain("", ""), 1.0);
     assert_eq!(gain("\"float iso\" 400", ""), 4.0);
     assert_eq!(gain("\"float iso\" 50", "\"float shutteropen\" 1 \"float shutterclose\" 3"), 1.0);
-    let bright = folder.picture("LightSource \"infinite\" \"rgb L\" [2 2 2]").radiance[0][0];
-    let head = SQUARE.replace("Film \"rgb\"", "Film \"rgb\" \"float iso\" 25");
-    let dark =
-        draw(&folder.scene(&head, "LightSource \"infinite\" \"rgb L\" [2 2 2]"), 1).radiance[0][0];
+    let bright = folder.render("LightSource \"infinite\" \"rgb L\" [2 2 2]").radiance[0][0];
+    let head = VIEW.replace("Film \"rgb\"", "Film \"rgb\" \"float iso\" 25");
+    let dark = render(&folder.scene(&head, "LightSource \"infinite\" \"rgb L\" [2 2 2]"), 1)
+        .radiance[0][0];
     assert!(close(bright, 2.0) && close(dark, 0.5), "{bright} {dark}");
 }
 
-/// The values of a parameter of the shader of the scene's last material.
-fn parameter(scene: &Scene, name: &str, at: &Lookup) -> Vec<f32> {
+/// Returns the values of a shader parameter of the last material.
+fn parameter(scene: &Scene, name: &str, lookup: &Lookup) -> Vec<f32> {
     let Some(Material::Surface { specular: None, scattering: Some(instance) }) =
         scene.materials.last()
     else {
-        panic!("{:?} is no shader alone", scene.materials)
+        panic!("the last material is not a shader: {:?}", scene.materials)
     };
-    let words = instance.words(at);
+    let words = instance.words(lookup);
     let parameters = &scene.shaders[instance.shader as usize].program.settable;
     let index =
         parameters.iter().position(|p| p.name == name).expect("the shader has the parameter");
@@ -438,7 +447,7 @@ fn materials_accept_spectra_and_textures() {
     let folder = SceneFolder::new();
     let scene = |text: &str| folder.world(&format!("{text} Shape \"sphere\""));
     let at = |u: f32| Lookup { p: Vec3::ZERO, uv: vec2(u, 0.5) };
-    let polished = |text: &str| match scene(text).materials.pop() {
+    let specular = |text: &str| match scene(text).materials.pop() {
         Some(Material::Surface { specular: Some(specular), scattering: None }) => specular,
         other => panic!("{text}: {other:?}"),
     };
@@ -446,12 +455,11 @@ fn materials_accept_spectra_and_textures() {
         Specular::Dielectric { eta } | Specular::ThinDielectric { eta } => eta,
         other => panic!("{text}: {other:?}"),
     };
-    assert_eq!(index(r#"Material "dielectric""#), 1.5);
-    assert_eq!(index(r#"Material "thindielectric" "float eta" 1.3"#), 1.3);
-    assert!((index(r#"Material "dielectric" "spectrum eta" "glass-BK7""#) - 1.5168).abs() < 1e-4);
+    assert_eq!(eta(r#"Material "dielectric""#), 1.5);
+    assert_eq!(eta(r#"Material "thindielectric" "float eta" 1.3"#), 1.3);
+    assert!((eta(r#"Material "dielectric" "spectrum eta" "glass-BK7""#) - 1.5168).abs() < 1e-4);
     assert!(
-        (index(r#"Material "thindielectric" "spectrum eta" [487.56 2 687.56 1]"#) - 1.5).abs()
-            < 1e-4
+        (eta(r#"Material "thindielectric" "spectrum eta" [487.56 2 687.56 1]"#) - 1.5).abs() < 1e-4
     );
     let frosted = scene(r#"Material "dielectric" "float eta" 1.3 "float roughness" 0.25"#);
     assert_eq!(
@@ -462,13 +470,13 @@ fn materials_accept_spectra_and_textures() {
     let metal = |text: &str| match polished(text) {
         Specular::Conductor(metal) => {
             let rough = scene(&format!("{text} \"float roughness\" 0.5"));
-            let index = [metal.eta, metal.k].map(|param| param.rgb(&at(0.0)));
+            let eta_k = [metal.eta, metal.k].map(|param| param.rgb(&at(0.0)));
             assert_eq!(
                 ["eta", "k"].map(|name| parameter(&rough, name, &at(0.0))),
-                index.map(|x| x.to_array()),
+                eta_k.map(|x| x.to_array()),
                 "{text}"
             );
-            index
+            eta_k
         }
         other => panic!("{text}: {other:?}"),
     };
@@ -477,7 +485,7 @@ fn materials_accept_spectra_and_textures() {
     assert_eq!(metal(r#"Material "conductor""#), copper);
     let [eta, k] =
         metal(r#"Material "conductor" "spectrum eta" "metal-Au-eta" "spectrum k" "metal-Au-k""#);
-    assert!(eta.x < 0.3 && eta.z > 1.0 && k.x > 2.5, "gold absorbs blue: {eta} {k}");
+    assert!(eta.x < 0.3 && eta.z > 1.0 && k.x > 2.5, "expected gold to absorb blue: {eta} {k}");
     assert_eq!(
         metal(r#"Material "conductor" "rgb eta" [1 2 3] "rgb k" [4 5 6]"#),
         [vec3(1.0, 2.0, 3.0), vec3(4.0, 5.0, 6.0)]

@@ -1,9 +1,9 @@
-//! Same seed, same bits: whatever the number of threads, whatever part of the picture is rendered,
-//! and whatever code is made of shaders.
+//! The same seed gives the same bits, regardless of thread count, crop window, pauses and
+//! instruction set.
 
 mod common;
 
-use common::{draw, overrides, pfm, render_text, scene_of};
+use common::{load_scene, pfm, render, render_text};
 use lightbound::film::{
     ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, PixelBlock, RenderedImage, Tile,
 };
@@ -50,14 +50,17 @@ fn bits(p: &RenderedImage) -> Vec<u32> {
 }
 
 #[test]
-fn threads_leave_no_trace() {
-    let one = bits(&render_text(SCENE, &overrides(), 1));
+fn image_does_not_depend_on_thread_count() {
+    let single = image_bits(&render_text(SCENE, &Overrides::default(), 1));
     for threads in [2, 3, 8] {
-        assert!(one == bits(&render_text(SCENE, &overrides(), threads)), "{threads} threads");
+        assert!(
+            single == image_bits(&render_text(SCENE, &Overrides::default(), threads)),
+            "{threads} threads"
+        );
     }
 }
 
-/// Options of a test, with everything recorded.
+/// Returns options that record everything.
 fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
     let film = FilmOptions { features: true, moments: true, channels: CHANNELS };
     RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
@@ -68,7 +71,7 @@ const CHANNELS: &[ChannelSpec] = &[
     ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
 ];
 
-/// A path tracer that also records [`CHANNELS`], with values that differ from sample to sample.
+/// A path tracer that also records [`CHANNELS`] with different values for each sample.
 struct RecordingTracer(PathTracer);
 
 impl Integrator for RecordingTracer {
@@ -110,10 +113,10 @@ impl Worker for RecordingWorker<'_> {
 }
 
 #[test]
-fn pauses_leave_no_trace() {
-    let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
+fn pausing_and_resuming_does_not_change_the_image() {
+    let (scene, stop) = (load_scene(SCENE, &[], &Overrides::default()), AtomicBool::new(false));
     let (options, integrator) = (options(3, &stop), RecordingTracer(path_tracer(&scene)));
-    let whole = render_with(&scene, &scene.settings, &integrator, &options);
+    let uninterrupted = render_with(&scene, &scene.settings, &integrator, &options);
     let mut work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options);
     for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
         assert_eq!(work.run(&Budget { samples: Some(samples), time: None }), StopReason::Paused);
@@ -123,8 +126,8 @@ fn pauses_leave_no_trace() {
             (taken, taken, taken)
         );
     }
-    // Each time, at most one job for each thread, if any; the film holds what it says, and goes
-    // over to work that knows nothing else.
+    // Each run finishes at most one job per thread. New work resumes from the sums of the film, the
+    // jobs and the statistics alone.
     while work.run(&Budget { samples: None, time: Some(Instant::now() + Duration::from_millis(1)) })
         != StopReason::Done
     {
@@ -153,8 +156,8 @@ fn pauses_leave_no_trace() {
 }
 
 #[test]
-fn ranges_of_samples_add_up() {
-    let (scene, stop) = (scene_of(SCENE, &[], &overrides()), AtomicBool::new(false));
+fn sample_ranges_add_up_to_the_full_image() {
+    let (scene, stop) = (load_scene(SCENE, &[], &Overrides::default()), AtomicBool::new(false));
     let (options, integrator) = (options(2, &stop), RecordingTracer(path_tracer(&scene)));
     let mut film = Film::new(scene.settings.window, options.film);
     for range in [4..6, 0..1, 1..4] {
@@ -175,24 +178,26 @@ fn ranges_of_samples_add_up() {
 }
 
 #[test]
-fn a_crop_shows_the_same_pixels() {
-    let whole = render_text(SCENE, &overrides(), 2);
-    let crop = Overrides { crop: Some([0.2, 0.7, 0.1, 0.9]), ..overrides() };
+fn crop_renders_the_same_pixels() {
+    let full = render_text(SCENE, &Overrides::default(), 2);
+    let crop = Overrides { crop: Some([0.2, 0.7, 0.1, 0.9]), ..Overrides::default() };
     let part = render_text(SCENE, &crop, 2);
     let w = part.window;
     assert_eq!((w.x0, w.x1, w.y0, w.y1), (14, 49, 5, 45));
     for (i, (x, y)) in w.pixels().enumerate() {
-        assert_eq!(part.radiance[i], whole.radiance[(y * 70 + x) as usize], "pixel {x}, {y}");
+        assert_eq!(part.radiance[i], full.radiance[(y * 70 + x) as usize], "pixel {x}, {y}");
     }
 }
 
 #[test]
-fn another_seed_is_another_picture() {
-    let seed = |seed| bits(&render_text(SCENE, &Overrides { seed: Some(seed), ..overrides() }, 2));
+fn different_seeds_give_different_images() {
+    let seed = |seed| {
+        image_bits(&render_text(SCENE, &Overrides { seed: Some(seed), ..Overrides::default() }, 2))
+    };
     assert!(seed(1) != seed(2));
 }
 
-/// Materials of many kinds beside each other, so that groups of lanes are cut at all places.
+/// Adjacent objects of many materials, so that shading batches end with partial SIMD groups.
 const MATERIALS: &str = r#"
 Sampler "zsobol" "integer pixelsamples" 3
 Integrator "path" "integer maxdepth" 4
@@ -233,20 +238,20 @@ NamedMaterial "coats" AttributeBegin Translate 1.5 -0.5 0 Shape "sphere" "float 
 "#;
 
 #[test]
-fn instruction_sets_leave_no_trace() {
+fn image_does_not_depend_on_instruction_set() {
     let image = pfm(5, |x, y| [0.2 * x as f32, 0.2 * y as f32, 0.5]);
     let render = |target| {
-        let scene = scene_of(
+        let scene = load_scene(
             MATERIALS,
             &[("image.pfm", image.clone())],
-            &Overrides { target, ..overrides() },
+            &Overrides { target, ..Overrides::default() },
         );
-        assert!(scene.shaders.iter().all(|bound| bound.program.target() == target));
-        draw(&scene, 2)
+        assert!(scene.shaders.iter().all(|binding| binding.program.target() == target));
+        render(&scene, 2)
     };
     let reference = render(Target::Interpreter);
     assert_eq!(reference.invalid_samples, 0);
     for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
-        assert!(bits(&reference) == bits(&render(target)), "{target}");
+        assert!(image_bits(&reference) == image_bits(&render(target)), "{target}");
     }
 }

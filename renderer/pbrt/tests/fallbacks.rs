@@ -1,19 +1,19 @@
-//! Unsupported features of pbrt-v4 give one warning with the location and the fallback; supported
-//! features give none.
+//! Unsupported features of pbrt-v4 give one warning with location and fallback, supported features
+//! none.
 
 mod common;
 
-use common::{TestScene, draw, overrides, write_files};
-use lightbound_pbrt::build::{Loaded, Overrides, load};
+use common::{TestScene, render, write_test_files};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load};
 use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Warning};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Unsupported settings: text => part of the warning; part of the fallback.
-const SETTINGS: &str = r#"
+/// Unsupported settings => part of the message; part of the fallback.
+const UNSUPPORTED_SETTINGS: &str = r#"
 Camera "realistic" "string lensfile" "wide.dat" "float aperturediameter" 5 => "realistic"; perspective
 Camera "spherical" "string mapping" "equirectangular" => "spherical"; perspective
-Camera "perspective" "float zoom" 3 => "float zoom"; left out
+Camera "perspective" "float zoom" 3 => "float zoom"; ignored
 Film "gbuffer" "string coordinatesystem" "world" => "gbuffer"; "rgb"
 Film "spectral" "integer nbuckets" 16 "float lambdamin" 360 => "spectral"; "rgb"
 Film "rgb" "string sensor" "canon_eos_5d" => "canon_eos_5d"; cie1931
@@ -30,12 +30,12 @@ Integrator "randomwalk" => "randomwalk"; "path"
 Integrator "ao" "float maxdistance" 3 => "ao"; "path"
 Integrator "function" => "function"; "path"
 Integrator "path" "bool regularize" true => "regularize"; unbiased
-Option "disablepixeljitter" true => disablepixeljitter; left out
-Option "disabletexturefiltering" true => disabletexturefiltering; left out
-Option "disablewavelengthjitter" true => disablewavelengthjitter; left out
-Option "displacementedgescale" 2 => displacementedgescale; left out
-Option "forcediffuse" true => forcediffuse; left out
-Option "rendercoordsys" "world" => rendercoordsys; left out
+Option "disablepixeljitter" true => disablepixeljitter; ignored
+Option "disabletexturefiltering" true => disabletexturefiltering; ignored
+Option "disablewavelengthjitter" true => disablewavelengthjitter; ignored
+Option "displacementedgescale" 2 => displacementedgescale; ignored
+Option "forcediffuse" true => forcediffuse; ignored
+Option "rendercoordsys" "world" => rendercoordsys; ignored
 ColorSpace "rec2020" => "rec2020"; sRGB
 ColorSpace "aces2065-1" => "aces2065-1"; sRGB
 MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog" Camera "perspective" => "homogeneous"; empty
@@ -44,36 +44,36 @@ Film "rgb" Film "rgb" => Film is given twice; the last
 Film "rgb" "float iso" 100 "float iso" 200 => "iso" is given twice; the last
 "#;
 
-/// Unsupported parts of the world.
-const WORLD: &str = r#"
+/// Unsupported statements of the world => part of the message; part of the fallback.
+const UNSUPPORTED_WORLDS: &str = r#"
 MakeNamedMedium "fog" "string type" "homogeneous" "rgb sigma_a" [1 1 1] "float scale" 3 => "homogeneous"; empty
 MakeNamedMedium "fog" "string type" "nanovdb" "string filename" "no.nvdb" => "nanovdb"; empty
 MakeNamedMedium "fog" "string type" "cloud" MediumInterface "fog" "" Shape "sphere" Shape "sphere" => "cloud"; empty
 MakeNamedMedium "fog" "string type" "rgbgrid" MediumInterface "fog" "fog" Material "interface" Shape "sphere" => "rgbgrid"; empty
 Material "subsurface" "string name" "Skin1" "float scale" 10 "float roughness" 0.1 Shape "sphere" => "subsurface"; "diffuse"
 Material "subsurface" "rgb reflectance" [1 1 1] "rgb mfp" [1 2 3] "float eta" 1.3 "float g" 0 => "subsurface"; "diffuse"
-Material "hair" "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => "hair"; "diffuse" of 0.5
-Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" of 0.5
+Material "hair" "float eumelanin" 1.3 "float beta_m" 0.2 Shape "sphere" => "hair"; "diffuse" with reflectance 0.5
+Material "measured" "string filename" "no.bsdf" Shape "sphere" => "measured"; "diffuse" with reflectance 0.5
 Material "diffuse" "string normalmap" "no.png" Shape "sphere" => "normalmap"; smooth
 Material "dielectric" "texture displacement" "grey" Shape "sphere" => "displacement"; smooth
-Material "conductor" "float thickness" 1 Shape "sphere" => "float thickness"; left out
-Material "coateddiffuse" "rgb albedo" [1 1 1] Shape "sphere" => "rgb albedo"; left out
-Material "coateddiffuse" "integer maxdepth" 9 => "integer maxdepth"; left out
-Material "coatedconductor" "float g" 0.5 Shape "sphere" => "float g"; left out
-Material "mix" "string materials" ["red" "steel"] "float weight" 0.9 Shape "sphere" => "float weight"; left out
+Material "conductor" "float thickness" 1 Shape "sphere" => "float thickness"; ignored
+Material "coateddiffuse" "rgb albedo" [1 1 1] Shape "sphere" => "rgb albedo"; ignored
+Material "coateddiffuse" "integer maxdepth" 9 => "integer maxdepth"; ignored
+Material "coatedconductor" "float g" 0.5 Shape "sphere" => "float g"; ignored
+Material "mix" "string materials" ["red" "steel"] "float weight" 0.9 Shape "sphere" => "float weight"; ignored
 Material "" Shape "sphere" => deprecated; "interface"
 Material "none" Shape "sphere" => deprecated; "interface"
-Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "float width" 0.1 "string type" "flat" => "curve"; left out
-Shape "cylinder" "float radius" 1 "float zmin" 0 => "cylinder"; left out
+Shape "curve" "point3 P" [0 0 3 0 1 3 1 1 3 1 2 3] "float width" 0.1 "string type" "flat" => "curve"; ignored
+Shape "cylinder" "float radius" 1 "float zmin" 0 => "cylinder"; ignored
 Shape "loopsubdiv" "integer levels" 3 "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] => "loopsubdiv"; control mesh
-Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; left out
-Shape "bilinearmesh" "point3 P" [-1 -1 3 1 -1 3 -1 1 3 1 1 3] "string emissionfilename" "no.png" => "string emissionfilename"; left out
+Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "vector3 S" [1 0 0 1 0 0 1 0 0] => "vector3 S"; ignored
+Shape "bilinearmesh" "point3 P" [-1 -1 3 1 -1 3 -1 1 3 1 1 3] "string emissionfilename" "no.png" => "string emissionfilename"; ignored
 Shape "plymesh" "string filename" "good.ply" "texture displacement" "grey" "float edgelength" 0.1 => displacement; without
 LightSource "goniometric" "string filename" "no.exr" "rgb I" [3 3 3] => "goniometric"; point light
 LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power" 10 => "projection"; point light
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
-AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; everywhere
-AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is left out
+AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
+AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is ignored
 AreaLightSource "diffuse" ObjectBegin "o" Shape "sphere" Shape "disk" ObjectEnd ObjectInstance "o" => inside objects; does not emit
 ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => shutter; without motion blur
 ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => shutter; without motion blur
@@ -87,14 +87,14 @@ Texture "t" "float" "fbm" "integer octaves" 3 "float roughness" 0.5 Material "co
 Texture "t" "spectrum" "marble" "float variation" 3 => "marble"; 0.5
 Texture "t" "float" "windy" => "windy"; 0.5
 Texture "t" "float" "wrinkled" => "wrinkled"; 0.5
-Texture "t" "float" "constant" "float colour" 1 => "float colour"; left out
-Shape "sphere" "string colour" "red" => "string colour"; left out
-LightSource "point" "string colour" "red" => "string colour"; left out
-AreaLightSource "diffuse" "integer nsamples" 3 Shape "sphere" => "integer nsamples"; left out
+Texture "t" "float" "constant" "float colour" 1 => "float colour"; ignored
+Shape "sphere" "string colour" "red" => "string colour"; ignored
+LightSource "point" "string colour" "red" => "string colour"; ignored
+AreaLightSource "diffuse" "integer nsamples" 3 Shape "sphere" => "integer nsamples"; ignored
 "#;
 
-/// Names of older formats: the error gives the replacement.
-const OLD: &str = r#"
+/// Names from older formats => part of the replacement.
+const LEGACY_NAMES: &str = r#"
 Material "matte" => "diffuse"
 Material "glass" => "dielectric"
 Material "metal" => "conductor"
@@ -114,8 +114,8 @@ Texture "t" "color" "constant" => "spectrum"
 WorldEnd => remove WorldEnd
 "#;
 
-/// Every supported parameter of every supported entity.
-const EVERYTHING: &str = r#"
+/// All supported parameters of all supported entities.
+const SUPPORTED: &str = r#"
 Option "seed" 7 Option "disablepixeljitter" false ColorSpace "sRGB"
 Film "rgb" "string filename" "out.exr" "integer xresolution" 20 "integer yresolution" 10 "float cropwindow" [0 1 0 1]
   "float diagonal" 35 "float iso" 200 "bool savefp16" false "string sensor" "cie1931" "float whitebalance" 0
@@ -186,7 +186,7 @@ CoordSysTransform "here" ObjectBegin "o" NamedMaterial "r" Shape "sphere" Object
 Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 0 3 1] ActiveTransform All ObjectInstance "o"
 "#;
 
-/// Variants of the entities that a scene has one of, for [`EVERYTHING`].
+/// Placeholders in [`SUPPORTED`] and the entities to replace them with, one per line.
 const VARIANTS: [(&str, &str); 3] = [
     (
         "SAMPLER",
@@ -213,18 +213,18 @@ Camera "orthographic" "float screenwindow" [-2 2 -1 1] "float lensradius" 0.1 "f
     ),
 ];
 
-/// A folder with the files that the scenes use.
+/// A temporary folder with the files that the scenes use.
 struct SceneFolder {
     dir: TempDir,
 }
 
-/// Definitions that all scenes of [`WORLD`] may use, in one line.
+/// Definitions that the statements of [`UNSUPPORTED_WORLDS`] may use, on one line.
 const COMMON: &str = r#"LightSource "infinite" Texture "grey" "float" "constant" "float value" 0.5 Texture "wood" "spectrum" "constant" MakeNamedMaterial "red" "string type" "diffuse" MakeNamedMaterial "steel" "string type" "conductor" MakeNamedMaterial "void" "string type" "interface""#;
 
 impl SceneFolder {
     fn new() -> SceneFolder {
         let folder = SceneFolder { dir: tempfile::tempdir().unwrap() };
-        write_files(folder.dir.path());
+        write_test_files(folder.dir.path());
         folder
     }
 
@@ -232,16 +232,18 @@ impl SceneFolder {
         self.dir.path().join(name)
     }
 
-    fn load(&self, text: &str, strict: bool) -> (Result<Loaded, SceneError>, Vec<Warning>) {
+    fn load(&self, text: &str, strict: bool) -> (Result<LoadedScene, SceneError>, Vec<Warning>) {
         let mut diagnostics = Diagnostics::new(strict);
         std::fs::write(self.path("scene.pbrt"), text).unwrap();
-        let small = Overrides { resolution: Some((8, 8)), spp: Some(2), ..overrides() };
-        let loaded = load(&self.path("scene.pbrt"), &small, &mut diagnostics);
+        let overrides =
+            Overrides { resolution: Some((8, 8)), spp: Some(2), ..Overrides::default() };
+        let loaded = load(&self.path("scene.pbrt"), &overrides, &mut diagnostics);
         (loaded, diagnostics.warnings().to_vec())
     }
 
-    /// Describes a failed check of a scene with an unsupported feature on line `line`, if any.
-    fn fault(&self, text: &str, line: u32, words: &str) -> Option<String> {
+    /// Checks the warning about an unsupported feature on line `line`. Returns a description of the
+    /// failure, if any.
+    fn check_fallback(&self, text: &str, line: u32, parts: &str) -> Option<String> {
         let (loaded, warnings) = self.load(text, false);
         let scene = match loaded {
             Ok(loaded) => TestScene::from(loaded),
@@ -250,32 +252,35 @@ impl SceneFolder {
         let [warning] = &warnings[..] else {
             return Some(format!("{} warnings: {warnings:#?}", warnings.len()));
         };
-        let (found, instead) = words.split_once("; ").unwrap();
-        let at = |l: &lightbound_pbrt::diagnostics::Location| {
+        let (message_part, fallback_part) = parts.split_once("; ").unwrap();
+        let position = |l: &lightbound_pbrt::diagnostics::Location| {
             (l.path() == self.path("scene.pbrt"), l.line)
         };
-        let location = warning.location.as_ref().map(at);
-        if !warning.message.contains(found)
-            || !warning.instead.contains(instead)
+        let location = warning.location.as_ref().map(position);
+        if !warning.message.contains(message_part)
+            || !warning.fallback.contains(fallback_part)
             || location != Some((true, line))
         {
             return Some(format!("warning: {warning}"));
         }
-        let picture = draw(&scene, 1);
-        if picture.invalid_samples != 0 || !picture.radiance.iter().flatten().all(|x| x.is_finite())
-        {
-            return Some("not finite".into());
+        let image = render(&scene, 1);
+        if image.invalid_samples != 0 || !image.radiance.iter().flatten().all(|x| x.is_finite()) {
+            return Some("the image has invalid samples".into());
         }
         match self.load(text, true).0 {
-            Ok(_) => Some("passes in strict mode".into()),
+            Ok(_) => Some("accepted in strict mode".into()),
             Err(e) if e.message() != warning.message => {
                 Some(format!("in strict mode: {}", e.message()))
             }
-            Err(e) if !e.remedy().is_some_and(|r| r.contains("strict") && r.contains(instead)) => {
-                Some(format!("{:?}", e.remedy()))
+            Err(e)
+                if !e
+                    .remedy()
+                    .is_some_and(|r| r.contains("strict") && r.contains(fallback_part)) =>
+            {
+                Some(format!("in strict mode: {:?}", e.remedy()))
             }
-            Err(e) => (e.location().map(at) != Some((true, line)))
-                .then(|| "strict mode: wrong location".into()),
+            Err(e) => (e.location().map(position) != Some((true, line)))
+                .then(|| "in strict mode: wrong location".into()),
         }
     }
 }
@@ -284,39 +289,39 @@ fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
     table.lines().filter(|line| !line.is_empty()).map(|line| line.split_once(" => ").unwrap())
 }
 
-/// Fails and lists all faults.
-fn assert_none(faults: impl Iterator<Item = String>) {
-    let faults: Vec<String> = faults.collect();
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+/// Panics with a list of all failures, if any.
+fn assert_no_failures(failures: impl Iterator<Item = String>) {
+    let failures: Vec<String> = failures.collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
 fn unsupported_features_give_one_warning() {
     let folder = SceneFolder::new();
-    assert_none(cases(SETTINGS).filter_map(|(text, words)| {
+    assert_no_failures(cases(UNSUPPORTED_SETTINGS).filter_map(|(text, parts)| {
         Some(format!(
             "{text}\n  {}",
-            folder.fault(&format!("\n{text}\nWorldBegin\n{COMMON}\n"), 2, words)?
+            folder.check_fallback(&format!("\n{text}\nWorldBegin\n{COMMON}\n"), 2, parts)?
         ))
     }));
-    assert_none(cases(WORLD).filter_map(|(text, words)| {
+    assert_no_failures(cases(UNSUPPORTED_WORLDS).filter_map(|(text, parts)| {
         Some(format!(
             "{text}\n  {}",
-            folder.fault(&format!("WorldBegin\n{COMMON}\n{text}\n"), 3, words)?
+            folder.check_fallback(&format!("WorldBegin\n{COMMON}\n{text}\n"), 3, parts)?
         ))
     }));
 }
 
 #[test]
-fn names_of_older_formats_give_the_replacement() {
+fn names_from_older_formats_are_errors_with_the_replacement() {
     let folder = SceneFolder::new();
-    assert_none(cases(OLD).filter_map(|(text, word)| {
+    assert_no_failures(cases(LEGACY_NAMES).filter_map(|(text, replacement)| {
         let error = folder.load(&format!("WorldBegin\n{COMMON}\n{text}\n"), false).0.err();
-        let good = error.as_ref().is_some_and(|e| {
-            e.remedy().is_some_and(|r| r.contains(word))
+        let is_expected = error.as_ref().is_some_and(|e| {
+            e.remedy().is_some_and(|r| r.contains(replacement))
                 && e.location().is_some_and(|l| l.line == 3 && l.path().is_absolute())
         });
-        (!good).then(|| {
+        (!is_expected).then(|| {
             format!(
                 "{text}: {:?}",
                 error.map(|e| (e.message().to_string(), e.remedy().map(String::from)))
@@ -328,24 +333,24 @@ fn names_of_older_formats_give_the_replacement() {
 #[test]
 fn supported_features_give_no_warning() {
     let folder = SceneFolder::new();
-    for (slot, variants) in VARIANTS {
+    for (placeholder, variants) in VARIANTS {
         for variant in variants.lines() {
-            let with = |text: String, (other, all): (&str, &str)| {
+            let substitute = |text: String, (other, variants): (&str, &str)| {
                 text.replace(
                     other,
-                    if other == slot { variant } else { all.lines().next().unwrap() },
+                    if other == placeholder { variant } else { variants.lines().next().unwrap() },
                 )
             };
-            let text = VARIANTS.into_iter().fold(EVERYTHING.to_string(), with);
+            let text = VARIANTS.into_iter().fold(SUPPORTED.to_string(), substitute);
             let (loaded, _) = folder.load(&text, true);
             let loaded = loaded
                 .unwrap_or_else(|e| panic!("{variant}: {e} {:?} {:?}", e.remedy(), e.location()));
             let filename = loaded.filename.clone();
             let scene = TestScene::from(loaded);
-            let picture = draw(&scene, 1);
+            let image = render(&scene, 1);
             assert!(
-                picture.invalid_samples == 0
-                    && picture.radiance.iter().flatten().all(|x| x.is_finite()),
+                image.invalid_samples == 0
+                    && image.radiance.iter().flatten().all(|x| x.is_finite()),
                 "{variant}"
             );
             assert_eq!(scene.settings.sampling.spp, 2, "{variant}");
@@ -354,47 +359,46 @@ fn supported_features_give_no_warning() {
     }
 }
 
-/// Start and end offsets of every number in a text.
-fn numbers(text: &str) -> Vec<(usize, usize)> {
-    let breaks = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"');
-    let mut found = Vec::new();
+/// Returns the start and end offsets of all numbers in a text.
+fn number_spans(text: &str) -> Vec<(usize, usize)> {
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"');
+    let mut spans = Vec::new();
     let mut start = 0;
-    for (end, c) in text.char_indices().filter(|&(_, c)| breaks(c)) {
+    for (end, c) in text.char_indices().filter(|&(_, c)| is_separator(c)) {
         if text[start..end].parse::<f32>().is_ok() {
-            found.push((start, end));
+            spans.push((start, end));
         }
         start = end + c.len_utf8();
     }
-    found
+    spans
 }
 
 #[test]
 fn extreme_numbers_are_errors_or_render_finite_values() {
     let folder = SceneFolder::new();
-    let all = |text: String, (slot, variants): (&str, &str)| {
-        text.replace(slot, variants.lines().next().unwrap())
+    let substitute = |text: String, (placeholder, variants): (&str, &str)| {
+        text.replace(placeholder, variants.lines().next().unwrap())
     };
-    let text = VARIANTS.into_iter().fold(EVERYTHING.to_string(), all);
+    let text = VARIANTS.into_iter().fold(SUPPORTED.to_string(), substitute);
     let mut rendered = 0;
-    for (start, end) in numbers(&text) {
+    for (start, end) in number_spans(&text) {
         for extreme in ["0", "-1", "1000000", "1e30", "-1e-30"] {
-            let changed = format!("{}{extreme}{}", &text[..start], &text[end..]);
-            // Limits the running time.
-            let changed =
-                changed.replace("\"integer maxdepth\" 1000000", "\"integer maxdepth\" 100");
-            let shown = &changed[start.saturating_sub(60)..(start + 20).min(changed.len())];
-            match folder.load(&changed, false).0 {
+            let edited = format!("{}{extreme}{}", &text[..start], &text[end..]);
+            // Bounds the run time.
+            let edited = edited.replace("\"integer maxdepth\" 1000000", "\"integer maxdepth\" 100");
+            let excerpt = &edited[start.saturating_sub(60)..(start + 20).min(edited.len())];
+            match folder.load(&edited, false).0 {
                 Err(e) => {
-                    assert!(!e.message().is_empty() && e.location().is_some(), "{shown}: {e}")
+                    assert!(!e.message().is_empty() && e.location().is_some(), "{excerpt}: {e}")
                 }
                 Ok(loaded) => {
-                    let picture = draw(&loaded.into(), 1);
-                    assert!(picture.radiance.iter().flatten().all(|x| x.is_finite()), "{shown}");
-                    assert!(extreme == "1e30" || picture.invalid_samples == 0, "{shown}");
+                    let image = render(&loaded.into(), 1);
+                    assert!(image.radiance.iter().flatten().all(|x| x.is_finite()), "{excerpt}");
+                    assert!(extreme == "1e30" || image.invalid_samples == 0, "{excerpt}");
                     rendered += 1;
                 }
             }
         }
     }
-    assert!(rendered > 500, "{rendered}");
+    assert!(rendered > 500, "only {rendered} scenes rendered");
 }

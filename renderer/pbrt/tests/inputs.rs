@@ -1,13 +1,13 @@
-//! The hash of a scene covers every input file.
+//! The hash of a scene covers all input files.
 
 mod common;
 
-use common::{overrides, write_files};
-use lightbound_pbrt::build::load;
+use common::write_test_files;
+use lightbound_pbrt::build::{Overrides, load};
 use lightbound_pbrt::diagnostics::Diagnostics;
 use std::path::Path;
 
-/// A scene that reads files of all types.
+/// A scene with input files of all types.
 const SCENE: &str = r#"
 Film "rgb" "integer xresolution" 8 "integer yresolution" 8
 WorldBegin
@@ -32,28 +32,28 @@ fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, s
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * 0.3; }";
 
 fn hash(main: &Path) -> String {
-    load(main, &overrides(), &mut Diagnostics::new(true))
+    load(main, &Overrides::default(), &mut Diagnostics::new(true))
         .unwrap_or_else(|e| panic!("{e:?}"))
         .inputs
         .hash()
 }
 
 #[test]
-fn hash_depends_on_every_file_but_not_on_the_folder() {
-    let fill = |folder: &Path| {
-        write_files(folder);
+fn hash_depends_on_all_files_but_not_on_the_folder() {
+    let write_scene = |folder: &Path| {
+        write_test_files(folder);
         std::fs::copy(folder.join("good.png"), folder.join("wood.png")).unwrap();
         for (name, text) in [("scene.pbrt", SCENE), ("more.pbrt", MORE), ("good.wgsl", SHADER)] {
             std::fs::write(folder.join(name), text).unwrap();
         }
     };
-    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    fill(here.path());
-    fill(there.path());
-    let main = here.path().join("scene.pbrt");
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_scene(first.path());
+    write_scene(second.path());
+    let main = first.path().join("scene.pbrt");
     let reference = hash(&main);
-    std::fs::rename(there.path().join("scene.pbrt"), there.path().join("other.pbrt")).unwrap();
-    assert_eq!(reference, hash(&there.path().join("other.pbrt")));
+    std::fs::rename(second.path().join("scene.pbrt"), second.path().join("other.pbrt")).unwrap();
+    assert_eq!(reference, hash(&second.path().join("other.pbrt")));
 
     for name in [
         "scene.pbrt",
@@ -65,10 +65,10 @@ fn hash_depends_on_every_file_but_not_on_the_folder() {
         "good.ply",
         "good.spd",
     ] {
-        let path = here.path().join(name);
+        let path = first.path().join(name);
         let old = std::fs::read(&path).unwrap();
         let mut new = old.clone();
-        // Appends a line break, or flips the last bit of binary pixels.
+        // Append a line break, or flip a bit of binary pixels.
         if name == "good.pfm" {
             *new.last_mut().unwrap() ^= 1;
         } else {

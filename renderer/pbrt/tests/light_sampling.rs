@@ -1,4 +1,4 @@
-//! All light sampling modes of the path tracer render the same picture.
+//! All light sampling modes of the path tracer render the same expected image.
 
 mod common;
 
@@ -14,7 +14,7 @@ const MODES: [LightSampling; 4] = [
     LightSampling::MaterialTree,
 ];
 
-/// A diffuse floor with objects of coated, metal, rough glass and translucent materials.
+/// A diffuse floor with coated, metal, rough glass and translucent objects.
 fn scene(lights: &str, depth: u32, resolution: u32) -> String {
     let settings = format!(r#"Sampler "independent" Integrator "path" "integer maxdepth" {depth}"#);
     let more = r#"
@@ -23,11 +23,11 @@ AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
 Material "diffusetransmission"
 AttributeBegin Translate 0 1 1.2 Shape "disk" "float radius" 0.8 AttributeEnd
 "#;
-    floor_and_balls(&settings, resolution, lights, more)
+    floor_and_spheres(&settings, resolution, lights, more)
 }
 
 /// Lights of all types, and an environment with bright and dark parts.
-const ALL_KINDS: &str = r#"
+const ALL_LIGHT_TYPES: &str = r#"
 LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.2
 LightSource "distant" "rgb L" [0.3 0.3 0.2] "point3 from" [1 -2 3]
 LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
@@ -47,7 +47,7 @@ Translate 0 1 0.4 Shape "disk" "float radius" 0.2
 AttributeEnd
 "#;
 
-fn sky() -> Vec<u8> {
+fn environment_map() -> Vec<u8> {
     pfm(16, |x, y| {
         if (x, y) == (3, 9) {
             [60.0, 50.0, 30.0]
@@ -61,31 +61,33 @@ fn sky() -> Vec<u8> {
 fn pictures(modes: &[LightSampling], text: &str, spp: u32) -> Vec<RenderedImage> {
     let of = |mode: &LightSampling| {
         let path = PathOverrides { light_sampling: Some(*mode), ..PathOverrides::default() };
-        let overrides = Overrides { path, spp: Some(spp), seed: Some(*mode as u32), ..overrides() };
-        draw(&scene_of(text, &[("sky.pfm", sky())], &overrides), 2)
+        let overrides =
+            Overrides { path, spp: Some(spp), seed: Some(*mode as u32), ..Overrides::default() };
+        render(&load_scene(text, &[("sky.pfm", environment_map())], &overrides), 2)
     };
-    modes.iter().map(of).collect()
+    modes.iter().map(render_mode).collect()
 }
 
-/// `max_deviation` is the maximum standard deviation of the difference between pictures, relative to
-/// their sum: for tables, which are noisy, and for trees.
+/// Asserts that all `modes` agree. `max_deviation` limits the standard deviation of the difference
+/// between two images, relative to their sum: for the first mode and any other, and for the last
+/// two modes, which are trees.
 fn assert_all_agree(modes: &[LightSampling], text: &str, spp: u32, max_deviation: [f64; 2]) {
-    let pictures = pictures(modes, text, spp);
-    for (mode, picture) in modes.iter().zip(&pictures).skip(1) {
-        assert_same(
-            &pictures[0],
-            picture,
+    let images = render_in_modes(modes, text, spp);
+    for (mode, image) in modes.iter().zip(&images).skip(1) {
+        assert_images_agree(
+            &images[0],
+            image,
             max_deviation[0],
             &format!("{:?} and {mode:?}", modes[0]),
         );
     }
-    let last = &pictures[pictures.len() - 2..];
-    assert_same(&last[0], &last[1], max_deviation[1], "both trees");
+    let last = &images[images.len() - 2..];
+    assert_images_agree(&last[0], &last[1], max_deviation[1], "the tree modes");
 }
 
 #[test]
 fn modes_agree_for_all_light_types_and_indirect_light() {
-    assert_all_agree(&MODES, &scene(ALL_KINDS, 4, 16), 256, [0.04, 0.02]);
+    assert_all_agree(&MODES, &scene(ALL_LIGHT_TYPES, 4, 16), 256, [0.04, 0.02]);
 }
 
 #[test]
@@ -106,8 +108,9 @@ fn modes_agree_for_hundreds_of_point_lights() {
 }
 
 #[test]
-fn modes_agree_for_a_light_visible_in_a_glint_only() {
-    // One of many lamps is reflected by the metal ball; all others except a few are below the floor.
+fn modes_agree_for_a_light_in_a_specular_highlight() {
+    // The metal sphere reflects one bright light. Most of the many other lights are below the
+    // floor.
     let mut lights: String = (0..200)
         .map(|k| {
             format!(
@@ -121,37 +124,41 @@ fn modes_agree_for_a_light_visible_in_a_glint_only() {
     lights += "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [300 300 300] Translate 1.4 -4 3\n\
                Shape \"sphere\" \"float radius\" 0.1 AttributeEnd\n";
     let text = scene(&lights, 1, 16).replace("\"float roughness\" 0.2", "\"float roughness\" 0.02");
-    // Uniform sampling selects it too rarely to estimate the variance.
+    // Uniform sampling selects the light too rarely to estimate the variance.
     assert_all_agree(&MODES[1..], &text, 256, [0.15, 0.03]);
 }
 
 #[test]
-fn degenerate_lights_give_finite_pictures() {
+fn degenerate_lights_give_finite_images() {
     let point = |rgb: &str, from: &str| {
         format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n")
     };
     for (lights, is_lit) in [
         (point("0 0 0", "0 0 3"), false),
-        // Inside a ball, and below the floor.
+        // Inside a sphere, and below the floor.
         (point("5 5 5", "1.4 0 0.7") + &point("5 5 5", "0 0 -1"), false),
         // Many at one position, and some on surfaces.
         (point("1e-2 1e-2 1e-2", "1 1 3").repeat(3000) + &point("1 1 1", "0 0 0").repeat(9), true),
     ] {
-        for picture in pictures(&MODES, &scene(&lights, 1, 8), 4) {
-            assert_eq!(picture.invalid_samples, 0);
-            let sum: f32 = picture.radiance.iter().map(|rgb| rgb[0]).sum();
+        for image in render_in_modes(&MODES, &scene(&lights, 1, 8), 4) {
+            assert_eq!(image.invalid_samples, 0);
+            let sum: f32 = image.radiance.iter().map(|rgb| rgb[0]).sum();
             assert!(sum.is_finite() && (sum > 0.0) == is_lit, "{sum}");
         }
     }
 }
 
 #[test]
-fn picture_does_not_depend_on_threads() {
+fn image_does_not_depend_on_thread_count() {
     for mode in MODES {
         let path = PathOverrides { light_sampling: Some(mode), ..PathOverrides::default() };
-        let overrides = Overrides { path, spp: Some(2), ..overrides() };
-        let scene = scene_of(&scene(ALL_KINDS, 3, 40), &[("sky.pfm", sky())], &overrides);
-        let [one, many] = [1, 3].map(|threads| draw(&scene, threads));
-        assert!(one.radiance == many.radiance, "{mode:?}");
+        let overrides = Overrides { path, spp: Some(2), ..Overrides::default() };
+        let scene = load_scene(
+            &scene(ALL_LIGHT_TYPES, 3, 40),
+            &[("sky.pfm", environment_map())],
+            &overrides,
+        );
+        let [single, multiple] = [1, 3].map(|threads| render(&scene, threads));
+        assert!(single.radiance == multiple.radiance, "{mode:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Lightcuts against full sums over all lights and the path tracer's direct light.
+//! Lightcuts match full sums over all lights and the direct illumination of the path tracer.
 
 mod common;
 
@@ -8,7 +8,7 @@ use lightbound::settings::{BoundMode, CutMode, ErrorMode, MethodName};
 use lightbound_math::spectrum::luminance;
 use lightbound_pbrt::build::{LightcutsOverrides, Overrides};
 
-/// A floor with glossy, coated and rough balls, at the given resolution and samples per pixel.
+/// A diffuse floor with coated, metal and translucent spheres.
 fn scene(lights: &str, resolution: u32, spp: u32) -> String {
     let settings = format!(
         r#"Sampler "zsobol" "integer pixelsamples" {spp} Integrator "path" "integer maxdepth" 1"#
@@ -17,11 +17,11 @@ fn scene(lights: &str, resolution: u32, spp: u32) -> String {
 Material "diffusetransmission"
 AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
 "#;
-    floor_and_balls(&settings, resolution, lights, more)
+    floor_and_spheres(&settings, resolution, lights, more)
 }
 
-/// Deterministic pseudorandom numbers in [0, 1).
-fn numbers(seed: u32) -> impl FnMut() -> f64 {
+/// Returns a generator of pseudorandom numbers in [0, 1).
+fn random_numbers(seed: u32) -> impl FnMut() -> f64 {
     let mut count = 0;
     move || {
         count += 1;
@@ -31,9 +31,9 @@ fn numbers(seed: u32) -> impl FnMut() -> f64 {
     }
 }
 
-/// Point and spot lights above the floor, some of them behind the balls, and two distant lights.
+/// Point and spot lights above the floor, some of them behind the spheres, and two distant lights.
 fn delta_lights(count: usize) -> Vec<String> {
-    let mut u = numbers(7);
+    let mut u = random_numbers(7);
     let mut light = |k: usize| {
         let [x, y, z] = [8.0 * u() - 4.0, 8.0 * u() - 4.0, 0.3 + 3.0 * u()];
         let rgb = format!("[{:.3} {:.3} {:.3}]", u(), u(), 0.2 + u());
@@ -68,7 +68,11 @@ AttributeEnd
 "#;
 
 fn lightcuts(settings: LightcutsOverrides) -> Overrides {
-    Overrides { integrator: Some(MethodName::Lightcuts), lightcuts: settings, ..overrides() }
+    Overrides {
+        integrator: Some(MethodName::Lightcuts),
+        lightcuts: settings,
+        ..Overrides::default()
+    }
 }
 
 fn with_error(error: f32, mode: ErrorMode) -> LightcutsOverrides {
@@ -89,28 +93,31 @@ fn luminances(picture: &RenderedImage) -> Vec<f64> {
 }
 
 #[test]
-fn cut_with_error_zero_is_the_sum_over_all_lights() {
+fn cut_with_zero_error_is_the_sum_over_all_lights() {
     let lights = delta_lights(42);
     let text = |lights: &[String]| scene(&lights.join("\n"), 24, 1);
-    let found = picture(&text(&lights), &lightcuts(with_error(0.0, ErrorMode::Cluster)));
-    let mut sum = vec![[0.0f64; 3]; found.radiance.len()];
+    let image = render_image(&text(&lights), &lightcuts(with_error(0.0, ErrorMode::Cluster)));
+    let mut sum = vec![[0.0f64; 3]; image.radiance.len()];
     for light in &lights {
-        let one = picture(&text(std::slice::from_ref(light)), &overrides());
+        let one = render_image(&text(std::slice::from_ref(light)), &Overrides::default());
         for (sum, rgb) in sum.iter_mut().zip(&one.radiance) {
             *sum = [0, 1, 2].map(|c| sum[c] + f64::from(rgb[c]));
         }
     }
-    for (found, sum) in found.radiance.iter().zip(&sum) {
-        let near = |c: usize| (f64::from(found[c]) - sum[c]).abs() <= 1e-4 * sum[c] + 1e-9;
-        assert!((0..3).all(near), "{found:?} and {sum:?}");
+    for (rgb, sum) in image.radiance.iter().zip(&sum) {
+        let is_close = |c: usize| (f64::from(rgb[c]) - sum[c]).abs() <= 1e-4 * sum[c] + 1e-9;
+        assert!((0..3).all(is_close), "{rgb:?}, expected {sum:?}");
     }
-    assert!(sum.iter().filter(|rgb| rgb[1] > 0.01).count() > sum.len() / 2, "there is light");
+    assert!(
+        sum.iter().filter(|rgb| rgb[1] > 0.01).count() > sum.len() / 2,
+        "expected most pixels to be lit"
+    );
 }
 
 #[test]
-fn errors_are_within_their_bounds() {
+fn errors_are_within_the_error_bounds() {
     let text = scene(&delta_lights(600).join("\n"), 24, 1);
-    let full = luminances(&picture(&text, &lightcuts(with_error(0.0, ErrorMode::Cluster))));
+    let full = luminances(&render_image(&text, &lightcuts(with_error(0.0, ErrorMode::Cluster))));
     for (mode, error) in
         [(ErrorMode::Total, 0.02), (ErrorMode::Total, 0.2), (ErrorMode::Cluster, 0.02)]
     {
@@ -120,35 +127,39 @@ fn errors_are_within_their_bounds() {
         for (pixel, (found, full)) in
             luminances(&rendering.image).into_iter().zip(&full).enumerate()
         {
-            let off = (found - full).abs();
+            let difference = (cut - full).abs();
             let bound = f64::from(bounds[pixel]);
             assert!(
-                off <= bound * (1.0 + 1e-5) + 1e-6 * full,
-                "{mode:?} {error}, pixel {pixel}: {off} above {bound}"
+                difference <= bound * (1.0 + 1e-5) + 1e-6 * full,
+                "{mode:?} {error}, pixel {pixel}: the error {difference} exceeds the bound {bound}"
             );
-            worst = worst.max(off / full.max(1e-9));
+            worst = worst.max(difference / full.max(1e-9));
         }
         if mode == ErrorMode::Total {
-            assert!(worst <= f64::from(error) + 1e-5, "{worst} above {error}");
+            assert!(worst <= f64::from(error) + 1e-5, "the relative error {worst} exceeds {error}");
         }
-        assert!(worst > 1e-5, "{mode:?} {error}: clusters take part");
+        assert!(worst > 1e-5, "{mode:?} {error}: expected cuts with clusters");
         let sizes = rendering.counts.cuts.sizes;
         assert!(sizes.mean().unwrap() < 590.0 && rendering.counts.cuts.capped == 0);
     }
 }
 
 #[test]
-fn bound_modes_change_pictures_within_the_error_only() {
+fn bound_modes_change_images_within_the_error_only() {
     let text = scene(&delta_lights(300).join("\n"), 24, 1);
-    let of = |mode: BoundMode| {
+    let render_with_bounds = |mode: BoundMode| {
         let bounds = LightcutsOverrides { bounds: mode, ..with_error(0.02, ErrorMode::Cluster) };
-        work(
-            &scene_of(&text, &[], &lightcuts(LightcutsOverrides { check_bounds: true, ..bounds })),
+        render_with_stats(
+            &load_scene(
+                &text,
+                &[],
+                &lightcuts(LightcutsOverrides { check_bounds: true, ..bounds }),
+            ),
             2,
         )
     };
     let [naive, optimized, related] =
-        [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(of);
+        [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(render_with_bounds);
     assert!(
         naive.image.radiance == optimized.image.radiance,
         "naive and optimized bounds are the same"
@@ -156,11 +167,11 @@ fn bound_modes_change_pictures_within_the_error_only() {
     assert_eq!(naive.counts.cuts.sizes, optimized.counts.cuts.sizes);
     let mean =
         |rendering: &lightbound::render::Rendering| rendering.counts.cuts.sizes.mean().unwrap();
-    // Related bounds are never looser, but the error threshold depends on the estimate, which varies
-    // slightly with the order of refinement.
+    // Related bounds are never looser, but the error threshold depends on the estimate, which
+    // varies slightly with the order of refinement.
     assert!(
         mean(&related) <= 1.001 * mean(&optimized),
-        "{} above {}",
+        "mean cut sizes with related and optimized bounds: {} and {}",
         mean(&related),
         mean(&optimized)
     );
@@ -168,7 +179,7 @@ fn bound_modes_change_pictures_within_the_error_only() {
         let cuts = rendering.counts.cuts;
         assert!(
             cuts.checks > 10_000 && cuts.violations == 0,
-            "{} of {}",
+            "{} of {} checked bounds are violated",
             cuts.violations,
             cuts.checks
         );
@@ -182,47 +193,49 @@ fn stochastic_cuts_converge_to_the_path_tracer() {
         cut_size: Some(24),
         ..LightcutsOverrides::default()
     };
-    let found = picture(&scene(LIGHTS, 16, 256), &lightcuts(stochastic));
-    let path = picture(&scene(LIGHTS, 16, 1024), &overrides());
-    let [found_variance, path_variance] =
-        [&found, &path].map(|picture| picture.variance.as_ref().unwrap());
+    let cuts = render_image(&scene(LIGHTS, 16, 256), &lightcuts(stochastic));
+    let path = render_image(&scene(LIGHTS, 16, 1024), &Overrides::default());
+    let [cuts_variance, path_variance] =
+        [&cuts, &path].map(|image| image.variance.as_ref().unwrap());
     for channel in 0..3 {
-        let (mut off, mut variance, mut sum) = (0.0f64, 0.0f64, 0.0f64);
-        let mut far = 0;
-        for pixel in 0..found.radiance.len() {
+        let (mut total_difference, mut variance, mut sum) = (0.0f64, 0.0f64, 0.0f64);
+        let mut outliers = 0;
+        for pixel in 0..cuts.radiance.len() {
             let difference =
-                f64::from(found.radiance[pixel][channel] - path.radiance[pixel][channel]);
-            let of_it = f64::from(found_variance[pixel][channel] + path_variance[pixel][channel]);
-            off += difference;
-            variance += of_it;
+                f64::from(cuts.radiance[pixel][channel] - path.radiance[pixel][channel]);
+            let pixel_variance =
+                f64::from(cuts_variance[pixel][channel] + path_variance[pixel][channel]);
+            total_difference += difference;
+            variance += pixel_variance;
             sum += f64::from(path.radiance[pixel][channel]);
-            far += u32::from(difference * difference > 20.0 * of_it);
+            outliers += u32::from(difference * difference > 20.0 * pixel_variance);
         }
         assert!(
-            off.abs() <= 4.0 * variance.sqrt(),
-            "{off} of {sum}, deviation {}",
+            total_difference.abs() <= 4.0 * variance.sqrt(),
+            "difference {total_difference} of {sum}, deviation {}",
             variance.sqrt()
         );
         assert!(variance.sqrt() < 0.01 * sum, "the test is too noisy");
-        assert!(far <= 2, "{far} pixels are off");
+        assert!(outliers <= 2, "{outliers} pixels differ");
     }
 }
 
 #[test]
-fn picture_does_not_depend_on_threads() {
+fn image_does_not_depend_on_thread_count() {
     for mode in [CutMode::Deterministic, CutMode::Stochastic] {
         let settings = LightcutsOverrides { mode: Some(mode), ..LightcutsOverrides::default() };
-        let scene = scene_of(&scene(LIGHTS, 40, 2), &[], &lightcuts(settings));
-        let [one, many] = [1, 3].map(|threads| draw(&scene, threads));
+        let scene = load_scene(&scene(LIGHTS, 40, 2), &[], &lightcuts(settings));
+        let [single, multiple] = [1, 3].map(|threads| render(&scene, threads));
         assert!(
-            one.radiance == many.radiance
-                && one.channel("error_bound").unwrap() == many.channel("error_bound").unwrap()
+            single.radiance == multiple.radiance
+                && single.channel("error_bound").unwrap()
+                    == multiple.channel("error_bound").unwrap()
         );
     }
 }
 
 #[test]
-fn degenerate_lights_give_the_expected_picture() {
+fn degenerate_lights_give_the_expected_image() {
     let point = |rgb: &str, from: &str| {
         format!("LightSource \"point\" \"rgb I\" [{rgb}] \"point3 from\" [{from}]\n")
     };
@@ -230,23 +243,27 @@ fn degenerate_lights_give_the_expected_picture() {
     let cases = [
         (String::new(), 0.0),
         (point("0 0 0", "0 0 3"), 0.0),
-        // Inside a ball, and below the floor.
+        // Inside a sphere, and below the floor.
         (point("5 5 5", "1.4 0 0.7") + &point("5 5 5", "0 0 -1"), 0.0),
         (equal, 20.0),
     ];
     for (lights, intensity) in cases {
         for mode in [CutMode::Deterministic, CutMode::Stochastic] {
             let settings = LightcutsOverrides { mode: Some(mode), ..LightcutsOverrides::default() };
-            let found = picture(&scene(&lights, 16, 1), &lightcuts(settings));
-            assert_eq!(found.invalid_samples, 0);
+            let cuts = render_image(&scene(&lights, 16, 1), &lightcuts(settings));
+            assert_eq!(cuts.invalid_samples, 0);
             let one =
                 scene(&point(&format!("{intensity} {intensity} {intensity}"), "1 1 3"), 16, 1);
-            let expected = if intensity > 0.0 { Some(picture(&one, &overrides())) } else { None };
-            for (pixel, rgb) in found.radiance.iter().enumerate() {
-                let expected = expected.as_ref().map_or(0.0, |picture| picture.radiance[pixel][0]);
+            let expected = if intensity > 0.0 {
+                Some(render_image(&one, &Overrides::default()))
+            } else {
+                None
+            };
+            for (pixel, rgb) in cuts.radiance.iter().enumerate() {
+                let expected = expected.as_ref().map_or(0.0, |image| image.radiance[pixel][0]);
                 assert!(
                     (rgb[0] - expected).abs() <= 2e-3 * expected,
-                    "{mode:?}: {rgb:?} for {expected}"
+                    "{mode:?}: {rgb:?}, expected {expected}"
                 );
             }
         }

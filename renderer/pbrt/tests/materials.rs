@@ -1,5 +1,5 @@
-//! Materials in pictures: transmission, coats and mixes against closed forms, and the albedo for
-//! denoisers.
+//! Rendered materials: transmission, coats and mixes match closed forms, and the albedo feature
+//! matches the material.
 
 mod common;
 
@@ -7,20 +7,21 @@ use common::{Estimate, TestScene, assert_all, draw, one_ray, overrides, scene_of
 use lightbound::film::{FeatureImages, RenderedImage};
 use lightbound::material::{Material, fresnel};
 use lightbound_math::{Vec3, vec3};
+use lightbound_pbrt::build::Overrides;
 use std::f64::consts::PI;
 
-/// Tolerance between two estimates of the same value, standard errors.
-const SIGMAS: f64 = 4.5;
+/// Maximum difference between two estimates of the same value, in standard errors.
+const TOLERANCE_SIGMAS: f64 = 4.5;
 
-const SKY: &str = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n";
+const ENVIRONMENT: &str = "LightSource \"infinite\" \"rgb L\" [1 1 1]\n";
 
-/// A floor whose texture coordinates go from 0 to 1 along x and y.
+/// A floor with texture coordinates from 0 to 1 along x and y.
 const FLOOR: &str = "Shape \"bilinearmesh\" \"point3 P\" [-9 -9 0  9 -9 0  -9 9 0  9 9 0]\n";
 
-/// A floor of a material, viewed at `degrees` from +z; all pixels have the same expected value.
-fn floor_seen_at(degrees: f32, lights: &str, materials: &str) -> Estimate {
+/// Renders a floor viewed at `degrees` from +z.
+fn floor_radiance(degrees: f32, lights: &str, materials: &str) -> Estimate {
     let (sin, cos) = degrees.to_radians().sin_cos();
-    let text = one_ray(
+    let text = single_ray_scene(
         5.0 * vec3(sin, 0.0, cos),
         Vec3::ZERO,
         1,
@@ -28,15 +29,15 @@ fn floor_seen_at(degrees: f32, lights: &str, materials: &str) -> Estimate {
         256,
         &format!("{lights}{materials}\n{FLOOR}"),
     );
-    Estimate::of_picture(&draw(&scene_of(&text, &[], &overrides()), 2))
+    Estimate::from_image(&render(&load_scene(&text, &[], &Overrides::default()), 2))
 }
 
-fn colour(rgb: [f64; 3]) -> Estimate {
+fn exact_rgb(rgb: [f64; 3]) -> Estimate {
     Estimate { mean: rgb, error: [0.0; 3] }
 }
 
 #[test]
-fn transmission_lights_the_far_side() {
+fn diffuse_transmission_lights_the_far_side() {
     let leaf = |scale: f64| {
         format!(
             "Material \"diffusetransmission\" \"rgb reflectance\" [0.5 0.3 0.1] \"rgb transmittance\" [0.1 0.4 0.2] \
@@ -53,24 +54,24 @@ fn transmission_lights_the_far_side() {
             let reflects = (degrees < 90.0) == (z > 0.0);
             for scale in [1.0, 0.5] {
                 let kd = if reflects { [0.5, 0.3, 0.1] } else { [0.1, 0.4, 0.2] };
-                let expected = colour(kd.map(|kd| scale * kd / PI * 3.0 * 0.5f64.sqrt()));
-                let got = floor_seen_at(degrees, &light, &leaf(scale));
+                let expected = exact_rgb(kd.map(|kd| scale * kd / PI * 3.0 * 0.5f64.sqrt()));
+                let radiance = floor_radiance(degrees, &light, &leaf(scale));
                 results.push((
                     format!("lit from {side}, seen at {degrees}°, scale {scale}"),
-                    got.agrees(&expected, SIGMAS),
+                    radiance.agrees(&expected, TOLERANCE_SIGMAS),
                 ));
             }
             if !reflects {
-                let opaque = floor_seen_at(degrees, &light, "Material \"diffuse\"");
+                let opaque = floor_radiance(degrees, &light, "Material \"diffuse\"");
                 assert_eq!(opaque.mean, [0.0; 3]);
             }
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
-fn a_mix_is_the_mean_of_its_materials() {
+fn mix_is_the_weighted_mean_of_its_materials() {
     let sun =
         "LightSource \"distant\" \"rgb L\" [3 3 3] \"point3 from\" [0 0 1] \"point3 to\" [0 0 0]\n";
     let named = "MakeNamedMaterial \"red\" \"string type\" \"diffuse\" \"rgb reflectance\" [0.9 0.1 0.2]\n\
@@ -88,29 +89,29 @@ fn a_mix_is_the_mean_of_its_materials() {
     for (name, materials, kd) in [
         ("half", mix("red", "green", ""), blend(red, green, 0.5)),
         ("a quarter", mix("red", "green", "\"float amount\" 0.25"), blend(red, green, 0.25)),
-        ("none", mix("red", "green", "\"float amount\" 0"), red),
-        ("less than none", mix("red", "green", "\"float amount\" -3"), red),
-        ("all", mix("red", "green", "\"float amount\" 1"), green),
-        ("more than all", mix("red", "green", "\"float amount\" 3"), green),
+        ("0", mix("red", "green", "\"float amount\" 0"), red),
+        ("below 0", mix("red", "green", "\"float amount\" -3"), red),
+        ("1", mix("red", "green", "\"float amount\" 1"), green),
+        ("above 1", mix("red", "green", "\"float amount\" 3"), green),
         (
             "of a mix",
             mix("green", "pink", "\"float amount\" 0.4"),
             blend(green, blend(red, white, 0.5), 0.4),
         ),
     ] {
-        for (light, text, irradiance) in [("sun", sun, 3.0), ("sky", SKY, PI)] {
-            let expected = colour(kd.map(|kd| kd * irradiance / PI));
+        for (light, text, irradiance) in [("sun", sun, 3.0), ("environment", ENVIRONMENT, PI)] {
+            let expected = exact_rgb(kd.map(|kd| kd * irradiance / PI));
             results.push((
                 format!("{name}, {light}"),
-                floor_seen_at(40.0, text, &materials).agrees(&expected, SIGMAS),
+                floor_radiance(40.0, text, &materials).agrees(&expected, TOLERANCE_SIGMAS),
             ));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
-fn a_mix_with_an_interface_lets_light_through() {
+fn mix_with_an_interface_transmits_light() {
     let named = "MakeNamedMaterial \"black\" \"string type\" \"diffuse\" \"rgb reflectance\" [0 0 0]\n\
                  MakeNamedMaterial \"void\" \"string type\" \"interface\"\n";
     let mut results = Vec::new();
@@ -122,26 +123,29 @@ fn a_mix_with_an_interface_lets_light_through() {
         let mix = format!(
             "{named}Material \"mix\" \"string materials\" [{materials}] \"float amount\" {amount}"
         );
-        let got = floor_seen_at(50.0, SKY, &mix);
-        results.push((format!("{materials} {amount}"), got.agrees(&colour([expected; 3]), SIGMAS)));
+        let radiance = floor_radiance(50.0, ENVIRONMENT, &mix);
+        results.push((
+            format!("{materials} {amount}"),
+            radiance.agrees(&exact_rgb([expected; 3]), TOLERANCE_SIGMAS),
+        ));
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
-fn a_polished_coat_reflects_by_fresnel() {
+fn smooth_coat_reflects_the_fresnel_reflectance() {
     let mut results = Vec::new();
     for degrees in [0.0f32, 50.0, 70.0, 85.0] {
         let cos = degrees.to_radians().cos();
         let r = fresnel::dielectric(cos, 1.5);
-        let coat = |base: &str| floor_seen_at(degrees, SKY, &format!("Material {base}"));
+        let coat = |base: &str| floor_radiance(degrees, ENVIRONMENT, &format!("Material {base}"));
         // On a black base only the coat reflects.
         let black = coat("\"coateddiffuse\" \"rgb reflectance\" [0 0 0]");
         results.push((
             format!("on black at {degrees}°"),
-            black.agrees(&Estimate::exact(Vec3::splat(r)), SIGMAS),
+            black.agrees(&Estimate::exact(Vec3::splat(r)), TOLERANCE_SIGMAS),
         ));
-        // On metal, interreflections between coat and base add a series.
+        // On metal, interreflections between coat and base form a geometric series.
         let (eta, k) = (vec3(0.2, 0.9, 1.3), vec3(3.5, 2.5, 2.0));
         let inside = fresnel::refracted_cos(cos, 1.5).unwrap();
         let m = fresnel::conductor(inside, eta / 1.5, k / 1.5);
@@ -152,52 +156,69 @@ fn a_polished_coat_reflects_by_fresnel() {
         );
         results.push((
             format!("on metal at {degrees}°"),
-            metal.agrees(&Estimate::exact(series), SIGMAS),
+            metal.agrees(&Estimate::exact(series), TOLERANCE_SIGMAS),
         ));
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
-fn coats_brighten_grazing_angles_and_gain_nothing() {
+fn coats_brighten_grazing_angles_and_conserve_energy() {
     let mut results = Vec::new();
     for roughness in [0.0, 0.01] {
-        let seen = |degrees: f32, kd: f32, more: &str| {
+        let radiance = |degrees: f32, kd: f32, more: &str| {
             let kd = format!("\"rgb reflectance\" [{kd} {kd} {kd}]");
-            floor_seen_at(
+            floor_radiance(
                 degrees,
-                SKY,
+                ENVIRONMENT,
                 &format!("Material \"coateddiffuse\" {kd} \"float roughness\" {roughness} {more}"),
             )
             .mean[0]
         };
-        let mut check = |what: &str, holds: bool, x: f64, y: f64| {
+        let mut check = |label: &str, holds: bool, x: f64, y: f64| {
             results.push((
-                format!("roughness {roughness}: {what}"),
+                format!("roughness {roughness}: {label}"),
                 if holds { Ok(()) } else { Err(format!("{x} {y}")) },
             ));
         };
-        let (straight, grazing) = (seen(0.0, 0.3, ""), seen(85.0, 0.3, ""));
-        check("brighter at grazing angles", grazing > straight + 0.15, straight, grazing);
+        let (normal_incidence, grazing) = (radiance(0.0, 0.3, ""), radiance(85.0, 0.3, ""));
+        check(
+            "brighter at grazing angles",
+            grazing > normal_incidence + 0.15,
+            normal_incidence,
+            grazing,
+        );
         // Light reflected back by the coat hits the base again, so the base looks darker.
-        check("darker from above", straight < 0.3 && straight > 0.1, straight, 0.3);
-        let (clear, tinted) =
-            (seen(40.0, 0.8, "\"float thickness\" 0"), seen(40.0, 0.8, "\"float thickness\" 0.5"));
+        check(
+            "darker at normal incidence",
+            normal_incidence < 0.3 && normal_incidence > 0.1,
+            normal_incidence,
+            0.3,
+        );
+        let (clear, tinted) = (
+            radiance(40.0, 0.8, "\"float thickness\" 0"),
+            radiance(40.0, 0.8, "\"float thickness\" 0.5"),
+        );
         check("absorbing coats are darker", tinted < 0.7 * clear, clear, tinted);
         for degrees in [0.0, 60.0, 85.0] {
             // Rough coats lose the energy of multiple scattering between microfacets.
-            let white = seen(degrees, 1.0, "\"float thickness\" 0");
-            check("white gains nothing", white < 1.002 && white > 0.8, white, f64::from(degrees));
+            let white = radiance(degrees, 1.0, "\"float thickness\" 0");
+            check(
+                "a white base gains no energy",
+                white < 1.002 && white > 0.8,
+                white,
+                f64::from(degrees),
+            );
         }
     }
     // A coat with the index of air has no effect.
-    let none = floor_seen_at(
+    let none = floor_radiance(
         40.0,
-        SKY,
+        ENVIRONMENT,
         "Material \"coateddiffuse\" \"float eta\" 1 \"float thickness\" 0",
     );
-    results.push(("like the air".into(), none.agrees(&colour([0.5; 3]), SIGMAS)));
-    assert_all(results);
+    results.push(("coat of air".into(), none.agrees(&exact_rgb([0.5; 3]), TOLERANCE_SIGMAS)));
+    assert_all_ok(results);
 }
 
 /// An orthographic view from +z onto [−1, 1]².
@@ -207,21 +228,21 @@ fn from_above(depth: u32, world: &str) -> TestScene {
          Sampler \"zsobol\" \"integer pixelsamples\" 4\nPixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\n\
          Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0\nCamera \"orthographic\" \"float screenwindow\" [-1 1 -1 1]\nWorldBegin\n{world}\n"
     );
-    scene_of(&text, &[], &overrides())
+    load_scene(&text, &[], &Overrides::default())
 }
 
 fn features(picture: &RenderedImage) -> &FeatureImages {
     picture.features.as_ref().expect("features are recorded")
 }
 
-fn assert_close(got: [f32; 3], expected: Vec3, what: &str) {
+fn assert_close(actual: [f32; 3], expected: Vec3, label: &str) {
     assert!(
-        (Vec3::from(got) - expected).abs().max_element() < 2e-6,
-        "{what}: {got:?} for {expected}"
+        (Vec3::from(actual) - expected).abs().max_element() < 2e-6,
+        "{label}: {actual:?}, expected {expected}"
     );
 }
 
-/// Ten strips from left to right, each with its own material.
+/// Returns ten strips from left to right, one for each material.
 fn strips(materials: [String; 10]) -> String {
     let strip = |(i, material): (usize, String)| {
         let (x0, x1) = (-1.0 + 0.2 * i as f32, -0.8 + 0.2 * i as f32);
@@ -246,16 +267,16 @@ fn albedo_feature_is_the_albedo_of_the_material() {
         }
         r => (format!("\"conductor\" \"rgb reflectance\" {}", rgb(metal(r))), metal(r)),
     });
-    let world = format!("{SKY}{}", strips(materials.clone().map(|(text, _)| text)));
-    // Also if no path continues.
+    let world = format!("{ENVIRONMENT}{}", strips(materials.clone().map(|(text, _)| text)));
+    // Also at depth 0, where no path continues.
     for depth in [0, 1, 3] {
         let scene = from_above(depth, &world);
-        let picture = draw(&scene, 2);
-        for (i, &albedo) in features(&picture).albedo.iter().enumerate() {
+        let image = render(&scene, 2);
+        for (i, &albedo) in features(&image).albedo.iter().enumerate() {
             assert_close(albedo, materials[i % 40 / 4].1, &format!("depth {depth}, pixel {i}"));
         }
         if depth == 0 {
-            assert!(picture.radiance.iter().all(|&rgb| rgb == [0.0; 3]));
+            assert!(image.radiance.iter().all(|&rgb| rgb == [0.0; 3]));
         }
     }
 }
@@ -265,35 +286,35 @@ fn albedo_of_metal_is_its_fresnel_reflectance() {
     for degrees in [0.0f32, 45.0, 80.0] {
         let (sin, cos) = degrees.to_radians().sin_cos();
         let world = format!(
-            "{SKY}Material \"conductor\" \"rgb eta\" [0.2 0.9 1.3] \"rgb k\" [3.5 2.5 2]\n{FLOOR}"
+            "{ENVIRONMENT}Material \"conductor\" \"rgb eta\" [0.2 0.9 1.3] \"rgb k\" [3.5 2.5 2]\n{FLOOR}"
         );
-        let scene = scene_of(
-            &one_ray(5.0 * vec3(sin, 0.0, cos), Vec3::ZERO, 0, 4, 4, &world),
+        let scene = load_scene(
+            &single_ray_scene(5.0 * vec3(sin, 0.0, cos), Vec3::ZERO, 0, 4, 4, &world),
             &[],
-            &overrides(),
+            &Overrides::default(),
         );
         let expected = fresnel::conductor(cos, vec3(0.2, 0.9, 1.3), vec3(3.5, 2.5, 2.0));
-        for &albedo in &features(&draw(&scene, 1)).albedo {
+        for &albedo in &features(&render(&scene, 1)).albedo {
             // The camera's rays differ by rounding.
             assert!(
                 (Vec3::from(albedo) - expected).abs().max_element() < 3e-4,
-                "{degrees}°: {albedo:?} for {expected}"
+                "{degrees}°: {albedo:?}, expected {expected}"
             );
         }
     }
 }
 
 #[test]
-fn albedo_of_a_mix_is_that_of_the_selected_material() {
+fn albedo_of_a_mix_is_the_albedo_of_the_selected_material() {
     let world = format!(
-        "{SKY}Texture \"right\" \"float\" \"checkerboard\" \"float uscale\" 2 \"float vscale\" 0.5 \"float tex1\" 0 \"float tex2\" 1\n\
+        "{ENVIRONMENT}Texture \"right\" \"float\" \"checkerboard\" \"float uscale\" 2 \"float vscale\" 0.5 \"float tex1\" 0 \"float tex2\" 1\n\
          MakeNamedMaterial \"red\" \"string type\" \"diffuse\" \"rgb reflectance\" [0.8 0.1 0.1]\n\
          MakeNamedMaterial \"mirror\" \"string type\" \"conductor\" \"rgb reflectance\" [0.1 0.2 0.9]\n\
          Material \"mix\" \"string materials\" [\"red\" \"mirror\"] \"texture amount\" \"right\"\n\
          Shape \"bilinearmesh\" \"point3 P\" [-1 -1 0  1 -1 0  -1 1 0  1 1 0]"
     );
-    let picture = draw(&from_above(2, &world), 2);
-    for (i, &albedo) in features(&picture).albedo.iter().enumerate() {
+    let image = render(&from_above(2, &world), 2);
+    for (i, &albedo) in features(&image).albedo.iter().enumerate() {
         let expected = if i % 40 < 20 { vec3(0.8, 0.1, 0.1) } else { vec3(0.1, 0.2, 0.9) };
         assert_close(albedo, expected, &format!("pixel {i}"));
     }
@@ -301,47 +322,51 @@ fn albedo_of_a_mix_is_that_of_the_selected_material() {
 
 #[test]
 fn scenes_without_shaders_are_rendered() {
-    let kinds = [
+    let types = [
         "\"dielectric\"",
         "\"thindielectric\"",
         "\"conductor\"",
         "\"interface\"",
         "\"coatedconductor\"",
     ];
-    let materials = std::array::from_fn(|i| kinds[i % kinds.len()].to_string());
-    let mut scene = from_above(4, &format!("{SKY}{}", strips(materials)));
-    let picture = draw(&scene, 2);
+    let materials = std::array::from_fn(|i| types[i % types.len()].to_string());
+    let mut scene = from_above(4, &format!("{ENVIRONMENT}{}", strips(materials)));
+    let image = render(&scene, 2);
     // The default material remains, but no surface uses it.
-    let unused =
+    let has_shader =
         |material: &Material| matches!(material, Material::Surface { scattering: Some(_), .. });
-    assert_eq!(scene.materials.iter().filter(|material| unused(material)).count(), 1);
-    *scene.materials.iter_mut().find(|material| unused(material)).unwrap() =
+    assert_eq!(scene.materials.iter().filter(|material| has_shader(material)).count(), 1);
+    *scene.materials.iter_mut().find(|material| has_shader(material)).unwrap() =
         Material::Surface { specular: None, scattering: None };
     scene.shaders.clear();
-    let without = draw(&scene, 2);
+    let without = render(&scene, 2);
     assert!(
-        picture.radiance == without.radiance
-            && features(&picture).albedo == features(&without).albedo
+        image.radiance == without.radiance && features(&image).albedo == features(&without).albedo
     );
-    assert!(picture.radiance.iter().all(|rgb| rgb[0] > 0.1), "all of it reflects the sky");
+    assert!(
+        image.radiance.iter().all(|rgb| rgb[0] > 0.1),
+        "expected all strips to reflect the environment"
+    );
 }
 
 #[test]
 fn material_without_components_is_black() {
-    let lamp = "AreaLightSource \"diffuse\" \"rgb L\" [2 3 4]\nShape \"bilinearmesh\" \"point3 P\" [0 -1 1  1 -1 1  0 1 1  1 1 1]";
+    let light = "AreaLightSource \"diffuse\" \"rgb L\" [2 3 4]\nShape \"bilinearmesh\" \"point3 P\" [0 -1 1  1 -1 1  0 1 1  1 1 1]";
     let floor = FLOOR.replace('9', "1");
     let mut scene = from_above(
         3,
-        &format!("{SKY}Material \"dielectric\"\n{floor}AttributeBegin\n{lamp}\nAttributeEnd"),
+        &format!(
+            "{ENVIRONMENT}Material \"dielectric\"\n{floor}AttributeBegin\n{light}\nAttributeEnd"
+        ),
     );
     for material in &mut scene.materials {
         *material = Material::Surface { specular: None, scattering: None };
     }
-    let picture = draw(&scene, 2);
-    assert_eq!(picture.invalid_samples, 0);
-    for (i, &rgb) in picture.radiance.iter().enumerate() {
-        // It may emit, though.
+    let image = render(&scene, 2);
+    assert_eq!(image.invalid_samples, 0);
+    for (i, &rgb) in image.radiance.iter().enumerate() {
+        // The right half is an area light, which still emits.
         let expected = if i % 40 < 20 { [0.0; 3] } else { [2.0, 3.0, 4.0] };
-        assert_eq!((rgb, features(&picture).albedo[i]), (expected, [0.0; 3]), "pixel {i}");
+        assert_eq!((rgb, features(&image).albedo[i]), (expected, [0.0; 3]), "pixel {i}");
     }
 }

@@ -1,44 +1,44 @@
-//! All combinations of light sampling and BSDF sampling modes render the same picture.
+//! All combinations of light sampling and BSDF sampling modes render the same expected image.
 
 mod common;
 
 use common::{
-    Estimate, Sums, TestScene, WEAVE, assert_all, draw, floor_and_balls, one_ray, overrides, pfm,
-    scene_of,
+    BlockSums, Estimate, TestScene, WEAVE, assert_all_ok, floor_and_spheres, load_scene, pfm,
+    render, single_ray_scene,
 };
 use lightbound::settings::{BsdfSampling, LightSampling};
 use lightbound_math::{Vec3, vec3};
 use lightbound_pbrt::build::{Overrides, PathOverrides};
 use std::f64::consts::{PI, TAU};
 
-const LIGHTS: [LightSampling; 4] = [
+const LIGHT_SAMPLING: [LightSampling; 4] = [
     LightSampling::Uniform,
     LightSampling::Power,
     LightSampling::Tree,
     LightSampling::MaterialTree,
 ];
 
-const DIRECTIONS: [BsdfSampling; 3] =
+const BSDF_SAMPLING: [BsdfSampling; 3] =
     [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
 
-/// All combinations.
+/// Iterates over all combinations of modes.
 fn modes() -> impl Iterator<Item = (LightSampling, BsdfSampling)> {
-    LIGHTS.into_iter().flat_map(|lights| DIRECTIONS.map(|directions| (lights, directions)))
+    LIGHT_SAMPLING.into_iter().flat_map(|lights| BSDF_SAMPLING.map(|bsdf| (lights, bsdf)))
 }
 
-/// Overrides with a distinct seed per mode, so that pictures are independent.
-fn by((lights, directions): (LightSampling, BsdfSampling)) -> Overrides {
+/// Returns overrides with a different seed for each combination, so that images are independent.
+fn overrides_for((lights, bsdf): (LightSampling, BsdfSampling)) -> Overrides {
     let path = PathOverrides {
         light_sampling: Some(lights),
-        bsdf_sampling: Some(directions),
+        bsdf_sampling: Some(bsdf),
         ..PathOverrides::default()
     };
-    Overrides { path, seed: Some(10 * lights as u32 + directions as u32), ..overrides() }
+    Overrides { path, seed: Some(10 * lights as u32 + bsdf as u32), ..Overrides::default() }
 }
 
 #[test]
 fn all_combinations_agree() {
-    let sky = pfm(16, |x, y| {
+    let environment_map = pfm(16, |x, y| {
         if (x, y) == (3, 9) {
             [60.0, 50.0, 30.0]
         } else {
@@ -46,7 +46,7 @@ fn all_combinations_agree() {
         }
     });
     let grain = pfm(8, |x, y| [0.4 + 0.6 * ((x + y) % 2) as f32, 0.7, 0.5]);
-    let files = [("sky.pfm", sky), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
+    let files = [("sky.pfm", environment_map), ("grain.pfm", grain), ("weave.wgsl", WEAVE.into())];
     let lights = r#"
 LightSource "infinite" "string filename" "sky.pfm" "float scale" 0.05
 LightSource "point" "rgb I" [3 2 1] "point3 from" [2 2 2]
@@ -63,39 +63,46 @@ AttributeBegin Translate 0 -1.5 0.4 Shape "sphere" "float radius" 0.4 AttributeE
 Material "shader" "string filename" "weave.wgsl" "string grain" "grain.pfm"
 AttributeBegin Translate 0 0.8 1.2 Rotate 70 1 0 0 Shape "disk" "float radius" 0.8 AttributeEnd
 "#;
-    let text = floor_and_balls(
+    let text = floor_and_spheres(
         r#"Sampler "independent" Integrator "path" "integer maxdepth" 3"#,
         16,
         lights,
         more,
     );
-    let all: Vec<_> = modes()
+    let sums: Vec<_> = modes()
         .map(|mode| {
-            Sums::of(&draw(&scene_of(&text, &files, &Overrides { spp: Some(64), ..by(mode) }), 2))
+            BlockSums::from_image(&render(
+                &load_scene(&text, &files, &Overrides { spp: Some(64), ..overrides_for(mode) }),
+                2,
+            ))
         })
         .collect();
     for (k, mode) in modes().enumerate() {
-        let others = all.iter().enumerate().filter(|(other, _)| *other != k).map(|(_, sums)| sums);
-        all[k].assert_same(&Sums::mean(others), 0.06, &format!("{mode:?} and the others"));
+        let others = sums.iter().enumerate().filter(|(other, _)| *other != k).map(|(_, sums)| sums);
+        sums[k].assert_same(
+            &BlockSums::mean(others),
+            0.06,
+            &format!("{mode:?} and the mean of the others"),
+        );
     }
 }
 
-/// A lobe of exponent 10⁴.
+/// A Phong lobe with exponent 10⁴.
 const GLOSS: &str = "Material \"shader\" \"string filename\" \"phong.wgsl\" \"rgb kd\" [0 0 0] \"rgb ks\" [1 1 1] \"float exponent\" 1e4\n";
 
-/// A floor viewed at 45° along +x.
+/// Returns a floor viewed at 45° along +x.
 fn floor(world: &str, depth: u32, size: u32) -> String {
     let floor = "Shape \"bilinearmesh\" \"point3 P\" [-9 -9 0  9 -9 0  -9 9 0  9 9 0]\n";
-    one_ray(vec3(-3.0, 0.0, 3.0), Vec3::ZERO, depth, size, 64, &format!("{world}{floor}"))
+    single_ray_scene(vec3(-3.0, 0.0, 3.0), Vec3::ZERO, depth, size, 64, &format!("{world}{floor}"))
 }
 
 #[test]
-fn small_lamp_in_a_narrow_lobe_has_the_expected_radiance() {
-    // 0.8° off the mirror direction, where the lobe is below half of its maximum. All other lamps
-    // are outside the lobe or below the floor.
-    let (radius, distance, off) = (0.02f64, 5.0, 0.8f64.to_radians());
-    let angle = PI / 4.0 + off;
-    let at = [distance * angle.sin(), 0.0, distance * angle.cos()];
+fn small_light_in_a_narrow_lobe_has_the_expected_radiance() {
+    // The light is 0.8° off the mirror direction, where the lobe is below half of its maximum. All
+    // other lights are outside the lobe or below the floor.
+    let (radius, distance, offset_angle) = (0.02f64, 5.0, 0.8f64.to_radians());
+    let angle = PI / 4.0 + offset_angle;
+    let position = [distance * angle.sin(), 0.0, distance * angle.cos()];
     let mut world = String::new();
     for k in 0..150 {
         world += &format!(
@@ -108,16 +115,16 @@ fn small_lamp_in_a_narrow_lobe_has_the_expected_radiance() {
     world += &format!(
         "AttributeBegin AreaLightSource \"diffuse\" \"rgb L\" [500 500 500] Material \"diffuse\" Translate {} {} {}\n\
          Shape \"sphere\" \"float radius\" {radius} AttributeEnd\n{GLOSS}",
-        at[0], at[1], at[2]
+        position[0], position[1], position[2]
     );
-    // ∫ (n + 2)/(2π) cosⁿα cosθ L over the cone of the lamp, by the midpoint rule.
+    // ∫ (n + 2)/(2π) cosⁿα cosθ L over the cone of the light, by the midpoint rule.
     let (rings, sectors) = (64, 64);
     let one_minus_cos = 1.0 - (1.0 - (radius / distance).powi(2)).sqrt();
     let mut sum = 0.0;
     for (i, j) in (0..rings).flat_map(|i| (0..sectors).map(move |j| (i, j))) {
         let c = 1.0 - one_minus_cos * (f64::from(i) + 0.5) / f64::from(rings);
         let (s, phi) = ((1.0 - c * c).sqrt(), TAU * (f64::from(j) + 0.5) / f64::from(sectors));
-        // Axes around the lamp: away from the normal, and sideways.
+        // The local x axis points away from the normal.
         let (x, y) = (s * phi.cos(), s * phi.sin());
         let wi = [c * angle.sin() + x * angle.cos(), y, c * angle.cos() - x * angle.sin()];
         let cos_alpha = (wi[0] + wi[2]) * 0.5f64.sqrt();
@@ -125,18 +132,22 @@ fn small_lamp_in_a_narrow_lobe_has_the_expected_radiance() {
     }
     let radiance = 500.0 * 10_002.0 / TAU * sum * TAU * one_minus_cos / f64::from(rings * sectors);
     let mut results = Vec::new();
-    // Uniform sampling selects it too rarely to estimate the variance.
+    // Uniform sampling selects the light too rarely to estimate the variance.
     for mode in modes().filter(|(lights, _)| *lights != LightSampling::Uniform) {
-        let seen = Estimate::of_picture(&draw(&scene_of(&floor(&world, 1, 16), &[], &by(mode)), 2));
+        let estimate = Estimate::from_image(&render(
+            &load_scene(&floor(&world, 1, 16), &[], &overrides_for(mode)),
+            2,
+        ));
         results.push((
             format!("{mode:?}"),
-            seen.agrees(&Estimate::exact(Vec3::splat(radiance as f32)), 4.5),
+            estimate.agrees(&Estimate::exact(Vec3::splat(radiance as f32)), 4.5),
         ));
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
-/// Reflects all light about one direction; the measure is the area of the projected unit disk.
+/// A shader that reflects all light in a lobe about a fixed direction, normalized over projected
+/// solid angle.
 const SPIKE: &str = "struct Material {
     /// range: [-1, 1], default: 0
     x: f32,
@@ -151,15 +162,16 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 }
 ";
 
-/// An environment that a narrow lobe sees only in a mirror, so that light sampling fails.
-fn in_a_mirror(material: &str, mode: (LightSampling, BsdfSampling)) -> TestScene {
+/// Returns a scene in which a narrow lobe sees the environment in a mirror only, so that light
+/// sampling cannot find it.
+fn mirror_scene(material: &str, mode: (LightSampling, BsdfSampling)) -> TestScene {
     let world = format!(
         "LightSource \"infinite\" \"rgb L\" [1 1 1]\n\
          Texture \"nearly\" \"float\" \"checkerboard\" \"float uscale\" 99 \"float vscale\" 99 \"float tex1\" 1 \"float tex2\" 0.98\n\
          Material \"conductor\" \"rgb reflectance\" [1 1 1]\n\
          Shape \"bilinearmesh\" \"point3 P\" [2 -5 0.2  2 5 0.2  2 -5 9  2 5 9]\n{material}\n"
     );
-    scene_of(&floor(&world, 2, 8), &[("spike.wgsl", SPIKE.into())], &by(mode))
+    load_scene(&floor(&world, 2, 8), &[("spike.wgsl", SPIKE.into())], &overrides_for(mode))
 }
 
 #[test]
@@ -167,8 +179,8 @@ fn light_found_by_bsdf_sampling_only_has_the_expected_radiance() {
     let spike = |settings: &str| {
         format!("Material \"shader\" \"string filename\" \"spike.wgsl\" {settings}")
     };
-    // Lobes that move with `wo`, and lobes with a fixed direction. Of a symmetric lobe of any exponent about
-    // 45°, ks cos 45°; a spike reflects all. Textures make trees for each point.
+    // Phong lobes at 45° reflect ks cos 45° for any exponent, fixed lobes all light. With textured
+    // parameters, each shading point has its own direction tree.
     let scaled = |name: &str, scale: &str| {
         format!(
             "Texture \"{name}\" \"float\" \"scale\" \"texture tex\" \"nearly\" \"float scale\" {scale}\n"
@@ -192,17 +204,17 @@ fn light_found_by_bsdf_sampling_only_has_the_expected_radiance() {
     let mut results = Vec::new();
     for (material, expected) in cases {
         for lights in [LightSampling::Power, LightSampling::MaterialTree] {
-            for directions in [BsdfSampling::Shader, BsdfSampling::Bounds] {
-                let seen =
-                    Estimate::of_picture(&draw(&in_a_mirror(&material, (lights, directions)), 2));
+            for bsdf in [BsdfSampling::Shader, BsdfSampling::Bounds] {
+                let estimate =
+                    Estimate::from_image(&render(&mirror_scene(&material, (lights, bsdf)), 2));
                 // The mirror absorbs 10⁻⁴.
                 let expected = Estimate::exact(Vec3::splat(0.9999 * expected));
                 results.push((
-                    format!("{material}, {lights:?}, {directions:?}"),
-                    seen.agrees(&expected, 4.5),
+                    format!("{material}, {lights:?}, {bsdf:?}"),
+                    estimate.agrees(&expected, 4.5),
                 ));
             }
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }

@@ -1,17 +1,18 @@
-//! `Material "shader"`: parameters reach the shader, and mismatches are reported.
+//! `Material "shader"`: parameters reach the shader, and mismatches are errors.
 
 mod common;
 
 use common::{TestScene, draw, overrides, pfm};
 use lightbound::film::RenderedImage;
 use lightbound_image::write::write_png;
-use lightbound_pbrt::build::load;
+use lightbound_pbrt::build::{Overrides, load};
 use lightbound_pbrt::diagnostics::{Diagnostics, SceneError};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A square that fills the picture under an environment light of radiance 1: pixels show the albedo.
-const BEFORE: &str = r#"
+/// Start of a scene in which [`SQUARE`] fills the image. The environment has radiance 1, so pixels
+/// show the albedo.
+const HEADER: &str = r#"
 LookAt 0 0 -5  0 0 0  0 1 0
 Camera "perspective" "float fov" 10
 Film "rgb" "integer xresolution" 4 "integer yresolution" 4
@@ -24,9 +25,9 @@ const SQUARE: &str = r#"
 Shape "bilinearmesh" "point3 P" [-2 -2 0  2 -2 0  -2 2 0  2 2 0]
 "#;
 
-/// Parameters of all types, which all contribute to the albedo.
-const ALL: &str = "
-/// Rounds of nothing.
+/// A shader with parameters of all types. All contribute to the albedo.
+const ALL_TYPES: &str = "
+/// Adds 1/8 per round above 3.
 override rounds: u32 = 3;
 override scale: f32 = 1.0;
 override shown = true;
@@ -55,7 +56,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 }
 ";
 
-/// A shader whose `sample` and `pdf` disagree by the cosine.
+/// A shader with a `pdf` that does not match `sample`.
 const BROKEN: &str = "
 struct Material {
     /// default: 0.5
@@ -69,6 +70,7 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 { return max(wi.z, 0.0) / 3.14159265; }
 ";
 
+/// A shader without default values.
 const REQUIRED: &str = "
 override n: u32;
 struct Material {
@@ -78,7 +80,7 @@ struct Material {
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd * f32(n); }
 ";
 
-/// A shader whose albedo comes from an image.
+/// A shader with an albedo from images.
 const WOOD: &str = "
 struct Material { kd: vec3f, shine: f32 }
 var wood: texture_2d<f32>;
@@ -90,7 +92,7 @@ fn material(p: SurfacePoint) -> Material {
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return (m.kd + m.shine) / 3.14159265; }
 ";
 
-/// A folder with shaders and images.
+/// A temporary folder with shaders and images.
 struct SceneFolder {
     dir: TempDir,
 }
@@ -98,7 +100,7 @@ struct SceneFolder {
 impl SceneFolder {
     fn new() -> SceneFolder {
         let folder = SceneFolder { dir: tempfile::tempdir().unwrap() };
-        folder.write("all.wgsl", ALL);
+        folder.write("all.wgsl", ALL_TYPES);
         folder.write("broken.wgsl", BROKEN);
         folder.write("required.wgsl", REQUIRED);
         folder.write(
@@ -122,11 +124,11 @@ impl SceneFolder {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// Loads a scene with `world` before the square; returns the scene and its warnings.
+    /// Loads a scene with `world` before [`SQUARE`]; returns the scene and the warnings.
     fn load(&self, world: &str, strict: bool) -> Result<(TestScene, Vec<String>), SceneError> {
-        self.write("scene.pbrt", format!("{BEFORE}{world}{SQUARE}"));
+        self.write("scene.pbrt", format!("{HEADER}{world}{SQUARE}"));
         let mut diagnostics = Diagnostics::new(strict);
-        let loaded = load(&self.path("scene.pbrt"), &overrides(), &mut diagnostics)?;
+        let loaded = load(&self.path("scene.pbrt"), &Overrides::default(), &mut diagnostics)?;
         Ok((loaded.into(), diagnostics.warnings().iter().map(ToString::to_string).collect()))
     }
 
@@ -144,18 +146,19 @@ impl SceneFolder {
         picture
     }
 
-    /// The mean of the picture.
+    /// Returns the mean of the image.
     fn albedo(&self, world: &str) -> [f64; 3] {
-        let seen = self.picture(world).radiance;
-        [0, 1, 2].map(|c| seen.iter().map(|p| f64::from(p[c])).sum::<f64>() / seen.len() as f64)
+        let radiance = self.image(world).radiance;
+        [0, 1, 2]
+            .map(|c| radiance.iter().map(|p| f64::from(p[c])).sum::<f64>() / radiance.len() as f64)
     }
 }
 
 fn assert_albedo(folder: &SceneFolder, world: &str, expected: [f64; 3]) {
-    let seen = folder.albedo(world);
+    let albedo = folder.albedo(world);
     let is_close =
-        std::iter::zip(seen, expected).all(|(a, b)| (a - b).abs() < 0.02 * b.abs() + 1e-6);
-    assert!(is_close, "{world}\nhas albedo {seen:?}, expected {expected:?}");
+        std::iter::zip(albedo, expected).all(|(a, b)| (a - b).abs() < 0.02 * b.abs() + 1e-6);
+    assert!(is_close, "{world}\nhas albedo {albedo:?}, expected {expected:?}");
 }
 
 #[test]
@@ -230,7 +233,7 @@ fn parameters_may_be_textures() {
     }
 }
 
-/// Image textures of scenes, named after their settings.
+/// Image textures, named after their settings.
 const IMAGES: &str = r#"
     Texture "plain" "spectrum" "imagemap" "string filename" "image.pfm"
     Texture "points" "spectrum" "imagemap" "string filename" "image.pfm" "string filter" "point"
@@ -243,17 +246,18 @@ const IMAGES: &str = r#"
 "#;
 
 #[test]
-fn images_of_shaders_look_like_imagemaps() {
+fn shader_textures_match_imagemaps() {
     let folder = SceneFolder::new();
     for name in ["plain", "points", "inverted"] {
-        let by_shader = folder.picture(&format!(
+        let shader_image = folder.image(&format!(
             r#"{IMAGES} Material "shader" "string filename" "wood.wgsl" "texture wood" "{name}" "texture grain" "none""#
         ));
-        let by_texture = folder
-            .picture(&format!(r#"{IMAGES} Material "diffuse" "texture reflectance" "{name}""#));
-        for (a, b) in by_shader.radiance.iter().flatten().zip(by_texture.radiance.iter().flatten())
+        let texture_image =
+            folder.image(&format!(r#"{IMAGES} Material "diffuse" "texture reflectance" "{name}""#));
+        for (a, b) in
+            shader_image.radiance.iter().flatten().zip(texture_image.radiance.iter().flatten())
         {
-            // Sampled directions differ; a texel is 1/8.
+            // Sample directions differ. Adjacent texels differ by 1/8.
             assert!((a - b).abs() < 0.02, "{name}: {a} and {b}");
         }
     }
@@ -269,7 +273,7 @@ fn images_of_shaders_look_like_imagemaps() {
 }
 
 #[test]
-fn materials_share_images_and_code() {
+fn materials_share_textures_and_code() {
     let folder = SceneFolder::new();
     let uses = |pairs: &[(&str, &str)]| {
         let each = |(wood, grain): &(&str, &str)| {
@@ -282,11 +286,11 @@ fn materials_share_images_and_code() {
             .shaders
             .split_off(1)
     };
-    let bound =
+    let bindings =
         uses(&[("plain", "none"), ("plain", "none"), ("inverted", "none"), ("points", "none")]);
-    assert_eq!(bound.len(), 3);
-    let [plain, inverted, points] = &bound[..] else { unreachable!() };
-    // Different images share code; different lookups share images.
+    assert_eq!(bindings.len(), 3);
+    let [plain, inverted, points] = &bindings[..] else { unreachable!() };
+    // Different images share code, and different lookups share images.
     assert!(std::sync::Arc::ptr_eq(&plain.program, &inverted.program));
     assert!(!std::sync::Arc::ptr_eq(&plain.textures[0], &inverted.textures[0]));
     assert!(std::sync::Arc::ptr_eq(&plain.textures[1], &inverted.textures[1]));
@@ -295,9 +299,9 @@ fn materials_share_images_and_code() {
 }
 
 #[test]
-fn invalid_textures_are_reported() {
+fn invalid_textures_are_errors() {
     let folder = SceneFolder::new();
-    for (parameters, words) in [
+    for (parameters, parts) in [
         (
             r#""texture wood" "plain""#,
             "texture \"grain\" is missing; give \"texture grain\"; wood image",
@@ -308,7 +312,7 @@ fn invalid_textures_are_reported() {
         ),
         (
             r#""rgb wood" [1 1 1] "texture grain" "none""#,
-            "another type than an image; \"string wood\", an image file",
+            "is not an image; \"string wood\", an image file",
         ),
         (
             r#""string wood" "gone.png" "texture grain" "none""#,
@@ -323,8 +327,8 @@ fn invalid_textures_are_reported() {
             error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         let text = format!("{} | {help}", error.message());
         assert!(
-            words.split("; ").all(|word| text.contains(word)) && error.location().is_some(),
-            "{words}\n{text}"
+            parts.split("; ").all(|part| text.contains(part)) && error.location().is_some(),
+            "{parts}\n{text}"
         );
     }
     let line_offset = |parameter: &str| {
@@ -338,14 +342,14 @@ fn invalid_textures_are_reported() {
     assert_eq!(
         line_offset(r#""string wood" "gone.png""#),
         2,
-        "the parameter is marked, not the material"
+        "expected the location of the parameter, not of the material"
     );
-    for (name, words) in [("twice", "has a mapping"), ("edged", "is inverted and black")] {
+    for (name, part) in [("twice", "has a mapping"), ("edged", "is inverted and black")] {
         let material = r#"Material "shader" "string filename" "wood.wgsl" "texture grain" "none""#;
         let (_, warnings) = folder
             .load(&format!("{IMAGES} {material} \"texture wood\" \"{name}\""), false)
             .unwrap();
-        assert!(warnings.len() == 1 && warnings[0].contains(words), "{warnings:?}");
+        assert!(warnings.len() == 1 && warnings[0].contains(part), "{warnings:?}");
     }
 }
 
@@ -364,7 +368,7 @@ fn scene_shaders_take_precedence_over_the_library() {
         "struct Material { kd: vec3f }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd.bgr / 3.14159265; }",
     );
     assert_albedo(&folder, diffuse, [0.3, 0.2, 0.1]);
-    // The materials of pbrt still use the library's shader.
+    // The materials of pbrt still use the library shader.
     assert_albedo(
         &folder,
         r#"Material "diffuse" "rgb reflectance" [0.1 0.2 0.3]"#,
@@ -373,11 +377,11 @@ fn scene_shaders_take_precedence_over_the_library() {
 }
 
 #[test]
-fn materials_share_code() {
+fn materials_with_the_same_overrides_share_code() {
     let folder = SceneFolder::new();
-    folder.write("again.wgsl", ALL);
+    folder.write("again.wgsl", ALL_TYPES);
     let shaders = |world: &str| folder.scene(world).shaders.len();
-    // The default material, which is diffuse, has one shader.
+    // The default material, diffuse, has a shader.
     let default = shaders("");
     let uses = |parameters: &[&str]| {
         let each = |p: &&str| format!("Material \"shader\" {p}\n{SQUARE}");
@@ -398,18 +402,18 @@ fn materials_share_code() {
     assert_eq!(uses(&[r#""string filename" "diffuse.wgsl""#]), 0);
 }
 
-/// Parameters of a material "shader", and parts of message and remedy.
-const FAULTS: &str = r#"
+/// Invalid parameters of a material "shader" => parts of message and remedy.
+const INVALID_PARAMETERS: &str = r#"
  => needs a shader; "string filename"; ward.wgsl
 "string filename" "wrad.wgsl" => shader wrad.wgsl of a material "shader" was not found; wrad.wgsl and in the library; did you mean "ward.wgsl"
 "string filename" "sub/velvet.wgsl" => sub/velvet.wgsl and in the library; scene's folder; diffuse.wgsl
-"string filename" "latin.wgsl" => latin.wgsl:2: not text in UTF-8; save the file as UTF-8
+"string filename" "latin.wgsl" => latin.wgsl:2: not valid UTF-8 text; save the file as UTF-8
 "string filename" "folder.wgsl" => folder.wgsl: cannot be read; check that
 "string filename" "taken.wgsl" => parameter `filename`; another name
 "string filename" "required.wgsl" => parameter "kd" is missing; no default; kd vec3f [0, 1] -; n override u32
 "string filename" "required.wgsl" "float kd" 1 => override `n` has no value; overrides; n override u32
-"string filename" "required.wgsl" "float kd" 1 "float n" 1 => "float n" has another type than `n`, u32; "integer n"
-"string filename" "required.wgsl" "float kd" 1 "texture n" "x" => another type; "integer n"
+"string filename" "required.wgsl" "float kd" 1 "float n" 1 => "float n" does not match the type of `n`, u32; "integer n"
+"string filename" "required.wgsl" "float kd" 1 "texture n" "x" => not match the type; "integer n"
 "string filename" "required.wgsl" "float kd" 1 "integer n" -1 => "integer n" is -1, out of range; `n` takes integers
 "string filename" "required.wgsl" "float kd" 1 "integer n" [1 2] => has 2 values; `n` takes 1
 "string filename" "ward.wgsl" "float alpha_z" 1 => "float alpha_z" is not a parameter of the shader (shader ward.wgsl; did you mean "alpha_x"; alpha_y f32 [0.01, 1] 0.3
@@ -419,11 +423,11 @@ const FAULTS: &str = r#"
 "string filename" "ward.wgsl" "float alpha_x" [0.1 0.2] => has 2 values; `alpha_x` takes 1
 "string filename" "ward.wgsl" "float alpha_x" [] => has 0 values; `alpha_x` takes 1
 "string filename" "ward.wgsl" "float kd" [0.1 0.2] => has 2 values; `kd` takes 3, or one for all
-"string filename" "ward.wgsl" "rgb alpha_x" [1 1 1] => has another type than `alpha_x`, f32; "float alpha_x" or "texture alpha_x"
-"string filename" "ward.wgsl" "bool kd" true => another type than `kd`, vec3f; "rgb kd"
-"string filename" "ward.wgsl" "string kd" "red" => another type; "rgb kd" or "spectrum kd" or "float kd"
-"string filename" "all.wgsl" "float i" 1 => another type than `i`, i32; "integer i"
-"string filename" "all.wgsl" "integer b" 1 => another type than `b`, bool; "bool b"
+"string filename" "ward.wgsl" "rgb alpha_x" [1 1 1] => does not match the type of `alpha_x`, f32; "float alpha_x" or "texture alpha_x"
+"string filename" "ward.wgsl" "bool kd" true => not match the type of `kd`, vec3f; "rgb kd"
+"string filename" "ward.wgsl" "string kd" "red" => not match the type; "rgb kd" or "spectrum kd" or "float kd"
+"string filename" "all.wgsl" "float i" 1 => not match the type of `i`, i32; "integer i"
+"string filename" "all.wgsl" "integer b" 1 => not match the type of `b`, bool; "bool b"
 "string filename" "all.wgsl" "texture f4" "x" => three channels; four "float"s
 "string filename" "all.wgsl" "texture f" "tint" => "texture f" is "tint", a texture of type spectrum, but `f` is one number
 "#;
@@ -431,12 +435,11 @@ const FAULTS: &str = r#"
 #[test]
 fn mismatched_parameters_are_errors_with_location_and_remedy() {
     let folder = SceneFolder::new();
-    // Ends in line 9.
     let textures =
         "Texture \"x\" \"float\" \"constant\"\nTexture \"tint\" \"spectrum\" \"constant\"\n";
-    let mut wrong = Vec::new();
-    for row in FAULTS.lines().filter(|row| !row.is_empty()) {
-        let (parameters, words) = row.split_once("=> ").unwrap();
+    let mut failures = Vec::new();
+    for row in INVALID_PARAMETERS.lines().filter(|row| !row.is_empty()) {
+        let (parameters, parts) = row.split_once("=> ").unwrap();
         let error = folder.error(&format!("{textures}Material \"shader\" {parameters}"));
         let help =
             error.remedy().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -444,25 +447,25 @@ fn mismatched_parameters_are_errors_with_location_and_remedy() {
         let line = error
             .location()
             .map(|location| (location.line, location.path() == folder.path("scene.pbrt")));
-        if !words.split("; ").all(|word| text.contains(word))
+        if !parts.split("; ").all(|part| text.contains(part))
             || help.is_empty()
             || line != Some((11, true))
         {
-            wrong.push(format!("{row}\n    {text}\n    {line:?}"));
+            failures.push(format!("{row}\n    {text}\n    {line:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
-fn shader_errors_keep_their_cause() {
+fn shader_errors_include_the_compile_error() {
     let folder = SceneFolder::new();
     let error = folder.error(r#"Material "shader" "string filename" "wrong.wgsl""#);
     assert!(error.shader_error().unwrap().message.contains("kdd"));
 }
 
 #[test]
-fn disagreeing_sample_and_pdf_give_a_warning() {
+fn mismatch_of_sample_and_pdf_gives_a_warning() {
     let folder = SceneFolder::new();
     let world = r#"
         MakeNamedMaterial "a" "string type" "shader" "string filename" "broken.wgsl"
@@ -489,14 +492,14 @@ fn negative_and_nan_values_give_a_warning() {
         MakeNamedMaterial "a" "string type" "shader" "string filename" "value.wgsl" "float kd" 0.5
         MakeNamedMaterial "b" "string type" "shader" "string filename" "value.wgsl" "float kd" 0.25
     "#;
-    for (value, said) in [("m.kd - 0.75", "s.r is -0."), ("0.5, m.kd, sqrt(-m.kd)", "s.b is NaN")] {
+    for (value, part) in [("m.kd - 0.75", "s.r is -0."), ("0.5, m.kd, sqrt(-m.kd)", "s.b is NaN")] {
         folder.write("value.wgsl", shader(value));
         let (_, warnings) = folder.load(world, false).unwrap();
         let [warning] = &warnings[..] else { panic!("{warnings:?}") };
-        for part in ["scene.pbrt:10:", "value.wgsl", said, "for wi = (", "instead"] {
+        for part in ["scene.pbrt:10:", "value.wgsl", part, "for wi = (", "instead"] {
             assert!(warning.contains(part), "{part} missing in {warning}");
         }
-        assert!(folder.load(world, true).err().unwrap().message().contains(said));
+        assert!(folder.load(world, true).err().unwrap().message().contains(part));
     }
     // A black material is valid.
     for value in ["m.kd", "0.0 * m.kd"] {
@@ -513,9 +516,9 @@ fn spectra_out_of_range_are_clamped_with_a_warning() {
         folder.load(&world, false).unwrap().1
     };
     assert_eq!(warnings(r#""spectrum kd" [300 1 900 1]"#), [""; 0]);
-    let warned = warnings(r#""spectrum kd" "metal-Cu-k""#);
+    let warnings = warnings(r#""spectrum kd" "metal-Cu-k""#);
     assert!(
-        warned.len() == 1 && warned[0].contains("\"spectrum kd\" is the colour [3.2"),
-        "{warned:?}"
+        warnings.len() == 1 && warnings[0].contains("\"spectrum kd\" is the colour [3.2"),
+        "{warnings:?}"
     );
 }

@@ -1,16 +1,18 @@
-//! Shaders in the path tracer: their surface inputs, evaluation counts, and invalid results.
+//! Shaders in the path tracer: surface inputs, evaluation counts and invalid results.
 
 mod common;
 
 use common::{
-    Estimate, TestScene, assert_all, brute_force, draw, one_ray, overrides, scene_of, work,
+    Estimate, TestScene, assert_all_ok, brute_force, load_scene, render, render_with_stats,
+    single_ray_scene,
 };
 use lightbound::material::{Material, Program, Setting, ShaderBinding, ShaderInstance};
 use lightbound_math::{Vec3, vec3};
+use lightbound_pbrt::build::Overrides;
 use lightbound_shader::{Arena, Settings, Shader, Target};
 use std::sync::Arc;
 
-/// WGSL of a diffuse material; `colour` is its albedo, an expression in `p: SurfacePoint`.
+/// Returns a diffuse shader. Its albedo is `colour`, an expression of `p: SurfacePoint`.
 fn diffuse_shader(colour: &str) -> String {
     format!(
         "struct Material {{ kd: vec3f }}
@@ -19,7 +21,7 @@ fn diffuse_shader(colour: &str) -> String {
     )
 }
 
-/// Replaces the last material of the scene by a shader.
+/// Replaces the last material of the scene with a shader.
 fn with_shader(mut scene: TestScene, text: &str) -> TestScene {
     let shader = Shader::parse("test.wgsl", text).unwrap_or_else(|error| panic!("{error}"));
     let program =
@@ -42,18 +44,18 @@ fn from_above(depth: u32, spp: u32, world: &str) -> TestScene {
          Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0\nCamera \"orthographic\" \"float screenwindow\" [-1 1 -1 1]\nWorldBegin\n\
          LightSource \"distant\" \"point3 from\" [0 0 1] \"point3 to\" [0 0 0]\n{world}\n"
     );
-    scene_of(&text, &[], &overrides())
+    load_scene(&text, &[], &Overrides::default())
 }
 
 const SQUARE: &str = "Shape \"bilinearmesh\" \"point3 P\" [-1 -1 0  1 -1 0  -1 1 0  1 1 0]\n";
 
 #[test]
-fn surface_inputs_match_the_hit() {
-    // A sphere with the shader in front of a square of another material, so that the shader's
-    // hits are spread over several batches.
+fn surface_inputs_match_the_hit_point() {
+    // A sphere with the shader in front of a square of another material, so that hits of
+    // the shader are spread over several batches.
     let world = format!(
         "Material \"diffuse\" \"rgb reflectance\" [0.25 0.25 0.25]\n{SQUARE}Material \"diffuse\"\n\
-         ObjectBegin \"ball\"\nShape \"sphere\"\nObjectEnd\nTranslate 0.2 0.1 0.5\nScale 0.5 0.8 0.25\nObjectInstance \"ball\"\n"
+         ObjectBegin \"sphere\"\nShape \"sphere\"\nObjectEnd\nTranslate 0.2 0.1 0.5\nScale 0.5 0.8 0.25\nObjectInstance \"sphere\"\n"
     );
     type ExpectedAlbedo = fn(position: Vec3, normal: Vec3) -> Vec3;
     let cases: [(&str, ExpectedAlbedo); 3] = [
@@ -64,25 +66,25 @@ fn surface_inputs_match_the_hit() {
         ("p.normal * 0.5 + 0.5", |_, n| 0.5 * n + 0.5),
     ];
     for (colour, expected) in cases {
-        let picture = draw(&with_shader(from_above(0, 1, &world), &diffuse_shader(colour)), 2);
-        let features = picture.features.unwrap();
+        let image = render(&with_shader(from_above(0, 1, &world), &diffuse_shader(colour)), 2);
+        let features = image.features.unwrap();
         let mut sphere_pixels = 0;
         for i in 0..features.albedo.len() {
             let [albedo, p, n] = [&features.albedo, &features.position, &features.normal]
                 .map(|feature| Vec3::from(feature[i]));
-            let on_ball = p.z > 1e-3;
-            let expected = if on_ball { expected(p, n) } else { Vec3::splat(0.25) };
+            let on_sphere = p.z > 1e-3;
+            let expected = if on_sphere { expected(p, n) } else { Vec3::splat(0.25) };
             assert!(
                 (albedo - expected).abs().max_element() < 1e-4,
                 "{colour}, pixel {i}: {albedo}, expected {expected}"
             );
-            sphere_pixels += u32::from(on_ball);
+            sphere_pixels += u32::from(on_sphere);
         }
         assert!((50..200).contains(&sphere_pixels), "{sphere_pixels} pixels show the sphere");
     }
-    let picture =
-        draw(&with_shader(from_above(0, 1, SQUARE), &diffuse_shader("vec3f(p.uv, 0.5)")), 2);
-    let features = picture.features.unwrap();
+    let image =
+        render(&with_shader(from_above(0, 1, SQUARE), &diffuse_shader("vec3f(p.uv, 0.5)")), 2);
+    let features = image.features.unwrap();
     for (albedo, p) in features.albedo.iter().zip(&features.position) {
         let expected = vec3(0.5 * p[0] + 0.5, 0.5 * p[1] + 0.5, 0.5);
         assert!(
@@ -110,29 +112,33 @@ fn shaders_with_surface_inputs_are_sampled_without_bias() {
             ("below the bowl", vec3(2.0, -3.0, -4.0), vec3(0.2, 0.1, -0.6)),
         ] {
             let scene = with_shader(
-                scene_of(&one_ray(from, to, 4, 16, 64, world), &[], &overrides()),
+                load_scene(
+                    &single_ray_scene(from, to, 4, 16, 64, world),
+                    &[],
+                    &Overrides::default(),
+                ),
                 &shader,
             );
             let expected = brute_force(&scene, 4, 64, 2048);
             assert!(expected.mean.iter().all(|&x| x > 0.0), "{name} {view}");
             results.push((
                 format!("{name} {view}"),
-                Estimate::of_picture(&draw(&scene, 2)).agrees(&expected, 4.5),
+                Estimate::from_image(&render(&scene, 2)).agrees(&expected, 4.5),
             ));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
-fn evaluations_fill_all_lanes() {
-    // A light sample and a BSDF sample at each of 320 points.
-    let shading = work(&from_above(1, 4, SQUARE), 1).counts.shading;
+fn batches_fill_all_lanes() {
+    // One light sample and one BSDF sample for each of 4 samples in 320 pixels.
+    let shading = render_with_stats(&from_above(1, 4, SQUARE), 1).counts.shading;
     assert_eq!((shading.evaluations, shading.lanes, shading.capped), (2 * 4 * 320, 2 * 4 * 320, 0));
 }
 
 #[test]
-fn infinite_loops_are_counted() {
+fn capped_loops_are_counted() {
     let endless = "struct Material { x: f32 }
         fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
             var x = m.x;
@@ -140,14 +146,14 @@ fn infinite_loops_are_counted() {
             return vec3f(0.0);
         }";
     let scene = with_shader(from_above(1, 1, &SQUARE.replace('1', "0.1")), endless);
-    let shading = work(&scene, 2).counts.shading;
+    let shading = render_with_stats(&scene, 2).counts.shading;
     assert!(shading.evaluations > 0 && shading.capped == shading.evaluations, "{shading:?}");
 }
 
 #[test]
-fn nan_results_are_counted() {
+fn nan_results_are_counted_as_invalid_samples() {
     let broken = "struct Material { x: f32 }
         fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(sqrt(m.x - 3.0)); }";
-    let picture = draw(&with_shader(from_above(1, 2, SQUARE), broken), 2);
-    assert_eq!(picture.invalid_samples, 2 * 320);
+    let image = render(&with_shader(from_above(1, 2, SQUARE), broken), 2);
+    assert_eq!(image.invalid_samples, 2 * 320);
 }

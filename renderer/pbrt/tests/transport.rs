@@ -1,5 +1,5 @@
-//! The path tracer against independent estimators: path tracing without light sampling, closed forms,
-//! and equivalent descriptions of the same scene.
+//! The path tracer matches independent estimates: path tracing without light sampling, closed
+//! forms, and equivalent descriptions of the same scene.
 
 mod common;
 #[path = "transport/placement.rs"]
@@ -7,24 +7,25 @@ mod placement;
 
 use common::bsdf::Bsdf;
 use common::{
-    Estimate, TestScene, assert_all, brute_force, draw, one_ray, overrides, pfm, scene_of,
+    Estimate, TestScene, assert_all_ok, brute_force, load_scene, pfm, render, single_ray_scene,
 };
 use lightbound_math::{Vec2, Vec3, vec2, vec3};
+use lightbound_pbrt::build::Overrides;
 
-/// A floor. Its diagonal, where tangents change, does not pass through the origin.
+/// A floor. Its diagonal, where the tangents change, does not pass through the origin.
 const FLOOR: &str = "Shape \"trianglemesh\" \"integer indices\" [0 1 2 0 2 3] \
                      \"point3 P\" [-9 -9 0  10 -9 0  10 9 0  -9 9 0]\n";
 
-/// Surfaces, from broad to narrow lobes.
-const SURFACES: [(&str, &str); 4] = [
+/// Diffuse and microfacet materials.
+const BASIC_MATERIALS: [(&str, &str); 4] = [
     ("diffuse", "\"diffuse\" \"rgb reflectance\" [0.6 0.4 0.2]"),
     ("conductor", "\"conductor\" \"rgb reflectance\" [0.9 0.6 0.3] \"float roughness\" 0.2"),
     ("brushed conductor", "\"conductor\" \"float uroughness\" 0.05 \"float vroughness\" 0.3"),
     ("dielectric", "\"dielectric\" \"float eta\" 1.5 \"float roughness\" 0.2"),
 ];
 
-/// Materials with several lobes.
-const MULTI_LOBE: [(&str, &str); 3] = [
+/// Translucent and coated materials.
+const COMPOSITE_MATERIALS: [(&str, &str); 3] = [
     (
         "leaf",
         "\"diffusetransmission\" \"rgb reflectance\" [0.5 0.4 0.1] \"rgb transmittance\" [0.1 0.4 0.2]",
@@ -47,11 +48,11 @@ const MIX: &str = "Texture \"share\" \"float\" \"checkerboard\" \"float uscale\"
     MakeNamedMaterial \"two\" \"string type\" \"mix\" \"string materials\" [\"varnish\" \"steel\"] \"texture amount\" \"share\"\n\
     MakeNamedMaterial \"mix\" \"string type\" \"mix\" \"string materials\" [\"red\" \"two\"] \"float amount\" 0.6\n";
 
-/// The camera, which sees the lights mirrored at the origin.
+/// The camera position. From there, the origin reflects the lights.
 const EYE: Vec3 = vec3(-3.0, 0.5, 5.0);
 
-/// A spherical light whose far side is visible through its near side, which is the only side that
-/// light sampling samples.
+/// Name of a spherical light with its far side visible through the near side. Light sampling covers
+/// the near side only.
 const HALF_TRANSPARENT_SPHERE: &str = "half transparent sphere";
 
 /// Area lights above the floor.
@@ -93,8 +94,9 @@ const AREA_LIGHTS: [(&str, &str); 9] = [
 const MASK: &str = "Texture \"mask\" \"float\" \"checkerboard\" \"float uscale\" 6 \"float vscale\" 2 \
                     \"float tex1\" 0.2 \"float tex2\" 1\n";
 
-/// The light above the floor, and below it its mirror image with different emission.
-fn both_sides(shape: &str, two_sided: bool) -> String {
+/// Returns a light above the floor and a mirror image of it, with different emission, below the
+/// floor.
+fn lights_on_both_sides(shape: &str, two_sided: bool) -> String {
     let light = |l: &str, placement: &str| {
         format!(
             "AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [{l}] \"bool twosided\" {two_sided}\n\
@@ -108,37 +110,41 @@ fn both_sides(shape: &str, two_sided: bool) -> String {
     )
 }
 
-/// Tolerance for two estimates of the same value, in standard errors.
-const SIGMAS: f64 = 4.5;
+/// Maximum difference between two estimates of the same value, in standard errors.
+const TOLERANCE_SIGMAS: f64 = 4.5;
 
-/// Checks the path tracer against brute-force path tracing, for a scene of [`one_ray`].
-fn unbiased(scene: &TestScene) -> Result<(), String> {
-    let picture = Estimate::of_picture(&draw(scene, 2));
+/// Compares the path tracer with brute-force path tracing of a [`single_ray_scene`].
+fn check_unbiased(scene: &TestScene) -> Result<(), String> {
+    let estimate = Estimate::from_image(&render(scene, 2));
     let expected = brute_force(scene, scene.settings.integrator.max_depth, 64, 3072);
     if expected.mean.iter().any(|&x| x <= 0.0) {
         return Err(format!("the reference has a black channel: {expected:?}"));
     }
-    picture.agrees(&expected, SIGMAS)
+    estimate.agrees(&expected, TOLERANCE_SIGMAS)
 }
 
 #[test]
 fn area_lights_are_sampled_without_bias() {
     let mut results = Vec::new();
     for (light, shape) in AREA_LIGHTS {
-        for (surface, material) in SURFACES {
+        for (surface, material) in BASIC_MATERIALS {
             let world = format!(
                 "{}Material {material}\n{FLOOR}",
-                both_sides(shape, !matches!(light, "sphere" | "ellipsoid"))
+                lights_on_both_sides(shape, !matches!(light, "sphere" | "ellipsoid"))
             );
-            let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 1, 12, 32, &world), &[], &overrides());
-            results.push((format!("{light} on {surface}"), unbiased(&scene)));
+            let scene = load_scene(
+                &single_ray_scene(EYE, Vec3::ZERO, 1, 12, 32, &world),
+                &[],
+                &Overrides::default(),
+            );
+            results.push((format!("{light} on {surface}"), check_unbiased(&scene)));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
-/// An environment with one bright texel in the direction of the other lights and a coloured horizon.
-fn sky() -> Vec<u8> {
+/// Encodes an environment map with one bright texel, in the direction of the other lights.
+fn environment_map() -> Vec<u8> {
     pfm(8, |x, y| {
         if (x, y) == (5, 4) {
             [60.0, 50.0, 40.0]
@@ -150,56 +156,67 @@ fn sky() -> Vec<u8> {
 
 #[test]
 fn environments_are_sampled_without_bias() {
-    let image = "AttributeBegin Rotate 20 0 1 0 LightSource \"infinite\" \"string filename\" \"sky.pfm\" AttributeEnd\n";
+    let image_map = "AttributeBegin Rotate 20 0 1 0 LightSource \"infinite\" \"string filename\" \"sky.pfm\" AttributeEnd\n";
     let constant = "LightSource \"infinite\" \"rgb L\" [1 0.7 0.4]\n";
-    let near = both_sides(AREA_LIGHTS[3].1, false);
+    let spheres = lights_on_both_sides(AREA_LIGHTS[3].1, false);
     let mut results = Vec::new();
     for (name, lights) in [
         ("constant environment", constant.to_string()),
-        ("image", image.to_string()),
-        ("two environments and spheres", format!("{constant}{image}{near}")),
+        ("image", image_map.to_string()),
+        ("two environments and spheres", format!("{constant}{image_map}{spheres}")),
     ] {
-        for (surface, material) in SURFACES {
+        for (surface, material) in BASIC_MATERIALS {
             let world = format!("{lights}Material {material}\n{FLOOR}");
-            let scene = scene_of(
-                &one_ray(EYE, Vec3::ZERO, 1, 12, 32, &world),
-                &[("sky.pfm", sky())],
-                &overrides(),
+            let scene = load_scene(
+                &single_ray_scene(EYE, Vec3::ZERO, 1, 12, 32, &world),
+                &[("sky.pfm", environment_map())],
+                &Overrides::default(),
             );
-            results.push((format!("{name} on {surface}"), unbiased(&scene)));
+            results.push((format!("{name} on {surface}"), check_unbiased(&scene)));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
 fn layers_and_mixes_are_sampled_without_bias() {
-    let surfaces = MULTI_LOBE.map(|(name, material)| (name, format!("Material {material}")));
-    let sky = "LightSource \"infinite\" \"rgb L\" [1 0.7 0.4]\n";
+    let surfaces =
+        COMPOSITE_MATERIALS.map(|(name, material)| (name, format!("Material {material}")));
+    let environment = "LightSource \"infinite\" \"rgb L\" [1 0.7 0.4]\n";
     let mut results = Vec::new();
     for (surface, material) in
         surfaces.into_iter().chain([("mix", format!("{MIX}NamedMaterial \"mix\""))])
     {
         for (light, shape) in [AREA_LIGHTS[0], AREA_LIGHTS[3]] {
-            let world = format!("{sky}{}{material}\n{FLOOR}", both_sides(shape, light != "sphere"));
-            let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 1, 12, 64, &world), &[], &overrides());
-            results.push((format!("{light} on {surface}"), unbiased(&scene)));
+            let world = format!(
+                "{environment}{}{material}\n{FLOOR}",
+                lights_on_both_sides(shape, light != "sphere")
+            );
+            let scene = load_scene(
+                &single_ray_scene(EYE, Vec3::ZERO, 1, 12, 64, &world),
+                &[],
+                &Overrides::default(),
+            );
+            results.push((format!("{light} on {surface}"), check_unbiased(&scene)));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
 fn delta_lights_agree_with_bsdf_evaluation() {
-    let at = vec3(1.8, -0.4, 3.1);
+    let above = vec3(1.8, -0.4, 3.1);
     let below = vec3(-0.3, 0.2, -2.0);
     let mut results = Vec::new();
-    for (surface, material) in SURFACES.into_iter().chain(MULTI_LOBE) {
+    for (surface, material) in BASIC_MATERIALS.into_iter().chain(COMPOSITE_MATERIALS) {
         let lights = [
             (
                 "point",
-                format!("\"point\" \"rgb I\" [5 4 3] \"point3 from\" [{} {} {}]", at.x, at.y, at.z),
-                at,
+                format!(
+                    "\"point\" \"rgb I\" [5 4 3] \"point3 from\" [{} {} {}]",
+                    above.x, above.y, above.z
+                ),
+                above,
                 1.0,
             ),
             (
@@ -215,49 +232,53 @@ fn delta_lights_agree_with_bsdf_evaluation() {
                 "spot",
                 format!(
                     "\"spot\" \"rgb I\" [5 4 3] \"point3 from\" [{} {} {}] \"point3 to\" [0 0 0] \"float coneangle\" 9",
-                    at.x, at.y, at.z
+                    above.x, above.y, above.z
                 ),
-                at,
+                above,
                 1.0,
             ),
             (
                 "distant",
                 format!(
                     "\"distant\" \"rgb L\" [5 4 3] \"point3 from\" [{} {} {}] \"point3 to\" [0 0 0]",
-                    at.x, at.y, at.z
+                    above.x, above.y, above.z
                 ),
-                at,
-                at.length_squared(),
+                above,
+                above.length_squared(),
             ),
         ];
         for (light, text, from, intensity_scale) in lights {
             let world = format!("LightSource {text}\nMaterial {material}\n{FLOOR}");
-            let scene = scene_of(&one_ray(EYE, Vec3::ZERO, 3, 2, 1, &world), &[], &overrides());
+            let scene = load_scene(
+                &single_ray_scene(EYE, Vec3::ZERO, 3, 2, 1, &world),
+                &[],
+                &Overrides::default(),
+            );
             let hit = scene.accel.intersect(&scene.camera.ray(vec2(1.0, 1.0), Vec2::ZERO));
-            let surface_at = scene.geometry.surface(&hit);
-            let bsdf = Bsdf::new(&scene, &hit, &surface_at);
+            let interaction = scene.geometry.surface(&hit);
+            let bsdf = Bsdf::new(&scene, &hit, &interaction);
             let (wi, wo) = (
-                surface_at.frame.local_direction(from.normalize()),
-                surface_at.frame.local_direction(EYE.normalize()),
+                interaction.frame.local_direction(from.normalize()),
+                interaction.frame.local_direction(EYE.normalize()),
             );
             let expected =
                 bsdf.eval(wi, wo) * vec3(5.0, 4.0, 3.0) * (intensity_scale / from.length_squared());
-            let picture = Estimate::of_picture(&draw(&scene, 1));
-            // The rendered camera rays differ slightly from this one.
+            let estimate = Estimate::from_image(&render(&scene, 1));
+            // Camera rays differ slightly across the image.
             let expected = Estimate {
                 error: expected.to_array().map(|x| 5e-4 * f64::from(x)),
                 ..Estimate::exact(expected)
             };
-            results.push((format!("{light} on {surface}"), picture.agrees(&expected, 4.0)));
+            results.push((format!("{light} on {surface}"), estimate.agrees(&expected, 4.0)));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
 fn paths_of_many_bounces_are_sampled_without_bias() {
-    // A room without ceiling under an environment light, with a lamp seen through glass, a rough
-    // mirror, a half-transparent screen, and instances that are mirrored and scaled non-uniformly.
+    // A floor and a wall under an environment light, with an area light inside a glass sphere, and
+    // with mirrored and non-uniformly scaled instances of a rough mirror and a masked disk.
     let world = format!(
         "LightSource \"infinite\" \"rgb L\" [0.4 0.5 0.7]\n{MASK}\
          ObjectBegin \"thing\"\nMaterial {}\nShape \"sphere\" \"float radius\" 0.5\n\
@@ -269,7 +290,7 @@ fn paths_of_many_bounces_are_sampled_without_bias() {
          AttributeBegin Translate -0.9 0.5 0.8 Rotate 40 1 1 0 Scale -1 0.6 1.2 ObjectInstance \"thing\" AttributeEnd\n\
          AttributeBegin Translate 0.2 -1.1 0.8 Scale 0.7 0.7 0.7 ObjectInstance \"thing\" AttributeEnd\n\
          AttributeBegin Translate 0 2 0 Rotate 90 1 0 0 {FLOOR} AttributeEnd\n",
-        SURFACES[1].1, SURFACES[0].1
+        BASIC_MATERIALS[1].1, BASIC_MATERIALS[0].1
     )
     .replace(
         "AreaLightSource \"diffuse\" \"rgb L\" [6 5 4]\nMaterial",
@@ -282,22 +303,23 @@ fn paths_of_many_bounces_are_sampled_without_bias() {
         (vec3(2.0, -4.0, 1.5), vec3(1.0, 0.3, 0.8)),
         (vec3(-1.0, -5.0, 2.0), vec3(-0.9, 0.5, 0.9)),
     ] {
-        let scene = scene_of(&one_ray(from, to, 6, 16, 64, &world), &[], &overrides());
-        results.push((format!("from {from}"), unbiased(&scene)));
+        let scene =
+            load_scene(&single_ray_scene(from, to, 6, 16, 64, &world), &[], &Overrides::default());
+        results.push((format!("from {from}"), check_unbiased(&scene)));
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
 fn many_materials_at_once_are_sampled_without_bias() {
-    // Balls of many materials around the target, so that each wavefront contains all of them.
-    let balls = [
-        SURFACES[0].1,
-        SURFACES[1].1,
-        SURFACES[3].1,
-        MULTI_LOBE[0].1,
-        MULTI_LOBE[1].1,
-        MULTI_LOBE[2].1,
+    // Spheres of many materials around the target, so that each wavefront contains all of them.
+    let materials = [
+        BASIC_MATERIALS[0].1,
+        BASIC_MATERIALS[1].1,
+        BASIC_MATERIALS[3].1,
+        COMPOSITE_MATERIALS[0].1,
+        COMPOSITE_MATERIALS[1].1,
+        COMPOSITE_MATERIALS[2].1,
         "\"dielectric\"",
         "\"conductor\" \"rgb reflectance\" [0.9 0.8 0.7]",
         "\"mix\" \"string materials\" [\"red\" \"two\"] \"float amount\" 0.3",
@@ -307,32 +329,33 @@ fn many_materials_at_once_are_sampled_without_bias() {
         "LightSource \"infinite\" \"rgb L\" [0.4 0.5 0.7]\n{MIX}MakeNamedMaterial \"nothing\" \"string type\" \"interface\"\n\
          AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [6 5 4]\nTranslate 0 0 3\nShape \"sphere\" \"float radius\" 0.8\n\
          AttributeEnd\nMaterial {}\n{FLOOR}",
-        SURFACES[0].1
+        BASIC_MATERIALS[0].1
     );
-    for (i, material) in balls.iter().enumerate() {
+    for (i, material) in materials.iter().enumerate() {
         let angle = 36 * i;
         world += &format!(
             "AttributeBegin\nMaterial {material}\nRotate {angle} 0 0 1\nTranslate 1.6 0 0.5\nShape \"sphere\" \"float radius\" 0.5\n\
              AttributeEnd\n"
         );
     }
-    let on_ball = |i: usize| {
+    let on_sphere = |i: usize| {
         let (sin, cos) = (36.0 * i as f32).to_radians().sin_cos();
         vec3(1.6 * cos, 1.6 * sin, 0.6)
     };
     let targets = [
         ("floor", vec3(0.1, 0.2, 0.0)),
-        ("leaf", on_ball(3)),
-        ("varnish", on_ball(4)),
-        ("mix with interface", on_ball(9)),
+        ("leaf", on_sphere(3)),
+        ("varnish", on_sphere(4)),
+        ("mix with interface", on_sphere(9)),
     ];
     let mut results = Vec::new();
     for (name, to) in targets {
         let from = vec3(1.3 * to.x + 0.4, 1.3 * to.y - 0.3, 1.9);
-        let scene = scene_of(&one_ray(from, to, 5, 16, 64, &world), &[], &overrides());
-        results.push((name.to_string(), unbiased(&scene)));
+        let scene =
+            load_scene(&single_ray_scene(from, to, 5, 16, 64, &world), &[], &Overrides::default());
+        results.push((name.to_string(), check_unbiased(&scene)));
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
@@ -342,37 +365,40 @@ fn depth_counts_scattering_events() {
     for depth in 0..6 {
         let world = "ReverseOrientation\nMaterial \"diffuse\" \"rgb reflectance\" [0.9 0.5 0.1]\n\
                      AreaLightSource \"diffuse\" \"rgb L\" [1 1 1]\nShape \"sphere\" \"float radius\" 2";
-        let scene = scene_of(
-            &one_ray(vec3(0.3, 0.2, 0.1), Vec3::ZERO, depth, 16, 16, world),
+        let scene = load_scene(
+            &single_ray_scene(vec3(0.3, 0.2, 0.1), Vec3::ZERO, depth, 16, 16, world),
             &[],
-            &overrides(),
+            &Overrides::default(),
         );
         let expected = [0.9f64, 0.5, 0.1]
             .map(|albedo| (0..=depth).map(|n| albedo.powi(n as i32)).sum::<f64>());
-        let picture = Estimate::of_picture(&draw(&scene, 2));
+        let estimate = Estimate::from_image(&render(&scene, 2));
         results.push((
             format!("depth {depth}"),
-            picture.agrees(&Estimate { mean: expected, error: [0.0; 3] }, SIGMAS),
+            estimate.agrees(&Estimate { mean: expected, error: [0.0; 3] }, TOLERANCE_SIGMAS),
         ));
     }
-    assert_all(results);
-    // A lamp seen in a mirror through a pane: both crossings of the pane and the reflection count.
+    assert_all_ok(results);
+    // A light reflected by a mirror behind a pane: the reflection and both transmissions count.
     let world = "AttributeBegin\nAreaLightSource \"diffuse\" \"rgb L\" [1 1 1]\nTranslate 0 0 5\nReverseOrientation\n\
                  Shape \"disk\" \"float radius\" 9\nAttributeEnd\n\
                  AttributeBegin\nMaterial \"thindielectric\" \"float eta\" 1.0\nTranslate 0 0 3\nShape \"disk\" \"float radius\" 9\nAttributeEnd\n\
                  Material \"conductor\" \"rgb reflectance\" [0.5 0.5 0.5]\nShape \"disk\" \"float radius\" 9\n";
     for (depth, expected) in [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.5), (4, 0.5)] {
-        let scene = scene_of(
-            &one_ray(vec3(0.0, 0.0, 4.0), Vec3::ZERO, depth, 2, 1, world),
+        let scene = load_scene(
+            &single_ray_scene(vec3(0.0, 0.0, 4.0), Vec3::ZERO, depth, 2, 1, world),
             &[],
-            &overrides(),
+            &Overrides::default(),
         );
-        let got = draw(&scene, 1).radiance[0][0];
-        assert!((got - expected).abs() < 1e-4, "depth {depth}: {got}");
+        let radiance = render(&scene, 1).radiance[0][0];
+        assert!(
+            (radiance - expected).abs() < 1e-4,
+            "depth {depth}: {radiance}, expected {expected}"
+        );
     }
 }
 
-/// Half-transparent screens between the lights and the camera, with their transmittance.
+/// Half-transparent screens between the floor and the lights, with their transmittance.
 const SCREENS: [(&str, &str, f64); 6] = [
     (
         "mesh",
@@ -387,7 +413,7 @@ const SCREENS: [(&str, &str, f64); 6] = [
         0.5,
     ),
     ("disk", "Shape \"disk\" \"float height\" 0.8 \"float radius\" 50 \"float alpha\" 0.5", 0.5),
-    ("sphere around", "Shape \"sphere\" \"float radius\" 0.8 \"float alpha\" 0.5", 0.5),
+    ("enclosing sphere", "Shape \"sphere\" \"float radius\" 0.8 \"float alpha\" 0.5", 0.5),
     (
         "two disks",
         "Shape \"disk\" \"float height\" 0.8 \"float radius\" 50 \"float alpha\" 0.5\n\
@@ -403,7 +429,7 @@ const SCREENS: [(&str, &str, f64); 6] = [
 ];
 
 #[test]
-fn half_transparent_screens_halve_all_light() {
+fn half_transparent_screens_attenuate_all_lights() {
     let eye = 0.1 * EYE;
     let area = |shape: &str| {
         format!(
@@ -421,20 +447,20 @@ fn half_transparent_screens_halve_all_light() {
     ]);
     let mut results = Vec::new();
     for (light, text) in lights {
-        let render = |screen: &str| {
+        let radiance_through = |screen: &str| {
             let world = format!(
                 "{text}Material \"diffuse\" \"rgb reflectance\" [0 0 0]\n{screen}\n\
                  Material {}\n{}",
-                SURFACES[0].1,
+                BASIC_MATERIALS[0].1,
                 FLOOR.replace('9', "90").replace("10", "100")
             );
-            // A wider view has more distinct rays, each with its own alpha test at the screen.
-            let text = one_ray(eye, Vec3::ZERO, 1, 32, 64, &world)
+            // A wider view has more distinct rays, each with its own alpha test.
+            let text = single_ray_scene(eye, Vec3::ZERO, 1, 32, 64, &world)
                 .replace("\"float fov\" 0.02", "\"float fov\" 0.5");
-            let scene = scene_of(&text, &[("sky.pfm", sky())], &overrides());
-            Estimate::of_picture(&draw(&scene, 2))
+            let scene = load_scene(&text, &[("sky.pfm", environment_map())], &Overrides::default());
+            Estimate::from_image(&render(&scene, 2))
         };
-        let unoccluded = render("");
+        let unoccluded = radiance_through("");
         for (screen, shape, transmittance) in SCREENS {
             let expected = Estimate {
                 mean: unoccluded.mean.map(|x| transmittance * x),
@@ -442,16 +468,16 @@ fn half_transparent_screens_halve_all_light() {
             };
             results.push((
                 format!("{light} through {screen}"),
-                render(shape).agrees(&expected, SIGMAS),
+                radiance_through(shape).agrees(&expected, TOLERANCE_SIGMAS),
             ));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
 fn alpha_tests_at_both_hits_of_a_shape_are_independent() {
-    let behind = "LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial \"diffuse\" \"rgb reflectance\" [0 0 0]\n";
+    let background = "LightSource \"infinite\" \"rgb L\" [1 1 1]\nMaterial \"diffuse\" \"rgb reflectance\" [0 0 0]\n";
     let mut results = Vec::new();
     for (shape, text) in [
         ("sphere", "Shape \"sphere\" \"float alpha\" 0.5"),
@@ -460,23 +486,23 @@ fn alpha_tests_at_both_hits_of_a_shape_are_independent() {
             "Shape \"bilinearmesh\" \"integer indices\" [0 1 2 3] \"point3 P\" [-1 -1 1  1 -1 -1  -1 1 -1  1 1 1] \"float alpha\" 0.5",
         ),
     ] {
-        let scene = scene_of(
-            &one_ray(
+        let scene = load_scene(
+            &single_ray_scene(
                 vec3(-5.0, -5.0, 0.2),
                 vec3(5.0, 5.0, 0.2),
                 3,
                 16,
                 64,
-                &format!("{behind}{text}"),
+                &format!("{background}{text}"),
             ),
             &[],
-            &overrides(),
+            &Overrides::default(),
         );
         let expected = Estimate::exact(Vec3::splat(0.25));
         results.push((
             shape.to_string(),
-            Estimate::of_picture(&draw(&scene, 2)).agrees(&expected, SIGMAS),
+            Estimate::from_image(&render(&scene, 2)).agrees(&expected, TOLERANCE_SIGMAS),
         ));
     }
-    assert_all(results);
+    assert_all_ok(results);
 }

@@ -1,12 +1,13 @@
-//! The estimated variance of pictures against the actual difference between seeds.
+//! Estimated variances of images match the actual differences between seeds.
 
 mod common;
 
-use common::{draw, overrides, scene_of};
+use common::{load_scene, render};
 use lightbound::film::relative_noise;
 use lightbound_pbrt::build::Overrides;
 
-/// A floor under a sphere and an environment light: every pixel is noisy, at smooth regions and edges.
+/// A floor and a sphere under an area light and an environment light. All pixels are noisy, in
+/// smooth regions and at edges.
 fn scene(sampler: &str) -> String {
     format!(
         r#"
@@ -30,13 +31,20 @@ Shape "sphere" "float radius" 0.7
     )
 }
 
-/// Ratio of the squared differences of two seeds to their estimated variances, over all pixels; 1 if
-/// the estimates are exact.
-fn ratio(sampler: &str) -> f64 {
-    let picture = |seed| {
-        draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2)
+/// Returns the sum of squared differences between two seeds, divided by the sum of their estimated
+/// variances; 1 if the estimates are exact.
+fn variance_ratio(sampler: &str) -> f64 {
+    let image = |seed| {
+        render(
+            &load_scene(
+                &scene(sampler),
+                &[],
+                &Overrides { seed: Some(seed), ..Overrides::default() },
+            ),
+            2,
+        )
     };
-    let (a, b) = (picture(1), picture(2));
+    let (a, b) = (image(1), image(2));
     let [va, vb] = [&a, &b].map(|p| p.variance.as_ref().unwrap().as_flattened());
     let (means, variances) =
         (a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()), va.iter().zip(vb));
@@ -46,25 +54,33 @@ fn ratio(sampler: &str) -> f64 {
 
 #[test]
 fn estimated_variance_is_exact_for_independent_samples() {
-    let ratio = ratio("independent");
+    let ratio = variance_ratio("independent");
     assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
 }
 
 #[test]
 fn estimated_relative_noise_matches_the_actual_error() {
-    let picture = |seed, sampler| {
-        draw(&scene_of(&scene(sampler), &[], &Overrides { seed: Some(seed), ..overrides() }), 2)
+    let image = |seed, sampler| {
+        render(
+            &load_scene(
+                &scene(sampler),
+                &[],
+                &Overrides { seed: Some(seed), ..Overrides::default() },
+            ),
+            2,
+        )
     };
-    let (a, b) = (picture(1, "independent"), picture(2, "independent"));
+    let (a, b) = (image(1, "independent"), image(2, "independent"));
     let term = |(a, b): (&f32, &f32)| {
         let (difference, mean) = (f64::from(a - b), 0.5 * f64::from(a + b));
         0.5 * difference * difference / (mean * mean + 0.01)
     };
-    let values: Vec<f64> =
+    let terms: Vec<f64> =
         a.radiance.as_flattened().iter().zip(b.radiance.as_flattened()).map(term).collect();
-    let error = (values.iter().sum::<f64>() / values.len() as f64).sqrt();
+    let error = (terms.iter().sum::<f64>() / terms.len() as f64).sqrt();
     let estimates = [&a, &b].map(relative_noise);
-    // A bright outlier also increases the mean that its pixel's variance is divided by.
+    // Slightly below 1: a bright outlier also raises the mean by which the variance of its pixel is
+    // divided.
     assert!(
         estimates.iter().all(|estimate| (0.8..1.05).contains(&(estimate / error))),
         "{error} {estimates:?}"
@@ -72,7 +88,7 @@ fn estimated_relative_noise_matches_the_actual_error() {
 }
 
 #[test]
-fn estimated_variance_is_conservative_for_sobol_points() {
-    let ratio = ratio("zsobol");
+fn estimated_variance_is_conservative_for_sobol_samples() {
+    let ratio = variance_ratio("zsobol");
     assert!((0.01..0.8).contains(&ratio), "{ratio}");
 }

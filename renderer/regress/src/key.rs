@@ -4,7 +4,7 @@
 //! defines it, and the files of its scene.
 
 use super::suite::Case;
-use lightbound_pbrt::inputs::Inputs;
+use lightbound_pbrt::inputs::InputFiles;
 
 /// Computes the keys of cases for one executable.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ impl Keys {
     }
 
     /// The key of a case whose scene was read from `inputs`; `seed` overrides that of the case.
-    pub fn key(&self, case: &Case, seed: Option<u32>, inputs: &Inputs) -> String {
+    pub fn key(&self, case: &Case, seed: Option<u32>, inputs: &InputFiles) -> String {
         let mut hasher = blake3::Hasher::new_keyed(&self.program);
         hasher.update(inputs.hash().as_bytes());
         hasher.update(format!("{case:?} {seed:?}").as_bytes());
@@ -44,7 +44,7 @@ mod tests {
         let case = &Suite::read(&path).unwrap().cases[0];
         let keys = Keys::for_current_executable();
         let inputs = |text: &str| {
-            let mut inputs = Inputs::new(Path::new(""));
+            let mut inputs = InputFiles::new(Path::new(""));
             inputs.add_main(text.as_bytes());
             inputs
         };

@@ -11,7 +11,7 @@ use lightbound::render::{RenderOptions, render_with};
 use lightbound::{RenderSettings, Scene};
 use lightbound_image::compare::{Metric, Planes, compare, flip};
 use lightbound_image::write::Attribute;
-use lightbound_pbrt::build::{Loaded, Overrides, load_source};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, SceneError, Source, Warning};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,7 +75,7 @@ pub(crate) fn load(
     case: &Case,
     source: &Arc<Source>,
     seed: Option<u32>,
-) -> Result<(Loaded, Vec<Warning>), CaseError> {
+) -> Result<(LoadedScene, Vec<Warning>), CaseError> {
     let settings = &case.settings;
     let overrides = Overrides {
         accel: settings.accel,

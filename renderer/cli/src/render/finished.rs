@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// EXR attributes of the settings of a rendering.
-pub fn attributes(args: &Args, loaded: &Loaded, integrator: &dyn Integrator) -> Attributes {
+pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator) -> Attributes {
     let (scene, settings, text) = (&loaded.scene, &loaded.settings, Attribute::text);
     let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
     let mut values = vec![
@@ -224,8 +224,8 @@ impl<'a> Finished<'a> {
             version: env!("CARGO_PKG_VERSION"),
             scene: self.job.args.scene.display().to_string(),
             output: output.map(|path| path.display().to_string()),
-            load_seconds: loaded.load.as_secs_f64(),
-            build_seconds: loaded.build.as_secs_f64(),
+            load_seconds: loaded.load_time.as_secs_f64(),
+            build_seconds: loaded.build_time.as_secs_f64(),
             render_seconds: stats.wall.as_secs_f64(),
             render_cpu_seconds: stats.cpu.as_secs_f64(),
             spp: loaded.settings.sampling.spp,
@@ -262,7 +262,7 @@ impl<'a> Finished<'a> {
 }
 
 /// The pixels and samples of the full picture, without a crop by options.
-fn full_block(loaded: &Loaded) -> PixelBlock {
+fn full_block(loaded: &LoadedScene) -> PixelBlock {
     let spp = loaded.settings.sampling.spp;
     let full = PixelBlock::new(loaded.file_window, 0..spp);
     // If the window of the file is empty, the options gave a crop.

@@ -22,7 +22,7 @@ use lightbound::integrator::{self, Integrator};
 use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::MethodName;
 use lightbound_image::write::save;
-use lightbound_pbrt::build::{Loaded, NamedShader, Overrides, load_source};
+use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
@@ -278,7 +278,7 @@ fn prepare(args: &Args) -> Result<usize, Error> {
 #[derive(Clone, Copy)]
 struct Job<'a> {
     args: &'a Args,
-    loaded: &'a Loaded,
+    loaded: &'a LoadedScene,
     integrator: &'a dyn Integrator,
     threads: usize,
     place: &'a PictureFile,
@@ -288,7 +288,7 @@ impl<'a> Job<'a> {
     /// Renders, resuming a checkpoint if requested, and writes the picture. Returns the result and
     /// where it was written.
     fn run(self, console: Console, interrupt: &Interrupt) -> Result<(Finished<'a>, Kept), Error> {
-        let Job { args, loaded: Loaded { scene, settings, .. }, .. } = self;
+        let Job { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
         let samples = args.work.samples(settings.sampling.spp)?;
         let window = settings.window;
         let mut checkpoint = self.checkpoint(
@@ -371,7 +371,7 @@ pub(super) fn all_threads() -> usize {
 }
 
 /// A one-line summary of a loaded scene.
-fn contents(loaded: &Loaded) -> String {
+fn contents(loaded: &LoadedScene) -> String {
     let scene = &loaded.scene;
     let instances = match scene.geometry.instances.len() {
         0 => String::new(),
@@ -382,8 +382,8 @@ fn contents(loaded: &Loaded) -> String {
         count(scene.geometry.triangle_count(), "triangle"),
         count(scene.lights.all().len() as u64, "light"),
         scene.accel.name(),
-        duration(loaded.load),
-        duration(loaded.build),
+        duration(loaded.load_time),
+        duration(loaded.build_time),
     )
 }
 

@@ -6,7 +6,7 @@ use super::finished::Finished;
 use crate::Error;
 use crate::output::{Format, Output};
 use lightbound::part::Checkpoint;
-use lightbound_pbrt::inputs::Inputs;
+use lightbound_pbrt::inputs::InputFiles;
 use std::path::{Path, PathBuf};
 
 /// The output file of a picture.
@@ -111,7 +111,7 @@ pub fn check_overwrites(
     place: &PictureFile,
     stats: Option<&Output>,
     args: &Args,
-    inputs: &Inputs,
+    inputs: &InputFiles,
 ) -> Result<(), Error> {
     let is_read =
         |output: &Output| inputs.paths().chain([args.scene.as_path()]).any(|path| output.is(path));

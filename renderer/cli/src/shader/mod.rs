@@ -18,7 +18,7 @@ use super::{Error, Exit};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::{ProgramError, library};
-use lightbound_pbrt::shader_file::{self, ReadError};
+use lightbound_pbrt::shader_file::{self, ShaderReadError};
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
 use std::io::{ErrorKind, Read};
@@ -167,11 +167,11 @@ impl Source {
             Err(cause) if cause.kind() == ErrorKind::NotFound => match in_library() {
                 Some(entry) => Ok(entry.text.to_owned()),
                 None => Err(Error::Data {
-                    message: ReadError::Unreadable { name: self.name(), cause }.to_string(),
+                    message: ShaderReadError::Unreadable { name: self.name(), cause }.to_string(),
                     help: library::suggestion(&self.file.to_string_lossy(), "check the path"),
                 }),
             },
-            read => Ok(shader_file::text(&self.name(), read)?),
+            read => Ok(shader_file::decode(&self.name(), read)?),
         }
     }
 }
@@ -231,8 +231,8 @@ pub(super) fn unavailable(target: Target) -> Error {
     Error::Option { message, help: format!("--target {} runs here", here.join(" or ")) }
 }
 
-impl From<ReadError> for Error {
-    fn from(error: ReadError) -> Error {
+impl From<ShaderReadError> for Error {
+    fn from(error: ShaderReadError) -> Error {
         Error::Data { message: error.to_string(), help: error.remedy().into() }
     }
 }

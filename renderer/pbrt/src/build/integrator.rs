@@ -1,4 +1,4 @@
-//! Integrators: `path`, which is also the fallback for others, and `lightcuts`.
+//! Builds the integrator: `lightcuts`, or `path`, which is also the fallback for unsupported ones.
 
 use super::{Builder, Overrides};
 use crate::describe::Description;
@@ -22,7 +22,7 @@ pub struct PathOverrides {
     pub environment_sampling: Option<EnvironmentSampling>,
 }
 
-/// Overrides for lightcuts. The caller has checked their ranges.
+/// Overrides for lightcuts. The caller checks their ranges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LightcutsOverrides {
     /// Overrides [`Cut::Deterministic::error`].
@@ -31,7 +31,7 @@ pub struct LightcutsOverrides {
     pub error_mode: Option<ErrorMode>,
     /// Overrides [`Cut::Deterministic::max_cut`].
     pub max_cut: Option<u32>,
-    /// Deterministic or stochastic cuts.
+    /// Selects deterministic or stochastic cuts.
     pub mode: Option<CutMode>,
     /// Overrides [`Cut::Stochastic::size`].
     pub cut_size: Option<u32>,
@@ -46,15 +46,15 @@ pub struct LightcutsOverrides {
 }
 
 /// Parameters of `path`.
-const PATH: [&str; 6] =
+const PATH_PARAMS: [&str; 6] =
     ["maxdepth", "lightsampling", "bsdfsampling", "skysampling", "lightsampler", "regularize"];
 
 /// Parameters of `lightcuts`.
-const LIGHTCUTS: [&str; 8] =
+const LIGHTCUTS_PARAMS: [&str; 8] =
     ["maxdepth", "error", "errormode", "maxcut", "mode", "cutsize", "areapoints", "skypoints"];
 
 impl Builder<'_> {
-    /// The integrator and its settings.
+    /// Reads the integrator and its settings.
     pub(super) fn integrator(
         &mut self,
         d: &Description,
@@ -63,7 +63,7 @@ impl Builder<'_> {
         let default = self.default_entity(MethodName::default().name());
         let integrator = d.integrator.as_ref().unwrap_or(&default);
         let p = &integrator.params;
-        let others = [
+        let unsupported = [
             "volpath",
             "bdpt",
             "mlt",
@@ -78,11 +78,11 @@ impl Builder<'_> {
         if overrides.integrator.is_none() {
             let fallback = |name: &str| match name {
                 "volpath" => Some("integrator \"path\", without media"),
-                _ => others.contains(&name).then_some("integrator \"path\""),
+                _ => unsupported.contains(&name).then_some("integrator \"path\""),
             };
-            self.choose("integrator", integrator, MethodName::NAMES, fallback)?;
+            self.check_supported("integrator", integrator, MethodName::NAMES, fallback)?;
         }
-        let own = MethodName::from_name(&integrator.name).unwrap_or_default();
+        let file_method = MethodName::from_name(&integrator.name).unwrap_or_default();
         let max_depth = p.int("maxdepth")?.unwrap_or(5);
         if max_depth < 0 {
             return Err(param_error(
@@ -92,7 +92,7 @@ impl Builder<'_> {
             )
             .help("give 0 or more"));
         }
-        let method = match overrides.integrator.unwrap_or(own) {
+        let method = match overrides.integrator.unwrap_or(file_method) {
             MethodName::Path => {
                 let light_sampling = self.light_sampling(integrator)?;
                 let bsdf_sampling = choice(integrator, "bsdfsampling")?;
@@ -106,9 +106,9 @@ impl Builder<'_> {
                         .unwrap_or(environment_sampling),
                 })
             }
-            MethodName::Lightcuts if own == MethodName::Lightcuts => {
+            MethodName::Lightcuts if file_method == MethodName::Lightcuts => {
                 let settings = lightcuts(integrator, &overrides.lightcuts)?;
-                self.warn_unknown(integrator, &LIGHTCUTS)?;
+                self.warn_unknown(integrator, &LIGHTCUTS_PARAMS)?;
                 Method::Lightcuts(settings)
             }
             MethodName::Lightcuts => Method::Lightcuts(lightcuts(
@@ -121,49 +121,50 @@ impl Builder<'_> {
                 self.warn(
                     integrator,
                     "\"regularize\" is not supported",
-                    "materials without regularization, which is unbiased",
+                    "unregularized BSDFs, which are unbiased",
                 )?;
             }
-            self.warn_unknown(integrator, &PATH)?;
+            self.warn_unknown(integrator, &PATH_PARAMS)?;
         }
         if let Some(accelerator) = &d.accelerator {
-            // The command line selects the structure; it does not affect the picture.
-            self.choose("accelerator", accelerator, &["bvh", "kdtree"], |_| None)?;
+            // The overrides select the structure. It does not affect the image.
+            self.check_supported("accelerator", accelerator, &["bvh", "kdtree"], |_| None)?;
             accelerator.params.mark_all_used();
         }
         Ok(IntegratorSettings { max_depth: max_depth as u32, method })
     }
 
-    /// Warns of unused parameters; `known` are the parameters of the integrator.
+    /// Warns about unused parameters. `known` lists the parameters of the integrator.
     fn warn_unknown(&mut self, integrator: &Entity, known: &[&str]) -> Result<(), SceneError> {
         for p in integrator.params.unused() {
             let list = format!("the parameters are {}", known.join(", "));
             let help = did_you_mean(&p.name, known.iter().copied(), &list);
             let message = format!(
                 "parameter \"{} {}\" of \"{}\" is not supported ({help})",
-                p.kind, p.name, integrator.name
+                p.ty, p.name, integrator.name
             );
-            self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
+            self.diagnostics.warn(Some(&p.location), message, "it is ignored")?;
         }
         Ok(())
     }
 
-    /// Light sampling of the file: `lightsampling`, or else the closest equivalent of pbrt-v4's
-    /// `lightsampler`. It affects noise, not the expected picture.
+    /// Reads the light sampling mode from `lightsampling`, or else maps pbrt-v4's `lightsampler` to
+    /// the closest mode. The mode affects noise only, not the expected image.
     fn light_sampling(&mut self, integrator: &Entity) -> Result<LightSampling, SceneError> {
         let p = &integrator.params;
-        let own = p.string("lightsampling")?.is_some().then(|| choice(integrator, "lightsampling"));
+        let explicit =
+            p.string("lightsampling")?.is_some().then(|| choice(integrator, "lightsampling"));
         let from_pbrt = match p.string("lightsampler")? {
             Some("uniform") => LightSampling::Uniform,
             Some("bvh") => LightSampling::Tree,
             Some("power") => LightSampling::Power,
             None => LightSampling::Auto,
             Some("exhaustive") => {
-                let (message, instead) = (
+                let (message, fallback) = (
                     "\"lightsampler\" \"exhaustive\" is not supported",
                     "\"lightsampling\" \"tree\"",
                 );
-                self.warn(integrator, message, instead)?;
+                self.warn(integrator, message, fallback)?;
                 LightSampling::Tree
             }
             Some(other) => {
@@ -178,11 +179,11 @@ impl Builder<'_> {
                 .help(help));
             }
         };
-        own.unwrap_or(Ok(from_pbrt))
+        explicit.unwrap_or(Ok(from_pbrt))
     }
 }
 
-/// An error about the value of a parameter.
+/// Creates an error at a parameter.
 fn param_error(entity: &Entity, name: &str, message: String) -> SceneError {
     let location = entity.params.find(name).map_or(&entity.location, |param| &param.location);
     SceneError::at(location, message)
@@ -191,8 +192,8 @@ fn param_error(entity: &Entity, name: &str, message: String) -> SceneError {
 /// Maximum cut size in scene files.
 const MAX_CUT: u32 = i32::MAX as u32;
 
-/// Settings of lightcuts. The parameters of both modes are read and checked, because the command
-/// line may select the other mode.
+/// Reads the settings of lightcuts. Checks the parameters of both modes, because the overrides may
+/// select the other mode.
 fn lightcuts(
     entity: &Entity,
     overrides: &LightcutsOverrides,
@@ -208,9 +209,9 @@ fn lightcuts(
         return Err(param_error(entity, "error", format!("\"error\" is {error}"))
             .help("give 0 or more, such as 0.02 for 2 %"));
     }
-    let own = choice(entity, "errormode")?;
-    let error_mode = overrides.error_mode.unwrap_or(own);
-    // A limit on the cut size can violate the bound on the total error, so there is none by default.
+    let file_error_mode = choice(entity, "errormode")?;
+    let error_mode = overrides.error_mode.unwrap_or(file_error_mode);
+    // A limit on the cut size can violate the bound on the total error, so the default is no limit.
     let max_cut =
         count("maxcut", if error_mode == ErrorMode::Total { i32::MAX } else { 1000 }, MAX_CUT)?;
     let mode = choice(entity, "mode")?;
@@ -234,7 +235,7 @@ fn lightcuts(
     })
 }
 
-/// Parses a parameter whose value is the name of a [`Choice`].
+/// Parses a parameter as a [`Choice`].
 fn choice<T: Choice>(entity: &Entity, name: &str) -> Result<T, SceneError> {
     let Some(text) = entity.params.string(name)? else { return Ok(T::default()) };
     T::from_name(text).ok_or_else(|| {
@@ -257,11 +258,11 @@ mod tests {
         integrator: Option<MethodName>,
         lightcuts: LightcutsOverrides,
     ) -> (IntegratorSettings, usize) {
-        settings_of(text, &Overrides { integrator, lightcuts, ..Overrides::default() })
+        settings_with(text, &Overrides { integrator, lightcuts, ..Overrides::default() })
     }
 
-    /// Settings of a scene and the number of warnings.
-    fn settings_of(text: &str, overrides: &Overrides) -> (IntegratorSettings, usize) {
+    /// Returns the integrator settings of a scene and the number of warnings.
+    fn settings_with(text: &str, overrides: &Overrides) -> (IntegratorSettings, usize) {
         let source = Source::memory(Path::new("a.pbrt"), format!("{text}\nWorldBegin\n"));
         let mut diagnostics = Diagnostics::new(false);
         let loaded = load_source(&source, &[], overrides, &mut diagnostics).unwrap();
@@ -277,17 +278,17 @@ mod tests {
     };
 
     #[test]
-    fn files_set_everything_except_bounds() {
-        let none = LightcutsOverrides::default();
-        let method = |text: &str| settings(text, None, none);
+    fn files_set_all_parameters_except_bounds() {
+        let method = |text: &str| settings(text, None, LightcutsOverrides::default());
         let expected = |max_depth, method| (IntegratorSettings { max_depth, method }, 0);
         assert_eq!(method(""), expected(5, Method::Path(PathSettings::default())));
         assert_eq!(method("Integrator \"lightcuts\""), expected(5, Method::Lightcuts(DEFAULT)));
         let cut = Cut::Deterministic { error: 0.5, error_mode: ErrorMode::Total, max_cut: 7 };
         let text = "Integrator \"lightcuts\" \"integer maxdepth\" 3 \"float error\" 0.5 \"integer maxcut\" 7 \
                     \"string errormode\" \"total\" \"integer areapoints\" 8 \"integer skypoints\" 9";
-        let own = LightcutsSettings { cut, area_points: 8, environment_points: 9, ..DEFAULT };
-        assert_eq!(method(text), expected(3, Method::Lightcuts(own)));
+        let expected_settings =
+            LightcutsSettings { cut, area_points: 8, environment_points: 9, ..DEFAULT };
+        assert_eq!(method(text), expected(3, Method::Lightcuts(expected_settings)));
         let stochastic = LightcutsSettings { cut: Cut::Stochastic { size: 12 }, ..DEFAULT };
         let text = "Integrator \"lightcuts\" \"string mode\" \"stochastic\" \"integer cutsize\" 12 \"float error\" 0.5";
         assert_eq!(method(text), expected(5, Method::Lightcuts(stochastic)));
@@ -296,9 +297,9 @@ mod tests {
 
     #[test]
     fn light_sampling_follows_file_and_overrides() {
-        let of = |text: &str, light_sampling| {
+        let sampling = |text: &str, light_sampling| {
             let path = PathOverrides { light_sampling, ..PathOverrides::default() };
-            match settings_of(text, &Overrides { path, ..Overrides::default() }) {
+            match settings_with(text, &Overrides { path, ..Overrides::default() }) {
                 (IntegratorSettings { method: Method::Path(path), .. }, warnings) => {
                     (path.light_sampling, warnings)
                 }
@@ -326,9 +327,9 @@ mod tests {
                 (LightSampling::Uniform, 0),
             ),
         ] {
-            assert_eq!(of(text, None), expected, "{text}");
+            assert_eq!(sampling(text, None), expected, "{text}");
             assert_eq!(
-                of(text, Some(LightSampling::Power)),
+                sampling(text, Some(LightSampling::Power)),
                 (LightSampling::Power, expected.1),
                 "{text}"
             );
@@ -337,22 +338,25 @@ mod tests {
 
     #[test]
     fn bsdf_sampling_follows_file_and_overrides() {
-        let of = |text: &str, bsdf_sampling| {
+        let sampling = |text: &str, bsdf_sampling| {
             let path = PathOverrides { bsdf_sampling, ..PathOverrides::default() };
-            match settings_of(text, &Overrides { path, ..Overrides::default() }) {
+            match settings_with(text, &Overrides { path, ..Overrides::default() }) {
                 (IntegratorSettings { method: Method::Path(path), .. }, 0) => path.bsdf_sampling,
                 other => panic!("{other:?}"),
             }
         };
         let file = "Integrator \"path\" \"string bsdfsampling\" \"cosine\"";
-        assert_eq!((of("", None), of(file, None)), (BsdfSampling::Shader, BsdfSampling::Cosine));
-        assert_eq!(of(file, Some(BsdfSampling::Bounds)), BsdfSampling::Bounds);
+        assert_eq!(
+            (sampling("", None), sampling(file, None)),
+            (BsdfSampling::Shader, BsdfSampling::Cosine)
+        );
+        assert_eq!(sampling(file, Some(BsdfSampling::Bounds)), BsdfSampling::Bounds);
     }
 
     #[test]
     fn overrides_take_precedence_over_the_file() {
         let text = "Integrator \"lightcuts\" \"integer maxdepth\" 3 \"float error\" 0.5 \"integer cutsize\" 12";
-        let over = LightcutsOverrides {
+        let lightcuts_overrides = LightcutsOverrides {
             max_cut: Some(2),
             bounds: BoundMode::Hand,
             check_bounds: true,
@@ -367,19 +371,19 @@ mod tests {
             environment_points: 1,
             ..DEFAULT
         };
-        assert_eq!(settings(text, None, over).0.method, Method::Lightcuts(expected));
-        let over = LightcutsOverrides { mode: Some(CutMode::Stochastic), ..over };
+        assert_eq!(settings(text, None, lightcuts_overrides).0.method, Method::Lightcuts(expected));
+        let lightcuts_overrides =
+            LightcutsOverrides { mode: Some(CutMode::Stochastic), ..lightcuts_overrides };
         let expected = LightcutsSettings { cut: Cut::Stochastic { size: 12 }, ..expected };
-        assert_eq!(settings(text, None, over).0.method, Method::Lightcuts(expected));
-        // If the integrator is overridden, the depth is still the file's, and there are no warnings.
+        assert_eq!(settings(text, None, lightcuts_overrides).0.method, Method::Lightcuts(expected));
+        // An overridden integrator keeps the depth of the file and gives no warnings.
         let path = settings(text, Some(MethodName::Path), LightcutsOverrides::default());
         assert_eq!(
             path,
             (IntegratorSettings { max_depth: 3, method: Method::Path(PathSettings::default()) }, 0)
         );
-        let (text, none) =
-            ("Integrator \"path\" \"integer maxdepth\" 2", LightcutsOverrides::default());
-        let lightcuts = settings(text, Some(MethodName::Lightcuts), none);
+        let text = "Integrator \"path\" \"integer maxdepth\" 2";
+        let lightcuts = settings(text, Some(MethodName::Lightcuts), LightcutsOverrides::default());
         assert_eq!(
             lightcuts,
             (IntegratorSettings { max_depth: 2, method: Method::Lightcuts(DEFAULT) }, 0)

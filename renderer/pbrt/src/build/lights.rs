@@ -11,9 +11,11 @@ use lightbound::light::{
 use lightbound_image::Encoding;
 use lightbound_math::{Transform, Vec3};
 
+/// Supported types of lights.
 const LIGHTS: [&str; 4] = ["infinite", "distant", "point", "spot"];
 
 impl Builder<'_> {
+    /// Builds all lights except area lights.
     pub(super) fn lights(&mut self, d: &Description) -> Result<Vec<AnyLight>, SceneError> {
         let mut lights = Vec::new();
         for light in &d.lights {
@@ -22,7 +24,7 @@ impl Builder<'_> {
                 matches!(name, "goniometric" | "projection")
                     .then_some("a point light of the same intensity")
             };
-            let supported = self.choose("light", entity, &LIGHTS, fallback)?;
+            let supported = self.check_supported("light", entity, &LIGHTS, fallback)?;
             let world_from_light = transform(entity, light.ctm)?;
             lights.push(match entity.name.as_str() {
                 "infinite" => AnyLight::Environment(self.infinite(entity, &world_from_light)?),
@@ -39,8 +41,8 @@ impl Builder<'_> {
         Ok(lights)
     }
 
-    /// Emission scale: the parameter `scale`, times the factor that brings the light to the power
-    /// or illuminance in the parameter `target_name`, if given. `unit` is the light's power or
+    /// Returns the emission scale: the parameter `scale`, times the factor that gives the light the
+    /// power or illuminance in the parameter `target_name`, if present. `unit` is the power or
     /// illuminance for unit emission.
     pub(super) fn scale(
         &mut self,
@@ -51,7 +53,7 @@ impl Builder<'_> {
         let scale = entity.params.float("scale")?.unwrap_or(1.0);
         let target = entity.params.float(target_name)?.filter(|&x| x > 0.0);
         let scale = match target {
-            // A light with zero area or an all-black image cannot reach the target and stays black.
+            // A light with zero area or a black image cannot reach the target and stays black.
             Some(_) if unit <= 0.0 => 0.0,
             Some(x) => scale * (x / unit),
             None => scale,

@@ -1,5 +1,5 @@
-//! Materials: those of pbrt-v4 as library shaders and specular BSDFs, and fallbacks for unsupported
-//! ones.
+//! Builds materials: library shaders and specular BSDFs for the materials of pbrt-v4, and fallbacks
+//! for unsupported ones.
 
 use super::Builder;
 use crate::describe::{Description, MaterialEntity};
@@ -12,14 +12,17 @@ use lightbound::texture::Param;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::HELIUM_D_NM;
 
-/// All materials of a scene, with their names and indices.
+/// All materials of a scene.
 pub(super) struct Materials {
     pub materials: Vec<Material>,
+    /// Name of each material, or its type if it is unnamed.
     pub names: Vec<String>,
-    /// Index of each described material; `None` for `interface`, whose surfaces are dropped.
+    /// Index into `materials` of each material in the description; `None` for `interface`, which
+    /// has no surface.
     pub index: Vec<Option<u32>>,
 }
 
+/// Supported types of materials.
 const MATERIALS: [&str; 10] = [
     "diffuse",
     "coateddiffuse",
@@ -33,20 +36,21 @@ const MATERIALS: [&str; 10] = [
     "interface",
 ];
 
-/// Surfaces with a smaller α on both axes are perfectly smooth; the value is pbrt-v4's.
+/// Surfaces with a smaller α along both axes are perfectly smooth. Value from pbrt-v4.
 const MIN_ALPHA: f32 = 1e-3;
 
-/// Indices of refraction that differ less from 1 are treated as 1, because rounding errors dominate
-/// the half vector of refraction.
+/// Indices of refraction closer to 1 are treated as 1, because rounding errors dominate the half
+/// vector of refraction.
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
 
 impl Builder<'_> {
+    /// Builds all materials.
     pub(super) fn materials(&mut self, d: &Description) -> Result<Materials, SceneError> {
         let mut next = 0;
         let mut assign_index = |m: &MaterialEntity| {
-            let is_kept = m.entity.name != "interface";
-            next += u32::from(is_kept);
-            is_kept.then(|| next - 1)
+            let has_surface = m.entity.name != "interface";
+            next += u32::from(has_surface);
+            has_surface.then(|| next - 1)
         };
         let index: Vec<_> = d.materials.iter().map(&mut assign_index).collect();
         let mut all = Materials { materials: Vec::new(), names: Vec::new(), index };
@@ -79,7 +83,7 @@ impl Builder<'_> {
         Ok(all)
     }
 
-    /// A stochastic mix of two materials. `interface` is the index that interfaces get in mixes.
+    /// Builds a stochastic mix of two materials. `interface` is the index of interfaces in mixes.
     fn mix(
         &mut self,
         entity: &Entity,
@@ -94,29 +98,29 @@ impl Builder<'_> {
         };
         let amount = self.float(entity, "amount", 0.5)?;
         let find = |name: &String| {
-            let found = d.material(name).ok_or_else(|| {
+            let index_in_description = d.material(name).ok_or_else(|| {
                 let all = d.materials.iter().filter_map(|m| m.name.as_deref());
                 let help = did_you_mean(name, all, "define it with MakeNamedMaterial");
                 entity.error(format!("no material is named \"{name}\"")).help(help)
             })?;
-            Ok(index[found].unwrap_or(interface))
+            Ok(index[index_in_description].unwrap_or(interface))
         };
         let materials = [find(a)?, find(b)?];
         self.warn_unused(entity)?;
         Ok(Material::Mix { materials, amount })
     }
 
-    /// A material other than a mix or shader; `None` for an interface between media.
+    /// Builds a material other than a mix or shader; `None` for an interface between media.
     fn material(&mut self, entity: &Entity) -> Result<Option<Material>, SceneError> {
         let fallback = |name: &str| {
             Some(match name {
                 "subsurface" => "\"diffuse\"",
-                "hair" | "measured" => "\"diffuse\" of 0.5",
+                "hair" | "measured" => "\"diffuse\" with reflectance 0.5",
                 _ => return None,
             })
         };
-        let supported = self.choose("material", entity, &MATERIALS, fallback)?;
-        self.warn_of_bump_maps(entity, |_| false)?;
+        let supported = self.check_supported("material", entity, &MATERIALS, fallback)?;
+        self.warn_about_bump_maps(entity, |_| false)?;
         if !supported {
             let kd = match entity.name.as_str() {
                 "subsurface" => self.colour(entity, "reflectance", 0.5)?,
@@ -145,15 +149,15 @@ impl Builder<'_> {
         Ok(Some(material))
     }
 
-    /// Warns of normal and displacement maps, unless `is_own` says that the name is a parameter of the
-    /// shader.
-    pub(super) fn warn_of_bump_maps(
+    /// Warns about normal and displacement maps, unless `is_shader_param` returns true for the
+    /// name.
+    pub(super) fn warn_about_bump_maps(
         &mut self,
         entity: &Entity,
-        is_own: impl Fn(&str) -> bool,
+        is_shader_param: impl Fn(&str) -> bool,
     ) -> Result<(), SceneError> {
         for name in ["normalmap", "displacement"] {
-            if !is_own(name) && entity.params.any(name).is_some() {
+            if !is_shader_param(name) && entity.params.any(name).is_some() {
                 self.warn(
                     entity,
                     format!("\"{name}\" of materials is not supported"),
@@ -166,10 +170,10 @@ impl Builder<'_> {
 
     fn diffuse_transmission(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let scale = entity.params.float("scale")?.unwrap_or(1.0);
-        let mut part = |name: &str| {
+        let mut scaled = |name: &str| {
             Ok::<_, SceneError>(self.colour(entity, name, 0.25)?.map(move |x| x * scale))
         };
-        let values = [("kr", part("reflectance")?), ("kt", part("transmittance")?)];
+        let values = [("kr", scaled("reflectance")?), ("kt", scaled("transmittance")?)];
         Ok(Material::scattering(self.library(entity, "diffuse_transmission.wgsl", &values)?))
     }
 
@@ -185,23 +189,23 @@ impl Builder<'_> {
     }
 
     fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
-        let (eta, alpha) = (self.refraction(entity, "eta")?, self.roughness(entity, "")?);
+        let (eta, alpha) = (self.index_of_refraction(entity, "eta")?, self.roughness(entity, "")?);
         if alpha.is_smooth() || (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
             return Ok(Material::specular(Specular::Dielectric { eta }));
         }
         let values = [("eta", Param::from_float(eta)), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
         let mut instance = self.library(entity, "dielectric.wgsl", &values)?;
-        // Clamped like the shader's parameter.
+        // The range of the shader's parameter.
         instance.eta = eta.clamp(1e-4, 1e4);
         Ok(Material::scattering(instance))
     }
 
-    /// A closed form of the scattering that pbrt-v4 estimates by random walks between the layers; see
-    /// the shader.
+    /// Builds a coat over a diffuse base. The shader evaluates in closed form what pbrt-v4
+    /// estimates by random walks between the layers.
     fn coated_diffuse(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let kd = self.colour(entity, "reflectance", 0.5)?;
         let (eta, thickness) =
-            (self.coat_index(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
+            (self.coat_eta(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
         let coat = self.roughness(entity, "")?;
         let [x, y] = coat.clone().for_coat();
         let values = [
@@ -218,11 +222,11 @@ impl Builder<'_> {
         })
     }
 
-    /// A coat over a metal.
+    /// Builds a coat over a conductor.
     fn coated_conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let metal = self.metal(entity, "conductor.")?;
         let (eta, thickness) =
-            (self.coat_index(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
+            (self.coat_eta(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
         let (coat, alpha) =
             (self.roughness(entity, "interface.")?, self.roughness(entity, "conductor.")?);
         if coat.is_smooth()
@@ -257,9 +261,9 @@ impl Builder<'_> {
         })
     }
 
-    /// The index of refraction of a coat, clamped to the range of the closed forms.
-    fn coat_index(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
-        let eta = self.refraction(entity, name)?;
+    /// Reads the index of refraction of a coat and clamps it to the range of the closed forms.
+    fn coat_eta(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
+        let eta = self.index_of_refraction(entity, name)?;
         let clamped = eta.clamp(1.0, 3.0);
         if clamped != eta {
             self.warn(
@@ -280,9 +284,9 @@ impl Builder<'_> {
                     .error(format!("both \"reflectance\" and \"{eta}\" or \"{k}\" are given"))
                     .help("remove one of them"));
             }
-            // η = 1 and k = 2√(r / (1 − r)) reflect r at normal incidence. r = 1 would need an infinite
-            // k, so pbrt-v4 clamps r to 0.9999.
-            let index = |r: Vec3| {
+            // η = 1 and k = 2√(r / (1 − r)) reflect r at normal incidence. r = 1 needs an infinite
+            // k, so r is clamped to 0.9999, as in pbrt-v4.
+            let k_from_reflectance = |r: Vec3| {
                 let r = r.clamp(Vec3::ZERO, Vec3::splat(0.9999));
                 2.0 * (r / (1.0 - r)).sqrt()
             };
@@ -296,23 +300,24 @@ impl Builder<'_> {
         })
     }
 
-    /// `roughness`, or `uroughness` and `vroughness`, with a prefix; 0 by default.
+    /// Reads `roughness`, or `uroughness` and `vroughness`, with `prefix` before the names; 0 by
+    /// default.
     fn roughness(&mut self, entity: &Entity, prefix: &str) -> Result<Alpha, SceneError> {
         let name = |suffix: &str| format!("{prefix}{suffix}");
-        let both = self.float(entity, &name("roughness"), 0.0)?;
+        let isotropic = self.float(entity, &name("roughness"), 0.0)?;
         let remap = entity.params.bool("remaproughness")?.unwrap_or(true);
         let alpha = |p: Option<Param>| {
-            let roughness = p.unwrap_or_else(|| both.clone());
+            let roughness = p.unwrap_or_else(|| isotropic.clone());
             if remap { roughness.map(|x| x.max(Vec3::ZERO).sqrt()) } else { roughness }
         };
         let x = alpha(self.optional_float(entity, &name("uroughness"))?);
         Ok(Alpha { x, y: alpha(self.optional_float(entity, &name("vroughness"))?) })
     }
 
-    /// An index of refraction: a float, or the value of a spectrum at the helium d line.
-    fn refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
+    /// Reads an index of refraction: a float, or the value of a spectrum at the helium d line.
+    fn index_of_refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
         let is_valid = |eta: f32| eta > 0.0 && eta.is_finite();
-        if entity.params.kind(name) != Some(ParamType::Spectrum) {
+        if entity.params.type_of(name) != Some(ParamType::Spectrum) {
             let eta = entity.params.float(name)?.unwrap_or(1.5);
             let error = || entity.error(format!("the index of refraction is {eta}"));
             return is_valid(eta)
@@ -341,14 +346,14 @@ struct Alpha {
 }
 
 impl Alpha {
-    /// Whether the surface is perfectly smooth everywhere.
+    /// Returns whether the surface is perfectly smooth everywhere.
     fn is_smooth(&self) -> bool {
         let smooth = |p: &Param| matches!(p, Param::Constant(alpha) if alpha.x < MIN_ALPHA);
         smooth(&self.x) && smooth(&self.y)
     }
 
-    /// α for the shaders of coated materials. 0 means a smooth coat, whose specular reflection is not
-    /// part of the shader.
+    /// Returns α for the shaders of coated materials. 0 denotes a smooth coat, which the shaders
+    /// leave to a specular BSDF.
     fn for_coat(self) -> [Param; 2] {
         let is_smooth = self.is_smooth();
         [self.x, self.y].map(|p| {
@@ -361,19 +366,19 @@ impl Alpha {
     }
 }
 
-/// Whether a material contains itself through nested mixes.
+/// Returns whether a material contains itself through nested mixes.
 fn contains_itself(materials: &[Material], start: u32) -> bool {
-    let parts = |material: u32| match &materials[material as usize] {
+    let components = |material: u32| match &materials[material as usize] {
         Material::Mix { materials, .. } => &materials[..],
         Material::Surface { .. } => &[],
     };
-    let (mut seen, mut next) = (vec![false; materials.len()], parts(start).to_vec());
-    while let Some(material) = next.pop() {
+    let (mut visited, mut pending) = (vec![false; materials.len()], components(start).to_vec());
+    while let Some(material) = pending.pop() {
         if material == start {
             return true;
         }
-        if !std::mem::replace(&mut seen[material as usize], true) {
-            next.extend(parts(material));
+        if !std::mem::replace(&mut visited[material as usize], true) {
+            pending.extend(components(material));
         }
     }
     false

@@ -1,4 +1,4 @@
-//! Builds a [`Scene`] from the description of a scene file.
+//! Builds a [`Scene`] from the [`Description`] of a scene file.
 
 mod integrator;
 mod lights;
@@ -14,7 +14,7 @@ use super::describe::{Description, describe};
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
 use super::file::params::{ParamSet, SpectrumParam};
 use super::file::parse::Entity;
-use super::inputs::Inputs;
+use super::inputs::InputFiles;
 use glam::DAffine3;
 pub use integrator::{LightcutsOverrides, PathOverrides};
 use lightbound::Scene;
@@ -30,31 +30,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Settings that override the scene file, from the command line.
+/// Overrides of the settings in a scene file.
 #[derive(Clone, Debug)]
 pub struct Overrides {
     /// Acceleration structure.
     pub accel: AccelKind,
-    /// Instruction set that shaders are compiled for.
+    /// Target that shaders are compiled for.
     pub target: Target,
-    /// Integrator; `None` uses the scene file's.
+    /// Integrator; `None` keeps the value in the scene file.
     pub integrator: Option<MethodName>,
     /// Overrides for the path tracer.
     pub path: PathOverrides,
     /// Overrides for lightcuts.
     pub lightcuts: LightcutsOverrides,
-    /// Samples per pixel; `None` uses the scene file's.
+    /// Samples per pixel; `None` keeps the value in the scene file.
     pub spp: Option<u32>,
-    /// Seed; `None` uses the scene file's, or 0.
+    /// Seed; `None` keeps the value in the scene file (0 by default).
     pub seed: Option<u32>,
-    /// Width and height in pixels; `None` uses the scene file's.
+    /// Width and height in pixels; `None` keeps the value in the scene file.
     pub resolution: Option<(u32, u32)>,
-    /// Part of the image to render, as fractions `x0, x1, y0, y1` (pbrt's crop window).
+    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene file.
     pub crop: Option<[f32; 4]>,
 }
 
 impl Default for Overrides {
-    /// No overrides, and the best acceleration structure and target for this machine.
+    /// Returns no overrides, and the best acceleration structure and target for this machine.
     fn default() -> Overrides {
         Overrides {
             accel: AccelKind::Auto,
@@ -70,47 +70,50 @@ impl Default for Overrides {
     }
 }
 
-/// A loaded scene with its settings, input files and load times.
-pub struct Loaded {
+/// A scene with its settings, input files and load times.
+pub struct LoadedScene {
     /// The scene.
     pub scene: Scene,
-    /// How to render it.
+    /// Render settings.
     pub settings: RenderSettings,
-    /// Output file named by the scene's film; empty if none.
+    /// Output file that the film specifies; empty if none.
     pub filename: PathBuf,
-    /// Crop window of the scene file in pixels, before overrides; may be empty.
+    /// Crop window of the scene file in pixels, without overrides; may be empty.
     pub file_window: Window,
-    /// Time to read and parse the scene file and the files it names.
-    pub load: Duration,
+    /// Time to read the scene and its input files, and to compile its shaders.
+    pub load_time: Duration,
     /// Time to build the lights and the acceleration structure.
-    pub build: Duration,
-    /// The files read.
-    pub inputs: Inputs,
+    pub build_time: Duration,
+    /// The input files.
+    pub inputs: InputFiles,
 }
 
-/// Reads and builds the scene of a pbrt-v4 file.
+/// Loads the scene of a pbrt-v4 file. Unsupported features with a fallback give warnings.
 ///
-/// *Errors*: the first fatal problem, with its location and a remedy.
-/// Unsupported features that have a fallback are warnings.
+/// # Errors
+/// The first fatal problem, with its location and a remedy.
 pub fn load(
     path: &Path,
     overrides: &Overrides,
     diagnostics: &mut Diagnostics,
-) -> Result<Loaded, SceneError> {
+) -> Result<LoadedScene, SceneError> {
     load_source(&Source::file(path), &[], overrides, diagnostics)
 }
 
-/// A shader and the file name that scenes refer to it by.
+/// The file name of a shader in scenes, and the shader.
 pub type NamedShader = (String, Arc<Shader>);
 
-/// [`load`] for any source. File names in it are relative to the folder in its path. `shaders` take
+/// [`load`] for any source. File names in it are relative to the folder of its path. `shaders` take
 /// precedence over shader files.
+///
+/// # Errors
+/// The first fatal problem, with its location and a remedy.
 pub fn load_source(
     source: &Arc<Source>,
     shaders: &[NamedShader],
     overrides: &Overrides,
     diagnostics: &mut Diagnostics,
-) -> Result<Loaded, SceneError> {
+) -> Result<LoadedScene, SceneError> {
     let start = Instant::now();
     let description = describe(source, diagnostics)?;
     let mut builder = Builder {
@@ -133,7 +136,7 @@ pub fn load_source(
     let mut lights = builder.lights(&description)?;
     let shapes = builder.shapes(&description, &materials, &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
-    let load = start.elapsed();
+    let load_time = start.elapsed();
 
     let start = Instant::now();
     let geometry = Arc::new(shapes.geometry);
@@ -152,16 +155,17 @@ pub fn load_source(
     };
     let settings::Film { resolution, file_window, window, gain, filename } = film;
     let settings = RenderSettings { resolution, window, gain, filter, sampling, integrator };
-    Ok(Loaded { scene, settings, filename, file_window, load, build: start.elapsed(), inputs })
+    let build_time = start.elapsed();
+    Ok(LoadedScene { scene, settings, filename, file_window, load_time, build_time, inputs })
 }
 
 /// State shared by all build stages.
 struct Builder<'a> {
     /// Folder of the main file; all paths are relative to it.
     folder: PathBuf,
-    /// Reads files and records which ones were read.
-    inputs: Inputs,
-    /// Start of the main file, which is reported as the location of default entities.
+    /// Reads input files and records them.
+    inputs: InputFiles,
+    /// Start of the main file: the location of default entities in messages.
     start: Location,
     diagnostics: &'a mut Diagnostics,
     textures: textures::Textures,
@@ -170,13 +174,14 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// Records a warning at an entity.
     fn warn(
         &mut self,
         entity: &Entity,
         message: impl Into<String>,
-        instead: impl Into<String>,
+        fallback: impl Into<String>,
     ) -> Result<(), SceneError> {
-        self.diagnostics.warn(Some(&entity.location), message, instead)
+        self.diagnostics.warn(Some(&entity.location), message, fallback)
     }
 
     /// Warns about unused parameters.
@@ -184,25 +189,23 @@ impl Builder<'_> {
         for p in entity.params.unused() {
             let message = format!(
                 "parameter \"{} {}\" of \"{}\" is not supported",
-                p.kind, p.name, entity.name
+                p.ty, p.name, entity.name
             );
-            self.diagnostics.warn(Some(&p.location), message, "it is left out")?;
+            self.diagnostics.warn(Some(&p.location), message, "it is ignored")?;
         }
         Ok(())
     }
 
-    /// A default entity, for one that the file omits.
+    /// Creates an entity without parameters, for one that the file omits.
     fn default_entity(&self, name: &str) -> Entity {
         Entity { name: name.into(), params: ParamSet::default(), location: self.start.clone() }
     }
 
-    /// Returns whether the entity's type is one of `names`. If it is not, but `fallback` names a
-    /// substitute, warns about it.
-    ///
-    /// *Errors*: the type is unknown and has no fallback.
-    fn choose(
+    /// Returns whether the type of an entity is one of the supported `names`. Warns if it is not
+    /// but has a fallback; fails if it has none. `category` describes the entity in messages.
+    fn check_supported(
         &mut self,
-        what: &str,
+        category: &str,
         entity: &Entity,
         names: &[&str],
         fallback: impl Fn(&str) -> Option<&'static str>,
@@ -211,14 +214,18 @@ impl Builder<'_> {
             return Ok(true);
         }
         match fallback(&entity.name) {
-            Some(instead) => {
-                self.warn(entity, format!("{what} \"{}\" is not supported", entity.name), instead)?;
+            Some(fallback) => {
+                self.warn(
+                    entity,
+                    format!("{category} \"{}\" is not supported", entity.name),
+                    fallback,
+                )?;
                 Ok(false)
             }
             None => {
-                let list = format!("the kinds are {}", names.join(", "));
+                let list = format!("the types are {}", names.join(", "));
                 let help = did_you_mean(&entity.name, names.iter().copied(), &list);
-                Err(entity.error(format!("unknown {what} \"{}\"", entity.name)).help(help))
+                Err(entity.error(format!("unknown {category} \"{}\"", entity.name)).help(help))
             }
         }
     }
@@ -234,19 +241,19 @@ impl Builder<'_> {
                     "empty space",
                 )?;
             } else {
-                self.choose("medium", entity, &MEDIA, |_| None)?;
+                self.check_supported("medium", entity, &MEDIA, |_| None)?;
             }
             entity.params.mark_all_used();
         }
         Ok(())
     }
 
-    /// Path of a file named in the scene.
+    /// Returns the path of a file that the scene names.
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Reads an image file that the scene names.
+    /// Reads an image file.
     fn read_image(
         &mut self,
         entity: &Entity,
@@ -257,7 +264,7 @@ impl Builder<'_> {
             .map_err(|e| entity.error(e.to_string()))
     }
 
-    /// The sampled spectrum of a parameter; `None` if it is an RGB or blackbody colour.
+    /// Returns the sampled spectrum of a parameter; `None` if it is an RGB or blackbody colour.
     fn spectrum(
         &mut self,
         entity: &Entity,
@@ -290,36 +297,43 @@ impl Builder<'_> {
         }
     }
 
-    /// Converts a reflectance, η or k spectrum to linear sRGB.
+    /// Converts a spectrum of reflectance, η or k to linear sRGB.
     fn reflectance(&mut self, entity: &Entity, param: &SpectrumParam) -> Result<Vec3, SceneError> {
-        match (param, self.spectrum(entity, param)?) {
-            (SpectrumParam::Rgb(rgb), _) => Ok(Vec3::from(*rgb)),
-            (SpectrumParam::Blackbody(kelvin), _) => Ok(spectrum::blackbody_rgb(*kelvin)),
-            (_, Some(s)) => Ok(spectrum::reflectance_rgb(&s)),
-            (_, None) => unreachable!("all other variants are spectra"),
-        }
+        self.linear_rgb(entity, param, spectrum::reflectance_rgb)
     }
 
-    /// Converts an emission spectrum to linear sRGB: RGB is unchanged, all others are normalized to
-    /// luminance 1, as in pbrt-v4.
+    /// Converts an emission spectrum to linear sRGB. As in pbrt-v4, all spectra except RGB are
+    /// normalized to luminance 1.
     fn emission(&mut self, entity: &Entity, name: &str) -> Result<Vec3, SceneError> {
         let Some(param) = entity.params.spectrum(name)? else { return Ok(Vec3::ONE) };
-        match (&param, self.spectrum(entity, &param)?) {
-            (SpectrumParam::Rgb(rgb), _) => Ok(Vec3::from(*rgb)),
-            (SpectrumParam::Blackbody(kelvin), _) => Ok(spectrum::blackbody_rgb(*kelvin)),
-            (_, Some(s)) => Ok(spectrum::illuminant_rgb(&s)),
-            (_, None) => unreachable!("all other variants are spectra"),
+        self.linear_rgb(entity, &param, spectrum::illuminant_rgb)
+    }
+
+    /// Converts a spectrum to linear sRGB. `convert` applies to sampled spectra only.
+    fn linear_rgb(
+        &mut self,
+        entity: &Entity,
+        param: &SpectrumParam,
+        convert: fn(&Spectrum) -> Vec3,
+    ) -> Result<Vec3, SceneError> {
+        match param {
+            SpectrumParam::Rgb(rgb) => Ok(Vec3::from(*rgb)),
+            SpectrumParam::Blackbody(kelvin) => Ok(spectrum::blackbody_rgb(*kelvin)),
+            _ => {
+                let spectrum = self.spectrum(entity, param)?;
+                Ok(convert(&spectrum.expect("all other variants are sampled")))
+            }
         }
     }
 }
 
-/// Converts a transform, which must be invertible in single precision.
+/// Converts a transform. Fails if it is not invertible in single precision.
 fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {
     Transform::new(ctm).ok_or_else(|| {
         let error = entity.error(format!(
             "the transform of this \"{}\" cannot be inverted in single precision",
             entity.name
         ));
-        error.help("look for a scale of 0, or extreme scales")
+        error.help("check for zero or extreme scales")
     })
 }

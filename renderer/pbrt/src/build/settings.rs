@@ -1,4 +1,4 @@
-//! Camera, film, filter and sampler.
+//! Builds the camera, film, filter and sampler.
 
 use super::{Builder, Overrides};
 use crate::describe::Description;
@@ -14,25 +14,25 @@ use lightbound_math::sampling::SamplerKind;
 use lightbound_math::{Transform, vec2};
 use std::path::PathBuf;
 
-/// Maximum width and height of the image, pixels.
+/// Maximum width and height of the image in pixels.
 const MAX_RESOLUTION: i32 = 1 << 16;
 
-/// The film settings of the scene file.
+/// Film settings.
 pub(super) struct Film {
-    /// Columns and rows of the full image.
+    /// Width and height of the full image in pixels.
     pub resolution: (u32, u32),
-    /// The pixels that the scene file selects; may be empty.
+    /// Crop window of the scene file; may be empty.
     pub file_window: Window,
-    /// The pixels to render.
+    /// Crop window to render.
     pub window: Window,
     /// Exposure time × ISO / 100.
     pub gain: f32,
-    /// Name of the image file, or empty.
+    /// Name of the output file; empty if none.
     pub filename: PathBuf,
 }
 
 impl Builder<'_> {
-    /// Film size, window and exposure; defaults as in pbrt-v4.
+    /// Reads resolution, crop window and exposure. The defaults are from pbrt-v4.
     pub(super) fn film(
         &mut self,
         d: &Description,
@@ -41,9 +41,9 @@ impl Builder<'_> {
         let default = self.default_entity("rgb");
         let film = d.film.as_ref().unwrap_or(&default);
         let p = &film.params;
-        let supported = self.choose("film", film, &["rgb"], |name| {
+        let supported = self.check_supported("film", film, &["rgb"], |name| {
             matches!(name, "gbuffer" | "spectral")
-                .then_some("film \"rgb\"; features go into every EXR file")
+                .then_some("film \"rgb\"; every EXR file includes features")
         })?;
         let size = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
             n if (1..=MAX_RESOLUTION).contains(&n) => Ok(n as u32),
@@ -70,7 +70,7 @@ impl Builder<'_> {
         let iso = p.float("iso")?.unwrap_or(100.0);
         let gain = time * iso / 100.0;
         if !(gain > 0.0 && gain.is_finite()) {
-            let error = film.error(format!("\"iso\" of {iso} multiplies the picture by {gain}"));
+            let error = film.error(format!("\"iso\" of {iso} multiplies the image by {gain}"));
             return Err(error.help("give a number above 0, such as 100"));
         }
         if let Some(sensor) = p.string("sensor")?
@@ -92,7 +92,7 @@ impl Builder<'_> {
                 "unclamped samples, which stay unbiased",
             )?;
         }
-        // Images have 32-bit floats, which represent all 16-bit ones. The diagonal affects realistic
+        // Images store 32-bit floats regardless of `savefp16`. The diagonal affects realistic
         // cameras only.
         p.bool("savefp16")?;
         p.float("diagonal")?;
@@ -102,12 +102,12 @@ impl Builder<'_> {
         Ok(Film { resolution, file_window, window, gain, filename })
     }
 
-    /// The part of the image that the file selects: its crop window, its pixel bounds, or the full
-    /// image; may be empty.
+    /// Returns the crop window of the file: from `cropwindow`, from `pixelbounds`, or the full
+    /// image. May be empty.
     fn file_window(&mut self, film: &Entity, (w, h): (u32, u32)) -> Result<Window, SceneError> {
         let p = &film.params;
         match (p.floats("cropwindow")?, p.ints("pixelbounds")?) {
-            (Some(&[x0, x1, y0, y1]), _) => Ok(cropped([x0, x1, y0, y1], (w, h))),
+            (Some(&[x0, x1, y0, y1]), _) => Ok(crop_window([x0, x1, y0, y1], (w, h))),
             (Some(_), _) => Err(film
                 .error("\"cropwindow\" takes 4 numbers")
                 .help("give x0, x1, y0, y1 from 0 to 1")),
@@ -127,7 +127,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The part of the image to render: the command line's crop, or the file's selection.
+    /// Returns the crop window to render: from the overrides, or else from the file.
     fn window(
         &self,
         film: &Entity,
@@ -135,37 +135,37 @@ impl Builder<'_> {
         (w, h): (u32, u32),
         overrides: &Overrides,
     ) -> Result<Window, SceneError> {
-        let window = overrides.crop.map_or(file_window, |crop| cropped(crop, (w, h)));
+        let window = overrides.crop.map_or(file_window, |crop| crop_window(crop, (w, h)));
         if window.x0 >= window.x1 || window.y0 >= window.y1 {
-            let what = if overrides.crop.is_some() {
-                SceneError::new("the crop holds no pixel")
-            } else {
-                film.error("the crop holds no pixel")
+            let message = "the crop window contains no pixel";
+            let error = match overrides.crop {
+                Some(_) => SceneError::new(message),
+                None => film.error(message),
             };
-            return Err(what.help(format!("the image has {w} × {h} pixels; choose a larger part")));
+            return Err(error.help(format!("the image has {w} × {h} pixels; choose a larger part")));
         }
         let pixels = u64::from(window.width()) * u64::from(window.height());
         if pixels > MAX_PIXELS {
-            let what = format!(
+            let message = format!(
                 "{} × {} pixels are more than {MAX_PIXELS}",
                 window.width(),
                 window.height()
             );
             return Err(match overrides.resolution {
-                // The file is not at fault.
+                // The override is at fault, not the file.
                 Some(_) => SceneError::new(format!(
-                    "the requested resolution {w}x{h} is too large: {what}"
+                    "the requested resolution {w}x{h} is too large: {message}"
                 ))
                 .help("lower it (--resolution), or render parts of the image (--crop)"),
                 None => film
-                    .error(what)
+                    .error(message)
                     .help("lower the resolution, or render parts with \"cropwindow\""),
             });
         }
         Ok(window)
     }
 
-    /// The camera; unsupported kinds of pbrt-v4 fall back to perspective.
+    /// Builds the camera. Unsupported types fall back to perspective.
     pub(super) fn camera(
         &mut self,
         d: &Description,
@@ -175,7 +175,7 @@ impl Builder<'_> {
         let camera = d.camera.as_ref().map_or(&default, |c| &c.entity);
         let p = &camera.params;
         let supported =
-            self.choose("camera", camera, &["perspective", "orthographic"], |name| {
+            self.check_supported("camera", camera, &["perspective", "orthographic"], |name| {
                 matches!(name, "realistic" | "spherical").then_some("a perspective camera")
             })?;
         let positive = |name: &str, default: f32| match p.float(name)?.unwrap_or(default) {
@@ -221,17 +221,17 @@ impl Builder<'_> {
         let to_world = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
             camera
                 .error("the transform of the camera cannot be inverted")
-                .help("look for a scale of 0")
+                .help("check for a scale of 0")
         })?;
         Ok(Camera::new(to_world, projection, screen, resolution, lens_radius, focal_distance))
     }
 
-    /// The reconstruction filter; Gaussian by default.
+    /// Builds the reconstruction filter; Gaussian by default.
     pub(super) fn filter(&mut self, d: &Description) -> Result<Filter, SceneError> {
         let default = self.default_entity("gaussian");
         let filter = d.filter.as_ref().unwrap_or(&default);
         let p = &filter.params;
-        self.choose(
+        self.check_supported(
             "filter",
             filter,
             &["box", "triangle", "gaussian", "mitchell", "sinc"],
@@ -254,7 +254,8 @@ impl Builder<'_> {
         Filter::new(kind, radius).map_err(|e| filter.error(e.to_string()))
     }
 
-    /// The sampler; all low-discrepancy samplers of pbrt-v4 become Owen-scrambled Sobol'.
+    /// Reads the sampler settings. All low-discrepancy samplers become Owen-scrambled Sobol'
+    /// samplers.
     pub(super) fn sampler(
         &mut self,
         d: &Description,
@@ -264,7 +265,7 @@ impl Builder<'_> {
         let sampler = d.sampler.as_ref().unwrap_or(&default);
         let p = &sampler.params;
         let low_discrepancy = ["zsobol", "sobol", "paddedsobol", "halton", "pmj02bn", "stratified"];
-        self.choose(
+        self.check_supported(
             "sampler",
             sampler,
             &[&low_discrepancy[..], &["independent"]].concat(),
@@ -288,7 +289,7 @@ impl Builder<'_> {
             return Err(sampler.error(format!("{spp} samples per pixel")).help("give 1 or more"));
         }
         let seed = p.int("seed")?.map(|n| n as u32).or(self.options(d)?).unwrap_or(0);
-        // Randomization in pbrt-v4; samples are always Owen-scrambled and jittered here.
+        // Samples are always Owen-scrambled and jittered.
         p.string("randomization")?;
         p.bool("jitter")?;
         self.warn_unused(sampler)?;
@@ -304,7 +305,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Processes `Option` directives: returns the seed and warns of all others, which are unsupported.
+    /// Returns the seed from the `Option` directives. Warns about all other options, which are
+    /// unsupported.
     fn options(&mut self, d: &Description) -> Result<Option<u32>, SceneError> {
         let mut seed = None;
         for option in &d.options {
@@ -321,7 +323,7 @@ impl Builder<'_> {
                 _ => self.diagnostics.warn(
                     Some(&option.location),
                     format!("option \"{}\" is not supported", option.name),
-                    "it is left out",
+                    "it is ignored",
                 )?,
             }
         }
@@ -329,8 +331,8 @@ impl Builder<'_> {
     }
 }
 
-/// The pixels within fractions `x0, x1, y0, y1` of an image; may be empty.
-fn cropped([x0, x1, y0, y1]: [f32; 4], (w, h): (u32, u32)) -> Window {
+/// Converts a crop window from fractions `x0, x1, y0, y1` of an image to pixels; may be empty.
+fn crop_window([x0, x1, y0, y1]: [f32; 4], (w, h): (u32, u32)) -> Window {
     let edge = |fraction: f32, n: u32| (fraction.clamp(0.0, 1.0) * n as f32).ceil() as u32;
     Window {
         x0: edge(x0.min(x1), w),

@@ -1,13 +1,13 @@
-//! `Material "shader"`: a shader from a file or the library, with its own parameters.
+//! Builds `Material "shader"` from a shader file or a library shader.
 //!
-//! Parameters of the material set the shader's parameters by name and are checked against its
-//! declarations. A mismatch is an error that lists the shader's parameters, because there is no
-//! sensible fallback.
+//! The material sets the parameters of the shader by name. Values that do not match the
+//! declarations are errors that list the parameters of the shader, because there is no sensible
+//! fallback.
 
 use super::Builder;
 use super::shaders::{FindError, Variant};
 use crate::diagnostics::SceneError;
-use crate::file::params::{Param, ParamType, Values};
+use crate::file::params::{Param, ParamType, ParamValues};
 use crate::file::parse::Entity;
 use lightbound::material::{Material, ProgramError, Setting, library, parameters};
 use lightbound::suggestion::did_you_mean;
@@ -15,10 +15,10 @@ use lightbound_shader::{Parameter, Scalar, Shader, ShaderError};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Parameter names reserved by the format.
+/// Parameter names that the scene format reserves.
 const RESERVED: [&str; 2] = ["filename", "type"];
 
-/// The use of a shader in a material.
+/// A shader and the material that uses it.
 pub(super) struct ShaderUse<'a> {
     pub entity: &'a Entity,
     pub shader: Arc<Shader>,
@@ -27,15 +27,15 @@ pub(super) struct ShaderUse<'a> {
 }
 
 impl ShaderUse<'_> {
-    /// An error at a parameter of the material.
+    /// Creates an error at a parameter of the material.
     pub fn error(&self, param: &Param, message: &str) -> SceneError {
         SceneError::at(
             &param.location,
-            format!("\"{} {}\" {message} ({})", param.kind, param.name, self.label),
+            format!("\"{} {}\" {message} ({})", param.ty, param.name, self.label),
         )
     }
 
-    /// A remedy, followed by a table of the shader's parameters.
+    /// Appends a table of the shader's parameters to a remedy.
     pub fn help(&self, remedy: &str) -> String {
         let head = ["name", "type", "range", "default"].map(str::to_owned).to_vec();
         let settable = self.shader.settable().iter().map(parameters::table_row);
@@ -56,7 +56,7 @@ impl ShaderUse<'_> {
         )
     }
 
-    /// All parameter names that the shader declares.
+    /// Iterates over the names of all parameters, overrides and textures of the shader.
     fn names(&self) -> impl Iterator<Item = &str> {
         let declared = self.shader.settable().iter().chain(self.shader.overrides());
         declared
@@ -64,11 +64,11 @@ impl ShaderUse<'_> {
             .chain(self.shader.textures().iter().map(String::as_str))
     }
 
-    /// A compile error of the shader, shown with its source lines.
+    /// Converts a compile error of the shader, which is shown with source lines.
     fn compile_error(&self, error: ShaderError) -> SceneError {
         let remedy = match self.shader.overrides() {
             [] => "correct the shader".into(),
-            _ => self.help("correct the shader, or its overrides, which the material can set"),
+            _ => self.help("correct the shader, or set its overrides in the material"),
         };
         shader_error(self.entity, &self.label, error).help(remedy)
     }
@@ -85,10 +85,11 @@ impl ShaderUse<'_> {
             _ => numbers,
         };
         if numbers.len() != parameter.size {
-            let one = if parameter.size > 1 { ", or one for all" } else { "" };
+            let or_single = if parameter.size > 1 { ", or one for all" } else { "" };
             let error = self.error(param, &format!("has {} values", numbers.len()));
-            return Err(error
-                .help(self.help(&format!("`{}` takes {}{one}", parameter.name, parameter.size))));
+            return Err(error.help(
+                self.help(&format!("`{}` takes {}{or_single}", parameter.name, parameter.size)),
+            ));
         }
         let [low, high] = parameter.range;
         match numbers.iter().find(|&&x| !(low..=high).contains(&x)) {
@@ -107,10 +108,10 @@ impl ShaderUse<'_> {
         }
     }
 
-    /// The error for a parameter whose type differs from the shader's declaration.
+    /// Creates the error for a parameter that does not match the type in the shader.
     fn mismatch(&self, param: &Param, parameter: &Parameter, is_override: bool) -> SceneError {
         let name = &parameter.name;
-        let mut kinds = match (parameter.scalar, parameter.size) {
+        let mut types = match (parameter.scalar, parameter.size) {
             (Scalar::F32, 2) => vec!["float", "vector2", "point2"],
             (Scalar::F32, 3) => vec!["rgb", "spectrum", "float", "vector3"],
             (Scalar::F32, _) => vec!["float"],
@@ -118,18 +119,18 @@ impl ShaderUse<'_> {
             (Scalar::Bool, _) => vec!["bool"],
         };
         if !is_override && parameter.size <= 3 {
-            kinds.push("texture");
+            types.push("texture");
         }
-        let forms: Vec<_> = kinds.iter().map(|kind| format!("\"{kind} {name}\"")).collect();
+        let declarations: Vec<_> = types.iter().map(|ty| format!("\"{ty} {name}\"")).collect();
         let error = self.error(
             param,
-            &format!("has another type than `{name}`, {}", parameters::type_name(parameter)),
+            &format!("does not match the type of `{name}`, {}", parameters::type_name(parameter)),
         );
-        error.help(self.help(&format!("write {}", forms.join(" or "))))
+        error.help(self.help(&format!("write {}", declarations.join(" or "))))
     }
 }
 
-/// The error for an invalid shader.
+/// Creates the error for an invalid shader.
 fn shader_error(entity: &Entity, label: &str, mut error: ShaderError) -> SceneError {
     let message = error.message.clone();
     if error.labels.is_empty() {
@@ -139,7 +140,7 @@ fn shader_error(entity: &Entity, label: &str, mut error: ShaderError) -> SceneEr
 }
 
 impl Builder<'_> {
-    /// A material with a shader; `name` is the name of the material, if any.
+    /// Builds a material with a shader; `name` is the name of the material, if any.
     pub(super) fn shader_material(
         &mut self,
         entity: &Entity,
@@ -157,27 +158,29 @@ impl Builder<'_> {
             None => format!("shader {file} of a material \"shader\""),
         };
         let index = self.find_shader(entity, file, &label)?;
-        let used = ShaderUse { entity, shader: self.shaders.file(index), label };
-        if let Some(reserved) = used.names().find(|name| RESERVED.contains(name)) {
+        let shader_use = ShaderUse { entity, shader: self.shaders.get(index), label };
+        if let Some(reserved) = shader_use.names().find(|name| RESERVED.contains(name)) {
             let error = entity.error(format!(
                 "{} has a parameter `{reserved}`, which scenes cannot set",
-                used.label
+                shader_use.label
             ));
             return Err(error
                 .help("give it another name in the shader: the scene format reserves this one"));
         }
-        let settings = self.settings(&used)?;
-        let overrides = overrides(&used)?;
-        let (lookups, textures) = self.shader_textures(&used)?.into_iter().unzip();
-        self.warn_of_bump_maps(entity, |name| used.names().any(|own| own == name))?;
-        check_unused(&used)?;
+        let settings = self.settings(&shader_use)?;
+        let overrides = overrides(&shader_use)?;
+        let (lookups, textures) = self.shader_textures(&shader_use)?.into_iter().unzip();
+        self.warn_about_bump_maps(entity, |name| {
+            shader_use.names().any(|declared| declared == name)
+        })?;
+        check_unused(&shader_use)?;
         let binding = self
             .shaders
             .bind(Variant::new(index, &overrides, lookups), textures)
             .map_err(|error| match error {
-                ProgramError::Shader(error) => used.compile_error(error),
+                ProgramError::Shader(error) => shader_use.compile_error(error),
                 ProgramError::Compile(error) => entity
-                    .error(format!("{} cannot be compiled: {error}", used.label))
+                    .error(format!("{} cannot be compiled: {error}", shader_use.label))
                     .help("use fewer and smaller arrays in the shader"),
             })?;
         self.instance(entity, binding, settings).map(Material::scattering)
@@ -209,101 +212,108 @@ impl Builder<'_> {
         })
     }
 
-    /// The settings of all settable parameters of the shader.
-    fn settings(&mut self, used: &ShaderUse) -> Result<Vec<Setting>, SceneError> {
-        let shader = used.shader.clone();
-        shader.settable().iter().map(|parameter| self.setting(used, parameter)).collect()
+    /// Returns the settings of all settable parameters of the shader.
+    fn settings(&mut self, shader_use: &ShaderUse) -> Result<Vec<Setting>, SceneError> {
+        let shader = shader_use.shader.clone();
+        shader.settable().iter().map(|parameter| self.setting(shader_use, parameter)).collect()
     }
 
-    fn setting(&mut self, used: &ShaderUse, parameter: &Parameter) -> Result<Setting, SceneError> {
+    /// Returns the setting of a parameter.
+    fn setting(
+        &mut self,
+        shader_use: &ShaderUse,
+        parameter: &Parameter,
+    ) -> Result<Setting, SceneError> {
         let name = &parameter.name;
-        match used.entity.params.any(name) {
+        match shader_use.entity.params.any(name) {
             None => match &parameter.default {
                 Some(default) => Ok(Setting::Constant(default.clone())),
                 None => {
-                    let error = used
+                    let error = shader_use
                         .entity
-                        .error(format!("parameter \"{name}\" is missing ({})", used.label));
-                    Err(error.help(used.help("give it: the shader declares no default")))
+                        .error(format!("parameter \"{name}\" is missing ({})", shader_use.label));
+                    Err(error.help(shader_use.help("set it: the shader declares no default")))
                 }
             },
-            Some(param) if param.kind == ParamType::Texture => {
-                self.texture_setting(used, param, parameter)
+            Some(param) if param.ty == ParamType::Texture => {
+                self.texture_setting(shader_use, param, parameter)
             }
-            Some(param) => self.constant(used, param, parameter).map(Setting::Constant),
+            Some(param) => self.constant(shader_use, param, parameter).map(Setting::Constant),
         }
     }
 
     /// Sets a parameter to a texture.
     fn texture_setting(
         &mut self,
-        used: &ShaderUse,
+        shader_use: &ShaderUse,
         param: &Param,
         parameter: &Parameter,
     ) -> Result<Setting, SceneError> {
         if parameter.size > 3 {
-            let error = used.error(param, "has three channels, one too few");
+            let error = shader_use.error(param, "has three channels, one too few");
             return Err(
-                error.help(used.help(&format!("give `{}` four \"float\"s", parameter.name)))
+                error.help(shader_use.help(&format!("give `{}` four \"float\"s", parameter.name)))
             );
         }
-        let name = used.entity.params.texture(&parameter.name)?.expect("the parameter exists");
-        // `describe` has checked that a texture with this name exists.
+        let name =
+            shader_use.entity.params.texture(&parameter.name)?.expect("the parameter exists");
+        // `describe` checks that a texture with this name exists.
         self.textures.for_parameter(name, parameter.size > 1).map(Setting::Varying).ok_or_else(
             || {
                 let message = format!(
                     "is \"{name}\", a texture of type spectrum, but `{}` is one number",
                     parameter.name
                 );
-                used.error(param, &message).help(format!(
+                shader_use.error(param, &message).help(format!(
                     "define \"{name}\" with Texture as a float, or name another texture"
                 ))
             },
         )
     }
 
+    /// Reads a constant value of a parameter.
     fn constant(
         &mut self,
-        used: &ShaderUse,
+        shader_use: &ShaderUse,
         param: &Param,
         parameter: &Parameter,
     ) -> Result<Vec<f64>, SceneError> {
         if let (Scalar::F32, 3, ParamType::Rgb | ParamType::Spectrum | ParamType::Blackbody) =
-            (parameter.scalar, parameter.size, param.kind)
+            (parameter.scalar, parameter.size, param.ty)
         {
             let spectrum =
-                used.entity.params.spectrum(&parameter.name)?.expect("the parameter exists");
-            let rgb = self.reflectance(used.entity, &spectrum)?.to_array().map(f64::from);
-            let numbers = match param.kind {
+                shader_use.entity.params.spectrum(&parameter.name)?.expect("the parameter exists");
+            let rgb = self.reflectance(shader_use.entity, &spectrum)?.to_array().map(f64::from);
+            let numbers = match param.ty {
                 ParamType::Rgb => rgb.to_vec(),
-                _ => self.clamp_to_range(used, param, parameter, rgb)?,
+                _ => self.clamp_to_range(shader_use, param, parameter, rgb)?,
             };
-            return used.check_values(param, parameter, numbers);
+            return shader_use.check_values(param, parameter, numbers);
         }
         match numbers(param, parameter) {
-            Some(numbers) => used.check_values(param, parameter, numbers),
-            None => Err(used.mismatch(param, parameter, false)),
+            Some(numbers) => shader_use.check_values(param, parameter, numbers),
+            None => Err(shader_use.mismatch(param, parameter, false)),
         }
     }
 
-    /// Clamps the colour of a spectrum to the parameter's range. Warns about out-of-gamut colours,
-    /// which have negative components, but not about rounding errors.
+    /// Clamps the colour of a spectrum to the range of the parameter. Warns unless the difference
+    /// is a rounding error; colours out of gamut have negative components.
     fn clamp_to_range(
         &mut self,
-        used: &ShaderUse,
+        shader_use: &ShaderUse,
         param: &Param,
         parameter: &Parameter,
         rgb: [f64; 3],
     ) -> Result<Vec<f64>, SceneError> {
-        const ROUNDING: f64 = 1e-3;
+        const MAX_ROUNDING_ERROR: f64 = 1e-3;
         let [low, high] = parameter.range;
         let clamped = rgb.map(|x| x.max(low).min(high));
         if std::iter::zip(rgb, clamped)
-            .any(|(x, clamped)| (x - clamped).abs() > ROUNDING * (1.0 + clamped.abs()))
+            .any(|(x, clamped)| (x - clamped).abs() > MAX_ROUNDING_ERROR * (1.0 + clamped.abs()))
         {
             let message = format!(
                 "\"{} {}\" is the colour {rgb:.3?}, out of range ({})",
-                param.kind, param.name, used.label
+                param.ty, param.name, shader_use.label
             );
             self.diagnostics.warn(Some(&param.location), message, format!("{clamped:.3?}"))?;
         }
@@ -312,33 +322,37 @@ impl Builder<'_> {
 }
 
 /// Rejects parameters that the shader does not declare.
-fn check_unused(used: &ShaderUse) -> Result<(), SceneError> {
-    match used.entity.params.unused().next() {
+fn check_unused(shader_use: &ShaderUse) -> Result<(), SceneError> {
+    match shader_use.entity.params.unused().next() {
         None => Ok(()),
         Some(param) => {
-            let remedy = did_you_mean(&param.name, used.names(), "remove it");
-            Err(used.error(param, "is not a parameter of the shader").help(used.help(&remedy)))
+            let remedy = did_you_mean(&param.name, shader_use.names(), "remove it");
+            Err(shader_use
+                .error(param, "is not a parameter of the shader")
+                .help(shader_use.help(&remedy)))
         }
     }
 }
 
-/// Values of the overrides that the material sets.
-fn overrides(used: &ShaderUse) -> Result<Vec<(String, f64)>, SceneError> {
-    let mut given = Vec::new();
-    for declared in used.shader.overrides() {
-        let Some(param) = used.entity.params.any(&declared.name) else { continue };
+/// Returns the overrides that the material sets, with their values.
+fn overrides(shader_use: &ShaderUse) -> Result<Vec<(String, f64)>, SceneError> {
+    let mut overrides = Vec::new();
+    for declared in shader_use.shader.overrides() {
+        let Some(param) = shader_use.entity.params.any(&declared.name) else { continue };
         let Some(numbers) = numbers(param, declared) else {
-            return Err(used.mismatch(param, declared, true));
+            return Err(shader_use.mismatch(param, declared, true));
         };
-        given.push((declared.name.clone(), used.check_values(param, declared, numbers)?[0]));
+        overrides
+            .push((declared.name.clone(), shader_use.check_values(param, declared, numbers)?[0]));
     }
-    Ok(given)
+    Ok(overrides)
 }
 
-/// The values of a parameter as numbers, if its type matches the shader's declaration.
+/// Converts the values of a parameter to numbers; `None` if its type does not match the
+/// declaration.
 fn numbers(param: &Param, parameter: &Parameter) -> Option<Vec<f64>> {
     use ParamType::{Bool, Float, Integer, Normal, Point2, Point3, Vector2, Vector3};
-    let fits = match (parameter.scalar, param.kind) {
+    let matches = match (parameter.scalar, param.ty) {
         (Scalar::F32, Float | Integer)
         | (Scalar::I32 | Scalar::U32, Integer)
         | (Scalar::Bool, Bool) => true,
@@ -346,10 +360,10 @@ fn numbers(param: &Param, parameter: &Parameter) -> Option<Vec<f64>> {
         (Scalar::F32, Point3 | Vector3 | Normal) => parameter.size == 3,
         _ => false,
     };
-    fits.then(|| match &param.values {
-        Values::Numbers(numbers) => numbers.iter().map(|&x| f64::from(x)).collect(),
-        Values::Integers(integers) => integers.iter().map(|&x| f64::from(x)).collect(),
-        Values::Bools(bools) => bools.iter().map(|&x| f64::from(u8::from(x))).collect(),
-        Values::Strings(_) => unreachable!("none of the types above has strings"),
+    matches.then(|| match &param.values {
+        ParamValues::Floats(numbers) => numbers.iter().map(|&x| f64::from(x)).collect(),
+        ParamValues::Integers(integers) => integers.iter().map(|&x| f64::from(x)).collect(),
+        ParamValues::Bools(bools) => bools.iter().map(|&x| f64::from(u8::from(x))).collect(),
+        ParamValues::Strings(_) => unreachable!("string types do not match"),
     })
 }

@@ -14,13 +14,13 @@ use lightbound_shader::texture;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Converted images, by source image and conversion. The key holds the address of the image, which
-/// lives until the scene is built.
+/// Converted images by source image and conversion. Addresses identify images, which live until the
+/// scene is built.
 #[derive(Default)]
-pub(super) struct ConvertedTextures(HashMap<Key, Arc<texture::Texture>>);
+pub(super) struct ConvertedTextures(HashMap<ConversionKey, Arc<texture::Texture>>);
 
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct ConversionKey {
     image: *const Image,
     value: ImageMapValue,
     /// Bits of a float.
@@ -28,10 +28,11 @@ struct Key {
     invert: bool,
 }
 
-/// A shader's texture and its lookup settings.
+/// Lookup settings and texels of a texture in a shader.
 pub(super) type ShaderTexture = (texture::Lookup, Arc<texture::Texture>);
 
 impl ConvertedTextures {
+    /// Returns the converted texture of an image map.
     fn get(&mut self, map: &ImageMap) -> Arc<texture::Texture> {
         let ImageMap { ref image, value, scale, invert, .. } = *map;
         let key = Key { image: Arc::as_ptr(image), value, scale: scale.to_bits(), invert };
@@ -39,6 +40,7 @@ impl ConvertedTextures {
     }
 }
 
+/// Returns the lookup settings of an image map.
 fn lookup(map: &ImageMap) -> texture::Lookup {
     let wrap = match map.wrap {
         WrapMode::Repeat => texture::Wrap::Repeat,
@@ -54,61 +56,64 @@ fn lookup(map: &ImageMap) -> texture::Lookup {
 }
 
 impl Builder<'_> {
-    /// The images of a shader's textures, in the order of their declarations.
+    /// Returns the textures of a shader in the order of their declarations.
     pub(super) fn shader_textures(
         &mut self,
-        used: &ShaderUse,
+        shader_use: &ShaderUse,
     ) -> Result<Vec<ShaderTexture>, SceneError> {
-        let shader = used.shader.clone();
-        shader.textures().iter().map(|name| self.shader_texture(used, name)).collect()
+        let shader = shader_use.shader.clone();
+        shader.textures().iter().map(|name| self.shader_texture(shader_use, name)).collect()
     }
 
     fn shader_texture(
         &mut self,
-        used: &ShaderUse,
+        shader_use: &ShaderUse,
         name: &str,
     ) -> Result<ShaderTexture, SceneError> {
-        let forms = format!(
+        let remedy = format!(
             "give \"texture {name}\", the name of an imagemap, or \"string {name}\", an image file"
         );
-        match used.entity.params.any(name) {
+        match shader_use.entity.params.any(name) {
             None => {
-                let error =
-                    used.entity.error(format!("texture \"{name}\" is missing ({})", used.label));
-                Err(error.help(used.help(&forms)))
+                let error = shader_use
+                    .entity
+                    .error(format!("texture \"{name}\" is missing ({})", shader_use.label));
+                Err(error.help(shader_use.help(&remedy)))
             }
-            Some(param) if param.kind == ParamType::Texture => {
-                let named = used.entity.params.texture(name)?.expect("the parameter exists");
+            Some(param) if param.ty == ParamType::Texture => {
+                let named = shader_use.entity.params.texture(name)?.expect("the parameter exists");
                 let texture = self.textures.any(named).ok_or_else(|| {
                     let help = did_you_mean(named, self.textures.names(), "define it with Texture");
-                    used.error(param, &format!("is \"{named}\", which is not a texture")).help(help)
+                    shader_use
+                        .error(param, &format!("is \"{named}\", which is not a texture"))
+                        .help(help)
                 })?;
                 match &*texture {
-                    Texture::Image(map) => self.converted_texture(used, param, map),
+                    Texture::Image(map) => self.converted_texture(shader_use, param, map),
                     _ => {
-                        let error =
-                            used.error(param, &format!("is \"{named}\", which is not an imagemap"));
+                        let error = shader_use
+                            .error(param, &format!("is \"{named}\", which is not an imagemap"));
                         Err(error.help("shaders sample images: name a texture \"imagemap\""))
                     }
                 }
             }
-            Some(param) if param.kind == ParamType::String => {
-                let file = used.entity.params.string(name)?.expect("the parameter exists");
-                let image = self.image(used.entity, &self.path(file), "sRGB");
+            Some(param) if param.ty == ParamType::String => {
+                let file = shader_use.entity.params.string(name)?.expect("the parameter exists");
+                let image = self.image(shader_use.entity, &self.path(file), "sRGB");
                 let image = image.map_err(|error| {
-                    used.error(param, &format!("cannot be used: {}", error.message()))
+                    shader_use.error(param, &format!("cannot be used: {}", error.message()))
                 })?;
                 self.converted_texture(used, param, &shader_texture::default_image_map(image))
             }
             Some(param) => {
-                Err(used.error(param, "has another type than an image").help(used.help(&forms)))
+                Err(shader_use.error(param, "is not an image").help(shader_use.help(&remedy)))
             }
         }
     }
 
     fn converted_texture(
         &mut self,
-        used: &ShaderUse,
+        shader_use: &ShaderUse,
         param: &Param,
         map: &ImageMap,
     ) -> Result<ShaderTexture, SceneError> {
@@ -117,8 +122,8 @@ impl Builder<'_> {
             .map_err(|large| used.error(param, &large.to_string()).help(large.remedy()))?;
         if map.mapping != Mapping::UV {
             let message = format!(
-                "{what} has a mapping, but shaders compute coordinates themselves ({})",
-                used.label
+                "{name} has a mapping, but shaders compute texture coordinates themselves ({})",
+                shader_use.label
             );
             self.diagnostics.warn(
                 Some(&param.location),
@@ -128,7 +133,7 @@ impl Builder<'_> {
         }
         if map.invert && map.wrap == WrapMode::Black {
             let message =
-                format!("{what} is inverted and black outside the image ({})", used.label);
+                format!("{name} is inverted and black outside the image ({})", shader_use.label);
             self.diagnostics.warn(Some(&param.location), message, "0 outside the image, not 1")?;
         }
         Ok((lookup(map), self.converted.get(map)))
@@ -157,7 +162,7 @@ mod tests {
     fn images_are_converted_once() {
         let mut converted = ConvertedTextures::default();
         let a = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
-        let other = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
+        let other_image = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
         let first = converted.get(&a);
         assert!(Arc::ptr_eq(
             &first,

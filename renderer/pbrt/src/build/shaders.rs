@@ -3,8 +3,8 @@
 use super::{Builder, NamedShader};
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
-use crate::inputs::Inputs;
-use crate::shader_file::{self, ReadError};
+use crate::inputs::InputFiles;
+use crate::shader_file::{self, ShaderReadError};
 use lightbound::material::{
     Program, ProgramError, Setting, ShaderBinding, ShaderInstance, library, self_check,
 };
@@ -16,13 +16,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The shaders of a scene, read and compiled.
+/// The shaders of a scene.
 pub(super) struct Shaders {
     arena: Arena,
     target: Target,
-    files: Vec<Arc<Shader>>,
-    /// Indices of files, by their name in scenes and by origin.
+    shaders: Vec<Arc<Shader>>,
+    /// Indices of shaders by their name in scenes.
     by_name: HashMap<String, u32>,
+    /// Indices of shaders by origin.
     by_origin: HashMap<Origin, u32>,
     programs: HashMap<Variant, Arc<Program>>,
     bindings: Vec<ShaderBinding>,
@@ -37,26 +38,27 @@ enum Origin {
     Library(&'static str),
 }
 
-/// A specialization of a shader, which is compiled separately.
+/// A specialization of a shader. Each is compiled separately.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Variant {
     /// Index of the shader.
-    file: u32,
-    /// Values of the given overrides, as bits.
+    shader: u32,
+    /// Names and bits of the overrides that the material sets.
     overrides: Vec<(String, u64)>,
     /// Lookup settings of each texture.
     lookups: Vec<Lookup>,
 }
 
 impl Variant {
-    /// A shader with these overrides and texture lookups.
-    pub fn new(file: u32, overrides: &[(String, f64)], lookups: Vec<Lookup>) -> Variant {
-        // −0 is stored as 0, which is the same value in all types.
+    /// Creates a variant from override values and texture lookups.
+    pub fn new(shader: u32, overrides: &[(String, f64)], lookups: Vec<Lookup>) -> Variant {
+        // −0 and 0 are the same value, so they share a variant.
         let overrides =
             overrides.iter().map(|(name, x)| (name.clone(), (x + 0.0).to_bits())).collect();
-        Variant { file, overrides, lookups }
+        Variant { shader, overrides, lookups }
     }
 
+    /// Returns the compiler settings of the variant.
     fn settings(&self, shader: &Shader) -> Settings {
         let textures =
             std::iter::zip(shader.textures().iter().cloned(), self.lookups.iter().copied())
@@ -70,33 +72,33 @@ impl Variant {
     }
 }
 
-/// Refers to a variant with its textures.
+/// A handle to a [`ShaderBinding`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Binding {
-    /// Index of the [`ShaderBinding`].
-    shader: u32,
-    /// Whether its program is newly compiled and has not passed the self-check yet.
+pub(super) struct BindingHandle {
+    /// Index of the binding.
+    index: u32,
+    /// Whether the program is new and has not been self-checked yet.
     needs_check: bool,
 }
 
-/// Why a shader cannot be loaded.
+/// An error from loading a shader.
 pub(super) enum FindError {
-    /// Neither at this path nor in the library.
+    /// No such file at this path, nor a library shader.
     NotFound(PathBuf),
     /// The file cannot be read.
-    Read(ReadError),
+    Read(ShaderReadError),
     /// The shader is invalid.
     Shader(ShaderError),
 }
 
 impl Shaders {
-    /// Starts with the `given` shaders, which take precedence over files and the library.
-    pub fn new(target: Target, given: &[NamedShader]) -> Shaders {
+    /// Creates the cache with `named` shaders, which take precedence over files and the library.
+    pub fn new(target: Target, named: &[NamedShader]) -> Shaders {
         Shaders {
             arena: Arena::new(),
             target,
-            files: given.iter().map(|(_, shader)| shader.clone()).collect(),
-            by_name: given.iter().map(|(name, _)| name.clone()).zip(0..).collect(),
+            shaders: named.iter().map(|(_, shader)| shader.clone()).collect(),
+            by_name: named.iter().map(|(name, _)| name.clone()).zip(0..).collect(),
             by_origin: HashMap::new(),
             programs: HashMap::new(),
             bindings: Vec::new(),
@@ -104,28 +106,28 @@ impl Shaders {
         }
     }
 
-    /// All bindings, in the order of their indices.
+    /// Returns all bindings in the order of their indices.
     pub fn into_bindings(self) -> Vec<ShaderBinding> {
         self.bindings
     }
 
-    /// The shader with this index.
-    pub fn file(&self, file: u32) -> Arc<Shader> {
-        self.files[file as usize].clone()
+    /// Returns the shader with this index.
+    pub fn get(&self, shader: u32) -> Arc<Shader> {
+        self.shaders[shader as usize].clone()
     }
 
-    /// Index of the shader file at `path`, or else of the library shader called `name`.
+    /// Returns the index of the shader file at `path`, or else of the library shader `name`.
     pub fn find(
         &mut self,
         name: &str,
         path: impl FnOnce() -> PathBuf,
-        inputs: &mut Inputs,
+        inputs: &mut InputFiles,
     ) -> Result<u32, FindError> {
-        if let Some(&file) = self.by_name.get(name) {
-            return Ok(file);
+        if let Some(&shader) = self.by_name.get(name) {
+            return Ok(shader);
         }
         let path = path();
-        let file = match (path.canonicalize(), library::find(name)) {
+        let shader = match (path.canonicalize(), library::find(name)) {
             (Ok(canonical), _) => self.add(Origin::File(canonical), || {
                 let text = shader_file::read(&path, inputs).map_err(FindError::Read)?;
                 Shader::parse(&path.display().to_string(), &text).map_err(FindError::Shader)
@@ -133,8 +135,8 @@ impl Shaders {
             (Err(_), Some(entry)) => self.library(entry),
             (Err(_), None) => return Err(FindError::NotFound(path)),
         };
-        self.by_name.insert(name.to_owned(), file);
-        Ok(file)
+        self.by_name.insert(name.to_owned(), shader);
+        Ok(shader)
     }
 
     /// Index of a library shader.
@@ -144,22 +146,23 @@ impl Shaders {
                 Shader::parse(entry.name, entry.text).expect("library shaders are valid"),
             )
         };
-        let Ok(file) = self.add(Origin::Library(entry.name), parse);
-        file
+        let Ok(shader) = self.add(Origin::Library(entry.name), parse);
+        shader
     }
 
+    /// Returns the index of the shader of this origin; parses it if it is new.
     fn add<E>(
         &mut self,
         origin: Origin,
         parse: impl FnOnce() -> Result<Shader, E>,
     ) -> Result<u32, E> {
-        if let Some(&file) = self.by_origin.get(&origin) {
-            return Ok(file);
+        if let Some(&shader) = self.by_origin.get(&origin) {
+            return Ok(shader);
         }
-        let file = self.files.len() as u32;
-        self.files.push(Arc::new(parse()?));
-        self.by_origin.insert(origin, file);
-        Ok(file)
+        let shader = self.shaders.len() as u32;
+        self.shaders.push(Arc::new(parse()?));
+        self.by_origin.insert(origin, shader);
+        Ok(shader)
     }
 
     /// Compiles a variant, unless it is cached, and binds its textures.
@@ -167,22 +170,21 @@ impl Shaders {
         &mut self,
         variant: Variant,
         textures: Vec<Arc<Texture>>,
-    ) -> Result<Binding, ProgramError> {
+    ) -> Result<BindingHandle, ProgramError> {
         let key = (variant, textures.iter().map(Arc::as_ptr).collect());
-        if let Some(&shader) = self.binding_indices.get(&key) {
-            return Ok(Binding { shader, needs_check: false });
+        if let Some(&index) = self.binding_indices.get(&key) {
+            return Ok(BindingHandle { index, needs_check: false });
         }
         let compiled = self.programs.get(&key.0).cloned();
         // Library shaders are checked by tests.
-        let is_library = self
-            .by_origin
-            .iter()
-            .any(|(origin, &file)| matches!(origin, Origin::Library(_)) && file == key.0.file);
+        let is_library = self.by_origin.iter().any(|(origin, &shader)| {
+            matches!(origin, Origin::Library(_)) && shader == key.0.shader
+        });
         let needs_check = compiled.is_none() && !is_library;
         let program = match compiled {
             Some(program) => program,
             None => {
-                let shader = &self.files[key.0.file as usize];
+                let shader = &self.shaders[key.0.shader as usize];
                 let program = Arc::new(Program::compile(
                     &self.arena,
                     shader,
@@ -193,33 +195,33 @@ impl Shaders {
                 program
             }
         };
-        let shader = self.bindings.len() as u32;
+        let index = self.bindings.len() as u32;
         let mut binding = ShaderBinding::new(program, textures);
         binding.has_valid_sampler &=
             self.bindings_of(&binding.program).all(|other| other.has_valid_sampler);
         self.bindings.push(binding);
-        self.binding_indices.insert(key, shader);
-        Ok(Binding { shader, needs_check })
+        self.binding_indices.insert(key, index);
+        Ok(BindingHandle { index, needs_check })
     }
 
-    /// All existing bindings of a program.
+    /// Iterates over the bindings of a program.
     fn bindings_of(&mut self, program: &Arc<Program>) -> impl Iterator<Item = &mut ShaderBinding> {
         self.bindings.iter_mut().filter(move |binding| Arc::ptr_eq(&binding.program, program))
     }
 }
 
 impl Builder<'_> {
-    /// An instance of a shader, with a setting for each settable parameter. A newly compiled program
-    /// is checked with these settings.
+    /// Creates an instance of a shader with a setting for each settable parameter. Self-checks new
+    /// programs with these settings.
     pub(super) fn instance(
         &mut self,
         entity: &Entity,
-        Binding { shader, needs_check }: Binding,
+        BindingHandle { index, needs_check }: BindingHandle,
         settings: Vec<Setting>,
     ) -> Result<ShaderInstance, SceneError> {
-        let binding = &self.shaders.bindings[shader as usize];
+        let binding = &self.shaders.bindings[index as usize];
         let instance =
-            ShaderInstance::new(shader, std::iter::zip(&binding.program.settable, settings));
+            ShaderInstance::new(index, std::iter::zip(&binding.program.settable, settings));
         if !needs_check {
             return Ok(instance);
         }
@@ -227,58 +229,60 @@ impl Builder<'_> {
         let name = &program.name;
         let values = self_check::check_values(binding, &instance)
             .err()
-            .map(|found| format!("shader {name}: {found}"));
-        let sampler = binding
+            .map(|problem| format!("shader {name}: {problem}"));
+        let sampler_problem = binding
             .program
             .has_sampler
             .then(|| self_check::check_sampler(binding, &instance).err())
             .flatten();
-        let sampler =
-            sampler.map(|found| format!("shader {name}: its `sample` and `pdf` disagree: {found}"));
-        if let Some(message) = values {
-            self.warn(entity, message, "the values unchanged, but lightcuts and --light-sampling material-tree may drop negative values; surfaces with this material may be too dark or too bright, or lose samples")?;
+        let sampler_warning = sampler_problem
+            .map(|problem| format!("shader {name}: its `sample` and `pdf` disagree: {problem}"));
+        if let Some(message) = value_warning {
+            self.warn(entity, message, "unchanged values; lightcuts and --light-sampling material-tree may drop negative ones, and surfaces with this material may be too dark or too bright, or lose samples")?;
         }
-        if let Some(message) = sampler {
+        if let Some(message) = sampler_warning {
             self.shaders
                 .bindings_of(&program)
                 .for_each(|binding| binding.has_valid_sampler = false);
-            self.warn(entity, message, "directions sampled from bounds of `brdf`")?;
+            self.warn(entity, message, "directions sampled from bounds on `brdf`")?;
         }
         Ok(instance)
     }
 
-    /// An instance of a library shader. Its parameters are `values`, clamped to their ranges, or else
-    /// the defaults.
+    /// Creates an instance of a library shader. Clamps constant `values` to the ranges of the
+    /// parameters; all other parameters have defaults.
     pub(super) fn library(
         &mut self,
         entity: &Entity,
         name: &'static str,
         values: &[(&str, Param)],
     ) -> Result<ShaderInstance, SceneError> {
-        let file = self.shaders.library(library::find(name).expect("the library has this shader"));
-        let shader = self.shaders.file(file);
+        let index = self.shaders.library(library::find(name).expect("the library has this shader"));
+        let shader = self.shaders.get(index);
         let parameters = shader.settable();
         debug_assert!(
             values.iter().all(|(name, _)| parameters.iter().any(|p| p.name == *name)),
-            "{name} has all these parameters"
+            "{name} lacks one of the parameters"
         );
         let setting =
             |parameter: &Parameter| match values.iter().find(|(name, _)| parameter.name == *name) {
                 Some((_, value @ Param::Texture(_))) => Setting::Varying(value.clone()),
-                Some((_, Param::Constant(value))) => Setting::Constant(clamped(parameter, *value)),
+                Some((_, Param::Constant(value))) => {
+                    Setting::Constant(clamp_to_range(parameter, *value))
+                }
                 None => Setting::Constant(
                     parameter.default.clone().expect("parameters of library shaders have defaults"),
                 ),
             };
         let settings = parameters.iter().map(setting).collect();
-        let binding = self.shaders.bind(Variant::new(file, &[], vec![]), vec![]);
+        let binding = self.shaders.bind(Variant::new(index, &[], vec![]), vec![]);
         let binding = binding.map_err(|error| entity.error(format!("{name}: {error}")))?;
         self.instance(entity, binding, settings)
     }
 }
 
-/// The first components of a value, clamped to the parameter's range.
-fn clamped(parameter: &Parameter, value: Vec3) -> Vec<f64> {
+/// Converts a value to the size of a parameter and clamps it to its range.
+fn clamp_to_range(parameter: &Parameter, value: Vec3) -> Vec<f64> {
     let [low, high] = parameter.range;
     value.to_array()[..parameter.size].iter().map(|&x| f64::from(x).max(low).min(high)).collect()
 }

@@ -1,4 +1,4 @@
-//! Shapes, instances and area lights.
+//! Builds shapes, instances and area lights.
 
 use super::materials::Materials;
 use super::{Builder, transform};
@@ -20,10 +20,11 @@ pub(super) struct Shapes {
     pub object_names: Vec<String>,
 }
 
+/// Supported types of shapes.
 const SHAPES: [&str; 5] = ["plymesh", "trianglemesh", "bilinearmesh", "sphere", "disk"];
 
 impl Builder<'_> {
-    /// Builds all shapes; emitters are appended to `lights`.
+    /// Builds all shapes and appends area lights to `lights`.
     pub(super) fn shapes(
         &mut self,
         d: &Description,
@@ -51,7 +52,7 @@ impl Builder<'_> {
                     &instance.location,
                     "the transform of this instance cannot be inverted in single precision",
                 )
-                .help("look for a scale of 0, or extreme scales")
+                .help("check for zero or extreme scales")
             })?;
             geometry.instances.push(Instance { group: instance.object as u32, transform });
             object_names.push(d.objects[instance.object].name.clone());
@@ -59,6 +60,7 @@ impl Builder<'_> {
         Ok(Shapes { geometry, object_names })
     }
 
+    /// Adds a shape to `geometry`, and its emitters to `lights`.
     fn shape(
         &mut self,
         d: &Description,
@@ -70,10 +72,10 @@ impl Builder<'_> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
             "loopsubdiv" => Some("its control mesh"),
-            "curve" | "cylinder" => Some("it is left out"),
+            "curve" | "cylinder" => Some("it is ignored"),
             _ => None,
         };
-        self.choose("shape", entity, &SHAPES, fallback)?;
+        self.check_supported("shape", entity, &SHAPES, fallback)?;
         let world_from_shape = transform(entity, s.ctm)?;
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
@@ -94,12 +96,12 @@ impl Builder<'_> {
                 self.warn(
                     entity,
                     "area lights with the material \"interface\" are not supported",
-                    "nothing; the light is left out",
+                    "the light is ignored",
                 )?;
             }
             return Ok(());
         };
-        // A surface with opacity 0 is never hit, but as in pbrt-v4 it still emits if it is a light.
+        // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
             let mut primitive = Primitive {
@@ -120,7 +122,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Opacity, unless it is 1.
+    /// Returns the opacity; `None` if it is 1.
     fn alpha(&mut self, entity: &Entity) -> Result<Option<Param>, SceneError> {
         Ok(match self.optional_float(entity, "alpha")? {
             Some(Param::Constant(a)) if a.x >= 1.0 => None,
@@ -128,14 +130,14 @@ impl Builder<'_> {
         })
     }
 
-    /// Adds one light per element of a shape. As in pbrt-v4, `power` is the power of each element.
+    /// Adds a light for each element of a shape. As in pbrt-v4, `power` is the power per element.
     fn area_light(
         &mut self,
         entity: &Entity,
         primitive: &Primitive,
         lights: &mut Vec<AnyLight>,
     ) -> Result<(), SceneError> {
-        self.choose("area light", entity, &["diffuse"], |_| None)?;
+        self.check_supported("area light", entity, &["diffuse"], |_| None)?;
         let p = &entity.params;
         let two_sided = p.bool("twosided")?.unwrap_or(false);
         if p.string("filename")?.is_some() {
@@ -147,7 +149,7 @@ impl Builder<'_> {
             self.warn(
                 entity,
                 "emission images of area lights are not supported",
-                "the same radiance everywhere",
+                "uniform emission",
             )?;
         }
         let le = self.emission(entity, "L")?;
@@ -167,13 +169,13 @@ impl Builder<'_> {
         let Some(name) = entity.params.string("filename")? else {
             return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
         };
-        // Controls the tessellation of displaced meshes.
+        // Only affects the tessellation of displaced meshes.
         entity.params.float("edgelength")?;
         if entity.params.texture("displacement")?.is_some() {
             self.warn(entity, "displacement is not supported", "the mesh without displacement")?;
         }
         let path = self.path(name);
-        let mesh = ply::read_by(&path, |path| self.inputs.read(path))
+        let mesh = ply::read_with(&path, |path| self.inputs.read(path))
             .map_err(|e| entity.error(e.to_string()))?;
         let error =
             |e: lightbound::geometry::MeshError| entity.error(format!("{}: {e}", path.display()));
@@ -198,7 +200,7 @@ impl Builder<'_> {
 /// Positions, normals and texture coordinates.
 type Vertices = (Vec<Vec3>, Vec<Vec3>, Vec<Vec2>);
 
-/// The vertices of a mesh.
+/// Reads the vertices of a mesh.
 fn vertices(entity: &Entity) -> Result<Vertices, SceneError> {
     let p = &entity.params;
     let Some(positions) = p.point3s("P")? else {
@@ -211,7 +213,8 @@ fn vertices(entity: &Entity) -> Result<Vertices, SceneError> {
     Ok((positions.to_vec(), normals.to_vec(), uvs.to_vec()))
 }
 
-/// Elements of `N` vertices each. Without indices, as in pbrt-v4, the vertices are one element.
+/// Reads the indices of elements with `N` vertices. As in pbrt-v4, `N` vertices without indices are
+/// one element.
 fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32; N]>, SceneError> {
     let Some(indices) = entity.params.ints("indices")? else {
         if vertices == N {
@@ -226,9 +229,9 @@ fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32
         let error = entity.error(format!("{} indices are not a multiple of {N}", indices.len()));
         return Err(error.help(format!("a {} takes {N} for each element", entity.name)));
     }
-    if let Some(bad) = indices.iter().find(|&&i| i < 0) {
+    if let Some(negative) = indices.iter().find(|&&i| i < 0) {
         return Err(entity
-            .error(format!("the vertex index {bad} is negative"))
+            .error(format!("the vertex index {negative} is negative"))
             .help("vertices are counted from 0"));
     }
     Ok(chunks.iter().map(|c| c.map(|i| i as u32)).collect())
@@ -237,7 +240,7 @@ fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32
 fn trianglemesh(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
     let (positions, normals, uvs) = vertices(entity)?;
     let triangles = elements(entity, positions.len())?;
-    // Face indices are used by Ptex only. Tangents "S" are unsupported and reported as unused.
+    // Only Ptex uses face indices. Tangents "S" are unsupported and reported as unused.
     entity.params.ints("faceIndices")?;
     let mesh =
         Mesh::new(positions, triangles, normals, uvs).and_then(|m| m.transformed(world_from_shape));

@@ -1,4 +1,4 @@
-//! Textures, and parameters that accept textures.
+//! Builds textures and parameters that accept textures.
 
 use super::{Builder, transform};
 use crate::describe::{Description, TextureEntity};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Textures by name and type, and the images they share.
+/// Textures by type and name, and the images that they share.
 #[derive(Default)]
 pub(super) struct Textures {
     float: HashMap<String, Arc<Texture>>,
@@ -25,26 +25,29 @@ pub(super) struct Textures {
 }
 
 impl Textures {
-    /// A texture of either type; the spectrum texture if both exist.
+    /// Returns a texture of either type, preferably a spectrum texture.
     pub fn any(&self, name: &str) -> Option<Arc<Texture>> {
         self.spectrum.get(name).or_else(|| self.float.get(name)).cloned()
     }
 
-    /// A texture for a parameter: a float texture, or for `colour` preferably a spectrum texture.
+    /// Returns a texture for a parameter: a float texture, or if `colour` is set, preferably a
+    /// spectrum texture.
     pub fn for_parameter(&self, name: &str, colour: bool) -> Option<Param> {
         let texture = if colour { self.any(name) } else { self.float.get(name).cloned() };
         texture.map(Param::Texture)
     }
 
-    /// The names of all textures.
+    /// Iterates over the names of all textures.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
     }
 }
 
+/// Supported classes of textures.
 const TEXTURES: [&str; 5] = ["constant", "imagemap", "checkerboard", "scale", "mix"];
 
 impl Builder<'_> {
+    /// Builds all textures.
     pub(super) fn build_textures(&mut self, d: &Description) -> Result<(), SceneError> {
         for t in &d.textures {
             let texture = Arc::new(self.texture(t)?);
@@ -57,10 +60,10 @@ impl Builder<'_> {
 
     fn texture(&mut self, t: &TextureEntity) -> Result<Texture, SceneError> {
         let entity = &t.entity;
-        let others =
+        let unsupported =
             ["bilerp", "directionmix", "dots", "fbm", "marble", "ptex", "windy", "wrinkled"];
-        if !self.choose("texture", entity, &TEXTURES, |name| {
-            others.contains(&name).then_some("the constant 0.5")
+        if !self.check_supported("texture", entity, &TEXTURES, |name| {
+            unsupported.contains(&name).then_some("the constant 0.5")
         })? {
             entity.params.mark_all_used();
             return Ok(Texture::Constant(Vec3::splat(0.5)));
@@ -77,8 +80,8 @@ impl Builder<'_> {
                 Param::Constant(c) => Texture::Constant(c),
                 Param::Texture(_) => {
                     return Err(entity
-                        .error("the value of a constant texture is a texture")
-                        .help("use it directly"));
+                        .error("a constant texture cannot refer to a texture")
+                        .help("use that texture directly"));
                 }
             },
             "imagemap" => self.imagemap(t)?,
@@ -141,7 +144,7 @@ impl Builder<'_> {
         Ok(Texture::Image(ImageMap { image, mapping, value, wrap, filter, scale, invert }))
     }
 
-    /// An image, read once per encoding.
+    /// Returns an image. Reads each file once per encoding.
     pub(super) fn image(
         &mut self,
         entity: &Entity,
@@ -189,7 +192,7 @@ impl Builder<'_> {
         })
     }
 
-    /// An optional parameter that is a float or a float texture.
+    /// Reads an optional float or float texture.
     pub(super) fn optional_float(
         &mut self,
         entity: &Entity,
@@ -204,7 +207,7 @@ impl Builder<'_> {
         })
     }
 
-    /// A parameter that is a float or a float texture.
+    /// Reads a float or float texture.
     pub(super) fn float(
         &mut self,
         entity: &Entity,
@@ -214,7 +217,7 @@ impl Builder<'_> {
         Ok(self.optional_float(entity, name)?.unwrap_or_else(|| Param::from_float(default)))
     }
 
-    /// A parameter that is a reflectance-like spectrum or a spectrum texture.
+    /// Reads a spectrum, converted like a reflectance, or a spectrum texture.
     pub(super) fn spectrum_or(
         &mut self,
         entity: &Entity,
@@ -242,21 +245,22 @@ impl Builder<'_> {
     }
 }
 
+/// Finds a texture of type `ty` by name.
 fn find(
-    all: &HashMap<String, Arc<Texture>>,
+    textures: &HashMap<String, Arc<Texture>>,
     entity: &Entity,
     name: &str,
-    kind: &str,
+    ty: &str,
 ) -> Result<Param, SceneError> {
-    match all.get(name) {
+    match textures.get(name) {
         Some(t) => Ok(Param::Texture(t.clone())),
         None => {
             let help = did_you_mean(
                 name,
-                all.keys().map(String::as_str),
-                &format!("define it with Texture as a {kind}"),
+                textures.keys().map(String::as_str),
+                &format!("define it with Texture as a {ty}"),
             );
-            Err(entity.error(format!("no texture of type {kind} is named \"{name}\"")).help(help))
+            Err(entity.error(format!("no texture of type {ty} is named \"{name}\"")).help(help))
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Scene descriptions: lists of complete entities, with names resolved to indices.
+//! Scene descriptions: lists of entities with names resolved to indices.
 //!
-//! A pbrt file is a program for a small state machine. [`describe`] runs it once (in
-//! `describe/interpret`) over the main file and its includes. Entities are interpreted by the next
-//! stage, [`crate::build`].
+//! The directives of a pbrt file modify and use a graphics state. [`describe`] runs those of the
+//! main file and its includes (in `describe/interpret`). The next stage, [`crate::build`],
+//! interprets the entities.
 
 mod interpret;
 #[cfg(test)]
@@ -10,43 +10,43 @@ mod tests;
 
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
 use super::file::parse::Entity;
-use super::inputs::Inputs;
+use super::inputs::InputFiles;
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A scene as described by its files.
+/// The contents of a scene file and its includes.
 #[derive(Debug, Default)]
 pub struct Description {
-    /// Folder of the main file; other file names are relative to it.
+    /// Folder of the main file. All file names are relative to it.
     pub folder: PathBuf,
-    /// The files read.
-    pub inputs: Inputs,
+    /// The input files.
+    pub inputs: InputFiles,
     /// `Option` directives, in file order.
     pub options: Vec<SceneOption>,
-    /// Camera, if given; the default is a perspective camera at the origin, looking along +z.
+    /// Camera, if specified; the default is a perspective camera at the origin, looking along +z.
     pub camera: Option<CameraEntity>,
-    /// Film, if given.
+    /// Film, if specified.
     pub film: Option<Entity>,
-    /// Reconstruction filter, if given.
+    /// Reconstruction filter, if specified.
     pub filter: Option<Entity>,
-    /// Sampler, if given.
+    /// Sampler, if specified.
     pub sampler: Option<Entity>,
-    /// Integrator, if given.
+    /// Integrator, if specified.
     pub integrator: Option<Entity>,
-    /// Acceleration structure, if given.
+    /// Acceleration structure, if specified.
     pub accelerator: Option<Entity>,
-    /// Textures; a texture follows those it refers to.
+    /// Textures, each after the textures that it refers to.
     pub textures: Vec<TextureEntity>,
-    /// Materials, named and inline; the first is the default, diffuse.
+    /// Named and inline materials. The first is the default material, diffuse.
     pub materials: Vec<MaterialEntity>,
     /// Participating media.
     pub media: Vec<Entity>,
     /// Lights other than area lights.
     pub lights: Vec<LightEntity>,
-    /// Area lights, which shapes refer to.
+    /// Area lights that shapes refer to.
     pub area_lights: Vec<Entity>,
-    /// Shapes that are not part of an object.
+    /// Shapes outside of objects.
     pub shapes: Vec<ShapeEntity>,
     /// Groups of shapes, instantiated by [`Description::instances`].
     pub objects: Vec<ObjectEntity>,
@@ -54,12 +54,12 @@ pub struct Description {
     pub instances: Vec<InstanceEntity>,
 }
 
-/// One `Option`.
+/// An `Option` directive.
 #[derive(Clone, Debug)]
 pub struct SceneOption {
-    /// Its name in lower case, without `_` and `-`.
+    /// Name in lower case, without `_` and `-`.
     pub name: String,
-    /// Its value as written, without quotes.
+    /// Value as written, without quotes.
     pub value: String,
     /// Location of the directive.
     pub location: Location,
@@ -68,7 +68,7 @@ pub struct SceneOption {
 /// The camera.
 #[derive(Clone, Debug)]
 pub struct CameraEntity {
-    /// Kind and parameters.
+    /// Type and parameters.
     pub entity: Entity,
     /// Transform from world to camera space (left-handed, looking along +z).
     pub camera_from_world: DAffine3,
@@ -77,11 +77,11 @@ pub struct CameraEntity {
 /// A texture.
 #[derive(Clone, Debug)]
 pub struct TextureEntity {
-    /// Its name; a float and a spectrum texture may share a name.
+    /// Name. A float and a spectrum texture may share a name.
     pub name: String,
-    /// Whether its values are floats rather than spectra.
+    /// Whether this is a float texture rather than a spectrum texture.
     pub is_float: bool,
-    /// Kind and parameters.
+    /// Type and parameters.
     pub entity: Entity,
     /// Transform from texture to world space.
     pub ctm: DAffine3,
@@ -90,55 +90,54 @@ pub struct TextureEntity {
 /// A material.
 #[derive(Clone, Debug)]
 pub struct MaterialEntity {
-    /// Its name; `None` for an inline material.
+    /// Name; `None` for an inline material.
     pub name: Option<String>,
-    /// Kind and parameters.
+    /// Type and parameters.
     pub entity: Entity,
 }
 
 /// A light.
 #[derive(Clone, Debug)]
 pub struct LightEntity {
-    /// Kind and parameters.
+    /// Type and parameters.
     pub entity: Entity,
     /// Transform from light to world space.
     pub ctm: DAffine3,
 }
 
-/// The media on both sides of a surface.
+/// The media on the two sides of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediumInterface {
-    /// Index into [`Description::media`] of the medium that the normal points away from; `None` is
-    /// vacuum.
+    /// Index into [`Description::media`] of the medium opposite the normal; `None` is vacuum.
     pub inside: Option<usize>,
-    /// Index of the medium that the normal points into.
+    /// Index of the medium on the side of the normal.
     pub outside: Option<usize>,
 }
 
 /// A shape.
 #[derive(Clone, Debug)]
 pub struct ShapeEntity {
-    /// Kind and parameters.
+    /// Type and parameters.
     pub entity: Entity,
-    /// Transform from shape to world space; within an object, to the space of the object.
+    /// Transform from shape space to world space, or to object space within an object.
     pub ctm: DAffine3,
-    /// Whether normals are flipped by `ReverseOrientation`.
+    /// Whether `ReverseOrientation` flips the normals.
     pub reverse_orientation: bool,
     /// Index into [`Description::materials`].
     pub material: usize,
-    /// Index into [`Description::area_lights`] if it emits.
+    /// Index into [`Description::area_lights`] if the shape emits.
     pub area_light: Option<usize>,
-    /// Media on its sides, if set by `MediumInterface`.
-    #[allow(dead_code, reason = "media are described, but not rendered yet")]
+    /// Media on the two sides, if set by `MediumInterface`.
+    #[allow(dead_code, reason = "participating media are not rendered")]
     pub media: Option<MediumInterface>,
 }
 
-/// A group of shapes for instancing.
+/// A group of shapes that can be instantiated.
 #[derive(Clone, Debug)]
 pub struct ObjectEntity {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its shapes.
+    /// Shapes.
     pub shapes: Vec<ShapeEntity>,
 }
 
@@ -147,28 +146,27 @@ pub struct ObjectEntity {
 pub struct InstanceEntity {
     /// Index into [`Description::objects`].
     pub object: usize,
-    /// Transform from the space of the object to world space.
+    /// Transform from object space to world space.
     pub ctm: DAffine3,
     /// Location of the directive.
     pub location: Location,
 }
 
 impl Description {
-    /// Path of a file named in the scene: relative to the main file's folder, unless absolute.
+    /// Returns the path of a file that the scene names: relative to the folder of the main file,
+    /// unless absolute.
     pub fn resolve(&self, file: &str) -> PathBuf {
         self.folder.join(file)
     }
 
-    /// Index of a named material.
+    /// Returns the index of a named material.
     pub fn material(&self, name: &str) -> Option<usize> {
         self.materials.iter().position(|m| m.name.as_deref() == Some(name))
     }
 }
 
-/// Reads a scene and its includes; file names are relative to the folder in the source's path.
-///
-/// *Errors*: a file cannot be read or does not follow the format, or, in strict mode, the first
-/// warning.
+/// Reads a scene and its includes. File names are relative to the folder of the source. Fails if a
+/// file cannot be read or is malformed, and in strict mode at the first warning.
 pub fn describe(
     source: &Arc<Source>,
     diagnostics: &mut Diagnostics,

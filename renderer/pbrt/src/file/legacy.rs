@@ -1,12 +1,12 @@
-//! Names of pbrt-v3 and their replacements in pbrt-v4.
+//! Names from pbrt-v3 and their replacements in pbrt-v4.
 //!
-//! Files of the old format look much like new ones and would render incorrectly rather than fail.
-//! Each old name is therefore an error that gives its replacement. The pairs follow pbrt-v4's own
-//! `--upgrade` conversion (src/pbrt/parser.cpp).
+//! The two formats look so similar that an old file would render incorrectly rather than fail. Each
+//! old name is therefore an error that gives its replacement. Source: pbrt-v4's `--upgrade`
+//! conversion (src/pbrt/parser.cpp).
 
-/// What a name refers to.
+/// The category of a pbrt-v3 name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named as in the format")]
+#[allow(missing_docs, reason = "names from the scene format")]
 pub enum LegacyContext {
     Camera,
     Film,
@@ -22,21 +22,21 @@ pub enum LegacyContext {
     Shape,
 }
 
-/// Remedy for an old directive.
+/// Returns the remedy for a pbrt-v3 directive.
 pub fn directive(word: &str) -> Option<&'static str> {
-    let advice = match word {
+    let remedy = match word {
         "WorldEnd" => "a pbrt-v4 scene ends at the end of its file: remove WorldEnd",
         "SurfaceIntegrator" | "VolumeIntegrator" => "write Integrator \"path\" or \"volpath\"",
         "Volume" => "write MakeNamedMedium and MediumInterface",
         "Renderer" | "SearchPath" => "pbrt-v4 has no such directive: remove it",
         _ => return None,
     };
-    Some(advice)
+    Some(remedy)
 }
 
-/// Remedy for an old type of material, film, and so on.
+/// Returns the remedy for a pbrt-v3 type of material, film, and so on.
 pub fn entity(context: LegacyContext, name: &str) -> Option<&'static str> {
-    let advice = match (context, name) {
+    let remedy = match (context, name) {
         (LegacyContext::Material, "matte") => "write \"diffuse\", with \"reflectance\" for \"Kd\"",
         (LegacyContext::Material, "metal") => "write \"conductor\"",
         (LegacyContext::Material, "mirror") => {
@@ -82,12 +82,12 @@ pub fn entity(context: LegacyContext, name: &str) -> Option<&'static str> {
         }
         _ => return None,
     };
-    Some(advice)
+    Some(remedy)
 }
 
-/// Remedy for an old parameter name.
+/// Returns the remedy for a pbrt-v3 parameter name.
 pub fn param(context: LegacyContext, name: &str) -> Option<&'static str> {
-    let advice = match (context, name) {
+    let remedy = match (context, name) {
         (LegacyContext::Material, "Kd" | "kd") => "write \"reflectance\"",
         (LegacyContext::Material, "Ks" | "ks") => {
             "pbrt-v4 describes the coat by \"eta\" and \"roughness\": remove it"
@@ -122,10 +122,10 @@ pub fn param(context: LegacyContext, name: &str) -> Option<&'static str> {
         }
         _ => return None,
     };
-    Some(advice)
+    Some(remedy)
 }
 
-/// Replacement of an old parameter type, and whether the values carry over unchanged.
+/// Returns the replacement for a pbrt-v3 parameter type, and whether its values remain valid.
 pub fn param_type(name: &str) -> Option<(&'static str, bool)> {
     match name {
         "point" => Some(("point3", true)),

@@ -1,7 +1,7 @@
 //! The lexer: quoted strings, brackets and words; `#` starts a comment.
 //!
-//! Tokens borrow from the text. Lines are counted while white space is skipped, so that a
-//! [`Location`] is computed only when needed.
+//! Tokens borrow from the text. The lexer counts lines while it skips white space, and computes a
+//! [`Location`] only on request.
 
 use super::shorten;
 use crate::diagnostics::{Location, SceneError, Source};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// One token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Token<'a> {
-    /// A quoted string, without its quotes, escapes resolved.
+    /// A quoted string, without quotes and with escape sequences resolved.
     Text(Cow<'a, str>),
     /// `[`
     Open,
@@ -22,8 +22,8 @@ pub enum Token<'a> {
 }
 
 impl Token<'_> {
-    /// The token as shown in messages.
-    pub fn show(&self) -> String {
+    /// Describes the token in messages.
+    pub fn describe(&self) -> String {
         match self {
             Token::Text(text) => format!("the string \"{}\"", shorten(text)),
             Token::Open => "\"[\"".into(),
@@ -33,7 +33,7 @@ impl Token<'_> {
     }
 }
 
-/// Start of a token: its offset and line.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     offset: usize,
@@ -49,15 +49,14 @@ pub struct Lexer<'a> {
     position: Mark,
 }
 
-/// Whether a byte ends a word.
+/// Returns whether a byte ends a word.
 fn ends_word(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'[' | b']' | b'#')
 }
 
 impl<'a> Lexer<'a> {
-    /// Starts at the beginning of `text`, the content of `source`; a byte-order mark is skipped.
-    ///
-    /// *Errors*: the text is UTF-16 or compressed.
+    /// Creates a lexer for `text`, the content of `source`. Skips a byte-order mark; fails if the
+    /// text is UTF-16.
     pub fn new(text: &'a [u8], source: Arc<Source>) -> Result<Lexer<'a>, SceneError> {
         let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let lexer =
@@ -90,32 +89,31 @@ impl<'a> Lexer<'a> {
         self.position
     }
 
-    /// Returns to an earlier mark.
+    /// Moves back to an earlier position.
     pub fn rewind(&mut self, mark: Mark) {
         self.position = mark;
     }
 
-    /// The first byte of the next token.
+    /// Returns the first byte of the next token without consuming it.
     pub fn peek(&mut self) -> Option<u8> {
         let start = self.mark().offset;
         self.text.get(start).copied()
     }
 
-    /// File, line and column of a mark.
+    /// Converts a position to file, line and column.
     pub fn location(&self, mark: Mark) -> Location {
         let column =
             u32::try_from(mark.offset - mark.line_start).unwrap_or(u32::MAX).saturating_add(1);
         Location::new(self.source.clone(), mark.line, column)
     }
 
-    /// An error at a mark.
+    /// Creates an error at a position.
     pub fn error(&self, mark: Mark, message: impl Into<String>) -> SceneError {
         SceneError::at(&self.location(mark), message)
     }
 
-    /// The next token and its start; `None` at the end.
-    ///
-    /// *Errors*: an unterminated string, an unknown escape sequence, a string that is not UTF-8.
+    /// Reads the next token and its position; `None` at the end of the text. Fails if a string is
+    /// unterminated, has an unknown escape sequence or is not UTF-8.
     pub fn token(&mut self) -> Result<Option<(Token<'a>, Mark)>, SceneError> {
         let mark = self.mark();
         let Some(&first) = self.text.get(mark.offset) else { return Ok(None) };
@@ -130,7 +128,7 @@ impl<'a> Lexer<'a> {
         Ok(Some((token, mark)))
     }
 
-    /// The bytes from the current position to the end of the word.
+    /// Reads up to the end of the word.
     fn word(&mut self) -> &'a [u8] {
         let rest = &self.text[self.position.offset..];
         let word = &rest[..rest.iter().position(|&b| ends_word(b)).unwrap_or(rest.len())];
@@ -138,6 +136,7 @@ impl<'a> Lexer<'a> {
         word
     }
 
+    /// Reads the quoted string at `mark`.
     fn string(&mut self, mark: Mark) -> Result<Cow<'a, str>, SceneError> {
         let body = &self.text[mark.offset + 1..];
         let mut end = 0;
@@ -150,7 +149,8 @@ impl<'a> Lexer<'a> {
                     end += 2;
                 }
                 Some(b'\n') | None => {
-                    let error = self.error(mark, "unterminated string: it must end on its line");
+                    let error =
+                        self.error(mark, "unterminated string: strings must end on the same line");
                     return Err(error.help("close it with a quote (\")"));
                 }
                 Some(_) => end += 1,
@@ -171,13 +171,13 @@ impl<'a> Lexer<'a> {
                 (b'\\', Some(b'n')) => b'\n',
                 (b'\\', Some(b'r')) => b'\r',
                 (b'\\', Some(b't')) => b'\t',
-                (b'\\', Some(&quoted @ (b'\\' | b'\'' | b'"'))) => quoted,
+                (b'\\', Some(&escaped @ (b'\\' | b'\'' | b'"'))) => escaped,
                 (b'\\', _) => {
                     let error = self.error(mark, "unknown escape sequence in this string");
                     return Err(error
                         .help("write \\\\ for a backslash, and / to separate folders in a path"));
                 }
-                (plain, _) => plain,
+                (unescaped, _) => unescaped,
             });
         }
         String::from_utf8(out).map(Cow::Owned).map_err(|e| not_utf8(e.utf8_error()))
@@ -193,14 +193,14 @@ mod tests {
         let mut out = Vec::new();
         while let Some((token, mark)) = lexer.token()? {
             let at = lexer.location(mark);
-            out.push((token.show(), at.line, at.column));
+            out.push((token.describe(), at.line, at.column));
         }
         Ok(out)
     }
 
     #[test]
-    fn words_strings_brackets_and_comments() {
-        let found =
+    fn tokens_have_contents_and_locations() {
+        let actual =
             tokens(b"\xef\xbb\xbfShape\"a b\" # c \"d\n\r\n  [1 -2.5e3]# e\n\"q\\\"\\\\\\n\"")
                 .unwrap();
         let expected = [
@@ -212,11 +212,11 @@ mod tests {
             ("\"]\"", 3, 12),
             ("the string \"q\"\\\n\"", 4, 1),
         ];
-        assert_eq!(found, expected.map(|(t, l, c)| (t.to_string(), l, c)));
+        assert_eq!(actual, expected.map(|(t, l, c)| (t.to_string(), l, c)));
     }
 
     #[test]
-    fn invalid_text_is_an_error_with_remedy() {
+    fn invalid_text_is_rejected_with_a_remedy() {
         for (text, part) in [
             (&b"a \"b"[..], "unterminated"),
             (b"a \"b\nc\"", "unterminated"),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_outside_strings_need_not_be_utf8() {
+    fn bytes_outside_strings_may_be_invalid_utf8() {
         assert_eq!(tokens(b"# caf\xe9\n\xff").unwrap(), [("\"\u{fffd}\"".to_string(), 2, 1)]);
     }
 }

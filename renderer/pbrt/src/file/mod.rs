@@ -1,10 +1,9 @@
-//! Parser for the pbrt-v4 text format, into data that mirrors the format.
+//! Parser for the [pbrt-v4 scene format](https://pbrt.org/fileformat-v4).
 //!
-//! [`lexer`] splits text into tokens. [`parse`] turns tokens into [`parse::Statement`]s, one
-//! directive each, whose parameters are a [`params::ParamSet`]. Nothing is interpreted here;
-//! [`super::describe`] maintains the graphics state. Names of pbrt-v3 ([`legacy`]) are recognized
-//! only to report their replacements. The format is described at
-//! <https://pbrt.org/fileformat-v4>.
+//! [`lexer`] splits text into tokens. [`parse`] turns tokens into [`parse::Statement`]s: directives
+//! with arguments and a [`params::ParamSet`]. The parser does not interpret them;
+//! [`super::describe`] maintains the graphics state. Names from pbrt-v3 ([`legacy`]) are recognized
+//! only to report their replacements.
 
 pub mod legacy;
 pub mod lexer;
@@ -12,23 +11,20 @@ pub mod params;
 pub mod parse;
 mod statement;
 
-use std::io::Read;
+use crate::gzip::decompress;
+use std::borrow::Cow;
 use std::path::Path;
 
-/// Reads a file and decompresses it if its content is a gzip stream, whatever its name.
-///
-/// *Errors*: the file cannot be read, or the stream is damaged or truncated.
+/// Reads a file and decompresses it if its content, not its name, says that it is gzip-compressed.
 pub fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let bytes = std::fs::read(path)?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(bytes);
+    match decompress(&bytes)? {
+        Cow::Owned(decompressed) => Ok(decompressed),
+        Cow::Borrowed(_) => Ok(bytes),
     }
-    let mut text = Vec::new();
-    flate2::read::MultiGzDecoder::new(bytes.as_slice()).read_to_end(&mut text)?;
-    Ok(text)
 }
 
-/// At most 40 characters of a word, for messages.
+/// Truncates a word to 40 characters for messages.
 fn shorten(word: &str) -> String {
     match word.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &word[..end]),

@@ -1,8 +1,8 @@
 //! Parameters: `"type name" value` or `"type name" [ values ]`.
 //!
-//! Numbers are stored as flat arrays in the precision they are used in, so that a mesh takes no more
-//! memory than its vertices. Typed accessors view them without a copy, check type and count, and
-//! mark the parameter as used. [`ParamSet::unused`] parameters deserve a warning.
+//! Numbers are stored as flat arrays in their final precision, so that a mesh takes no more memory
+//! than its vertices. Typed accessors return views of them, check type and count, and mark the
+//! parameter as used. Callers warn about the parameters in [`ParamSet::unused`].
 
 use crate::diagnostics::{Location, SceneError};
 use lightbound_math::{Vec2, Vec3};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The declared type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named as in the format")]
+#[allow(missing_docs, reason = "names from the scene format")]
 pub enum ParamType {
     Float,
     Integer,
@@ -31,7 +31,7 @@ pub enum ParamType {
 }
 
 impl ParamType {
-    /// All types and their names in the format.
+    /// All types and their names in scene files.
     pub const NAMES: [(&'static str, ParamType); 13] = [
         ("float", ParamType::Float),
         ("integer", ParamType::Integer),
@@ -48,13 +48,13 @@ impl ParamType {
         ("texture", ParamType::Texture),
     ];
 
-    /// The type with this name.
+    /// Returns the type with this name.
     pub fn from_name(name: &str) -> Option<ParamType> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|&(_, t)| t)
     }
 
-    /// Numbers per value.
-    fn width(self) -> usize {
+    /// Returns the number of components per value.
+    fn component_count(self) -> usize {
         match self {
             ParamType::Point2 | ParamType::Vector2 => 2,
             ParamType::Point3 | ParamType::Vector3 | ParamType::Normal | ParamType::Rgb => 3,
@@ -70,58 +70,63 @@ impl fmt::Display for ParamType {
     }
 }
 
-/// The values of a parameter, as written.
+/// The values of a parameter as written in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Values of all numeric types except `integer`; finite.
-    Numbers(Vec<f32>),
+pub enum ParamValues {
+    /// Finite values of all numeric types except `integer`.
+    Floats(Vec<f32>),
     /// Values of type `integer`.
     Integers(Vec<i32>),
     /// Values of type `bool`.
     Bools(Vec<bool>),
-    /// Values of types `string` and `texture`, and the name or file of a `spectrum`.
+    /// Values of types `string` and `texture`, and names and files of type `spectrum`.
     Strings(Vec<String>),
 }
 
 /// One parameter.
 #[derive(Debug)]
 pub struct Param {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its declared type.
-    pub kind: ParamType,
-    /// Its values.
-    pub values: Values,
-    /// Location of its declaration.
+    /// Declared type.
+    pub ty: ParamType,
+    /// Values.
+    pub values: ParamValues,
+    /// Location of the declaration.
     pub location: Location,
     used: AtomicBool,
 }
 
 impl Param {
-    /// A parameter, not yet used.
-    pub fn new(name: String, kind: ParamType, values: Values, location: Location) -> Param {
-        Param { name, kind, values, location, used: AtomicBool::new(false) }
+    /// Creates a parameter that is not yet used.
+    pub fn new(name: String, ty: ParamType, values: ParamValues, location: Location) -> Param {
+        Param { name, ty, values, location, used: AtomicBool::new(false) }
     }
 
     fn error(&self, message: &str) -> SceneError {
-        SceneError::at(
-            &self.location,
-            format!("parameter \"{} {}\" {message}", self.kind, self.name),
-        )
+        SceneError::at(&self.location, format!("parameter \"{} {}\" {message}", self.ty, self.name))
     }
 
-    /// The numbers: at least one value, and no incomplete value.
+    /// Creates the error for an empty list.
+    fn no_values(&self) -> SceneError {
+        self.error("has no values").help("give it values, or remove it")
+    }
+
+    /// Returns the components of one or more values. Fails if there are none or the last is
+    /// incomplete.
     fn numbers(&self) -> Result<&[f32], SceneError> {
-        let Values::Numbers(numbers) = &self.values else {
+        let ParamValues::Floats(numbers) = &self.values else {
             return Err(self.error("holds no numbers"));
         };
-        let width = self.kind.width();
+        let components = self.ty.component_count();
         if numbers.is_empty() {
-            return Err(self.error("has no values").help("give it values, or remove it"));
+            return Err(self.no_values());
         }
-        if !numbers.len().is_multiple_of(width) {
+        if !numbers.len().is_multiple_of(components) {
             let error = self.error(&format!("has {} numbers", numbers.len()));
-            return Err(error.help(format!("a {} takes {width} numbers for each value", self.kind)));
+            return Err(
+                error.help(format!("a {} takes {components} numbers for each value", self.ty))
+            );
         }
         Ok(numbers)
     }
@@ -135,13 +140,13 @@ impl Param {
 
     fn strings(&self) -> Result<&[String], SceneError> {
         match &self.values {
-            Values::Strings(strings) if !strings.is_empty() => Ok(strings),
-            _ => Err(self.error("has no values").help("give it values, or remove it")),
+            ParamValues::Strings(strings) if !strings.is_empty() => Ok(strings),
+            _ => Err(self.no_values()),
         }
     }
 
     fn spectrum(&self) -> Result<SpectrumParam, SceneError> {
-        if let Values::Strings(_) = &self.values {
+        if let ParamValues::Strings(_) = &self.values {
             let name = self.single(self.strings()?)?.clone();
             let is_file = name.contains(['.', '/', '\\']);
             return Ok(if is_file {
@@ -151,7 +156,7 @@ impl Param {
             });
         }
         let numbers = self.numbers()?;
-        match self.kind {
+        match self.ty {
             ParamType::Rgb => {
                 let &[r, g, b] = numbers else {
                     return Err(self.error(&format!("takes one colour, not {}", numbers.len() / 3)));
@@ -187,14 +192,14 @@ impl Param {
 pub enum SpectrumParam {
     /// Linear RGB, 0 or more, in the colour space of the scene.
     Rgb([f32; 3]),
-    /// Temperature of a blackbody, kelvin, above 0.
+    /// Temperature of a blackbody in kelvin, above 0.
     Blackbody(f32),
-    /// A predefined spectrum.
+    /// Name of a predefined spectrum.
     Named(String),
-    /// Pairs of wavelength (nm, increasing) and value; at least one.
+    /// One or more pairs of wavelength (nm, increasing) and value.
     Sampled(Vec<(f32, f32)>),
-    /// A file of such pairs, relative to the main scene file. A string that contains a dot or a
-    /// slash is a file, others are names.
+    /// A file of such pairs, relative to the folder of the main file. Strings with a dot or a slash
+    /// are files, all others are names.
     File(String),
 }
 
@@ -216,33 +221,32 @@ pub enum SpectrumOrTexture<'a> {
     Texture(&'a str),
 }
 
-/// The parameters of one entity: its own, then defaults set by `Attribute`. Own parameters override
-/// defaults.
+/// The parameters of one entity: explicit parameters, then defaults set by `Attribute`. Explicit
+/// parameters override defaults.
 ///
-/// Accessors return `None` if the parameter is absent.
-///
-/// *Errors* of all accessors: the parameter has another type or the wrong number of values.
+/// Accessors return `None` if the parameter is absent. They fail if it has another type or the
+/// wrong number of values.
 #[derive(Clone, Debug, Default)]
 pub struct ParamSet {
     params: Vec<Arc<Param>>,
-    /// Number of own parameters; the rest are defaults.
-    own: usize,
+    /// Number of explicit parameters; the rest are defaults.
+    explicit_count: usize,
 }
 
 type ParamResult<T> = Result<Option<T>, SceneError>;
 
 impl ParamSet {
-    /// The entity's own parameters, in file order.
+    /// Creates a set of explicit parameters in file order.
     pub fn new(params: Vec<Arc<Param>>) -> ParamSet {
-        ParamSet { own: params.len(), params }
+        ParamSet { explicit_count: params.len(), params }
     }
 
-    /// All parameters, own parameters first.
+    /// Iterates over all parameters, explicit parameters first.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Param>> {
         self.params.iter()
     }
 
-    /// Adds defaults for parameters that the entity lacks. The last default of a name wins.
+    /// Adds defaults for parameters that are not set. The last default of a name wins.
     pub fn add_defaults(&mut self, defaults: &[Arc<Param>]) {
         for default in defaults.iter().rev() {
             if self.find(&default.name).is_none() {
@@ -251,26 +255,34 @@ impl ParamSet {
         }
     }
 
-    /// Own parameters that repeat an earlier name.
+    /// Iterates over explicit parameters that repeat an earlier name.
     pub fn duplicates(&self) -> impl Iterator<Item = &Param> {
         let mut seen = HashSet::new();
-        self.params[..self.own].iter().filter(move |p| !seen.insert(p.name.as_str())).map(|p| &**p)
+        self.params[..self.explicit_count]
+            .iter()
+            .filter(move |p| !seen.insert(p.name.as_str()))
+            .map(|p| &**p)
     }
 
-    /// Own parameters that no accessor has read.
+    /// Iterates over explicit parameters that no accessor has read.
     pub fn unused(&self) -> impl Iterator<Item = &Param> {
-        self.params[..self.own].iter().filter(|p| !p.used.load(Ordering::Relaxed)).map(|p| &**p)
+        self.params[..self.explicit_count]
+            .iter()
+            .filter(|p| !p.used.load(Ordering::Relaxed))
+            .map(|p| &**p)
     }
 
-    /// Marks all parameters as used, for entities that are ignored entirely.
+    /// Marks all parameters as used, for entities that are replaced or ignored as a whole.
     pub fn mark_all_used(&self) {
         self.params.iter().for_each(|p| p.used.store(true, Ordering::Relaxed));
     }
 
     /// Finds a parameter by name without marking it as used. The last one of a name wins.
     pub fn find(&self, name: &str) -> Option<&Param> {
-        let own = self.params[..self.own].iter().rfind(|p| p.name == name);
-        own.or_else(|| self.params[self.own..].iter().find(|p| p.name == name)).map(|p| &**p)
+        let explicit = self.params[..self.explicit_count].iter().rfind(|p| p.name == name);
+        explicit
+            .or_else(|| self.params[self.explicit_count..].iter().find(|p| p.name == name))
+            .map(|p| &**p)
     }
 
     /// Finds a parameter of any type by name and marks it as used.
@@ -282,141 +294,136 @@ impl ParamSet {
         self.find(name)
     }
 
-    /// The declared type of a parameter.
-    pub fn kind(&self, name: &str) -> Option<ParamType> {
-        self.find(name).map(|p| p.kind)
+    /// Returns the declared type of a parameter.
+    pub fn type_of(&self, name: &str) -> Option<ParamType> {
+        self.find(name).map(|p| p.ty)
     }
 
-    fn get(&self, name: &str, kinds: &[ParamType]) -> ParamResult<&Param> {
-        let Some(found) = self.find(name) else { return Ok(None) };
-        self.params
-            .iter()
-            .filter(|p| p.name == name)
-            .for_each(|p| p.used.store(true, Ordering::Relaxed));
-        if kinds.contains(&found.kind) {
-            return Ok(Some(found));
+    /// Finds a parameter of one of several types and marks it as used.
+    fn get(&self, name: &str, types: &[ParamType]) -> ParamResult<&Param> {
+        let Some(param) = self.any(name) else { return Ok(None) };
+        if types.contains(&param.ty) {
+            return Ok(Some(param));
         }
-        let wanted: Vec<String> = kinds.iter().map(|kind| format!("\"{kind} {name}\"")).collect();
-        Err(found
-            .error("has another type than expected")
-            .help(format!("write {}", wanted.join(" or "))))
+        let expected: Vec<String> = types.iter().map(|ty| format!("\"{ty} {name}\"")).collect();
+        Err(param.error("has the wrong type").help(format!("write {}", expected.join(" or "))))
     }
 
-    fn slice<T: bytemuck::AnyBitPattern>(&self, name: &str, kind: ParamType) -> ParamResult<&[T]> {
-        let Some(found) = self.get(name, &[kind])? else { return Ok(None) };
-        Ok(Some(bytemuck::cast_slice(found.numbers()?)))
+    fn slice<T: bytemuck::AnyBitPattern>(&self, name: &str, ty: ParamType) -> ParamResult<&[T]> {
+        let Some(param) = self.get(name, &[ty])? else { return Ok(None) };
+        Ok(Some(bytemuck::cast_slice(param.numbers()?)))
     }
 
-    fn single<T: bytemuck::AnyBitPattern>(&self, name: &str, kind: ParamType) -> ParamResult<T> {
-        let Some(found) = self.get(name, &[kind])? else { return Ok(None) };
-        found.single(bytemuck::cast_slice::<f32, T>(found.numbers()?)).copied().map(Some)
+    fn single<T: bytemuck::AnyBitPattern>(&self, name: &str, ty: ParamType) -> ParamResult<T> {
+        let Some(param) = self.get(name, &[ty])? else { return Ok(None) };
+        param.single(bytemuck::cast_slice::<f32, T>(param.numbers()?)).copied().map(Some)
     }
 
-    /// One `float`.
+    /// Returns a single `float`.
     pub fn float(&self, name: &str) -> ParamResult<f32> {
         self.single(name, ParamType::Float)
     }
 
-    /// A list of `float`s, not empty.
+    /// Returns a non-empty list of `float`s.
     pub fn floats(&self, name: &str) -> ParamResult<&[f32]> {
         self.slice(name, ParamType::Float)
     }
 
-    /// A list of `point2`s, not empty.
+    /// Returns a non-empty list of `point2`s.
     pub fn point2s(&self, name: &str) -> ParamResult<&[Vec2]> {
         self.slice(name, ParamType::Point2)
     }
 
-    /// One `point3`.
+    /// Returns a single `point3`.
     pub fn point3(&self, name: &str) -> ParamResult<Vec3> {
         self.single(name, ParamType::Point3)
     }
 
-    /// A list of `point3`s, not empty.
+    /// Returns a non-empty list of `point3`s.
     pub fn point3s(&self, name: &str) -> ParamResult<&[Vec3]> {
         self.slice(name, ParamType::Point3)
     }
 
-    /// One `vector3`.
+    /// Returns a single `vector3`.
     pub fn vector3(&self, name: &str) -> ParamResult<Vec3> {
         self.single(name, ParamType::Vector3)
     }
 
-    /// A list of `normal`s, not empty.
+    /// Returns a non-empty list of `normal`s.
     pub fn normals(&self, name: &str) -> ParamResult<&[Vec3]> {
         self.slice(name, ParamType::Normal)
     }
 
-    /// A list of `integer`s, not empty.
+    /// Returns a non-empty list of `integer`s.
     pub fn ints(&self, name: &str) -> ParamResult<&[i32]> {
-        let Some(found) = self.get(name, &[ParamType::Integer])? else { return Ok(None) };
-        match &found.values {
-            Values::Integers(values) if !values.is_empty() => Ok(Some(values)),
-            _ => Err(found.error("has no values").help("give it values, or remove it")),
+        let Some(param) = self.get(name, &[ParamType::Integer])? else { return Ok(None) };
+        match &param.values {
+            ParamValues::Integers(values) if !values.is_empty() => Ok(Some(values)),
+            _ => Err(param.no_values()),
         }
     }
 
-    /// One `integer`.
+    /// Returns a single `integer`.
     pub fn int(&self, name: &str) -> ParamResult<i32> {
-        let Some(found) = self.get(name, &[ParamType::Integer])? else { return Ok(None) };
-        let Values::Integers(values) = &found.values else {
-            return Err(found.error("holds no integers"));
+        let Some(param) = self.get(name, &[ParamType::Integer])? else { return Ok(None) };
+        let ParamValues::Integers(values) = &param.values else {
+            return Err(param.error("holds no integers"));
         };
-        found.single(values).copied().map(Some)
+        param.single(values).copied().map(Some)
     }
 
-    /// One `bool`.
+    /// Returns a single `bool`.
     pub fn bool(&self, name: &str) -> ParamResult<bool> {
-        let Some(found) = self.get(name, &[ParamType::Bool])? else { return Ok(None) };
-        let Values::Bools(values) = &found.values else {
-            return Err(found.error("holds no bools"));
+        let Some(param) = self.get(name, &[ParamType::Bool])? else { return Ok(None) };
+        let ParamValues::Bools(values) = &param.values else {
+            return Err(param.error("holds no booleans"));
         };
-        found.single(values).copied().map(Some)
+        param.single(values).copied().map(Some)
     }
 
-    /// One `string`.
+    /// Returns a single `string`.
     pub fn string(&self, name: &str) -> ParamResult<&str> {
-        let Some(found) = self.get(name, &[ParamType::String])? else { return Ok(None) };
-        found.single(found.strings()?).map(|s| Some(s.as_str()))
+        let Some(param) = self.get(name, &[ParamType::String])? else { return Ok(None) };
+        param.single(param.strings()?).map(|s| Some(s.as_str()))
     }
 
-    /// A list of `string`s, not empty.
+    /// Returns a non-empty list of `string`s.
     pub fn strings(&self, name: &str) -> ParamResult<&[String]> {
-        let Some(found) = self.get(name, &[ParamType::String])? else { return Ok(None) };
-        found.strings().map(Some)
+        let Some(param) = self.get(name, &[ParamType::String])? else { return Ok(None) };
+        param.strings().map(Some)
     }
 
-    /// The name of a `texture`.
+    /// Returns the name of a `texture`.
     pub fn texture(&self, name: &str) -> ParamResult<&str> {
-        let Some(found) = self.get(name, &[ParamType::Texture])? else { return Ok(None) };
-        found.single(found.strings()?).map(|s| Some(s.as_str()))
+        let Some(param) = self.get(name, &[ParamType::Texture])? else { return Ok(None) };
+        param.single(param.strings()?).map(|s| Some(s.as_str()))
     }
 
-    /// An `rgb`, `blackbody` or `spectrum`.
+    /// Returns an `rgb`, `blackbody` or `spectrum`.
     pub fn spectrum(&self, name: &str) -> ParamResult<SpectrumParam> {
-        let kinds = [ParamType::Rgb, ParamType::Spectrum, ParamType::Blackbody];
-        self.get(name, &kinds)?.map(Param::spectrum).transpose()
+        let types = [ParamType::Rgb, ParamType::Spectrum, ParamType::Blackbody];
+        self.get(name, &types)?.map(Param::spectrum).transpose()
     }
 
-    /// A `float` or a `texture`.
+    /// Returns a `float` or a `texture`.
     pub fn float_or_texture(&self, name: &str) -> ParamResult<FloatOrTexture<'_>> {
-        if self.kind(name) == Some(ParamType::Texture) {
+        if self.type_of(name) == Some(ParamType::Texture) {
             return Ok(self.texture(name)?.map(FloatOrTexture::Texture));
         }
-        let Some(found) = self.get(name, &[ParamType::Float, ParamType::Texture])? else {
+        let Some(param) = self.get(name, &[ParamType::Float, ParamType::Texture])? else {
             return Ok(None);
         };
-        Ok(Some(FloatOrTexture::Float(*found.single(found.numbers()?)?)))
+        Ok(Some(FloatOrTexture::Float(*param.single(param.numbers()?)?)))
     }
 
-    /// An `rgb`, `spectrum` or `blackbody`, or a `texture`.
+    /// Returns an `rgb`, `spectrum`, `blackbody` or `texture`.
     pub fn spectrum_or_texture(&self, name: &str) -> ParamResult<SpectrumOrTexture<'_>> {
-        if self.kind(name) == Some(ParamType::Texture) {
+        if self.type_of(name) == Some(ParamType::Texture) {
             return Ok(self.texture(name)?.map(SpectrumOrTexture::Texture));
         }
-        let kinds = [ParamType::Rgb, ParamType::Spectrum, ParamType::Texture, ParamType::Blackbody];
-        let Some(found) = self.get(name, &kinds)? else { return Ok(None) };
-        Ok(Some(SpectrumOrTexture::Spectrum(found.spectrum()?)))
+        let types = [ParamType::Rgb, ParamType::Spectrum, ParamType::Texture, ParamType::Blackbody];
+        let Some(param) = self.get(name, &types)? else { return Ok(None) };
+        Ok(Some(SpectrumOrTexture::Spectrum(param.spectrum()?)))
     }
 }
 
@@ -426,7 +433,7 @@ mod tests {
     use crate::diagnostics::{Diagnostics, Source};
     use crate::file::parse::{Directive, Parser};
 
-    /// The parameters of one shape.
+    /// Parses the parameters of a shape.
     fn params(text: &str) -> ParamSet {
         let text = format!("Shape \"sphere\" {text}");
         let source = Source::memory("p", text.clone());
@@ -466,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn spectra_are_parsed_by_kind() {
+    fn spectra_are_parsed_by_type() {
         let p = params(
             r#""rgb a" [1 2 3] "blackbody b" 5000 "spectrum c" "metal-Au-eta" "spectrum d" "spds/x.spd" "spectrum e" [400 1 700 2]
             "texture f" "t" "float g" 2"#,
@@ -492,10 +499,10 @@ mod tests {
     fn wrong_types_and_counts_are_errors_at_the_parameter() {
         type Accessor = fn(&ParamSet) -> Option<SceneError>;
         let cases: [(&str, Accessor, &str); 13] = [
-            (r#""string a" "x""#, |p| p.float("a").err(), "another type"),
-            (r#""float a" 1"#, |p| p.int("a").err(), "another type"),
-            (r#""rgb a" [1 1 1]"#, |p| p.float_or_texture("a").err(), "another type"),
-            (r#""float a" 1"#, |p| p.spectrum_or_texture("a").err(), "another type"),
+            (r#""string a" "x""#, |p| p.float("a").err(), "wrong type"),
+            (r#""float a" 1"#, |p| p.int("a").err(), "wrong type"),
+            (r#""rgb a" [1 1 1]"#, |p| p.float_or_texture("a").err(), "wrong type"),
+            (r#""float a" 1"#, |p| p.spectrum_or_texture("a").err(), "wrong type"),
             (r#""float a" [1 2]"#, |p| p.float("a").err(), "takes one value, but has 2"),
             (r#""integer a" []"#, |p| p.int("a").err(), "takes one value, but has 0"),
             (r#""point3 a" []"#, |p| p.point3s("a").err(), "no values"),
@@ -514,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn own_parameters_override_defaults_and_unused_ones_are_listed() {
+    fn explicit_parameters_override_defaults_and_unused_ones_are_listed() {
         let mut p = params(r#""float a" 1 "float a" 2 "float b" 3"#);
         let defaults = params(r#""float b" 4 "float c" 5 "float c" 6 "texture a" "t""#);
         p.add_defaults(&defaults.iter().cloned().collect::<Vec<_>>());

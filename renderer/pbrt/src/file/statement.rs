@@ -3,36 +3,36 @@
 use super::params::ParamSet;
 use crate::diagnostics::{Location, SceneError};
 
-/// An entity with a kind and parameters: a camera, a shape, a material, …
+/// An entity with a type and parameters: a camera, a shape, a material, …
 #[derive(Clone, Debug)]
 pub struct Entity {
-    /// Its kind: `perspective`, `sphere`, `diffuse`, …
+    /// Type: `perspective`, `sphere`, `diffuse`, …
     pub name: String,
-    /// Its parameters.
+    /// Parameters.
     pub params: ParamSet,
-    /// Location of its kind.
+    /// Location of the type.
     pub location: Location,
 }
 
 impl Entity {
-    /// An error at the location of its kind.
+    /// Creates an error at the location of the entity.
     pub fn error(&self, message: impl Into<String>) -> SceneError {
         SceneError::at(&self.location, message)
     }
 }
 
-/// A name and its location.
+/// A name with its location.
 #[derive(Clone, Debug)]
 pub struct Name {
     /// The name.
     pub text: String,
-    /// Its location.
+    /// Location of the name.
     pub location: Location,
 }
 
 /// A rendering option, set before `WorldBegin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named as in the format")]
+#[allow(missing_docs, reason = "names from the scene format")]
 pub enum Setting {
     Camera,
     Film,
@@ -42,9 +42,9 @@ pub enum Setting {
     Accelerator,
 }
 
-/// Which of the two transforms, at shutter opening and closing, a directive changes.
+/// The transforms that directives modify: at shutter opening, at shutter closing, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named as in the format")]
+#[allow(missing_docs, reason = "names from the scene format")]
 pub enum ActiveTransform {
     All,
     StartTime,
@@ -53,7 +53,7 @@ pub enum ActiveTransform {
 
 /// One directive with its arguments.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "named as in the format")]
+#[allow(missing_docs, reason = "names from the scene format")]
 pub enum Directive {
     Include(Name),
     Import(Name),
@@ -73,7 +73,7 @@ pub enum Directive {
     Identity,
     Translate([f64; 3]),
     Scale([f64; 3]),
-    /// Degrees, then the axis.
+    /// Angle in degrees, then the axis.
     Rotate([f64; 4]),
     /// Eye, target, up.
     LookAt([f64; 9]),
@@ -84,7 +84,7 @@ pub enum Directive {
     CoordinateSystem(Name),
     CoordSysTransform(Name),
     ActiveTransform(ActiveTransform),
-    /// Its times are parsed but dropped: motion blur is not supported.
+    /// The times are parsed but not stored, because motion blur is not supported.
     TransformTimes,
     ReverseOrientation,
     ObjectBegin(Name),
@@ -108,10 +108,10 @@ pub enum Directive {
     Shape(Entity),
 }
 
-/// A directive with its keyword and location.
+/// A directive with keyword and location.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Its keyword.
+    /// Keyword of the directive.
     pub keyword: &'static str,
     /// The directive.
     pub directive: Directive,
@@ -119,7 +119,7 @@ pub struct Statement {
     pub location: Location,
 }
 
-/// The keywords of all directives.
+/// Keywords of all directives.
 pub const DIRECTIVES: [&str; 40] = [
     "Accelerator",
     "ActiveTransform",

@@ -1,9 +1,9 @@
-//! Reads values of the file's body one by one, in any encoding.
+//! Reads individual values of the body in any encoding.
 
-use super::header::{Element, PlyFormat, PropertyType, Scalar};
-use super::{FilePosition, PlyProblem};
+use super::header::{Element, PlyFormat, PropertyType, ScalarType};
+use super::{FilePosition, PlyErrorKind};
 
-/// The data after the header and the read position.
+/// The file and the read position in it.
 pub(super) struct Body<'a> {
     pub data: &'a [u8],
     pub pos: usize,
@@ -11,7 +11,7 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The read position, for messages.
+    /// Returns the read position for messages.
     pub fn position(&self) -> FilePosition {
         match self.format {
             PlyFormat::Ascii => FilePosition::Line(
@@ -21,18 +21,18 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The next `n` bytes of a binary file.
-    pub fn take(&mut self, n: usize, what: &str) -> Result<&'a [u8], PlyProblem> {
+    /// Reads `n` bytes of a binary file; `content` describes them in messages.
+    pub fn take(&mut self, n: usize, content: &str) -> Result<&'a [u8], PlyErrorKind> {
         let rest = &self.data[self.pos..];
-        let bytes = rest.get(..n).ok_or_else(|| truncated(what, n, rest.len()))?;
+        let bytes = rest.get(..n).ok_or_else(|| truncated(content, n, rest.len()))?;
         self.pos += n;
         Ok(bytes)
     }
 
-    /// The next value, in any encoding.
-    pub fn scalar(&mut self, kind: Scalar) -> Result<f64, PlyProblem> {
+    /// Reads a value in any encoding.
+    pub fn scalar(&mut self, ty: ScalarType) -> Result<f64, PlyErrorKind> {
         if self.format != PlyFormat::Ascii {
-            return Ok(kind.get(self.take(kind.size(), "values")?, self.format));
+            return Ok(ty.decode(self.take(ty.size(), "values")?, self.format));
         }
         let rest = &self.data[self.pos..];
         let start = rest
@@ -45,44 +45,48 @@ impl<'a> Body<'a> {
         self.pos += start;
         let value = std::str::from_utf8(text).ok().and_then(|t| t.parse().ok());
         let value = value.ok_or_else(|| {
-            PlyProblem::NotANumber(String::from_utf8_lossy(text).chars().take(40).collect())
+            PlyErrorKind::NotANumber(String::from_utf8_lossy(text).chars().take(40).collect())
         })?;
         self.pos += length;
         Ok(value)
     }
 
-    /// The length of a list, checked against the rest of the file.
-    pub fn list_count(&mut self, count: Scalar, item: Scalar) -> Result<usize, PlyProblem> {
+    /// Reads the length of a list and checks it against the rest of the file.
+    pub fn list_count(
+        &mut self,
+        count: ScalarType,
+        item: ScalarType,
+    ) -> Result<usize, PlyErrorKind> {
         let n = self.scalar(count)?;
         if !(n >= 0.0 && n.fract() == 0.0) {
-            return Err(PlyProblem::ListCount(n));
+            return Err(PlyErrorKind::ListCount(n));
         }
         let min_size = if self.format == PlyFormat::Ascii { 2 } else { item.size() };
-        let found = self.data.len() - self.pos;
+        let remaining = self.data.len() - self.pos;
         // An ASCII list starts after a separator, so each item takes two bytes even at the end of
         // the file.
-        if n * min_size as f64 > found as f64 {
-            return Err(truncated("list items", n as usize * min_size, found));
+        if n * min_size as f64 > remaining as f64 {
+            return Err(truncated("list items", n as usize * min_size, remaining));
         }
         Ok(n as usize)
     }
 }
 
-fn truncated(what: &str, expected: usize, found: usize) -> PlyProblem {
-    PlyProblem::Truncated { what: what.into(), expected: expected as u128, found }
+fn truncated(content: &str, expected: usize, remaining: usize) -> PlyErrorKind {
+    PlyErrorKind::Truncated { content: content.into(), expected: expected as u128, remaining }
 }
 
-/// Skips an element, parsing its values only if their size is unknown.
-pub(super) fn skip(body: &mut Body, element: &Element) -> Result<(), PlyProblem> {
+/// Skips an element. Parses its values only if their size is unknown.
+pub(super) fn skip(body: &mut Body, element: &Element) -> Result<(), PlyErrorKind> {
     match element.layout() {
-        // `check_sizes` has verified that the product is below the file's length.
+        // `check_sizes` has checked the product against the length of the file.
         Some((stride, _)) if body.format != PlyFormat::Ascii => {
             body.take(element.count as usize * stride, &element.name)?;
         }
         _ => {
             for _ in 0..if element.properties.is_empty() { 0 } else { element.count } {
                 for property in &element.properties {
-                    skip_property(body, property.kind)?;
+                    skip_property(body, property.ty)?;
                 }
             }
         }
@@ -90,8 +94,8 @@ pub(super) fn skip(body: &mut Body, element: &Element) -> Result<(), PlyProblem>
     Ok(())
 }
 
-pub(super) fn skip_property(body: &mut Body, kind: PropertyType) -> Result<(), PlyProblem> {
-    match kind {
+pub(super) fn skip_property(body: &mut Body, ty: PropertyType) -> Result<(), PlyErrorKind> {
+    match ty {
         PropertyType::Scalar(s) => body.scalar(s).map(|_| ()),
         PropertyType::List { count, item } => {
             let n = body.list_count(count, item)?;

@@ -1,66 +1,68 @@
 //! Reads the face element.
 
 use super::body::{Body, skip_property};
-use super::header::{Element, PlyFormat, Property, PropertyType, Scalar};
-use super::{PlyMesh, PlyProblem};
+use super::header::{Element, PlyFormat, Property, PropertyType, ScalarType};
+use super::{PlyErrorKind, PlyMesh};
 
+/// Reads all faces into `mesh`.
 pub(super) fn read_faces(
     body: &mut Body,
     element: &Element,
     mesh: &mut PlyMesh,
-) -> Result<(), PlyProblem> {
+) -> Result<(), PlyErrorKind> {
     let is_indices = |p: &&Property| matches!(p.name.as_str(), "vertex_indices" | "vertex_index");
-    let Some((at, &Property { kind: PropertyType::List { count, item }, .. })) =
+    let Some((at, &Property { ty: PropertyType::List { count, item }, .. })) =
         element.properties.iter().enumerate().find(|(_, p)| is_indices(p))
     else {
-        return Err(PlyProblem::Lacks("list of vertex indices"));
+        return Err(PlyErrorKind::Missing("list of vertex indices"));
     };
     let (before, after) = (&element.properties[..at], &element.properties[at + 1..]);
     let size =
-        |p: &Property| if let PropertyType::Scalar(s) = p.kind { Some(s.size()) } else { None };
+        |p: &Property| if let PropertyType::Scalar(s) = p.ty { Some(s.size()) } else { None };
     let fixed = |p: &[Property]| p.iter().map(size).sum::<Option<usize>>();
-    // Usually most faces are triangles, or most are quads. The reservation is at most a few times
-    // the file's length.
+    // Most meshes consist of triangles only or of quads only. The reservation is at most a few
+    // times the length of the file.
     mesh.triangles.reserve(element.count as usize);
-    if let (Some(before), Some(after), Scalar::I32 | Scalar::U32, Scalar::U8, true) =
+    if let (Some(before), Some(after), ScalarType::I32 | ScalarType::U32, ScalarType::U8, true) =
         (fixed(before), fixed(after), item, count, body.format != PlyFormat::Ascii)
     {
         return match body.format {
             PlyFormat::Big => {
-                read_faces_fast(body, element.count, before, after, u32::from_be_bytes, mesh)
+                read_faces_binary(body, element.count, before, after, u32::from_be_bytes, mesh)
             }
-            _ => read_faces_fast(body, element.count, before, after, u32::from_le_bytes, mesh),
+            _ => read_faces_binary(body, element.count, before, after, u32::from_le_bytes, mesh),
         };
     }
     let mut corners = Vec::new();
     for _ in 0..element.count {
-        before.iter().try_for_each(|p| skip_property(body, p.kind))?;
+        before.iter().try_for_each(|p| skip_property(body, p.ty))?;
         let n = body.list_count(count, item)?;
         corners.clear();
         for _ in 0..n {
             let index = body.scalar(item)?;
-            // The vertices may follow the faces, so `check_indices` checks the upper limit at the end.
+            // Vertices may follow the faces, so `check_indices` compares with their number at the
+            // end.
             if !(0.0..=u32::MAX as f64).contains(&index) || index.fract() != 0.0 {
-                return Err(PlyProblem::Index { index, vertices: mesh.positions.len() });
+                return Err(PlyErrorKind::Index { index, vertices: mesh.positions.len() });
             }
             corners.push(index as u32);
         }
         push_face(mesh, &corners);
-        after.iter().try_for_each(|p| skip_property(body, p.kind))?;
+        after.iter().try_for_each(|p| skip_property(body, p.ty))?;
     }
     Ok(())
 }
 
-/// Reads binary faces of one list with a one-byte count and four-byte items. `before` and `after` are
-/// the sizes of the ignored properties around it, bytes.
-fn read_faces_fast(
+/// Reads binary faces with a list of four-byte indices and a one-byte count. `before` and `after`
+/// are the sizes in bytes of the ignored properties around the list.
+fn read_faces_binary(
     body: &mut Body,
     count: u64,
     before: usize,
     after: usize,
     index: impl Fn([u8; 4]) -> u32,
     mesh: &mut PlyMesh,
-) -> Result<(), PlyProblem> {
+) -> Result<(), PlyErrorKind> {
     let mut corners = Vec::new();
     for _ in 0..count {
         let n = body.take(before + 1, "faces")?[before];
@@ -77,6 +79,7 @@ fn read_faces_fast(
     Ok(())
 }
 
+/// Adds a face, and splits polygons of five or more vertices into a fan.
 fn push_face(mesh: &mut PlyMesh, corners: &[u32]) {
     match *corners {
         [a, b, c, d] => mesh.quads.push([a, b, d, c]),
@@ -87,9 +90,9 @@ fn push_face(mesh: &mut PlyMesh, corners: &[u32]) {
     }
 }
 
-/// Checks that all indices are below the number of vertices. Negative indices were read as 2³¹ and
-/// above.
-pub(super) fn check_indices(mesh: &PlyMesh) -> Result<(), PlyProblem> {
+/// Checks that all indices are below the number of vertices. The binary reader turns negative
+/// indices into 2³¹ and above.
+pub(super) fn check_indices(mesh: &PlyMesh) -> Result<(), PlyErrorKind> {
     let vertices = mesh.positions.len();
     let largest = |face: &[u32]| face.iter().copied().max().unwrap_or(0);
     let max_triangle = mesh.triangles.iter().map(|t| largest(t)).max().unwrap_or(0);
@@ -97,5 +100,5 @@ pub(super) fn check_indices(mesh: &PlyMesh) -> Result<(), PlyProblem> {
     if (max as usize) < vertices {
         return Ok(());
     }
-    Err(PlyProblem::Index { index: max as i32 as f64, vertices })
+    Err(PlyErrorKind::Index { index: max as i32 as f64, vertices })
 }

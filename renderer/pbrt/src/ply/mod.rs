@@ -1,12 +1,12 @@
 //! PLY meshes: positions, normals, texture coordinates and faces from the Stanford polygon file
 //! format.
 //!
-//! The file is read into memory, and its header is checked against its length before anything is
-//! allocated. Then each element is read in one pass: fixed-size records by strided loops,
-//! everything else (ASCII, list properties, unusual types) value by value. Format: G. Turk, *The
-//! PLY Polygon File Format*, 1994. As in pbrt-v4 (`util/mesh.cpp`), the same property names are
-//! recognized and quads are bilinear patches. Unlike pbrt, which drops faces of more than four
-//! vertices, this reader splits them into triangle fans.
+//! Format: G. Turk, *The PLY Polygon File Format*, 1994. The reader checks the header against the
+//! length of the file before it allocates anything. It then reads each element in one pass:
+//! fixed-size records by strided loops, everything else (ASCII, list properties, unusual types)
+//! value by value. Property names are those of pbrt-v4 (`util/mesh.cpp`), and quads become bilinear
+//! patches as there. pbrt drops faces of more than four vertices; this reader splits them into
+//! triangle fans.
 
 mod body;
 mod faces;
@@ -15,23 +15,22 @@ mod header;
 mod tests;
 mod vertices;
 
+use crate::gzip::decompress;
 use body::{Body, skip};
 use faces::{check_indices, read_faces};
 use header::{check_sizes, parse_header};
 use lightbound_math::{Vec2, Vec3};
-use std::borrow::Cow;
 use std::fmt;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use vertices::read_vertices;
 
-/// The mesh of a PLY file. All indices are below `positions.len()`; values may be any float,
-/// including NaN.
+/// The mesh of a PLY file. All indices are below `positions.len()`. Coordinates may be infinite or
+/// NaN.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlyMesh {
     /// Vertex positions.
     pub positions: Vec<Vec3>,
-    /// Vertex normals as in the file, not normalized; one per position, or empty.
+    /// Vertex normals, not normalized; one per position, or empty.
     pub normals: Vec<Vec3>,
     /// Vertex texture coordinates; one per position, or empty.
     pub uvs: Vec<Vec2>,
@@ -44,16 +43,16 @@ pub struct PlyMesh {
     pub ignored_faces: u64,
 }
 
-/// Why a file cannot be used: the file, the position in it, the problem and its remedy.
+/// An error from reading a PLY file.
 #[derive(Debug, thiserror::Error)]
-#[error("{}{position}: {problem}", path.display())]
+#[error("{}{position}: {kind}", path.display())]
 pub struct PlyError {
     /// The file.
     pub path: PathBuf,
     /// Position in the file.
     pub position: FilePosition,
-    /// What is wrong.
-    pub problem: PlyProblem,
+    /// The problem and its remedy.
+    pub kind: PlyErrorKind,
 }
 
 /// A position in a file.
@@ -77,11 +76,11 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// What is wrong with a file.
+/// A problem with a PLY file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PlyProblem {
-    /// An error of the operating system or the decompressor.
+pub enum PlyErrorKind {
+    /// An I/O error, or a damaged gzip stream.
     #[error("cannot be read ({0}); check that the file exists, is readable and not damaged")]
     Io(#[from] std::io::Error),
     /// The first line is not `ply`.
@@ -91,26 +90,26 @@ pub enum PlyProblem {
     #[error(
         "unknown header line `{0}`; expected format, element, property, comment, obj_info or end_header"
     )]
-    HeaderLine(String),
+    UnknownHeaderLine(String),
     /// The header lacks a required line.
     #[error("the header lacks `{0}`; the file is truncated or damaged, export it again")]
-    HeaderLacks(&'static str),
-    /// The file lacks something that every mesh needs.
-    #[error("holds no {0}; a mesh needs vertices with x, y, z and faces with vertex_indices")]
-    Lacks(&'static str),
+    MissingHeaderLine(&'static str),
+    /// The file lacks data that every mesh needs.
+    #[error("contains no {0}; a mesh needs vertices with x, y, z and faces with vertex_indices")]
+    Missing(&'static str),
     /// The header declares more data than the file contains.
     #[error(
-        "{what} need at least {expected} bytes but {found} are left; the file is truncated or damaged, export it again"
+        "{content} need at least {expected} bytes, but only {remaining} remain; the file is truncated or damaged, export it again"
     )]
     Truncated {
-        /// The kind of data that is truncated.
-        what: String,
-        /// Minimum number of bytes declared.
+        /// Description of the truncated data.
+        content: String,
+        /// Minimum size of the data in bytes.
         expected: u128,
-        /// Bytes found.
-        found: usize,
+        /// Number of bytes that remain in the file.
+        remaining: usize,
     },
-    /// A word of an ASCII file that is not a number.
+    /// A word in an ASCII file that is not a number.
     #[error("`{0}` is not a number")]
     NotANumber(String),
     /// An invalid list length.
@@ -127,48 +126,43 @@ pub enum PlyProblem {
         vertices: usize,
     },
     /// More vertices than 32-bit indices can address.
-    #[error("holds {0} vertices, more than 2³¹ − 1; split the mesh")]
+    #[error("has {0} vertices, more than 2³¹ − 1; split the mesh")]
     TooLarge(u64),
 }
 
-/// Reads the file at `path`, plain or gzip-compressed (decided by the content, not the name).
+/// Reads the file at `path`, plain or gzip-compressed (detected by content).
+///
+/// # Errors
+/// The file cannot be read or is not a valid mesh.
 pub fn read(path: &Path) -> Result<PlyMesh, PlyError> {
-    read_by(path, |path| std::fs::read(path))
+    read_with(path, |path| std::fs::read(path))
 }
 
-/// [`read`] with a custom function that reads the file.
-pub fn read_by(
+/// [`read`] with a custom function for reading the file.
+pub fn read_with(
     path: &Path,
     read: impl FnOnce(&Path) -> std::io::Result<Vec<u8>>,
 ) -> Result<PlyMesh, PlyError> {
-    let fail = |e| PlyError {
-        path: path.into(),
-        position: FilePosition::File,
-        problem: PlyProblem::Io(e),
-    };
+    let fail =
+        |e| PlyError { path: path.into(), position: FilePosition::File, kind: PlyErrorKind::Io(e) };
     parse(&read(path).map_err(fail)?, path)
 }
 
-/// Parses a file's content; `path` is used in messages only.
+/// Parses the content of a file; `path` appears in messages only.
+///
+/// # Errors
+/// The content is not a valid mesh.
 pub fn parse(content: &[u8], path: &Path) -> Result<PlyMesh, PlyError> {
     let data = decompress(content).map_err(|e| (FilePosition::File, e.into()));
-    data.and_then(|data| parse_decompressed(&data)).map_err(|(position, problem)| PlyError {
+    data.and_then(|data| parse_decompressed(&data)).map_err(|(position, kind)| PlyError {
         path: path.into(),
         position,
-        problem,
+        kind,
     })
 }
 
-type Failure = (FilePosition, PlyProblem);
-
-fn decompress(content: &[u8]) -> std::io::Result<Cow<'_, [u8]>> {
-    if !content.starts_with(&[0x1f, 0x8b]) {
-        return Ok(Cow::Borrowed(content));
-    }
-    let mut data = Vec::new();
-    flate2::read::MultiGzDecoder::new(content).read_to_end(&mut data)?;
-    Ok(Cow::Owned(data))
-}
+/// A problem and its position.
+type Failure = (FilePosition, PlyErrorKind);
 
 fn parse_decompressed(data: &[u8]) -> Result<PlyMesh, Failure> {
     let (format, elements, start) = parse_header(data)?;
@@ -189,17 +183,17 @@ fn parse_decompressed(data: &[u8]) -> Result<PlyMesh, Failure> {
             }
             _ => skip(&mut body, element),
         }
-        .map_err(|problem| (body.position(), problem))?;
+        .map_err(|kind| (body.position(), kind))?;
         if vertices_seen && faces_seen {
             break;
         }
     }
-    let lacks = |what| Err((FilePosition::File, PlyProblem::Lacks(what)));
+    let missing = |data| Err((FilePosition::File, PlyErrorKind::Missing(data)));
     if mesh.positions.is_empty() {
-        return lacks("vertices");
+        return missing("vertices");
     }
     if mesh.triangles.is_empty() && mesh.quads.is_empty() {
-        return lacks("faces of three or more vertices");
+        return missing("faces of three or more vertices");
     }
     check_indices(&mesh).map_err(|p| (FilePosition::File, p))?;
     mesh.triangles.shrink_to_fit();

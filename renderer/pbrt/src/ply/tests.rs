@@ -1,30 +1,30 @@
-use super::header::{PlyFormat, Scalar};
+use super::header::{PlyFormat, ScalarType};
 use super::*;
 use std::io::Write;
 
-const HEADER: &str = "comment by hand\nelement extra 2\nproperty list uchar short things\nelement vertex 5\nproperty double x\n\
+const HEADER: &str = "comment test mesh\nelement extra 2\nproperty list uchar short things\nelement vertex 5\nproperty double x\n\
     property float y\nproperty short z\nproperty uchar red\nproperty float nx\nproperty float ny\nproperty float nz\n\
     property float s\nproperty float t\nelement face 4\nproperty uchar flag\nproperty list uchar int vertex_index\n\
     property float quality\nelement after 1\nproperty int a\nend_header\n";
 
-/// The same mesh in each format: a triangle, a quad, a pentagon and a face of two vertices, among
-/// ignored elements and properties.
-fn sample(format: PlyFormat) -> Vec<u8> {
+/// Encodes a mesh of a triangle, a quad, a pentagon and a face of two vertices, among ignored
+/// elements and properties.
+fn encode_mesh(format: PlyFormat) -> Vec<u8> {
     let (name, mut body) = match format {
         PlyFormat::Ascii => ("ascii", Vec::new()),
         PlyFormat::Little => ("binary_little_endian", Vec::new()),
         PlyFormat::Big => ("binary_big_endian", Vec::new()),
     };
-    let mut put = |kind: Scalar, value: f64| {
+    let mut push_value = |ty: ScalarType, value: f64| {
         if format == PlyFormat::Ascii {
             return write!(body, "{value} ").unwrap();
         }
-        let mut bytes = match kind {
-            Scalar::U8 => vec![value as u8],
-            Scalar::I16 => (value as i16).to_le_bytes().to_vec(),
-            Scalar::I32 => (value as i32).to_le_bytes().to_vec(),
-            Scalar::F32 => (value as f32).to_le_bytes().to_vec(),
-            Scalar::F64 => value.to_le_bytes().to_vec(),
+        let mut bytes = match ty {
+            ScalarType::U8 => vec![value as u8],
+            ScalarType::I16 => (value as i16).to_le_bytes().to_vec(),
+            ScalarType::I32 => (value as i32).to_le_bytes().to_vec(),
+            ScalarType::F32 => (value as f32).to_le_bytes().to_vec(),
+            ScalarType::F64 => value.to_le_bytes().to_vec(),
             other => unreachable!("{other:?}"),
         };
         if format == PlyFormat::Big {
@@ -33,45 +33,48 @@ fn sample(format: PlyFormat) -> Vec<u8> {
         body.extend(bytes);
     };
     for items in [&[7.0, -8.0][..], &[]] {
-        put(Scalar::U8, items.len() as f64);
-        items.iter().for_each(|&i| put(Scalar::I16, i));
+        push_value(ScalarType::U8, items.len() as f64);
+        items.iter().for_each(|&i| push_value(ScalarType::I16, i));
     }
     for i in 0..5 {
         let i = i as f64;
-        put(Scalar::F64, 0.5 + i);
-        put(Scalar::F32, -i);
-        put(Scalar::I16, -3.0 * i);
-        put(Scalar::U8, 255.0);
-        [0.0, 0.25, i, i / 8.0, 1.0 - i / 8.0].into_iter().for_each(|v| put(Scalar::F32, v));
+        push_value(ScalarType::F64, 0.5 + i);
+        push_value(ScalarType::F32, -i);
+        push_value(ScalarType::I16, -3.0 * i);
+        push_value(ScalarType::U8, 255.0);
+        [0.0, 0.25, i, i / 8.0, 1.0 - i / 8.0]
+            .into_iter()
+            .for_each(|v| push_value(ScalarType::F32, v));
     }
     for face in [&[0, 1, 2][..], &[0, 1, 2, 3], &[4, 3, 2, 1, 0], &[1, 2]] {
-        put(Scalar::U8, 1.0);
-        put(Scalar::U8, face.len() as f64);
-        face.iter().for_each(|&i| put(Scalar::I32, i as f64));
-        put(Scalar::F32, 0.5);
+        push_value(ScalarType::U8, 1.0);
+        push_value(ScalarType::U8, face.len() as f64);
+        face.iter().for_each(|&i| push_value(ScalarType::I32, i as f64));
+        push_value(ScalarType::F32, 0.5);
     }
-    put(Scalar::I32, 99.0);
+    push_value(ScalarType::I32, 99.0);
     [format!("ply\nformat {name} 1.0\n{HEADER}").into_bytes(), body].concat()
 }
 
-fn expected() -> PlyMesh {
-    let each = |i: u32| i as f32;
+/// The mesh that [`encode_mesh`] encodes.
+fn expected_mesh() -> PlyMesh {
+    let as_float = |i: u32| i as f32;
     PlyMesh {
-        positions: (0..5).map(each).map(|i| Vec3::new(0.5 + i, -i, -3.0 * i)).collect(),
-        normals: (0..5).map(each).map(|i| Vec3::new(0.0, 0.25, i)).collect(),
-        uvs: (0..5).map(each).map(|i| Vec2::new(i / 8.0, 1.0 - i / 8.0)).collect(),
+        positions: (0..5).map(as_float).map(|i| Vec3::new(0.5 + i, -i, -3.0 * i)).collect(),
+        normals: (0..5).map(as_float).map(|i| Vec3::new(0.0, 0.25, i)).collect(),
+        uvs: (0..5).map(as_float).map(|i| Vec2::new(i / 8.0, 1.0 - i / 8.0)).collect(),
         triangles: vec![[0, 1, 2], [4, 3, 2], [4, 2, 1], [4, 1, 0]],
         quads: vec![[0, 1, 3, 2]],
         ignored_faces: 1,
     }
 }
 
-fn parsed(data: &[u8]) -> Result<PlyMesh, PlyError> {
+fn parse_file(data: &[u8]) -> Result<PlyMesh, PlyError> {
     parse(data, Path::new("mesh.ply"))
 }
 
-fn message(data: &[u8]) -> String {
-    parsed(data).expect_err("should fail").to_string()
+fn error_message(data: &[u8]) -> String {
+    parse_file(data).expect_err("the file is invalid").to_string()
 }
 
 const FORMATS: [PlyFormat; 3] = [PlyFormat::Ascii, PlyFormat::Little, PlyFormat::Big];
@@ -79,49 +82,52 @@ const FORMATS: [PlyFormat; 3] = [PlyFormat::Ascii, PlyFormat::Little, PlyFormat:
 #[test]
 fn all_formats_give_the_same_mesh() {
     for format in FORMATS {
-        assert_eq!(parsed(&sample(format)).unwrap(), expected(), "{format:?}");
+        assert_eq!(parse_file(&encode_mesh(format)).unwrap(), expected_mesh(), "{format:?}");
     }
 }
 
 #[test]
-fn compressed_files_are_read_and_truncated_ones_are_errors() {
+fn compressed_files_are_read_and_truncated_ones_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mesh.ply.gz");
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gz.write_all(&sample(PlyFormat::Little)).unwrap();
+    gz.write_all(&encode_mesh(PlyFormat::Little)).unwrap();
     let packed = gz.finish().unwrap();
     std::fs::write(&path, &packed).unwrap();
-    assert_eq!(read(&path).unwrap(), expected());
+    assert_eq!(read(&path).unwrap(), expected_mesh());
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     assert!(read(&path).unwrap_err().to_string().contains("mesh.ply.gz: cannot be read"));
     assert!(matches!(
         read(&dir.path().join("none.ply")),
-        Err(PlyError { problem: PlyProblem::Io(_), .. })
+        Err(PlyError { kind: PlyErrorKind::Io(_), .. })
     ));
 }
 
 #[test]
-fn truncated_files_are_errors() {
+fn truncated_files_are_rejected() {
     for format in FORMATS {
-        let data = sample(format);
-        // The last element is not needed, nor are the last digits of an ASCII number before it.
-        let needed = data.len() - if format == PlyFormat::Ascii { 6 } else { 4 };
+        let data = encode_mesh(format);
+        // The reader ignores the last element. An ASCII number before it may lose digits.
+        let min_length = data.len() - if format == PlyFormat::Ascii { 6 } else { 4 };
         for length in 0..data.len() {
-            assert!(parsed(&data[..length]).is_err() || length >= needed, "{format:?} {length}");
+            assert!(
+                parse_file(&data[..length]).is_err() || length >= min_length,
+                "{format:?} {length}"
+            );
         }
     }
 }
 
 #[test]
-fn corrupt_bytes_do_not_panic_or_break_indices() {
+fn corrupt_files_do_not_panic_or_give_invalid_indices() {
     for format in FORMATS {
-        let data = sample(format);
+        let data = encode_mesh(format);
         for at in 0..data.len() {
             for byte in [0, b' ', b'-', b'9', 0x7f, 0xff] {
                 let mut data = data.clone();
                 data[at] = byte;
-                // Indices are always in range.
-                if let Ok(mesh) = parsed(&data) {
+                // The reader checks indices.
+                if let Ok(mesh) = parse_file(&data) {
                     assert!(
                         mesh.triangles
                             .as_flattened()
@@ -149,7 +155,7 @@ fn ascii(vertices: &str, faces: &str, body: &str) -> Vec<u8> {
 #[test]
 fn errors_give_position_problem_and_remedy() {
     let body = "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
-    assert_eq!(parsed(&ascii("3", "1", body)).unwrap().triangles, [[0, 1, 2]]);
+    assert_eq!(parse_file(&ascii("3", "1", body)).unwrap().triangles, [[0, 1, 2]]);
     for (data, text) in [
         (
             b"solid cube".to_vec(),
@@ -162,33 +168,33 @@ fn errors_give_position_problem_and_remedy() {
         (ascii("3", "1", "0 0 0 1 0 0 0 1 0 -3 0 1 2"), "list of -3 items"),
         (
             ascii("3", "1", "0 0 0 1 0 0 0 1 0 9999999 0 1 2"),
-            "need at least 19999998 bytes but 6 are left",
+            "need at least 19999998 bytes, but only 6 remain",
         ),
-        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 2 0 1"), "holds no faces"),
-        (ascii("0", "0", ""), "holds no vertices"),
+        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 2 0 1"), "contains no faces"),
+        (ascii("0", "0", ""), "contains no vertices"),
         (ascii("99999999999999999", "99999999999999999", body), "truncated"),
         (ascii("three", "1", body), "mesh.ply:3: unknown header line `element vertex three`"),
-        (b"ply\nformat ascii 1.0\nend_header\n".to_vec(), "holds no vertices"),
+        (b"ply\nformat ascii 1.0\nend_header\n".to_vec(), "contains no vertices"),
         (b"ply\nend_header\n".to_vec(), "lacks `format`"),
         (
             b"ply\nformat ascii 1.0\nelement vertex 1\nproperty int x\nend_header\n1 ".to_vec(),
-            "holds no vertex positions",
+            "contains no vertex positions",
         ),
         (
             b"ply\nformat ascii 1.0\nelement face 1\nproperty int x\nend_header\n1 ".to_vec(),
-            "holds no list of vertex",
+            "contains no list of vertex",
         ),
     ] {
-        assert!(message(&data).contains(text), "{}", message(&data));
+        assert!(error_message(&data).contains(text), "{}", error_message(&data));
     }
-    let mut data = sample(PlyFormat::Little);
+    let mut data = encode_mesh(PlyFormat::Little);
     let at = data.len() - 4 - (1 + 1 + 8 + 4) - 8;
     data[at..at + 4].copy_from_slice(&5i32.to_le_bytes());
-    assert!(message(&data).contains("vertex 5, but there are 5"), "{}", message(&data));
+    assert!(error_message(&data).contains("vertex 5, but there are 5"), "{}", error_message(&data));
 }
 
 #[test]
-fn elements_without_properties_are_skipped_at_once() {
+fn elements_without_properties_are_skipped_in_constant_time() {
     let data = b"ply\nformat ascii 1.0\nelement none 18446744073709551615\nelement face 0\nproperty list int int vertex_index\nend_header\n";
-    assert!(message(data).contains("holds no vertices"));
+    assert!(error_message(data).contains("contains no vertices"));
 }

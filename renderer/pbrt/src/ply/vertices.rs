@@ -1,21 +1,22 @@
 //! Reads the vertex element.
 
 use super::body::{Body, skip_property};
-use super::header::{Element, PlyFormat, PropertyType, Scalar};
-use super::{PlyMesh, PlyProblem};
+use super::header::{Element, PlyFormat, PropertyType, ScalarType};
+use super::{PlyErrorKind, PlyMesh};
 use lightbound_math::{Vec2, Vec3};
 
-/// Property names of texture coordinates, in pbrt's order of preference.
+/// Property names of texture coordinates, in pbrt's order of precedence.
 const UV_NAMES: [[&str; 2]; 4] =
     [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
 
+/// Reads all vertices into `mesh`.
 pub(super) fn read_vertices(
     body: &mut Body,
     element: &Element,
     mesh: &mut PlyMesh,
-) -> Result<(), PlyProblem> {
+) -> Result<(), PlyErrorKind> {
     let find3 = |[x, y, z]: [&str; 3]| Some([element.find(x)?, element.find(y)?, element.find(z)?]);
-    let p = find3(["x", "y", "z"]).ok_or(PlyProblem::Lacks("vertex positions"))?;
+    let p = find3(["x", "y", "z"]).ok_or(PlyErrorKind::Missing("vertex positions"))?;
     let n = find3(["nx", "ny", "nz"]);
     let uv = UV_NAMES.iter().find_map(|[u, v]| Some([element.find(u)?, element.find(v)?]));
     let count = element.count as usize;
@@ -37,7 +38,7 @@ pub(super) fn read_vertices(
     let mut values = vec![0f32; element.properties.len()];
     for _ in 0..count {
         for (property, value) in element.properties.iter().zip(&mut values) {
-            match property.kind {
+            match property.ty {
                 PropertyType::Scalar(s) => *value = body.scalar(s)? as f32,
                 list => skip_property(body, list)?,
             }
@@ -49,18 +50,18 @@ pub(super) fn read_vertices(
     Ok(())
 }
 
-/// N fields of each record, as floats.
+/// Decodes `N` fields of each record as floats.
 fn column<const N: usize>(
     records: &[u8],
     stride: usize,
-    fields: [(usize, Scalar); N],
+    fields: [(usize, ScalarType); N],
     format: PlyFormat,
 ) -> impl Iterator<Item = [f32; N]> + '_ {
-    let plain = format == PlyFormat::Little && fields.iter().all(|f| f.1 == Scalar::F32);
+    let is_native = format == PlyFormat::Little && fields.iter().all(|f| f.1 == ScalarType::F32);
     records.chunks_exact(stride).map(move |record| {
-        fields.map(|(offset, kind)| match record[offset..].first_chunk() {
-            Some(&bytes) if plain => f32::from_le_bytes(bytes),
-            _ => kind.get(&record[offset..], format) as f32,
+        fields.map(|(offset, ty)| match record[offset..].first_chunk() {
+            Some(&bytes) if is_native => f32::from_le_bytes(bytes),
+            _ => ty.decode(&record[offset..], format) as f32,
         })
     })
 }

@@ -1,4 +1,4 @@
-//! Renders scenes given as text, and computes estimates with known errors to compare pictures with.
+//! Loads and renders scenes, and compares images with estimates of known error.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod bsdf;
@@ -11,11 +11,11 @@ use lightbound::{RenderSettings, Scene};
 use lightbound_image::write::{write_pfm, write_png};
 use lightbound_math::sampling::{Sampler, SamplerKind};
 use lightbound_math::{Ray, Vec2, Vec3, vec2};
-use lightbound_pbrt::build::{Loaded, Overrides, load};
+use lightbound_pbrt::build::{LoadedScene, Overrides, load};
 use lightbound_pbrt::diagnostics::Diagnostics;
 use std::path::Path;
 
-/// A two-sided shader without sampler, with spatially varying parameters and a texture lookup in
+/// A two-sided shader without `sample`, with spatially varying parameters and a texture lookup in
 /// `brdf`.
 pub const WEAVE: &str = "//! sides: both
 struct Material {
@@ -37,7 +37,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 }
 ";
 
-/// A scene with its settings; dereferences to the scene.
+/// A scene with its settings. Dereferences to the scene.
 pub struct TestScene {
     pub scene: Scene,
     pub settings: RenderSettings,
@@ -57,8 +57,8 @@ impl std::ops::DerefMut for TestScene {
     }
 }
 
-impl From<Loaded> for TestScene {
-    fn from(Loaded { scene, settings, .. }: Loaded) -> TestScene {
+impl From<LoadedScene> for TestScene {
+    fn from(LoadedScene { scene, settings, .. }: LoadedScene) -> TestScene {
         TestScene { scene, settings }
     }
 }
@@ -78,8 +78,8 @@ pub fn draw(scene: &TestScene, threads: usize) -> RenderedImage {
     work(scene, threads).image
 }
 
-/// [`draw`] with statistics.
-pub fn work(TestScene { scene, settings }: &TestScene, threads: usize) -> Rendering {
+/// [`render`] that also returns statistics.
+pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usize) -> Rendering {
     let integrator =
         integrator::new(scene, &settings.integrator).unwrap_or_else(|e| panic!("{e:?}"));
     let film = FilmOptions { features: true, moments: true, channels: integrator.film_channels() };
@@ -87,9 +87,9 @@ pub fn work(TestScene { scene, settings }: &TestScene, threads: usize) -> Render
     render_with(scene, settings, &*integrator, &options)
 }
 
-/// Writes one file of each type for scenes to use: a grey ramp `good.png` and `good.pfm`, a
-/// triangle `good.ply`, and the index of refraction of a glass `good.spd`.
-pub fn write_files(folder: &Path) {
+/// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a triangle `good.ply`, and
+/// the index of refraction of a glass `good.spd`.
+pub fn write_test_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
     write_png(&folder.join("good.png"), 8, 8, &grey(64), 0.0).unwrap();
     write_pfm(&folder.join("good.pfm"), 4, 4, &grey(16)).unwrap();
@@ -99,8 +99,8 @@ pub fn write_files(folder: &Path) {
     std::fs::write(folder.join("good.spd"), "# a glass\n300 1.6\n900 1.5\n").unwrap();
 }
 
-/// The scene and settings of pbrt text, which may use the given files; warnings are failures.
-pub fn scene_of(text: &str, files: &[(&str, Vec<u8>)], overrides: &Overrides) -> TestScene {
+/// Loads a scene from text and writes the `files` that it uses. Warnings are errors.
+pub fn load_scene(text: &str, files: &[(&str, Vec<u8>)], overrides: &Overrides) -> TestScene {
     let dir = tempfile::tempdir().unwrap();
     let main = dir.path().join("scene.pbrt");
     std::fs::write(&main, text).unwrap();
@@ -111,7 +111,7 @@ pub fn scene_of(text: &str, files: &[(&str, Vec<u8>)], overrides: &Overrides) ->
     load(&main, overrides, &mut diagnostics).unwrap_or_else(|e| panic!("{e:?}\n{text}")).into()
 }
 
-/// A mean and its standard error, per channel.
+/// A mean and its standard error per channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
     pub mean: [f64; 3],
@@ -119,8 +119,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The mean of independent estimates of one value.
-    pub fn of(values: &[[f64; 3]]) -> Estimate {
+    /// Returns the mean of independent samples.
+    pub fn from_samples(values: &[[f64; 3]]) -> Estimate {
         let n = values.len() as f64;
         let channel = |c: usize| {
             let mean = values.iter().map(|v| v[c]).sum::<f64>() / n;
@@ -138,13 +138,13 @@ impl Estimate {
         Estimate::of(&picture.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
     }
 
-    /// A value without error.
+    /// Returns a value without error.
     pub fn exact(value: Vec3) -> Estimate {
         Estimate { mean: value.to_array().map(f64::from), error: [0.0; 3] }
     }
 
-    /// Checks that both agree within `sigmas` standard errors (plus a relative 10⁻⁴ for rounding), and
-    /// that the standard errors are small enough for the check to be meaningful.
+    /// Checks that two estimates agree within `sigmas` standard errors (plus a relative 10⁻⁴ for
+    /// rounding), and that the standard errors are small enough for a meaningful check.
     pub fn agrees(&self, other: &Estimate, sigmas: f64) -> Result<(), String> {
         for c in 0..3 {
             let (a, b) = (self.mean[c], other.mean[c]);
@@ -163,8 +163,9 @@ impl Estimate {
     }
 }
 
-/// Sums of a square picture over 4×4 blocks and over all pixels, with the variances of these sums.
-pub struct Sums(Vec<[[f64; 2]; 3]>);
+/// Sums over a 4×4 grid of blocks of a square image, then over all pixels: per channel, with
+/// variance.
+pub struct BlockSums(Vec<[[f64; 2]; 3]>);
 
 impl Sums {
     /// The sums of a picture.
@@ -173,7 +174,7 @@ impl Sums {
         let side = picture.window.width() as usize;
         let variance = picture.variance.as_ref().expect("it is recorded");
         let mut sums = vec![[[0.0; 2]; 3]; 17];
-        for (pixel, (radiance, variance)) in picture.radiance.iter().zip(variance).enumerate() {
+        for (pixel, (radiance, variance)) in image.radiance.iter().zip(variance).enumerate() {
             let block = 4 * (4 * (pixel / side) / side) + 4 * (pixel % side) / side;
             for sum in [block, 16] {
                 for (sum, x) in sums[sum].iter_mut().zip(radiance.iter().zip(variance)) {
@@ -181,32 +182,33 @@ impl Sums {
                 }
             }
         }
-        Sums(sums)
+        BlockSums(sums)
     }
 
-    /// The mean of several sums.
-    pub fn mean<'a>(all: impl Iterator<Item = &'a Sums> + Clone) -> Sums {
+    /// Returns the mean of several sums.
+    pub fn mean<'a>(all: impl Iterator<Item = &'a BlockSums> + Clone) -> BlockSums {
         let n = all.clone().count() as f64;
-        let of = |k: usize, c: usize| {
+        let mean = |k: usize, c: usize| {
             all.clone()
                 .fold([0.0; 2], |[x, v], s| [x + s.0[k][c][0] / n, v + s.0[k][c][1] / (n * n)])
         };
-        Sums((0..17).map(|k| [0, 1, 2].map(|c| of(k, c))).collect())
+        BlockSums((0..17).map(|k| [0, 1, 2].map(|c| mean(k, c))).collect())
     }
 
-    /// Asserts that two pictures agree, and that the standard deviation of their total difference is
-    /// at most the fraction `max_deviation` of the total.
-    pub fn assert_same(&self, other: &Sums, max_deviation: f64, what: &str) {
+    /// Asserts that the sums of two images agree within 5 standard deviations, and that the
+    /// standard deviation of the total difference is less than the fraction `max_deviation` of the
+    /// total.
+    pub fn assert_same(&self, other: &BlockSums, max_deviation: f64, label: &str) {
         for (k, (a, b)) in self.0.iter().zip(&other.0).enumerate() {
-            for ([x, of_x], [y, of_y]) in a.iter().zip(b) {
-                let deviation = (of_x + of_y).sqrt();
+            for ([x, variance_x], [y, variance_y]) in a.iter().zip(b) {
+                let deviation = (variance_x + variance_y).sqrt();
                 assert!(
                     (x - y).abs() <= 5.0 * deviation + 1e-4 * x,
-                    "{what}, {k}: {x}, {y}, deviation {deviation}"
+                    "{label}: sums {x} and {y} of block {k} differ, deviation {deviation}"
                 );
                 assert!(
                     k < 16 || deviation < max_deviation * x,
-                    "{what}: the test is too noisy: {deviation} of {x}"
+                    "{label}: the test is too noisy: {deviation} of {x}"
                 );
             }
         }
@@ -218,18 +220,18 @@ pub fn assert_same(a: &RenderedImage, b: &RenderedImage, max_deviation: f64, wha
     Sums::of(a).assert_same(&Sums::of(b), max_deviation, what);
 }
 
-/// Panics with a list of all errors.
-pub fn assert_all(results: impl IntoIterator<Item = (String, Result<(), String>)>) {
-    let wrong: Vec<String> = results
+/// Panics with a list of all errors, if any.
+pub fn assert_all_ok(results: impl IntoIterator<Item = (String, Result<(), String>)>) {
+    let errors: Vec<String> = results
         .into_iter()
-        .filter_map(|(what, r)| r.err().map(|e| format!("{what}, {e}")))
+        .filter_map(|(label, result)| result.err().map(|e| format!("{label}, {e}")))
         .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
-/// Radiance at the centre of the picture by path tracing with BSDF sampling only: emitters contribute
-/// when a path hits them. `depth` is the maximum number of scattering events. Takes `batches`
-/// independent estimates of `samples` paths each.
+/// Estimates the radiance at the centre of the image by path tracing without light sampling:
+/// emitters contribute only when a path hits them. `depth` is the maximum number of scattering
+/// events. Returns the mean of `batches` independent estimates of `samples` paths each.
 pub fn brute_force(
     TestScene { scene, settings }: &TestScene,
     depth: u32,
@@ -238,24 +240,25 @@ pub fn brute_force(
 ) -> Estimate {
     let sampler = Sampler::new(SamplerKind::Sobol, 0x5eed);
     let (width, height) = settings.resolution;
-    let middle = vec2(0.5 * width as f32, 0.5 * height as f32);
+    let centre = vec2(0.5 * width as f32, 0.5 * height as f32);
     let batch = |batch| {
         let mut sum = [0.0; 3];
         for i in 0..samples {
             let key = sampler.path(batch, 0, i);
-            let numbers = |set| sampler.get4(key, set);
-            let radiance = follow(scene, scene.camera.ray(middle, vec2(0.5, 0.5)), depth, numbers);
+            let random = |set| sampler.get4(key, set);
+            let radiance =
+                trace_path(scene, scene.camera.ray(centre, vec2(0.5, 0.5)), depth, random);
             for (sum, x) in sum.iter_mut().zip(radiance.to_array()) {
                 *sum += f64::from(x) / f64::from(samples);
             }
         }
         sum
     };
-    Estimate::of(&(0..batches).map(batch).collect::<Vec<_>>())
+    Estimate::from_samples(&(0..batches).map(batch).collect::<Vec<_>>())
 }
 
-/// One path of [`brute_force`].
-fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32; 4]) -> Vec3 {
+/// Traces one path of [`brute_force`].
+fn trace_path(scene: &Scene, mut ray: Ray, depth: u32, random: impl Fn(u32) -> [f32; 4]) -> Vec3 {
     let (mut radiance, mut throughput) = (Vec3::ZERO, Vec3::ONE);
     for event in 0..=depth {
         let hit = scene.accel.intersect(&ray);
@@ -275,7 +278,7 @@ fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32
             break;
         }
         let bsdf = Bsdf::new(scene, &hit, &surface);
-        let Some(s) = bsdf.sample(numbers(event), surface.frame.local_direction(-ray.d)) else {
+        let Some(s) = bsdf.sample(random(event), surface.frame.local_direction(-ray.d)) else {
             break;
         };
         throughput *= s.weight;
@@ -285,7 +288,7 @@ fn follow(scene: &Scene, mut ray: Ray, depth: u32, numbers: impl Fn(u32) -> [f32
     radiance
 }
 
-/// A portable float map of square size, its rows from the top.
+/// Encodes a square image as PFM. Rows are numbered from the top.
 pub fn pfm(size: usize, texel: impl Fn(usize, usize) -> [f32; 3]) -> Vec<u8> {
     let mut bytes = format!("PF\n{size} {size}\n-1.0\n").into_bytes();
     for y in (0..size).rev() {
@@ -296,8 +299,15 @@ pub fn pfm(size: usize, texel: impl Fn(usize, usize) -> [f32; 3]) -> Vec<u8> {
     bytes
 }
 
-/// A scene whose pixels all show the radiance along the ray from `from` to `to`.
-pub fn one_ray(from: Vec3, to: Vec3, depth: u32, size: u32, spp: u32, world: &str) -> String {
+/// Returns a scene in which all pixels show the radiance along the ray from `from` to `to`.
+pub fn single_ray_scene(
+    from: Vec3,
+    to: Vec3,
+    depth: u32,
+    size: u32,
+    spp: u32,
+    world: &str,
+) -> String {
     let up = if (to - from).truncate() == Vec2::ZERO { "0 1 0" } else { "0 0 1" };
     format!(
         "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {depth}\n\
@@ -308,9 +318,9 @@ pub fn one_ray(from: Vec3, to: Vec3, depth: u32, size: u32, spp: u32, world: &st
     )
 }
 
-/// A scene of a diffuse floor with a coated and a metal ball; `settings` come before the world, `more`
-/// is appended to it.
-pub fn floor_and_balls(settings: &str, resolution: u32, lights: &str, more: &str) -> String {
+/// Returns a scene of a diffuse floor with a coated and a metal sphere. `settings` come before the
+/// world, `more` at its end.
+pub fn floor_and_spheres(settings: &str, resolution: u32, lights: &str, more: &str) -> String {
     format!(
         r#"
 {settings}

@@ -1,8 +1,8 @@
-//! Robustness of geometry: closed rooms, distant lights, ray offsets, and invariance of the picture
+//! Geometric robustness: closed rooms, distant lights, ray offsets, and invariance of the image
 //! under scale, translation, instancing and choice of accelerator.
 
-use super::common::{Estimate, TestScene, assert_all, draw, one_ray, overrides, scene_of};
-use super::{AREA_LIGHTS, FLOOR, HALF_TRANSPARENT_SPHERE, MASK, SIGMAS};
+use super::common::{Estimate, TestScene, assert_all_ok, load_scene, render, single_ray_scene};
+use super::{AREA_LIGHTS, FLOOR, HALF_TRANSPARENT_SPHERE, MASK, TOLERANCE_SIGMAS};
 use glam::{DAffine3, DQuat};
 use lightbound::accel::{self, AccelKind};
 use lightbound::film::RenderedImage;
@@ -12,7 +12,7 @@ use lightbound_math::{Ray, Transform, Vec3, vec2, vec3};
 use lightbound_pbrt::build::Overrides;
 use std::sync::Arc;
 
-/// Closed opaque rooms around the origin, with walls at least 1 away on all sides.
+/// Closed opaque rooms. All walls are at a distance of 1 or more from the origin.
 const ROOMS: [(&str, &str); 6] = [
     (
         "mesh",
@@ -40,7 +40,7 @@ const ROOMS: [(&str, &str); 6] = [
     ("ellipsoid", "Rotate 30 1 2 3 Scale 1 2 1.5 Shape \"sphere\" \"float radius\" 1.5"),
 ];
 
-/// Transforms under which a scene of size 1 should look the same.
+/// Transforms that should not change the image of a scene of size 1.
 const PLACEMENTS: [&str; 6] = [
     "Scale 1 1 1",
     "Scale 0.001 0.001 0.001",
@@ -50,8 +50,15 @@ const PLACEMENTS: [&str; 6] = [
     "Translate 1000 500 -700 Scale 10 10 10",
 ];
 
-/// A scene of size 1, transformed together with its camera.
-fn placed(placement: &str, eye: &str, fov: f32, spp: u32, depth: u32, world: &str) -> TestScene {
+/// Loads a scene of size 1 and transforms it together with its camera.
+fn load_placed(
+    placement: &str,
+    eye: &str,
+    fov: f32,
+    spp: u32,
+    depth: u32,
+    world: &str,
+) -> TestScene {
     let text = format!(
         "Sampler \"zsobol\" \"integer pixelsamples\" {spp}\nIntegrator \"path\" \"integer maxdepth\" {depth}\n\
          LookAt {eye}\nCONCAT\nCamera \"perspective\" \"float fov\" {fov}\n\
@@ -59,22 +66,22 @@ fn placed(placement: &str, eye: &str, fov: f32, spp: u32, depth: u32, world: &st
          PixelFilter \"box\" \"float xradius\" 0.5 \"float yradius\" 0.5\nWorldBegin\n{placement}\n{world}\n"
     );
     // The camera transform includes the inverse of the placement.
-    scene_of(&text.replace("CONCAT", &inverse(placement)), &[], &overrides())
+    load_scene(&text.replace("CONCAT", &inverse(placement)), &[], &Overrides::default())
 }
 
-/// The inverse of translations and uniform scales.
+/// Returns the inverse of translations and uniform scales.
 fn inverse(placement: &str) -> String {
     let words: Vec<&str> = placement.split_whitespace().collect();
-    let steps = words.chunks(4).rev().map(|step| {
-        let x: Vec<f64> = step[1..].iter().map(|w| w.parse().unwrap()).collect();
-        let invert = |x: f64| if step[0] == "Scale" { 1.0 / x } else { -x };
-        format!("{} {} {} {} ", step[0], invert(x[0]), invert(x[1]), invert(x[2]))
+    let directives = words.chunks(4).rev().map(|directive| {
+        let x: Vec<f64> = directive[1..].iter().map(|w| w.parse().unwrap()).collect();
+        let invert = |x: f64| if directive[0] == "Scale" { 1.0 / x } else { -x };
+        format!("{} {} {} {} ", directive[0], invert(x[0]), invert(x[1]), invert(x[2]))
     });
-    steps.collect()
+    directives.collect()
 }
 
 #[test]
-fn closed_rooms_let_no_light_in_or_out() {
+fn closed_rooms_are_light_tight() {
     let mut results = Vec::new();
     for (room, shape) in ROOMS {
         for placement in PLACEMENTS {
@@ -82,11 +89,13 @@ fn closed_rooms_let_no_light_in_or_out() {
                 "Material \"diffuse\" \"rgb reflectance\" [0.9 0.9 0.9]\nAttributeBegin\n{shape}\nAttributeEnd\n"
             );
             let dark = format!("LightSource \"infinite\" \"rgb L\" [1e6 1e6 1e6]\n{walls}");
-            let picture =
-                draw(&placed(placement, "0.1 0.2 0.3  0.6 0.5 0.4  0 0 1", 90.0, 16, 8, &dark), 2);
-            let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
-            // Points round to the far side of a wall that is only a few ulps away. This happens only
-            // where walls meet at acute angles, or far from the origin.
+            let image = render(
+                &load_placed(placement, "0.1 0.2 0.3  0.6 0.5 0.4  0 0 1", 90.0, 16, 8, &dark),
+                2,
+            );
+            let lit = image.radiance.iter().filter(|p| p[0] > 0.0).count();
+            // Where walls meet at acute angles, or far from the origin, a hit point can round to
+            // the far side of another wall a few ulps away.
             let max_lit = if placement.starts_with("Translate")
                 || matches!(room, "tetrahedron" | "patches")
             {
@@ -96,28 +105,30 @@ fn closed_rooms_let_no_light_in_or_out() {
             };
             results.push((
                 format!("into {room}, {placement}"),
-                if lit <= max_lit { Ok(()) } else { Err(format!("{lit} pixels")) },
+                if lit <= max_lit { Ok(()) } else { Err(format!("{lit} pixels are lit")) },
             ));
-            let lamp = format!(
+            let with_light = format!(
                 "{walls}AreaLightSource \"diffuse\" \"rgb L\" [1e6 1e6 1e6] \"bool twosided\" true\n\
                  Translate 0.2 0.1 0.3\nShape \"sphere\" \"float radius\" 0.3\nShape \"disk\" \"float radius\" 0.6"
             );
-            let picture =
-                draw(&placed(placement, "3.4 4.2 5.3  0 0.1 0.2  0 0 1", 50.0, 4, 8, &lamp), 2);
-            let lit = picture.radiance.iter().filter(|p| p[0] > 0.0).count();
+            let image = render(
+                &load_placed(placement, "3.4 4.2 5.3  0 0.1 0.2  0 0 1", 50.0, 4, 8, &with_light),
+                2,
+            );
+            let lit = image.radiance.iter().filter(|p| p[0] > 0.0).count();
             results.push((
                 format!("out of {room}, {placement}"),
-                if lit <= max_lit { Ok(()) } else { Err(format!("{lit} pixels")) },
+                if lit <= max_lit { Ok(()) } else { Err(format!("{lit} pixels are lit")) },
             ));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
 fn irradiance_of_distant_small_lights_obeys_inverse_square_law() {
-    // A small emitter near the origin lights a floor so far away that coordinates there barely
-    // resolve the size of the emitter. Excludes the shape that occludes itself.
+    // Coordinates on the distant floor barely resolve the size of the light. Excludes the light
+    // that occludes itself.
     let mut results = Vec::new();
     for (light, shape) in AREA_LIGHTS.into_iter().filter(|l| l.0 != "part of a sphere") {
         let irradiance = |distance: f32| {
@@ -127,37 +138,41 @@ fn irradiance_of_distant_small_lights_obeys_inverse_square_law() {
                 light != HALF_TRANSPARENT_SPHERE,
                 -distance
             );
-            let (eye, to) = (vec3(0.5, 0.0, 1.0 - distance), vec3(0.0, 0.0, -distance));
-            let scene = scene_of(&one_ray(eye, to, 1, 16, 64, &world), &[], &overrides());
-            let e = Estimate::of_picture(&draw(&scene, 2));
+            let (eye, target) = (vec3(0.5, 0.0, 1.0 - distance), vec3(0.0, 0.0, -distance));
+            let scene = load_scene(
+                &single_ray_scene(eye, target, 1, 16, 64, &world),
+                &[],
+                &Overrides::default(),
+            );
+            let e = Estimate::from_image(&render(&scene, 2));
             let scale = f64::from(distance * distance);
             Estimate { mean: e.mean.map(|x| scale * x), error: e.error.map(|x| scale * x) }
         };
-        let near = irradiance(50.0);
+        let reference = irradiance(50.0);
         for distance in [500.0, 5000.0] {
-            let near = Estimate { error: near.mean.map(|x| 2e-3 * x), ..near };
+            let reference = Estimate { error: reference.mean.map(|x| 2e-3 * x), ..reference };
             results.push((
                 format!("{light} at {distance}"),
-                irradiance(distance).agrees(&near, SIGMAS),
+                irradiance(distance).agrees(&reference, TOLERANCE_SIGMAS),
             ));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
-/// Random flat shapes of size 1 around `at`.
-fn flat_shapes(at: Vec3, seed: u32) -> [Shape; 3] {
+/// Returns random flat shapes of size 1 around `centre`.
+fn flat_shapes(centre: Vec3, seed: u32) -> [Shape; 3] {
     let sampler = Sampler::new(SamplerKind::Independent, seed);
     let corner =
-        |i| 2.0 * Vec3::from_slice(&sampler.get4(sampler.path(0, 0, i), 0)) - Vec3::ONE + at;
+        |i| 2.0 * Vec3::from_slice(&sampler.get4(sampler.path(0, 0, i), 0)) - Vec3::ONE + centre;
     let [a, b, c] = [0, 1, 2].map(corner);
     let mesh = Mesh::new(vec![a, b, c], vec![[0, 1, 2]], vec![], vec![]).unwrap();
     let patch =
         BilinearMesh::new(vec![a, b, c, b + c - a], vec![[0, 1, 2, 3]], vec![], vec![]).unwrap();
-    let turn =
-        DAffine3::from_rotation_translation(DQuat::from_rotation_x(seed.into()), at.as_dvec3());
+    let rotation =
+        DAffine3::from_rotation_translation(DQuat::from_rotation_x(seed.into()), centre.as_dvec3());
     let disk = Disk::new(
-        &Transform::new(turn * DAffine3::from_rotation_y(seed.into())).unwrap(),
+        &Transform::new(rotation * DAffine3::from_rotation_y(seed.into())).unwrap(),
         0.3,
         1.0,
         0.0,
@@ -170,10 +185,10 @@ fn flat_shapes(at: Vec3, seed: u32) -> [Shape; 3] {
 #[test]
 fn offset_rays_do_not_hit_the_surface_they_leave() {
     let sampler = Sampler::new(SamplerKind::Independent, 3);
-    let mut left = 0;
+    let mut offset_rays = 0;
     for (seed, distance) in (0..200).flat_map(|seed| [0.0, 30.0, 1000.0].map(|d| (seed, d))) {
         for shape in flat_shapes(distance * vec3(1.0, 0.5, -0.7), seed) {
-            let middle = shape.aabb(0).center();
+            let centre = shape.aabb(0).center();
             let primitive =
                 Primitive { shape, material: 0, first_light: None, alpha: None, flip: false };
             let geometry = Arc::new(Geometry {
@@ -185,30 +200,30 @@ fn offset_rays_do_not_hit_the_surface_they_leave() {
             for i in 0..50 {
                 let [a, b, c, d] = sampler.get4(sampler.path(seed, 1, i), 0);
                 let [e, f, _, _] = sampler.get4(sampler.path(seed, 1, i), 1);
-                let from = middle + 3.0 * warp::uniform_sphere(vec2(a, b));
+                let from = centre + 3.0 * warp::uniform_sphere(vec2(a, b));
                 let hit = accel.intersect(&Ray::new(
                     from,
-                    middle + 0.5 * warp::uniform_sphere(vec2(c, d)) - from,
+                    centre + 0.5 * warp::uniform_sphere(vec2(c, d)) - from,
                 ));
                 if hit.is_miss() {
                     continue;
                 }
                 let (surface, d) = (geometry.surface(&hit), warp::uniform_sphere(vec2(e, f)));
-                let again = accel.intersect(&Ray::new(surface.offset_ray_origin(d), d));
+                let second_hit = accel.intersect(&Ray::new(surface.offset_ray_origin(d), d));
                 assert!(
-                    again.is_miss(),
-                    "{:?} at {distance}: {again:?}",
+                    second_hit.is_miss(),
+                    "{:?} at {distance}: {second_hit:?}",
                     geometry.primitives[0].shape
                 );
-                left += 1;
+                offset_rays += 1;
             }
         }
     }
-    assert!(left > 20_000, "{left}");
+    assert!(offset_rays > 20_000, "only {offset_rays} rays tested");
 }
 
-/// A room like the Cornell box with a light of each type, and an object with a glass ball, a crumpled
-/// mirror and a pyramid.
+/// Returns a room like the Cornell box with lights of all types except spot lights, and an object
+/// of a glass sphere, a bent rough mirror and a pyramid.
 fn room_with_lights(scale: f32) -> String {
     let intensity = 0.5 * scale * scale;
     format!(
@@ -235,23 +250,23 @@ fn room_with_lights(scale: f32) -> String {
 /// Relative difference of the means, and the fraction of pixels that differ by more than a tenth.
 fn difference(a: &RenderedImage, b: &RenderedImage) -> (f64, f64) {
     let n = a.radiance.len() as f64;
-    let sums = a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, many), (p, q)| {
+    let sums = a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, count), (p, q)| {
         let (p, q) = (f64::from(p[0] + p[1] + p[2]), f64::from(q[0] + q[1] + q[2]));
-        (d + (p - q), s + p, many + f64::from(u32::from((p - q).abs() > 0.1 * p.max(q))))
+        (d + (p - q), s + p, count + f64::from(u32::from((p - q).abs() > 0.1 * p.max(q))))
     });
     (sums.0 / sums.1, sums.2 / n)
 }
 
-/// The eye in [`room_with_lights`].
-const INSIDE: &str = "0.3 -3 0.4  0 0 -0.1  0 0 1";
+/// The arguments of `LookAt` for [`room_with_lights`].
+const LOOK_AT: &str = "0.3 -3 0.4  0 0 -0.1  0 0 1";
 
 #[test]
-fn picture_is_invariant_under_placement_of_the_scene() {
-    let picture = |placement: &str, scale: f32| {
-        draw(
-            &placed(
+fn image_does_not_depend_on_placement_of_the_scene() {
+    let image = |placement: &str, scale: f32| {
+        render(
+            &load_placed(
                 placement,
-                INSIDE,
+                LOOK_AT,
                 40.0,
                 16,
                 5,
@@ -260,17 +275,17 @@ fn picture_is_invariant_under_placement_of_the_scene() {
             2,
         )
     };
-    let reference = picture(PLACEMENTS[0], 1.0);
+    let reference = image(PLACEMENTS[0], 1.0);
     for (placement, scale) in PLACEMENTS.into_iter().zip([1.0, 1e-3, 1e3, 1e5, 1.0, 10.0]) {
-        let (mean, many) = difference(&reference, &picture(placement, scale));
-        let (max_mean, max_many) =
+        let (mean, fraction) = difference(&reference, &image(placement, scale));
+        let (max_mean, max_fraction) =
             if placement.starts_with("Translate") { (5e-3, 0.05) } else { (1e-4, 2e-3) };
-        assert!(mean.abs() < max_mean && many < max_many, "{placement}: {mean} {many}");
+        assert!(mean.abs() < max_mean && fraction < max_fraction, "{placement}: {mean} {fraction}");
     }
 }
 
 #[test]
-fn instances_look_like_copies() {
+fn instances_render_like_copies() {
     for placement in [
         "Scale -1 1 1",
         "Rotate 30 1 2 3 Scale 0.8 -1.2 0.5 Rotate 70 3 2 1",
@@ -294,26 +309,26 @@ fn instances_look_like_copies() {
             .zip(normals(&b))
             .filter(|(m, n)| Vec3::from(**m).dot(Vec3::from(*n)) < -0.1)
             .count();
-        assert_eq!(turned, 0, "{placement}: normals");
+        assert_eq!(flipped, 0, "{placement}: flipped normals");
     }
 }
 
 #[test]
-fn threads_and_accelerators_give_the_same_picture() {
+fn image_does_not_depend_on_thread_count_or_accelerator() {
     let text = format!(
         "Sampler \"zsobol\" \"integer pixelsamples\" 16\nIntegrator \"path\" \"integer maxdepth\" 5\n\
-         LookAt {INSIDE}\nCamera \"perspective\" \"float fov\" 40\n\
+         LookAt {LOOK_AT}\nCamera \"perspective\" \"float fov\" 40\n\
          Film \"rgb\" \"integer xresolution\" 48 \"integer yresolution\" 40\nWorldBegin\n{}ObjectInstance \"things\"\n",
         room_with_lights(1.0)
     );
-    let render = |kind, threads| {
-        draw(&scene_of(&text, &[], &Overrides { accel: kind, ..overrides() }), threads)
+    let render_with = |kind, threads| {
+        render(&load_scene(&text, &[], &Overrides { accel: kind, ..Overrides::default() }), threads)
     };
-    let builtin = render(AccelKind::Builtin, 1);
-    assert!(builtin.radiance == render(AccelKind::Builtin, 3).radiance);
-    let auto = render(AccelKind::Auto, 1);
-    assert!(auto.radiance == render(AccelKind::Auto, 3).radiance);
+    let builtin = render_with(AccelKind::Builtin, 1);
+    assert!(builtin.radiance == render_with(AccelKind::Builtin, 3).radiance);
+    let auto = render_with(AccelKind::Auto, 1);
+    assert!(auto.radiance == render_with(AccelKind::Auto, 3).radiance);
     // Embree rounds differently, so a few paths differ.
-    let (mean, many) = difference(&builtin, &auto);
-    assert!(mean.abs() < 1e-3 && many < 0.03, "{mean} {many}");
+    let (mean, fraction) = difference(&builtin, &auto);
+    assert!(mean.abs() < 1e-3 && fraction < 0.03, "{mean} {fraction}");
 }

@@ -1,14 +1,14 @@
-//! Entities: default parameters, entities with a `type` parameter, textures and shapes.
+//! Entities: default parameters, `type` parameters, textures and shapes.
 
 use super::Interpreter;
 use super::names::{defined_twice, undefined};
 use crate::describe::{ShapeEntity, TextureEntity};
 use crate::diagnostics::{Location, SceneError};
-use crate::file::params::{ParamSet, ParamType, Values};
+use crate::file::params::{ParamSet, ParamType, ParamValues};
 use crate::file::parse::{Entity, Name};
 use lightbound::suggestion::did_you_mean;
 
-/// The entities that `Attribute` sets default parameters for.
+/// The kinds of entities that `Attribute` sets default parameters for.
 #[derive(Clone, Copy)]
 pub(super) enum AttributeTarget {
     Shape,
@@ -24,6 +24,7 @@ impl AttributeTarget {
 }
 
 impl Interpreter<'_> {
+    /// Runs `Attribute`.
     pub(super) fn attribute(&mut self, target: &Name, params: &ParamSet) -> Result<(), SceneError> {
         let Some(index) = AttributeTarget::NAMES.iter().position(|t| *t == target.text) else {
             let error = SceneError::at(
@@ -44,7 +45,8 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    pub(super) fn warn_of_duplicates(&mut self, params: &ParamSet) -> Result<(), SceneError> {
+    /// Warns about parameters that are given twice.
+    pub(super) fn warn_about_duplicates(&mut self, params: &ParamSet) -> Result<(), SceneError> {
         for param in params.duplicates() {
             let message = format!("parameter \"{}\" is given twice", param.name);
             self.diagnostics.warn(Some(&param.location), message, "the last one")?;
@@ -58,13 +60,13 @@ impl Interpreter<'_> {
         mut entity: Entity,
         target: AttributeTarget,
     ) -> Result<Entity, SceneError> {
-        self.warn_of_duplicates(&entity.params)?;
+        self.warn_about_duplicates(&entity.params)?;
         entity.params.add_defaults(&self.state.defaults[target as usize]);
         Ok(entity)
     }
 
-    /// Builds an entity whose type is given by its parameter `"string type"`.
-    pub(super) fn typed(
+    /// Builds an entity that specifies its type with a parameter `"string type"`.
+    pub(super) fn entity_from_type_param(
         &mut self,
         name: &Name,
         params: ParamSet,
@@ -74,17 +76,17 @@ impl Interpreter<'_> {
         let location = name.location.clone();
         let mut entity = self
             .apply_attribute_defaults(Entity { name: String::new(), params, location }, target)?;
-        let Some(kind) = entity.params.string("type")? else {
+        let Some(ty) = entity.params.string("type")? else {
             let error =
                 SceneError::at(&name.location, format!("{keyword} \"{}\" has no type", name.text));
             return Err(error.help("add a parameter \"string type\""));
         };
-        entity.name = kind.to_string();
+        entity.name = ty.to_string();
         Ok(entity)
     }
 
-    /// Renames materials `""` and `"none"` to `"interface"`. As in pbrt-v4, the old names are
-    /// deprecated but accepted.
+    /// Renames the materials `""` and `"none"` to `"interface"`. As in pbrt-v4, the old names are
+    /// deprecated.
     pub(super) fn rename_interface(&mut self, entity: &mut Entity) -> Result<(), SceneError> {
         if matches!(entity.name.as_str(), "" | "none") {
             let message = format!("material \"{}\" is deprecated", entity.name);
@@ -98,6 +100,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
+    /// Adds a texture.
     pub(super) fn texture(
         &mut self,
         name: Name,
@@ -116,6 +119,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
+    /// Adds a shape to the scene or to the object being defined.
     pub(super) fn shape(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
         let mut area_light = self.state.area_light;
         if self.object.is_some() && area_light.take().is_some() {
@@ -137,8 +141,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Checks that every texture that a shape, material or light references is defined, as a float
-    /// or a spectrum texture.
+    /// Checks that all textures that shapes, materials and lights refer to are defined.
     pub(super) fn check_textures(&self) -> Result<(), SceneError> {
         let scene = &self.scene;
         let object_shapes = self.objects.values().flat_map(|object| &object.shapes);
@@ -149,18 +152,19 @@ impl Interpreter<'_> {
         entities.try_for_each(|entity| self.check_texture_params(&entity.params))
     }
 
+    /// Checks that all textures in `params` are defined, as float or spectrum textures.
     fn check_texture_params(&self, params: &ParamSet) -> Result<(), SceneError> {
-        for param in params.iter().filter(|p| p.kind == ParamType::Texture) {
-            let Values::Strings(names) = &param.values else { continue };
-            for text in names {
+        for param in params.iter().filter(|p| p.ty == ParamType::Texture) {
+            let ParamValues::Strings(names) = &param.values else { continue };
+            for name in names {
                 if ![true, false]
                     .iter()
-                    .any(|&float| self.textures.contains_key(&(text.clone(), float)))
+                    .any(|&is_float| self.textures.contains_key(&(name.clone(), is_float)))
                 {
                     let known = self.textures.keys().map(|(name, _)| name.as_str());
                     return Err(undefined(
                         "texture",
-                        &Name { text: text.clone(), location: param.location.clone() },
+                        &Name { text: name.clone(), location: param.location.clone() },
                         known,
                     ));
                 }

@@ -1,9 +1,9 @@
 //! The interpreter: runs directives on the graphics state and produces a [`Description`].
 //!
 //! Directives set, push and pop the current transform, material, light and media, which shapes
-//! inherit. Rules of order, scope and defaults follow pbrt-v4 (src/pbrt/scene.cpp). Unlike in
-//! pbrt-v4, a name that is referenced but never defined is an error even if no shape uses it, and so
-//! is an unknown coordinate system. Imported files see the coordinate systems of the importing file.
+//! inherit. Order, scopes and defaults follow pbrt-v4 (src/pbrt/scene.cpp). Unlike in pbrt-v4,
+//! undefined names are errors even if no shape uses them, unknown coordinate systems are errors,
+//! and imported files see the coordinate systems of the importing file.
 
 mod entities;
 mod names;
@@ -16,7 +16,7 @@ use crate::ctm::Ctm;
 use crate::diagnostics::{Diagnostics, Location, SceneError, Source};
 use crate::file::params::ParamSet;
 use crate::file::parse::{Directive, Entity, Name, Parser, Statement};
-use crate::inputs::Inputs;
+use crate::inputs::InputFiles;
 use entities::AttributeTarget;
 use glam::DAffine3;
 use names::{NameTable, undefined};
@@ -42,20 +42,21 @@ struct Interpreter<'d> {
     diagnostics: &'d mut Diagnostics,
     scene: Description,
     /// Files being read, outermost first.
-    reading: Vec<PathBuf>,
+    open_files: Vec<PathBuf>,
     in_world: bool,
     state: GraphicsState,
-    /// Saved states, with the scope that saved them and its location.
+    /// Saved states, each with its scope and the location of the directive that opened it.
     saved: Vec<(GraphicsState, Scope, Location)>,
-    /// Number of saved states that belong to the files enclosing the current import.
-    floor: usize,
+    /// Length of `saved` at the start of the current import; `pop` stops there.
+    stack_base: usize,
     coordinate_systems: HashMap<String, [DAffine3; 2]>,
     materials: NameTable<MaterialEntity>,
     media: NameTable<Entity>,
     objects: NameTable<ObjectEntity>,
-    /// Locations of texture definitions, by name and whether the type is float.
+    /// Locations of texture definitions by name and
+    /// [`TextureEntity::is_float`](super::TextureEntity).
     textures: HashMap<(String, bool), Location>,
-    /// The object being defined.
+    /// Name and shapes of the object being defined.
     object: Option<(Name, Vec<ShapeEntity>)>,
 }
 
@@ -69,12 +70,16 @@ impl<'d> Interpreter<'d> {
         materials.push(MaterialEntity { name: None, entity: diffuse });
         Interpreter {
             diagnostics,
-            scene: Description { inputs: Inputs::new(&folder), folder, ..Description::default() },
-            reading: Vec::new(),
+            scene: Description {
+                inputs: InputFiles::new(&folder),
+                folder,
+                ..Description::default()
+            },
+            open_files: Vec::new(),
             in_world: false,
             state: GraphicsState::default(),
             saved: Vec::new(),
-            floor: 0,
+            stack_base: 0,
             coordinate_systems: HashMap::new(),
             materials,
             media: NameTable::new("medium"),
@@ -84,33 +89,33 @@ impl<'d> Interpreter<'d> {
         }
     }
 
-    /// Runs the statements of one text and returns the location of its end.
+    /// Runs the statements of a source and returns the location of its end.
     fn run(
         &mut self,
         source: Arc<Source>,
         included_at: Option<&Location>,
     ) -> Result<Location, SceneError> {
-        let shown = source.path().display().to_string();
+        let name = source.path().display().to_string();
         let fail = |message: String| match included_at {
             Some(location) => SceneError::at(location, message),
             None => SceneError::new(message),
         };
-        let identity =
+        let canonical =
             std::fs::canonicalize(source.path()).unwrap_or_else(|_| source.path().to_path_buf());
-        if self.reading.contains(&identity) {
+        if self.open_files.contains(&canonical) {
             let chain: Vec<String> =
-                self.reading.iter().map(|path| path.display().to_string()).collect();
-            let error = fail(format!("{shown} includes itself"));
-            return Err(error.help(format!("break the cycle: {} → {shown}", chain.join(" → "))));
+                self.open_files.iter().map(|path| path.display().to_string()).collect();
+            let error = fail(format!("{name} includes itself"));
+            return Err(error.help(format!("break the cycle: {} → {name}", chain.join(" → "))));
         }
-        if self.reading.len() > MAX_INCLUDE_DEPTH {
+        if self.open_files.len() > MAX_INCLUDE_DEPTH {
             return Err(fail(format!(
-                "{shown} is included more than {MAX_INCLUDE_DEPTH} files deep"
+                "{name} is nested more than {MAX_INCLUDE_DEPTH} includes deep"
             ))
-            .help("flatten the includes"));
+            .help("reduce the nesting of includes"));
         }
         let text = source.read().map_err(|e| {
-            fail(format!("cannot read {shown}: {e}")).help(match included_at {
+            fail(format!("cannot read {name}: {e}")).help(match included_at {
                 Some(_) => "file names are relative to the folder of the main scene file",
                 None => "give the path of a pbrt-v4 scene file",
             })
@@ -119,15 +124,17 @@ impl<'d> Interpreter<'d> {
             Some(_) => self.scene.inputs.add(source.path(), &text),
             None => self.scene.inputs.add_main(&text),
         }
-        self.reading.push(identity);
+        self.open_files.push(canonical);
         let mut parser = Parser::new(&text, source.clone())?;
         while let Some(statement) = parser.next(self.diagnostics)? {
             self.statement(statement)?;
         }
-        self.reading.pop();
+        self.open_files.pop();
         Ok(parser.location())
     }
 
+    /// Checks that everything is defined and closed at the end of the scene, and returns the
+    /// result.
     fn finish(mut self, end: &Location) -> Result<Description, SceneError> {
         if !self.in_world {
             let error = SceneError::at(end, "the scene ends without WorldBegin");
@@ -143,9 +150,11 @@ impl<'d> Interpreter<'d> {
         Ok(self.scene)
     }
 
-    /// Checks that every scope opened since `floor` is closed.
+    /// Checks that all scopes opened in the current import are closed.
     fn check_closed(&self) -> Result<(), SceneError> {
-        let Some((_, scope, location)) = self.saved[self.floor..].last() else { return Ok(()) };
+        let Some((_, scope, location)) = self.saved[self.stack_base..].last() else {
+            return Ok(());
+        };
         let error = SceneError::at(location, format!("{} is never closed", scope.begin()));
         Err(error.help(format!(
             "add {} before the end of the file, unless the file is truncated",
@@ -153,6 +162,7 @@ impl<'d> Interpreter<'d> {
         )))
     }
 
+    /// Runs one statement.
     fn statement(
         &mut self,
         Statement { keyword, directive, location }: Statement,
@@ -169,7 +179,7 @@ impl<'d> Interpreter<'d> {
             Directive::WorldBegin => {
                 self.in_world = true;
                 self.state.ctm = Ctm::default();
-                self.coordinate_systems.insert("world".into(), self.state.ctm.maps);
+                self.coordinate_systems.insert("world".into(), self.state.ctm.transforms);
             }
             Directive::AttributeBegin => {
                 self.saved.push((self.state.clone(), Scope::Attribute, location))
@@ -177,10 +187,10 @@ impl<'d> Interpreter<'d> {
             Directive::AttributeEnd => self.pop(Scope::Attribute, &location)?,
             Directive::Attribute { target, params } => self.attribute(&target, &params)?,
             Directive::CoordinateSystem(name) => {
-                self.coordinate_systems.insert(name.text, self.state.ctm.maps);
+                self.coordinate_systems.insert(name.text, self.state.ctm.transforms);
             }
             Directive::CoordSysTransform(name) => match self.coordinate_systems.get(&name.text) {
-                Some(maps) => self.state.ctm.maps = *maps,
+                Some(transforms) => self.state.ctm.transforms = *transforms,
                 None => {
                     let known = self.coordinate_systems.keys().map(String::as_str);
                     return Err(undefined("coordinate system", &name, known));
@@ -200,9 +210,13 @@ impl<'d> Interpreter<'d> {
                     .then_some(MediumInterface { inside, outside });
             }
             Directive::MakeNamedMedium(name, params) => {
-                let entity =
-                    self.typed(&name, params, AttributeTarget::Medium, "MakeNamedMedium")?;
-                self.ctm(&location)?; // warns of animated transforms
+                let entity = self.entity_from_type_param(
+                    &name,
+                    params,
+                    AttributeTarget::Medium,
+                    "MakeNamedMedium",
+                )?;
+                self.ctm(&location)?; // warns about animated transforms
                 self.media.define(&name, entity)?;
             }
             Directive::Material(entity) => {
@@ -212,8 +226,12 @@ impl<'d> Interpreter<'d> {
                 self.state.material = self.materials.push(MaterialEntity { name: None, entity });
             }
             Directive::MakeNamedMaterial(name, params) => {
-                let mut entity =
-                    self.typed(&name, params, AttributeTarget::Material, "MakeNamedMaterial")?;
+                let mut entity = self.entity_from_type_param(
+                    &name,
+                    params,
+                    AttributeTarget::Material,
+                    "MakeNamedMaterial",
+                )?;
                 self.rename_interface(&mut entity)?;
                 self.materials
                     .define(&name, MaterialEntity { name: Some(name.text.clone()), entity })?;
@@ -240,26 +258,27 @@ impl<'d> Interpreter<'d> {
             Directive::Shape(entity) => self.shape(entity, &location)?,
             transform => self.transform(&transform).map_err(|message| {
                 SceneError::at(&location, message)
-                    .help("transforms must be affine, invertible and of moderate size")
+                    .help("transforms must be affine, invertible and finite")
             })?,
         }
         Ok(())
     }
 
-    /// Checks that settings come before `WorldBegin` and the contents of the world after it.
+    /// Checks that settings come before `WorldBegin`, and contents of the world after it.
     fn check_order(
         &self,
         keyword: &str,
         directive: &Directive,
         location: &Location,
     ) -> Result<(), SceneError> {
-        let error = |message: String| Err(SceneError::at(location, message));
+        let error =
+            |message: String, remedy: &str| Err(SceneError::at(location, message).help(remedy));
         match directive {
-            Directive::WorldBegin if self.in_world => error("WorldBegin is given twice".into())
-                .map_err(|e| e.help("remove this one; a scene has one world")),
+            Directive::WorldBegin if self.in_world => {
+                error("WorldBegin is given twice".into(), "remove this one; a scene has one world")
+            }
             Directive::Setting(..) | Directive::TransformTimes if self.in_world => {
-                error(format!("{keyword} comes after WorldBegin"))
-                    .map_err(|e| e.help("move it before WorldBegin"))
+                error(format!("{keyword} comes after WorldBegin"), "move it before WorldBegin")
             }
             Directive::Import(_)
             | Directive::AttributeBegin
@@ -277,8 +296,7 @@ impl<'d> Interpreter<'d> {
             | Directive::Shape(_)
                 if !self.in_world =>
             {
-                error(format!("{keyword} comes before WorldBegin"))
-                    .map_err(|e| e.help("move it after WorldBegin"))
+                error(format!("{keyword} comes before WorldBegin"), "move it after WorldBegin")
             }
             _ => Ok(()),
         }
@@ -291,11 +309,11 @@ impl<'d> Interpreter<'d> {
 
     /// Includes a file with its own copy of the graphics state.
     fn import(&mut self, name: &Name) -> Result<(), SceneError> {
-        let floor = std::mem::replace(&mut self.floor, self.saved.len());
+        let base = std::mem::replace(&mut self.stack_base, self.saved.len());
         let (state, systems) = (self.state.clone(), self.coordinate_systems.clone());
         self.include(name)?;
         self.check_closed()?;
-        (self.floor, self.state, self.coordinate_systems) = (floor, state, systems);
+        (self.stack_base, self.state, self.coordinate_systems) = (base, state, systems);
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::Name;
 
 impl Interpreter<'_> {
+    /// Runs `ObjectBegin`.
     pub(super) fn object_begin(
         &mut self,
         name: Name,
@@ -23,12 +24,14 @@ impl Interpreter<'_> {
         Ok(())
     }
 
+    /// Runs `ObjectEnd`.
     pub(super) fn object_end(&mut self, location: &Location) -> Result<(), SceneError> {
         self.pop(Scope::Object, location)?;
-        let (name, shapes) = self.object.take().expect("`pop` checked that an object is open");
+        let (name, shapes) = self.object.take().expect("`pop` checks that an object is open");
         self.objects.define(&name, ObjectEntity { name: name.text.clone(), shapes })
     }
 
+    /// Runs `ObjectInstance`.
     pub(super) fn instance(&mut self, name: &Name, location: Location) -> Result<(), SceneError> {
         if let Some((outer, _)) = &self.object {
             let error = SceneError::at(

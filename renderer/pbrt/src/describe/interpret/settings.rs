@@ -1,4 +1,4 @@
-//! `Option`, `ColorSpace`, and the settings before `WorldBegin`.
+//! `Option`, `ColorSpace` and the settings before `WorldBegin`.
 
 use super::Interpreter;
 use crate::describe::{CameraEntity, SceneOption};
@@ -22,6 +22,7 @@ const OPTIONS: [&str; 11] = [
 ];
 
 impl Interpreter<'_> {
+    /// Runs `Option`.
     pub(super) fn option(&mut self, name: Name, value: String) -> Result<(), SceneError> {
         let normalized: String = name
             .text
@@ -41,6 +42,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
+    /// Runs `ColorSpace`.
     pub(super) fn color_space(&mut self, name: &Name) -> Result<(), SceneError> {
         const SPACES: [&str; 4] = ["srgb", "dci-p3", "rec2020", "aces2065-1"];
         match name.text.to_lowercase().as_str() {
@@ -50,7 +52,7 @@ impl Interpreter<'_> {
                 self.diagnostics.warn(
                     Some(&name.location),
                     message,
-                    "RGB values are read as linear sRGB",
+                    "RGB values are interpreted as linear sRGB",
                 )
             }
             other => {
@@ -67,6 +69,7 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Stores a setting. Warns if it replaces another.
     pub(super) fn setting(
         &mut self,
         keyword: &str,
@@ -74,7 +77,7 @@ impl Interpreter<'_> {
         entity: Entity,
         location: &Location,
     ) -> Result<(), SceneError> {
-        self.warn_of_duplicates(&entity.params)?;
+        self.warn_about_duplicates(&entity.params)?;
         let scene = &mut self.scene;
         let slot = match setting {
             Setting::Camera => return self.camera(entity, location),
@@ -94,10 +97,13 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Stores the camera, and its coordinate system as `camera`.
     fn camera(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
         let camera_from_world = self.ctm(location)?;
-        self.coordinate_systems
-            .insert("camera".into(), self.state.ctm.maps.map(|map| map.inverse()));
+        self.coordinate_systems.insert(
+            "camera".into(),
+            self.state.ctm.transforms.map(|transform| transform.inverse()),
+        );
         match self.scene.camera.replace(CameraEntity { entity, camera_from_world }) {
             Some(_) => {
                 self.diagnostics.warn(Some(location), "Camera is given twice", "the last one")

@@ -21,7 +21,7 @@ pub(super) struct GraphicsState {
     pub defaults: [Vec<Arc<Param>>; AttributeTarget::NAMES.len()],
 }
 
-/// The directive that saved a state.
+/// A block that saves and restores the graphics state.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scope {
     Attribute,
@@ -29,16 +29,19 @@ pub(super) enum Scope {
 }
 
 impl Scope {
+    /// Returns the directive that opens the scope.
     pub fn begin(self) -> &'static str {
         if self == Scope::Attribute { "AttributeBegin" } else { "ObjectBegin" }
     }
 
+    /// Returns the directive that closes the scope.
     pub fn end(self) -> &'static str {
         if self == Scope::Attribute { "AttributeEnd" } else { "ObjectEnd" }
     }
 }
 
 impl Interpreter<'_> {
+    /// Applies a transform directive to the current transform.
     pub(super) fn transform(&mut self, directive: &Directive) -> Result<(), &'static str> {
         let ctm = &mut self.state.ctm;
         match directive {
@@ -47,15 +50,17 @@ impl Interpreter<'_> {
                 ctm.update(|m| m * DAffine3::from_translation(DVec3::from_array(*v)))
             }
             Directive::Scale(v) => ctm.update(|m| m * DAffine3::from_scale(DVec3::from_array(*v))),
-            Directive::Rotate(v) => ctm::rotate(*v).and_then(|by| ctm.update(|m| m * by)),
-            Directive::LookAt(v) => ctm::look_at(*v).and_then(|by| ctm.update(|m| m * by)),
-            Directive::ConcatTransform(v) => ctm::matrix(v).and_then(|by| ctm.update(|m| m * by)),
-            Directive::Transform(v) => ctm::matrix(v).and_then(|to| ctm.update(|_| to)),
+            Directive::Rotate(v) => ctm::rotate(*v).and_then(|map| ctm.update(|m| m * map)),
+            Directive::LookAt(v) => ctm::look_at(*v).and_then(|map| ctm.update(|m| m * map)),
+            Directive::ConcatTransform(v) => {
+                ctm::from_matrix(v).and_then(|map| ctm.update(|m| m * map))
+            }
+            Directive::Transform(v) => ctm::from_matrix(v).and_then(|map| ctm.update(|_| map)),
             other => unreachable!("{other:?} is not a transform"),
         }
     }
 
-    /// The current transform at shutter opening.
+    /// Returns the current transform at shutter opening. Warns if it is animated.
     pub(super) fn ctm(&mut self, location: &Location) -> Result<DAffine3, SceneError> {
         if self.state.ctm.is_animated() {
             let message =
@@ -66,11 +71,12 @@ impl Interpreter<'_> {
                 "the transform at shutter opening, without motion blur",
             )?;
         }
-        Ok(self.state.ctm.maps[0])
+        Ok(self.state.ctm.transforms[0])
     }
 
+    /// Restores the state saved by the innermost scope, which must be `scope`.
     pub(super) fn pop(&mut self, scope: Scope, location: &Location) -> Result<(), SceneError> {
-        if self.saved.len() == self.floor {
+        if self.saved.len() == self.stack_base {
             let error =
                 SceneError::at(location, format!("{} without {}", scope.end(), scope.begin()));
             return Err(error.help(format!(
@@ -83,11 +89,11 @@ impl Interpreter<'_> {
             Some((_, opened, begin)) => {
                 let error = SceneError::at(
                     location,
-                    format!("{} inside {} of {begin}", scope.end(), opened.begin()),
+                    format!("{} inside {} at {begin}", scope.end(), opened.begin()),
                 );
                 return Err(error.help(format!("{} must come first", opened.end())));
             }
-            None => unreachable!("at least `floor` states are saved"),
+            None => unreachable!("at least one state is saved"),
         }
         Ok(())
     }

@@ -5,18 +5,19 @@ use super::{ActiveTransform, DIRECTIVES, Directive, Entity, Parser, Setting};
 use crate::diagnostics::{Diagnostics, Location, SceneError};
 use crate::file::legacy::{self, LegacyContext};
 use crate::file::lexer::{Mark, Token};
-use crate::file::params::{ParamSet, ParamType, Values};
+use crate::file::params::{ParamSet, ParamType, ParamValues};
 use crate::file::shorten;
 use lightbound::suggestion::did_you_mean;
 
 impl Parser<'_> {
+    /// Creates the error for an unknown directive.
     pub(super) fn unknown_directive(&self, bytes: &[u8], mark: Mark) -> SceneError {
         let word = String::from_utf8_lossy(bytes);
-        if let Some(advice) = legacy::directive(&word) {
+        if let Some(remedy) = legacy::directive(&word) {
             return self
                 .lexer
                 .error(mark, format!("{word} is from an older format, not from pbrt-v4"))
-                .help(advice);
+                .help(remedy);
         }
         let error = self.lexer.error(mark, format!("unknown directive \"{}\"", shorten(&word)));
         match is_numeric(bytes) {
@@ -29,10 +30,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Parses the arguments of a directive.
     pub(super) fn directive(
         &mut self,
         keyword: &str,
-        at: &Location,
+        location: &Location,
         diagnostics: &mut Diagnostics,
     ) -> Result<Directive, SceneError> {
         let (setting, context) = match keyword {
@@ -42,7 +44,7 @@ impl Parser<'_> {
             "Sampler" => (Setting::Sampler, LegacyContext::Sampler),
             "Integrator" => (Setting::Integrator, LegacyContext::Integrator),
             "Accelerator" => (Setting::Accelerator, LegacyContext::Accelerator),
-            _ => return self.other_directive(keyword, at, diagnostics),
+            _ => return self.other_directive(keyword, location, diagnostics),
         };
         Ok(Directive::Setting(setting, self.entity(keyword, context, diagnostics)?))
     }
@@ -50,7 +52,7 @@ impl Parser<'_> {
     fn other_directive(
         &mut self,
         keyword: &str,
-        at: &Location,
+        location: &Location,
         diagnostics: &mut Diagnostics,
     ) -> Result<Directive, SceneError> {
         Ok(match keyword {
@@ -64,7 +66,7 @@ impl Parser<'_> {
             "TransformBegin" | "TransformEnd" => {
                 let message = "TransformBegin and TransformEnd are deprecated";
                 diagnostics.warn(
-                    Some(at),
+                    Some(location),
                     message,
                     "AttributeBegin and AttributeEnd, as in pbrt-v4",
                 )?;
@@ -140,7 +142,7 @@ impl Parser<'_> {
             }
             "Texture" => {
                 let name = self.name(
-                    "Texture takes a quoted name, \"float\" or \"spectrum\", and a quoted kind",
+                    "Texture takes a quoted name, a type (\"float\" or \"spectrum\") and a class",
                 )?;
                 let is_float = self.texture_type()?;
                 Directive::Texture {
@@ -158,37 +160,38 @@ impl Parser<'_> {
                 diagnostics,
             )?),
             _ => {
-                assert_eq!(keyword, "Shape", "every keyword of the table is handled");
+                assert_eq!(keyword, "Shape", "unhandled directive");
                 Directive::Shape(self.entity(keyword, LegacyContext::Shape, diagnostics)?)
             }
         })
     }
 
+    /// Parses the type and parameters of an entity.
     fn entity(
         &mut self,
         keyword: &str,
         context: LegacyContext,
         diagnostics: &mut Diagnostics,
     ) -> Result<Entity, SceneError> {
-        let name = self.name(&format!("{keyword} takes a quoted kind"))?;
+        let name = self.name(&format!("{keyword} takes a quoted type"))?;
         let params = self.params(diagnostics)?;
         check_legacy(context, &name.text, &name.location, &params)?;
         Ok(Entity { name: name.text, params, location: name.location })
     }
 
+    /// Parses the type of a texture: true for `float`, false for `spectrum`.
     fn texture_type(&mut self) -> Result<bool, SceneError> {
-        let kind = self.name("a texture is of type \"float\" or \"spectrum\"")?;
-        match kind.text.as_str() {
+        let ty = self.name("a texture is of type \"float\" or \"spectrum\"")?;
+        match ty.text.as_str() {
             "float" => Ok(true),
             "spectrum" => Ok(false),
             "color" => {
-                let error =
-                    SceneError::at(&kind.location, "texture type \"color\" is from pbrt-v3");
+                let error = SceneError::at(&ty.location, "texture type \"color\" is from pbrt-v3");
                 Err(error.help("write \"spectrum\""))
             }
             other => {
                 let error = SceneError::at(
-                    &kind.location,
+                    &ty.location,
                     format!("unknown texture type \"{}\"", shorten(other)),
                 );
                 Err(error.help("write \"float\" or \"spectrum\""))
@@ -203,17 +206,18 @@ impl Parser<'_> {
             (Token::Word(b"StartTime"), _) => Ok(ActiveTransform::StartTime),
             (Token::Word(b"EndTime"), _) => Ok(ActiveTransform::EndTime),
             (token, mark) => {
-                let error = self.lexer.error(mark, format!("{expected}; found {}", token.show()));
+                let error =
+                    self.lexer.error(mark, format!("{expected}; found {}", token.describe()));
                 Err(error.help("write one of the three words, without quotes"))
             }
         }
     }
 
-    /// `Option "name" value`. A type before the name, as in parameters, is dropped.
+    /// Parses `Option "name" value`. A type before the name, as in parameters, is ignored.
     fn option(&mut self) -> Result<Directive, SceneError> {
         let mut name = self.name("Option takes a quoted name and a value")?;
-        if let Some((kind, rest)) = name.text.split_once(' ')
-            && ParamType::from_name(kind).is_some()
+        if let Some((ty, rest)) = name.text.split_once(' ')
+            && ParamType::from_name(ty).is_some()
         {
             name.text = rest.trim().to_string();
         }
@@ -223,7 +227,7 @@ impl Parser<'_> {
             token => {
                 let error = parser
                     .lexer
-                    .error(mark, format!("Option takes a value; found {}", token.show()));
+                    .error(mark, format!("Option takes a value, found {}", token.describe()));
                 Err(error.help("write a number, a word or a quoted string"))
             }
         };
@@ -243,40 +247,40 @@ impl Parser<'_> {
     }
 }
 
-/// Rejects names of pbrt-v3 and reports their replacements.
+/// Rejects names from pbrt-v3 and reports their replacements.
 fn check_legacy(
     context: LegacyContext,
     name: &str,
-    at: &Location,
+    location: &Location,
     params: &ParamSet,
 ) -> Result<(), SceneError> {
-    if let Some(advice) = legacy::entity(context, name) {
+    if let Some(remedy) = legacy::entity(context, name) {
         let message = format!("\"{name}\" is from an older format, not from pbrt-v4");
-        return Err(SceneError::at(at, message).help(advice));
+        return Err(SceneError::at(location, message).help(remedy));
     }
     if (context, name) == (LegacyContext::Material, "shader") {
-        return Ok(()); // the shader chooses the names of its parameters
+        return Ok(()); // shaders name their parameters
     }
     check_legacy_params(context, params)
 }
 
 fn check_legacy_params(context: LegacyContext, params: &ParamSet) -> Result<(), SceneError> {
     for param in params.iter() {
-        if let Some(advice) = legacy::param(context, &param.name) {
+        if let Some(remedy) = legacy::param(context, &param.name) {
             let message = format!("parameter \"{}\" is from pbrt-v3", param.name);
-            return Err(SceneError::at(&param.location, message).help(advice));
+            return Err(SceneError::at(&param.location, message).help(remedy));
         }
     }
     Ok(())
 }
 
-/// [`check_legacy`] for entities whose kind is a parameter `string type`.
+/// [`check_legacy`] for entities with a parameter `string type`.
 fn check_legacy_typed(context: LegacyContext, params: &ParamSet) -> Result<(), SceneError> {
-    if let Some(kind) = params.find("type")
-        && let Values::Strings(names) = &kind.values
+    if let Some(ty) = params.find("type")
+        && let ParamValues::Strings(names) = &ty.values
         && let [name] = names.as_slice()
     {
-        check_legacy(context, name, &kind.location, params)?;
+        check_legacy(context, name, &ty.location, params)?;
     }
     Ok(())
 }

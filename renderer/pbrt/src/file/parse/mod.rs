@@ -1,8 +1,8 @@
-//! The parser: reads [`Statement`]s in the order of the text.
+//! The parser: reads [`Statement`]s in file order.
 //!
-//! The parser implements only the grammar: which [directive](directive) takes numbers, names or
-//! [parameters](param). Numbers may always be bare or in brackets. Unlike in pbrt-v4, a statement
-//! ends with its file and does not continue after an `Include`.
+//! It implements the grammar only: the arguments of each [directive](directive), which are numbers,
+//! names or [parameters](param). Brackets around numbers are optional. Unlike in pbrt-v4, a
+//! statement ends at the end of its file and cannot continue after an `Include`.
 
 mod directive;
 mod param;
@@ -25,29 +25,25 @@ pub struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Starts at the beginning of `text`, the content of `source`.
-    ///
-    /// *Errors*: the text is UTF-16.
+    /// Creates a parser for `text`, the content of `source`. Fails if the text is UTF-16.
     pub fn new(text: &'a [u8], source: Arc<Source>) -> Result<Parser<'a>, SceneError> {
         Ok(Parser { lexer: Lexer::new(text, source)? })
     }
 
-    /// The current position.
+    /// Returns the current position.
     pub fn location(&mut self) -> Location {
         let mark = self.lexer.mark();
         self.lexer.location(mark)
     }
 
-    /// The next statement; `None` at the end of the text. Warns of deprecated names that are still
-    /// accepted.
-    ///
-    /// *Errors*: the text does not follow the format, or uses names of pbrt-v3.
+    /// Parses the next statement; `None` at the end of the text. Warns about deprecated names.
+    /// Fails if the text is malformed or uses names from pbrt-v3.
     pub fn next(&mut self, diagnostics: &mut Diagnostics) -> Result<Option<Statement>, SceneError> {
         let Some((token, mark)) = self.lexer.token()? else { return Ok(None) };
         let location = self.lexer.location(mark);
         let Token::Word(bytes) = token else {
             let error =
-                self.lexer.error(mark, format!("expected a directive, found {}", token.show()));
+                self.lexer.error(mark, format!("expected a directive, found {}", token.describe()));
             return Err(error.help(
                 "the previous statement may have ended early: check its quotes and brackets",
             ));
@@ -60,10 +56,10 @@ impl<'a> Parser<'a> {
         Ok(Some(Statement { keyword, directive, location }))
     }
 
-    /// The next token; an error at the end of the text.
+    /// Reads the next token. Fails at the end of the text; `expected` then completes the message.
     fn expect(&mut self, expected: &str) -> Result<(Token<'a>, Mark), SceneError> {
         match self.lexer.token()? {
-            Some(found) => Ok(found),
+            Some(token) => Ok(token),
             None => {
                 let end = self.lexer.mark();
                 let error = self.lexer.error(end, format!("unexpected end of file: {expected}"));
@@ -72,13 +68,15 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Reads a quoted name.
     fn name(&mut self, expected: &str) -> Result<Name, SceneError> {
         match self.expect(expected)? {
             (Token::Text(text), mark) => {
                 Ok(Name { text: text.into_owned(), location: self.lexer.location(mark) })
             }
             (token, mark) => {
-                let error = self.lexer.error(mark, format!("{expected}; found {}", token.show()));
+                let error =
+                    self.lexer.error(mark, format!("{expected}; found {}", token.describe()));
                 Err(error.help("put the name in quotes"))
             }
         }

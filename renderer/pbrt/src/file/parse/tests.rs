@@ -9,8 +9,8 @@ fn parse(text: &str, diagnostics: &mut Diagnostics) -> Result<Vec<Statement>, Sc
     Ok(statements)
 }
 
-/// The message and remedy of the error in `text`, which must have a location.
-fn fails(text: &str) -> (String, String) {
+/// Returns message and remedy of the error in `text`, which must have a location.
+fn parse_error(text: &str) -> (String, String) {
     let error =
         parse(text, &mut Diagnostics::new(false)).err().unwrap_or_else(|| panic!("{text} passed"));
     assert!(error.location().is_some(), "{text}");
@@ -20,8 +20,8 @@ fn fails(text: &str) -> (String, String) {
     )
 }
 
-/// One well-formed statement of every directive.
-const EVERY: [(&str, &str); 38] = [
+/// A valid statement for each directive.
+const VALID_STATEMENTS: [(&str, &str); 38] = [
     ("Accelerator", r#"Accelerator "bvh""#),
     ("ActiveTransform", "ActiveTransform EndTime"),
     ("AreaLightSource", r#"AreaLightSource "diffuse" "rgb L" [1 1 1]"#),
@@ -64,24 +64,28 @@ const EVERY: [(&str, &str); 38] = [
 
 #[test]
 fn every_directive_parses() {
-    for (keyword, text) in EVERY {
+    for (keyword, text) in VALID_STATEMENTS {
         let statements =
             parse(text, &mut Diagnostics::new(true)).unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!(statements.iter().map(|s| s.keyword).collect::<Vec<_>>(), [keyword]);
     }
-    let all: Vec<&str> = EVERY.iter().map(|(_, text)| *text).collect();
-    assert_eq!(parse(&all.join("\n"), &mut Diagnostics::new(true)).unwrap().len(), EVERY.len());
-    assert_eq!(EVERY.len() + 2, DIRECTIVES.len()); // TransformBegin and TransformEnd warn
+    let all: Vec<&str> = VALID_STATEMENTS.iter().map(|(_, text)| *text).collect();
+    assert_eq!(
+        parse(&all.join("\n"), &mut Diagnostics::new(true)).unwrap().len(),
+        VALID_STATEMENTS.len()
+    );
+    // TransformBegin and TransformEnd give warnings.
+    assert_eq!(VALID_STATEMENTS.len() + 2, DIRECTIVES.len());
 }
 
 #[test]
-fn directives_with_arguments_fail_without_them() {
-    for (keyword, text) in EVERY.iter().filter(|(keyword, text)| keyword != text) {
-        let (message, _) = fails(keyword);
+fn missing_and_invalid_arguments_are_rejected() {
+    for (keyword, text) in VALID_STATEMENTS.iter().filter(|(keyword, text)| keyword != text) {
+        let (message, _) = parse_error(keyword);
         assert!(message.contains("unexpected end of file"), "{keyword}: {message}");
-        for (rest, parts) in [("]", "\"]\""), ("\"x", "unterminated"), ("nan", "nan")] {
-            let (message, _) = fails(&format!("{keyword} {rest}"));
-            assert!(message.contains(parts), "{keyword} {rest}: {message}");
+        for (rest, part) in [("]", "\"]\""), ("\"x", "unterminated"), ("nan", "nan")] {
+            let (message, _) = parse_error(&format!("{keyword} {rest}"));
+            assert!(message.contains(part), "{keyword} {rest}: {message}");
         }
         // Truncated text is an error or a shorter statement, and never panics.
         for end in keyword.len()..text.len() {
@@ -91,21 +95,21 @@ fn directives_with_arguments_fail_without_them() {
 }
 
 #[test]
-fn deprecated_names_warn_and_name_the_replacement() {
+fn deprecated_names_give_warnings_with_the_replacement() {
     let mut diagnostics = Diagnostics::new(false);
     let text = "TransformBegin Shape \"disk\" \"point a\" [1 2 3] \"vector b\" [1 2 3] \"normal3 c\" [0 0 1] TransformEnd";
-    let words = parse(text, &mut diagnostics).unwrap();
-    assert!(matches!(words[0].directive, Directive::AttributeBegin));
-    assert!(matches!(words[2].directive, Directive::AttributeEnd));
-    let said: Vec<String> = diagnostics.warnings().iter().map(|w| w.to_string()).collect();
-    for (warning, part) in said.iter().zip(["AttributeBegin", "point3", "vector3", "normal"]) {
+    let statements = parse(text, &mut diagnostics).unwrap();
+    assert!(matches!(statements[0].directive, Directive::AttributeBegin));
+    assert!(matches!(statements[2].directive, Directive::AttributeEnd));
+    let warnings: Vec<String> = diagnostics.warnings().iter().map(|w| w.to_string()).collect();
+    for (warning, part) in warnings.iter().zip(["AttributeBegin", "point3", "vector3", "normal"]) {
         assert!(warning.contains(part), "{warning}");
     }
-    assert_eq!(said.len(), 4);
+    assert_eq!(warnings.len(), 4);
 }
 
 #[test]
-fn pbrt_v3_names_are_errors_that_name_the_replacement() {
+fn pbrt_v3_names_are_errors_with_the_replacement() {
     for (text, part) in [
         ("WorldEnd", "remove WorldEnd"),
         (r#"Material "matte" "rgb Kd" [1 1 1]"#, "diffuse"),
@@ -136,14 +140,14 @@ fn pbrt_v3_names_are_errors_that_name_the_replacement() {
         (r#"Material "diffuse" "xyz reflectance" [1 1 1]"#, "rgb"),
         (r#"MakeNamedMedium "m" "string type" "heterogeneous""#, "uniformgrid"),
     ] {
-        let (message, remedy) = fails(text);
+        let (message, remedy) = parse_error(text);
         assert!(
             remedy.contains(part)
                 && (message.contains("from pbrt-v3") || message.contains("from an older format")),
             "{text}: {message}; {remedy}"
         );
     }
-    // A shader's parameters may have old names.
+    // Parameters of shaders may have such names.
     parse(
         r#"Material "shader" "string filename" "a.wgsl" "rgb Kd" [1 1 1]"#,
         &mut Diagnostics::new(true),
@@ -152,7 +156,7 @@ fn pbrt_v3_names_are_errors_that_name_the_replacement() {
 }
 
 #[test]
-fn malformed_input_names_the_remedy() {
+fn malformed_input_is_an_error_with_a_remedy() {
     for (text, message_part, remedy_part) in [
         ("Shpe \"sphere\"", "unknown directive", "Shape"),
         ("shape \"sphere\"", "unknown directive", "Shape"),
@@ -192,7 +196,7 @@ fn malformed_input_names_the_remedy() {
         ("Texture \"t\" \"flot\" \"constant\"", "unknown texture type", "float"),
         ("Option \"seed\" [1 2]", "one value", "one"),
     ] {
-        let (message, remedy) = fails(text);
+        let (message, remedy) = parse_error(text);
         assert!(
             message.contains(message_part) && remedy.contains(remedy_part),
             "{text}: {message}; {remedy}"
@@ -201,7 +205,7 @@ fn malformed_input_names_the_remedy() {
 }
 
 #[test]
-fn values_may_be_bare_or_in_brackets() {
+fn brackets_around_single_values_are_optional() {
     for text in [
         "Translate [1 2 3]",
         "Translate 1 2 3",
@@ -229,7 +233,7 @@ fn single_medium_applies_to_both_sides() {
 }
 
 #[test]
-fn errors_point_to_the_offending_token() {
+fn errors_locate_the_offending_token() {
     let error = parse(
         "WorldBegin\n  Shape \"sphere\"\n    \"float radius\" [ 1 x ]",
         &mut Diagnostics::new(false),

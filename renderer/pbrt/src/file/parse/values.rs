@@ -1,4 +1,4 @@
-//! Parses values: numbers, strings and booleans, one bare or any number in brackets.
+//! Parses values: numbers, strings and booleans. A single value may omit the brackets.
 
 use super::{DIRECTIVES, Parser};
 use crate::diagnostics::SceneError;
@@ -7,8 +7,9 @@ use crate::file::lexer::{Mark, Token};
 use crate::file::params::ParamType;
 use std::str::FromStr;
 
-/// A number type of the format. Values are in range; `inf` and `nan` are not accepted.
+/// A numeric type of the scene format. `inf` and `nan` are out of range.
 pub(super) trait Number: FromStr {
+    /// Names the type in messages.
     const EXPECTED: &str;
     fn in_range(&self) -> bool;
 }
@@ -34,14 +35,13 @@ impl Number for i32 {
     }
 }
 
-/// Whether a word begins like a number.
+/// Returns whether a word begins like a number.
 pub(super) fn is_numeric(word: &[u8]) -> bool {
     let digits = word.strip_prefix(b"-").or(word.strip_prefix(b"+")).unwrap_or(word);
     digits.first().is_some_and(|b| b.is_ascii_digit() || *b == b'.')
 }
 
-/// Whether a token that is found instead of a value begins something else: a directive, the
-/// declaration of a parameter, or another list.
+/// Returns whether a token begins a directive, the declaration of a parameter, or a list.
 fn starts_statement_or_param(token: &Token) -> bool {
     match token {
         Token::Word(word) => {
@@ -49,8 +49,8 @@ fn starts_statement_or_param(token: &Token) -> bool {
             DIRECTIVES.iter().any(|directive| directive.as_bytes() == *word)
                 || std::str::from_utf8(word).is_ok_and(is_legacy)
         }
-        Token::Text(text) => text.split_once(char::is_whitespace).is_some_and(|(kind, _)| {
-            ParamType::from_name(kind).is_some() || legacy::param_type(kind).is_some()
+        Token::Text(text) => text.split_once(char::is_whitespace).is_some_and(|(ty, _)| {
+            ParamType::from_name(ty).is_some() || legacy::param_type(ty).is_some()
         }),
         Token::Open => true,
         Token::Close => false,
@@ -58,7 +58,7 @@ fn starts_statement_or_param(token: &Token) -> bool {
 }
 
 impl<'a> Parser<'a> {
-    /// Exactly `N` numbers, bare or in brackets.
+    /// Parses exactly `N` numbers, with or without brackets.
     pub(super) fn numbers<const N: usize>(
         &mut self,
         keyword: &str,
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
                 token => {
                     let error = self
                         .lexer
-                        .error(mark, format!("{expected}, found {i} before {}", token.show()));
+                        .error(mark, format!("{expected}, found {i} before {}", token.describe()));
                     return Err(error.help("numbers are written as 1, -2.5 or 3e-4"));
                 }
             }
@@ -87,14 +87,14 @@ impl<'a> Parser<'a> {
             let (token, mark) = self.expect(&expected)?;
             if token != Token::Close {
                 let error =
-                    self.lexer.error(mark, format!("{expected}, found more: {}", token.show()));
+                    self.lexer.error(mark, format!("{expected}, found more: {}", token.describe()));
                 return Err(error.help("close the list with \"]\""));
             }
         }
         Ok(numbers)
     }
 
-    /// One bare value, or any number of values in brackets.
+    /// Parses one value without brackets, or any number of values in brackets.
     pub(super) fn values<T>(
         &mut self,
         expected: &str,
@@ -120,6 +120,7 @@ impl<'a> Parser<'a> {
         Ok(values)
     }
 
+    /// Converts a token to a number. `open` is the position of the opening bracket, if any.
     pub(super) fn number<T: Number>(
         &self,
         token: &Token,
@@ -137,8 +138,8 @@ impl<'a> Parser<'a> {
         Err(self.wrong_type(T::EXPECTED, token, mark, open))
     }
 
-    /// The error for a value of the wrong type, with the likeliest remedy. A directive or the
-    /// declaration of a parameter inside brackets suggests that the closing bracket is missing.
+    /// Creates the error for a value of the wrong type, with the likeliest remedy. A directive or
+    /// the declaration of a parameter inside brackets suggests a missing closing bracket.
     #[cold]
     fn wrong_type(
         &self,
@@ -147,7 +148,8 @@ impl<'a> Parser<'a> {
         mark: Mark,
         open: Option<Mark>,
     ) -> SceneError {
-        let error = self.lexer.error(mark, format!("expected {expected}, found {}", token.show()));
+        let error =
+            self.lexer.error(mark, format!("expected {expected}, found {}", token.describe()));
         let word = if let Token::Word(word) = token { *word } else { b"" };
         let parses = std::str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok());
         let is_number = [f32::EXPECTED, i32::EXPECTED].contains(&expected);
@@ -161,7 +163,7 @@ impl<'a> Parser<'a> {
             _ if parses && expected == f32::EXPECTED => "the number is too large".into(),
             Some(open) if starts_statement_or_param(token) => {
                 format!(
-                    "is \"]\" missing for the \"[\" of line {}?",
+                    "is \"]\" missing for the \"[\" on line {}?",
                     self.lexer.location(open).line
                 )
             }
@@ -172,6 +174,7 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// Converts a token to a string.
     pub(super) fn text(
         &self,
         token: Token,
@@ -184,6 +187,7 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Converts a token to a boolean.
     pub(super) fn bool(
         &self,
         token: Token,

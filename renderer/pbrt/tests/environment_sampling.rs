@@ -1,9 +1,9 @@
-//! Environment sampling changes only the variance of a picture, never its expected value: map and
-//! product sampling agree, with other lights and with all light and BSDF sampling modes.
+//! Environment sampling modes affect noise only, not the expected image: map and product sampling
+//! agree, with other lights and in all light and BSDF sampling modes.
 
 mod common;
 
-use common::{Estimate, assert_all, draw, one_ray, overrides, pfm, scene_of};
+use common::{Estimate, assert_all_ok, load_scene, pfm, render, single_ray_scene};
 use lightbound::settings::{BsdfSampling, EnvironmentSampling, LightSampling};
 use lightbound_math::vec3;
 use lightbound_pbrt::build::{Overrides, PathOverrides};
@@ -18,7 +18,7 @@ const LIGHT_SAMPLING: [LightSampling; 5] = [
 const BSDF_SAMPLING: [BsdfSampling; 3] =
     [BsdfSampling::Shader, BsdfSampling::Bounds, BsdfSampling::Cosine];
 
-fn sampled_by(
+fn overrides_for(
     environment: EnvironmentSampling,
     lights: LightSampling,
     bsdf: BsdfSampling,
@@ -28,10 +28,10 @@ fn sampled_by(
         bsdf_sampling: Some(bsdf),
         environment_sampling: Some(environment),
     };
-    Overrides { path, ..overrides() }
+    Overrides { path, ..Overrides::default() }
 }
 
-/// A floor with the given material, viewed at its centre, lit by `lights` and by a wall beside it.
+/// A view of the centre of a floor next to a wall, lit by `lights`.
 fn scene(lights: &str, material: &str, from: [f32; 3], spp: u32) -> String {
     let world = format!(
         "{lights}
@@ -41,7 +41,7 @@ fn scene(lights: &str, material: &str, from: [f32; 3], spp: u32) -> String {
          {material}
          Shape \"bilinearmesh\" \"point3 P\" [-2 -2 0  2 -2 0  -2 2 0  2 2 0]"
     );
-    one_ray(vec3(from[0], from[1], from[2]), vec3(0.1, 0.05, 0.0), 3, 14, spp, &world)
+    single_ray_scene(vec3(from[0], from[1], from[2]), vec3(0.1, 0.05, 0.0), 3, 14, spp, &world)
 }
 
 /// An environment map with one bright texel, rotated and scaled.
@@ -78,8 +78,11 @@ fn agree(map: &Estimate, product: &Estimate, max_error: f64) -> Result<(), Strin
     if (0..3).all(channel) { Ok(()) } else { Err(format!("{map:?} and {product:?}")) }
 }
 
-fn estimate(text: &str, sky: &[u8], overrides: &Overrides) -> Estimate {
-    Estimate::of_picture(&draw(&scene_of(text, &[("sky.pfm", sky.to_vec())], overrides), 2))
+fn estimate(text: &str, environment_map: &[u8], overrides: &Overrides) -> Estimate {
+    Estimate::from_image(&render(
+        &load_scene(text, &[("sky.pfm", environment_map.to_vec())], overrides),
+        2,
+    ))
 }
 
 #[test]
@@ -100,14 +103,18 @@ fn product_and_map_sampling_agree() {
             let map = estimate(
                 &text,
                 &environment_map(),
-                &sampled_by(EnvironmentSampling::Map, LightSampling::Power, BsdfSampling::Shader),
+                &overrides_for(
+                    EnvironmentSampling::Map,
+                    LightSampling::Power,
+                    BsdfSampling::Shader,
+                ),
             );
             for (n, bsdf) in BSDF_SAMPLING.into_iter().enumerate() {
                 let light_sampling = LIGHT_SAMPLING[(k + n) % 5];
                 let product = estimate(
                     &text,
                     &environment_map(),
-                    &sampled_by(EnvironmentSampling::Product, light_sampling, bsdf),
+                    &overrides_for(EnvironmentSampling::Product, light_sampling, bsdf),
                 );
                 let max_error = if bsdf == BsdfSampling::Cosine { 0.2 } else { 0.05 };
                 results.push((
@@ -117,7 +124,7 @@ fn product_and_map_sampling_agree() {
             }
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }
 
 #[test]
@@ -131,24 +138,24 @@ fn product_and_map_sampling_agree_with_other_lights() {
     let map = estimate(
         &text,
         &environment_map(),
-        &sampled_by(EnvironmentSampling::Map, LightSampling::Power, BsdfSampling::Shader),
+        &overrides_for(EnvironmentSampling::Map, LightSampling::Power, BsdfSampling::Shader),
     );
     let product = |light_sampling| {
         estimate(
             &text,
             &environment_map(),
-            &sampled_by(EnvironmentSampling::Product, light_sampling, BsdfSampling::Shader),
+            &overrides_for(EnvironmentSampling::Product, light_sampling, BsdfSampling::Shader),
         )
     };
-    assert_all(LIGHT_SAMPLING.map(|light_sampling| {
+    assert_all_ok(LIGHT_SAMPLING.map(|light_sampling| {
         (format!("{light_sampling:?}"), agree(&map, &product(light_sampling), 0.05))
     }));
 }
 
 #[test]
-fn narrow_lobes_find_small_bright_spots() {
-    // Light comes from two texels only, two rows apart. The first view direction mirrors one of
-    // them, the second narrowly misses it.
+fn product_and_map_sampling_agree_for_narrow_lobes_and_small_bright_spots() {
+    // Light comes from two texels only, three rows apart. The first view direction mirrors one of
+    // them; the second barely misses it.
     let spot =
         pfm(64, |x, y| if x == 40 && (y == 30 || y == 33) { [3e3, 2e3, 1e3] } else { [0.0; 3] });
     let unrotated = "LightSource \"infinite\" \"string filename\" \"sky.pfm\"";
@@ -160,17 +167,17 @@ fn narrow_lobes_find_small_bright_spots() {
         let map = estimate(
             &text,
             &spot,
-            &sampled_by(EnvironmentSampling::Map, LightSampling::Power, BsdfSampling::Shader),
+            &overrides_for(EnvironmentSampling::Map, LightSampling::Power, BsdfSampling::Shader),
         );
         assert!(map.mean[0] > 0.0, "{map:?}");
         for bsdf in [BsdfSampling::Shader, BsdfSampling::Bounds] {
             let product = estimate(
                 &text,
                 &spot,
-                &sampled_by(EnvironmentSampling::Product, LightSampling::Power, bsdf),
+                &overrides_for(EnvironmentSampling::Product, LightSampling::Power, bsdf),
             );
             results.push((format!("{from:?}, {bsdf:?}"), agree(&map, &product, 0.1)));
         }
     }
-    assert_all(results);
+    assert_all_ok(results);
 }

@@ -57,7 +57,8 @@ impl State {
 }
 
 impl Interrupt {
-    /// Installs the handler; call once per process. If this fails, Ctrl-C ends the process as usual.
+    /// Installs the handler; call once per process. If this fails, Ctrl-C ends the process as
+    /// usual.
     pub fn install(quiet: bool) -> Interrupt {
         let interrupt = Interrupt::default();
         let state = interrupt.0.clone();

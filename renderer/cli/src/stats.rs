@@ -77,8 +77,8 @@ pub struct Stats {
     pub warnings: Vec<String>,
 }
 
-/// Statistics of light cuts. Shares are fractions of the thread time spent on samples; null if there
-/// is none.
+/// Statistics of light cuts. Shares are fractions of the thread time spent on samples; null if
+/// there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct CutStats {
     /// Number of cuts, one for each shaded point.
@@ -116,7 +116,8 @@ pub struct LightTreeStats {
     pub build_seconds: f64,
     /// Memory of the trees.
     pub memory_bytes: usize,
-    /// Leaves: points and directions that represent lights, or lights and regions of environment maps.
+    /// Leaves: points and directions that represent lights, or lights and regions of environment
+    /// maps.
     pub leaves: usize,
 }
 

@@ -12,7 +12,8 @@ use lightbound_shader::{Settings, Shader, ShaderError};
 /// Help heading of these options.
 pub const HEADING: &str = "Options of bounding shaders";
 
-/// Defines a command-line option for a type of the compiler. Values are spelt as in the JSON output.
+/// Defines a command-line option for a type of the compiler. Values are spelt as in the JSON
+/// output.
 macro_rules! option {
     ($(#[$doc:meta])* $name:ident = $of:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
         $(#[$doc])*
@@ -92,7 +93,8 @@ option! {
         /// occurs with --nan ignore
         #[default]
         Optimized => Tracking::ALL,
-        /// As optimized, and uses relations between values: tighter bounds for boxes of unit vectors
+        /// As optimized, and uses relations between values: tighter bounds for boxes of unit
+        /// vectors
         Related => Tracking::ALL,
     }
 }
@@ -160,8 +162,8 @@ pub struct VariantArgs {
     #[arg(long, value_enum)]
     sides: Option<Sides>,
 
-    /// Assumptions of the compiled code about inputs; values must be in their declared ranges in any
-    /// case [default: declared]
+    /// Assumptions of the compiled code about inputs; values must be in their declared ranges in
+    /// any case [default: declared]
     #[arg(long, value_enum)]
     ranges: Option<Ranges>,
 

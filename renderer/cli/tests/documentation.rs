@@ -1,5 +1,6 @@
-//! Tests of the user documentation: its commands run as a reader would run them, shown output equals
-//! what the program prints, the manual covers all commands and options, and links and paths are valid.
+//! Tests of the user documentation: its commands run as a reader would run them, shown output
+//! equals what the program prints, the manual covers all commands and options, and links and paths
+//! are valid.
 //!
 //! The text after the three backticks says how a block of `README.md` or `docs/*.md` is tested:
 //!

@@ -14,8 +14,8 @@ const HEIGHT: u32 = 12;
 /// Colour of values that are not finite.
 const GREEN: [u8; 3] = [0, 200, 80];
 
-/// A temporary folder with `a.exr`, which has a colour, a depth, IDs and a layer with pixels that are
-/// not finite.
+/// A temporary folder with `a.exr`, which has a colour, a depth, IDs and a layer with pixels that
+/// are not finite.
 struct ImageDir {
     folder: TempDir,
 }

@@ -262,8 +262,8 @@ fn spawn(dir: &SceneDir, args: &str) -> Child {
         .unwrap()
 }
 
-/// Renders repeatedly until `kills` renderings were killed at random times. Each finished image must
-/// equal that of an uninterrupted run.
+/// Renders repeatedly until `kills` renderings were killed at random times. Each finished image
+/// must equal that of an uninterrupted run.
 fn kill_and_resume(kills: usize) {
     let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
     println!("seed {seed}");
@@ -385,8 +385,8 @@ fn damaged_checkpoint_is_rejected() {
 #[test]
 fn unwritable_checkpoint_does_not_stop_rendering() {
     let dir = SceneDir::new();
-    // Files are limited to 16 or 32 KiB, depending on the block size of the shell: the image fits, the
-    // checkpoint does not.
+    // Files are limited to 16 or 32 KiB, depending on the block size of the shell: the image fits,
+    // the checkpoint does not.
     let program = env!("CARGO_BIN_EXE_lightbound");
     let command = format!(
         "trap '' XFSZ; ulimit -f 32; exec '{program}' render scene.pbrt --spp 400 --threads 1 -o a.png --checkpoint 0.1"

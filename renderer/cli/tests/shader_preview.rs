@@ -183,8 +183,8 @@ fn texture_coordinates_follow_the_surface_unless_they_are_set() {
         }
         fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.uv, 0.0) / 3.14159265; }";
     dir.write("uv.wgsl", shader);
-    // The increase of red / green from the left to the right of the ball. It is that of u / v, apart
-    // from the colours of the lights, which are less red at the right.
+    // The increase of red / green from the left to the right of the ball. It is that of u / v,
+    // apart from the colours of the lights, which are less red at the right.
     let growth = |image: Image| {
         let [left, right] = [4, 11].map(|column| {
             let [r, g, _] = image.pixels[11 * image.size.0 as usize + column];

@@ -73,7 +73,8 @@ pub struct CaseImages {
 }
 
 impl MetricValue {
-    /// Whether the value is within its limit. Without a limit, all values pass; NaN violates any limit.
+    /// Whether the value is within its limit. Without a limit, all values pass; NaN violates any
+    /// limit.
     pub fn passes(&self) -> bool {
         match self.limit {
             None => true,

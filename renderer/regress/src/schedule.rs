@@ -71,8 +71,8 @@ impl Schedule<'_> {
         outcomes.into_inner().expect("all threads are done").into_iter().flatten().collect()
     }
 
-    /// Returns the outcome of a case, and whether its image comes from an interrupted run; `None` if
-    /// stopped.
+    /// Returns the outcome of a case, and whether its image comes from an interrupted run; `None`
+    /// if stopped.
     fn run_case(&self, case: &Case, keys: &Keys) -> Option<(Outcome, bool)> {
         if self.stop.load(Ordering::Relaxed) {
             return None;

@@ -248,8 +248,8 @@ mod tests {
         }
     }
 
-    /// Simulates an image with `samples` samples per pixel and the mean `level(x, y)`. Channels share
-    /// their samples, as in renderings.
+    /// Simulates an image with `samples` samples per pixel and the mean `level(x, y)`. Channels
+    /// share their samples, as in renderings.
     fn simulate(
         noise: Distribution,
         seed: u32,

@@ -174,8 +174,8 @@ impl Suite {
     /// Reads a suite.
     ///
     /// # Errors
-    /// If the file cannot be read, is not TOML, has unknown keys or values out of range, has no case
-    /// or two cases with the same name, or refers to a missing scene.
+    /// If the file cannot be read, is not TOML, has unknown keys or values out of range, has no
+    /// case or two cases with the same name, or refers to a missing scene.
     pub fn read(path: &Path) -> Result<Suite, SuiteError> {
         let text = std::fs::read_to_string(path).map_err(|cause| SuiteError {
             message: format!("{}: cannot be read ({cause})", path.display()),
@@ -278,8 +278,8 @@ impl Entry {
     }
 }
 
-/// Parses a suite, and copies each key of `[defaults]` into the cases that lack it. Preserves source
-/// locations.
+/// Parses a suite, and copies each key of `[defaults]` into the cases that lack it. Preserves
+/// source locations.
 fn read_file(text: &str) -> Result<File, toml::de::Error> {
     let mut root = DeTable::parse(text)?;
     if let Some(defaults) = root.get_mut().remove("defaults") {

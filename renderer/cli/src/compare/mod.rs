@@ -70,13 +70,13 @@ pub struct Args {
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "What")]
     pub crop: Option<Crop>,
 
-    /// Exposure in stops that is applied to both pictures for psnr, ssim and ldr-flip; other metrics
-    /// do not depend on it
+    /// Exposure in stops that is applied to both pictures for psnr, ssim and ldr-flip; other
+    /// metrics do not depend on it
     #[arg(long, value_name = "STOPS", value_parser = parse_exposure, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
     pub exposure: f32,
 
-    /// Fail if a metric is above a value in any compared layer; for mean-error, the magnitude in any
-    /// channel
+    /// Fail if a metric is above a value in any compared layer; for mean-error, the magnitude in
+    /// any channel
     #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::parse_fail_above, help_heading = "Limits")]
     pub fail_above: Vec<Limit>,
 
@@ -88,7 +88,8 @@ pub struct Args {
     #[arg(long, help_heading = "Limits")]
     pub allow_nan: bool,
 
-    /// Write a heat map of the error, a PNG with a scale: --heatmap-metric of the first compared layer
+    /// Write a heat map of the error, a PNG with a scale: --heatmap-metric of the first compared
+    /// layer
     #[arg(long, value_name = "OUT.png", help_heading = "Heat map")]
     pub heatmap: Option<PathBuf>,
 

@@ -1,7 +1,7 @@
 //! Pairs of corresponding layers of two images.
 //!
-//! A layer is a mismatch if only one image has it, or if its channels or sizes differ. A mismatch is
-//! reported and fails the comparison.
+//! A layer is a mismatch if only one image has it, or if its channels or sizes differ. A mismatch
+//! is reported and fails the comparison.
 
 use super::Error;
 use lightbound_image::compare::Planes;
@@ -125,8 +125,8 @@ fn remove_layer(layers: &mut Layers, name: &str) -> Option<Layer> {
     Some(layers.layers.remove(at))
 }
 
-/// If only one image's format stores a position, moves the other image there, provided that its size
-/// equals that of the data window or of the full image.
+/// If only one image's format stores a position, moves the other image there, provided that its
+/// size equals that of the data window or of the full image.
 fn align(a: &mut Layers, b: &mut Layers) {
     let (movable, fixed) = match (a.has_position, b.has_position) {
         (false, true) => (a, b),

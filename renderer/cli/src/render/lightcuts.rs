@@ -40,8 +40,8 @@ pub struct LightcutsArgs {
     #[arg(long, value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     area_points: Option<u32>,
 
-    /// Approximate number of directions that represent all environment lights [default: the scene's,
-    /// or 1024]
+    /// Approximate number of directions that represent all environment lights [default: the
+    /// scene's, or 1024]
     #[arg(long = "sky-points", value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     environment_points: Option<u32>,
 

@@ -70,9 +70,9 @@ pub struct Args {
     /// Also write the variance of each pixel's mean, as channels variance.R, .G and .B of an .exr
     ///
     /// The estimate treats the pixel's samples as independent (sample variance divided by sample
-    /// count); it is infinite for a single sample. It is conservative for Sobol' points, the default
-    /// of most scenes, which are better distributed than independent samples: the true error is
-    /// usually smaller. Use the sampler "independent" for unbiased estimates.
+    /// count); it is infinite for a single sample. It is conservative for Sobol' points, the
+    /// default of most scenes, which are better distributed than independent samples: the true
+    /// error is usually smaller. Use the sampler "independent" for unbiased estimates.
     #[arg(long, help_heading = "Output")]
     pub variance: bool,
 
@@ -100,14 +100,16 @@ pub struct Args {
     #[arg(long, value_name = "WxH", value_parser = parse_resolution, help_heading = "Picture")]
     pub resolution: Option<(u32, u32)>,
 
-    /// Render a crop of the image only; fractions of its width and height from the upper left corner
+    /// Render a crop of the image only; fractions of its width and height from the upper left
+    /// corner
     ///
-    /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge` can
-    /// merge crops.
+    /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge`
+    /// can merge crops.
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "Picture")]
     pub crop: Option<[f32; 4]>,
 
-    /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per pixel
+    /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per
+    /// pixel
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, help_heading = "Work")]
     pub time_limit: Option<Duration>,
 
@@ -138,7 +140,8 @@ pub struct Args {
     pub strict: bool,
 }
 
-/// Maximum number of samples per pixel: more than any image needs, and the list of passes stays small.
+/// Maximum number of samples per pixel: more than any image needs, and the list of passes stays
+/// small.
 pub(super) const MAX_SPP: u32 = 1 << 24;
 
 /// Maximum number of threads: more than any machine has.
@@ -293,8 +296,8 @@ struct RenderJob<'a> {
 }
 
 impl<'a> RenderJob<'a> {
-    /// Renders, resuming from a checkpoint if requested, and writes the image. Returns the result and
-    /// its destination.
+    /// Renders, resuming from a checkpoint if requested, and writes the image. Returns the result
+    /// and its destination.
     fn run(
         self,
         console: Console,

@@ -36,13 +36,14 @@ A value is a number or a closed interval LO..HI; a single value sets all compone
 A CSV file has the columns wi.x, wi.y, wi.z, wo.x, wo.y, wo.z and any parameters by name, as for
 eval; an interval takes two columns, wi.x.lo and wi.x.hi. The result has the columns s.r.lo, s.r.hi,
 s.g.lo and so on: s, the BRDF times the cosine of wi, is between them for all inputs in the box,
-without tolerance. InputRows from the surface point are set like parameters; by default the point is at
+without tolerance. Inputs from the surface point are set like parameters; by default the point is at
 the origin.
 
-An infinite bound always holds. `no bound`, or NaN in CSV files, means that the bound itself is NaN. With --nan propagate, either may mean that s is NaN somewhere in the box. With --nan ignore,
-bounds may be wrong if a NaN occurs in the shader or in the arithmetic on endpoints, as in inf * 0;
-this gives a warning. With --nan suppress, a bound is NaN only if s is NaN and does not depend on
-any interval.
+An infinite bound always holds. `no bound`, or NaN in CSV files, means that the bound itself is NaN.
+With --nan propagate, either may mean that s is NaN somewhere in the box. With --nan ignore, bounds
+may be wrong if a NaN occurs in the shader or in the arithmetic on endpoints, as in inf * 0; this
+gives a warning. With --nan suppress, a bound is NaN only if s is NaN and does not depend on any
+interval.
 
 Directions are unit vectors, which --mode related and --split exploit: their bounds hold for the
 vectors of a box whose squared length is within 2^-21 of 1. Components with at least seven digits are
@@ -98,8 +99,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
 /// Evaluates a bounding shader on rows of inputs, and counts rows that need a warning.
 struct BoundEvaluator {
     kernel: BoundingKernel,
-    /// Bounds whether a loop reaches the cap. Compiled separately, since additional outputs may change
-    /// the bounds if NaN propagates.
+    /// Bounds whether a loop reaches the cap. Compiled separately, since additional outputs may
+    /// change the bounds if NaN propagates.
     loop_cap_test: Option<BoundingKernel>,
     /// If NaN is ignored: tests whether one may occur.
     nan_test: Option<BoundingKernel>,
@@ -231,8 +232,8 @@ impl BoundEvaluator {
         limits
     }
 
-    /// Whether a checked row needs the bounding shader. It does not if bounds are for unit vectors and
-    /// the box contains none in front of the surface.
+    /// Whether a checked row needs the bounding shader. It does not if bounds are for unit vectors
+    /// and the box contains none in front of the surface.
     fn needs_bound(&self, spans: &[WordRange]) -> bool {
         let component =
             |word: usize| self.kernel_endpoints(word, spans[word].endpoints).map(f32::from_bits);

@@ -1,5 +1,5 @@
-//! `lightbound shader check`: checks that a shader is a valid material, and lists its parameters and
-//! cost.
+//! `lightbound shader check`: checks that a shader is a valid material, and lists its parameters
+//! and cost.
 
 use super::{SourceArgs, compile, point_shader, values};
 use crate::console::{self, count};

@@ -129,8 +129,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     )
 }
 
-/// Replaces the parameter `uv` by the texture coordinates of the surface, and the other parameters by
-/// their values. `None` if there is no such parameter, or if it is set.
+/// Replaces the parameter `uv` by the texture coordinates of the surface, and the other parameters
+/// by their values. `None` if there is no such parameter, or if it is set.
 fn with_surface_uv(shader: &Shader, text: &str, args: &Args) -> Result<Option<Shader>, Error> {
     let is_uv = |p: &Parameter| (p.name.as_str(), p.scalar, p.size) == (UV, Scalar::F32, 2);
     let is_set = args.source.set.iter().any(|(name, _)| name == UV || name.starts_with("uv."));

@@ -18,8 +18,8 @@ pub fn lightbound(args: &[&str]) -> Command {
     command
 }
 
-/// Asserts that a command exits with code 2, prints nothing to stdout, and prints each of `messages`
-/// to stderr.
+/// Asserts that a command exits with code 2, prints nothing to stdout, and prints each of
+/// `messages` to stderr.
 pub fn assert_input_error(command: &mut Command, messages: &[&str]) {
     let failed = command.assert().code(2).stdout("");
     messages.iter().fold(failed, |failed, message| failed.stderr(contains(*message)));

@@ -2,8 +2,8 @@
 //! `receiveImages(3, {…})` with the images of one case.
 //!
 //! JSON is valid JavaScript, and serde_json escapes strings. The scripts are separate files, never
-//! embedded in HTML, so a name may contain `</script>` or anything else. The page inserts strings as
-//! text, never as markup. Images are little-endian 32-bit floats in base64, so that the page
+//! embedded in HTML, so a name may contain `</script>` or anything else. The page inserts strings
+//! as text, never as markup. Images are little-endian 32-bit floats in base64, so that the page
 //! computes exposure and differences from exact values.
 
 use super::super::outcome::{CaseImages, MetricLimit, MetricValue, Outcome, Status};

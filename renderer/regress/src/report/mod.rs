@@ -3,8 +3,8 @@
 //!
 //! `index.html` is a small shell. All other files are in one folder beside it, named after a hash
 //! of its content: style, scripts, the list of cases, and the images of each case, which the page
-//! loads when the case is opened. Browsers do not let pages from disk read other files, but let them
-//! run scripts. Therefore, all data are scripts that call a function of the viewer.
+//! loads when the case is opened. Browsers do not let pages from disk read other files, but let
+//! them run scripts. Therefore, all data are scripts that call a function of the viewer.
 //!
 //! The index is written last and atomically, and earlier folders are removed only after that. So
 //! the index always refers to a complete report, even if writing is interrupted. Files that this
@@ -71,7 +71,8 @@ impl Report {
         }
     }
 
-    /// Writes the report of a run of `suite`, replacing an earlier one. Returns the path of the index.
+    /// Writes the report of a run of `suite`, replacing an earlier one. Returns the path of the
+    /// index.
     ///
     /// # Errors
     /// If a file cannot be written; an earlier report then stays complete.
@@ -139,8 +140,8 @@ fn is_report_folder(folder: &str) -> bool {
         .is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Whether the file belongs to a report, including temporary files of an interrupted [`save`], which
-/// begin with a dot.
+/// Whether the file belongs to a report, including temporary files of an interrupted [`save`],
+/// which begin with a dot.
 fn is_report_file(name: &str) -> bool {
     let name = name.strip_prefix('.').filter(|n| n.ends_with(".tmp")).unwrap_or(name);
     let program = ASSETS.iter().any(|(file, _)| name.starts_with(file));

@@ -29,14 +29,14 @@ counted.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Input picture: EXR, PFM, HDR, PNG, JPEG or TGA
+    /// Input image: EXR, PFM, HDR, PNG, JPEG or TGA
     pub file: PathBuf,
 
     /// Layer to draw, or one of its channels
     #[arg(short, long, value_name = "NAME")]
     pub layer: String,
 
-    /// Output picture, a .png
+    /// Output image, a .png
     #[arg(short, long, value_name = "OUT.png")]
     pub output: PathBuf,
 
@@ -102,7 +102,7 @@ fn output(args: &Args) -> Result<OutputFile, Error> {
     let output = OutputFile::check(&args.output)?;
     match output.is_same_file(&args.file) {
         true => Err(Error::option(
-            format!("-o would overwrite the picture `{}`", args.file.display()),
+            format!("-o would overwrite the image `{}`", args.file.display()),
             "name another file",
         )),
         false => Ok(output),

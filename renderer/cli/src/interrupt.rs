@@ -29,7 +29,7 @@ impl Stage {
         match self {
             Stage::Loading | Stage::Writing => None,
             Stage::Rendering => {
-                Some("interrupted: writing the unfinished picture (Ctrl-C again aborts)")
+                Some("interrupted: writing the unfinished image (Ctrl-C again aborts)")
             }
             Stage::Testing => Some(
                 "interrupted: finished cases are kept, and the same command resumes the run \
@@ -80,7 +80,7 @@ impl Interrupt {
             }
         };
         if let Err(error) = ctrlc::set_handler(handler) {
-            console::warn(&format!("Ctrl-C will end the program without a picture: {error}"));
+            console::warn(&format!("Ctrl-C will end the program without an image: {error}"));
         }
         interrupt
     }

@@ -89,7 +89,7 @@ pub enum Error {
     Stdout(io::Error),
     /// A warning after loading, turned into an error by `--strict`.
     #[error("{0}")]
-    #[diagnostic(help("the picture was written; --strict turns warnings into errors"))]
+    #[diagnostic(help("the image was written; --strict turns warnings into errors"))]
     Strict(String),
 }
 
@@ -148,7 +148,7 @@ Exit codes:
     1  a comparison or a regression test failed
     2  the input or the options are invalid, or a warning occurred under --strict
     3  a result could not be written
-  130  interrupted by Ctrl-C; during rendering, the unfinished picture is written",
+  130  interrupted by Ctrl-C; during rendering, the unfinished image is written",
     // Lets the caller of a script override the script's own options.
     args_override_self = true
 )]
@@ -159,17 +159,17 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Render a scene file to a picture
+    /// Render a scene file to an image
     Render(render::Args),
-    /// Merge parts of a picture: ranges of samples, crops
+    /// Merge parts of an image: ranges of samples, crops
     Merge(merge::Args),
-    /// Measure the error of a picture against a reference, and fail if it exceeds limits
+    /// Measure the error of an image against a reference, and fail if it exceeds limits
     Compare(compare::Args),
-    /// Draw a layer of a picture in false colours, with a scale
+    /// Draw a layer of an image in false colours, with a scale
     Falsecolor(falsecolor::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
-    /// Test a suite of scenes against reference pictures
+    /// Test a suite of scenes against reference images
     Regress(regress::Args),
     /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]

@@ -13,10 +13,10 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr     on one machine
   lightbound render scene.pbrt --spp 256 --sample-range 128..256 -o b.exr   on another
-  lightbound merge a.exr b.exr -o picture.exr                               the picture of 256 samples
+  lightbound merge a.exr b.exr -o picture.exr                               the image of 256 samples
 
 Parts may be ranges of samples, crops, or both, in any order. The result is
-identical, bit by bit, to a picture that was rendered in one run. Parts of
+identical, bit by bit, to an image that was rendered in one run. Parts of
 another scene, seed, size or version are rejected, as are parts that share
 samples. If samples are still missing, the result is a part that can be merged
 later.";
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(required = true, value_name = "PART")]
     pub parts: Vec<PathBuf>,
 
-    /// Output picture, an .exr
+    /// Output image, an .exr
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 

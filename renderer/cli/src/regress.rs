@@ -48,13 +48,13 @@ Keys of cases and of [defaults]:
   integrator = \"path\"          or \"lightcuts\", instead of the scene's
   accel = \"auto\"               or \"builtin\", \"embree\"
   reference-spp                samples per pixel of the reference; by default 64 × spp
-  significance = 0.001         probability that each of the two tests rejects a correct picture
+  significance = 0.001         probability that each of the two tests rejects a correct image
   accepted = 0.9975            fraction of pixel tests that must pass
 
 A statistical case has two tests. The first is a z-test of each pixel and channel, with the
 variances of result and reference and a common limit (Šidák correction); a given fraction of these
 must pass. The second is a z-test of the mean of each block of 8², 16², … pixels up to the full
-picture; all of these must pass. It finds errors below the noise of a pixel.
+image; all of these must pass. It finds errors below the noise of a pixel.
 
 Results of an interrupted run are kept in .regress/ next to the suite. The same command resumes the
 run, as long as program, suite and scenes are unchanged.";
@@ -71,7 +71,7 @@ pub struct Args {
     #[arg(long, value_name = "TEXT")]
     filter: Vec<String>,
 
-    /// Write a report with pictures, index.html and its files, to a folder
+    /// Write a report with images, index.html and its files, to a folder
     #[arg(long, value_name = "DIR", conflicts_with = "update")]
     report: Option<PathBuf>,
 
@@ -366,7 +366,7 @@ fn describe_update(case: &Case, update: &Update) -> String {
         Change::Compared(metrics, results) => {
             let metrics: Vec<String> = metrics.iter().map(self::format_metric).collect();
             let verdict = if results.failed_blocks > 0 {
-                "a different picture"
+                "a different image"
             } else {
                 "equal except for noise"
             };

@@ -217,7 +217,7 @@ fn differing_infinities_fail() {
         .code(0)
         .stdout(contains("1 pixel excluded"));
     dir.compare(&["inf.exr", "reference.exr", "--allow-nan"]).code(1).stderr(contains(
-        "infinite in one picture only in 1 pixel, first at (0, 11), where `B` is inf in A and 0.5",
+        "infinite in one image only in 1 pixel, first at (0, 11), where `B` is inf in A and 0.5",
     ));
 }
 
@@ -327,7 +327,7 @@ fn layers_are_selected_by_name() {
         .stderr(contains("has the metric max"));
     dir.compare(&["a.exr", "b.exr", "--layers", "normals"])
         .code(2)
-        .stderr(contains("neither picture has the layer `normals`"));
+        .stderr(contains("neither image has the layer `normals`"));
     dir.compare(&["a.exr", "reference.exr", "--layers", "all"]).code(1).stderr(contains(
         "failed: layer `normal`: reference.exr lacks it and has `colour`; --layers colour compares the common layers",
     ));

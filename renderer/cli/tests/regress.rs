@@ -103,7 +103,7 @@ fn changed_images_fail_with_location() {
     // New references: changes are reported, and the case passes afterwards. Only named cases are
     // written.
     let bits = std::fs::read(dir.path("references/bits.exr")).unwrap();
-    let changed = contains("a different picture").and(contains("mean-error -"));
+    let changed = contains("a different image").and(contains("mean-error -"));
     dir.regress(&["--update", "noise"]).assert().code(0).stderr(changed);
     assert_eq!(std::fs::read(dir.path("references/bits.exr")).unwrap(), bits);
     dir.regress(&["--filter", "noise"]).assert().code(0);

@@ -187,7 +187,7 @@ pub(crate) fn evaluate(
     };
     if (result.width, result.height) != (reference.width, reference.height) {
         let message = format!(
-            "the picture has {} × {} pixels, the reference {} × {}",
+            "the image has {} × {} pixels, the reference {} × {}",
             result.width, result.height, reference.width, reference.height
         );
         let help =

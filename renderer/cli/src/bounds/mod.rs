@@ -50,7 +50,7 @@ unit vectors; it is checked that these are within the other bounds.
 s(x, ω̂) bounds over light directions (--inputs light), s(x̂, ω̂) over all inputs (--inputs all).
 Boxes of inputs are random, with a fixed seed; textures are smooth noise.
 
-The bars, and the picture of --svg, show what each optimization saves, for isoward and ashikhmin or
+The bars, and the figure of --svg, show what each optimization saves, for isoward and ashikhmin or
 for the given shaders. They show upper bounds that propagate NaN, over light directions and over all
 inputs, in the setup of the first tables; --sides, --nan, --inputs, --frame, --ranges and --target
 select others.";
@@ -107,7 +107,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text")]
     format: TableFormat,
 
-    /// Picture to write, .svg: bars that show what each optimization saves, or how much bounds
+    /// Figure to write, .svg: bars that show what each optimization saves, or how much bounds
     /// over-estimate
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,

@@ -35,8 +35,8 @@ Metrics of A against the reference B, in linear values; means are over pixels, \
 The last five apply to colours: layers with channels R, G, B or Y. IDs (unsigned integers) only have differing.
 
 A comparison fails, with exit code 1, if a limit is exceeded; if layers, channels or sizes differ; \
-if either picture contains a NaN; or if an infinity is in one picture only. --allow-nan turns NaNs \
-into a remark. Pixels with a value that is not finite, in either picture, are excluded from all \
+if either image contains a NaN; or if an infinity is in one image only. --allow-nan turns NaNs \
+into a remark. Pixels with a value that is not finite, in either image, are excluded from all \
 metrics except differing, where NaN equals NaN.
 
 Examples:
@@ -50,7 +50,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Picture under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
+    /// Image under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
     pub a: PathBuf,
 
     /// Reference, in any of these formats
@@ -66,11 +66,11 @@ pub struct Args {
     pub layers: Vec<String>,
 
     /// Compare a crop only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1, from the upper
-    /// left corner of the full picture; fractions if all are from 0 to 1, otherwise pixels
+    /// left corner of the full image; fractions if all are from 0 to 1, otherwise pixels
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "What")]
     pub crop: Option<Crop>,
 
-    /// Exposure in stops that is applied to both pictures for psnr, ssim and ldr-flip; other
+    /// Exposure in stops that is applied to both images for psnr, ssim and ldr-flip; other
     /// metrics do not depend on it
     #[arg(long, value_name = "STOPS", value_parser = parse_exposure, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
     pub exposure: f32,

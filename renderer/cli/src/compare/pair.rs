@@ -154,7 +154,7 @@ fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>
     if let Some(name) = names.iter().find(|name| !all.contains(name)) {
         return Err(Error::Option {
             message: format!(
-                "neither picture has the layer `{name}`; the layers are {}",
+                "neither image has the layer `{name}`; the layers are {}",
                 quoted_layers(&all)
             ),
             help: format!(
@@ -198,7 +198,7 @@ fn crop_area(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, E
         return Err(Error::Option {
             message: "the crop contains no pixel".into(),
             help: format!(
-                "the picture has {} × {} pixels; choose a larger crop",
+                "the image has {} × {} pixels; choose a larger crop",
                 a.width(),
                 a.height()
             ),
@@ -235,7 +235,7 @@ fn pair_layers(
                 message: format!(
                     "--crop is not within the layer `{name}` of {file}, which has {area}"
                 ),
-                help: "columns and rows count from 0 at the upper left corner of the full picture"
+                help: "columns and rows count from 0 at the upper left corner of the full image"
                     .into(),
             });
         }

@@ -262,7 +262,7 @@ impl CompareResult {
         if let Some(first) = validity.infinite.first {
             let n = pixels(validity.infinite.pixels);
             self.failures.push(format!(
-                "{name}: infinite in one picture only in {n}, first {}",
+                "{name}: infinite in one image only in {n}, first {}",
                 location(first)
             ));
         }

@@ -28,7 +28,7 @@ impl ImageFile {
         }
         if args.work.sample_range.is_some() && format != ImageFormat::Exr {
             let message = format!(
-                "--sample-range writes a part of a picture; `{}` cannot store its exact sums",
+                "--sample-range writes a part of an image; `{}` cannot store its exact sums",
                 path.display()
             );
             return Err(Error::option(message, "write an .exr file with -o"));
@@ -103,13 +103,13 @@ impl Destination {
                 (min == 0).then(|| "some pixels have no samples yet; they are black".into())
             }
             Destination::Alternative(output) => Some(format!(
-                "some pixels have no samples yet{earlier}; the unfinished picture, in which they are \
+                "some pixels have no samples yet{earlier}; the unfinished image, in which they are \
                  black, is {}",
                 output.path().display()
             )),
-            Destination::None => Some(format!(
-                "interrupted before the first samples{earlier}; no picture is written"
-            )),
+            Destination::None => {
+                Some(format!("interrupted before the first samples{earlier}; no image is written"))
+            }
         }
     }
 }
@@ -134,7 +134,7 @@ pub fn check_overwrites(
     const READ: &str = ", which the scene is read from";
     if is_input(&image_file.output) {
         let option =
-            if args.output.is_some() { "--output" } else { "the picture, named by the scene," };
+            if args.output.is_some() { "--output" } else { "the image, named by the scene," };
         return overwrites(option, &image_file.output, READ, "name another file with -o");
     }
     let Some(stats) = stats else { return Ok(()) };

@@ -106,7 +106,7 @@ impl LightcutsArgs {
                 match first_given(&[&deterministic[..], &stochastic, &common_options].concat()) {
                     Some(option) => Err(Error::Option {
                         message: format!(
-                            "{option} is an option of the integrator lightcuts; this picture is rendered by path"
+                            "{option} is an option of the integrator lightcuts; this image is rendered by path"
                         ),
                         help: format!(
                             "add --integrator {}, or omit {option}",
@@ -186,7 +186,7 @@ mod tests {
             rejections(&LightcutsArgs { max_cut: Some(5), ..none.clone() });
         assert_eq!(
             path.unwrap(),
-            "--max-cut is an option of the integrator lightcuts; this picture is rendered by path"
+            "--max-cut is an option of the integrator lightcuts; this image is rendered by path"
         );
         assert_eq!(
             stochastic.unwrap(),

@@ -56,7 +56,7 @@ pub struct Args {
     /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
     pub scene: PathBuf,
 
-    /// Output picture: .exr (float, all layers), .png (sRGB) or .pfm (float)
+    /// Output image: .exr (float, all layers), .png (sRGB) or .pfm (float)
     ///
     /// The default is the film's file name in the scene, in the current folder, or otherwise the
     /// scene's name with .exr.
@@ -85,19 +85,19 @@ pub struct Args {
     pub quiet: bool,
 
     /// Integrator, overriding the scene's
-    #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Picture")]
+    #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Image")]
     pub integrator: Option<MethodName>,
 
     /// Samples per pixel, overriding the scene's
-    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_SPP), help_heading = "Picture")]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_SPP), help_heading = "Image")]
     pub spp: Option<u32>,
 
     /// Random seed; the same seed gives the same pixels [default: the scene's, or 0]
-    #[arg(long, value_name = "N", value_parser = integer(0..=u32::MAX), help_heading = "Picture")]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u32::MAX), help_heading = "Image")]
     pub seed: Option<u32>,
 
     /// Size of the full image in pixels, overriding the scene's
-    #[arg(long, value_name = "WxH", value_parser = parse_resolution, help_heading = "Picture")]
+    #[arg(long, value_name = "WxH", value_parser = parse_resolution, help_heading = "Image")]
     pub resolution: Option<(u32, u32)>,
 
     /// Render a crop of the image only; fractions of its width and height from the upper left
@@ -105,7 +105,7 @@ pub struct Args {
     ///
     /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge`
     /// can merge crops.
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "Picture")]
+    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "Image")]
     pub crop: Option<[f32; 4]>,
 
     /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per
@@ -213,7 +213,7 @@ pub fn render_source(
                 } else {
                     "no light of the scene has any power"
                 };
-                diagnostics.warn(None, message, "the picture is black")?;
+                diagnostics.warn(None, message, "the image is black")?;
             }
             Ok(loaded)
         });

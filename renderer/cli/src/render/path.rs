@@ -47,7 +47,7 @@ impl PathArgs {
         match (method, options.into_iter().find(|(_, given)| *given)) {
             (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
                 message: format!(
-                    "{option} is an option of the integrator path; this picture is rendered by lightcuts"
+                    "{option} is an option of the integrator path; this image is rendered by lightcuts"
                 ),
                 help: format!("add --integrator {}, or omit {option}", MethodName::Path.name()),
             }),

@@ -15,7 +15,7 @@ pub struct WorkArgs {
     /// Render only the samples A..B of each pixel, counted from 0 and excluding B; `lightbound
     /// merge` merges the parts
     ///
-    /// Sample indices are those of the full picture, so B is at most its samples per pixel, which
+    /// Sample indices are those of the full image, so B is at most its samples per pixel, which
     /// --spp can raise. As with --crop, the .exr also contains exact sums in channels sums.*.
     #[arg(long, value_name = "A..B", value_parser = parse_sample_range)]
     pub sample_range: Option<Range<u32>>,
@@ -25,20 +25,20 @@ pub struct WorkArgs {
     /// The error is the square root of relMSE (see `lightbound compare`), estimated from the
     /// samples: the mean over pixels and channels of the variance of the mean over (mean² + 0.01).
     /// It is estimated when each pixel has 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 … samples, so
-    /// that the same options give the same picture; --spp is the maximum. The estimate cannot
+    /// that the same options give the same image; --spp is the maximum. The estimate cannot
     /// include light that no sample has found yet. It is conservative for Sobol' points. Stopping
-    /// adaptively biases the picture slightly, towards pictures that look smooth early.
+    /// adaptively biases the image slightly, towards images that look smooth early.
     #[arg(long, value_name = "X", value_parser = parse_threshold, conflicts_with = "sample_range")]
     pub noise_threshold: Option<f64>,
 
-    /// Save the state of the rendering every SECONDS, next to the picture, as FILE.checkpoint
+    /// Save the state of the rendering every SECONDS, next to the image, as FILE.checkpoint
     ///
-    /// A checkpoint is replaced atomically, and removed when the picture is complete; Ctrl-C and
+    /// A checkpoint is replaced atomically, and removed when the image is complete; Ctrl-C and
     /// --time-limit leave one.
     #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
     pub checkpoint: Option<Duration>,
 
-    /// Resume from FILE.checkpoint, if it exists; the picture is identical, bit by bit, to an
+    /// Resume from FILE.checkpoint, if it exists; the image is identical, bit by bit, to an
     /// uninterrupted one
     #[arg(long)]
     pub resume: bool,
@@ -50,11 +50,11 @@ impl WorkArgs {
         match &self.sample_range {
             Some(range) if range.end > spp => Err(Error::Option {
                 message: format!(
-                    "--sample-range {}..{} is out of range: the picture has {spp} samples per pixel",
+                    "--sample-range {}..{} is out of range: the image has {spp} samples per pixel",
                     range.start, range.end
                 ),
                 help: format!(
-                    "end at {spp} or less, or raise the samples per pixel of the full picture with --spp"
+                    "end at {spp} or less, or raise the samples per pixel of the full image with --spp"
                 ),
             }),
             Some(range) => Ok(range.clone()),

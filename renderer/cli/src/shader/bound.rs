@@ -84,8 +84,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         }
         InputRows::Row(row) => {
             let mut evaluator =
-                evaluator(&row.iter().map(|span| span.is_interval).collect::<Vec<_>>())?;
-            evaluator.check(&row).map_err(|(_, wrong)| wrong)?;
+                evaluator(&row.iter().map(|range| range.is_interval).collect::<Vec<_>>())?;
+            evaluator.check(&row).map_err(|(_, error)| error)?;
             let bounds = evaluator.bounds(&[row]);
             results.write(evaluator.text(&bounds[0]).as_bytes())?;
             evaluator.warnings
@@ -216,11 +216,11 @@ impl BoundEvaluator {
         const UP: [f32; 3] = [0.0, 0.0, 1.0];
         let mut boxes = Boxes::new(kernel, rows.len());
         let mut limits = Limits::new(kernel, rows.len());
-        for (row, spans) in rows.iter().enumerate() {
-            for (word, span) in spans.iter().enumerate() {
-                boxes.set_bits(row, word, self.kernel_endpoints(word, span.endpoints));
+        for (row, ranges) in rows.iter().enumerate() {
+            for (word, range) in ranges.iter().enumerate() {
+                boxes.set_bits(row, word, self.kernel_endpoints(word, range.endpoints));
             }
-            if !self.needs_bound(spans) {
+            if !self.needs_bound(ranges) {
                 UP.iter().zip(WO_X..).for_each(|(&x, word)| boxes.set(row, word, [x; 2]));
             }
         }
@@ -234,9 +234,9 @@ impl BoundEvaluator {
 
     /// Whether a checked row needs the bounding shader. It does not if bounds are for unit vectors
     /// and the box contains none in front of the surface.
-    fn needs_bound(&self, spans: &[WordRange]) -> bool {
+    fn needs_bound(&self, ranges: &[WordRange]) -> bool {
         let component =
-            |word: usize| self.kernel_endpoints(word, spans[word].endpoints).map(f32::from_bits);
+            |word: usize| self.kernel_endpoints(word, ranges[word].endpoints).map(f32::from_bits);
         self.kernel.precondition().is_none_or(|precondition| precondition.check(component).is_ok())
     }
 
@@ -252,10 +252,10 @@ impl BoundEvaluator {
             };
             nan_tests.as_ref().is_some_and(is_nan)
         };
-        let bounds = rows.iter().enumerate().map(|(row, spans)| {
-            let is_evaluated = self.needs_bound(spans);
-            let bounds = self.row(&limits, row, spans);
-            let covered = self.warnings.note(spans, self.material_sides) && is_evaluated;
+        let bounds = rows.iter().enumerate().map(|(row, ranges)| {
+            let is_evaluated = self.needs_bound(ranges);
+            let bounds = self.row(&limits, row, ranges);
+            let covered = self.warnings.note(ranges, self.material_sides) && is_evaluated;
             self.warnings.capped += usize::from(
                 covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)),
             );
@@ -268,9 +268,9 @@ impl BoundEvaluator {
     }
 
     /// Bounds of each output for a row, from the shader's `limits`.
-    fn row(&self, limits: &Limits, row: usize, spans: &[WordRange]) -> Vec<[f32; 2]> {
+    fn row(&self, limits: &Limits, row: usize, ranges: &[WordRange]) -> Vec<[f32; 2]> {
         let (is_evaluated, wo_z) =
-            (self.needs_bound(spans), spans[WO_Z].endpoints.map(f32::from_bits));
+            (self.needs_bound(ranges), ranges[WO_Z].endpoints.map(f32::from_bits));
         let bound =
             |k| if is_evaluated { self.include_back(limits.get(row, k), wo_z) } else { [0.0; 2] };
         (0..self.outputs.len()).map(bound).collect()
@@ -294,9 +294,9 @@ impl BoundEvaluator {
         let suppressed =
             self.suppressing.as_ref().map(|kernel| self.limits(kernel, &unbounded_rows));
         let notes = unbounded.into_iter().zip(&unbounded_rows).enumerate().map(
-            |(row, ((_, with_nan), spans))| {
+            |(row, ((_, with_nan), ranges))| {
                 let without_nan =
-                    suppressed.as_ref().map(|limits| missing(&self.row(limits, row, spans)));
+                    suppressed.as_ref().map(|limits| missing(&self.row(limits, row, ranges)));
                 let by_nan = without_nan.is_some_and(|without_nan| without_nan != with_nan);
                 (MissingBound::describe(&self.outputs, &with_nan), by_nan)
             },
@@ -427,11 +427,11 @@ impl RowEvaluator for BoundEvaluator {
     }
 
     fn check(&self, row: &[WordRange]) -> Result<(), (usize, ValueError)> {
-        for (word, span) in row.iter().enumerate() {
+        for (word, range) in row.iter().enumerate() {
             // Values behind a one-sided material need no shader, so wo.z has the range of wi.z.
             let (input, scalar) = &self.words[if word == WO_Z { WI_Z } else { word }];
-            if !span.endpoints.iter().all(|&bits| input.bounds.contains(bits)) {
-                return Err((word, self.out_of_range(word, *scalar, span.endpoints)));
+            if !range.endpoints.iter().all(|&bits| input.bounds.contains(bits)) {
+                return Err((word, self.out_of_range(word, *scalar, range.endpoints)));
             }
         }
         self.kernel

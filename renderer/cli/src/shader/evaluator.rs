@@ -52,16 +52,16 @@ impl RowEvaluator for BrdfEvaluator {
     fn evaluate(&mut self, rows: &[Vec<WordRange>]) -> Vec<Vec<f32>> {
         let mut inputs = Batch::new(self.kernel.target(), self.kernel.inputs().len(), rows.len());
         let mut outputs = Batch::new(self.kernel.target(), self.kernel.outputs().len(), rows.len());
-        for (row, spans) in rows.iter().enumerate() {
-            for (port, span) in spans.iter().enumerate() {
-                inputs.set_bits(row, port, span.endpoints[0]);
+        for (row, ranges) in rows.iter().enumerate() {
+            for (port, range) in ranges.iter().enumerate() {
+                inputs.set_bits(row, port, range.endpoints[0]);
             }
         }
         let textures: Vec<&Texture> = self.textures.iter().collect();
         self.kernel.run(&textures, &inputs, &mut outputs);
         let capped = self.kernel.outputs().iter().position(|port| port.name == "capped");
-        let results = rows.iter().enumerate().map(|(row, spans)| {
-            if !self.warnings.note(spans, self.sides) {
+        let results = rows.iter().enumerate().map(|(row, ranges)| {
+            if !self.warnings.note(ranges, self.sides) {
                 return vec![0.0; OUTPUTS.len()];
             }
             self.warnings.capped +=

@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME=FILE", value_parser = parse_assignment)]
     texture: Vec<Assignment>,
 
-    /// Output picture: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png,
+    /// Output image: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png,
     /// in the current folder]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

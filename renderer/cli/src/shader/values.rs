@@ -87,19 +87,19 @@ pub fn assign<T: From<u32>>(
     for (name, text) in assignments {
         let overrides =
             || overrides.iter().map(|declared| declared.name.as_str()).collect::<Vec<_>>();
-        let found = find_parameter(parameters, name)
+        let selected = find_parameter(parameters, name)
             .ok_or_else(|| unknown_name("parameter", parameters, &overrides(), name))?;
         let texts: Vec<&str> = text.split(',').map(str::trim).collect();
-        if texts.len() != 1 && texts.len() != found.words.len() {
+        if texts.len() != 1 && texts.len() != selected.words.len() {
             let message = format!(
                 "`{name}` takes {}, not {}",
-                count(found.words.len() as u64, "number"),
+                count(selected.words.len() as u64, "number"),
                 texts.len()
             );
             return Err(ValueError { message, help: "one number sets all components".into() });
         }
-        for (word, text) in found.words.clone().zip(texts.iter().cycle()) {
-            words[word] = Some(parse(found.parameter, text)?);
+        for (word, text) in selected.words.clone().zip(texts.iter().cycle()) {
+            words[word] = Some(parse(selected.parameter, text)?);
         }
     }
     Ok(words)

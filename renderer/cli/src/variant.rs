@@ -15,14 +15,14 @@ pub const HEADING: &str = "Options of bounding shaders";
 /// Defines a command-line option for a type of the compiler. Values are spelt as in the JSON
 /// output.
 macro_rules! option {
-    ($(#[$doc:meta])* $name:ident = $of:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
+    ($(#[$doc:meta])* $name:ident = $target:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
         pub enum $name { $($(#[$variant_doc])* $variant),* }
 
         impl $name {
             /// Converts to the compiler's type.
-            pub fn of(self) -> $of {
+            pub fn compiler_value(self) -> $target {
                 match self { $($name::$variant => $to),* }
             }
         }
@@ -186,9 +186,9 @@ impl VariantArgs {
             });
         }
         Ok(Options {
-            sides: self.sides.unwrap_or_default().of(),
-            nan: self.nan.unwrap_or_default().of(),
-            tracking: mode.of(),
+            sides: self.sides.unwrap_or_default().compiler_value(),
+            nan: self.nan.unwrap_or_default().compiler_value(),
+            tracking: mode.compiler_value(),
             relations: if mode == Mode::Related {
                 self.relations.unwrap_or_else(Relations::all)
             } else {
@@ -200,7 +200,7 @@ impl VariantArgs {
 
     /// Assumptions about inputs.
     pub fn ranges(&self) -> bounding::Ranges {
-        self.ranges.unwrap_or_default().of()
+        self.ranges.unwrap_or_default().compiler_value()
     }
 
     /// The integrand to bound.

@@ -222,8 +222,8 @@ impl Args {
     /// The requested setup; without options, both default setups.
     fn setups(&self) -> Vec<Setup> {
         let setup = |frame: Frame, ranges: Ranges| Setup {
-            frame: frame.of(),
-            ranges: ranges.of(),
+            frame: frame.compiler_value(),
+            ranges: ranges.compiler_value(),
             target: self.target,
         };
         match (self.frame, self.ranges) {
@@ -290,8 +290,11 @@ impl Args {
 
     /// A variant for each choice of interval inputs.
     fn with_inputs(&self, sides: Sides, nan: NanMode) -> impl Iterator<Item = Variant> {
-        let variant =
-            move |inputs: Inputs| Variant { inputs: inputs.of(), sides: sides.of(), nan: nan.of() };
+        let variant = move |inputs: Inputs| Variant {
+            inputs: inputs.compiler_value(),
+            sides: sides.compiler_value(),
+            nan: nan.compiler_value(),
+        };
         self.inputs().into_iter().map(variant)
     }
 

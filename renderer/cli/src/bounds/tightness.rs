@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Error> {
     let svg = args.svg_output()?;
     let TightnessArgs { cases, seed, .. } = args.tightness;
     let setup = tightness_tables::Setup {
-        nan: args.nan.unwrap_or_default().of(),
+        nan: args.nan.unwrap_or_default().compiler_value(),
         relations: args.relations(),
         cases: cases as usize,
         seed,

@@ -75,7 +75,7 @@ pub enum Destination {
     Requested,
     /// Another file, to keep an earlier image.
     Alternative(OutputFile),
-    /// No file, since there are no samples.
+    /// No file: there are no samples, or no unused file name.
     None,
 }
 
@@ -100,11 +100,10 @@ impl Destination {
         };
         match self {
             Destination::Requested => {
-                (min == 0).then(|| "some pixels have no samples yet; they are black".into())
+                (min == 0).then(|| "some pixels have no samples yet, and are black".into())
             }
             Destination::Alternative(output) => Some(format!(
-                "some pixels have no samples yet{earlier}; the unfinished image, in which they are \
-                 black, is {}",
+                "some pixels have no samples yet, and are black{earlier}; the unfinished image is {}",
                 output.path().display()
             )),
             Destination::None => {

@@ -144,9 +144,12 @@ impl Args {
 
     /// Derives the bounding shader.
     fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
-        let integrand =
-            self.variant.integrand(shader, settings, self.frame.unwrap_or_default().of())?;
-        let spans = self.spans.unwrap_or_default().of();
+        let integrand = self.variant.integrand(
+            shader,
+            settings,
+            self.frame.unwrap_or_default().compiler_value(),
+        )?;
+        let spans = self.spans.unwrap_or_default().compiler_value();
         Ok(integrand
             .bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
     }

@@ -64,7 +64,7 @@ fn ctrl_c_before_every_pixel_has_a_sample_replaces_no_file() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr}");
     assert_eq!(std::fs::read_to_string(dir.path("a.png")).unwrap(), "earlier");
     assert!(stderr.contains("a.png is unchanged"), "{stderr}");
-    // Whether there is a sample yet is not known.
+    // There may or may not be a sample yet.
     let written = dir.path("a-1.png").exists().then_some("a-1.png");
     assert_eq!(written.is_none(), stderr.contains("no image is written"), "{stderr}");
     assert_eq!(stats(&dir.path("s.json"))["output"].as_str(), written);

@@ -372,7 +372,9 @@ fn shader_is_read_from_stdin() {
 fn tables_are_at_most_100_columns_wide() {
     let text = stdout(bounds(Path::new("."), &[]));
     let width = |line: &str| line.chars().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).count();
-    let longest = text.lines().max_by_key(|line| width(line)).unwrap();
+    // The width of the line on compile times depends on the machine.
+    let lines = text.lines().filter(|line| !line.starts_with("Compile time"));
+    let longest = lines.max_by_key(|line| width(line)).unwrap();
     assert!(width(longest) <= 100, "{longest}");
     assert!(text.contains("  saved ") && text.contains(" 41.8 %"), "{text}");
 }

@@ -1,6 +1,6 @@
-"""Headless Chromium for scripts: a window with mouse and keyboard input, JavaScript and screenshots.
+"""Controls headless Chromium: mouse and keyboard input, JavaScript and screenshots.
 
-Talks to Chromium's driver in the words of WebDriver (W3C), which are HTTP and JSON, so that Python's standard library is enough.
+Uses WebDriver (W3C), a protocol of HTTP and JSON, so that Python's standard library is enough.
 """
 
 import base64
@@ -14,55 +14,81 @@ import time
 import urllib.error
 import urllib.request
 
-KEYS = {"Tab": "\ue004", "Shift": "\ue008", "Escape": "\ue00c", "End": "\ue010", "Home": "\ue011", "Enter": "\ue007",
-        "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}
+KEYS = {
+    "Tab": "\ue004",
+    "Shift": "\ue008",
+    "Escape": "\ue00c",
+    "End": "\ue010",
+    "Home": "\ue011",
+    "Enter": "\ue007",
+    "Left": "\ue012",
+    "Up": "\ue013",
+    "Right": "\ue014",
+    "Down": "\ue015",
+}
 
 
 class Browser:
     """A window of headless Chromium."""
 
     def __init__(self):
-        program = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+        program = next(
+            filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+        )
         driver = shutil.which("chromedriver")
         if not program or not driver:
             sys.exit("needs Chromium and its driver (Debian: apt install chromium chromium-driver)")
-        self.driver = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        said = ""
+        self.driver = subprocess.Popen(
+            [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        output = ""
         for line in self.driver.stdout:
-            said += line
+            output += line
             if port := re.search(r"started successfully on port (\d+)", line):
                 break
         else:
-            sys.exit(f"the driver does not start: {said}")
+            sys.exit(f"the driver does not start: {output}")
         self.address = f"http://127.0.0.1:{port[1]}/session"
         # Chromium's sandbox does not work for root.
-        arguments = ["--headless=new", "--window-size=1366,768", "--hide-scrollbars", "--disable-gpu", "--disable-dev-shm-usage"]
+        arguments = [
+            "--headless=new",
+            "--window-size=1366,768",
+            "--hide-scrollbars",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+        ]
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
-        wanted = {"goog:chromeOptions": {"binary": program, "args": arguments}, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
-        session = self.ask("", {"capabilities": {"alwaysMatch": wanted}})
+        capabilities = {
+            "goog:chromeOptions": {"binary": program, "args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
+        session = self.request("", {"capabilities": {"alwaysMatch": capabilities}})
         self.address += "/" + session["sessionId"]
 
-    def ask(self, path, data=None, method="POST"):
+    def request(self, path, data=None, method="POST"):
+        """Sends a WebDriver command and returns its result."""
         body = None if data is None else json.dumps(data).encode()
-        request = urllib.request.Request(self.address + path, body, {"Content-Type": "application/json"}, method=method)
+        message = urllib.request.Request(
+            self.address + path, body, {"Content-Type": "application/json"}, method=method
+        )
         # Bypass proxies for the local machine.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            return json.load(opener.open(request, timeout=60))["value"]
+            return json.load(opener.open(message, timeout=60))["value"]
         except urllib.error.HTTPError as error:
             raise AssertionError(json.load(error)["value"]["message"]) from None
 
     def close(self):
         try:
-            self.ask("", method="DELETE")
+            self.request("", method="DELETE")
         finally:
             self.driver.terminate()
 
     def open(self, address):
-        self.ask("/url", {"url": address})
+        self.request("/url", {"url": address})
 
     def js(self, script, *arguments):
-        return self.ask("/execute/sync", {"script": script, "args": list(arguments)})
+        return self.request("/execute/sync", {"script": script, "args": list(arguments)})
 
     def until(self, condition, *arguments):
         """Waits until a script returns a true value, and returns it."""
@@ -70,21 +96,34 @@ class Browser:
             if result := self.js(f"return {condition}", *arguments):
                 return result
             time.sleep(0.05)
-        raise AssertionError(f"never: {condition}")
+        raise AssertionError(f"timed out: {condition}")
 
     def settle(self):
         """Waits until all changes are drawn."""
-        self.ask("/execute/async", {"script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))", "args": []})
+        self.request(
+            "/execute/async",
+            {
+                "script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))",
+                "args": [],
+            },
+        )
 
     def console(self):
-        """Console messages since the last call, except for hints about canvas readback, which only scripts do."""
-        messages = [entry["message"] for entry in self.ask("/se/log", {"type": "browser"})]
+        """Console messages since the last call, without hints about canvas readback."""
+        messages = [entry["message"] for entry in self.request("/se/log", {"type": "browser"})]
         return [message for message in messages if "willReadFrequently" not in message]
 
     def requests(self):
         """Addresses requested since the last call."""
-        events = [json.loads(entry["message"])["message"] for entry in self.ask("/se/log", {"type": "performance"})]
-        return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        events = [
+            json.loads(entry["message"])["message"]
+            for entry in self.request("/se/log", {"type": "performance"})
+        ]
+        return [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
 
     def keys(self, *names, shift=False):
         """Presses keys one after another on the focused element."""
@@ -93,18 +132,37 @@ class Browser:
             key = KEYS.get(name, name)
             actions += [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
         actions += [{"type": "keyUp", "value": KEYS["Shift"]}] if shift else []
-        self.ask("/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+        self.request("/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
         self.settle()
 
     def mouse(self, *steps):
         """Steps are ("move", x, y), ("down",) and ("up",)."""
         actions = []
-        for kind, *place in steps:
+        for kind, *position in steps:
             if kind == "move":
-                actions.append({"type": "pointerMove", "x": round(place[0]), "y": round(place[1]), "duration": 0})
+                actions.append(
+                    {
+                        "type": "pointerMove",
+                        "x": round(position[0]),
+                        "y": round(position[1]),
+                        "duration": 0,
+                    }
+                )
             else:
                 actions.append({"type": "pointer" + kind.title(), "button": 0})
-        self.ask("/actions", {"actions": [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}]})
+        self.request(
+            "/actions",
+            {
+                "actions": [
+                    {
+                        "type": "pointer",
+                        "id": "mouse",
+                        "parameters": {"pointerType": "mouse"},
+                        "actions": actions,
+                    }
+                ]
+            },
+        )
         self.settle()
 
     def click(self, selector):
@@ -112,27 +170,45 @@ class Browser:
         self.mouse(("move", x + width / 2, y + height / 2), ("down",), ("up",))
 
     def wheel(self, x, y, down):
-        step = {"type": "scroll", "x": round(x), "y": round(y), "deltaX": 0, "deltaY": down, "duration": 0}
-        self.ask("/actions", {"actions": [{"type": "wheel", "id": "wheel", "actions": [step]}]})
+        step = {
+            "type": "scroll",
+            "x": round(x),
+            "y": round(y),
+            "deltaX": 0,
+            "deltaY": down,
+            "duration": 0,
+        }
+        self.request("/actions", {"actions": [{"type": "wheel", "id": "wheel", "actions": [step]}]})
         self.settle()
 
     def box(self, selector):
-        """Left, top, width and height in the window, after scrolling there if need be."""
-        return self.js("""const e = document.querySelector(arguments[0]); e.scrollIntoView({block: "nearest"});
-            const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]""", selector)
+        """Left, top, width and height in the window, after scrolling it into view."""
+        return self.js(
+            """const e = document.querySelector(arguments[0]); e.scrollIntoView({block: "nearest"});
+            const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]""",
+            selector,
+        )
 
     def command(self, name, **parameters):
         """Runs a command of the Chromium DevTools protocol."""
-        return self.ask("/goog/cdp/execute", {"cmd": name, "params": parameters})
+        return self.request("/goog/cdp/execute", {"cmd": name, "params": parameters})
 
     def size(self, width, height):
-        self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.command(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self.settle()
 
     def system_theme(self, name):
-        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+        self.command(
+            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}]
+        )
         self.settle()
 
-    def screenshot(self, path, whole=False):
-        picture = self.command("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
-        path.write_bytes(base64.b64decode(picture))
+    def screenshot(self, path, full_page=False):
+        image = self.command("Page.captureScreenshot", captureBeyondViewport=full_page)["data"]
+        path.write_bytes(base64.b64decode(image))

@@ -1,5 +1,5 @@
-//! Progress output: a bar with the remaining time on a terminal, plain lines elsewhere, nothing when
-//! quiet.
+//! Progress output: a bar with the remaining time on a terminal, plain lines elsewhere, nothing in
+//! quiet mode.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
@@ -13,24 +13,24 @@ pub fn print(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Prints a warning, even when quiet.
+/// Prints a warning, even in quiet mode.
 pub fn warn(warning: &dyn Display) {
     print(&format!("warning: {warning}"));
 }
 
-/// Kind of progress output.
+/// Style of progress output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Console {
-    /// Bars that are redrawn.
+    /// A progress bar that is redrawn in place.
     Terminal,
-    /// An occasional line.
+    /// An occasional line of text.
     Lines,
     /// Warnings and errors only.
     Quiet,
 }
 
 impl Console {
-    /// Chooses the kind for stderr.
+    /// Selects the style for stderr.
     pub fn new(quiet: bool) -> Console {
         match quiet {
             true => Console::Quiet,
@@ -39,15 +39,15 @@ impl Console {
         }
     }
 
-    /// Prints a line of information unless quiet.
-    pub fn say(self, line: &str) {
+    /// Prints a line of information, except in quiet mode.
+    pub fn info(self, line: &str) {
         if self != Console::Quiet {
             print(line);
         }
     }
 
-    /// Shows an activity of unknown duration, until [`ProgressBar::finish_and_clear`].
-    pub fn begin(self, activity: String) -> ProgressBar {
+    /// Shows an activity of unknown duration until [`ProgressBar::finish_and_clear`].
+    pub fn spinner(self, activity: String) -> ProgressBar {
         match self {
             Console::Terminal => {
                 let spinner = ProgressBar::new_spinner().with_message(activity);
@@ -55,25 +55,25 @@ impl Console {
                 spinner
             }
             Console::Lines | Console::Quiet => {
-                self.say(&activity);
+                self.info(&activity);
                 ProgressBar::hidden()
             }
         }
     }
 
-    /// Shows the progress of a rendering with `spp` camera samples for each of `pixels`.
+    /// Shows the progress of rendering `pixels` with `spp` camera samples each.
     pub fn rendering(self, pixels: u64, spp: u32, limit: Option<Duration>) -> Progress {
-        self.progress("rendering", Plan { required: pixels, all: pixels * u64::from(spp), limit })
+        self.progress("rendering", Plan { required: pixels, total: pixels * u64::from(spp), limit })
     }
 
-    /// Shows the progress of a measurement, which reports fractions.
+    /// Shows the progress of a measurement that reports completed fractions.
     pub fn measuring(self) -> Progress {
-        self.progress("measuring", Plan { required: STEPS, all: STEPS, limit: None })
+        self.progress("measuring", Plan { required: BAR_STEPS, total: BAR_STEPS, limit: None })
     }
 
     /// Shows the progress of test cases with `steps` steps in total.
     pub fn testing(self, steps: u64) -> Progress {
-        self.progress("testing", Plan { required: steps, all: steps, limit: None })
+        self.progress("testing", Plan { required: steps, total: steps, limit: None })
     }
 
     fn progress(self, activity: &'static str, plan: Plan) -> Progress {
@@ -82,7 +82,7 @@ impl Console {
                 // A fixed width keeps the bar in place while the text after it changes.
                 let style = ProgressStyle::with_template("{prefix} {bar:30} {msg}")
                     .expect("the template is well-formed");
-                ProgressBar::new(STEPS).with_style(style).with_prefix(activity)
+                ProgressBar::new(BAR_STEPS).with_style(style).with_prefix(activity)
             }
             Console::Lines | Console::Quiet => ProgressBar::hidden(),
         };
@@ -95,30 +95,30 @@ impl Console {
             skipped: AtomicU64::new(0),
             start: Instant::now(),
             done: AtomicU64::new(0),
-            next: Mutex::default(),
+            next_update: Mutex::default(),
         }
     }
 }
 
-/// Number of steps of the bar.
-const STEPS: u64 = 10_000;
+/// Resolution of the bar.
+const BAR_STEPS: u64 = 10_000;
 
-/// Progress of long work; all threads may report.
+/// Progress of a long operation; may be updated from any thread.
 pub struct Progress {
     console: Console,
     activity: &'static str,
     bar: ProgressBar,
     plan: Plan,
-    /// Camera samples of the plan that need not be rendered.
+    /// Planned camera samples that a checkpoint already has.
     skipped: AtomicU64,
     start: Instant,
     done: AtomicU64,
-    /// Time since the start at which the output is updated next.
-    next: Mutex<Duration>,
+    /// Time of the next output, since the start.
+    next_update: Mutex<Duration>,
 }
 
 impl Progress {
-    /// The bar on the terminal; hidden if there is none.
+    /// The bar; hidden unless stderr is a terminal.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
     }
@@ -135,36 +135,37 @@ impl Progress {
     }
 
     /// Sets the number of finished steps.
-    pub fn reach(&self, steps: u64) {
+    pub fn set_done(&self, steps: u64) {
         self.done.store(steps, Ordering::Relaxed);
         self.show(steps, |_| String::new());
     }
 
     /// Sets the completed fraction of a measurement.
-    pub fn reach_fraction(&self, fraction: f64) {
-        self.reach((fraction * STEPS as f64) as u64);
+    pub fn set_fraction(&self, fraction: f64) {
+        self.set_done((fraction * BAR_STEPS as f64) as u64);
     }
 
     fn show(&self, done: u64, speed: impl Fn(Duration) -> String) {
         // Skips the update if another thread is updating.
-        let Ok(mut next) = self.next.try_lock() else { return };
+        let Ok(mut next_update) = self.next_update.try_lock() else { return };
         let elapsed = self.start.elapsed();
-        if self.console == Console::Quiet || elapsed < *next {
+        if self.console == Console::Quiet || elapsed < *next_update {
             return;
         }
-        let all = self.plan.all.saturating_sub(self.skipped.load(Ordering::Relaxed));
-        let (fraction, left) = Plan { all, ..self.plan }.outlook(elapsed, done);
+        let total = self.plan.total.saturating_sub(self.skipped.load(Ordering::Relaxed));
+        let (fraction, left) = Plan { total, ..self.plan }.estimate(elapsed, done);
         let text = format!("{:3.0} %  {} left", 100.0 * fraction, duration(left));
         if self.console == Console::Terminal {
             self.bar.set_message(text + &speed(elapsed));
-            self.bar.set_position((fraction * STEPS as f64) as u64);
-            *next = elapsed + Duration::from_millis(100);
+            self.bar.set_position((fraction * BAR_STEPS as f64) as u64);
+            *next_update = elapsed + Duration::from_millis(100);
         } else {
-            // No line at the start, since short work needs none; then at growing intervals.
-            if !next.is_zero() {
+            // Short operations print no line; long ones print at growing intervals.
+            if !next_update.is_zero() {
                 print(&format!("{} {text}", self.activity));
             }
-            *next = elapsed + (elapsed / 10).clamp(Duration::from_secs(3), Duration::from_secs(60));
+            *next_update =
+                elapsed + (elapsed / 10).clamp(Duration::from_secs(3), Duration::from_secs(60));
         }
     }
 
@@ -174,37 +175,39 @@ impl Progress {
     }
 }
 
-/// The planned work.
+/// The planned amount of work.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// Camera samples, or steps, that are done regardless of the limit: one for each pixel.
+    /// Camera samples or steps that are done regardless of the time limit: one for each pixel.
     required: u64,
-    /// All camera samples or steps.
-    all: u64,
+    /// Total camera samples or steps.
+    total: u64,
+    /// Time limit.
     limit: Option<Duration>,
 }
 
 impl Plan {
-    /// Finished fraction and remaining time, if all samples take equally long. A time limit that ends
-    /// the work earlier takes precedence, but every pixel gets a sample.
-    fn outlook(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
+    /// Estimates the finished fraction and the remaining time, assuming that all samples take
+    /// equally long. A time limit that ends the work earlier takes precedence, but every pixel gets
+    /// a sample.
+    fn estimate(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
         let seconds = elapsed.as_secs_f64();
         let needed = |samples: u64| seconds * samples as f64 / done.max(1) as f64;
         let limit = self
             .limit
             .map_or(f64::INFINITY, |limit| limit.as_secs_f64().max(needed(self.required)));
-        let total = needed(self.all).min(limit).max(seconds);
+        let total = needed(self.total).min(limit).max(seconds);
         let fraction = if total > 0.0 { seconds / total } else { 0.0 };
         (fraction, Duration::try_from_secs_f64(total - seconds).unwrap_or(Duration::MAX))
     }
 }
 
-/// A count with its noun: `1 light`, `2 lights`.
+/// Formats a count with its noun: `1 light`, `2 lights`.
 pub fn count(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A sample rate: `85 samples/s`, `720 k samples/s`, `1.25 M samples/s`.
+/// Formats a sample rate: `85 samples/s`, `720 k samples/s`, `1.25 M samples/s`.
 pub fn rate(samples: u64, time: Duration) -> String {
     match samples as f64 / time.as_secs_f64().max(1e-6) {
         rate if rate < 1e4 => format!("{rate:.0} samples/s"),
@@ -213,7 +216,7 @@ pub fn rate(samples: u64, time: Duration) -> String {
     }
 }
 
-/// A duration for readers: `8 ms`, `0.4 s`, `37 s`, `4 min 10 s`, `2 h 5 min`.
+/// Formats a duration: `8 ms`, `0.4 s`, `37 s`, `4 min 10 s`, `2 h 5 min`.
 pub fn duration(time: Duration) -> String {
     match time.as_secs() {
         0 if time.as_millis() < 100 => format!("{} ms", time.as_millis()),
@@ -231,35 +234,35 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn plan(limit: Option<Duration>) -> Plan {
-        Plan { required: 100, all: 1000, limit }
+        Plan { required: 100, total: 1000, limit }
     }
 
     #[test]
     fn time_left_is_extrapolated_from_samples() {
-        let (fraction, left) = plan(None).outlook(10 * SECOND, 250);
+        let (fraction, left) = plan(None).estimate(10 * SECOND, 250);
         assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
-        assert_eq!(plan(None).outlook(10 * SECOND, 1000), (1.0, Duration::ZERO));
+        assert_eq!(plan(None).estimate(10 * SECOND, 1000), (1.0, Duration::ZERO));
     }
 
     #[test]
     fn time_limit_bounds_the_time_left() {
-        let (fraction, left) = plan(Some(20 * SECOND)).outlook(10 * SECOND, 250);
+        let (fraction, left) = plan(Some(20 * SECOND)).estimate(10 * SECOND, 250);
         assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
-        let (fraction, left) = plan(Some(100 * SECOND)).outlook(10 * SECOND, 250);
+        let (fraction, left) = plan(Some(100 * SECOND)).estimate(10 * SECOND, 250);
         assert!((fraction - 0.25).abs() < 1e-9 && left == 30 * SECOND, "{fraction} {left:?}");
-        assert_eq!(plan(Some(20 * SECOND)).outlook(30 * SECOND, 250), (1.0, Duration::ZERO));
+        assert_eq!(plan(Some(20 * SECOND)).estimate(30 * SECOND, 250), (1.0, Duration::ZERO));
     }
 
     #[test]
-    fn one_sample_per_pixel_outlasts_the_limit() {
-        let (fraction, left) = plan(Some(SECOND)).outlook(10 * SECOND, 50);
+    fn time_limit_allows_one_sample_per_pixel() {
+        let (fraction, left) = plan(Some(SECOND)).estimate(10 * SECOND, 50);
         assert!((fraction - 0.5).abs() < 1e-9 && left == 10 * SECOND, "{fraction} {left:?}");
     }
 
     #[test]
-    fn zero_finished_samples_do_not_divide_by_zero() {
-        assert_eq!(plan(None).outlook(Duration::ZERO, 0), (0.0, Duration::ZERO));
-        assert!(plan(None).outlook(SECOND, 0).0 < 0.01);
+    fn estimate_is_finite_without_finished_samples() {
+        assert_eq!(plan(None).estimate(Duration::ZERO, 0), (0.0, Duration::ZERO));
+        assert!(plan(None).estimate(SECOND, 0).0 < 0.01);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! `lightbound falsecolor`: a layer of a picture in false colours, with a scale.
+//! `lightbound falsecolor`: draws a layer of an image in false colours, with a scale.
 
 use super::console;
-use super::output::{Format, Output};
+use super::output::{ImageFormat, OutputFile};
 use super::{Error, Exit};
 use lightbound_image::heatmap::{ColourScale, draw};
 use lightbound_image::layers::{COLOUR, Layer, read_layers};
@@ -29,19 +29,19 @@ counted.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Input picture: EXR, PFM, HDR, PNG, JPEG or TGA
+    /// Input image: EXR, PFM, HDR, PNG, JPEG or TGA
     pub file: PathBuf,
 
     /// Layer to draw, or one of its channels
     #[arg(short, long, value_name = "NAME")]
     pub layer: String,
 
-    /// Output picture, a .png
+    /// Output image, a .png
     #[arg(short, long, value_name = "OUT.png")]
     pub output: PathBuf,
 
     /// Values of the first and the last colour [default: derived from the pixels]
-    #[arg(long, value_name = "LO..HI", value_parser = range, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LO..HI", value_parser = parse_range, allow_hyphen_values = true)]
     pub range: Option<[f32; 2]>,
 
     /// Use a logarithmic scale
@@ -54,11 +54,11 @@ pub struct Args {
 }
 
 /// Parses `LO..HI`.
-fn range(text: &str) -> Result<[f32; 2], String> {
+fn parse_range(text: &str) -> Result<[f32; 2], String> {
     let number = |text: &str| text.trim().parse().ok().filter(|x: &f32| x.is_finite());
-    let ends = text.split_once("..").and_then(|(lo, hi)| Some([number(lo)?, number(hi)?]));
-    let ends = ends.filter(|[lo, hi]| lo < hi && (hi - lo).is_finite());
-    ends.ok_or_else(|| {
+    let range = text.split_once("..").and_then(|(lo, hi)| Some([number(lo)?, number(hi)?]));
+    let range = range.filter(|[lo, hi]| lo < hi && (hi - lo).is_finite());
+    range.ok_or_else(|| {
         "expected two numbers, the first below the second, as in 0..20 or -1..1".into()
     })
 }
@@ -66,7 +66,7 @@ fn range(text: &str) -> Result<[f32; 2], String> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
-    let layers = read_layers(&args.file).map_err(Error::Picture)?;
+    let layers = read_layers(&args.file).map_err(Error::Image)?;
     let Some((name, width, values)) = find(&layers.layers, &args.layer) else {
         return Err(Error::Option {
             message: format!("{}: there is no layer `{}`", args.file.display(), args.layer),
@@ -82,30 +82,29 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !args.quiet {
         console::print(&summary(output.path(), &name, &values, &scale));
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-/// Checks the options and the output file, which must be a PNG and not the input picture.
-fn output(args: &Args) -> Result<Output, Error> {
-    let fault = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+/// Checks the options and the output file, which must be a PNG and not the input image.
+fn output(args: &Args) -> Result<OutputFile, Error> {
     if let (true, Some([lo, _])) = (args.log, args.range.filter(|[lo, _]| *lo <= 0.0)) {
-        return fault(
+        return Err(Error::option(
             format!("--log needs positive values, but --range begins at {lo}"),
             "begin above 0, or omit --log",
-        );
+        ));
     }
-    if Format::of(&args.output) != Some(Format::Png) {
-        return fault(
+    if ImageFormat::from_extension(&args.output) != Some(ImageFormat::Png) {
+        return Err(Error::option(
             format!("falsecolor writes PNG, not `{}`", args.output.display()),
             "name a file that ends in .png",
-        );
+        ));
     }
-    let output = Output::check(&args.output)?;
-    match output.is(&args.file) {
-        true => fault(
-            format!("-o would overwrite the picture `{}`", args.file.display()),
+    let output = OutputFile::check(&args.output)?;
+    match output.is_same_file(&args.file) {
+        true => Err(Error::option(
+            format!("-o would overwrite the image `{}`", args.file.display()),
             "name another file",
-        ),
+        )),
         false => Ok(output),
     }
 }
@@ -114,7 +113,7 @@ fn output(args: &Args) -> Result<Output, Error> {
 fn full_name(layer: &Layer, channel: &Channel) -> String {
     match layer.name.as_str() {
         COLOUR => channel.name.clone(),
-        // Channels that are their own layer already have full names.
+        // A channel that is a layer of its own already has its full name.
         name if matches!(channel.samples, ChannelSamples::U32(_))
             || name == channel.name
             || name.ends_with(".A") =>
@@ -143,20 +142,20 @@ fn find(layers: &[Layer], name: &str) -> Option<(String, usize, Vec<f32>)> {
     })
 }
 
-/// The names of all layers, in their shortest form, without the exact sums of parts.
+/// Names of all layers in their shortest form, except for the exact sums of parts.
 fn names(layers: &[Layer]) -> Vec<String> {
-    let of = |layer: &Layer| match &layer.channels[..] {
+    let channel_names = |layer: &Layer| match &layer.channels[..] {
         [_] if layer.name != COLOUR => vec![layer.name.clone()],
         channels => channels.iter().map(|channel| full_name(layer, channel)).collect(),
     };
-    layers.iter().filter(|layer| !layer.name.starts_with("sums.")).flat_map(of).collect()
+    layers.iter().filter(|layer| !layer.name.starts_with("sums.")).flat_map(channel_names).collect()
 }
 
 /// A one-line summary of the map.
 fn summary(path: &Path, name: &str, values: &[f32], scale: &ColourScale) -> String {
     let finite = || values.iter().copied().filter(|x| x.is_finite());
     let n = finite().count();
-    let figures = match n {
+    let statistics = match n {
         0 => "no pixel is finite".into(),
         _ => {
             let (min, max) = (
@@ -177,13 +176,13 @@ fn summary(path: &Path, name: &str, values: &[f32], scale: &ColourScale) -> Stri
     let invalid = invalid
         .iter()
         .filter(|(_, n)| *n > 0)
-        .map(|(what, n)| format!("{n} {what}"))
+        .map(|(label, n)| format!("{n} {label}"))
         .collect::<Vec<_>>()
         .join(", ");
     let invalid =
         if invalid.is_empty() { invalid } else { format!("; pixels in green: {invalid}") };
     let [lo, hi] = scale.range().map(|x| six_digits(x.into()));
-    format!("{}: {name}, {figures}; colours from {lo} to {hi}{invalid}", path.display())
+    format!("{}: {name}, {statistics}; colours from {lo} to {hi}{invalid}", path.display())
 }
 
 #[cfg(test)]
@@ -194,11 +193,11 @@ mod tests {
     #[test]
     fn ranges_are_parsed() {
         assert_eq!(
-            (range("0..20"), range("-1 .. 1e3"), range("0...5")),
+            (parse_range("0..20"), parse_range("-1 .. 1e3"), parse_range("0...5")),
             (Ok([0.0, 20.0]), Ok([-1.0, 1e3]), Ok([0.0, 0.5]))
         );
         for wrong in ["", "..", "1", "1..1", "2..1", "0..inf", "nan..1", "a..b", "-3e38..3e38"] {
-            assert!(range(wrong).is_err(), "{wrong}");
+            assert!(parse_range(wrong).is_err(), "{wrong}");
         }
     }
 

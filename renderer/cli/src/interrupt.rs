@@ -1,8 +1,8 @@
-//! Ctrl-C: the first one ends rendering early, the second one aborts.
+//! Handles Ctrl-C: the first one ends rendering early, the second one aborts.
 //!
 //! Before rendering there is nothing to keep, so Ctrl-C ends the process immediately. During
-//! rendering the first one only sets a flag, and the unfinished picture is written. Writing files is
-//! short and is not interrupted.
+//! rendering, the first one only sets a flag, and the unfinished image is written. Writing files is
+//! quick and is not interrupted.
 
 use super::{Exit, console};
 use indicatif::ProgressBar;
@@ -15,7 +15,7 @@ pub enum Stage {
     /// Loading: nothing to keep.
     #[default]
     Loading,
-    /// Rendering: the samples so far can be written as a picture.
+    /// Rendering: the samples so far can be written as an image.
     Rendering,
     /// Rendering test cases: finished cases are kept.
     Testing,
@@ -24,52 +24,53 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The message at the first Ctrl-C, if that does not end the program.
-    fn farewell(self) -> Option<&'static str> {
+    /// The message for the first Ctrl-C, if it does not end the program.
+    fn interrupt_message(self) -> Option<&'static str> {
         match self {
             Stage::Loading | Stage::Writing => None,
             Stage::Rendering => {
-                Some("interrupted: writing the unfinished picture (Ctrl-C again aborts)")
+                Some("interrupted: writing the unfinished image (Ctrl-C again aborts)")
             }
             Stage::Testing => Some(
-                "interrupted: finished cases are kept, and the same command resumes from there (Ctrl-C again aborts)",
+                "interrupted: finished cases are kept, and the same command resumes the run \
+                 (Ctrl-C again aborts)",
             ),
         }
     }
 }
 
-/// The process's reaction to Ctrl-C.
+/// The Ctrl-C handler of the process.
 #[derive(Clone, Default)]
 pub struct Interrupt(Arc<State>);
 
 #[derive(Default)]
 struct State {
     stop: AtomicBool,
-    /// The stage, and its bar on the terminal.
-    now: Mutex<(Stage, Option<ProgressBar>)>,
+    /// The current stage and its progress bar.
+    current: Mutex<(Stage, Option<ProgressBar>)>,
 }
 
 impl State {
-    fn now(&self) -> MutexGuard<'_, (Stage, Option<ProgressBar>)> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    fn current(&self) -> MutexGuard<'_, (Stage, Option<ProgressBar>)> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Interrupt {
-    /// Installs the Ctrl-C handler of this process; call once. If the system refuses, Ctrl-C ends the
-    /// process as usual.
+    /// Installs the handler; call once per process. If this fails, Ctrl-C ends the process as
+    /// usual.
     pub fn install(quiet: bool) -> Interrupt {
         let interrupt = Interrupt::default();
         let state = interrupt.0.clone();
         let handler = move || {
             let first = !state.stop.swap(true, Ordering::Relaxed);
-            let (stage, bar) = &*state.now();
+            let (stage, bar) = &*state.current();
             let bar = bar.clone().unwrap_or_else(ProgressBar::hidden);
             match stage {
                 Stage::Writing => {}
                 Stage::Rendering | Stage::Testing if first => {
-                    if let Some(farewell) = stage.farewell().filter(|_| !quiet) {
-                        bar.suspend(|| console::print(farewell));
+                    if let Some(message) = stage.interrupt_message().filter(|_| !quiet) {
+                        bar.suspend(|| console::print(message));
                     }
                 }
                 Stage::Loading | Stage::Rendering | Stage::Testing => {
@@ -79,14 +80,14 @@ impl Interrupt {
             }
         };
         if let Err(error) = ctrlc::set_handler(handler) {
-            console::warn(&format!("Ctrl-C will end the program without a picture: {error}"));
+            console::warn(&format!("Ctrl-C will end the program without an image: {error}"));
         }
         interrupt
     }
 
-    /// Enters a stage, with its bar on the terminal.
+    /// Enters a stage; messages are printed above its progress bar.
     pub fn enter(&self, stage: Stage, bar: Option<ProgressBar>) {
-        *self.0.now() = (stage, bar);
+        *self.0.current() = (stage, bar);
     }
 
     /// The flag that Ctrl-C sets.

@@ -1,7 +1,7 @@
-//! `lightbound`, the command line: options, progress and messages. The libraries do all rendering.
+//! The command-line program `lightbound`: options, progress and messages. The libraries render.
 //!
 //! Arguments are checked as far as possible before any work starts. Messages go to
-//! stderr; stdout is reserved for data. Exit codes are those of [`Exit`].
+//! stderr; stdout is reserved for data. [`Exit`] lists the exit codes.
 
 mod bounds;
 mod compare;
@@ -31,13 +31,13 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Success; a reached time limit counts as success.
-    Done = 0,
+    Success = 0,
     /// The command ran, but a comparison or test failed.
     Failed = 1,
     /// The input or the options are wrong.
-    Input = 2,
+    InvalidInput = 2,
     /// A result could not be written to its file.
-    Write = 3,
+    WriteFailed = 3,
     /// Interrupted by Ctrl-C; 128 + SIGINT, as in shells.
     Interrupted = 130,
 }
@@ -53,9 +53,9 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Shader(ShaderError),
-    /// A picture cannot be read; the message contains the remedy.
+    /// An image cannot be read; the message contains the remedy.
     #[error(transparent)]
-    Picture(ImageError),
+    Image(ImageError),
     /// The input data are invalid.
     #[error("{message}")]
     Data {
@@ -74,7 +74,7 @@ pub enum Error {
         #[help]
         help: String,
     },
-    /// A finished result could not be written.
+    /// A result could not be written.
     #[error("{cause}")]
     Write {
         /// File and problem.
@@ -87,9 +87,9 @@ pub enum Error {
     #[error("stdout: cannot be written ({0})")]
     #[diagnostic(help("check where stdout is redirected to, and the free space there"))]
     Stdout(io::Error),
-    /// A warning after loading, under `--strict`.
+    /// A warning after loading, turned into an error by `--strict`.
     #[error("{0}")]
-    #[diagnostic(help("the picture was written; --strict turns warnings into errors"))]
+    #[diagnostic(help("the image was written; --strict turns warnings into errors"))]
     Strict(String),
 }
 
@@ -116,13 +116,18 @@ impl From<IntegratorError> for Error {
 }
 
 impl Error {
+    /// An error in an option, with a remedy.
+    fn option(message: impl Into<String>, help: impl Into<String>) -> Error {
+        Error::Option { message: message.into(), help: help.into() }
+    }
+
     fn exit(&self) -> Exit {
         match self {
-            Error::Scene(_) | Error::Shader(_) | Error::Picture(_) | Error::Data { .. } => {
-                Exit::Input
+            Error::Scene(_) | Error::Shader(_) | Error::Image(_) | Error::Data { .. } => {
+                Exit::InvalidInput
             }
-            Error::Option { .. } | Error::Strict(_) => Exit::Input,
-            Error::Write { .. } | Error::Stdout(_) => Exit::Write,
+            Error::Option { .. } | Error::Strict(_) => Exit::InvalidInput,
+            Error::Write { .. } | Error::Stdout(_) => Exit::WriteFailed,
         }
     }
 }
@@ -143,7 +148,7 @@ Exit codes:
     1  a comparison or a regression test failed
     2  the input or the options are invalid, or a warning occurred under --strict
     3  a result could not be written
-  130  interrupted by Ctrl-C; during rendering, the unfinished picture is written",
+  130  interrupted by Ctrl-C; during rendering, the unfinished image is written",
     // Lets the caller of a script override the script's own options.
     args_override_self = true
 )]
@@ -154,17 +159,17 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Render a scene file to a picture
+    /// Render a scene file to an image
     Render(render::Args),
-    /// Merge parts of a picture: ranges of samples, crops
+    /// Merge parts of an image: ranges of samples, crops
     Merge(merge::Args),
-    /// Measure the error of a picture against a reference, and fail beyond limits
+    /// Measure the error of an image against a reference, and fail if it exceeds limits
     Compare(compare::Args),
-    /// Draw a layer of a picture in false colours, with a scale
+    /// Draw a layer of an image in false colours, with a scale
     Falsecolor(falsecolor::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
-    /// Test a suite of scenes against reference pictures
+    /// Test a suite of scenes against reference images
     Regress(regress::Args),
     /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]
@@ -173,7 +178,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    miette::set_hook(Box::new(|_| Box::new(reports().build()))).expect("the hook is set once");
+    miette::set_hook(Box::new(|_| Box::new(error_format().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
         Command::Merge(args) => merge::run(&args),
@@ -193,13 +198,13 @@ fn main() -> ExitCode {
 
 /// Error formatting: coloured and wrapped on a terminal; elsewhere plain, in unwrapped lines that
 /// can be searched.
-fn reports() -> MietteHandlerOpts {
+fn error_format() -> MietteHandlerOpts {
     let terminal = io::stderr().is_terminal();
     let variable = |name| std::env::var_os(name).unwrap_or_default();
     let plain = !terminal || !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb";
     let mut theme =
         if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
-    // The word that people search logs for.
+    // A fixed word, so that errors can be found in logs.
     theme.characters.error = "error:".into();
     MietteHandlerOpts::new().graphical_theme(theme).wrap_lines(terminal)
 }
@@ -210,7 +215,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definition_is_consistent() {
+    fn clap_accepts_the_definition() {
         Cli::command().debug_assert();
     }
 }

@@ -1,8 +1,8 @@
-//! `lightbound merge`: merges parts of a picture.
+//! `lightbound merge`: merges parts of an image.
 
 use super::console::{self, count, duration};
-use super::output::{Format, Output};
-use super::render::{invalid_samples_remark, sample_counts, violated_bounds_remark};
+use super::output::{ImageFormat, OutputFile};
+use super::render::{bound_violation_warning, invalid_samples_warning, sample_counts};
 use super::{Error, Exit};
 use lightbound::film::{Coverage, layers};
 use lightbound::part::{self, MergedParts, PartHeader, merge};
@@ -13,10 +13,10 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr     on one machine
   lightbound render scene.pbrt --spp 256 --sample-range 128..256 -o b.exr   on another
-  lightbound merge a.exr b.exr -o picture.exr                               the picture of 256 samples
+  lightbound merge a.exr b.exr -o picture.exr                               the image of 256 samples
 
 Parts may be ranges of samples, crops, or both, in any order. The result is
-identical, bit by bit, to a picture that was rendered in one run. Parts of
+identical, bit by bit, to an image that was rendered in one run. Parts of
 another scene, seed, size or version are rejected, as are parts that share
 samples. If samples are still missing, the result is a part that can be merged
 later.";
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(required = true, value_name = "PART")]
     pub parts: Vec<PathBuf>,
 
-    /// Output picture, an .exr
+    /// Output image, an .exr
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
@@ -78,39 +78,37 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         console::warn(&format!(
             "{} is still a part: it misses {}",
             output.path().display(),
-            list(&missing)
+            describe(&missing)
         ));
     }
-    let remarks = [
-        invalid_samples_remark(&picture, stats.camera_samples),
-        violated_bounds_remark(&stats.counts.cuts),
+    let warnings = [
+        invalid_samples_warning(&picture, stats.camera_samples),
+        bound_violation_warning(&stats.counts.cuts),
     ];
-    remarks.iter().flatten().for_each(|remark| console::warn(remark));
-    Ok(Exit::Done)
+    warnings.iter().flatten().for_each(|warning| console::warn(warning));
+    Ok(Exit::Success)
 }
 
 /// Checks the output file, which must not be one of the parts.
-fn output(args: &Args) -> Result<Output, Error> {
-    let option_error =
-        |message: String, help: &str| Err(Error::Option { message, help: help.into() });
-    if Format::expect(&args.output)? != Format::Exr {
-        return option_error(
+fn output(args: &Args) -> Result<OutputFile, Error> {
+    if ImageFormat::from_option(&args.output)? != ImageFormat::Exr {
+        return Err(Error::option(
             format!("`{}` cannot store a merged part", args.output.display()),
             "name an .exr file with -o",
-        );
+        ));
     }
-    let output = Output::check(&args.output)?;
-    match args.parts.iter().find(|part| output.is(part)) {
-        Some(part) => option_error(
+    let output = OutputFile::check(&args.output)?;
+    match args.parts.iter().find(|part| output.is_same_file(part)) {
+        Some(part) => Err(Error::option(
             format!("-o would overwrite the part `{}`", part.display()),
             "name another file",
-        ),
+        )),
         None => Ok(output),
     }
 }
 
 /// Describes a set of samples; beyond a few blocks, it only counts them.
-fn list(samples: &Coverage) -> String {
+fn describe(samples: &Coverage) -> String {
     const MAX_SHOWN: usize = 6;
     let blocks = samples.blocks();
     let mut descriptions: Vec<String> =

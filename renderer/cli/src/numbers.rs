@@ -1,4 +1,4 @@
-//! Parsers of option values.
+//! Parsers for option values.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lightbound::choice::Choice;
@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Parses the name of a [`Choice`]; the help lists all names with their descriptions.
+/// Parses the name of a [`Choice`]; the help text lists all names with their descriptions.
 pub fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
     let values = T::ALL.iter().map(|c| PossibleValue::new(c.name()).help(c.description()));
     PossibleValuesParser::new(values)
@@ -14,7 +14,7 @@ pub fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
 }
 
 /// Parses an integer in a range.
-pub fn whole<T>(range: RangeInclusive<T>) -> impl TypedValueParser<Value = T>
+pub fn integer<T>(range: RangeInclusive<T>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + Display + PartialOrd + Copy + Send + Sync + 'static,
 {
@@ -30,7 +30,7 @@ where
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatError {
     /// The problem, as a predicate of the quoted string.
-    pub what: &'static str,
+    pub problem: &'static str,
     /// Remedy.
     pub help: &'static str,
 }
@@ -38,9 +38,9 @@ pub struct FloatError {
 /// Parses a float. Infinity must be given by name; numbers that overflow are errors.
 pub fn float(text: &str) -> Result<f32, FloatError> {
     const NOT_A_NUMBER: FloatError =
-        FloatError { what: "is not a number", help: "write it as in 0.5, -1 or 2e-3" };
+        FloatError { problem: "is not a number", help: "write it as in 0.5, -1 or 2e-3" };
     const OVERFLOW: FloatError =
-        FloatError { what: "is too large for a float", help: "the largest is 3.4028235e38" };
+        FloatError { problem: "is too large for a float", help: "the largest is 3.4028235e38" };
     let x: f32 = text.parse().map_err(|_| NOT_A_NUMBER)?;
     let is_named = text.contains(['i', 'I']);
     if x.is_infinite() && !is_named { Err(OVERFLOW) } else { Ok(x) }
@@ -55,10 +55,10 @@ mod tests {
     fn integers_outside_the_range_are_errors() {
         let parse = |text: &str| {
             let command = Command::new("a")
-                .arg(Arg::new("n").allow_hyphen_values(true).value_parser(whole(1..=4096u16)));
+                .arg(Arg::new("n").allow_hyphen_values(true).value_parser(integer(1..=4096u16)));
             let matches =
                 command.try_get_matches_from(["a", text]).map_err(|error| error.to_string())?;
-            Ok::<_, String>(*matches.get_one::<u16>("n").expect("it was given"))
+            Ok::<_, String>(*matches.get_one::<u16>("n").expect("the option is set"))
         };
         assert_eq!((parse("1"), parse("4096")), (Ok(1), Ok(4096)));
         for wrong in ["0", "4097", "-1", "65536", "1.5", "many", ""] {
@@ -75,9 +75,9 @@ mod tests {
         assert_eq!(float("3.4028235e38"), Ok(f32::MAX));
         assert_eq!((float("inf"), float("-Infinity")), (Ok(f32::INFINITY), Ok(f32::NEG_INFINITY)));
         for large in ["1e60", "-1e39", "3.41e38"] {
-            assert_eq!(float(large).unwrap_err().what, "is too large for a float", "{large}");
+            assert_eq!(float(large).unwrap_err().problem, "is too large for a float", "{large}");
         }
-        assert_eq!(float("x").unwrap_err().what, "is not a number");
+        assert_eq!(float("x").unwrap_err().problem, "is not a number");
         assert!(float("nan").is_ok_and(f32::is_nan));
     }
 }

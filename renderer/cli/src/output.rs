@@ -1,8 +1,8 @@
-//! Files that commands write: checked before the work starts, written completely or not at all.
+//! Output files: checked before the work starts, and written completely or not at all.
 //!
-//! [`lightbound_image::write`] ensures the latter. If writing fails after the work is done (disk
-//! full, directory removed), it is retried in the system's directory for temporary files and in the
-//! current directory, under an unused name.
+//! [`lightbound_image::write`] writes atomically. If writing fails after the work is done (disk
+//! full, folder removed), it is retried in the folder for temporary files and in the current
+//! folder, under an unused name.
 
 use super::Error;
 use lightbound_image::ImageError;
@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Prints data to stdout; returns false if the reader has closed it.
+/// Writes data to stdout; returns false if the reader has closed it.
 pub fn to_stdout(text: &[u8]) -> Result<bool, Error> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
@@ -21,85 +21,87 @@ pub fn to_stdout(text: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// Picture formats, known by their extension.
+/// Image file formats, recognized by their extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// OpenEXR, scene-linear 32-bit float, with feature layers and attributes.
+pub enum ImageFormat {
+    /// OpenEXR: scene-linear 32-bit floats, with feature layers and attributes.
     Exr,
-    /// sRGB, 8 bits.
+    /// PNG: sRGB with 8 bits.
     Png,
-    /// Portable float map, scene-linear 32-bit float.
+    /// Portable float map: scene-linear 32-bit floats.
     Pfm,
 }
 
-impl Format {
+impl ImageFormat {
     /// The format of a file extension, in upper or lower case.
-    pub fn of(path: &Path) -> Option<Format> {
+    pub fn from_extension(path: &Path) -> Option<ImageFormat> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "exr" => Some(Format::Exr),
-            "png" => Some(Format::Png),
-            "pfm" => Some(Format::Pfm),
+            "exr" => Some(ImageFormat::Exr),
+            "png" => Some(ImageFormat::Png),
+            "pfm" => Some(ImageFormat::Pfm),
             _ => None,
         }
     }
 
-    /// [`Format::of`] a path from an option.
+    /// The format of a path that was given as an option.
     ///
-    /// *Errors*: the path is a directory, or has no known extension.
-    pub fn expect(path: &Path) -> Result<Format, Error> {
+    /// # Errors
+    /// If the path is a folder or has an unknown extension.
+    pub fn from_option(path: &Path) -> Result<ImageFormat, Error> {
         if path.is_dir() {
-            return Err(is_a_folder(path));
+            return Err(folder_error(path));
         }
-        Format::of(path).ok_or_else(|| Error::Option {
-            message: format!("unknown picture format: `{}`", path.display()),
-            help: "name a file that ends in .exr (float, all layers), .png (sRGB, 8 bits) or .pfm (float)".into(),
+        ImageFormat::from_extension(path).ok_or_else(|| Error::Option {
+            message: format!("unknown image format: `{}`", path.display()),
+            help: "name a file that ends in .exr (float, all layers), .png (sRGB, 8 bits) \
+                   or .pfm (float)"
+                .into(),
         })
     }
 }
 
-/// An output file that was checked to be writable.
+/// An output file that is known to be writable.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub struct OutputFile {
     path: PathBuf,
 }
 
-impl Output {
+impl OutputFile {
     /// Checks that a file can be created at `path`.
-    pub fn check(path: &Path) -> Result<Output, Error> {
-        let fault = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
+    pub fn check(path: &Path) -> Result<OutputFile, Error> {
         // The file is written at the target of a symbolic link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         let folder = folder(&target);
         if target.is_dir() {
-            return Err(is_a_folder(path));
+            return Err(folder_error(path));
         }
         if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
-            // A device or a pipe; a trial could disturb it.
-            return Ok(Output { path: path.into() });
+            // A device or a pipe; a trial write could disturb it.
+            return Ok(OutputFile { path: path.into() });
         }
         if !folder.is_dir() {
-            return fault(
+            return Err(Error::option(
                 format!(
                     "cannot write `{}`: there is no folder `{}`",
                     path.display(),
                     folder.display()
                 ),
                 "create the folder first, or name another",
-            );
+            ));
         }
-        // Only a trial checks permissions, read-only file systems and quotas.
-        let trial = folder.join(format!(".lightbound-{}.tmp", std::process::id()));
-        if let Err(cause) = File::create_new(&trial).and_then(|_| fs::remove_file(&trial)) {
-            return fault(
+        // Creating a file is the only check of permissions, read-only file systems and quotas.
+        let probe = folder.join(format!(".lightbound-{}.tmp", std::process::id()));
+        if let Err(cause) = File::create_new(&probe).and_then(|_| fs::remove_file(&probe)) {
+            return Err(Error::option(
                 format!(
                     "cannot write `{}`: no file can be created in `{}`: {cause}",
                     path.display(),
                     folder.display()
                 ),
                 "check the folder's permissions, or name another",
-            );
+            ));
         }
-        Ok(Output { path: path.into() })
+        Ok(OutputFile { path: path.into() })
     }
 
     /// The path.
@@ -107,13 +109,13 @@ impl Output {
         &self.path
     }
 
-    /// Whether `other` is the same file. Symbolic links are followed, as writing follows them. Always
-    /// false for devices and pipes, which have no content to lose.
-    pub fn is(&self, other: &Path) -> bool {
+    /// Whether `other` is the same file. Follows symbolic links, like writing. Always false for
+    /// devices and pipes, which have no content to lose.
+    pub fn is_same_file(&self, other: &Path) -> bool {
         if fs::metadata(&self.path).is_ok_and(|m| !m.is_file()) {
             return false;
         }
-        // A new file has no canonical path yet, but its directory has one.
+        // A new file has no canonical path yet, but its folder has one.
         let new_file =
             |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
         let canonical = |path: &Path| fs::canonicalize(path).ok().or_else(|| new_file(path));
@@ -125,31 +127,35 @@ impl Output {
         self.path.is_file()
     }
 
-    /// An unused path in the same directory, with a similar name.
-    pub fn beside(&self) -> Option<Output> {
-        Some(Output { path: free_name(self.path.parent()?, &self.path)? })
+    /// An unused path in the same folder, with a similar name.
+    pub fn unused_sibling(&self) -> Option<OutputFile> {
+        Some(OutputFile { path: unused_path(self.path.parent()?, &self.path)? })
     }
 
     /// Writes the file with `write`, which must leave the complete file or none.
     ///
-    /// *Errors*: the file could not be written; the error says where it was saved instead, if
-    /// anywhere.
+    /// # Errors
+    /// If the file could not be written; the error says where it was saved instead, if anywhere.
     pub fn write(&self, write: impl Fn(&Path) -> Result<(), ImageError>) -> Result<(), Error> {
         let Err(cause) = write(&self.path) else { return Ok(()) };
         let folders = [std::env::temp_dir(), PathBuf::from(".")];
-        let spare = folders
+        let fallback = folders
             .iter()
-            .find_map(|folder| free_name(folder, &self.path).filter(|path| write(path).is_ok()));
-        let help = match spare {
-            Some(spare) => format!("it was saved as `{}` instead; move it from there", spare.display()),
-            None => "nothing was kept, since it could not be written elsewhere either; free some space and try again".into(),
+            .find_map(|folder| unused_path(folder, &self.path).filter(|path| write(path).is_ok()));
+        let help = match fallback {
+            Some(path) => {
+                format!("it was saved as `{}` instead; move it from there", path.display())
+            }
+            None => "nothing was kept, since it could not be written elsewhere either; free some \
+                     space and try again"
+                .into(),
         };
         Err(Error::Write { cause, help })
     }
 }
 
-/// An unused path in `folder` with a name similar to that of `file`: `a.exr`, `a-1.exr`, …
-fn free_name(folder: &Path, file: &Path) -> Option<PathBuf> {
+/// An unused path in `folder`, with a name derived from `file`: `a.exr`, `a-1.exr`, …
+fn unused_path(folder: &Path, file: &Path) -> Option<PathBuf> {
     let stem = file.file_stem()?;
     let name = |n: u32| {
         let mut name = stem.to_os_string();
@@ -166,14 +172,14 @@ fn free_name(folder: &Path, file: &Path) -> Option<PathBuf> {
     (0..1000).map(name).find(|path| fs::symlink_metadata(path).is_err())
 }
 
-fn is_a_folder(path: &Path) -> Error {
+fn folder_error(path: &Path) -> Error {
     Error::Option {
         message: format!("`{}` is a folder", path.display()),
         help: "add a file name to it".into(),
     }
 }
 
-/// The directory that contains `path`.
+/// The folder that contains `path`.
 fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -197,50 +203,60 @@ mod tests {
 
     #[test]
     fn extensions_determine_formats() {
-        assert_eq!(Format::of(Path::new("a/b.EXR")), Some(Format::Exr));
-        assert_eq!(Format::of(Path::new("b.tar.png")), Some(Format::Png));
-        assert_eq!(Format::of(Path::new("exr")), None);
-        assert!(Format::expect(Path::new("a.jpg")).unwrap_err().to_string().contains("a.jpg"));
+        assert_eq!(ImageFormat::from_extension(Path::new("a/b.EXR")), Some(ImageFormat::Exr));
+        assert_eq!(ImageFormat::from_extension(Path::new("b.tar.png")), Some(ImageFormat::Png));
+        assert_eq!(ImageFormat::from_extension(Path::new("exr")), None);
+        assert!(
+            ImageFormat::from_option(Path::new("a.jpg")).unwrap_err().to_string().contains("a.jpg")
+        );
     }
 
     #[test]
-    fn checking_leaves_nothing_behind() {
+    fn check_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let output = Output::check(&folder.path().join("a.exr")).unwrap();
+        let output = OutputFile::check(&folder.path().join("a.exr")).unwrap();
         assert!(names(folder.path()).is_empty());
-        output.write(|path| save(path, b"picture")).unwrap();
+        output.write(|path| save(path, b"image")).unwrap();
         assert_eq!(names(folder.path()), ["a.exr"]);
     }
 
     #[test]
     fn unusable_paths_are_errors() {
         let folder = tempfile::tempdir().unwrap();
-        let message = |path: &Path| Output::check(path).unwrap_err().to_string();
+        let message = |path: &Path| OutputFile::check(path).unwrap_err().to_string();
         assert!(message(folder.path()).contains("is a folder"));
-        assert!(Format::expect(folder.path()).unwrap_err().to_string().contains("is a folder"));
+        assert!(
+            ImageFormat::from_option(folder.path())
+                .unwrap_err()
+                .to_string()
+                .contains("is a folder")
+        );
         assert!(message(&folder.path().join("no/a.exr")).contains("no folder"));
     }
 
     #[test]
-    fn spare_paths_replace_no_file() {
+    fn unused_paths_replace_no_file() {
         let folder = tempfile::tempdir().unwrap();
         for expected in ["a.b.exr", "a.b-1.exr", "a.b-2.exr"] {
-            let path = free_name(folder.path(), Path::new("/elsewhere/a.b.exr")).unwrap();
+            let path = unused_path(folder.path(), Path::new("/elsewhere/a.b.exr")).unwrap();
             assert_eq!(path, folder.path().join(expected));
             fs::write(path, b"earlier").unwrap();
         }
-        let output = Output::check(&folder.path().join("a.b.exr")).unwrap();
+        let output = OutputFile::check(&folder.path().join("a.b.exr")).unwrap();
         assert!(output.is_file());
-        assert_eq!(output.beside().unwrap().path(), folder.path().join("a.b-3.exr"));
+        assert_eq!(output.unused_sibling().unwrap().path(), folder.path().join("a.b-3.exr"));
     }
 
     #[test]
     fn relative_paths_to_the_same_file_are_equal() {
         let folder = tempfile::tempdir().unwrap();
-        let output = Output::check(&folder.path().join("a.png")).unwrap();
+        let output = OutputFile::check(&folder.path().join("a.png")).unwrap();
         fs::create_dir(folder.path().join("sub")).unwrap();
-        assert!(output.is(&folder.path().join("sub/../a.png")));
-        assert!(!output.is(&folder.path().join("sub/a.png")) && !output.is(Path::new("a.png")));
+        assert!(output.is_same_file(&folder.path().join("sub/../a.png")));
+        assert!(
+            !output.is_same_file(&folder.path().join("sub/a.png"))
+                && !output.is_same_file(Path::new("a.png"))
+        );
     }
 
     #[cfg(unix)]
@@ -249,34 +265,35 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [file, link, copy] =
             ["a.png", "link.png", "copy.png"].map(|name| folder.path().join(name));
-        fs::write(&file, b"picture").unwrap();
-        fs::write(&copy, b"picture").unwrap();
+        fs::write(&file, b"image").unwrap();
+        fs::write(&copy, b"image").unwrap();
         std::os::unix::fs::symlink("a.png", &link).unwrap();
-        let is = |output: &Path, other: &Path| Output::check(output).unwrap().is(other);
+        let is =
+            |output: &Path, other: &Path| OutputFile::check(output).unwrap().is_same_file(other);
         assert!(is(&link, &file) && is(&file, &link) && is(&link, &link));
         assert!(!is(&copy, &file) && !is(&link, &copy));
     }
 
     #[cfg(unix)]
     #[test]
-    fn devices_need_no_writable_directory() {
-        let output = Output::check(Path::new("/dev/null")).unwrap();
-        output.write(|path| save(path, b"picture")).unwrap();
-        assert!(!output.is(Path::new("/dev/null")));
+    fn devices_need_no_writable_folder() {
+        let output = OutputFile::check(Path::new("/dev/null")).unwrap();
+        output.write(|path| save(path, b"image")).unwrap();
+        assert!(!output.is_same_file(Path::new("/dev/null")));
     }
 
     #[test]
-    fn a_removed_directory_does_not_lose_the_picture() {
+    fn output_is_saved_elsewhere_if_its_folder_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("inner");
         fs::create_dir(&inner).unwrap();
         let name = format!("lightbound-spare-{}.exr", std::process::id());
-        let output = Output::check(&inner.join(&name)).unwrap();
+        let output = OutputFile::check(&inner.join(&name)).unwrap();
         fs::remove_dir(&inner).unwrap();
-        let error = output.write(|path| save(path, b"picture")).unwrap_err();
-        let spare = std::env::temp_dir().join(name);
-        assert_eq!(fs::read_to_string(&spare).unwrap(), "picture");
-        fs::remove_file(&spare).unwrap();
+        let error = output.write(|path| save(path, b"image")).unwrap_err();
+        let fallback = std::env::temp_dir().join(name);
+        assert_eq!(fs::read_to_string(&fallback).unwrap(), "image");
+        fs::remove_file(&fallback).unwrap();
         let Error::Write { help, .. } = error else { panic!("{error}") };
         assert!(help.contains("saved as"), "{help}");
     }

@@ -1,16 +1,16 @@
-//! `lightbound regress`: tests the cases of a suite against their references.
+//! `lightbound regress`: compares the cases of a suite with their references.
 
 use super::console::{self, Console, Progress, count, duration};
 use super::interrupt::{Interrupt, Stage};
-use super::numbers::whole;
+use super::numbers::integer;
 use super::render::{MAX_THREADS, all_threads};
 use super::{Error, Exit};
 use lightbound::suggestion::did_you_mean;
-use lightbound_regress::outcome::{Figure, Limit, Outcome, Status};
+use lightbound_regress::outcome::{MetricLimit, MetricValue, Outcome, Status};
 use lightbound_regress::report::{Report, ReportError};
 use lightbound_regress::run::RenderContext;
 use lightbound_regress::schedule::{Event, Schedule};
-use lightbound_regress::state::State;
+use lightbound_regress::state::RunState;
 use lightbound_regress::suite::{Case, Suite, SuiteError};
 use lightbound_regress::update::{Change, Update, UpdateError, update};
 use std::path::PathBuf;
@@ -23,10 +23,11 @@ Examples:
   lightbound regress                                     the suite scenes/suite.toml
   lightbound regress my/suite.toml --report my/report    with a report: my/report/index.html
   lightbound regress --filter glass --filter light       cases whose names contain one of these
-  lightbound regress --seed 7                            other noise: correct pictures still pass
+  lightbound regress --seed 7                            with other noise; must pass as well
   lightbound regress --update glass mirror               new references after an intended change
 
-A suite is a TOML file. Its paths are relative to its directory; [defaults] applies to keys that a case omits:
+A suite is a TOML file. Its paths are relative to its folder. [defaults] applies to the keys that a
+case omits:
 
   [defaults]
   resolution = [64, 64]
@@ -46,16 +47,17 @@ Keys of cases and of [defaults]:
   sampler = \"sobol\"            or \"independent\", instead of the scene's
   integrator = \"path\"          or \"lightcuts\", instead of the scene's
   accel = \"auto\"               or \"builtin\", \"embree\"
-  reference-spp                samples per pixel of the reference; by default 64 times those of the case
-  significance = 0.001         probability that a correct picture fails, for each of the two tests
+  reference-spp                samples per pixel of the reference; by default 64 × spp
+  significance = 0.001         probability that each of the two tests rejects a correct image
   accepted = 0.9975            fraction of pixel tests that must pass
 
-A statistical case has two tests. The first is a z-test of each pixel and channel, with the variances of result and reference and a
-common limit (Šidák correction); a given fraction of these must pass. The second is a z-test of the mean of each block of 8², 16², …
-pixels up to the full picture; all of these must pass. It finds errors below the noise of a pixel.
+A statistical case has two tests. The first is a z-test of each pixel and channel, with the
+variances of result and reference and a common limit (Šidák correction); a given fraction of these
+must pass. The second is a z-test of the mean of each block of 8², 16², … pixels up to the full
+image; all of these must pass. It finds errors below the noise of a pixel.
 
-Results of an interrupted run are kept in .regress/ next to the suite. The same command resumes from there, as long as program,
-suite and scenes are unchanged.";
+Results of an interrupted run are kept in .regress/ next to the suite. The same command resumes the
+run, as long as program, suite and scenes are unchanged.";
 
 /// Options of `regress`.
 #[derive(Debug, clap::Args)]
@@ -69,20 +71,20 @@ pub struct Args {
     #[arg(long, value_name = "TEXT")]
     filter: Vec<String>,
 
-    /// Write a report with pictures, index.html and its files, to a folder
+    /// Write a report with images, index.html and its files, to a folder
     #[arg(long, value_name = "DIR", conflicts_with = "update")]
     report: Option<PathBuf>,
 
     /// Cases to render at the same time [default: one for every four threads]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_THREADS))]
     jobs: Option<u16>,
 
     /// Total number of threads [default: all]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_THREADS))]
     threads: Option<u16>,
 
     /// Seed of all statistical cases instead of the suite's
-    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), conflicts_with = "update")]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u32::MAX), conflicts_with = "update")]
     seed: Option<u32>,
 
     /// Render new references for these cases and report the changes; no tests run
@@ -98,7 +100,10 @@ impl From<ReportError> for Error {
     fn from(error: ReportError) -> Error {
         match error {
             ReportError::Write(cause) => {
-                let help = "the results are kept: free some space, or name another folder, and run the same command again".into();
+                let help =
+                    "the results are kept: free some space, or name another folder, and run the \
+                            same command again"
+                        .into();
                 Error::Write { cause, help }
             }
             ReportError::Foreign(_) => Error::Option {
@@ -129,7 +134,7 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     let cases = select_cases(suite, &args.filter)?;
     let report = args.report.as_deref().map(Report::open).transpose()?;
     let (console, interrupt) = (Console::new(args.quiet), Interrupt::install(args.quiet));
-    let state = State::open(&suite.path)
+    let state = RunState::open(&suite.path)
         .map_err(|error| {
             console::warn(&format!("{error}; an interrupted run will start from the beginning"))
         })
@@ -143,7 +148,7 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         jobs: args.jobs.map_or_else(|| threads.div_ceil(4), usize::from),
         threads,
         seed: args.seed,
-        pictures: report.is_some(),
+        with_images: report.is_some(),
         state: state.as_ref(),
         stop: interrupt.stop(),
         progress: &|fraction| advance(&progress, &done, fraction),
@@ -154,24 +159,24 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     interrupt.enter(Stage::Writing, None);
     let failed =
         outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Failed(_))).count();
-    let broken =
+    let errors =
         outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Error { .. })).count();
-    console.say(&summary(&outcomes, failed, broken, cases.len(), start));
+    console.info(&summary(&outcomes, failed, errors, cases.len(), start));
     if outcomes.len() < cases.len() {
         return Ok(Exit::Interrupted);
     }
     if let Some(report) = report {
         let index = report.write(&suite.path.display().to_string(), &outcomes)?;
-        console.say(&format!("report: {}", index.display()));
+        console.info(&format!("report: {}", index.display()));
     }
     if let Some(Err(error)) =
         state.map(|state| state.finish(cases.iter().map(|case| case.name.as_str())))
     {
         console::warn(&error);
     }
-    Ok(match (failed, broken) {
-        (0, 0) => Exit::Done,
-        (0, _) => Exit::Input,
+    Ok(match (failed, errors) {
+        (0, 0) => Exit::Success,
+        (0, _) => Exit::InvalidInput,
         _ => Exit::Failed,
     })
 }
@@ -180,7 +185,7 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
 fn advance(progress: &Progress, done: &Mutex<f64>, fraction: f64) {
     let mut done = done.lock().expect("no thread panics here");
     *done += fraction;
-    progress.reach((*done * STEPS_PER_CASE) as u64);
+    progress.set_done((*done * STEPS_PER_CASE) as u64);
 }
 
 /// The cases whose names contain one of `filters`; all cases without filters.
@@ -210,9 +215,9 @@ fn names(suite: &Suite) -> String {
 fn print_event(console: Console, event: &Event) {
     match event {
         Event::Done { outcome, reused } => {
-            let text = line(outcome, *reused);
+            let text = describe_outcome(outcome, *reused);
             match outcome.status {
-                Status::Passed => console.say(&text),
+                Status::Passed => console.info(&text),
                 _ => console::print(&text),
             }
         }
@@ -223,17 +228,17 @@ fn print_event(console: Console, event: &Event) {
     }
 }
 
-/// The line of a case, followed by its failures.
-fn line(outcome: &Outcome, reused: bool) -> String {
+/// Describes the outcome of a case: a line, followed by its failures.
+fn describe_outcome(outcome: &Outcome, reused: bool) -> String {
     let label = match outcome.status {
         Status::Passed => "passed",
         Status::Failed(_) => "FAILED",
         Status::Error { .. } => "BROKEN",
     };
     let mut line = format!("{label}  {:20}", outcome.name);
-    // Only figures with a limit; the report has the others.
-    for figure in outcome.figures.iter().filter(|figure| figure.limit.is_some()) {
-        line.push_str(&format!("  {}", format_figure(figure)));
+    // Only metrics with a limit; the report has the others.
+    for metric in outcome.metrics.iter().filter(|metric| metric.limit.is_some()) {
+        line.push_str(&format!("  {}", format_metric(metric)));
     }
     match (outcome.time, outcome.last_time) {
         (Some(_), _) if reused => line.push_str("  (kept)"),
@@ -248,50 +253,50 @@ fn line(outcome: &Outcome, reused: bool) -> String {
         Status::Failed(failures) => failures.clone(),
         Status::Error { message, help } => vec![message.clone(), format!("help: {help}")],
     };
-    for sentence in details {
-        line.push_str(&format!("\n        {sentence}"));
+    for detail in details {
+        line.push_str(&format!("\n        {detail}"));
     }
     line
 }
 
-/// Formats a figure.
-fn format_figure(figure: &Figure) -> String {
+/// Formats a metric.
+fn format_metric(metric: &MetricValue) -> String {
     let number = |x: f64| match x.abs() {
         0.0 => "0".to_string(),
         0.01..1000.0 => format!("{x:.2}"),
         _ => format!("{x:.1e}"),
     };
-    match figure.limit {
-        Some(Limit::AtLeast(limit)) => {
-            format!("{} {} (≥ {})", figure.name, number(figure.value), number(limit))
+    match metric.limit {
+        Some(MetricLimit::AtLeast(limit)) => {
+            format!("{} {} (≥ {})", metric.name, number(metric.value), number(limit))
         }
-        Some(Limit::AtMost(limit)) => {
-            format!("{} {} (≤ {})", figure.name, number(figure.value), number(limit))
+        Some(MetricLimit::AtMost(limit)) => {
+            format!("{} {} (≤ {})", metric.name, number(metric.value), number(limit))
         }
-        None => format!("{} {}", figure.name, number(figure.value)),
+        None => format!("{} {}", metric.name, number(metric.value)),
     }
 }
 
-/// The summary line.
+/// Summarizes the run in one line.
 fn summary(
     outcomes: &[Outcome],
     failed: usize,
-    broken: usize,
-    all: usize,
+    errors: usize,
+    total: usize,
     start: Instant,
 ) -> String {
-    let mut parts = vec![format!("{} passed", outcomes.len() - failed - broken)];
-    for (n, what) in
-        [(failed, "failed"), (broken, "cannot be run"), (all - outcomes.len(), "not done")]
+    let mut parts = vec![format!("{} passed", outcomes.len() - failed - errors)];
+    for (n, label) in
+        [(failed, "failed"), (errors, "cannot be run"), (total - outcomes.len(), "not done")]
     {
         if n > 0 {
-            parts.push(format!("{n} {what}"));
+            parts.push(format!("{n} {label}"));
         }
     }
-    format!("{}: {}; {}", count(all as u64, "case"), parts.join(", "), duration(start.elapsed()))
+    format!("{}: {}; {}", count(total as u64, "case"), parts.join(", "), duration(start.elapsed()))
 }
 
-/// Renders new references.
+/// Renders new references for the named cases.
 fn update_references(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     let find = |name: &String| {
         suite.cases.iter().find(|case| case.name == *name).ok_or_else(|| Error::Option {
@@ -308,38 +313,38 @@ fn update_references(args: &Args, suite: &Suite) -> Result<Exit, Error> {
     let progress = console.testing(cases.len() as u64 * STEPS_PER_CASE as u64);
     interrupt.enter(Stage::Testing, Some(progress.bar()));
     let threads = args.threads.map_or_else(all_threads, usize::from);
-    let mut exit = Exit::Done;
+    let mut exit = Exit::Success;
     for (index, case) in cases.into_iter().enumerate() {
-        let reach =
-            |fraction: f64| progress.reach(((index as f64 + fraction) * STEPS_PER_CASE) as u64);
+        let set_fraction =
+            |fraction: f64| progress.set_done(((index as f64 + fraction) * STEPS_PER_CASE) as u64);
         if interrupt.stop().load(Ordering::Relaxed) {
             return Ok(Exit::Interrupted);
         }
-        let text =
-            match update(case, RenderContext { threads, stop: interrupt.stop(), progress: &reach })
-            {
-                Ok(None) => return Ok(Exit::Interrupted),
-                Ok(Some(update)) => describe_update(case, &update),
-                Err(UpdateError::Write(cause)) => {
-                    progress.finish();
-                    return Err(Error::Write {
-                        cause,
-                        help:
-                            "the old reference is unchanged; free some space, or check the folder"
-                                .into(),
-                    });
-                }
-                Err(UpdateError::Broken(broken)) => {
-                    exit = Exit::Input;
-                    let text = format!(
-                        "BROKEN  {}\n        {}\n        help: {}",
-                        case.name, broken.message, broken.help
-                    );
-                    progress.bar().suspend(|| console::print(&text));
-                    continue;
-                }
-            };
-        progress.bar().suspend(|| console.say(&text));
+        let text = match update(
+            case,
+            RenderContext { threads, stop: interrupt.stop(), progress: &set_fraction },
+        ) {
+            Ok(None) => return Ok(Exit::Interrupted),
+            Ok(Some(update)) => describe_update(case, &update),
+            Err(UpdateError::Write(cause)) => {
+                progress.finish();
+                return Err(Error::Write {
+                    cause,
+                    help: "the old reference is unchanged; free some space, or check the folder"
+                        .into(),
+                });
+            }
+            Err(UpdateError::Case(error)) => {
+                exit = Exit::InvalidInput;
+                let text = format!(
+                    "BROKEN  {}\n        {}\n        help: {}",
+                    case.name, error.message, error.help
+                );
+                progress.bar().suspend(|| console::print(&text));
+                continue;
+            }
+        };
+        progress.bar().suspend(|| console.info(&text));
     }
     progress.finish();
     Ok(exit)
@@ -358,18 +363,19 @@ fn describe_update(case: &Case, update: &Update) -> String {
         Change::Size(width, height) => {
             text.push_str(&format!("\n        the old reference had {width} × {height} pixels"))
         }
-        Change::Figures(figures, found) => {
-            let figures: Vec<String> = figures.iter().map(self::format_figure).collect();
-            let verdict = if found.refused_blocks > 0 {
-                "a different picture"
+        Change::Compared(metrics, results) => {
+            let metrics: Vec<String> = metrics.iter().map(self::format_metric).collect();
+            let verdict = if results.failed_blocks > 0 {
+                "a different image"
             } else {
                 "equal except for noise"
             };
-            let z = found.worst_block.z;
+            let z = results.worst_block.z;
             text.push_str(&format!(
-                "\n        compared with the old reference: {}; {verdict} (largest block z {z:.1}, limit {:.1})",
-                figures.join(", "),
-                found.block_limit
+                "\n        compared with the old reference: {}; {verdict} (largest block z {z:.1}, \
+                 limit {:.1})",
+                metrics.join(", "),
+                results.block_limit
             ));
         }
     }

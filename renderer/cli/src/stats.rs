@@ -1,4 +1,4 @@
-//! Statistics of `--stats`: one JSON object for benchmarks and render farms.
+//! The JSON object that `--stats` writes, for benchmarks and render farms.
 
 use lightbound::integrator::{self, CutCounts, CutTimes};
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub struct Stats {
     pub version: &'static str,
     /// The scene file as given on the command line.
     pub scene: String,
-    /// The picture's file; null if no picture was written.
+    /// The image file; null if no image was written.
     pub output: Option<String>,
     /// Time to read and parse the scene file and the files that it includes.
     pub load_seconds: f64,
@@ -39,18 +39,17 @@ pub struct Stats {
     pub rays: u64,
     /// Shadow rays.
     pub shadow_rays: u64,
-    /// Shader evaluations: of the setup, of the integrand for given directions, and of direction
-    /// sampling.
+    /// Shader evaluations: material setup, BRDF evaluation, and direction sampling.
     pub shader_evaluations: u64,
-    /// Fraction of SIMD lanes that these evaluations occupied; null without evaluations.
+    /// Fraction of SIMD lanes that were occupied in these evaluations; null without evaluations.
     pub shader_occupancy: Option<f64>,
-    /// Evaluations in which a loop was stopped at the cap.
+    /// Evaluations in which a loop was stopped at the iteration cap.
     pub shader_capped: u64,
     /// Target of compiled shaders; null without shaders.
     pub shader_target: Option<&'static str>,
-    /// Columns of the picture.
+    /// Width of the image in pixels.
     pub width: u32,
-    /// Rows of the picture.
+    /// Height of the image in pixels.
     pub height: u32,
     /// Lights; every emitting triangle counts as one.
     pub lights: usize,
@@ -74,12 +73,12 @@ pub struct Stats {
     pub lightcuts: Option<CutStats>,
     /// Whether Ctrl-C interrupted the rendering.
     pub interrupted: bool,
-    /// Warnings as printed.
+    /// The printed warnings.
     pub warnings: Vec<String>,
 }
 
-/// Statistics of light cuts. Shares are fractions of the time that threads worked on samples; null
-/// without such time.
+/// Statistics of light cuts. Shares are fractions of the thread time spent on samples; null if
+/// there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct CutStats {
     /// Number of cuts, one for each shaded point.
@@ -92,9 +91,9 @@ pub struct CutStats {
     pub cut_size_max: u32,
     /// Cuts that reached the maximum cut size.
     pub capped_cuts: u64,
-    /// Clusters for which bounds were evaluated.
+    /// Evaluations of cluster bounds.
     pub bound_evaluations: u64,
-    /// Shadow rays of cuts.
+    /// Shadow rays traced for cuts.
     pub shadow_rays: u64,
     /// Representatives for which the material was evaluated.
     pub representatives: u64,
@@ -117,7 +116,8 @@ pub struct LightTreeStats {
     pub build_seconds: f64,
     /// Memory of the trees.
     pub memory_bytes: usize,
-    /// Leaves: points and directions that represent lights, or lights and regions of environment maps.
+    /// Leaves: points and directions that represent lights, or lights and regions of environment
+    /// maps.
     pub leaves: usize,
 }
 
@@ -132,7 +132,7 @@ impl From<integrator::LightTreeStats> for LightTreeStats {
 }
 
 impl CutStats {
-    /// The figures of what was counted.
+    /// Computes the statistics from counts.
     pub fn new(counts: &CutCounts) -> CutStats {
         let CutTimes { total, bounds, shading, visibility } = counts.times;
         let share =

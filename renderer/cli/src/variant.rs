@@ -1,4 +1,4 @@
-//! Options that select a bounding shader of a material, shared by several commands.
+//! Options that select the variant of a material's bounding shader, shared by several commands.
 
 use super::Error;
 use clap::ValueEnum;
@@ -9,19 +9,20 @@ use lightbound_shader::lift::{self, Options, Tracking};
 use lightbound_shader::relations::{Relation, Relations};
 use lightbound_shader::{Settings, Shader, ShaderError};
 
-/// Help heading of the options of bounding shaders.
+/// Help heading of these options.
 pub const HEADING: &str = "Options of bounding shaders";
 
-/// Defines an option for a type of the compiler. Its values have the names of the JSON output.
+/// Defines a command-line option for a type of the compiler. Values are spelt as in the JSON
+/// output.
 macro_rules! option {
-    ($(#[$doc:meta])* $name:ident = $of:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
+    ($(#[$doc:meta])* $name:ident = $target:ty { $($(#[$variant_doc:meta])* $variant:ident => $to:expr,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
         pub enum $name { $($(#[$variant_doc])* $variant),* }
 
         impl $name {
-            /// The compiler's value.
-            pub fn of(self) -> $of {
+            /// Converts to the compiler's type.
+            pub fn compiler_value(self) -> $target {
                 match self { $($name::$variant => $to),* }
             }
         }
@@ -92,32 +93,33 @@ option! {
         /// occurs with --nan ignore
         #[default]
         Optimized => Tracking::ALL,
-        /// As optimized, and uses relations between values: tighter bounds for boxes of unit vectors
+        /// As optimized, and uses relations between values: tighter bounds for boxes of unit
+        /// vectors
         Related => Tracking::ALL,
     }
 }
 
 /// Parses a list of relations, as in `unit,dot` or `all,-monotone`.
-pub fn relations(text: &str) -> Result<Relations, String> {
+pub fn parse_relations(text: &str) -> Result<Relations, String> {
     // A list that begins with an exclusion starts from all relations.
     let begin = if text.trim_start().starts_with('-') { Relations::all() } else { Relations::NONE };
-    let chosen = text.split(',').map(str::trim).try_fold(begin, |relations, item| {
+    let relations = text.split(',').map(str::trim).try_fold(begin, |relations, item| {
         match (item, item.strip_prefix('-')) {
             ("all", _) => Ok(Relations::all()),
             (_, Some("all")) => Ok(Relations::NONE),
-            (_, Some(name)) => relation(name).map(|relation| relations.without(relation)),
-            (name, None) => relation(name).map(|relation| relations.with(relation)),
+            (_, Some(name)) => parse_relation(name).map(|relation| relations.without(relation)),
+            (name, None) => parse_relation(name).map(|relation| relations.with(relation)),
         }
     })?;
     // Related code needs at least one relation.
-    if chosen == Relations::NONE {
+    if relations == Relations::NONE {
         Err("no relation is left; name at least one, as in unit,dot".into())
     } else {
-        Ok(chosen)
+        Ok(relations)
     }
 }
 
-fn relation(name: &str) -> Result<Relation, String> {
+fn parse_relation(name: &str) -> Result<Relation, String> {
     let found = Relation::ALL.iter().find(|relation| relation.name() == name);
     found.copied().ok_or_else(|| {
         let names: Vec<_> = std::iter::once("all")
@@ -148,7 +150,7 @@ pub struct VariantArgs {
     #[arg(long, value_enum)]
     mode: Option<Mode>,
 
-    #[arg(long, value_name = "LIST", value_parser = relations, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", value_parser = parse_relations, allow_hyphen_values = true)]
     #[arg(help = RELATIONS, long_help = relations_help())]
     relations: Option<Relations>,
 
@@ -160,8 +162,8 @@ pub struct VariantArgs {
     #[arg(long, value_enum)]
     sides: Option<Sides>,
 
-    /// Assumptions of compiled code about inputs; given values must be in their declared ranges
-    /// regardless [default: declared]
+    /// Assumptions of the compiled code about inputs; values must be in their declared ranges in
+    /// any case [default: declared]
     #[arg(long, value_enum)]
     ranges: Option<Ranges>,
 
@@ -171,9 +173,10 @@ pub struct VariantArgs {
 }
 
 impl VariantArgs {
-    /// Options for the lift.
+    /// Options of the lift.
     ///
-    /// *Errors*: relations were given for another mode.
+    /// # Errors
+    /// If relations are given for another mode than `related`.
     pub fn options(&self) -> Result<Options, Error> {
         let mode = self.mode.unwrap_or_default();
         if self.relations.is_some() && mode != Mode::Related {
@@ -183,9 +186,9 @@ impl VariantArgs {
             });
         }
         Ok(Options {
-            sides: self.sides.unwrap_or_default().of(),
-            nan: self.nan.unwrap_or_default().of(),
-            tracking: mode.of(),
+            sides: self.sides.unwrap_or_default().compiler_value(),
+            nan: self.nan.unwrap_or_default().compiler_value(),
+            tracking: mode.compiler_value(),
             relations: if mode == Mode::Related {
                 self.relations.unwrap_or_else(Relations::all)
             } else {
@@ -197,7 +200,7 @@ impl VariantArgs {
 
     /// Assumptions about inputs.
     pub fn ranges(&self) -> bounding::Ranges {
-        self.ranges.unwrap_or_default().of()
+        self.ranges.unwrap_or_default().compiler_value()
     }
 
     /// The integrand to bound.
@@ -211,8 +214,8 @@ impl VariantArgs {
         Ok(if self.luminance { colours.with_luminance() } else { colours })
     }
 
-    /// The name of the first given option, if any.
-    pub fn given(&self) -> Option<&'static str> {
+    /// The name of the first option on the command line, if any.
+    pub fn first_given(&self) -> Option<&'static str> {
         let all = [
             ("--mode", self.mode.is_some()),
             ("--relations", self.relations.is_some()),
@@ -242,9 +245,9 @@ mod tests {
             ("unit,dot,-dot", Relations::NONE.with(Relation::Unit)),
             ("-all,unit", Relations::NONE.with(Relation::Unit)),
         ] {
-            assert_eq!(relations(text), Ok(expected), "{text}");
+            assert_eq!(parse_relations(text), Ok(expected), "{text}");
         }
-        for (text, said) in [
+        for (text, message) in [
             ("unit,dto", "`dto`"),
             ("all,-dto", "`dto`"),
             ("", "``"),
@@ -252,10 +255,10 @@ mod tests {
             ("-all", "no relation is left"),
             ("unit;dot", "expected all, unit, dot, "),
         ] {
-            assert!(relations(text).is_err_and(|error| error.contains(said)), "{text}");
+            assert!(parse_relations(text).is_err_and(|error| error.contains(message)), "{text}");
         }
         assert!(
-            relations("monoton")
+            parse_relations("monoton")
                 .is_err_and(|error| error.contains("did you mean") && error.contains("monotone"))
         );
     }

@@ -1,18 +1,19 @@
-//! Tests of the user documentation: its commands run as a reader would run them, shown output is what
-//! the program prints, the manual covers all commands and options, and links and paths are valid.
+//! Tests of the user documentation: its commands run as a reader would run them, shown output
+//! equals what the program prints, the manual covers all commands and options, and links and paths
+//! are valid.
 //!
-//! Fenced blocks of `README.md` and `docs/*.md` by what follows the three backticks:
+//! The text after the three backticks says how a block of `README.md` or `docs/*.md` is tested:
 //!
 //! | | |
 //! |---|---|
 //! | `sh` | run line by line, in a separate folder for each document, with [`OVERRIDES`] |
 //! | `sh exact` | run without them |
 //! | `sh no-test: WHY` | not run |
-//! | `text output` | what the block before it prints, stdout first |
-//! | `wgsl FILE`, `pbrt FILE` | a file that later commands use; `wgsl append FILE` adds to it |
-//! | `wgsl` | a shader that `shader check` accepts |
-//! | `rust FILE` | lines of the examples in the docs of FILE, in this order; doc-tests run them |
-//! | `text`, `toml` | only shown |
+//! | `text output` | compared with the output of the block before it, stdout first |
+//! | `wgsl FILE`, `pbrt FILE` | written to a file that later commands use; `wgsl append FILE` appends |
+//! | `wgsl` | a shader that must pass `shader check` |
+//! | `rust FILE` | lines that must occur, in this order, in the examples in the docs of FILE |
+//! | `text`, `toml` | not tested |
 //!
 //! A comment `# exits with N` at the end of a line names an exit code other than 0.
 #![cfg(unix)]
@@ -24,7 +25,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Options that reduce the work of documented commands. Later options win.
+/// A wrapper of the program that reduces the work of documented commands. Later options win.
 const OVERRIDES: &str = r#"#!/bin/sh
 case "$EXACT $*" in
   "yes render "*) set -- "$@" --accel builtin ;;
@@ -38,16 +39,16 @@ esac
 exec "$PROGRAM" "$@"
 "#;
 
-/// Maximum number of blocks that are not run.
-const UNTESTED: usize = 6;
+/// Maximum number of command blocks that are not run.
+const MAX_UNTESTED_BLOCKS: usize = 6;
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().find(|folder| folder.join("docs/README.md").is_file());
-    root.expect("the program's crate lies in the repository").to_owned()
+    root.expect("the crate is in the repository").to_owned()
 }
 
-/// The README and the manual, from the repository's folder.
+/// Paths of the README and the manual, relative to the repository.
 fn documents() -> Vec<String> {
     let files = fs::read_dir(root().join("docs")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -63,7 +64,7 @@ fn read(document: &str) -> String {
 
 /// A fenced block.
 struct Block {
-    /// What follows the backticks.
+    /// The text after the backticks.
     info: String,
     text: String,
     /// Number of its first line.
@@ -90,14 +91,14 @@ fn blocks(text: &str) -> (Vec<Block>, String) {
     (blocks, rest)
 }
 
-/// A folder in which the commands of a document run: the repository's scenes and materials, and the
-/// program.
-struct Reader {
+/// A folder in which the commands of a document run. It contains the repository's scenes and
+/// materials, and the program.
+struct Sandbox {
     folder: tempfile::TempDir,
 }
 
-impl Reader {
-    fn new() -> Reader {
+impl Sandbox {
+    fn new() -> Sandbox {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path();
         for name in ["scenes", "assets"] {
@@ -109,7 +110,7 @@ impl Reader {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         fs::create_dir(here.join("bin")).unwrap();
         symlink(&program, here.join("bin/lightbound")).unwrap();
-        Reader { folder }
+        Sandbox { folder }
     }
 
     /// Runs a line of shell.
@@ -130,7 +131,7 @@ impl Reader {
         child.wait_with_output().unwrap()
     }
 
-    /// Runs the lines of a block; returns what they print.
+    /// Runs the lines of a block; returns their output.
     fn run_all(&self, document: &str, block: &Block) -> String {
         let mut printed = String::new();
         for line in block.text.replace("\\\n", " ").lines() {
@@ -158,8 +159,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Lines without those that depend on the machine or on the code generator.
-fn comparable(text: &str) -> Vec<&str> {
+/// The lines that depend neither on the machine nor on the code generator.
+fn portable_lines(text: &str) -> Vec<&str> {
     let changes =
         |line: &&str| ["sse", "avx", "compiling"].iter().any(|word| line.starts_with(word));
     text.trim_end().lines().filter(|line| !changes(line)).collect()
@@ -174,64 +175,64 @@ fn examples(source: &str) -> String {
     blocks.map(|block| block.text).collect()
 }
 
-/// The first line of an excerpt that `all` lacks after the lines before it.
+/// The first line of an excerpt that does not follow its predecessors in `all`.
 fn first_missing<'a>(excerpt: &'a str, all: &str) -> Option<&'a str> {
     let mut rest = all.lines();
     excerpt.lines().find(|line| !rest.any(|other| other == *line))
 }
 
-/// Runs a document from beginning to end.
-fn follow(document: &str) {
-    let (reader, mut printed) = (Reader::new(), String::new());
+/// Tests the blocks of a document in order.
+fn test_document(document: &str) {
+    let (sandbox, mut printed) = (Sandbox::new(), String::new());
     for block in blocks(&read(document)).0 {
-        let place = format!("{document}, line {}", block.line);
+        let location = format!("{document}, line {}", block.line);
         let words: Vec<&str> = block.info.split(' ').collect();
         match words[..] {
             ["sh", "no-test:", ..] => {}
-            ["sh"] | ["sh", "exact"] => printed = reader.run_all(document, &block),
+            ["sh"] | ["sh", "exact"] => printed = sandbox.run_all(document, &block),
             ["text", "output"] => {
-                assert_eq!(comparable(&printed), comparable(&block.text), "{place}");
+                assert_eq!(portable_lines(&printed), portable_lines(&block.text), "{location}");
             }
             ["wgsl" | "pbrt", file] => {
-                fs::write(reader.folder.path().join(file), &block.text).unwrap();
+                fs::write(sandbox.folder.path().join(file), &block.text).unwrap();
             }
             ["wgsl", "append", file] => {
                 let mut file = fs::OpenOptions::new()
                     .append(true)
-                    .open(reader.folder.path().join(file))
+                    .open(sandbox.folder.path().join(file))
                     .unwrap();
                 file.write_all(format!("\n{}", block.text).as_bytes()).unwrap();
             }
             ["wgsl"] => {
-                let output = reader.run("lightbound shader check -", false, &block.text);
+                let output = sandbox.run("lightbound shader check -", false, &block.text);
                 let error = String::from_utf8_lossy(&output.stderr);
-                assert!(output.status.success(), "{place}\n{error}");
+                assert!(output.status.success(), "{location}\n{error}");
             }
             ["rust", file] => {
                 let line = first_missing(&block.text, &examples(&read(file)));
-                assert_eq!(line, None, "{place}: not in this order in the docs of {file}");
+                assert_eq!(line, None, "{location}: not in this order in the docs of {file}");
             }
             ["text" | "toml"] => {}
-            _ => panic!("{place}: `{}` is no kind of block", block.info),
+            _ => panic!("{location}: unknown kind of block: `{}`", block.info),
         }
     }
 }
 
-/// A test for each document, so that they run side by side.
-macro_rules! follow {
+/// Defines a test for each document, so that they run in parallel.
+macro_rules! document_tests {
     ($($name:ident: $file:literal,)*) => {
-        $(#[test] fn $name() { follow($file) })*
+        $(#[test] fn $name() { test_document($file) })*
 
         #[test]
-        fn every_document_is_followed() {
-            let mut followed = vec![$($file),*];
-            followed.sort();
-            assert_eq!(followed, documents());
+        fn every_document_is_tested() {
+            let mut tested = vec![$($file),*];
+            tested.sort();
+            assert_eq!(tested, documents());
         }
     };
 }
 
-follow! {
+document_tests! {
     readme_runs: "README.md",
     table_of_contents_runs: "docs/README.md",
     bounds_runs: "docs/bounds.md",
@@ -250,14 +251,14 @@ fn most_commands_are_run() {
     let all: Vec<Block> = documents().iter().flat_map(|name| blocks(&read(name)).0).collect();
     let untested = all.iter().filter(|block| block.info.starts_with("sh no-test"));
     let lines: Vec<&str> = untested.clone().flat_map(|block| block.text.lines()).collect();
-    assert!(untested.count() <= UNTESTED, "{lines:#?}");
-    // Folders that they name exist nevertheless.
+    assert!(untested.count() <= MAX_UNTESTED_BLOCKS, "{lines:#?}");
+    // The folders in untested commands must exist, too.
     for folder in lines.iter().filter_map(|line| line.split_once(" --path ")) {
         assert!(root().join(folder.1).join("Cargo.toml").is_file(), "{}", folder.1);
     }
 }
 
-/// What `lightbound help COMMAND` prints.
+/// The output of `lightbound help COMMAND`.
 fn help(command: &str) -> String {
     let mut help = Command::new(env!("CARGO_BIN_EXE_lightbound"));
     let output = help.arg("help").args(command.split_whitespace()).output().unwrap();
@@ -265,14 +266,14 @@ fn help(command: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The commands that have options, by their words.
-fn commands(of: &str) -> BTreeSet<String> {
-    let text = help(of);
-    let Some((_, list)) = text.split_once("\nCommands:\n") else { return [of.into()].into() };
+/// The subcommands of `command` that have options, as their words.
+fn commands(command: &str) -> BTreeSet<String> {
+    let text = help(command);
+    let Some((_, list)) = text.split_once("\nCommands:\n") else { return [command.into()].into() };
     let names = list.lines().take_while(|line| !line.is_empty());
     let names = names.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let names = names.filter(|name| !name.is_empty() && *name != "help");
-    names.flat_map(|name| commands(format!("{of} {name}").trim_start())).collect()
+    names.flat_map(|name| commands(format!("{command} {name}").trim_start())).collect()
 }
 
 /// Long options at the beginning of lines of a help text.
@@ -286,8 +287,8 @@ fn options(help: &str) -> BTreeSet<String> {
     names.filter(|name| !["help", "version"].contains(name)).map(str::to_owned).collect()
 }
 
-/// Long options in the first column of a section's table.
-fn listed(section: &str) -> BTreeSet<String> {
+/// Long options in the first column of the table of a section.
+fn documented_options(section: &str) -> BTreeSet<String> {
     let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let names = cells.flat_map(|cell| cell.split("`--").skip(1));
     names.map(|rest| rest.split([' ', '`']).next().unwrap().to_owned()).collect()
@@ -309,12 +310,12 @@ fn manual_documents_every_command_and_option() {
     assert_eq!(covered, commands(""));
     assert_eq!(covered.len(), sections.len());
     for (command, section) in sections {
-        assert_eq!(listed(section), options(&help(command)), "{command}");
+        assert_eq!(documented_options(section), options(&help(command)), "{command}");
     }
 }
 
-/// Documents whose links are tested: those for users, for developers, and of folders.
-fn linked() -> Vec<PathBuf> {
+/// Documents with links to test: for users, for developers, and for folders.
+fn documents_with_links() -> Vec<PathBuf> {
     let folders = ["", "docs", "assets", "shader-compiler", "scenes"].map(|name| root().join(name));
     let scenes = fs::read_dir(root().join("scenes")).unwrap().map(|entry| entry.unwrap().path());
     let folders = folders.into_iter().chain(scenes.filter(|path| path.is_dir()));
@@ -331,7 +332,7 @@ fn anchor(heading: &str) -> String {
 
 #[test]
 fn links_are_valid() {
-    for file in linked() {
+    for file in documents_with_links() {
         let text = blocks(&fs::read_to_string(&file).unwrap()).1;
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             if link.starts_with("https://") {
@@ -365,12 +366,12 @@ fn readme_is_short() {
 }
 
 #[test]
-fn manual_pictures_are_small_and_used() {
+fn images_of_the_manual_are_small_and_used() {
     let text: String = documents().iter().map(|name| read(name)).collect();
     for file in fs::read_dir(root().join("docs/images")).unwrap() {
         let file = file.unwrap();
         let name = file.file_name().into_string().unwrap();
         assert!(file.metadata().unwrap().len() <= 300_000, "{name}");
-        assert!(text.contains(&format!("images/{name})")), "{name} is not shown");
+        assert!(text.contains(&format!("images/{name})")), "no document shows {name}");
     }
 }

@@ -1,9 +1,11 @@
-//! Merged parts, pictures rendered in several interrupted runs, and pictures with a noise threshold:
-//! all are bit-identical to a single run.
+//! Merged parts, resumed renderings and renderings with a noise threshold are bit-identical to a
+//! single run.
 
 mod common;
 
 use assert_cmd::Command;
+#[cfg(unix)]
+use common::interrupt;
 use common::room::room;
 use lightbound_image::read_exr;
 use lightbound_image::write::{Attribute, ChannelSamples, ExrImage, write_exr};
@@ -16,22 +18,22 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
-/// The room at the size of these tests.
+/// The room at a small size.
 static SCENE: LazyLock<String> =
     LazyLock::new(|| room(r#""integer xresolution" 80 "integer yresolution" 50"#, 10));
 
-/// A folder with a scene in it.
-struct Place(TempDir);
+/// A temporary folder with a scene.
+struct SceneDir(TempDir);
 
-impl Place {
-    fn new() -> Place {
-        Place::with(&SCENE)
+impl SceneDir {
+    fn new() -> SceneDir {
+        SceneDir::with(&SCENE)
     }
 
-    fn with(scene: &str) -> Place {
+    fn with(scene: &str) -> SceneDir {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("scene.pbrt"), scene).unwrap();
-        Place(folder)
+        SceneDir(folder)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -60,10 +62,10 @@ impl Place {
     }
 
     fn assert_same(&self, a: &str, b: &str) {
-        let (mut a, mut b) = (self.picture(a), self.picture(b));
-        for picture in [&mut a, &mut b] {
+        let (mut a, mut b) = (self.image(a), self.image(b));
+        for image in [&mut a, &mut b] {
             // NaN and ∞ as bits.
-            for channel in &mut picture.channels {
+            for channel in &mut image.channels {
                 if let ChannelSamples::F32(samples) = &channel.samples {
                     channel.samples =
                         ChannelSamples::U32(samples.iter().map(|x| x.to_bits()).collect());
@@ -77,7 +79,7 @@ impl Place {
     }
 
     fn attribute(&self, file: &str, name: &str) -> Attribute {
-        self.picture(file)
+        self.image(file)
             .attributes
             .into_iter()
             .find(|a| a.0 == format!("lightbound/{name}"))
@@ -95,9 +97,9 @@ impl Place {
 }
 
 #[test]
-fn merged_parts_are_bit_identical_to_full_picture() {
-    let place = Place::new();
-    place.render("-o whole.exr --variance");
+fn merged_parts_are_bit_identical_to_full_image() {
+    let dir = SceneDir::new();
+    dir.render("-o whole.exr --variance");
     let splits: [&[&str]; 4] = [
         &["--sample-range 0..10"],
         &["--sample-range 7..10", "--sample-range 0..1", "--sample-range 1..7"],
@@ -111,57 +113,54 @@ fn merged_parts_are_bit_identical_to_full_picture() {
     for split in splits {
         let mut merge = "merge -q -o merged.exr".to_string();
         for (i, args) in split.iter().enumerate() {
-            place.render(&format!("{args} --variance -o part{i}.exr"));
+            dir.render(&format!("{args} --variance -o part{i}.exr"));
             merge += &format!(" part{i}.exr");
         }
-        place.lightbound(&merge).assert().success().stderr("");
-        place.assert_same("whole.exr", "merged.exr");
+        dir.lightbound(&merge).assert().success().stderr("");
+        dir.assert_same("whole.exr", "merged.exr");
     }
 }
 
 #[test]
-fn missing_samples_are_named_and_can_be_merged_later() {
-    let place = Place::new();
-    place.render("-o whole.exr");
-    place.render("-o a.exr --sample-range 0..4");
-    place.render("-o b.exr --sample-range 4..10 --crop 0,0.5,0,1");
-    place.render("-o c.exr --sample-range 4..10 --crop 0.5,1,0,1");
-    let merged = place.lightbound("merge b.exr a.exr -o ab.exr").assert().success();
+fn missing_samples_are_reported_and_can_be_merged_later() {
+    let dir = SceneDir::new();
+    dir.render("-o whole.exr");
+    dir.render("-o a.exr --sample-range 0..4");
+    dir.render("-o b.exr --sample-range 4..10 --crop 0,0.5,0,1");
+    dir.render("-o c.exr --sample-range 4..10 --crop 0.5,1,0,1");
+    let merged = dir.lightbound("merge b.exr a.exr -o ab.exr").assert().success();
     merged.stderr(contains("misses samples 4..10 of columns 40..80, rows 0..50"));
-    let is_picture =
-        |name: &str| place.picture(name).channels.iter().any(|channel| channel.name == "R");
-    assert!(is_picture("a.exr") && is_picture("ab.exr"));
-    place
-        .lightbound("merge c.exr ab.exr -o abc.exr")
+    let is_image = |name: &str| dir.image(name).channels.iter().any(|channel| channel.name == "R");
+    assert!(is_image("a.exr") && is_image("ab.exr"));
+    dir.lightbound("merge c.exr ab.exr -o abc.exr")
         .assert()
         .success()
         .stderr(contains("misses").not());
-    place.assert_same("whole.exr", "abc.exr");
+    dir.assert_same("whole.exr", "abc.exr");
 }
 
 #[test]
-fn crop_window_of_the_scene_is_the_full_picture() {
+fn crop_window_of_the_scene_is_the_full_image() {
     let window = r#""integer yresolution" 50 "float cropwindow" [0.25 0.75 0 1]"#;
-    let place = Place::with(&SCENE.replace(r#""integer yresolution" 50"#, window));
-    place.render("-o whole.exr");
-    place.render("-o a.exr --sample-range 0..5");
-    place.render("-o b.exr --sample-range 5..10");
-    place
-        .lightbound("merge a.exr b.exr -o ab.exr")
+    let dir = SceneDir::with(&SCENE.replace(r#""integer yresolution" 50"#, window));
+    dir.render("-o whole.exr");
+    dir.render("-o a.exr --sample-range 0..5");
+    dir.render("-o b.exr --sample-range 5..10");
+    dir.lightbound("merge a.exr b.exr -o ab.exr")
         .assert()
         .success()
         .stderr(contains("misses").not());
-    place.assert_same("whole.exr", "ab.exr");
+    dir.assert_same("whole.exr", "ab.exr");
 }
 
 #[test]
 fn unrelated_parts_are_rejected() {
-    let place = Place::new();
-    place.render("-o a.exr --sample-range 0..5");
-    place.render("-o whole.exr");
-    let refused = |with: &str, said: &str| {
-        let merge = place.lightbound(&format!("merge a.exr {with} -o out.exr")).assert().code(2);
-        merge.stderr(contains(with).and(contains(said)));
+    let dir = SceneDir::new();
+    dir.render("-o a.exr --sample-range 0..5");
+    dir.render("-o whole.exr");
+    let assert_rejected = |with: &str, message: &str| {
+        let merge = dir.lightbound(&format!("merge a.exr {with} -o out.exr")).assert().code(2);
+        merge.stderr(contains(with).and(contains(message)));
     };
     for (args, said) in [
         ("--seed 3", "its seed is 3, but a.exr has 0"),
@@ -169,104 +168,102 @@ fn unrelated_parts_are_rejected() {
         ("--spp 20", "its number of samples is 20, but a.exr has 10"),
         ("--variance", "variances"),
     ] {
-        place.render(&format!("-o b.exr --sample-range 5..10 {args}"));
-        refused("b.exr", said);
+        dir.render(&format!("-o b.exr --sample-range 5..10 {args}"));
+        assert_rejected("b.exr", message);
     }
-    place.render("-o b.exr --sample-range 4..10 --crop 0,0.5,0,1");
-    refused("b.exr", "has sample 4 of columns 0..40, rows 0..50 in common with a.exr");
-    refused("whole.exr", "no exact sums");
-    refused("scene.pbrt", "unknown image format");
-    refused("none.exr", "cannot be read");
+    dir.render("-o b.exr --sample-range 4..10 --crop 0,0.5,0,1");
+    assert_rejected("b.exr", "has sample 4 of columns 0..40, rows 0..50 in common with a.exr");
+    assert_rejected("whole.exr", "no exact sums");
+    assert_rejected("scene.pbrt", "unknown image format");
+    assert_rejected("none.exr", "cannot be read");
 
-    std::fs::write(place.path("scene.pbrt"), SCENE.replace("0.7 0.7 0.7", "0.7 0.7 0.6")).unwrap();
-    place.render("-o b.exr --sample-range 5..10");
-    refused("b.exr", "its scene differs from that of a.exr");
+    std::fs::write(dir.path("scene.pbrt"), SCENE.replace("0.7 0.7 0.7", "0.7 0.7 0.6")).unwrap();
+    dir.render("-o b.exr --sample-range 5..10");
+    assert_rejected("b.exr", "its scene differs from that of a.exr");
 
-    let whole = std::fs::read(place.path("b.exr")).unwrap();
-    std::fs::write(place.path("b.exr"), &whole[..whole.len() / 2]).unwrap();
-    refused("b.exr", "b.exr");
-    // A file whose header has other samples than its pixels.
-    std::fs::write(place.path("scene.pbrt"), &*SCENE).unwrap();
-    place.render("-o b.exr --sample-range 5..10");
-    let mut lying = read_exr(&place.path("b.exr")).unwrap();
-    let header = lying.attributes.iter_mut().find(|a| a.0 == "lightbound/part").unwrap();
+    let whole = std::fs::read(dir.path("b.exr")).unwrap();
+    std::fs::write(dir.path("b.exr"), &whole[..whole.len() / 2]).unwrap();
+    assert_rejected("b.exr", "b.exr");
+    // A file in which header and pixels disagree.
+    std::fs::write(dir.path("scene.pbrt"), &*SCENE).unwrap();
+    dir.render("-o b.exr --sample-range 5..10");
+    let mut inconsistent = read_exr(&dir.path("b.exr")).unwrap();
+    let header = inconsistent.attributes.iter_mut().find(|a| a.0 == "lightbound/part").unwrap();
     let Attribute::Text(text) = &mut header.1 else { panic!() };
     *text = text.replace("[0,0,80,50,5,10]", "[0,0,80,50,5,9]");
-    write_exr(&place.path("b.exr"), &lying).unwrap();
-    refused("b.exr", "is damaged");
-    place
-        .lightbound("merge a.exr whole.exr -o whole.exr")
+    write_exr(&dir.path("b.exr"), &inconsistent).unwrap();
+    assert_rejected("b.exr", "is damaged");
+    dir.lightbound("merge a.exr whole.exr -o whole.exr")
         .assert()
         .code(2)
         .stderr(contains("overwrite"));
-    place.lightbound("merge a.exr -o a.png").assert().code(2).stderr(contains("a.png"));
-    place.lightbound("merge -o a.exr").assert().code(2).stderr(contains("PART"));
-    assert!(!place.path("out.exr").exists());
-    for (args, said) in [
+    dir.lightbound("merge a.exr -o a.png").assert().code(2).stderr(contains("a.png"));
+    dir.lightbound("merge -o a.exr").assert().code(2).stderr(contains("PART"));
+    assert!(!dir.path("out.exr").exists());
+    for (args, message) in [
         ("--sample-range 4..11 -o b.exr", "10 samples per pixel"),
         ("--sample-range 4..4 -o b.exr", "0..64"),
         ("--sample-range 4..8 -o b.png", "b.png"),
     ] {
-        place
-            .lightbound(&format!("render scene.pbrt {args}"))
+        dir.lightbound(&format!("render scene.pbrt {args}"))
             .assert()
             .code(2)
-            .stderr(contains(said));
+            .stderr(contains(message));
     }
 }
 
 #[test]
 fn noise_threshold_stops_independently_of_threads() {
-    let place = Place::new();
-    place.render("-o one.exr --spp 4096 --noise-threshold 0.1 --threads 1");
-    place.render("-o three.exr --spp 4096 --noise-threshold 0.1 --threads 3 --stats stats.json");
-    place.assert_same("one.exr", "three.exr");
-    let Attribute::Float(noise) = place.attribute("one.exr", "noise") else { panic!() };
-    let Attribute::Int(taken) = place.attribute("one.exr", "minSamples") else { panic!() };
+    let dir = SceneDir::new();
+    dir.render("-o one.exr --spp 4096 --noise-threshold 0.1 --threads 1");
+    dir.render("-o three.exr --spp 4096 --noise-threshold 0.1 --threads 3 --stats stats.json");
+    dir.assert_same("one.exr", "three.exr");
+    let Attribute::Float(noise) = dir.attribute("one.exr", "noise") else { panic!() };
+    let Attribute::Int(taken) = dir.attribute("one.exr", "minSamples") else { panic!() };
     assert!(
         (0.01..0.1).contains(&noise)
             && [16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128].contains(&taken),
         "{noise} {taken}"
     );
-    assert_eq!(place.attribute("one.exr", "maxSamples"), Attribute::Int(taken));
+    assert_eq!(dir.attribute("one.exr", "maxSamples"), Attribute::Int(taken));
     let stats: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(place.path("stats.json")).unwrap()).unwrap();
+        serde_json::from_slice(&std::fs::read(dir.path("stats.json")).unwrap()).unwrap();
     assert_eq!(
         (stats["noise_threshold"].as_f64(), stats["noise"].as_f64().map(|x| x as f32)),
         (Some(0.1), Some(noise))
     );
-    // A quarter of the error takes more samples, up to a limit.
-    place.render("-o less.exr --spp 4096 --noise-threshold 0.05");
-    let Attribute::Int(more) = place.attribute("less.exr", "minSamples") else { panic!() };
+    // Half the error takes about four times the samples.
+    dir.render("-o less.exr --spp 4096 --noise-threshold 0.05");
+    let Attribute::Int(more) = dir.attribute("less.exr", "minSamples") else { panic!() };
     assert!(more > 2 * taken && more < 4096, "{taken} {more}");
-    let all = place
+    let all = dir
         .lightbound("render scene.pbrt -o all.exr --spp 12 --noise-threshold 1e-9")
         .assert()
         .success();
     all.stderr(contains("12 samples per pixel, estimated error 0."));
-    // Without a threshold, the picture is unchanged.
-    place.render(&format!("-o plain.exr --spp {taken}"));
-    let channels = |name: &str| place.picture(name).channels;
+    // Without a threshold, the same samples give the same image.
+    dir.render(&format!("-o plain.exr --spp {taken}"));
+    let channels = |name: &str| dir.image(name).channels;
     assert!(channels("plain.exr") == channels("one.exr"));
     for wrong in ["0", "-1", "x"] {
-        place.lightbound(&format!("render scene.pbrt --noise-threshold {wrong}")).assert().code(2);
+        dir.lightbound(&format!("render scene.pbrt --noise-threshold {wrong}")).assert().code(2);
     }
 }
 
-/// A rendering that takes a second or so.
+/// A rendering that takes about a second.
 const LONG: &str = "render scene.pbrt --spp 640 --threads 2 -o a.exr --checkpoint 0.1 --resume";
 
-fn spawn(place: &Place, args: &str) -> Child {
+fn spawn(dir: &SceneDir, args: &str) -> Child {
     std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
         .args(args.split_whitespace())
-        .current_dir(place.0.path())
+        .current_dir(dir.0.path())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
 }
 
-/// Renders repeatedly until `kills` renderings were killed at random times. Each finished picture
-/// must equal that of a single run.
+/// Renders repeatedly until `kills` renderings were killed at random times. Each finished image
+/// must equal that of an uninterrupted run.
 fn kill_and_resume(kills: usize) {
     let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
     println!("seed {seed}");
@@ -276,37 +273,37 @@ fn kill_and_resume(kills: usize) {
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 40) as f64 / (1u64 << 24) as f64
     };
-    let place = Place::new();
+    let dir = SceneDir::new();
     let start = Instant::now();
-    place.render("--spp 640 --threads 2 -o whole.exr");
-    let usual = start.elapsed();
+    dir.render("--spp 640 --threads 2 -o whole.exr");
+    let typical = start.elapsed();
     let (mut killed, mut resumed, mut done) = (0, 0, 0);
     while killed < kills || done == 0 {
-        let had = place.path("a.exr.checkpoint").exists();
-        let mut child = spawn(&place, LONG);
-        let moment =
-            if killed < kills { usual.mul_f64(random() * 0.8) } else { Duration::from_secs(100) };
+        let had_checkpoint = dir.path("a.exr.checkpoint").exists();
+        let mut child = spawn(&dir, LONG);
+        let kill_time =
+            if killed < kills { typical.mul_f64(random() * 0.8) } else { Duration::from_secs(100) };
         let start = Instant::now();
-        while child.try_wait().unwrap().is_none() && start.elapsed() < moment {
+        while child.try_wait().unwrap().is_none() && start.elapsed() < kill_time {
             std::thread::sleep(Duration::from_millis(2));
         }
         // SIGKILL on Unix; it has no effect on a finished process.
         child.kill().unwrap();
         let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        let goes_on = said.contains("resuming from");
-        assert!(had || !goes_on, "{said}");
-        resumed += usize::from(goes_on);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let is_resumed = stderr.contains("resuming from");
+        assert!(had_checkpoint || !is_resumed, "{stderr}");
+        resumed += usize::from(is_resumed);
         match output.status.code() {
             None => killed += 1,
             Some(0) => {
-                assert_eq!(goes_on, had, "{said}");
-                place.assert_same("whole.exr", "a.exr");
-                assert_eq!(place.files(), ["a.exr", "scene.pbrt", "whole.exr"]);
-                std::fs::remove_file(place.path("a.exr")).unwrap();
+                assert_eq!(is_resumed, had_checkpoint, "{stderr}");
+                dir.assert_same("whole.exr", "a.exr");
+                assert_eq!(dir.files(), ["a.exr", "scene.pbrt", "whole.exr"]);
+                std::fs::remove_file(dir.path("a.exr")).unwrap();
                 done += 1;
             }
-            Some(code) => panic!("exit code {code} with seed {seed}: {said}"),
+            Some(code) => panic!("exit code {code} with seed {seed}: {stderr}"),
         }
     }
     println!("{killed} killed, {resumed} resumed, {done} done");
@@ -315,48 +312,42 @@ fn kill_and_resume(kills: usize) {
 
 #[cfg(unix)]
 #[test]
-fn killed_and_resumed_picture_is_bit_identical() {
+fn killed_and_resumed_rendering_is_bit_identical() {
     kill_and_resume(3);
 }
 
 #[cfg(unix)]
 #[test]
-#[ignore = "a minute; cargo test -p lightbound-cli --test parts -- --ignored --nocapture"]
-fn killed_fifty_times_and_resumed_picture_is_bit_identical() {
+#[ignore = "takes a minute: cargo test -p lightbound-cli --test parts -- --ignored --nocapture"]
+fn rendering_killed_fifty_times_is_bit_identical() {
     kill_and_resume(50);
 }
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_a_checkpoint_and_a_picture() {
-    let place = Place::new();
-    place.render("--spp 4096 --noise-threshold 0.03 -o whole.exr");
+fn ctrl_c_leaves_a_checkpoint_and_an_image() {
+    let dir = SceneDir::new();
+    dir.render("--spp 4096 --noise-threshold 0.03 -o whole.exr");
     let args = "render scene.pbrt --spp 4096 --noise-threshold 0.03 --threads 1 -o a.exr --checkpoint 1000";
-    let mut child = spawn(&place, args);
-    // The line about the scene comes before the rendering.
+    let mut child = spawn(&dir, args);
+    // The scene is summarized before rendering starts.
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("triangles")));
     std::thread::sleep(Duration::from_millis(200));
-    assert!(
-        std::process::Command::new("sh")
-            .args(["-c", &format!("kill -INT {}", child.id())])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let said = lines.collect::<Vec<_>>().join("\n");
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
-    assert!(place.path("a.exr").exists() && place.path("a.exr.checkpoint").exists());
+    interrupt(&child);
+    let stderr = lines.collect::<Vec<_>>().join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr}");
+    assert!(dir.path("a.exr").exists() && dir.path("a.exr.checkpoint").exists());
 
-    place
-        .lightbound(args)
+    dir.lightbound(args)
         .assert()
         .code(2)
         .stderr(contains("a.exr.checkpoint").and(contains("--resume")));
-    let other = |more: &str, said: &str| {
-        let refused = place.lightbound(&format!("{args} --resume {more}")).assert().code(2);
-        refused.stderr(
-            contains("a.exr.checkpoint: is a checkpoint of another rendering").and(contains(said)),
+    let assert_other = |options: &str, message: &str| {
+        let failed = dir.lightbound(&format!("{args} --resume {options}")).assert().code(2);
+        failed.stderr(
+            contains("a.exr.checkpoint: is a checkpoint of another rendering")
+                .and(contains(message)),
         );
     };
     other("--seed 5", "its seed is 0, but this rendering has 5");
@@ -372,15 +363,13 @@ fn ctrl_c_leaves_a_checkpoint_and_a_picture() {
         .success()
         .stderr(contains("misses"));
 
-    place
-        .lightbound(&format!("{args} --resume"))
+    dir.lightbound(&format!("{args} --resume"))
         .assert()
         .success()
         .stderr(contains("resuming from"));
-    place.assert_same("whole.exr", "a.exr");
-    assert!(!place.path("a.exr.checkpoint").exists());
-    place
-        .lightbound("render scene.pbrt -o a.exr --resume")
+    dir.assert_same("whole.exr", "a.exr");
+    assert!(!dir.path("a.exr.checkpoint").exists());
+    dir.lightbound("render scene.pbrt -o a.exr --resume")
         .assert()
         .success()
         .stderr(contains("from the beginning"));
@@ -388,10 +377,9 @@ fn ctrl_c_leaves_a_checkpoint_and_a_picture() {
 
 #[test]
 fn damaged_checkpoint_is_rejected() {
-    let place = Place::new();
-    std::fs::write(place.path("a.exr.checkpoint"), "no EXR file").unwrap();
-    place
-        .lightbound("render scene.pbrt -o a.exr --resume")
+    let dir = SceneDir::new();
+    std::fs::write(dir.path("a.exr.checkpoint"), "not an EXR file").unwrap();
+    dir.lightbound("render scene.pbrt -o a.exr --resume")
         .assert()
         .code(2)
         .stderr(contains("a.exr.checkpoint: is a damaged checkpoint").and(contains("remove it")));
@@ -400,20 +388,20 @@ fn damaged_checkpoint_is_rejected() {
 #[cfg(unix)]
 #[test]
 fn unwritable_checkpoint_does_not_stop_rendering() {
-    let place = Place::new();
-    // Files are limited to 16 or 32 KiB, depending on the shell's block size: the picture fits, the
-    // checkpoint does not.
+    let dir = SceneDir::new();
+    // Files are limited to 16 or 32 KiB, depending on the block size of the shell: the image fits,
+    // the checkpoint does not.
     let program = env!("CARGO_BIN_EXE_lightbound");
     let command = format!(
         "trap '' XFSZ; ulimit -f 32; exec '{program}' render scene.pbrt --spp 400 --threads 1 -o a.png --checkpoint 0.1"
     );
     let limited =
-        Command::new("sh").args(["-c", &command]).current_dir(place.0.path()).assert().success();
-    let said = String::from_utf8(limited.get_output().stderr.clone()).unwrap();
+        Command::new("sh").args(["-c", &command]).current_dir(dir.0.path()).assert().success();
+    let stderr = String::from_utf8(limited.get_output().stderr.clone()).unwrap();
     assert_eq!(
-        said.matches("warning: no checkpoint: a.png.checkpoint: cannot be written").count(),
+        stderr.matches("warning: no checkpoint: a.png.checkpoint: cannot be written").count(),
         1,
-        "{said}"
+        "{stderr}"
     );
-    assert_eq!(place.files(), ["a.png", "scene.pbrt"]);
+    assert_eq!(dir.files(), ["a.png", "scene.pbrt"]);
 }

@@ -1,4 +1,4 @@
-//! `lightbound regress --report`: the folder that it writes, and its errors.
+//! `lightbound regress --report`: the report folder, and errors.
 
 use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt;
@@ -7,8 +7,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A folder with a suite of one case, exact, whose reference was rendered with a light of
-/// strength 1.
+/// A folder with a suite of one exact case. The light of its reference has radiance 1.
 fn suite() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let text = "[[case]]\nname = \"ball\"\nabout = \"a <b>ball</b>\"\nscene = \"ball.pbrt\"\nkind = \"exact\"\n";
@@ -40,7 +39,7 @@ fn list(report: &Path) -> String {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_dir());
     let folder = folders.next().unwrap();
-    assert_eq!(folders.next(), None, "of earlier reports");
+    assert_eq!(folders.next(), None, "folders of earlier reports must be removed");
     fs::read_to_string(folder.join("cases.js")).unwrap()
 }
 
@@ -80,13 +79,13 @@ fn unusable_report_folder_is_an_error_before_rendering() {
     let dir = suite();
     let mine = dir.path().join("index.html");
     fs::write(&mine, "<h1>Mine</h1>").unwrap();
-    let refused = regress(dir.path()).args(["--report", "."]).assert().code(2);
-    refused.stderr(
+    let failed = regress(dir.path()).args(["--report", "."]).assert().code(2);
+    failed.stderr(
         contains("index.html: is not a report")
             .and(contains("name another folder"))
             .and(contains("passed").not()),
     );
     assert_eq!(fs::read_to_string(&mine).unwrap(), "<h1>Mine</h1>");
-    let refused = regress(dir.path()).args(["--report", "suite.toml/report"]).assert().code(3);
-    refused.stderr(contains("suite.toml/report: cannot be written").and(contains("passed").not()));
+    let failed = regress(dir.path()).args(["--report", "suite.toml/report"]).assert().code(3);
+    failed.stderr(contains("suite.toml/report: cannot be written").and(contains("passed").not()));
 }

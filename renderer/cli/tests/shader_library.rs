@@ -1,4 +1,4 @@
-//! Shaders of scenes and of the library, used through the program.
+//! Shaders of scenes and of the library.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ MakeNamedMaterial \"velvet\" \"string type\" \"shader\" \"string filename\" \"wr
         "help:",
         "`kd`",
     ] {
-        assert!(text.contains(part), "{part} missing in\n{text}");
+        assert!(text.contains(part), "{part} is missing in\n{text}");
     }
 }
 
@@ -73,6 +73,6 @@ fn commands_find_library_shaders() {
         "{text}"
     );
     // A file takes precedence.
-    std::fs::write(folder.path().join("ward.wgsl"), "no shader").unwrap();
+    std::fs::write(folder.path().join("ward.wgsl"), "not a shader").unwrap();
     assert_eq!(run(&["shader", "check", "ward.wgsl"]).0, Some(2));
 }

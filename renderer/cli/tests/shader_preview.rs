@@ -1,5 +1,4 @@
-//! `lightbound shader preview` as a user calls it: the program is started, and checked by exit code,
-//! messages and pictures.
+//! `lightbound shader preview`: exit codes, messages and images.
 
 use assert_cmd::Command;
 use lightbound_image::Encoding;
@@ -30,16 +29,16 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 }
 ";
 
-/// A folder with the shader in it.
-struct Place {
+/// A temporary folder with the shader, `a.wgsl`.
+struct ShaderDir {
     folder: TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
-        place.write("a.wgsl", SHADER);
-        place
+impl ShaderDir {
+    fn new() -> ShaderDir {
+        let dir = ShaderDir { folder: tempfile::tempdir().unwrap() };
+        dir.write("a.wgsl", SHADER);
+        dir
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -50,7 +49,7 @@ impl Place {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// `lightbound shader preview ARGS`, small and quick, in the folder.
+    /// `lightbound shader preview ARGS`, small and fast, in the folder.
     fn preview(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
         command.args(["shader", "preview", "--size", "24", "--spp", "4"]).args(args);
@@ -58,28 +57,28 @@ impl Place {
         command
     }
 
-    /// The picture of a preview, written to a file of this kind.
-    fn picture(&self, args: &[&str]) -> Picture {
-        self.preview(args).args(["-o", "picture.pfm"]).assert().success();
-        Picture::read(&self.path("picture.pfm"))
+    /// Renders a preview and returns its image.
+    fn image(&self, args: &[&str]) -> Image {
+        self.preview(args).args(["-o", "image.pfm"]).assert().success();
+        Image::read(&self.path("image.pfm"))
     }
 }
 
-/// Pixels of linear RGB.
+/// An image in linear RGB.
 #[derive(Debug, PartialEq)]
-struct Picture {
+struct Image {
     size: (u32, u32),
     pixels: Vec<[f32; 3]>,
 }
 
-impl Picture {
-    fn read(file: &Path) -> Picture {
+impl Image {
+    fn read(file: &Path) -> Image {
         let image = read(file, Encoding::Srgb).unwrap();
         let size = (image.width(), image.height());
-        Picture { size, pixels: image.pixels().map(|pixel| pixel.to_array()).collect() }
+        Image { size, pixels: image.pixels().map(|pixel| pixel.to_array()).collect() }
     }
 
-    /// Mean of each colour over the middle of the ball.
+    /// Mean colour of the middle of the ball.
     fn ball(&self) -> [f32; 3] {
         let (width, height) = (self.size.0 as usize, self.size.1 as usize);
         let (columns, rows) = (width * 2 / 10..width * 4 / 10, height * 4 / 10..height * 6 / 10);
@@ -93,8 +92,8 @@ impl Picture {
 
 #[test]
 fn help_has_examples() {
-    let place = Place::new();
-    let help = place.preview(&["--help"]).assert().success();
+    let dir = ShaderDir::new();
+    let help = dir.preview(&["--help"]).assert().success();
     help.stdout(
         contains("Examples")
             .and(contains("--set"))
@@ -104,133 +103,128 @@ fn help_has_examples() {
 }
 
 #[test]
-fn default_picture_has_the_shaders_name() {
-    let place = Place::new();
-    place
-        .preview(&["a.wgsl"])
+fn default_output_is_named_after_the_shader() {
+    let dir = ShaderDir::new();
+    dir.preview(&["a.wgsl"])
         .assert()
         .success()
         .stderr(contains("a.png: 24 × 24 pixels, 4 samples per pixel"));
-    let picture = Picture::read(&place.path("a.png"));
-    assert_eq!(picture.size, (24, 24));
-    let [r, g, b] = picture.ball();
+    let image = Image::read(&dir.path("a.png"));
+    assert_eq!(image.size, (24, 24));
+    let [r, g, b] = image.ball();
     assert!(r > 0.05 && g > 0.05 && b > 0.05 && r < 1.0, "{r} {g} {b}");
 }
 
 #[test]
 fn library_shaders_need_no_extension() {
-    let place = Place::new();
-    place.preview(&["ward", "--quiet"]).assert().success().stderr("");
-    assert!(Picture::read(&place.path("ward.png")).ball()[0] > 0.05);
-    place.preview(&["wrad.wgsl"]).assert().code(2).stderr(contains("did you mean \"ward.wgsl\"?"));
+    let dir = ShaderDir::new();
+    dir.preview(&["ward", "--quiet"]).assert().success().stderr("");
+    assert!(Image::read(&dir.path("ward.png")).ball()[0] > 0.05);
+    dir.preview(&["wrad.wgsl"]).assert().code(2).stderr(contains("did you mean \"ward.wgsl\"?"));
 }
 
 #[test]
 fn shader_is_read_from_stdin() {
-    let place = Place::new();
-    place.preview(&["-"]).write_stdin(SHADER).assert().success();
+    let dir = ShaderDir::new();
+    dir.preview(&["-"]).write_stdin(SHADER).assert().success();
     assert!(
-        Picture::read(&place.path("preview.png")) == {
-            place.preview(&["a.wgsl", "-o", "a.png"]).assert().success();
-            Picture::read(&place.path("a.png"))
+        Image::read(&dir.path("preview.png")) == {
+            dir.preview(&["a.wgsl", "-o", "a.png"]).assert().success();
+            Image::read(&dir.path("a.png"))
         }
     );
 }
 
 #[test]
-fn values_change_the_picture() {
-    let place = Place::new();
-    let plain = place.picture(&["a.wgsl"]);
-    assert_eq!(plain, place.picture(&["a.wgsl", "--threads", "1", "--target", "interpreter"]));
-    let [r, _, b] = place.picture(&["a.wgsl", "--set", "kd=0.8,0.4,0.05"]).ball();
+fn parameter_values_change_the_image() {
+    let dir = ShaderDir::new();
+    let plain = dir.image(&["a.wgsl"]);
+    assert_eq!(plain, dir.image(&["a.wgsl", "--threads", "1", "--target", "interpreter"]));
+    let [r, _, b] = dir.image(&["a.wgsl", "--set", "kd=0.8,0.4,0.05"]).ball();
     assert!(r > 3.0 * b, "{r} {b}");
     let [r, _, b] =
-        place.picture(&["a.wgsl", "--set", "kd=0.8,0.4,0.05", "--set", "inverted=true"]).ball();
+        dir.image(&["a.wgsl", "--set", "kd=0.8,0.4,0.05", "--set", "inverted=true"]).ball();
     assert!(b > 2.0 * r, "{r} {b}");
-    assert!(place.picture(&["a.wgsl", "--set", "rounds=0"]).ball()[0] < 1e-3);
+    assert!(dir.image(&["a.wgsl", "--set", "rounds=0"]).ball()[0] < 1e-3);
 }
 
 #[test]
 fn images_replace_values() {
-    let place = Place::new();
-    write_png(&place.path("red.png"), 2, 1, &[[0.8, 0.0, 0.0]; 2], 0.0).unwrap();
-    let [r, g, _] = place.picture(&["a.wgsl", "--texture", "kd=red.png"]).ball();
+    let dir = ShaderDir::new();
+    write_png(&dir.path("red.png"), 2, 1, &[[0.8, 0.0, 0.0]; 2], 0.0).unwrap();
+    let [r, g, _] = dir.image(&["a.wgsl", "--texture", "kd=red.png"]).ball();
     assert!(r > 5.0 * g && g < 0.02, "{r} {g}");
-    place
-        .preview(&["a.wgsl", "--texture", "ks=red.png"])
+    dir.preview(&["a.wgsl", "--texture", "ks=red.png"])
         .assert()
         .code(2)
         .stderr(contains("no parameter or texture `ks`"));
-    place
-        .preview(&["a.wgsl", "--texture", "kd=gone.png"])
+    dir.preview(&["a.wgsl", "--texture", "kd=gone.png"])
         .assert()
         .code(2)
         .stderr(contains("--texture kd=gone.png: "));
-    place.write("text.png", "no picture");
-    place
-        .preview(&["a.wgsl", "--texture", "kd=text.png"])
+    dir.write("text.png", "not an image");
+    dir.preview(&["a.wgsl", "--texture", "kd=text.png"])
         .assert()
         .code(2)
         .stderr(contains("--texture kd=text.png: "));
     // Warnings do not show the generated scene either.
-    place.write("negative.wgsl", &SHADER.replace("return kd", "return -kd"));
-    let warned = place.preview(&["negative.wgsl"]).assert().success();
+    dir.write("negative.wgsl", &SHADER.replace("return kd", "return -kd"));
+    let warned = dir.preview(&["negative.wgsl"]).assert().success();
     warned.stderr(contains("warning: negative.wgsl: ").and(contains("preview:").not()));
-    place.preview(&["a.wgsl", "--texture", "kd"]).assert().code(2);
+    dir.preview(&["a.wgsl", "--texture", "kd"]).assert().code(2);
 }
 
 #[test]
 fn texture_coordinates_follow_the_surface_unless_they_are_set() {
-    let place = Place::new();
+    let dir = ShaderDir::new();
     let shader = "struct Material {
             /// default: 0.5
             uv: vec2f,
         }
         fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.uv, 0.0) / 3.14159265; }";
-    place.write("uv.wgsl", shader);
-    // The increase of red over green, u over v except for the colours of lamps, from the left to the
-    // right of the ball. Light without texture is less red there.
-    let growth = |picture: Picture| {
+    dir.write("uv.wgsl", shader);
+    // The increase of red / green from the left to the right of the ball. It is that of u / v,
+    // apart from the colours of the lights, which are less red at the right.
+    let growth = |image: Image| {
         let [left, right] = [4, 11].map(|column| {
-            let [r, g, _] = picture.pixels[11 * picture.size.0 as usize + column];
+            let [r, g, _] = image.pixels[11 * image.size.0 as usize + column];
             r / g
         });
         right / left
     };
-    let on_surface = growth(place.picture(&["uv.wgsl"]));
+    let on_surface = growth(dir.image(&["uv.wgsl"]));
     assert!(on_surface > 1.15, "{on_surface}");
     for set in ["uv=0.5", "uv.x=0.5"] {
-        let constant = growth(place.picture(&["uv.wgsl", "--set", set]));
+        let constant = growth(dir.image(&["uv.wgsl", "--set", set]));
         assert!(constant < 0.9, "{constant}");
     }
     // Other parameters keep their values.
-    let with = |c: &str| place.picture(&["fractal", "--set", c]);
+    let with = |c: &str| dir.image(&["fractal", "--set", c]);
     assert_ne!(with("c=0.3"), with("c=-0.4,0.6"));
-    assert_ne!(place.picture(&["fractal"]), place.picture(&["fractal", "--set", "uv=0.5"]));
+    assert_ne!(dir.image(&["fractal"]), dir.image(&["fractal", "--set", "uv=0.5"]));
 }
 
 #[test]
 fn shaders_read_images() {
-    let place = Place::new();
+    let dir = ShaderDir::new();
     let shader = "var wood: texture_2d<f32>;
-        var smoothly: sampler;
+        var wood_sampler: sampler;
         struct Material { kd: vec3f }
-        fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, smoothly, p.uv).rgb); }
+        fn material(p: SurfacePoint) -> Material { return Material(textureSample(wood, wood_sampler, p.uv).rgb); }
         fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd / 3.14159265; }";
-    place.write("b.wgsl", shader);
-    write_png(&place.path("green.png"), 1, 1, &[[0.0, 0.8, 0.0]], 0.0).unwrap();
-    let [r, g, _] = place.picture(&["b.wgsl", "--texture", "wood=green.png"]).ball();
+    dir.write("b.wgsl", shader);
+    write_png(&dir.path("green.png"), 1, 1, &[[0.0, 0.8, 0.0]], 0.0).unwrap();
+    let [r, g, _] = dir.image(&["b.wgsl", "--texture", "wood=green.png"]).ball();
     assert!(g > 5.0 * r && r < 0.02, "{r} {g}");
-    place
-        .preview(&["b.wgsl"])
+    dir.preview(&["b.wgsl"])
         .assert()
         .code(2)
         .stderr(contains("`wood` has no image").and(contains("--texture wood=FILE")));
 }
 
 #[test]
-fn wrong_values_are_errors() {
-    let place = Place::new();
+fn invalid_values_are_errors() {
+    let dir = ShaderDir::new();
     for (set, message) in [
         ("kd=2", "`kd`: 2 is out of range"),
         ("kd=red", "`kd`: `red` is not a number"),
@@ -238,44 +232,42 @@ fn wrong_values_are_errors() {
         ("kt=1", "the shader has no parameter `kt`"),
         ("rounds=-1", "is not a whole number"),
     ] {
-        place.preview(&["a.wgsl", "--set", set]).assert().code(2).stderr(contains(message));
+        dir.preview(&["a.wgsl", "--set", set]).assert().code(2).stderr(contains(message));
     }
-    place.write(
+    dir.write(
         "b.wgsl",
         "struct Material { x: f32 } fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.x); }",
     );
-    place
-        .preview(&["b.wgsl"])
+    dir.preview(&["b.wgsl"])
         .assert()
         .code(2)
         .stderr(contains("`x` has no value").and(contains("--set x=…")));
-    place.preview(&["b.wgsl", "--set", "x=0.1"]).assert().success();
+    dir.preview(&["b.wgsl", "--set", "x=0.1"]).assert().success();
 }
 
 #[test]
-fn broken_shaders_are_shown() {
-    let place = Place::new();
-    place.write(
+fn errors_show_the_source_line() {
+    let dir = ShaderDir::new();
+    dir.write(
         "bad.wgsl",
         "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {\n    return vec3f(lightness);\n}\n",
     );
     let excerpt = contains("bad.wgsl:2").and(contains("return vec3f(lightness);"));
-    place.preview(&["bad.wgsl"]).assert().code(2).stderr(excerpt);
-    assert!(!place.path("bad.png").exists());
+    dir.preview(&["bad.wgsl"]).assert().code(2).stderr(excerpt);
+    assert!(!dir.path("bad.png").exists());
 }
 
 #[test]
 fn input_files_are_not_overwritten() {
-    let place = Place::new();
-    write_png(&place.path("a.png"), 2, 1, &[[0.5; 3]; 2], 0.0).unwrap();
-    let before = std::fs::read(place.path("a.png")).unwrap();
-    place
-        .preview(&["a.wgsl", "--texture", "kd=a.png"])
+    let dir = ShaderDir::new();
+    write_png(&dir.path("a.png"), 2, 1, &[[0.5; 3]; 2], 0.0).unwrap();
+    let before = std::fs::read(dir.path("a.png")).unwrap();
+    dir.preview(&["a.wgsl", "--texture", "kd=a.png"])
         .assert()
         .code(2)
         .stderr(contains("would overwrite"));
-    assert_eq!(std::fs::read(place.path("a.png")).unwrap(), before);
-    place.preview(&["a.wgsl", "-o", "a.wgsl"]).assert().code(2);
-    assert_eq!(std::fs::read_to_string(place.path("a.wgsl")).unwrap(), SHADER);
-    place.preview(&["a.wgsl", "-o", "no/such.png"]).assert().code(2).stderr(contains("no folder"));
+    assert_eq!(std::fs::read(dir.path("a.png")).unwrap(), before);
+    dir.preview(&["a.wgsl", "-o", "a.wgsl"]).assert().code(2);
+    assert_eq!(std::fs::read_to_string(dir.path("a.wgsl")).unwrap(), SHADER);
+    dir.preview(&["a.wgsl", "-o", "no/such.png"]).assert().code(2).stderr(contains("no folder"));
 }

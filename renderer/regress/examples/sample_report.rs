@@ -5,7 +5,7 @@
 //! No scene is rendered. The images show a lit ball over a checkerboard, with noise and with
 //! visible faults.
 
-use lightbound_regress::outcome::{Figure, Limit, Outcome, Pictures, Status};
+use lightbound_regress::outcome::{CaseImages, MetricLimit, MetricValue, Outcome, Status};
 use lightbound_regress::report::Report;
 use std::path::Path;
 use std::process::ExitCode;
@@ -58,10 +58,10 @@ fn cases() -> Vec<Outcome> {
             message: "scenes/fractal.pbrt: cannot be read (No such file or directory)".into(),
             help: "check the path of the scene in suite.toml".into(),
         },
-        figures: vec![],
+        metrics: vec![],
         time: None,
         last_time: None,
-        pictures: None,
+        images: None,
     });
     cases
 }
@@ -97,19 +97,19 @@ fn case(name: &str, description: &str, [width, height]: [u32; 2], fault: Fault) 
     let mean = flip.iter().map(|&x| f64::from(x)).sum::<f64>() / flip.len() as f64;
     let failed = !matches!(fault, Fault::None | Fault::Same);
     let accepted = if failed { 99.749_96 } else { 99.93 };
-    let figures = vec![
-        Figure {
+    let metrics = vec![
+        MetricValue {
             name: "accepted pixels, %".into(),
             value: accepted,
-            limit: Some(Limit::AtLeast(99.75)),
+            limit: Some(MetricLimit::AtLeast(99.75)),
         },
-        Figure {
+        MetricValue {
             name: "relMSE".into(),
             value: if failed { 0.0213 } else { 0.00042 },
-            limit: Some(Limit::AtMost(0.001)),
+            limit: Some(MetricLimit::AtMost(0.001)),
         },
-        Figure { name: "ꟻLIP, mean".into(), value: mean, limit: None },
-        Figure {
+        MetricValue { name: "ꟻLIP, mean".into(), value: mean, limit: None },
+        MetricValue {
             name: "PSNR, dB".into(),
             value: if fault == Fault::Same { f64::INFINITY } else { 38.2 },
             limit: None,
@@ -124,10 +124,10 @@ fn case(name: &str, description: &str, [width, height]: [u32; 2], fault: Fault) 
         name: name.into(),
         description: description.into(),
         status: if failed { Status::Failed(failures) } else { Status::Passed },
-        figures,
+        metrics,
         time: Some(time),
         last_time: (fault != Fault::Flipped).then(|| time.mul_f64(if failed { 0.6 } else { 1.04 })),
-        pictures: Some(Pictures { width, height, reference, result, flip }),
+        images: Some(CaseImages { width, height, reference, result, flip }),
     }
 }
 

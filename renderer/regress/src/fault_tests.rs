@@ -1,4 +1,4 @@
-//! Mutation tests of the project's suite: each deliberate fault must make one of its cases fail.
+//! Mutation tests of the project's suite: each deliberate fault must make a case fail.
 
 use super::outcome::{Outcome, Status};
 use super::run::{self, RenderContext};
@@ -9,7 +9,7 @@ use lightbound_pbrt::diagnostics::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// The outcome of a case of the project's suite with an edited scene and another seed.
+/// Runs a case of the project's suite with an edited scene and another seed.
 fn run_case(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) -> Outcome {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes/suite.toml");
     let suite = Suite::read(&path).unwrap();
@@ -31,17 +31,17 @@ fn run_case(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) -
     let rendered =
         run::render_with_integrator(&loaded.scene, &loaded.settings, integrator, context)
             .expect("rendering is not stopped");
-    run::judge(case, &rendered, &run::reference(case).unwrap(), false)
+    run::evaluate(case, &rendered, &run::reference(case).unwrap(), false)
 }
 
 fn assert_fails(outcome: &Outcome) {
     let Status::Failed(failures) = &outcome.status else {
-        panic!("{} passes: {:?}", outcome.name, outcome.figures)
+        panic!("{} passes: {:?}", outcome.name, outcome.metrics)
     };
     println!("{}: {failures:?}", outcome.name);
 }
 
-/// An edit that replaces a text that occurs exactly once.
+/// An edit that replaces a string, which must occur exactly once.
 fn replace<'a>(from: &'a str, to: &'a str) -> impl Fn(String) -> String + 'a {
     move |text| {
         assert_eq!(text.matches(from).count(), 1, "{from}");
@@ -53,7 +53,7 @@ fn replace<'a>(from: &'a str, to: &'a str) -> impl Fn(String) -> String + 'a {
 fn another_seed_without_a_fault_passes() {
     for name in ["cornell-box", "contact", "lanterns", "textures"] {
         let outcome = run_case(name, |text| text, None);
-        assert_eq!(outcome.status, Status::Passed, "{name}: {:?}", outcome.figures);
+        assert_eq!(outcome.status, Status::Passed, "{name}: {:?}", outcome.metrics);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cache keys of cases: equal keys imply equal images.
 //!
-//! A key is a hash of everything that an image depends on: the executable, the case as the suite
-//! defines it, and the files of its scene.
+//! A key is a hash of everything that determines an image: the executable, the definition of the
+//! case, and the files of its scene.
 
 use super::suite::Case;
 use lightbound_pbrt::inputs::InputFiles;
@@ -37,7 +37,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn keys_change_with_everything_that_the_image_depends_on() {
+    fn keys_depend_on_everything_that_determines_the_image() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("suite.toml");
         std::fs::write(&path, "[[case]]\nname = \"a\"\nscene = \"suite.toml\"\n").unwrap();

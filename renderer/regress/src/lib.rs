@@ -1,6 +1,6 @@
-//! Image regression tests: the scenes of a [`suite`] are rendered and compared with references.
+//! Image regression tests: renders the scenes of a [`suite`] and compares them with references.
 //!
-//! A case is rendered ([`run`]) and compared either bit by bit, or by statistical tests
+//! A case is rendered ([`run`]) and compared either bit by bit or by statistical tests
 //! ([`statistics`]), since renderings with different random numbers are never equal. A reference is
 //! a `measurement`, an image with its variance; [`update`] renders it. [`schedule`] runs cases in
 //! parallel and stores finished cases in a [`state`], so that an interrupted run can be resumed.
@@ -15,8 +15,8 @@
 //! let noisy = Estimate { mean: &[[0.51; 3]; 4], ..reference };
 //! let brighter = Estimate { mean: &[[0.6; 3]; 4], ..reference };
 //! let tolerance = Tolerance { significance: 0.001, accepted: 0.9975 };
-//! assert_eq!(test(2, noisy, reference, &tolerance).refused_blocks, 0);
-//! assert!(test(2, brighter, reference, &tolerance).refused_blocks > 0);
+//! assert_eq!(test(2, noisy, reference, &tolerance).failed_blocks, 0);
+//! assert!(test(2, brighter, reference, &tolerance).failed_blocks > 0);
 //! ```
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

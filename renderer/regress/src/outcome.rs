@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The outcome of a case that was run or could not be run.
+/// The outcome of a case, including cases that could not be run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Name of the case, unique within the suite.
@@ -11,14 +11,14 @@ pub struct Outcome {
     pub description: String,
     /// Result of the case.
     pub status: Status,
-    /// Figures; those with limits come first.
-    pub figures: Vec<Figure>,
+    /// Metrics; those with limits come first.
+    pub metrics: Vec<MetricValue>,
     /// Render time; `None` if nothing was rendered.
     pub time: Option<Duration>,
     /// Render time in the previous run, if there was one.
     pub last_time: Option<Duration>,
-    /// Images; `None` unless result and reference exist and have equal size.
-    pub pictures: Option<Pictures>,
+    /// Images; `None` unless result and reference exist and have equal sizes.
+    pub images: Option<CaseImages>,
 }
 
 /// The result of a case.
@@ -30,7 +30,7 @@ pub enum Status {
     Failed(Vec<String>),
     /// The case could not be run.
     Error {
-        /// What is wrong.
+        /// The problem.
         message: String,
         /// The remedy.
         help: String,
@@ -39,18 +39,18 @@ pub enum Status {
 
 /// A measured value, with an optional limit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct MetricValue {
     /// Short name with its unit, such as `accepted pixels, %`.
     pub name: String,
     /// The measured value.
     pub value: f64,
     /// The limit; `None` for information only.
-    pub limit: Option<Limit>,
+    pub limit: Option<MetricLimit>,
 }
 
-/// The limit of a figure.
+/// The limit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Limit {
+pub enum MetricLimit {
     /// Smaller values fail.
     AtLeast(f64),
     /// Larger values fail.
@@ -59,7 +59,7 @@ pub enum Limit {
 
 /// The images of a case, each of `width * height` pixels, row by row from the top.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pictures {
+pub struct CaseImages {
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
@@ -72,14 +72,14 @@ pub struct Pictures {
     pub flip: Vec<f32>,
 }
 
-impl Figure {
-    /// Whether the value is within its limit. A figure without a limit holds; NaN violates any
+impl MetricValue {
+    /// Whether the value is within its limit. Without a limit, all values pass; NaN violates any
     /// limit.
-    pub fn holds(&self) -> bool {
+    pub fn passes(&self) -> bool {
         match self.limit {
             None => true,
-            Some(Limit::AtLeast(limit)) => self.value >= limit,
-            Some(Limit::AtMost(limit)) => self.value <= limit,
+            Some(MetricLimit::AtLeast(limit)) => self.value >= limit,
+            Some(MetricLimit::AtMost(limit)) => self.value <= limit,
         }
     }
 }
@@ -100,18 +100,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_hold_up_to_their_limit() {
-        let figure = |value, limit| Figure { name: "figure".into(), value, limit };
+    fn values_pass_up_to_their_limit() {
+        let metric = |value, limit| MetricValue { name: "metric".into(), value, limit };
         assert!(
-            figure(1.0, Some(Limit::AtLeast(1.0))).holds()
-                && !figure(0.9, Some(Limit::AtLeast(1.0))).holds()
+            metric(1.0, Some(MetricLimit::AtLeast(1.0))).passes()
+                && !metric(0.9, Some(MetricLimit::AtLeast(1.0))).passes()
         );
         assert!(
-            figure(1.0, Some(Limit::AtMost(1.0))).holds()
-                && !figure(1.1, Some(Limit::AtMost(1.0))).holds()
+            metric(1.0, Some(MetricLimit::AtMost(1.0))).passes()
+                && !metric(1.1, Some(MetricLimit::AtMost(1.0))).passes()
         );
         assert!(
-            figure(f64::NAN, None).holds() && !figure(f64::NAN, Some(Limit::AtMost(1.0))).holds()
+            metric(f64::NAN, None).passes()
+                && !metric(f64::NAN, Some(MetricLimit::AtMost(1.0))).passes()
         );
     }
 }

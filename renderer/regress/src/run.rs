@@ -1,9 +1,9 @@
 //! Runs a case: loads its scene, renders it, and compares the image with its reference.
 
 use super::measurement::Measurement;
-use super::outcome::{Figure, Limit, Outcome, Pictures, Status};
-use super::statistics::{self, Block, Findings};
-use super::suite::{Case, Kind};
+use super::outcome::{CaseImages, MetricLimit, MetricValue, Outcome, Status};
+use super::statistics::{self, Block, TestResults};
+use super::suite::{Case, CaseKind};
 use lightbound::choice::Choice;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator, IntegratorError};
@@ -24,7 +24,7 @@ pub struct RenderContext<'a> {
     pub threads: usize,
     /// Stops rendering once set, without a result.
     pub stop: &'a AtomicBool,
-    /// Called with the fraction of the case that is done, from 0 to 1.
+    /// Called with the finished fraction of the case, from 0 to 1.
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
@@ -32,7 +32,7 @@ pub struct RenderContext<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     /// The image.
-    pub picture: Measurement,
+    pub image: Measurement,
     /// Number of invalid samples: infinite, NaN, or beyond the film's range.
     pub invalid: u64,
     /// Render time.
@@ -42,7 +42,7 @@ pub(crate) struct Rendered {
 /// Why a case cannot be run.
 #[derive(Clone, Debug)]
 pub struct CaseError {
-    /// What is wrong, with its location.
+    /// The problem and its location.
     pub message: String,
     /// The remedy.
     pub help: String,
@@ -70,7 +70,7 @@ impl From<IntegratorError> for CaseError {
 }
 
 /// Loads the scene of a case with its settings. `source` is the case's scene file or a replacement.
-/// `seed` overrides that of the case.
+/// `seed` overrides the seed of the case.
 pub(crate) fn load(
     case: &Case,
     source: &Arc<Source>,
@@ -96,7 +96,7 @@ pub(crate) fn load(
     Ok((loaded, diagnostics.warnings().to_vec()))
 }
 
-/// Renders a scene; `None` if rendering was stopped.
+/// Renders a scene. Returns `None` if rendering was stopped.
 pub(crate) fn render(
     scene: &Scene,
     settings: &RenderSettings,
@@ -106,7 +106,7 @@ pub(crate) fn render(
     Ok(render_with_integrator(scene, settings, &*integrator, context))
 }
 
-/// [`render`] with a given integrator.
+/// Like [`render`], with a given integrator.
 pub(crate) fn render_with_integrator(
     scene: &Scene,
     settings: &RenderSettings,
@@ -163,40 +163,40 @@ pub(crate) fn metadata(
 pub(crate) fn reference(case: &Case) -> Result<Measurement, CaseError> {
     Measurement::read(&case.reference).map_err(|error| CaseError {
         message: error.to_string(),
-        help: format!("render it: the same again with --update {}", case.name),
+        help: format!("render it: run this again with --update {}", case.name),
     })
 }
 
-/// Compares a rendered case with its reference. With `pictures`, the outcome includes the images
+/// Compares a rendered case with its reference. With `with_images`, the outcome includes the images
 /// for the report.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     case: &Case,
     rendered: &Rendered,
     reference: &Measurement,
-    pictures: bool,
+    with_images: bool,
 ) -> Outcome {
-    let result = &rendered.picture;
-    let outcome = |status, figures, pictures| Outcome {
+    let result = &rendered.image;
+    let outcome = |status, metrics, images| Outcome {
         name: case.name.clone(),
         description: case.about.clone(),
         status,
-        figures,
+        metrics,
         time: Some(rendered.time),
         last_time: None,
-        pictures,
+        images,
     };
     if (result.width, result.height) != (reference.width, reference.height) {
         let message = format!(
-            "the picture has {} × {} pixels, the reference {} × {}",
+            "the image has {} × {} pixels, the reference {} × {}",
             result.width, result.height, reference.width, reference.height
         );
         let help =
             format!("if the new size is intended, run this again with --update {}", case.name);
         return outcome(Status::Error { message, help }, Vec::new(), None);
     }
-    let (mut failures, mut figures) = match case.kind {
-        Kind::Statistical => compare_statistically(case, result, reference),
-        Kind::Exact => compare_exactly(result, reference),
+    let (mut failures, mut metrics) = match case.kind {
+        CaseKind::Statistical => compare_statistically(case, result, reference),
+        CaseKind::Exact => compare_exactly(result, reference),
     };
     if rendered.invalid > 0 {
         failures.push(format!(
@@ -204,9 +204,9 @@ pub(crate) fn judge(
             rendered.invalid
         ));
     }
-    let (comparison, map) = differences(result, reference, pictures);
-    figures.extend(comparison);
-    let pictures = pictures.then(|| Pictures {
+    let (comparison, map) = differences(result, reference, with_images);
+    metrics.extend(comparison);
+    let images = with_images.then(|| CaseImages {
         width: result.width,
         height: result.height,
         reference: reference.mean.clone(),
@@ -214,7 +214,7 @@ pub(crate) fn judge(
         flip: map,
     });
     let status = if failures.is_empty() { Status::Passed } else { Status::Failed(failures) };
-    outcome(status, figures, pictures)
+    outcome(status, metrics, images)
 }
 
 /// The outcome of a case that cannot be run.
@@ -223,15 +223,15 @@ pub(crate) fn error_outcome(case: &Case, error: CaseError) -> Outcome {
         name: case.name.clone(),
         description: case.about.clone(),
         status: Status::Error { message: error.message, help: error.help },
-        figures: Vec::new(),
+        metrics: Vec::new(),
         time: None,
         last_time: None,
-        pictures: None,
+        images: None,
     }
 }
 
-fn figure(name: &str, value: f64, limit: Option<Limit>) -> Figure {
-    Figure { name: name.into(), value, limit }
+fn metric_value(name: &str, value: f64, limit: Option<MetricLimit>) -> MetricValue {
+    MetricValue { name: name.into(), value, limit }
 }
 
 /// Failures and metrics of a statistical case.
@@ -239,42 +239,46 @@ fn compare_statistically(
     case: &Case,
     result: &Measurement,
     reference: &Measurement,
-) -> (Vec<String>, Vec<Figure>) {
+) -> (Vec<String>, Vec<MetricValue>) {
     let tolerance = &case.tolerance;
-    let found =
+    let results =
         statistics::test(result.width as usize, result.estimate(), reference.estimate(), tolerance);
-    let figures = vec![
-        figure(
+    let metrics = vec![
+        metric_value(
             "accepted pixels, %",
-            100.0 * found.accepted,
-            Some(Limit::AtLeast(100.0 * tolerance.accepted)),
+            100.0 * results.accepted,
+            Some(MetricLimit::AtLeast(100.0 * tolerance.accepted)),
         ),
-        figure("largest block z", found.worst_block.z, Some(Limit::AtMost(found.block_limit))),
-        figure("largest pixel z", found.worst_pixel.z, None),
-        figure("noise over the expected", found.noise.sqrt(), None),
+        metric_value(
+            "largest block z",
+            results.worst_block.z,
+            Some(MetricLimit::AtMost(results.block_limit)),
+        ),
+        metric_value("largest pixel z", results.worst_pixel.z, None),
+        metric_value("noise relative to prediction", results.noise.sqrt(), None),
     ];
-    (failures(&found, tolerance.accepted), figures)
+    (test_failures(&results, tolerance.accepted), metrics)
 }
 
-/// Messages of the statistical tests that fail.
-fn failures(found: &Findings, accepted: f64) -> Vec<String> {
+/// Messages for the statistical tests that failed.
+fn test_failures(results: &TestResults, accepted: f64) -> Vec<String> {
     let mut failures = Vec::new();
-    if found.refused_blocks > 0 {
-        let worst = &found.worst_block;
+    if results.failed_blocks > 0 {
+        let worst = &results.worst_block;
         failures.push(format!(
-            "{}: z = {:.1}, at most {:.1}",
+            "{}: z = {:.1}, limit {:.1}",
             deviation(worst),
             worst.z,
-            found.block_limit
+            results.block_limit
         ));
     }
-    if found.accepted < accepted {
+    if results.accepted < accepted {
         failures.push(format!(
-            "{:.3} % of the pixels' tests pass, at least {:.3} % must; the worst: {}, z = {:.1}",
-            100.0 * found.accepted,
+            "{:.3} % of the pixel tests pass, but at least {:.3} % must; the worst: {}, z = {:.1}",
+            100.0 * results.accepted,
             100.0 * accepted,
-            deviation(&found.worst_pixel),
-            found.worst_pixel.z
+            deviation(&results.worst_pixel),
+            results.worst_pixel.z
         ));
     }
     failures
@@ -299,15 +303,18 @@ fn deviation(block: &Block) -> String {
 }
 
 /// Failures and metrics of an exact case.
-fn compare_exactly(result: &Measurement, reference: &Measurement) -> (Vec<String>, Vec<Figure>) {
+fn compare_exactly(
+    result: &Measurement,
+    reference: &Measurement,
+) -> (Vec<String>, Vec<MetricValue>) {
     let bits = |pixel: &[f32; 3]| pixel.map(f32::to_bits);
     let differing: Vec<usize> = (0..result.mean.len())
         .filter(|&i| bits(&result.mean[i]) != bits(&reference.mean[i]))
         .collect();
-    let figures = vec![figure(
+    let metrics = vec![metric_value(
         "pixels with different bits",
         differing.len() as f64,
-        Some(Limit::AtMost(0.0)),
+        Some(MetricLimit::AtMost(0.0)),
     )];
     let failures = differing.first().map(|&first| {
         let (x, y) = (first as u32 % result.width, first as u32 / result.width);
@@ -321,7 +328,7 @@ fn compare_exactly(result: &Measurement, reference: &Measurement) -> (Vec<String
     let samples = (result.samples != reference.samples).then(|| {
         format!("{} samples per pixel, the reference has {}", result.samples, reference.samples)
     });
-    (failures.into_iter().chain(samples).collect(), figures)
+    (failures.into_iter().chain(samples).collect(), metrics)
 }
 
 /// Metrics without limits, and the ꟻLIP map if requested.
@@ -329,7 +336,7 @@ pub(super) fn differences(
     result: &Measurement,
     reference: &Measurement,
     with_flip: bool,
-) -> (Vec<Figure>, Vec<f32>) {
+) -> (Vec<MetricValue>, Vec<f32>) {
     let planes = |m: &Measurement| Planes::from_rgb(m.width as usize, m.height as usize, &m.mean);
     let mut metrics = vec![Metric::MeanError, Metric::RelMse, Metric::Max];
     if with_flip {

@@ -4,8 +4,8 @@ use super::key::Keys;
 use super::measurement::Measurement;
 use super::outcome::Outcome;
 use super::run::{self, CaseError, RenderContext, Rendered};
-use super::state::State;
-use super::suite::{Case, Kind};
+use super::state::RunState;
+use super::suite::{Case, CaseKind};
 use lightbound_pbrt::diagnostics::{Source, Warning};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,17 +16,17 @@ pub struct Schedule<'a> {
     pub jobs: usize,
     /// Total number of threads.
     pub threads: usize,
-    /// Seed that overrides those of statistical cases.
+    /// Overrides the seeds of statistical cases.
     pub seed: Option<u32>,
     /// Whether outcomes include images.
-    pub pictures: bool,
-    /// Stores finished cases.
-    pub state: Option<&'a State>,
+    pub with_images: bool,
+    /// Where finished cases are stored, if anywhere.
+    pub state: Option<&'a RunState>,
     /// Once set, starts no more cases and abandons those in progress.
     pub stop: &'a AtomicBool,
-    /// Called with each increment of progress, in cases: a whole case adds 1.
+    /// Called with each increment of progress; a finished case adds 1 in total.
     pub progress: &'a (dyn Fn(f64) + Sync),
-    /// Called with each event.
+    /// Called for each event.
     pub event: &'a (dyn Fn(Event) + Sync),
 }
 
@@ -36,7 +36,7 @@ pub enum Event<'a> {
     Done {
         /// The outcome.
         outcome: &'a Outcome,
-        /// Whether its image was stored by an interrupted run.
+        /// Whether its image comes from an interrupted run.
         reused: bool,
     },
     /// A scene uses an unsupported feature.
@@ -46,7 +46,7 @@ pub enum Event<'a> {
 }
 
 impl Schedule<'_> {
-    /// Runs cases. Returns their outcomes in order, without cases that were interrupted.
+    /// Runs cases. Returns their outcomes in order, except for interrupted cases.
     pub fn run(&self, cases: &[&Case]) -> Vec<Outcome> {
         let keys = Keys::for_current_executable();
         let next = AtomicUsize::new(0);
@@ -61,7 +61,7 @@ impl Schedule<'_> {
         };
         std::thread::scope(|scope| {
             for _ in 1..self.jobs.min(cases.len()) {
-                // If the system cannot start more threads, the existing ones do the work.
+                // If no more threads can be started, the existing ones do the work.
                 if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
                     break;
                 }
@@ -71,8 +71,8 @@ impl Schedule<'_> {
         outcomes.into_inner().expect("all threads are done").into_iter().flatten().collect()
     }
 
-    /// Returns the outcome of a case, and whether its image was stored by an interrupted run;
-    /// `None` if stopped.
+    /// Returns the outcome of a case, and whether its image comes from an interrupted run; `None`
+    /// if stopped.
     fn run_case(&self, case: &Case, keys: &Keys) -> Option<(Outcome, bool)> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
@@ -83,16 +83,19 @@ impl Schedule<'_> {
             (self.progress)(fraction - *reported);
             *reported = fraction;
         };
-        let result = self.images(case, keys, &progress);
+        let result = self.render_or_load(case, keys, &progress);
         if !matches!(result, Ok(None)) {
             progress(1.0);
         }
         match result {
             Ok(None) => None,
-            Ok(Some(CaseImages { reference, rendered, reused })) => {
+            Ok(Some(CaseRun { reference, rendered, reused })) => {
                 let last_time = self.state.and_then(|state| state.last_time(&case.name));
                 Some((
-                    Outcome { last_time, ..run::judge(case, &rendered, &reference, self.pictures) },
+                    Outcome {
+                        last_time,
+                        ..run::evaluate(case, &rendered, &reference, self.with_images)
+                    },
                     reused,
                 ))
             }
@@ -101,22 +104,22 @@ impl Schedule<'_> {
     }
 
     /// Returns the reference and the rendered or stored image of a case; `None` if stopped.
-    fn images(
+    fn render_or_load(
         &self,
         case: &Case,
         keys: &Keys,
         progress: &(dyn Fn(f64) + Sync),
-    ) -> Result<Option<CaseImages>, CaseError> {
-        // Fail before rendering if the reference is missing.
+    ) -> Result<Option<CaseRun>, CaseError> {
+        // Read first, to fail before rendering if the reference is missing.
         let reference = run::reference(case)?;
-        let seed = self.seed.filter(|_| case.kind == Kind::Statistical);
+        let seed = self.seed.filter(|_| case.kind == CaseKind::Statistical);
         let (loaded, warnings) = run::load(case, &Source::file(&case.scene), seed)?;
         for warning in &warnings {
             (self.event)(Event::Warning(case, warning));
         }
         let key = keys.key(case, seed, &loaded.inputs);
         if let Some(rendered) = self.state.and_then(|state| state.rendered(&case.name, &key)) {
-            return Ok(Some(CaseImages { reference, rendered, reused: true }));
+            return Ok(Some(CaseRun { reference, rendered, reused: true }));
         }
         let threads = (self.threads / self.jobs).max(1);
         let Some(rendered) = run::render(
@@ -130,12 +133,12 @@ impl Schedule<'_> {
         if let Some(Err(error)) = self.state.map(|state| state.store(&case.name, key, &rendered)) {
             (self.event)(Event::StoreFailed(error.to_string()));
         }
-        Ok(Some(CaseImages { reference, rendered, reused: false }))
+        Ok(Some(CaseRun { reference, rendered, reused: false }))
     }
 }
 
-/// The images of a case.
-struct CaseImages {
+/// A rendered case and its reference.
+struct CaseRun {
     reference: Measurement,
     rendered: Rendered,
     reused: bool,

@@ -1,10 +1,10 @@
-//! The stored state of a run, which lets an interrupted run resume: images of finished cases, and
+//! The stored state of a run, from which an interrupted run resumes: images of finished cases, and
 //! render times.
 //!
 //! The folder `.regress/SUITE/` beside the suite contains `state.json` and, during a run, the image
 //! of each finished case. When a case finishes, its image is written first and `state.json` second,
-//! both atomically. So cases that `state.json` marks as done always have an image, even if the
-//! program is killed. A completed run removes the images and keeps the times.
+//! both atomically. So each case that `state.json` marks as done has an image, even if the program
+//! is killed. A completed run removes the images and keeps the times.
 
 use super::measurement::Measurement;
 use super::run::Rendered;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// The stored state of a suite.
 #[derive(Debug)]
-pub struct State {
+pub struct RunState {
     folder: PathBuf,
     cases: Mutex<BTreeMap<String, Entry>>,
 }
@@ -38,26 +38,26 @@ struct Entry {
     invalid: u64,
 }
 
-impl State {
+impl RunState {
     /// Opens the state of a suite; it is empty if the file is missing or unreadable.
     ///
     /// # Errors
     /// If the folder cannot be created.
-    pub fn open(suite: &Path) -> Result<State, ImageError> {
+    pub fn open(suite: &Path) -> Result<RunState, ImageError> {
         let name = suite.file_stem().unwrap_or_default();
         let folder = suite.parent().unwrap_or(Path::new("")).join(".regress").join(name);
         std::fs::create_dir_all(&folder)
             .map_err(|cause| ImageError { path: folder.clone(), problem: Problem::Write(cause) })?;
         let text = std::fs::read(folder.join("state.json")).unwrap_or_default();
         let cases = serde_json::from_slice(&text).unwrap_or_default();
-        Ok(State { folder, cases: Mutex::new(cases) })
+        Ok(RunState { folder, cases: Mutex::new(cases) })
     }
 
-    /// Returns the result of a case that an interrupted run finished, unless its key has changed.
+    /// Returns the result of a case if an interrupted run finished it and its key is unchanged.
     pub(crate) fn rendered(&self, name: &str, key: &str) -> Option<Rendered> {
         let entry = self.cases().get(name).filter(|entry| entry.done && entry.key == key)?.clone();
-        let picture = Measurement::read(&self.picture(name)).ok()?;
-        Some(Rendered { picture, invalid: entry.invalid, time: duration(entry.seconds)? })
+        let image = Measurement::read(&self.image_path(name)).ok()?;
+        Some(Rendered { image, invalid: entry.invalid, time: duration(entry.seconds)? })
     }
 
     /// Render time of a case in the previous run.
@@ -75,7 +75,7 @@ impl State {
         key: String,
         rendered: &Rendered,
     ) -> Result<(), ImageError> {
-        rendered.picture.write(&self.picture(name), Vec::new())?;
+        rendered.image.write(&self.image_path(name), Vec::new())?;
         let mut cases = self.cases();
         let entry = cases.entry(name.into()).or_default();
         let previous = (entry.seconds > 0.0).then_some(entry.seconds);
@@ -90,17 +90,17 @@ impl State {
     /// If the file cannot be written. The next run will then reuse the images of this one.
     pub fn finish<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), ImageError> {
         let mut cases = self.cases();
-        let mut pictures = Vec::new();
+        let mut images = Vec::new();
         for name in names {
             if let Some(entry) = cases.get_mut(name) {
                 entry.done = false;
-                pictures.push(self.picture(name));
+                images.push(self.image_path(name));
             }
         }
         self.write(&cases)?;
-        for picture in pictures {
+        for image in images {
             // A leftover image is harmless.
-            let _ = std::fs::remove_file(picture);
+            let _ = std::fs::remove_file(image);
         }
         Ok(())
     }
@@ -109,17 +109,17 @@ impl State {
         self.cases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn picture(&self, name: &str) -> PathBuf {
+    fn image_path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.exr"))
     }
 
     fn write(&self, cases: &BTreeMap<String, Entry>) -> Result<(), ImageError> {
-        let json = serde_json::to_vec_pretty(cases).expect("the state can be serialised");
+        let json = serde_json::to_vec_pretty(cases).expect("the state can be serialized");
         save(&self.folder.join("state.json"), &json)
     }
 }
 
-/// Converts seconds from a file, which may be negative or not finite.
+/// Converts seconds from a file, which may be invalid: negative or not finite.
 fn duration(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
@@ -129,26 +129,26 @@ mod tests {
     use super::*;
 
     fn rendered(value: f32, seconds: u64) -> Rendered {
-        let picture = Measurement {
+        let image = Measurement {
             width: 1,
             height: 1,
             mean: vec![[value; 3]],
             variance: vec![[0.0; 3]],
             samples: 2,
         };
-        Rendered { picture, invalid: 1, time: Duration::from_secs(seconds) }
+        Rendered { image, invalid: 1, time: Duration::from_secs(seconds) }
     }
 
     #[test]
     fn finished_cases_are_stored_until_the_run_completes() {
         let folder = tempfile::tempdir().unwrap();
         let suite = folder.path().join("suite.toml");
-        let open = || State::open(&suite).unwrap();
+        let open = || RunState::open(&suite).unwrap();
         open().store("a", "key".into(), &rendered(0.5, 2)).unwrap();
         let again = open().rendered("a", "key").unwrap();
         assert_eq!(
-            (again.picture, again.invalid, again.time),
-            (rendered(0.5, 2).picture, 1, Duration::from_secs(2))
+            (again.image, again.invalid, again.time),
+            (rendered(0.5, 2).image, 1, Duration::from_secs(2))
         );
         assert!(
             open().rendered("a", "other key").is_none() && open().rendered("b", "key").is_none()
@@ -164,11 +164,11 @@ mod tests {
     fn a_damaged_state_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let suite = folder.path().join("suite.toml");
-        let state = State::open(&suite).unwrap();
+        let state = RunState::open(&suite).unwrap();
         state.store("a", "key".into(), &rendered(0.5, 2)).unwrap();
-        std::fs::write(state.picture("a"), "half").unwrap();
+        std::fs::write(state.image_path("a"), "half").unwrap();
         assert!(state.rendered("a", "key").is_none());
         std::fs::write(state.folder.join("state.json"), "{\"a\": {\"se").unwrap();
-        assert!(State::open(&suite).unwrap().cases().is_empty());
+        assert!(RunState::open(&suite).unwrap().cases().is_empty());
     }
 }

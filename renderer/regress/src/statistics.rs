@@ -1,5 +1,5 @@
-//! Statistical tests of a noisy image against its reference. Both tests have the null hypothesis
-//! that all means are equal.
+//! Two statistical tests of a noisy image against its reference. The null hypothesis is that all
+//! means are equal.
 //!
 //! **Pixels**: a z-test for each pixel and channel. The limit has Šidák's correction for the number
 //! of tests (Šidák 1967), and a given fraction of the tests must pass, by default 99.75 %. Both are
@@ -11,28 +11,28 @@
 //! block has at most 1/64 of a pixel's variance. Blocks are nested and channels share paths, so the
 //! tests are dependent. Šidák's correction still holds for two-sided tests of normal variables.
 //!
-//! **Variances.** The difference d = result − reference has the sum of both variances. The variance
-//! r of the reference is known from many samples. It predicts that of the result, r · n_r / n. The
-//! result has its own estimate, the sample variance over n. The larger of the two is used. Light
-//! transport has skewed distributions: a few samples carry nearly all of the energy. Sometimes the
-//! mean of few samples is far too high. Then the sample variance is too high as well, since the
-//! same outliers cause both, and d over its own standard deviation stays small: one firefly among
-//! zeros gives z ≈ 1, whatever its size (self-normalised sums have light tails for any
-//! distribution; de la Peña, Lai, Shao 2009). More often, outliers are missing, and both the mean
-//! and the sample variance are somewhat too low. Then the prediction is used. For blocks, variances
-//! are summed before the comparison, since the maximum of two estimates is biased upwards, the more
-//! so the fewer samples they have. Sobol' points are more evenly distributed than random points, so
-//! both estimates are too large. This reduces the power of the tests a little, but also the rate of
-//! false alarms.
+//! **Variances.** The variance of d = result − reference is the sum of both variances. The variance
+//! r of the reference is known from many samples. It predicts the variance of the result,
+//! r · n_r / n, where n_r and n are the sample counts. The result has its own estimate, the sample
+//! variance divided by n. The larger of the two is used. Light transport has skewed distributions:
+//! a few samples carry nearly all of the energy. Sometimes the mean of few samples is far too high.
+//! Then the sample variance is too high as well, since the same outliers cause both, and d divided
+//! by its own standard deviation stays small: one firefly among zeros gives z ≈ 1, however bright
+//! it is (self-normalised sums have light tails for any distribution; de la Peña, Lai, Shao 2009).
+//! More often, outliers are missing, and both the mean and the sample variance are somewhat too
+//! low. Then the prediction is used. For blocks, variances are summed before the comparison, since
+//! the maximum of two estimates is biased upwards, and more so with fewer samples. Sobol' points
+//! are more evenly distributed than random points, so both estimates are too large. This slightly
+//! reduces the power of the tests, but also the rate of false alarms.
 //!
 //! **Zero variance.** If all samples agree, as on a background, the only difference is rounding. It
-//! is the same in all pixels and does not average out in blocks. Therefore differences up to 2⁻¹⁶
-//! of the reference are ignored before anything else.
+//! is the same in all pixels and does not average out in blocks. Therefore, the tests ignore
+//! differences up to 2⁻¹⁶ of the reference.
 
 use super::suite::Tolerance;
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// The mean of each pixel and its variance.
+/// Estimated mean of each pixel, with its variance.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate<'a> {
     /// Means, row by row from the top.
@@ -45,21 +45,20 @@ pub struct Estimate<'a> {
 
 /// The results of the tests.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Findings {
+pub struct TestResults {
     /// Fraction of the pixel tests that passed.
     pub accepted: f64,
-    /// Largest accepted z of a pixel.
+    /// Largest z with which a pixel passes.
     pub pixel_limit: f64,
     /// The pixel with the largest z, as a block of one pixel.
     pub worst_pixel: Block,
     /// Number of blocks that failed.
-    pub refused_blocks: usize,
-    /// Largest accepted z of a block.
+    pub failed_blocks: usize,
+    /// Largest z with which a block passes.
     pub block_limit: f64,
     /// The block with the largest z.
     pub worst_block: Block,
-    /// Ratio of the variance of the result to the variance predicted by the reference, over the
-    /// entire image; 1 for equal noise.
+    /// Variance of the result divided by the prediction from the reference, over the entire image.
     pub noise: f64,
 }
 
@@ -78,11 +77,11 @@ pub struct Block {
     pub result: f64,
     /// Mean of the reference.
     pub reference: f64,
-    /// |result − reference|, minus the allowance for rounding, over its standard deviation.
+    /// |result − reference|, minus the tolerance for rounding, divided by its standard deviation.
     pub z: f64,
 }
 
-/// Side of the smallest blocks that are tested, in pixels.
+/// Width and height of the smallest tested blocks, in pixels.
 const MIN_BLOCK_SIZE: usize = 8;
 
 /// Relative difference from the reference that is attributed to rounding.
@@ -97,29 +96,29 @@ pub fn test(
     result: Estimate,
     reference: Estimate,
     tolerance: &Tolerance,
-) -> Findings {
+) -> TestResults {
     let count = result.mean.len();
     assert!([result.variance.len(), reference.mean.len(), reference.variance.len()] == [count; 3]);
     assert!(count > 0 && count.is_multiple_of(width));
-    let sums = Sums { result, reference, width };
+    let tester = BlockTester { result, reference, width };
     let height = count / width;
 
-    let pixels = sums.blocks(1, height);
+    let pixels = tester.blocks(1, height);
     let pixel_limit = limit(tolerance.significance, pixels.len());
     let passed = pixels.iter().filter(|pixel| pixel.z <= pixel_limit).count();
 
-    let larger = (0..).map(|i| MIN_BLOCK_SIZE << i).take_while(|&side| side < width.max(height));
-    let mut blocks: Vec<Block> = larger.flat_map(|side| sums.blocks(side, height)).collect();
-    blocks.extend(sums.blocks(width.max(height), height));
+    let sizes = (0..).map(|i| MIN_BLOCK_SIZE << i).take_while(|&side| side < width.max(height));
+    let mut blocks: Vec<Block> = sizes.flat_map(|side| tester.blocks(side, height)).collect();
+    blocks.extend(tester.blocks(width.max(height), height));
     let block_limit = limit(tolerance.significance, blocks.len());
-    Findings {
+    TestResults {
         accepted: passed as f64 / pixels.len() as f64,
         pixel_limit,
         worst_pixel: worst(&pixels),
-        refused_blocks: blocks.iter().filter(|block| block.z > block_limit).count(),
+        failed_blocks: blocks.iter().filter(|block| block.z > block_limit).count(),
         block_limit,
         worst_block: worst(&blocks),
-        noise: sums.noise(),
+        noise: tester.noise(),
     }
 }
 
@@ -128,14 +127,14 @@ fn worst(blocks: &[Block]) -> Block {
     *blocks.iter().max_by(|a, b| a.z.total_cmp(&b.z)).expect("an image has pixels")
 }
 
-/// A result and its reference, summed over blocks.
-struct Sums<'a> {
+/// A result and its reference, for sums over blocks.
+struct BlockTester<'a> {
     result: Estimate<'a>,
     reference: Estimate<'a>,
     width: usize,
 }
 
-impl Sums<'_> {
+impl BlockTester<'_> {
     /// Tests all blocks of a size in all channels; blocks are cropped at the right and lower edges.
     fn blocks(&self, side: usize, height: usize) -> Vec<Block> {
         let mut blocks = Vec::new();
@@ -148,6 +147,7 @@ impl Sums<'_> {
         blocks
     }
 
+    /// Tests a block in one channel.
     fn block(&self, x: usize, y: usize, size: (usize, usize), channel: usize) -> Block {
         let (mut result, mut reference, mut magnitude) = (0.0, 0.0, 0.0);
         let (mut own, mut known, mut predicted) = (0.0, 0.0, 0.0);
@@ -163,14 +163,14 @@ impl Sums<'_> {
         }
         let pixels = (size.0 * size.1) as f64;
         let excess = (result - reference).abs() - ROUNDING_TOLERANCE * magnitude;
-        // A difference within rounding passes, however small the variance is. A NaN always fails.
+        // A difference within rounding passes, even at zero variance. A NaN always fails.
         let z = if excess <= 0.0 { 0.0 } else { excess / (own.max(predicted) + known).sqrt() };
         let z = if z.is_nan() { f64::INFINITY } else { z };
         Block { x, y, size, channel, result: result / pixels, reference: reference / pixels, z }
     }
 
-    /// The variances of a pixel: the result's own estimate, that of the reference, and the
-    /// prediction of the result's.
+    /// The variances of a pixel: the result's own estimate, the reference's estimate, and the
+    /// prediction for the result.
     fn variances(&self, pixel: usize, channel: usize) -> [f64; 3] {
         let known = f64::from(self.reference.variance[pixel][channel]);
         let own = f64::from(self.result.variance[pixel][channel]);
@@ -180,6 +180,7 @@ impl Sums<'_> {
         [if own.is_finite() { own } else { predicted }, known, predicted]
     }
 
+    /// See [`TestResults::noise`].
     fn noise(&self) -> f64 {
         let (mut own, mut predicted) = (0.0, 0.0);
         for (pixel, channel) in
@@ -192,7 +193,7 @@ impl Sums<'_> {
     }
 }
 
-/// The |z| that the largest of `tests` independent standard normal variables exceeds with
+/// The limit that the largest |z| among `tests` independent standard normal variables exceeds with
 /// probability `significance`.
 fn limit(significance: f64, tests: usize) -> f64 {
     // Šidák: 1 − (1 − significance)^(1 / tests), without cancellation.
@@ -217,21 +218,21 @@ mod tests {
     const TOLERANCE: Tolerance = Tolerance { significance: 0.05, accepted: 0.9975 };
     const SIDE: u32 = 16;
 
-    /// A distribution of samples with mean 1, from four uniform numbers.
-    type Noise = fn([f32; 4]) -> f64;
+    /// Maps four uniform numbers to a sample of a distribution with mean 1.
+    type Distribution = fn([f32; 4]) -> f64;
 
     fn normal(u: [f32; 4]) -> f64 {
         (-2.0 * (1.0 - f64::from(u[0])).ln()).sqrt()
             * (std::f64::consts::TAU * f64::from(u[1])).cos()
     }
 
-    const NOISES: [(&str, Noise); 5] = [
+    const DISTRIBUTIONS: [(&str, Distribution); 5] = [
         ("normal", |u| 1.0 + 0.5 * normal(u)),
         ("exponential", |u| -(1.0 - f64::from(u[0])).ln()),
         // Skewness 24.
         ("log-normal", |u| (1.4 * normal(u) - 0.5 * 1.4 * 1.4).exp()),
         ("fireflies", |u| 0.5 + if u[0] < 0.001 { 500.0 } else { 0.0 }),
-        // Less than one per image, but some in a reference.
+        // Fewer than one per image, but some in a reference.
         ("rare fireflies", |u| 0.9 + if u[0] < 1e-5 { 10_000.0 } else { 0.0 }),
     ];
 
@@ -247,10 +248,10 @@ mod tests {
         }
     }
 
-    /// An image with `samples` samples per pixel of mean `level(x, y)`. The channels share their
-    /// paths, as in renderings.
+    /// Simulates an image with `samples` samples per pixel and the mean `level(x, y)`. Channels
+    /// share their samples, as in renderings.
     fn simulate(
-        noise: Noise,
+        noise: Distribution,
         seed: u32,
         samples: u32,
         level: impl Fn(u32, u32) -> f64,
@@ -274,12 +275,12 @@ mod tests {
         Simulated { mean, variance, samples }
     }
 
-    fn check(result: &Simulated, reference: &Simulated) -> Findings {
+    fn check(result: &Simulated, reference: &Simulated) -> TestResults {
         test(SIDE as usize, result.estimate(), reference.estimate(), &TOLERANCE)
     }
 
-    fn is_rejected(findings: &Findings) -> bool {
-        findings.refused_blocks > 0 || findings.accepted < TOLERANCE.accepted
+    fn is_rejected(results: &TestResults) -> bool {
+        results.failed_blocks > 0 || results.accepted < TOLERANCE.accepted
     }
 
     #[test]
@@ -290,14 +291,14 @@ mod tests {
             (0.05, 10, 2.799_625),
             (1e-3, 12288, 5.363_951),
         ] {
-            let found = limit(significance, tests);
-            assert!((found - expected).abs() < 1e-6, "{significance} {tests}: {found}");
+            let results = limit(significance, tests);
+            assert!((results - expected).abs() < 1e-6, "{significance} {tests}: {results}");
         }
     }
 
     #[test]
     fn false_alarms_match_the_significance() {
-        for (name, noise) in NOISES {
+        for (name, noise) in DISTRIBUTIONS {
             let mut alarms = 0;
             for seed in 0..30 {
                 let reference = simulate(noise, 1000 + seed, 1024, |x, _| f64::from(x));
@@ -313,20 +314,20 @@ mod tests {
 
     #[test]
     fn blocks_detect_a_shift_below_pixel_noise() {
-        let noise = NOISES[1].1;
+        let noise = DISTRIBUTIONS[1].1;
         let reference = simulate(noise, 1, 16_384, |_, _| 1.0);
         for seed in 0..5 {
             let shifted = check(&simulate(noise, 10 + seed, 2048, |_, _| 0.99), &reference);
-            assert!(shifted.refused_blocks > 0 && shifted.accepted > 0.99, "{seed}: {shifted:?}");
+            assert!(shifted.failed_blocks > 0 && shifted.accepted > 0.99, "{seed}: {shifted:?}");
             assert!(shifted.worst_block.result < shifted.worst_block.reference);
-            let right = check(&simulate(noise, 10 + seed, 2048, |_, _| 1.0), &reference);
-            assert!(!is_rejected(&right), "{seed}: {right:?}");
+            let unshifted = check(&simulate(noise, 10 + seed, 2048, |_, _| 1.0), &reference);
+            assert!(!is_rejected(&unshifted), "{seed}: {unshifted:?}");
         }
     }
 
     #[test]
     fn too_many_wrong_pixels_are_rejected() {
-        let noise = NOISES[0].1;
+        let noise = DISTRIBUTIONS[0].1;
         let reference = simulate(noise, 1, 4096, |_, _| 1.0);
         // Errors that cancel in blocks.
         let with = |pairs: u32| {
@@ -337,18 +338,18 @@ mod tests {
             check(&simulate(noise, 2, 64, level), &reference)
         };
         assert!(with(0).accepted == 1.0);
-        let few = Findings { refused_blocks: 0, ..with(8) };
+        let few = TestResults { failed_blocks: 0, ..with(8) };
         assert!(few.accepted < 0.99 && is_rejected(&few), "{few:?}");
     }
 
     #[test]
     fn local_errors_are_located_in_their_block() {
-        let noise = NOISES[1].1;
+        let noise = DISTRIBUTIONS[1].1;
         let reference = simulate(noise, 1, 4096, |_, _| 1.0);
         let level = |x, y| if x >= 8 && y < 8 { 1.1 } else { 1.0 };
-        let found = check(&simulate(noise, 2, 1024, level), &reference).worst_block;
-        assert_eq!((found.x, found.y, found.size), (8, 0, (8, 8)));
-        assert!(found.result > 1.05 * found.reference, "{found:?}");
+        let results = check(&simulate(noise, 2, 1024, level), &reference).worst_block;
+        assert_eq!((results.x, results.y, results.size), (8, 0, (8, 8)));
+        assert!(results.result > 1.05 * results.reference, "{results:?}");
     }
 
     #[test]
@@ -361,19 +362,19 @@ mod tests {
         let reference = flat(0.8);
         assert!(!is_rejected(&check(&flat(0.8), &reference)));
         assert!(!is_rejected(&check(&flat(0.8 * (1.0 + 1e-5)), &reference)));
-        let found = check(&flat(0.8 * (1.0 + 1e-4)), &reference);
+        let results = check(&flat(0.8 * (1.0 + 1e-4)), &reference);
         assert!(
-            found.accepted < 0.5
-                && found.refused_blocks > 0
-                && found.worst_block.z == f64::INFINITY,
-            "{found:?}"
+            results.accepted < 0.5
+                && results.failed_blocks > 0
+                && results.worst_block.z == f64::INFINITY,
+            "{results:?}"
         );
         assert!(is_rejected(&check(&flat(f32::NAN), &reference)));
     }
 
     #[test]
     fn a_single_sample_has_the_predicted_variance() {
-        let noise = NOISES[0].1;
+        let noise = DISTRIBUTIONS[0].1;
         let reference = simulate(noise, 1, 4096, |_, _| 1.0);
         let mut single = simulate(noise, 2, 2, |_, _| 1.0);
         (single.samples, single.variance) = (1, vec![[f32::INFINITY; 3]; single.mean.len()]);
@@ -387,8 +388,8 @@ mod tests {
         let mean = vec![[1.0; 3]; 19 * 5];
         let variance = vec![[0.01; 3]; 19 * 5];
         let estimate = Estimate { mean: &mean, variance: &variance, samples: 4 };
-        let sums = Sums { result: estimate, reference: estimate, width: 19 };
-        let blocks = sums.blocks(8, 5);
+        let tester = BlockTester { result: estimate, reference: estimate, width: 19 };
+        let blocks = tester.blocks(8, 5);
         assert_eq!(blocks.iter().map(|b| b.size.0 * b.size.1).sum::<usize>(), 3 * 19 * 5);
         assert_eq!(blocks.last().unwrap().size, (3, 5));
         assert_eq!(test(19, estimate, estimate, &TOLERANCE).worst_block.z, 0.0);

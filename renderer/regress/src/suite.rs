@@ -27,7 +27,7 @@
 //! | `depth` | maximum number of scattering events on a path | the scene's |
 //! | `sampler` | `"sobol"` or `"independent"` | the scene's |
 //! | `accel` | `"auto"`, `"builtin"` or `"embree"`; exact cases use the built-in one | auto |
-//! | `reference-spp` | samples per pixel of the reference | 64 times that of the case |
+//! | `reference-spp` | samples per pixel of the reference | 64 times `spp` |
 //! | `significance` | probability that a test fails by chance | 0.001 |
 //! | `accepted` | fraction of the pixel tests that must pass | 0.9975 |
 //!
@@ -66,10 +66,10 @@ pub struct Case {
     /// The reference, an EXR file.
     pub reference: PathBuf,
     /// How result and reference are compared.
-    pub kind: Kind,
+    pub kind: CaseKind,
     /// Overrides of the scene's settings.
-    pub settings: Settings,
-    /// Samples per pixel of the reference; `None` for the default multiple of those of the case.
+    pub settings: CaseSettings,
+    /// Samples per pixel of the reference; `None` for the default multiple of `spp`.
     pub reference_spp: Option<u32>,
     /// Limits of statistical cases.
     pub tolerance: Tolerance,
@@ -78,7 +78,7 @@ pub struct Case {
 /// How result and reference are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum CaseKind {
     /// Equal expected values, by statistical tests.
     #[default]
     Statistical,
@@ -88,14 +88,14 @@ pub enum Kind {
 
 /// Overrides of a scene's settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct CaseSettings {
     /// Width and height in pixels.
     pub resolution: Option<(u32, u32)>,
     /// Samples per pixel.
     pub spp: Option<u32>,
     /// Seed of the random numbers.
     pub seed: Option<u32>,
-    /// Integrator; its settings are those of the scene.
+    /// Integrator; its settings come from the scene.
     pub integrator: Option<MethodName>,
     /// Maximum number of scattering events on a path.
     pub depth: Option<u32>,
@@ -109,7 +109,7 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// Family-wise error rate of the pixel tests, and of the block tests: the probability that any
-    /// of them rejects by chance.
+    /// of them fails by chance.
     pub significance: f64,
     /// Fraction of the pixel tests that must pass.
     pub accepted: f64,
@@ -119,19 +119,19 @@ pub struct Tolerance {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct SuiteError {
-    /// File, line, and what is wrong.
+    /// File, line and problem.
     pub message: String,
     /// The remedy.
     pub help: String,
 }
 
-/// Largest accepted number of samples per pixel.
+/// Maximum number of samples per pixel.
 const MAX_SPP: u32 = 1 << 24;
 
 /// The default tolerance.
 const TOLERANCE: Tolerance = Tolerance { significance: 0.001, accepted: 0.9975 };
 
-/// The suite file, with defaults filled in.
+/// The suite file after defaults are filled in.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -149,7 +149,7 @@ struct Entry {
     scene: PathBuf,
     reference: Option<PathBuf>,
     #[serde(default)]
-    kind: Kind,
+    kind: CaseKind,
     #[serde(default, deserialize_with = "resolution")]
     resolution: Option<(u32, u32)>,
     #[serde(default, deserialize_with = "samples")]
@@ -175,7 +175,7 @@ impl Suite {
     ///
     /// # Errors
     /// If the file cannot be read, is not TOML, has unknown keys or values out of range, has no
-    /// case or two cases with the same name, or names a scene that does not exist.
+    /// case or two cases with the same name, or refers to a missing scene.
     pub fn read(path: &Path) -> Result<Suite, SuiteError> {
         let text = std::fs::read_to_string(path).map_err(|cause| SuiteError {
             message: format!("{}: cannot be read ({cause})", path.display()),
@@ -192,7 +192,7 @@ impl Suite {
         };
         let file = read_file(text).map_err(|error| {
             let help =
-                "the keys and their values are in the documentation of suites, at the end of `lightbound regress --help`";
+                "`lightbound regress --help` documents the keys and their values, at the end";
             error_at(error.span().map_or(0, |span| span.start), error.message().trim_end(), help)
         })?;
         if file.case.is_empty() {
@@ -225,7 +225,7 @@ impl Suite {
 }
 
 impl Entry {
-    /// A semantic error of the case, with its remedy.
+    /// Returns a semantic error of the case and its remedy, if any.
     fn problem(&self, folder: &Path) -> Option<(String, &'static str)> {
         let name = self.name.get_ref();
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -233,8 +233,9 @@ impl Entry {
             let help = "use letters, digits, `-`, `_` and `.`, since files are named after cases";
             return Some((format!("`{name}` cannot be a name"), help));
         }
-        if self.kind == Kind::Exact && self.accel == Some(AccelKind::Embree) {
-            let help = "omit `accel`: exact cases use the built-in accelerator, since Embree's bits depend on the processor";
+        if self.kind == CaseKind::Exact && self.accel == Some(AccelKind::Embree) {
+            let help = "omit `accel`: exact cases use the built-in accelerator, since the bits of \
+                        Embree's results depend on the processor";
             return Some((format!("`{name}` compares bits, but requests Embree"), help));
         }
         let scene = folder.join(&self.scene);
@@ -250,8 +251,8 @@ impl Entry {
         let reference =
             self.reference.unwrap_or_else(|| Path::new("references").join(format!("{name}.exr")));
         let accel = match self.kind {
-            Kind::Exact => AccelKind::Builtin,
-            Kind::Statistical => self.accel.unwrap_or(AccelKind::Auto),
+            CaseKind::Exact => AccelKind::Builtin,
+            CaseKind::Statistical => self.accel.unwrap_or(AccelKind::Auto),
         };
         Case {
             name,
@@ -259,7 +260,7 @@ impl Entry {
             scene: folder.join(self.scene),
             reference: folder.join(reference),
             kind: self.kind,
-            settings: Settings {
+            settings: CaseSettings {
                 resolution: self.resolution,
                 spp: self.spp,
                 seed: self.seed,
@@ -277,8 +278,8 @@ impl Entry {
     }
 }
 
-/// Parses a suite and copies `[defaults]` into all cases that do not override them. Source
-/// locations are preserved.
+/// Parses a suite, and copies each key of `[defaults]` into the cases that lack it. Preserves
+/// source locations.
 fn read_file(text: &str) -> Result<File, toml::de::Error> {
     let mut root = DeTable::parse(text)?;
     if let Some(defaults) = root.get_mut().remove("defaults") {
@@ -366,7 +367,7 @@ fn fraction<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error>
 mod tests {
     use super::*;
 
-    /// Parses a suite in a folder with a scene `a.pbrt`.
+    /// Parses a suite in a folder that contains a scene `a.pbrt`.
     fn parse(text: &str) -> Result<Suite, SuiteError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.pbrt"), "WorldBegin\n").unwrap();
@@ -387,7 +388,7 @@ mod tests {
         let folder = suite.path.parent().unwrap();
         assert_eq!(
             (one.kind, one.settings.spp, one.settings.resolution),
-            (Kind::Statistical, Some(16), Some((64, 32)))
+            (CaseKind::Statistical, Some(16), Some((64, 32)))
         );
         assert_eq!((one.tolerance.significance, one.tolerance.accepted), (0.01, 0.9975));
         assert_eq!(
@@ -397,7 +398,7 @@ mod tests {
         assert_eq!(one.reference, folder.join("references/one.exr"));
         assert_eq!(
             (two.kind, two.settings.spp, two.settings.seed),
-            (Kind::Exact, Some(4), Some(7))
+            (CaseKind::Exact, Some(4), Some(7))
         );
         assert_eq!(
             (two.settings.sampler, two.settings.depth),
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_report_the_problem_and_its_line() {
+    fn errors_name_problem_and_line() {
         let case = "[[case]]\nname = \"one\"\nscene = \"a.pbrt\"\n";
         for (text, line, part) in [
             (String::new(), 1, "no case"),
@@ -430,7 +431,7 @@ mod tests {
             (format!("{case}seed = -1\n"), 4, "-1"),
             (format!("{case}accepted = 1.5\n"), 4, "fraction"),
             (format!("{case}significance = 0.0\n"), 4, "probability"),
-            (format!("{case}kind = \"alike\"\n"), 4, "alike"),
+            (format!("{case}kind = \"similar\"\n"), 4, "similar"),
             (format!("{case}sampler = \"halton\"\n"), 4, "halton"),
             (format!("{case}accel = \"gpu\"\n"), 4, "gpu"),
             (format!("{case}integrator = \"bdpt\"\n"), 4, "`path` or `lightcuts`"),

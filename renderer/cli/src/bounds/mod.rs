@@ -1,15 +1,15 @@
 //! `lightbound bounds`: measures bounding shaders relative to the point shaders that they bound.
 //!
-//! The measurements, tables and figures are those of [`report`]; this module has the options, the
-//! defaults, which are those of Clarberg et al. 2010, and the progress bar.
+//! [`report`] has the measurements, tables and figures. This module has the options, with the
+//! defaults of Clarberg et al. 2010, and the progress bar.
 
 mod tightness;
 
 use super::console::Console;
-use super::numbers::whole;
-use super::output::{Output, to_stdout};
-use super::shader::{is_stdin, machine_name, parse, unavailable};
-use super::variant::{Frame, Inputs, NanMode, Ranges, Sides, relations, relations_help};
+use super::numbers::integer;
+use super::output::{OutputFile, to_stdout};
+use super::shader::{is_stdin, machine_target_parser, parse, unavailable};
+use super::variant::{Frame, Inputs, NanMode, Ranges, Sides, parse_relations, relations_help};
 use super::{Error, Exit, variant};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -50,7 +50,7 @@ unit vectors; it is checked that these are within the other bounds.
 s(x, ω̂) bounds over light directions (--inputs light), s(x̂, ω̂) over all inputs (--inputs all).
 Boxes of inputs are random, with a fixed seed; textures are smooth noise.
 
-The bars, and the picture of --svg, show what each optimization saves, for isoward and ashikhmin or
+The bars, and the figure of --svg, show what each optimization saves, for isoward and ashikhmin or
 for the given shaders. They show upper bounds that propagate NaN, over light directions and over all
 inputs, in the setup of the first tables; --sides, --nan, --inputs, --frame, --ranges and --target
 select others.";
@@ -83,7 +83,7 @@ pub struct Args {
     inputs: Option<Inputs>,
 
     /// Bounds to compute [default: upper, and both]
-    #[arg(long, value_parser = papers_sides())]
+    #[arg(long, value_parser = paper_sides())]
     sides: Option<Sides>,
 
     /// NaN handling [default: propagate, and ignore, as in the paper's tables]
@@ -91,10 +91,10 @@ pub struct Args {
     nan: Option<NanMode>,
 
     /// Instruction set
-    #[arg(long, value_name = "TARGET", value_parser = machine_name(), default_value = "sse")]
+    #[arg(long, value_name = "TARGET", value_parser = machine_target_parser(), default_value = "sse")]
     target: Target,
 
-    #[arg(long, value_name = "LIST", value_parser = relations, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", value_parser = parse_relations, allow_hyphen_values = true)]
     #[arg(help = variant::RELATIONS, long_help = relations_help())]
     relations: Option<Relations>,
 
@@ -105,16 +105,16 @@ pub struct Args {
 
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    format: TableFormat,
 
-    /// Picture to write, .svg: bars that show what each optimization saves, or how much bounds
+    /// Figure to write, .svg: bars that show what each optimization saves, or how much bounds
     /// over-estimate
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Maximum rounds of measurement, whose median is the result; fewer suffice once ratios of cycles
-    /// are known within 2 %, or after 10 seconds for a shader
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = whole(1..=u32::MAX))]
+    /// Maximum number of measurement rounds; results are medians over the rounds. Measurement ends
+    /// earlier once ratios of cycles are known within 2 %, or after 10 seconds for a shader
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = integer(1..=u32::MAX))]
     rounds: u32,
 
     /// Print nothing but results and errors
@@ -127,7 +127,7 @@ pub struct Args {
 
 /// Output format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum TableFormat {
     /// Aligned tables and bars
     Text,
     /// Markdown tables and bars
@@ -136,8 +136,8 @@ enum Format {
     Json,
 }
 
-/// Parses bound sides that the paper compares.
-fn papers_sides() -> impl TypedValueParser<Value = Sides> {
+/// Parses the bound sides that the paper compares.
+fn paper_sides() -> impl TypedValueParser<Value = Sides> {
     let names =
         [Sides::Upper, Sides::Both].map(|sides| sides.to_possible_value().expect("none is hidden"));
     PossibleValuesParser::new(names)
@@ -152,14 +152,14 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !args.target.is_available() {
         return Err(unavailable(args.target));
     }
-    let svg = args.picture()?;
-    let shaders = named(&args.shader)?;
+    let svg = args.svg_output()?;
+    let shaders = load_shaders(&args.shader)?;
     if args.by_relation {
         to_stdout(args.relation_costs(&shaders)?.as_bytes())?;
-        return Ok(Exit::Done);
+        return Ok(Exit::Success);
     }
     let comparisons = args.measure(&shaders)?;
-    let is_shown = args.format != Format::Json || svg.is_some();
+    let is_shown = args.format != TableFormat::Json || svg.is_some();
     let is_in_figure =
         |name: &str| is_shown && (!args.shader.is_empty() || FIGURE_SHADERS.contains(&name));
     let in_figure: Vec<_> = shaders.iter().filter(|(name, _)| is_in_figure(name)).collect();
@@ -168,13 +168,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         output.write(|path| save(path, bar_chart::draw(&figure).as_bytes()))?;
     }
     let text = match args.format {
-        Format::Json => {
+        TableFormat::Json => {
             json(&comparisons.iter().flat_map(|comparison| &comparison.records).collect::<Vec<_>>())
         }
-        format => cost_tables::text(&comparisons, &figure, format == Format::Markdown),
+        format => cost_tables::text(&comparisons, &figure, format == TableFormat::Markdown),
     };
     to_stdout(text.as_bytes())?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
 impl From<report::Error> for Error {
@@ -184,7 +184,7 @@ impl From<report::Error> for Error {
             report::Error::Compile(error) => error.into(),
             report::Error::Mismatch(message) => Error::Data {
                 message,
-                help: "this is a fault of the compiler: please report it, with the shader".into(),
+                help: "this is a bug in the compiler: please report it, with the shader".into(),
             },
         }
     }
@@ -194,19 +194,20 @@ fn json<T: Serialize>(records: &[T]) -> String {
     serde_json::to_string_pretty(records).expect("records are plain data") + "\n"
 }
 
-/// The given shaders without duplicates, or those of the paper, with names that tell them apart.
-fn named(given: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
+/// Loads the shaders at `paths` without duplicates, or by default those of the paper, with unique
+/// names.
+fn load_shaders(paths: &[PathBuf]) -> Result<Vec<(String, Shader)>, Error> {
     let mut paths =
-        if given.is_empty() { PAPER_SHADERS.map(PathBuf::from).to_vec() } else { given.to_vec() };
+        if paths.is_empty() { PAPER_SHADERS.map(PathBuf::from).to_vec() } else { paths.to_vec() };
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
-    // Files with the same name in several directories are identified by their paths.
+    // Files with the same name in several folders are named by their paths.
     let is_unique =
         |path: &Path| paths.iter().filter(|other| name(other) == name(path)).count() == 1;
-    let named = |path: &PathBuf| {
+    let load = |path: &PathBuf| {
         Ok((if is_unique(path) { name(path) } else { path.display().to_string() }, parse(path)?))
     };
-    paths.iter().map(named).collect()
+    paths.iter().map(load).collect()
 }
 
 /// Name of a shader: `ward` for `shaders/ward.wgsl`.
@@ -218,11 +219,11 @@ fn name(path: &Path) -> String {
 }
 
 impl Args {
-    /// The requested setup; without options, the two default setups.
+    /// The requested setup; without options, both default setups.
     fn setups(&self) -> Vec<Setup> {
         let setup = |frame: Frame, ranges: Ranges| Setup {
-            frame: frame.of(),
-            ranges: ranges.of(),
+            frame: frame.compiler_value(),
+            ranges: ranges.compiler_value(),
             target: self.target,
         };
         match (self.frame, self.ranges) {
@@ -235,28 +236,27 @@ impl Args {
         }
     }
 
-    /// Checks the picture's path, which must not be that of a shader.
-    fn picture(&self) -> Result<Option<Output>, Error> {
+    /// Checks the path of the figure, which must not be that of a shader.
+    fn svg_output(&self) -> Result<Option<OutputFile>, Error> {
         let Some(path) = &self.svg else { return Ok(None) };
-        let fault = |message: String, help: String| Err(Error::Option { message, help });
-        let output = Output::check(path)?;
-        if self.shader.iter().any(|shader| output.is(shader)) {
-            return fault(
+        let output = OutputFile::check(path)?;
+        if self.shader.iter().any(|shader| output.is_same_file(shader)) {
+            return Err(Error::option(
                 format!("--svg would overwrite `{}`", path.display()),
-                "name another file".into(),
-            );
+                "name another file",
+            ));
         }
         // Pipes and devices have no extension.
         if path.extension().is_some_and(|extension| !extension.eq_ignore_ascii_case("svg")) {
             let message =
                 format!("--svg writes SVG, but `{}` has another extension", path.display());
-            return fault(
+            return Err(Error::option(
                 message,
                 format!(
                     "name a file that ends in .svg, as in --svg {}",
                     path.with_extension("svg").display()
                 ),
-            );
+            ));
         }
         Ok(Some(output))
     }
@@ -276,12 +276,12 @@ impl Args {
         variants
     }
 
-    /// NaN modes; the one whose bounds always hold comes first.
+    /// NaN modes; the one with unconditionally valid bounds comes first.
     fn nan_modes(&self) -> Vec<NanMode> {
         self.nan.map_or(vec![NanMode::Propagate, NanMode::Ignore], |nan| vec![nan])
     }
 
-    /// The variants in the figure; by default those of the paper's figure 3.
+    /// The variants in the figure; by default those in figure 3 of the paper.
     fn figure_variants(&self) -> Vec<Variant> {
         let (sides, nan) =
             (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Propagate));
@@ -290,8 +290,11 @@ impl Args {
 
     /// A variant for each choice of interval inputs.
     fn with_inputs(&self, sides: Sides, nan: NanMode) -> impl Iterator<Item = Variant> {
-        let variant =
-            move |inputs: Inputs| Variant { inputs: inputs.of(), sides: sides.of(), nan: nan.of() };
+        let variant = move |inputs: Inputs| Variant {
+            inputs: inputs.compiler_value(),
+            sides: sides.compiler_value(),
+            nan: nan.compiler_value(),
+        };
         self.inputs().into_iter().map(variant)
     }
 
@@ -306,12 +309,16 @@ impl Args {
             (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Ignore));
         for setup in self.setups() {
             for variant in self.with_inputs(sides, nan) {
-                let found = relation_costs(shaders, setup, variant, self.relations())?;
-                text += &relation_costs::text(&found, setup, self.format == Format::Markdown);
-                costs.extend(found);
+                let variant_costs = relation_costs(shaders, setup, variant, self.relations())?;
+                text += &relation_costs::text(
+                    &variant_costs,
+                    setup,
+                    self.format == TableFormat::Markdown,
+                );
+                costs.extend(variant_costs);
             }
         }
-        Ok(if self.format == Format::Json { json(&costs) } else { text })
+        Ok(if self.format == TableFormat::Json { json(&costs) } else { text })
     }
 
     fn measure(&self, shaders: &[(String, Shader)]) -> Result<Vec<Comparison>, Error> {
@@ -325,7 +332,7 @@ impl Args {
                 &self.variants(),
                 self.relations(),
                 self.rounds as usize,
-                &|fraction| progress.reach_fraction((f64::from(k) + fraction) / count),
+                &|fraction| progress.set_fraction((f64::from(k) + fraction) / count),
             )
         };
         let comparisons: Result<_, report::Error> = (0u32..).zip(setups).map(compare).collect();

@@ -1,8 +1,8 @@
-//! Runs `bounds --tightness`; [`tightness`](lightbound_study::tightness) has the measurement.
+//! `bounds --tightness`; [`lightbound_study::tightness`] has the measurement.
 
-use super::{Args, Format, json};
+use super::{Args, TableFormat, json};
 use crate::console::Console;
-use crate::numbers::whole;
+use crate::numbers::integer;
 use crate::output::to_stdout;
 use crate::{Error, Exit};
 use lightbound::material::library;
@@ -23,20 +23,20 @@ pub(super) struct TightnessArgs {
     pub tightness: bool,
 
     /// Cases for each material and half-angle: view directions, and boxes of light directions
-    #[arg(long, value_name = "N", default_value_t = 200, requires = "tightness", value_parser = whole(1..=100_000_u32))]
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "tightness", value_parser = integer(1..=100_000_u32))]
     cases: u32,
 
     /// Seed of the cases
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "tightness", value_parser = whole(0..=u64::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "tightness", value_parser = integer(0..=u64::MAX))]
     seed: u64,
 }
 
 /// Runs the command.
 pub(super) fn run(args: &Args) -> Result<Exit, Error> {
-    let svg = args.picture()?;
+    let svg = args.svg_output()?;
     let TightnessArgs { cases, seed, .. } = args.tightness;
     let setup = tightness_tables::Setup {
-        nan: args.nan.unwrap_or_default().of(),
+        nan: args.nan.unwrap_or_default().compiler_value(),
         relations: args.relations(),
         cases: cases as usize,
         seed,
@@ -44,23 +44,23 @@ pub(super) fn run(args: &Args) -> Result<Exit, Error> {
     let subjects = subjects(&args.shader, &kinds(setup.nan, setup.relations))?;
     let progress = Console::new(args.quiet).measuring();
     let rows =
-        tightness_tables::measure(&subjects, setup, &|fraction| progress.reach_fraction(fraction));
+        tightness_tables::measure(&subjects, setup, &|fraction| progress.set_fraction(fraction));
     progress.finish();
     if let Some(output) = svg {
         output.write(|path| save(path, tightness_plot::draw(&rows).as_bytes()))?;
     }
     let text = match args.format {
-        Format::Json => {
+        TableFormat::Json => {
             let records = rows.iter().flat_map(|row| tightness_tables::records(row, setup));
             json(&records.collect::<Vec<_>>())
         }
-        format => tightness_tables::text(&rows, setup, format == Format::Markdown),
+        format => tightness_tables::text(&rows, setup, format == TableFormat::Markdown),
     };
     to_stdout(text.as_bytes())?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-/// Compiles the materials of the list, or those with the given shaders.
+/// Compiles the materials in the list, or only those with the given shaders.
 fn subjects(shaders: &[PathBuf], kinds: &[Kind]) -> Result<Vec<Subject>, Error> {
     let matches = |shader: &PathBuf, material: &Material| {
         let name = shader.to_string_lossy();
@@ -76,10 +76,10 @@ fn subjects(shaders: &[PathBuf], kinds: &[Kind]) -> Result<Vec<Subject>, Error> 
             help: format!("its list has {}", names.join(", ")),
         });
     }
-    let chosen = LIST.iter().filter(|material| {
+    let selected = LIST.iter().filter(|material| {
         shaders.is_empty() || shaders.iter().any(|shader| matches(shader, material))
     });
-    let compiled = chosen.map(|&material| {
+    let compiled = selected.map(|&material| {
         // The library's shader, regardless of files in the current directory.
         let entry = library::find(material.shader).expect("all listed shaders are in the library");
         let shader = Shader::parse(entry.name, entry.text)?;

@@ -13,21 +13,21 @@ pub struct Limit {
     pub value: f64,
 }
 
-/// Parses `METRIC=VALUE` for a metric whose lower values are better.
-pub fn above(text: &str) -> Result<Limit, String> {
+/// Parses `METRIC=VALUE` for a metric for which lower is better.
+pub fn parse_fail_above(text: &str) -> Result<Limit, String> {
     parse(text, Better::Lower, "is worse when it is lower; use --fail-below")
 }
 
-/// Parses `METRIC=VALUE` for a metric whose higher values are better.
-pub fn below(text: &str) -> Result<Limit, String> {
+/// Parses `METRIC=VALUE` for a metric for which higher is better.
+pub fn parse_fail_below(text: &str) -> Result<Limit, String> {
     parse(text, Better::Higher, "is worse when it is higher; use --fail-above")
 }
 
-fn parse(text: &str, better: Better, wrong: &str) -> Result<Limit, String> {
+fn parse(text: &str, better: Better, mismatch: &str) -> Result<Limit, String> {
     let (name, value) = text.split_once('=').ok_or("expected METRIC=VALUE, as in relmse=0.01")?;
     let metric: MetricName = name.parse()?;
     if metric.better() != better {
-        return Err(format!("{name} {wrong}"));
+        return Err(format!("{name} {mismatch}"));
     }
     let value = value.parse().ok().filter(|x: &f64| x.is_finite());
     let value = value.filter(|&x| better == Better::Higher || x >= 0.0);
@@ -54,19 +54,24 @@ impl Limit {
                 .rev()
                 .max_by(|(a, _), (b, _)| a.abs().total_cmp(&b.abs()))
         };
-        let (found, of) = match (metric, largest()) {
+        let (value, channel) = match (metric, largest()) {
             (Metric::MeanError, Some((&mean, channel))) => {
                 (mean, format!(" of the channel `{channel}`"))
             }
             _ => (figure.overall, String::new()),
         };
-        let (bad, word) = match metric.better() {
-            Better::Lower => (found.abs() > self.value, "above"),
-            Better::Higher => (found < self.value, "below"),
+        let (is_violated, relation) = match metric.better() {
+            Better::Lower => (value.abs() > self.value, "above"),
+            Better::Higher => (value < self.value, "below"),
         };
-        let sign = if found < 0.0 && word == "above" { "in magnitude " } else { "" };
-        bad.then(|| {
-            format!("{}{of} is {}, {sign}{word} {}", metric.name(), six_digits(found), self.value)
+        let sign = if value < 0.0 && relation == "above" { "in magnitude " } else { "" };
+        is_violated.then(|| {
+            format!(
+                "{}{channel} is {}, {sign}{relation} {}",
+                metric.name(),
+                six_digits(value),
+                self.value
+            )
         })
     }
 }

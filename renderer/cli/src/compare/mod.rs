@@ -1,19 +1,19 @@
-//! `lightbound compare`: the error of a picture against a reference.
+//! `lightbound compare`: measures the error of an image against a reference.
 
-mod judge;
 mod limit;
 mod pair;
 mod report;
+mod result;
 
 use super::console::{self, Console};
-use super::output::{self, Output};
-use super::render::stops;
+use super::output::{self, OutputFile};
+use super::render::parse_exposure;
 use super::{Error, Exit};
-use judge::{Judged, Request};
 use lightbound_image::compare::{Better, Metric};
 use lightbound_image::layers::{Area, read_layers};
 use limit::Limit;
 use pair::Crop;
+use result::{CompareResult, Request};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -34,9 +34,10 @@ Metrics of A against the reference B, in linear values; means are over pixels, \
   flip        ldr-flip if both files are PNG, JPEG or TGA, else hdr-flip
 The last five apply to colours: layers with channels R, G, B or Y. IDs (unsigned integers) only have differing.
 
-A comparison fails, with exit code 1, if a limit is exceeded; if layers, channels or sizes differ; if either picture contains a NaN; \
-or if an infinity is in one picture only. --allow-nan turns NaNs into a remark. Pixels with a value that is not finite, in either \
-picture, are excluded from all metrics except differing, where NaN equals NaN.
+A comparison fails, with exit code 1, if a limit is exceeded; if layers, channels or sizes differ; \
+if either image contains a NaN; or if an infinity is in one image only. --allow-nan turns NaNs \
+into a remark. Pixels with a value that is not finite, in either image, are excluded from all \
+metrics except differing, where NaN equals NaN.
 
 Examples:
   lightbound compare new.exr reference.exr
@@ -49,7 +50,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Picture under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
+    /// Image under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
     pub a: PathBuf,
 
     /// Reference, in any of these formats
@@ -65,29 +66,30 @@ pub struct Args {
     pub layers: Vec<String>,
 
     /// Compare a crop only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1, from the upper
-    /// left corner of the full picture; fractions if all are from 0 to 1, otherwise pixels
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "What")]
+    /// left corner of the full image; fractions if all are from 0 to 1, otherwise pixels
+    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "What")]
     pub crop: Option<Crop>,
 
-    /// Exposure in stops that is applied to both pictures for psnr, ssim and ldr-flip; other metrics
-    /// do not depend on it
-    #[arg(long, value_name = "STOPS", value_parser = stops, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
+    /// Exposure in stops that is applied to both images for psnr, ssim and ldr-flip; other
+    /// metrics do not depend on it
+    #[arg(long, value_name = "STOPS", value_parser = parse_exposure, default_value = "0", allow_negative_numbers = true, help_heading = "What")]
     pub exposure: f32,
 
-    /// Fail if a metric is above a value in any compared layer; for mean-error, the magnitude in any
-    /// channel
-    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::above, help_heading = "Limits")]
+    /// Fail if a metric is above a value in any compared layer; for mean-error, the magnitude in
+    /// any channel
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::parse_fail_above, help_heading = "Limits")]
     pub fail_above: Vec<Limit>,
 
-    /// Fail if psnr or ssim, whose higher values are better, is below a value
-    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::below, help_heading = "Limits")]
+    /// Fail if psnr or ssim, for which higher is better, is below a value
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = limit::parse_fail_below, help_heading = "Limits")]
     pub fail_below: Vec<Limit>,
 
     /// Do not fail on NaNs
     #[arg(long, help_heading = "Limits")]
     pub allow_nan: bool,
 
-    /// Write a heat map of the error, a PNG with a scale: --heatmap-metric of the first compared layer
+    /// Write a heat map of the error, a PNG with a scale: --heatmap-metric of the first compared
+    /// layer
     #[arg(long, value_name = "OUT.png", help_heading = "Heat map")]
     pub heatmap: Option<PathBuf>,
 
@@ -98,12 +100,12 @@ pub struct Args {
 
     /// Value at the end of the scale [default: 1 for flip, otherwise the 99th percentile of the
     /// pixels, rounded up]
-    #[arg(long, value_name = "VALUE", value_parser = positive, allow_negative_numbers = true, requires = "heatmap", help_heading = "Heat map")]
+    #[arg(long, value_name = "VALUE", value_parser = parse_positive, allow_negative_numbers = true, requires = "heatmap", help_heading = "Heat map")]
     pub heatmap_max: Option<f32>,
 
     /// Output format
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
-    pub format: Format,
+    pub format: ReportFormat,
 
     /// Print failures only
     #[arg(short, long, conflicts_with = "format", help_heading = "Output")]
@@ -112,7 +114,7 @@ pub struct Args {
 
 /// Output format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub enum ReportFormat {
     /// A table for each layer
     Text,
     /// One JSON object
@@ -123,7 +125,7 @@ pub enum Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricName {
     /// A specific metric.
-    Of(Metric),
+    Metric(Metric),
     /// LDR-ꟻLIP or HDR-ꟻLIP, depending on the files.
     Flip,
 }
@@ -131,16 +133,16 @@ pub enum MetricName {
 impl MetricName {
     fn better(self) -> Better {
         match self {
-            MetricName::Of(metric) => metric.better(),
+            MetricName::Metric(metric) => metric.better(),
             MetricName::Flip => Better::Lower,
         }
     }
 
-    /// The metric for the files.
-    fn resolve(self, displayed: bool) -> Metric {
+    /// The metric for these files.
+    fn resolve(self, display_referred: bool) -> Metric {
         match self {
-            MetricName::Of(metric) => metric,
-            MetricName::Flip if displayed => Metric::LdrFlip,
+            MetricName::Metric(metric) => metric,
+            MetricName::Flip if display_referred => Metric::LdrFlip,
             MetricName::Flip => Metric::HdrFlip,
         }
     }
@@ -154,7 +156,7 @@ impl FromStr for MetricName {
             return Ok(MetricName::Flip);
         }
         let found = Metric::ALL.into_iter().find(|metric| metric.name() == text);
-        found.map(MetricName::Of).ok_or_else(|| {
+        found.map(MetricName::Metric).ok_or_else(|| {
             let names = Metric::ALL.map(Metric::name).join(", ");
             format!("unknown metric `{text}`; the metrics are {names}, flip")
         })
@@ -162,13 +164,16 @@ impl FromStr for MetricName {
 }
 
 /// Parses `x0,x1,y0,y1`.
-fn crop(text: &str) -> Result<Crop, String> {
+fn parse_crop(text: &str) -> Result<Crop, String> {
     let expected = || {
-        "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of pixels".to_string()
+        "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of \
+         pixels"
+            .to_string()
     };
     let numbers: Vec<f64> = text.split(',').map_while(|s| s.trim().parse().ok()).collect();
     let &[x0, x1, y0, y1] = numbers.as_slice() else { return Err(expected()) };
-    let all = |is: fn(&f64) -> bool| text.split(',').count() == 4 && numbers.iter().all(is);
+    let all =
+        |predicate: fn(&f64) -> bool| text.split(',').count() == 4 && numbers.iter().all(predicate);
     if !(x0 < x1 && y0 < y1) {
         Err(expected())
     } else if all(|x| (0.0..=1.0).contains(x)) {
@@ -182,27 +187,26 @@ fn crop(text: &str) -> Result<Crop, String> {
 }
 
 /// Parses a number above 0.
-fn positive(text: &str) -> Result<f32, String> {
+fn parse_positive(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|x: &f32| *x >= f32::MIN_POSITIVE && x.is_finite());
     number.ok_or_else(|| "expected a number above 0".into())
 }
 
-/// Checks the heat map's file, which must be a PNG and not one of the pictures.
-fn heatmap_output(args: &Args) -> Result<Option<Output>, Error> {
+/// Checks the heat map's file, which must be a PNG and not one of the images.
+fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
     let Some(path) = &args.heatmap else { return Ok(None) };
-    let wrong = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
-    if output::Format::of(path) != Some(output::Format::Png) {
-        return wrong(
+    if output::ImageFormat::from_extension(path) != Some(output::ImageFormat::Png) {
+        return Err(Error::option(
             format!("--heatmap writes PNG, not `{}`", path.display()),
             "name a file that ends in .png",
-        );
+        ));
     }
-    let output = Output::check(path)?;
-    if [&args.a, &args.b].into_iter().any(|picture| output.is(picture)) {
-        return wrong(
+    let output = OutputFile::check(path)?;
+    if [&args.a, &args.b].into_iter().any(|image| output.is_same_file(image)) {
+        return Err(Error::option(
             format!("--heatmap would overwrite `{}`", path.display()),
             "name another file",
-        );
+        ));
     }
     Ok(Some(output))
 }
@@ -210,9 +214,9 @@ fn heatmap_output(args: &Args) -> Result<Option<Output>, Error> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let heatmap = heatmap_output(args)?;
-    let read = |path: &PathBuf| read_layers(path).map_err(Error::Picture);
+    let read = |path: &PathBuf| read_layers(path).map_err(Error::Image);
     let (a, b) = (read(&args.a)?, read(&args.b)?);
-    let displayed = a.is_display_referred && b.is_display_referred;
+    let display_referred = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {
         format!(
@@ -221,36 +225,36 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         )
     });
     let pairs = pair::pair(a, b, [&args.a, &args.b], &args.layers, args.crop)?;
-    let request = Request::new(args, displayed, &pairs)?;
+    let request = Request::new(args, display_referred, &pairs)?;
     request.check(&pairs)?;
-    let working = (!args.quiet)
+    let spinner = (!args.quiet)
         .then(|| Console::new(false))
         .filter(|c| *c == Console::Terminal)
-        .map(|c| c.begin("comparing".into()));
-    let mut judged = Judged::of(pairs, &request);
-    judged.remarks.extend(remark);
-    if let Some(output) = heatmap.as_ref().filter(|_| judged.layers.is_empty()) {
+        .map(|c| c.spinner("comparing".into()));
+    let mut result = CompareResult::new(pairs, &request);
+    result.remarks.extend(remark);
+    if let Some(output) = heatmap.as_ref().filter(|_| result.layers.is_empty()) {
         // Prevents confusion with an earlier file of the same name.
-        judged.failures.push(format!(
+        result.failures.push(format!(
             "no heat map is written to {}: no layer could be compared",
             output.path().display()
         ));
     }
-    if let Some(working) = working {
-        working.finish_and_clear();
+    if let Some(spinner) = spinner {
+        spinner.finish_and_clear();
     }
     if !args.quiet {
         let text = match args.format {
-            Format::Text => report::text(args, &judged),
-            Format::Json => report::json(args, &judged),
+            ReportFormat::Text => report::text(args, &result),
+            ReportFormat::Json => report::json(args, &result),
         };
         output::to_stdout(text.as_bytes())?;
     }
     if let Some(output) = heatmap {
-        judged.draw(&request, args.heatmap_max, &output)?;
+        result.draw(&request, args.heatmap_max, &output)?;
     }
-    for failure in &judged.failures {
+    for failure in &result.failures {
         console::print(&format!("failed: {failure}"));
     }
-    Ok(if judged.failures.is_empty() { Exit::Done } else { Exit::Failed })
+    Ok(if result.failures.is_empty() { Exit::Success } else { Exit::Failed })
 }

@@ -1,7 +1,7 @@
-//! Pairs of corresponding layers of two pictures.
+//! Pairs of corresponding layers of two images.
 //!
-//! A layer that only one picture has, or whose channels or size differ, is a mismatch, which is
-//! reported and fails the comparison.
+//! A layer is a mismatch if only one image has it, or if its channels or sizes differ. A mismatch
+//! is reported and fails the comparison.
 
 use super::Error;
 use lightbound_image::compare::Planes;
@@ -10,9 +10,9 @@ use lightbound_image::write::ChannelSamples;
 use std::path::Path;
 
 /// The name that selects all layers.
-const ALL: &str = "all";
+const ALL_LAYERS: &str = "all";
 
-/// A crop of the picture.
+/// A crop of an image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Crop {
     /// `x0, x1, y0, y1` as fractions of width and height.
@@ -21,14 +21,14 @@ pub enum Crop {
     Pixels(Area),
 }
 
-/// A layer that both pictures have.
+/// A layer that both images have.
 #[derive(Debug)]
 pub struct Pair {
     /// Name of the layer.
     pub name: String,
     /// Names of its channels.
     pub channels: Vec<String>,
-    /// Its pixels within the full picture.
+    /// The compared area within the full image.
     pub area: Area,
     /// The samples to compare.
     pub samples: Samples,
@@ -39,7 +39,7 @@ pub struct Pair {
 pub enum Samples {
     /// Float values.
     Values {
-        /// The picture under test.
+        /// The image under test.
         a: Planes,
         /// The reference.
         b: Planes,
@@ -48,7 +48,7 @@ pub enum Samples {
     },
     /// IDs.
     Ids {
-        /// The picture under test.
+        /// The image under test.
         a: Vec<u32>,
         /// The reference.
         b: Vec<u32>,
@@ -64,7 +64,7 @@ pub struct Pairs {
     pub mismatches: Vec<String>,
 }
 
-/// Pairs the layers `names` of pictures from `files`; without names, the colour.
+/// Pairs the layers `names` of the images in `files`; without names, the colour.
 pub fn pair(
     mut a: Layers,
     mut b: Layers,
@@ -73,36 +73,38 @@ pub fn pair(
     crop: Option<Crop>,
 ) -> Result<Pairs, Error> {
     align(&mut a, &mut b);
-    let names = choose(&a, &b, names)?;
-    let crop = crop.map(|crop| resolve(crop, files, [a.full, b.full])).transpose()?;
+    let names = select_layers(&a, &b, names)?;
+    let crop = crop.map(|crop| crop_area(crop, files, [a.full, b.full])).transpose()?;
     let (names_a, names_b) = (layer_names(&a), layer_names(&b));
     let mut pairs = Pairs::default();
     for name in names {
-        match (take(&mut a, &name), take(&mut b, &name)) {
+        match (remove_layer(&mut a, &name), remove_layer(&mut b, &name)) {
             (Some(a), Some(b)) => match pair_layers(a, b, files, crop)? {
                 Ok(pair) => pairs.pairs.push(pair),
                 Err(mismatch) => pairs.mismatches.push(format!("layer `{name}`: {mismatch}")),
             },
-            (Some(_), None) => pairs.mismatches.push(missing(&name, files[1], &names_b, &names_a)),
-            _ => pairs.mismatches.push(missing(&name, files[0], &names_a, &names_b)),
+            (Some(_), None) => {
+                pairs.mismatches.push(missing_layer(&name, files[1], &names_b, &names_a))
+            }
+            _ => pairs.mismatches.push(missing_layer(&name, files[0], &names_a, &names_b)),
         }
     }
     Ok(pairs)
 }
 
-fn layer_names(picture: &Layers) -> Vec<String> {
-    picture.layers.iter().map(|layer| layer.name.clone()).collect()
+fn layer_names(image: &Layers) -> Vec<String> {
+    image.layers.iter().map(|layer| layer.name.clone()).collect()
 }
 
-/// Reports that `file` lacks a layer, and which layers could be compared instead.
-fn missing(name: &str, file: &Path, has: &[String], other_has: &[String]) -> String {
+/// Reports that `file` lacks a layer, and suggests the layers that can be compared.
+fn missing_layer(name: &str, file: &Path, has: &[String], other_has: &[String]) -> String {
     let both: Vec<&str> =
         has.iter().filter(|name| other_has.contains(name)).map(String::as_str).collect();
     let remedy = match both.is_empty() {
         true => "the files have no layer in common".into(),
         false => format!("--layers {} compares the common layers", both.join(",")),
     };
-    format!("layer `{name}`: {} lacks it and has {}; {remedy}", file.display(), listed(has))
+    format!("layer `{name}`: {} lacks it and has {}; {remedy}", file.display(), quoted_layers(has))
 }
 
 /// Quotes names for a sentence.
@@ -110,21 +112,21 @@ pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// Quotes names of layers for a sentence; the layers with sums of parts count as one.
-fn listed(names: &[String]) -> String {
-    let mut shown: Vec<&str> =
+/// Quotes layer names for a sentence; the layers with exact sums are listed as one.
+fn quoted_layers(names: &[String]) -> String {
+    let mut names: Vec<&str> =
         names.iter().map(|name| if name.starts_with("sums.") { "sums.*" } else { name }).collect();
-    shown.dedup();
-    quoted(&shown)
+    names.dedup();
+    quoted(&names)
 }
 
-fn take(layers: &mut Layers, name: &str) -> Option<Layer> {
+fn remove_layer(layers: &mut Layers, name: &str) -> Option<Layer> {
     let at = layers.layers.iter().position(|layer| layer.name == name)?;
     Some(layers.layers.remove(at))
 }
 
-/// If only one picture's format stores a position, moves the other picture there. Its size must be
-/// that of the data window or of the full picture.
+/// If only one image's format stores a position, moves the other image there, provided that its
+/// size equals that of the data window or of the full image.
 fn align(a: &mut Layers, b: &mut Layers) {
     let (movable, fixed) = match (a.has_position, b.has_position) {
         (false, true) => (a, b),
@@ -133,18 +135,18 @@ fn align(a: &mut Layers, b: &mut Layers) {
     };
     let Some(layer) = fixed.get(COLOUR).or(fixed.layers.first()) else { return };
     let size = |area: Area| (area.width(), area.height());
-    if let Some(place) =
+    if let Some(area) =
         [layer.area, fixed.full].into_iter().find(|area| size(*area) == size(movable.full))
     {
-        movable.move_to(place, fixed.full);
+        movable.move_to(area, fixed.full);
     }
 }
 
-/// Names of the layers to compare, those of A first.
-fn choose(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error> {
+/// Names of the layers to compare; those of A come first.
+fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error> {
     let mut all = layer_names(a);
     all.extend(layer_names(b).into_iter().filter(|name| a.get(name).is_none()));
-    if names.iter().any(|name| name == ALL) {
+    if names.iter().any(|name| name == ALL_LAYERS) {
         return Ok(all);
     }
     let colour = [COLOUR.to_string()];
@@ -152,10 +154,12 @@ fn choose(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error
     if let Some(name) = names.iter().find(|name| !all.contains(name)) {
         return Err(Error::Option {
             message: format!(
-                "neither picture has the layer `{name}`; the layers are {}",
-                listed(&all)
+                "neither image has the layer `{name}`; the layers are {}",
+                quoted_layers(&all)
             ),
-            help: format!("name some of these with --layers NAME,NAME, or all with --layers {ALL}"),
+            help: format!(
+                "name some of these with --layers NAME,NAME, or all with --layers {ALL_LAYERS}"
+            ),
         });
     }
     let is_first = |i: &usize| !names[..*i].contains(&names[*i]);
@@ -163,7 +167,7 @@ fn choose(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error
 }
 
 /// Converts a crop to pixels.
-fn resolve(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Error> {
+fn crop_area(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Error> {
     let [x0, x1, y0, y1] = match crop {
         Crop::Pixels(area) => return Ok(area),
         Crop::Fractions(fractions) => fractions,
@@ -182,7 +186,7 @@ fn resolve(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Err
             help: "give the crop in pixels".into(),
         });
     }
-    // The rounding of `render --crop`.
+    // Rounded as in `render --crop`.
     let edge = |fraction: f32, n: usize| (fraction * n as f32).ceil() as i64;
     let area = Area {
         x0: a.x0 + edge(x0, a.width()),
@@ -194,7 +198,7 @@ fn resolve(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Err
         return Err(Error::Option {
             message: "the crop contains no pixel".into(),
             help: format!(
-                "the picture has {} × {} pixels; choose a larger crop",
+                "the image has {} × {} pixels; choose a larger crop",
                 a.width(),
                 a.height()
             ),
@@ -226,12 +230,12 @@ fn pair_layers(
     };
     for (file, layer) in files.into_iter().zip([&a, &b]) {
         if !layer.area.contains(area) {
-            let (file, place) = (file.display(), describe(layer.area));
+            let (file, area) = (file.display(), describe_area(layer.area));
             return Err(Error::Option {
                 message: format!(
-                    "--crop is not within the layer `{name}` of {file}, which has {place}"
+                    "--crop is not within the layer `{name}` of {file}, which has {area}"
                 ),
-                help: "columns and rows count from 0 at the upper left corner of the full picture"
+                help: "columns and rows count from 0 at the upper left corner of the full image"
                     .into(),
             });
         }
@@ -251,7 +255,7 @@ fn samples(mut a: Layer, mut b: Layer, is_colour: bool) -> Samples {
     Samples::Values { a: planes(a), b: planes(b), is_colour }
 }
 
-/// Converts all samples to floats, also integers that are compared with floats.
+/// Converts all samples to floats, including integers that are compared with floats.
 fn planes(layer: Layer) -> Planes {
     let plane = |samples| match samples {
         ChannelSamples::F32(samples) => samples,
@@ -261,24 +265,24 @@ fn planes(layer: Layer) -> Planes {
     Planes::new(layer.area.width(), layer.area.height(), planes)
 }
 
-fn describe(area: Area) -> String {
+fn describe_area(area: Area) -> String {
     format!("{} × {} pixels at ({}, {})", area.width(), area.height(), area.x0, area.y0)
 }
 
 fn differing_areas(files: [&Path; 2], a: Area, b: Area) -> String {
-    let both = a.intersection(b);
+    let common = a.intersection(b);
     let sizes = format!(
         "{} has {}, {} has {}",
         files[0].display(),
-        describe(a),
+        describe_area(a),
         files[1].display(),
-        describe(b)
+        describe_area(b)
     );
-    match both.width() * both.height() {
+    match common.width() * common.height() {
         0 => format!("{sizes}; they have no pixel in common"),
         _ => format!(
             "{sizes}; --crop {},{},{},{} compares the common pixels",
-            both.x0, both.x1, both.y0, both.y1
+            common.x0, common.x1, common.y0, common.y1
         ),
     }
 }

@@ -7,72 +7,72 @@ use lightbound_image::six_digits;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// Width of a column.
-const COLUMN: usize = 13;
+/// Width of a column in characters.
+const COLUMN_WIDTH: usize = 13;
 
-/// Prints tables as text.
-pub fn text(args: &Args, judged: &Judged) -> String {
+/// Formats the tables as text.
+pub fn text(args: &Args, result: &CompareResult) -> String {
     let mut text = format!("A: {}\nB: {} (the reference)\n", args.a.display(), args.b.display());
-    for layer in &judged.layers {
+    for layer in &result.layers {
         table(&mut text, layer);
     }
-    if !judged.remarks.is_empty() {
+    if !result.remarks.is_empty() {
         text.push('\n');
     }
-    for remark in &judged.remarks {
+    for remark in &result.remarks {
         writeln!(text, "note: {remark}").expect("writing to a string succeeds");
     }
     text
 }
 
-fn table(text: &mut String, layer: &JudgedLayer) {
+fn table(text: &mut String, layer: &LayerResult) {
     let (pair, area) = (&layer.pair, layer.pair.area);
-    let place = if (area.x0, area.y0) == (0, 0) {
+    let position = if (area.x0, area.y0) == (0, 0) {
         String::new()
     } else {
         format!(" at ({}, {})", area.x0, area.y0)
     };
     let mut line =
         |line: String| writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
-    line(format!("\n{}, {} × {} pixels{place}", pair.name, area.width(), area.height()));
-    // A single channel equals the overall value.
+    line(format!("\n{}, {} × {} pixels{position}", pair.name, area.width(), area.height()));
+    // With a single channel, it equals the overall value.
     let single = pair.channels.len() == 1;
     let per_channel = layer.figures.iter().any(|(_, figure)| !figure.channels.is_empty());
     let names = if single || !per_channel { &[][..] } else { &pair.channels[..] };
     if !names.is_empty() {
-        let columns: String = names.iter().map(|name| format!("{name:>COLUMN$}")).collect();
-        line(format!("{:<12}{:>COLUMN$}{columns}", "", "overall"));
+        let columns: String = names.iter().map(|name| format!("{name:>COLUMN_WIDTH$}")).collect();
+        line(format!("{:<12}{:>COLUMN_WIDTH$}{columns}", "", "overall"));
     }
     for (metric, figure) in &layer.figures {
         let channels: String = figure
             .channels
             .iter()
             .filter(|_| !single)
-            .map(|x| format!("{:>COLUMN$}", six_digits(*x)))
+            .map(|x| format!("{:>COLUMN_WIDTH$}", six_digits(*x)))
             .collect();
         let note = layer.note(*metric).map(|note| format!("  {note}")).unwrap_or_default();
         line(format!(
-            "{:<12}{:>COLUMN$}{channels}{note}",
+            "{:<12}{:>COLUMN_WIDTH$}{channels}{note}",
             metric.name(),
             six_digits(figure.overall)
         ));
     }
 }
 
-/// Prints one JSON object; values that are not finite are `null`.
-pub fn json(args: &Args, judged: &Judged) -> String {
+/// Formats one JSON object; values that are not finite are `null`.
+pub fn json(args: &Args, result: &CompareResult) -> String {
     let report = json!({
         "a": args.a.display().to_string(),
         "b": args.b.display().to_string(),
-        "passed": judged.failures.is_empty(),
-        "failures": judged.failures,
-        "remarks": judged.remarks,
-        "layers": judged.layers.iter().map(layer_json).collect::<Vec<_>>(),
+        "passed": result.failures.is_empty(),
+        "failures": result.failures,
+        "remarks": result.remarks,
+        "layers": result.layers.iter().map(layer_json).collect::<Vec<_>>(),
     });
     format!("{:#}\n", report)
 }
 
-fn layer_json(layer: &JudgedLayer) -> Value {
+fn layer_json(layer: &LayerResult) -> Value {
     let (pair, area) = (&layer.pair, layer.pair.area);
     let metrics: Map<String, Value> = layer
         .figures
@@ -88,7 +88,7 @@ fn layer_json(layer: &JudgedLayer) -> Value {
         "height": area.height(),
         "metrics": metrics,
     });
-    if let Found::Values(comparison, validity) = &layer.found {
+    if let LayerComparison::Values(comparison, validity) = &layer.comparison {
         value["nan_pixels"] = validity.nan.pixels.into();
         value["infinite_pixels"] = validity.infinite.pixels.into();
         value["pixels_left_out"] = comparison.excluded_pixels.into();
@@ -103,16 +103,16 @@ fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &MetricValue) -> Val
             layer.pair.channels.iter().cloned().zip(figure.channels.iter().map(|&x| json!(x)));
         value["channels"] = Value::Object(channels.collect());
     }
-    match (metric, layer.largest(), &layer.found) {
+    match (metric, layer.largest(), &layer.comparison) {
         (Metric::Max, Some((channel, (x, y))), _) => {
             value["channel"] = layer.pair.channels[channel].clone().into();
             value["pixel"] = json!([x, y]);
         }
-        (Metric::Differing, _, Found::Ids(_, Some(first))) => {
+        (Metric::Differing, _, LayerComparison::Ids(_, Some(first))) => {
             let (x, y) = layer.pair.area.position(*first);
             value["pixel"] = json!([x, y]);
         }
-        (Metric::HdrFlip, _, Found::Values(comparison, _)) => {
+        (Metric::HdrFlip, _, LayerComparison::Values(comparison, _)) => {
             value["exposures"] = json!(comparison.hdr_flip.as_ref().map(|map| &map.exposures));
         }
         _ => {}

@@ -1,6 +1,6 @@
-//! Messages about checkpoints.
+//! Checkpoints with messages for the user.
 //!
-//! A checkpoint that cannot be written must not end a rendering: it is reported once.
+//! A checkpoint that cannot be written does not end the rendering: the failure is reported once.
 
 use super::WorkArgs;
 use crate::Error;
@@ -10,7 +10,7 @@ use lightbound::part::{Attributes, Checkpoint};
 use lightbound::render::Work;
 use std::path::Path;
 
-/// A checkpoint that reports its state to the user.
+/// A checkpoint that prints messages about its state.
 pub struct ReportedCheckpoint {
     checkpoint: Checkpoint,
     /// Whether a failure to write was reported.
@@ -31,14 +31,15 @@ impl ReportedCheckpoint {
 
     /// Cleans up after an earlier process, before the work begins.
     ///
-    /// *Errors*: a checkpoint exists, and the options do not say whether to resume it.
+    /// # Errors
+    /// If a checkpoint exists and the options do not request to resume from it.
     pub fn prepare(&self, args: &WorkArgs, console: Console) -> Result<(), Error> {
         self.checkpoint.remove_temporary_files();
         match (self.exists(), args.resume) {
             (true, true) => {
-                console.say(&format!("resuming from {}", self.checkpoint.path().display()))
+                console.info(&format!("resuming from {}", self.checkpoint.path().display()))
             }
-            (false, true) => console.say(&format!(
+            (false, true) => console.info(&format!(
                 "no {}: rendering from the beginning",
                 self.checkpoint.path().display()
             )),
@@ -79,7 +80,7 @@ impl ReportedCheckpoint {
         }
     }
 
-    /// Removes the file after the picture is complete.
+    /// Removes the file once the image is complete.
     pub fn remove(&self) {
         if let Err(error) = self.checkpoint.remove() {
             console::warn(&format!(

@@ -1,7 +1,7 @@
 //! Options of the lightcuts integrator, and the EXR attributes of its settings.
 
 use crate::Error;
-use crate::numbers::{choice, whole};
+use crate::numbers::{choice, integer};
 use lightbound::choice::Choice;
 use lightbound::part::Attributes;
 use lightbound::settings::{
@@ -16,7 +16,7 @@ use lightbound_pbrt::build::LightcutsOverrides;
 pub struct LightcutsArgs {
     /// Maximum error bound relative to the light at a point; 0 with a large --max-cut evaluates all
     /// lights [default: the scene's, or 0.02]
-    #[arg(long, value_name = "X", value_parser = error, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = parse_error, allow_negative_numbers = true)]
     error: Option<f32>,
 
     /// Quantity that the error bound applies to [default: the scene's, or cluster]
@@ -25,7 +25,7 @@ pub struct LightcutsArgs {
 
     /// Maximum number of clusters in a cut [default: the scene's, or 1000, or unlimited with
     /// --error-mode total]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_COUNT))]
     max_cut: Option<u32>,
 
     /// Selection of the representatives of clusters [default: the scene's, or deterministic]
@@ -33,16 +33,16 @@ pub struct LightcutsArgs {
     mode: Option<CutMode>,
 
     /// Number of clusters in a cut of --mode stochastic [default: the scene's, or 64]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_COUNT))]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_COUNT))]
     cut_size: Option<u32>,
 
     /// Approximate number of points that represent all area lights [default: the scene's, or 1024]
-    #[arg(long, value_name = "N", value_parser = whole(1..=LightcutsSettings::MAX_POINTS))]
+    #[arg(long, value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     area_points: Option<u32>,
 
-    /// Approximate number of directions that represent all environment lights [default: the scene's,
-    /// or 1024]
-    #[arg(long = "sky-points", value_name = "N", value_parser = whole(1..=LightcutsSettings::MAX_POINTS))]
+    /// Approximate number of directions that represent all environment lights [default: the
+    /// scene's, or 1024]
+    #[arg(long = "sky-points", value_name = "N", value_parser = integer(1..=LightcutsSettings::MAX_POINTS))]
     environment_points: Option<u32>,
 
     /// Compilation of material bounds [default: related]
@@ -58,7 +58,7 @@ pub struct LightcutsArgs {
 const MAX_COUNT: u32 = i32::MAX as u32;
 
 /// Parses a relative error.
-fn error(text: &str) -> Result<f32, String> {
+fn parse_error(text: &str) -> Result<f32, String> {
     let x = text.parse().ok().filter(|x: &f32| *x >= 0.0 && x.is_finite());
     x.ok_or_else(|| "expected a number of at least 0, as in 0.02 for 2 %".into())
 }
@@ -106,7 +106,7 @@ impl LightcutsArgs {
                 match first_given(&[&deterministic[..], &stochastic, &common_options].concat()) {
                     Some(option) => Err(Error::Option {
                         message: format!(
-                            "{option} is an option of the integrator lightcuts; this picture is rendered by path"
+                            "{option} is an option of the integrator lightcuts; this image is rendered by path"
                         ),
                         help: format!(
                             "add --integrator {}, or omit {option}",
@@ -137,7 +137,7 @@ impl LightcutsArgs {
     }
 }
 
-/// EXR attributes of the settings that affect a picture.
+/// EXR attributes of the settings that affect the image.
 pub fn attributes(settings: &LightcutsSettings) -> Attributes {
     let (text, count) =
         (Attribute::text, |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX)));
@@ -182,31 +182,32 @@ mod tests {
         };
         let none = LightcutsArgs::default();
         assert_eq!(rejections(&none), [None, None, None]);
-        let [path, no, stochastic] =
+        let [path, deterministic_error, stochastic] =
             rejections(&LightcutsArgs { max_cut: Some(5), ..none.clone() });
         assert_eq!(
             path.unwrap(),
-            "--max-cut is an option of the integrator lightcuts; this picture is rendered by path"
+            "--max-cut is an option of the integrator lightcuts; this image is rendered by path"
         );
         assert_eq!(
             stochastic.unwrap(),
             "--max-cut is an option of lightcuts mode deterministic; the mode is stochastic"
         );
-        assert_eq!(no, None);
-        let [path, deterministic, no] =
+        assert_eq!(deterministic_error, None);
+        let [path, deterministic, stochastic] =
             rejections(&LightcutsArgs { cut_size: Some(5), ..none.clone() });
         assert!(
             path.unwrap().starts_with("--cut-size")
                 && deterministic.unwrap().contains("mode stochastic")
         );
-        assert_eq!(no, None);
-        let [path, no, neither] = rejections(&LightcutsArgs { check_bounds: true, ..none });
+        assert_eq!(stochastic, None);
+        let [path, deterministic, stochastic] =
+            rejections(&LightcutsArgs { check_bounds: true, ..none });
         assert!(path.unwrap().starts_with("--check-bounds"));
-        assert_eq!((no, neither), (None, None));
+        assert_eq!((deterministic, stochastic), (None, None));
     }
 
     #[test]
-    fn attributes_include_all_settings_that_affect_pictures() {
+    fn attributes_include_all_settings_that_affect_the_image() {
         let Method::Lightcuts(stochastic) = STOCHASTIC else { unreachable!() };
         let cut = |error, error_mode, max_cut| Cut::Deterministic { error, error_mode, max_cut };
         let base = LightcutsSettings { cut: cut(0.02, ErrorMode::Cluster, 9), ..stochastic };
@@ -222,7 +223,7 @@ mod tests {
         assert!(others.iter().all(|other| attributes(other) != attributes(&base)));
         let other = LightcutsSettings { cut: Cut::Stochastic { size: 65 }, ..stochastic };
         assert_ne!(attributes(&other), attributes(&stochastic));
-        // Checking does not affect the picture.
+        // Checking bounds does not affect the image.
         assert_eq!(
             attributes(&LightcutsSettings { check_bounds: true, ..base }),
             attributes(&base)
@@ -232,9 +233,9 @@ mod tests {
 
     #[test]
     fn relative_errors_are_parsed() {
-        assert_eq!((error("0"), error("0.02")), (Ok(0.0), Ok(0.02)));
+        assert_eq!((parse_error("0"), parse_error("0.02")), (Ok(0.0), Ok(0.02)));
         for wrong in ["", "-0.1", "nan", "inf", "2%"] {
-            assert!(error(wrong).is_err(), "{wrong}");
+            assert!(parse_error(wrong).is_err(), "{wrong}");
         }
     }
 }

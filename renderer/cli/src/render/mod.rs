@@ -1,21 +1,20 @@
-//! `lightbound render`: renders a scene file to a picture.
+//! `lightbound render`: renders a scene file to an image.
 
 mod checkpoint;
-mod finished;
+mod image_file;
 mod lightcuts;
 mod path;
-mod place;
+mod result;
 mod work;
 
 use super::console::{self, Console, count, duration};
 use super::interrupt::{Interrupt, Stage};
-use super::numbers::{choice, whole};
-use super::output::{Format, Output};
-use super::shader::{target_name, unavailable};
+use super::numbers::{choice, integer};
+use super::output::{ImageFormat, OutputFile};
+use super::shader::{target_parser, unavailable};
 use super::{Error, Exit};
 use checkpoint::ReportedCheckpoint;
-use finished::{Finished, attributes};
-pub use finished::{invalid_samples_remark, sample_counts, violated_bounds_remark};
+use image_file::{Destination, ImageFile, default_output};
 use lightbound::accel::AccelKind;
 use lightbound::film::{FilmOptions, PixelBlock};
 use lightbound::integrator::{self, Integrator};
@@ -27,7 +26,8 @@ use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
 pub use path::PathArgs;
-use place::{Kept, PictureFile, default_output};
+use result::{RenderResult, attributes};
+pub use result::{bound_violation_warning, invalid_samples_warning, sample_counts};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub struct Args {
     /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
     pub scene: PathBuf,
 
-    /// Output picture: .exr (float, all layers), .png (sRGB) or .pfm (float)
+    /// Output image: .exr (float, all layers), .png (sRGB) or .pfm (float)
     ///
     /// The default is the film's file name in the scene, in the current folder, or otherwise the
     /// scene's name with .exr.
@@ -64,15 +64,15 @@ pub struct Args {
     pub output: Option<PathBuf>,
 
     /// Exposure of a .png in stops [default: 0]
-    #[arg(long, value_name = "STOPS", value_parser = stops, help_heading = "Output")]
+    #[arg(long, value_name = "STOPS", value_parser = parse_exposure, help_heading = "Output")]
     pub exposure: Option<f32>,
 
     /// Also write the variance of each pixel's mean, as channels variance.R, .G and .B of an .exr
     ///
     /// The estimate treats the pixel's samples as independent (sample variance divided by sample
-    /// count); it is infinite for a single sample. It is conservative for Sobol' points, the default
-    /// of most scenes, which are better distributed than independent samples: the true error is
-    /// usually smaller. Use the sampler "independent" for unbiased estimates.
+    /// count); it is infinite for a single sample. It is conservative for Sobol' points, the
+    /// default of most scenes, which are better distributed than independent samples: the true
+    /// error is usually smaller. Use the sampler "independent" for unbiased estimates.
     #[arg(long, help_heading = "Output")]
     pub variance: bool,
 
@@ -85,34 +85,36 @@ pub struct Args {
     pub quiet: bool,
 
     /// Integrator, overriding the scene's
-    #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Picture")]
+    #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Image")]
     pub integrator: Option<MethodName>,
 
     /// Samples per pixel, overriding the scene's
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_SPP), help_heading = "Picture")]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_SPP), help_heading = "Image")]
     pub spp: Option<u32>,
 
     /// Random seed; the same seed gives the same pixels [default: the scene's, or 0]
-    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), help_heading = "Picture")]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u32::MAX), help_heading = "Image")]
     pub seed: Option<u32>,
 
     /// Size of the full image in pixels, overriding the scene's
-    #[arg(long, value_name = "WxH", value_parser = resolution, help_heading = "Picture")]
+    #[arg(long, value_name = "WxH", value_parser = parse_resolution, help_heading = "Image")]
     pub resolution: Option<(u32, u32)>,
 
-    /// Render a crop of the image only; fractions of its width and height from the upper left corner
+    /// Render a crop of the image only; fractions of its width and height from the upper left
+    /// corner
     ///
-    /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge` can
-    /// merge crops.
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = crop, allow_hyphen_values = true, help_heading = "Picture")]
+    /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge`
+    /// can merge crops.
+    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "Image")]
     pub crop: Option<[f32; 4]>,
 
-    /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per pixel
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Work")]
+    /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per
+    /// pixel
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, help_heading = "Work")]
     pub time_limit: Option<Duration>,
 
     /// Number of threads, which does not affect pixels [default: all]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS), help_heading = "Work")]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_THREADS), help_heading = "Work")]
     pub threads: Option<u16>,
 
     /// Acceleration structure
@@ -121,7 +123,7 @@ pub struct Args {
 
     /// Instruction set of compiled shaders, which does not affect pixels [default: the best of this
     /// machine]
-    #[arg(long, value_name = "TARGET", value_parser = target_name(), help_heading = "Work")]
+    #[arg(long, value_name = "TARGET", value_parser = target_parser(), help_heading = "Work")]
     pub target: Option<Target>,
 
     #[command(flatten)]
@@ -138,21 +140,22 @@ pub struct Args {
     pub strict: bool,
 }
 
-/// Limit of samples per pixel: more than any picture needs, and keeps the list of passes small.
+/// Maximum number of samples per pixel: more than any image needs, and the list of passes stays
+/// small.
 pub(super) const MAX_SPP: u32 = 1 << 24;
 
-/// Limit of threads: more than any machine has.
+/// Maximum number of threads: more than any machine has.
 pub(super) const MAX_THREADS: u16 = 4096;
 
 /// Parses `WxH`.
-fn resolution(text: &str) -> Result<(u32, u32), String> {
-    let side = |s: &str| s.parse().ok().filter(|n| (1..=1 << 16).contains(n));
-    let parsed = text.split_once(['x', 'X', '×']).and_then(|(w, h)| Some((side(w)?, side(h)?)));
+fn parse_resolution(text: &str) -> Result<(u32, u32), String> {
+    let size = |s: &str| s.parse().ok().filter(|n| (1..=1 << 16).contains(n));
+    let parsed = text.split_once(['x', 'X', '×']).and_then(|(w, h)| Some((size(w)?, size(h)?)));
     parsed.ok_or_else(|| "expected columns x rows, each from 1 to 65536, as in 1920x1080".into())
 }
 
 /// Parses `x0,x1,y0,y1`.
-fn crop(text: &str) -> Result<[f32; 4], String> {
+fn parse_crop(text: &str) -> Result<[f32; 4], String> {
     let numbers: Option<Vec<f32>> = text.split(',').map(|s| s.trim().parse().ok()).collect();
     match numbers.as_deref() {
         Some(&[x0, x1, y0, y1])
@@ -166,7 +169,7 @@ fn crop(text: &str) -> Result<[f32; 4], String> {
 }
 
 /// Parses a positive time in seconds.
-fn seconds(text: &str) -> Result<Duration, String> {
+fn parse_seconds(text: &str) -> Result<Duration, String> {
     let time = text
         .parse()
         .ok()
@@ -176,7 +179,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses an exposure.
-pub(super) fn stops(text: &str) -> Result<f32, String> {
+pub(super) fn parse_exposure(text: &str) -> Result<f32, String> {
     let stops = text.parse().ok().filter(|stops: &f32| stops.abs() <= 64.0);
     stops.ok_or_else(|| "expected a number of stops from -64 to 64".into())
 }
@@ -186,8 +189,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     render_source(&Source::file(&args.scene), &[], args)
 }
 
-/// Renders a scene from any source, with the given `shaders` and options; `args.scene` is its name in
-/// messages.
+/// Renders a scene from any source, with the given `shaders` and options. Messages call it
+/// `args.scene`.
 pub fn render_source(
     source: &Arc<Source>,
     shaders: &[NamedShader],
@@ -195,23 +198,22 @@ pub fn render_source(
 ) -> Result<Exit, Error> {
     let console = Console::new(args.quiet);
     let interrupt = Interrupt::install(args.quiet);
-    let named = args.output.as_deref().map(|path| PictureFile::check(path, args)).transpose()?;
-    let stats_file = args.stats.as_deref().map(Output::check).transpose()?;
+    let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
+    let stats_file = args.stats.as_deref().map(OutputFile::check).transpose()?;
     let threads = prepare(args)?;
 
     let mut diagnostics = Diagnostics::new(args.strict);
-    let loading = console.begin(format!("loading {}", args.scene.display()));
+    let loading = console.spinner(format!("loading {}", args.scene.display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let loaded =
         load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
             if loaded.scene.lights.is_black() {
-                let none = loaded.scene.lights.all().is_empty();
-                let message = if none {
+                let message = if loaded.scene.lights.all().is_empty() {
                     "the scene has no light"
                 } else {
                     "no light of the scene has any power"
                 };
-                diagnostics.warn(None, message, "the picture is black")?;
+                diagnostics.warn(None, message, "the image is black")?;
             }
             Ok(loaded)
         });
@@ -222,39 +224,48 @@ pub fn render_source(
     let loaded = loaded?;
     args.path.check(&loaded.settings.integrator.method)?;
     args.lightcuts.check(&loaded.settings.integrator.method)?;
-    let place = match named {
-        Some(named) => named,
-        None => PictureFile::check(&default_output(&args.scene, &loaded.filename), args)?,
+    let image_file = match requested {
+        Some(requested) => requested,
+        None => ImageFile::check(&default_output(&args.scene, &loaded.filename), args)?,
     };
-    place::check_overwrites(&place, stats_file.as_ref(), args, &loaded.inputs)?;
-    console.say(&contents(&loaded));
+    image_file::check_overwrites(&image_file, stats_file.as_ref(), args, &loaded.inputs)?;
+    console.info(&scene_summary(&loaded));
 
     let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
-    let job = Job { args, loaded: &loaded, integrator: &*integrator, threads, place: &place };
-    let (result, kept) = job.run(console, &interrupt)?;
-    if let Some(path) = kept.path(&place) {
-        console.say(&result.summary(path));
+    let job = RenderJob {
+        args,
+        loaded: &loaded,
+        integrator: &*integrator,
+        threads,
+        image_file: &image_file,
+    };
+    let (result, destination) = job.run(console, &interrupt)?;
+    if let Some(path) = destination.path(&image_file) {
+        console.info(&result.summary(path));
     }
-    let remarks = Vec::from_iter(kept.remark(&place, &result).into_iter().chain(result.remarks()));
-    for remark in &remarks {
-        console::warn(remark);
+    let warnings = Vec::from_iter(
+        destination.warning(&image_file, &result).into_iter().chain(result.warnings()),
+    );
+    for warning in &warnings {
+        console::warn(warning);
     }
     if let Some(file) = stats_file {
-        let warnings = diagnostics
+        let all_warnings = diagnostics
             .warnings()
             .iter()
             .map(Warning::to_string)
-            .chain(remarks.iter().cloned())
+            .chain(warnings.iter().cloned())
             .collect();
-        let json = serde_json::to_vec_pretty(&result.stats(kept.path(&place), warnings))
-            .expect("numbers and texts make JSON");
+        let json =
+            serde_json::to_vec_pretty(&result.stats(destination.path(&image_file), all_warnings))
+                .expect("the statistics can be serialized");
         file.write(|path| save(path, &json))?;
     }
-    match remarks.into_iter().next() {
-        _ if matches!(kept, Kept::Nowhere) => Ok(Exit::Interrupted),
-        Some(remark) if args.strict => Err(Error::Strict(remark)),
+    match warnings.into_iter().next() {
+        _ if matches!(destination, Destination::None) => Ok(Exit::Interrupted),
+        Some(warning) if args.strict => Err(Error::Strict(warning)),
         _ if result.interrupted() => Ok(Exit::Interrupted),
-        _ => Ok(Exit::Done),
+        _ => Ok(Exit::Success),
     }
 }
 
@@ -264,7 +275,7 @@ fn prepare(args: &Args) -> Result<usize, Error> {
         return Err(unavailable(target));
     }
     let threads = args.threads.map_or_else(all_threads, usize::from);
-    // The pool that builds acceleration structures and light trees.
+    // This pool builds acceleration structures and light trees.
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|cause| {
         Error::Option {
             message: format!("cannot start {threads} threads: {cause}"),
@@ -274,14 +285,14 @@ fn prepare(args: &Args) -> Result<usize, Error> {
     Ok(threads)
 }
 
-/// A loaded scene to be rendered to a file.
+/// The rendering of a loaded scene to a file.
 #[derive(Clone, Copy)]
-struct Job<'a> {
+struct RenderJob<'a> {
     args: &'a Args,
     loaded: &'a LoadedScene,
     integrator: &'a dyn Integrator,
     threads: usize,
-    place: &'a PictureFile,
+    image_file: &'a ImageFile,
 }
 
 impl<'a> Job<'a> {
@@ -301,7 +312,7 @@ impl<'a> Job<'a> {
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
         let moments = args.variance || args.work.noise_threshold.is_some();
-        let layers = self.place.format == Format::Exr;
+        let layers = self.image_file.format == ImageFormat::Exr;
         let options = RenderOptions {
             threads: self.threads,
             time_limit: args.time_limit,
@@ -322,12 +333,12 @@ impl<'a> Job<'a> {
         progress.finish();
         interrupt.enter(Stage::Writing, None);
 
-        let result = Finished::new(self, samples, outcome, work);
-        let kept = self.place.keep(&result)?;
+        let result = RenderResult::new(self, samples, outcome, work);
+        let destination = self.image_file.write(&result)?;
         if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
             checkpoint.remove();
         }
-        Ok((result, kept))
+        Ok((result, destination))
     }
 
     /// The checkpoint of `block`, if one is requested.
@@ -335,7 +346,7 @@ impl<'a> Job<'a> {
         let requested = self.args.work.checkpoint.is_some() || self.args.work.resume;
         requested.then(|| {
             ReportedCheckpoint::new(
-                self.place.output.path(),
+                self.image_file.output.path(),
                 self.loaded.settings.resolution.into(),
                 attributes(self.args, self.loaded, self.integrator),
                 block,
@@ -345,8 +356,8 @@ impl<'a> Job<'a> {
 }
 
 impl Args {
-    /// Whether only a part of the picture is rendered, whose file also contains exact sums.
-    fn makes_part(&self) -> bool {
+    /// Whether only a part of the image is rendered. The file of a part also contains exact sums.
+    fn renders_part(&self) -> bool {
         self.crop.is_some() || self.work.sample_range.is_some()
     }
 
@@ -393,27 +404,27 @@ mod tests {
 
     #[test]
     fn resolutions_and_crops_are_parsed() {
-        assert_eq!(resolution("1920x1080"), Ok((1920, 1080)));
-        assert_eq!(crop("0, 0.5,0.25,1"), Ok([0.0, 0.5, 0.25, 1.0]));
+        assert_eq!(parse_resolution("1920x1080"), Ok((1920, 1080)));
+        assert_eq!(parse_crop("0, 0.5,0.25,1"), Ok([0.0, 0.5, 0.25, 1.0]));
         for wrong in ["", "1", "1x", "x1", "0x1", "-1x2", "1x2x3", "70000x1", "1.5x2"] {
-            assert!(resolution(wrong).is_err(), "{wrong}");
+            assert!(parse_resolution(wrong).is_err(), "{wrong}");
         }
         for wrong in
             ["", "0,1,0", "0,1,0,1,0", "0,0,0,1", "1,0,0,1", "0,1.1,0,1", "-0.1,1,0,1", "0,1,0,nan"]
         {
-            assert!(crop(wrong).is_err(), "{wrong}");
+            assert!(parse_crop(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn times_and_exposures_are_parsed() {
-        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
-        assert_eq!(stops("-2"), Ok(-2.0));
+        assert_eq!(parse_seconds("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_exposure("-2"), Ok(-2.0));
         for wrong in ["", "0", "-1", "inf", "NaN", "1e300", "1s"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
         }
         for wrong in ["", "inf", "NaN", "65"] {
-            assert!(stops(wrong).is_err(), "{wrong}");
+            assert!(parse_exposure(wrong).is_err(), "{wrong}");
         }
     }
 }

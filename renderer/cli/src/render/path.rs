@@ -47,7 +47,7 @@ impl PathArgs {
         match (method, options.into_iter().find(|(_, given)| *given)) {
             (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
                 message: format!(
-                    "{option} is an option of the integrator path; this picture is rendered by lightcuts"
+                    "{option} is an option of the integrator path; this image is rendered by lightcuts"
                 ),
                 help: format!("add --integrator {}, or omit {option}", MethodName::Path.name()),
             }),
@@ -56,7 +56,7 @@ impl PathArgs {
     }
 }
 
-/// EXR attributes of the settings that affect the bits of a picture.
+/// EXR attributes of the settings that affect the bits of an image.
 pub fn attributes(settings: &PathSettings) -> Attributes {
     let names = [
         ("lightSampling", settings.light_sampling.name()),
@@ -74,16 +74,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_have_all_settings_that_affect_pictures() {
-        let own = PathSettings::default();
+    fn attributes_include_all_settings_that_affect_the_image() {
+        let base = PathSettings::default();
         let others = [
-            PathSettings { light_sampling: LightSampling::Uniform, ..own },
-            PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..own },
-            PathSettings { environment_sampling: EnvironmentSampling::Product, ..own },
+            PathSettings { light_sampling: LightSampling::Uniform, ..base },
+            PathSettings { bsdf_sampling: BsdfSampling::Bounds, ..base },
+            PathSettings { environment_sampling: EnvironmentSampling::Product, ..base },
         ];
-        assert!(others.iter().all(|other| attributes(other) != attributes(&own)));
+        assert!(others.iter().all(|other| attributes(other) != attributes(&base)));
         assert_eq!(
-            attributes(&own)[1],
+            attributes(&base)[1],
             ("lightbound/bsdfSampling".into(), Attribute::text("shader"))
         );
     }

@@ -1,5 +1,5 @@
-//! The main loop of `render`: selects samples, and pauses to write checkpoints or to estimate the
-//! noise.
+//! The main loop of `render`: renders the selected samples, pausing to write checkpoints and to
+//! estimate the noise.
 
 use super::checkpoint::ReportedCheckpoint;
 use crate::Error;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Work")]
 pub struct WorkArgs {
-    /// Render only the samples A..B of each pixel, counted from 0 and excluding B; `lightbound merge`
-    /// merges the parts
+    /// Render only the samples A..B of each pixel, counted from 0 and excluding B; `lightbound
+    /// merge` merges the parts
     ///
-    /// Sample indices are those of the full picture, so B is at most its samples per pixel, which
+    /// Sample indices are those of the full image, so B is at most its samples per pixel, which
     /// --spp can raise. As with --crop, the .exr also contains exact sums in channels sums.*.
-    #[arg(long, value_name = "A..B", value_parser = sample_range)]
+    #[arg(long, value_name = "A..B", value_parser = parse_sample_range)]
     pub sample_range: Option<Range<u32>>,
 
     /// Stop when the estimated error is below this threshold: 0.05 is about 5 %
@@ -25,20 +25,20 @@ pub struct WorkArgs {
     /// The error is the square root of relMSE (see `lightbound compare`), estimated from the
     /// samples: the mean over pixels and channels of the variance of the mean over (mean² + 0.01).
     /// It is estimated when each pixel has 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 … samples, so
-    /// that the same options give the same picture; --spp is the maximum. The estimate cannot
+    /// that the same options give the same image; --spp is the maximum. The estimate cannot
     /// include light that no sample has found yet. It is conservative for Sobol' points. Stopping
-    /// adaptively biases the picture slightly, towards pictures that look smooth early.
-    #[arg(long, value_name = "X", value_parser = threshold, conflicts_with = "sample_range")]
+    /// adaptively biases the image slightly, towards images that look smooth early.
+    #[arg(long, value_name = "X", value_parser = parse_threshold, conflicts_with = "sample_range")]
     pub noise_threshold: Option<f64>,
 
-    /// Save the state of the rendering every SECONDS, next to the picture, as FILE.checkpoint
+    /// Save the state of the rendering every SECONDS, next to the image, as FILE.checkpoint
     ///
-    /// A checkpoint is replaced atomically, and removed when the picture has all its samples; Ctrl-C
-    /// and --time-limit leave one.
-    #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
+    /// A checkpoint is replaced atomically, and removed when the image is complete; Ctrl-C and
+    /// --time-limit leave one.
+    #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
     pub checkpoint: Option<Duration>,
 
-    /// Resume from FILE.checkpoint, if it exists; the picture is identical, bit by bit, to an
+    /// Resume from FILE.checkpoint, if it exists; the image is identical, bit by bit, to an
     /// uninterrupted one
     #[arg(long)]
     pub resume: bool,
@@ -50,11 +50,11 @@ impl WorkArgs {
         match &self.sample_range {
             Some(range) if range.end > spp => Err(Error::Option {
                 message: format!(
-                    "--sample-range {}..{} is out of range: the picture has {spp} samples per pixel",
+                    "--sample-range {}..{} is out of range: the image has {spp} samples per pixel",
                     range.start, range.end
                 ),
                 help: format!(
-                    "end at {spp} or less, or raise the samples per pixel of the full picture with --spp"
+                    "end at {spp} or less, or raise the samples per pixel of the full image with --spp"
                 ),
             }),
             Some(range) => Ok(range.clone()),
@@ -64,7 +64,7 @@ impl WorkArgs {
 }
 
 /// Parses `A..B`.
-fn sample_range(text: &str) -> Result<Range<u32>, String> {
+fn parse_sample_range(text: &str) -> Result<Range<u32>, String> {
     let parsed = text
         .split_once("..")
         .and_then(|(a, b)| Some(a.trim().parse().ok()?..b.trim().parse().ok()?));
@@ -75,34 +75,34 @@ fn sample_range(text: &str) -> Result<Range<u32>, String> {
 }
 
 /// Parses a positive error threshold.
-fn threshold(text: &str) -> Result<f64, String> {
+fn parse_threshold(text: &str) -> Result<f64, String> {
     let x = text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite());
     x.ok_or_else(|| "expected a number above 0, as in 0.05".into())
 }
 
-/// The end of a rendering.
+/// How a rendering ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// The reason to stop; `Paused` if the noise is below the threshold.
+pub struct WorkOutcome {
+    /// Why it stopped; `Paused` if the noise is below the threshold.
     pub reason: StopReason,
     /// The estimated error, if there is a threshold.
     pub noise: Option<f64>,
 }
 
-impl Outcome {
+impl WorkOutcome {
     /// Whether all requested work is finished.
     pub fn is_complete(&self) -> bool {
         matches!(self.reason, StopReason::Done | StopReason::Paused)
     }
 }
 
-/// Sample counts at which the noise is estimated: four for each power of two, all of them at the end
-/// of a pass.
+/// Sample counts at which the noise is estimated: four for each power of two. Each is the end of a
+/// pass.
 fn noise_checks() -> impl Iterator<Item = u32> {
     (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
 }
 
-/// Renders until all samples are taken, or until another reason to stop.
+/// Renders until all samples are taken or another condition ends the work.
 pub fn run(
     work: &mut Work,
     args: &WorkArgs,
@@ -131,7 +131,7 @@ pub fn run(
             next_save = Instant::now().checked_add(every);
         }
     };
-    let outcome = Outcome { reason, noise: noise(work) };
+    let outcome = WorkOutcome { reason, noise: noise(work) };
     if let (Some(checkpoint), Some(_), false) = (checkpoint, args.checkpoint, outcome.is_complete())
     {
         checkpoint.save(work);
@@ -145,13 +145,18 @@ mod tests {
 
     #[test]
     fn ranges_and_thresholds_are_parsed() {
-        assert_eq!((sample_range("0..64"), sample_range("3 .. 4")), (Ok(0..64), Ok(3..4)));
+        assert_eq!(
+            (parse_sample_range("0..64"), parse_sample_range("3 .. 4")),
+            (Ok(0..64), Ok(3..4))
+        );
         for wrong in ["", "..", "1", "1..1", "2..1", "-1..2", "0..=4", "0..4294967295", "a..b"] {
-            assert!(sample_range(wrong).is_err(), "{wrong}");
+            assert!(parse_sample_range(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(threshold("0.05"), Ok(0.05));
+        assert_eq!(parse_threshold("0.05"), Ok(0.05));
         assert!(
-            ["", "0", "-1", "inf", "nan", "5%"].into_iter().all(|wrong| threshold(wrong).is_err())
+            ["", "0", "-1", "inf", "nan", "5%"]
+                .into_iter()
+                .all(|wrong| parse_threshold(wrong).is_err())
         );
         let args = WorkArgs { sample_range: Some(4..8), ..WorkArgs::default() };
         assert_eq!(args.samples(8).unwrap(), 4..8);

@@ -1,14 +1,14 @@
 //! `lightbound shader bound`: evaluates the bounding shader of s for boxes of inputs.
 //!
-//! Inputs that are given as intervals are intervals in the bounding shader, and numbers are scalars:
-//! the code is compiled for this classification of inputs. Behind a one-sided material, s and its
-//! bound are 0 and the shader is not evaluated.
+//! The bounding shader is compiled for the given inputs: intervals are interval inputs, and numbers
+//! are scalar inputs. Behind a one-sided material, s and its bounds are 0 and the shader is not
+//! evaluated.
 
-use super::csv::Kind;
+use super::csv::InputKind;
 use super::evaluator::DIRECTIONS;
-use super::inputs::{InputArgs, Inputs, Job, Run, stream};
-use super::remarks::Remarks;
-use super::values::{Span, Wrong};
+use super::inputs::{InputArgs, InputRows, RowEvaluator, ShaderJob, evaluate_table};
+use super::values::{ValueError, WordRange};
+use super::warnings::RowWarnings;
 use crate::variant::{HEADING, VariantArgs};
 use crate::{Error, Exit};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -39,11 +39,11 @@ s.g.lo and so on: s, the BRDF times the cosine of wi, is between them for all in
 without tolerance. Inputs from the surface point are set like parameters; by default the point is at
 the origin.
 
-An infinite bound holds for any number. `no bound`, or NaN in CSV files, means that the bound itself
-is NaN. With --nan propagate, either may mean that s is NaN somewhere in the box. With --nan ignore,
-bounds may be wrong if a NaN occurs in the shader or in the arithmetic on endpoints, as in inf * 0;
-this gives a warning. With --nan suppress, a bound is NaN only if s is NaN and does not depend on
-any interval.
+An infinite bound always holds. `no bound`, or NaN in CSV files, means that the bound itself is NaN.
+With --nan propagate, either may mean that s is NaN somewhere in the box. With --nan ignore, bounds
+may be wrong if a NaN occurs in the shader or in the arithmetic on endpoints, as in inf * 0; this
+gives a warning. With --nan suppress, a bound is NaN only if s is NaN and does not depend on any
+interval.
 
 Directions are unit vectors, which --mode related and --split exploit: their bounds hold for the
 vectors of a box whose squared length is within 2^-21 of 1. Components with at least seven digits are
@@ -73,59 +73,60 @@ fn parts() -> impl TypedValueParser<Value = usize> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut results = args.inputs.results()?;
-    let job = args.inputs.job(Kind::Intervals)?;
+    let job = args.inputs.job(InputKind::Intervals)?;
     let textures = job.textures()?;
-    let bounder = |intervals: &[bool]| Bounder::new(args, &job, intervals, textures);
-    let remarks = match job.inputs()? {
-        Inputs::Table(mut rows) => {
-            let mut bounder = bounder(&rows.intervals())?;
-            stream(&mut rows, &mut bounder, &mut results)?;
-            bounder.remarks
+    let evaluator = |intervals: &[bool]| BoundEvaluator::new(args, &job, intervals, textures);
+    let warnings = match job.inputs()? {
+        InputRows::Table(mut rows) => {
+            let mut evaluator = evaluator(&rows.intervals())?;
+            evaluate_table(&mut rows, &mut evaluator, &mut results)?;
+            evaluator.warnings
         }
-        Inputs::Row(row) => {
-            let mut bounder = bounder(&row.iter().map(|span| span.interval).collect::<Vec<_>>())?;
-            bounder.check(&row).map_err(|(_, wrong)| wrong)?;
-            let bounds = bounder.bounds(&[row]);
-            results.write(bounder.text(&bounds[0]).as_bytes())?;
-            bounder.remarks
+        InputRows::Row(row) => {
+            let mut evaluator =
+                evaluator(&row.iter().map(|range| range.is_interval).collect::<Vec<_>>())?;
+            evaluator.check(&row).map_err(|(_, error)| error)?;
+            let bounds = evaluator.bounds(&[row]);
+            results.write(evaluator.text(&bounds[0]).as_bytes())?;
+            evaluator.warnings
         }
     };
     results.finish()?;
-    remarks.warn();
-    Ok(Exit::Done)
+    warnings.warn();
+    Ok(Exit::Success)
 }
 
-/// Runs a bounding shader on rows of spans, and counts rows that need a warning.
-struct Bounder {
+/// Evaluates a bounding shader on rows of inputs, and counts rows that need a warning.
+struct BoundEvaluator {
     kernel: BoundingKernel,
-    /// Reports loops that were stopped. Separate code, since additional outputs may change the bounds
-    /// when NaN propagates.
-    capped: Option<BoundingKernel>,
-    /// If NaN is ignored, reports whether one may occur.
+    /// Bounds whether a loop reaches the cap. Compiled separately, since additional outputs may
+    /// change the bounds if NaN propagates.
+    loop_cap_test: Option<BoundingKernel>,
+    /// If NaN is ignored: tests whether one may occur.
     nan_test: Option<BoundingKernel>,
-    /// If NaN is not suppressed, computes the bounds with NaN suppressed.
+    /// If NaN is not suppressed: computes the bounds with NaN suppressed.
     suppressing: Option<BoundingKernel>,
-    /// Known range and type of each word.
+    /// Input range and type of each word.
     words: Vec<(Input, Scalar)>,
     names: Vec<String>,
     /// Names of the bounded outputs.
     outputs: Vec<String>,
     bound_sides: Sides,
     ranges: Ranges,
-    surface: lightbound_shader::Sides,
+    material_sides: lightbound_shader::Sides,
     textures: Vec<Texture>,
     /// Number of parts that boxes are split into.
     parts: Option<usize>,
-    remarks: Remarks,
+    warnings: RowWarnings,
 }
 
-impl Bounder {
+impl BoundEvaluator {
     fn new(
         args: &Args,
-        job: &Job<'_>,
+        job: &ShaderJob<'_>,
         intervals: &[bool],
         textures: Vec<Texture>,
-    ) -> Result<Bounder, Error> {
+    ) -> Result<BoundEvaluator, Error> {
         let (options, ranges) = (args.variant.options()?, args.variant.ranges());
         let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
         let mut inputs = integrand.inputs(Spans::All, ranges);
@@ -139,21 +140,22 @@ impl Bounder {
                 args.inputs.source.target(),
             )
         };
-        let capped =
+        let loop_cap_test =
             integrand.point.outputs.iter().position(|port| port.name == "capped").map(|output| {
                 let mut capped = integrand.clone();
                 capped.outputs = vec![output];
                 compile(&capped, &Options { sides: Sides::Upper, ..options })
             });
         // Naive code that propagates NaN detects every NaN that the other code ignores.
-        let testing = Options {
+        let nan_test_options = Options {
             sides: Sides::Both,
             nan: Nan::Propagate,
             tracking: Tracking::NONE,
             ..options
         };
-        let nan_test =
-            (options.nan == Nan::Ignore).then(|| compile(&integrand, &testing)).transpose()?;
+        let nan_test = (options.nan == Nan::Ignore)
+            .then(|| compile(&integrand, &nan_test_options))
+            .transpose()?;
         let suppressing = Options { nan: Nan::Suppress, ..options };
         let suppressing = (options.nan != Nan::Suppress)
             .then(|| compile(&integrand, &suppressing))
@@ -164,9 +166,9 @@ impl Bounder {
             .iter()
             .flat_map(|parameter| vec![parameter.scalar; parameter.size]);
         let scalars = [Scalar::F32; DIRECTIONS.len()].into_iter().chain(parameters);
-        Ok(Bounder {
+        Ok(BoundEvaluator {
             kernel: compile(&integrand, &options)?,
-            capped: capped.transpose()?,
+            loop_cap_test: loop_cap_test.transpose()?,
             nan_test,
             suppressing,
             words: inputs.into_iter().zip(scalars).collect(),
@@ -178,45 +180,47 @@ impl Bounder {
                 .collect(),
             bound_sides: options.sides,
             ranges,
-            surface: job.shader.sides(),
+            material_sides: job.shader.sides(),
             textures,
             parts: args.split,
-            remarks: Remarks::new(Kind::Intervals),
+            warnings: RowWarnings::new(InputKind::Intervals),
         })
     }
 
-    fn out_of_range(&self, word: usize, scalar: Scalar, ends: [u32; 2]) -> Wrong {
-        let [low, high] = ends.map(|bits| match scalar {
+    fn out_of_range(&self, word: usize, scalar: Scalar, endpoints: [u32; 2]) -> ValueError {
+        let [low, high] = endpoints.map(|bits| match scalar {
             Scalar::F32 => format!("{:?}", f32::from_bits(bits)),
             Scalar::I32 | Scalar::U32 | Scalar::Bool => (bits as i32).to_string(),
         });
         let value = if low == high { low } else { format!("{low}..{high}") };
         let help = match (self.ranges, word < DIRECTIONS.len()) {
             (Ranges::Declared, true) => {
-                "components of unit vectors are from -1 to 1; --ranges paper accepts all finite numbers".to_owned()
+                "components of unit vectors are from -1 to 1; --ranges paper accepts all finite \
+                 numbers"
+                    .to_owned()
             }
             (Ranges::Declared, false) => "it accepts the range that the shader declares".to_owned(),
             (Ranges::Paper, true) => "components of directions are finite".to_owned(),
             (Ranges::Paper, false) => {
-                "--ranges paper accepts finite numbers that are not negative, unless the shader declares a negative range; \
-                 --ranges declared accepts the declared range"
+                "--ranges paper accepts finite numbers that are not negative, unless the shader \
+                 declares a negative range; --ranges declared accepts the declared range"
                     .to_owned()
             }
         };
-        Wrong { message: format!("`{}`: {value} is out of range", self.names[word]), help }
+        ValueError { message: format!("`{}`: {value} is out of range", self.names[word]), help }
     }
 
     /// Runs a bounding kernel on boxes.
-    fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<Span>]) -> Limits {
+    fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<WordRange>]) -> Limits {
         /// Placeholder for directions that need no bound.
         const UP: [f32; 3] = [0.0, 0.0, 1.0];
         let mut boxes = Boxes::new(kernel, rows.len());
         let mut limits = Limits::new(kernel, rows.len());
-        for (row, spans) in rows.iter().enumerate() {
-            for (word, span) in spans.iter().enumerate() {
-                boxes.set_bits(row, word, self.ends(word, span.ends));
+        for (row, ranges) in rows.iter().enumerate() {
+            for (word, range) in ranges.iter().enumerate() {
+                boxes.set_bits(row, word, self.kernel_endpoints(word, range.endpoints));
             }
-            if !self.needs_bound(spans) {
+            if !self.needs_bound(ranges) {
                 UP.iter().zip(WO_X..).for_each(|(&x, word)| boxes.set(row, word, [x; 2]));
             }
         }
@@ -228,17 +232,18 @@ impl Bounder {
         limits
     }
 
-    /// Whether a checked row needs the bounding shader. If bounds hold for unit vectors and the box has
-    /// none in front, it does not.
-    fn needs_bound(&self, spans: &[Span]) -> bool {
-        let front = |word: usize| self.ends(word, spans[word].ends).map(f32::from_bits);
-        self.kernel.precondition().is_none_or(|precondition| precondition.check(front).is_ok())
+    /// Whether a checked row needs the bounding shader. It does not if bounds are for unit vectors
+    /// and the box contains none in front of the surface.
+    fn needs_bound(&self, ranges: &[WordRange]) -> bool {
+        let component =
+            |word: usize| self.kernel_endpoints(word, ranges[word].endpoints).map(f32::from_bits);
+        self.kernel.precondition().is_none_or(|precondition| precondition.check(component).is_ok())
     }
 
     /// Bounds of each output for checked rows.
-    fn bounds(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<[f32; 2]>> {
+    fn bounds(&mut self, rows: &[Vec<WordRange>]) -> Vec<Vec<[f32; 2]>> {
         let limits = self.limits(&self.kernel, rows);
-        let capped = self.capped.as_ref().map(|kernel| self.limits(kernel, rows));
+        let capped = self.loop_cap_test.as_ref().map(|kernel| self.limits(kernel, rows));
         let nan_tests = self.nan_test.as_ref().map(|kernel| self.limits(kernel, rows));
         let outputs = self.outputs.len();
         let may_be_nan = |row: usize| {
@@ -247,15 +252,15 @@ impl Bounder {
             };
             nan_tests.as_ref().is_some_and(is_nan)
         };
-        let bounds = rows.iter().enumerate().map(|(row, spans)| {
-            let needed = self.needs_bound(spans);
-            let all = self.row(&limits, row, spans);
-            let covered = self.remarks.note(spans, self.surface) && needed;
-            self.remarks.capped += usize::from(
+        let bounds = rows.iter().enumerate().map(|(row, ranges)| {
+            let is_evaluated = self.needs_bound(ranges);
+            let bounds = self.row(&limits, row, ranges);
+            let covered = self.warnings.note(ranges, self.material_sides) && is_evaluated;
+            self.warnings.capped += usize::from(
                 covered && capped.as_ref().is_some_and(|capped| capped.may_be_true(row, 0)),
             );
-            self.remarks.invalidated_by_nan += usize::from(covered && may_be_nan(row));
-            all
+            self.warnings.invalidated_by_nan += usize::from(covered && may_be_nan(row));
+            bounds
         });
         let bounds: Vec<_> = bounds.collect();
         self.note_unbounded(rows, &bounds);
@@ -263,72 +268,80 @@ impl Bounder {
     }
 
     /// Bounds of each output for a row, from the shader's `limits`.
-    fn row(&self, limits: &Limits, row: usize, spans: &[Span]) -> Vec<[f32; 2]> {
-        let (needed, wo_z) = (self.needs_bound(spans), spans[WO_Z].ends.map(f32::from_bits));
-        let of = |k| if needed { self.with_back(limits.get(row, k), wo_z) } else { [0.0; 2] };
-        (0..self.outputs.len()).map(of).collect()
+    fn row(&self, limits: &Limits, row: usize, ranges: &[WordRange]) -> Vec<[f32; 2]> {
+        let (is_evaluated, wo_z) =
+            (self.needs_bound(ranges), ranges[WO_Z].endpoints.map(f32::from_bits));
+        let bound =
+            |k| if is_evaluated { self.include_back(limits.get(row, k), wo_z) } else { [0.0; 2] };
+        (0..self.outputs.len()).map(bound).collect()
     }
 
     /// Counts rows that lack bounds, and those that lack them because of NaN.
-    fn note_unbounded(&mut self, rows: &[Vec<Span>], bounds: &[Vec<[f32; 2]>]) {
-        let unknown = |bounds: &[[f32; 2]]| {
-            bounds.iter().map(|&ends| Unknown::of(ends, self.bound_sides)).collect::<Vec<_>>()
+    fn note_unbounded(&mut self, rows: &[Vec<WordRange>], bounds: &[Vec<[f32; 2]>]) {
+        let missing = |bounds: &[[f32; 2]]| {
+            bounds
+                .iter()
+                .map(|&bound| MissingBound::find(bound, self.bound_sides))
+                .collect::<Vec<_>>()
         };
-        let lacking = bounds.iter().map(|bounds| unknown(bounds)).enumerate();
-        let lacking: Vec<_> =
-            lacking.filter(|(_, unknown)| unknown.iter().any(Option::is_some)).collect();
-        if lacking.is_empty() {
+        let unbounded = bounds.iter().map(|bounds| missing(bounds)).enumerate();
+        let unbounded: Vec<_> =
+            unbounded.filter(|(_, missing)| missing.iter().any(Option::is_some)).collect();
+        if unbounded.is_empty() {
             return;
         }
-        let again: Vec<_> = lacking.iter().map(|(row, _)| rows[*row].clone()).collect();
-        let suppressed = self.suppressing.as_ref().map(|kernel| self.limits(kernel, &again));
-        let notes =
-            lacking.into_iter().zip(&again).enumerate().map(|(at, ((_, with_nan), spans))| {
-                let without =
-                    suppressed.as_ref().map(|limits| unknown(&self.row(limits, at, spans)));
-                let by_nan = without.is_some_and(|without| without != with_nan);
-                (Unknown::text(&self.outputs, &with_nan), by_nan)
-            });
+        let unbounded_rows: Vec<_> = unbounded.iter().map(|(row, _)| rows[*row].clone()).collect();
+        let suppressed =
+            self.suppressing.as_ref().map(|kernel| self.limits(kernel, &unbounded_rows));
+        let notes = unbounded.into_iter().zip(&unbounded_rows).enumerate().map(
+            |(row, ((_, with_nan), ranges))| {
+                let without_nan =
+                    suppressed.as_ref().map(|limits| missing(&self.row(limits, row, ranges)));
+                let by_nan = without_nan.is_some_and(|without_nan| without_nan != with_nan);
+                (MissingBound::describe(&self.outputs, &with_nan), by_nan)
+            },
+        );
         let notes: Vec<_> = notes.collect();
         notes
             .into_iter()
-            .for_each(|(unknown, by_nan)| self.remarks.note_unbounded(unknown, by_nan));
+            .for_each(|(missing, by_nan)| self.warnings.note_unbounded(missing, by_nan));
     }
 
     /// The endpoints of a word for the bounding shader.
-    fn ends(&self, word: usize, ends: [u32; 2]) -> [u32; 2] {
-        if word == WO_Z && self.surface == lightbound_shader::Sides::One {
-            // The shader only bounds directions in front.
+    fn kernel_endpoints(&self, word: usize, endpoints: [u32; 2]) -> [u32; 2] {
+        if word == WO_Z && self.material_sides == lightbound_shader::Sides::One {
+            // The bounding shader requires directions in front of the surface.
             const FRONT: f32 = f32::from_bits(1);
-            return ends.map(|bits| f32::from_bits(bits).max(FRONT).to_bits());
+            return endpoints.map(|bits| f32::from_bits(bits).max(FRONT).to_bits());
         }
-        if self.words[word].1 == Scalar::U32 && ends[0] as i32 > ends[1] as i32 {
-            // Integers are ordered as signed: this interval wraps around, so it becomes the full range.
+        if self.words[word].1 == Scalar::U32 && endpoints[0] as i32 > endpoints[1] as i32 {
+            // Integers are ordered as signed: this interval wraps around, so use the full range.
             return [i32::MIN, i32::MAX].map(|end| end as u32);
         }
-        ends
+        endpoints
     }
 
     /// Extends a bound by the value behind a one-sided material, which is 0.
-    fn with_back(&self, [low, high]: [f32; 2], [wo_low, wo_high]: [f32; 2]) -> [f32; 2] {
-        let [low, high] = match (self.surface.covers(wo_low), self.surface.covers(wo_high)) {
-            (true, _) => [low, high],
-            // Keeps NaN.
-            (false, true) => {
-                [if low > 0.0 { 0.0 } else { low }, if high < 0.0 { 0.0 } else { high }]
-            }
-            (false, false) => [0.0, 0.0],
-        };
+    fn include_back(&self, [low, high]: [f32; 2], [wo_low, wo_high]: [f32; 2]) -> [f32; 2] {
+        let [low, high] =
+            match (self.material_sides.covers(wo_low), self.material_sides.covers(wo_high)) {
+                (true, _) => [low, high],
+                // Keeps NaN.
+                (false, true) => {
+                    [if low > 0.0 { 0.0 } else { low }, if high < 0.0 { 0.0 } else { high }]
+                }
+                (false, false) => [0.0, 0.0],
+            };
         // Turns −0 into 0.
         [low + 0.0, high + 0.0]
     }
 
     /// The requested endpoints of a bound.
-    fn requested(&self, ends: [f32; 2]) -> Vec<f32> {
+    fn requested(&self, endpoints: [f32; 2]) -> Vec<f32> {
         match self.bound_sides {
-            Sides::Lower => vec![ends[0]],
-            Sides::Upper => vec![ends[1]],
-            Sides::Both => ends.to_vec(),
+            Sides::Lower => vec![endpoints[0]],
+            Sides::Upper => vec![endpoints[1]],
+            Sides::Both => endpoints.to_vec(),
         }
     }
 
@@ -351,43 +364,44 @@ impl Bounder {
     }
 }
 
-/// Missing bounds of an output.
+/// The missing bounds on an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unknown {
+enum MissingBound {
     /// Both bounds.
-    All,
+    Both,
     /// The lower bound.
     Lower,
     /// The upper bound.
     Upper,
 }
 
-impl Unknown {
-    /// Missing bounds among the requested endpoints. If both are requested, a single infinite endpoint
-    /// is still a bound. An empty interval, with its lower endpoint above the upper one, is a bound
-    /// too: all results are NaN.
-    fn of([low, high]: [f32; 2], requested: Sides) -> Option<Unknown> {
+impl MissingBound {
+    /// Finds the missing bounds among the `requested` endpoints. If both are requested, an interval
+    /// with a single infinite endpoint is a bound. So is an empty interval, with its lower endpoint
+    /// above the upper one: all results are NaN.
+    fn find([low, high]: [f32; 2], requested: Sides) -> Option<MissingBound> {
         let (below, above) =
             (low.is_nan() || low == f32::NEG_INFINITY, high.is_nan() || high == f32::INFINITY);
         match requested {
-            Sides::Lower => below.then_some(Unknown::Lower),
-            Sides::Upper => above.then_some(Unknown::Upper),
-            Sides::Both if below && above => Some(Unknown::All),
-            Sides::Both if low.is_nan() => Some(Unknown::Lower),
-            Sides::Both => high.is_nan().then_some(Unknown::Upper),
+            Sides::Lower => below.then_some(MissingBound::Lower),
+            Sides::Upper => above.then_some(MissingBound::Upper),
+            Sides::Both if below && above => Some(MissingBound::Both),
+            Sides::Both if low.is_nan() => Some(MissingBound::Lower),
+            Sides::Both => high.is_nan().then_some(MissingBound::Upper),
         }
     }
 
-    /// Describes missing bounds of outputs.
-    fn text(outputs: &[String], unknown: &[Option<Unknown>]) -> String {
+    /// Describes the missing bounds on outputs.
+    fn describe(outputs: &[String], missing: &[Option<MissingBound>]) -> String {
         let kinds = [
-            (Unknown::All, "nothing is known of"),
-            (Unknown::Lower, "there is no lower bound of"),
-            (Unknown::Upper, "there is no upper bound of"),
+            (MissingBound::Both, "there are no bounds on"),
+            (MissingBound::Lower, "there is no lower bound on"),
+            (MissingBound::Upper, "there is no upper bound on"),
         ];
         let parts = kinds.into_iter().filter_map(|(kind, text)| {
-            let of = outputs.iter().zip(unknown).filter(|(_, unknown)| **unknown == Some(kind));
-            let names: Vec<&str> = of.map(|(name, _)| name.as_str()).collect();
+            let outputs =
+                outputs.iter().zip(missing).filter(|(_, missing)| **missing == Some(kind));
+            let names: Vec<&str> = outputs.map(|(name, _)| name.as_str()).collect();
             (!names.is_empty()).then(|| format!("{text} {}", names.join(", ")))
         });
         parts.collect::<Vec<_>>().join(", and ")
@@ -399,25 +413,25 @@ const WI_Z: usize = 2;
 const WO_X: usize = 3;
 const WO_Z: usize = 5;
 
-impl Run for Bounder {
+impl RowEvaluator for BoundEvaluator {
     fn columns(&self) -> Vec<String> {
-        let ends: &[&str] = match self.bound_sides {
+        let endpoints: &[&str] = match self.bound_sides {
             Sides::Lower => &["lo"],
             Sides::Upper => &["hi"],
             Sides::Both => &["lo", "hi"],
         };
         self.outputs
             .iter()
-            .flat_map(|name| ends.iter().map(move |end| format!("{name}.{end}")))
+            .flat_map(|name| endpoints.iter().map(move |end| format!("{name}.{end}")))
             .collect()
     }
 
-    fn check(&self, row: &[Span]) -> Result<(), (usize, Wrong)> {
-        for (word, span) in row.iter().enumerate() {
+    fn check(&self, row: &[WordRange]) -> Result<(), (usize, ValueError)> {
+        for (word, range) in row.iter().enumerate() {
             // Values behind a one-sided material need no shader, so wo.z has the range of wi.z.
             let (input, scalar) = &self.words[if word == WO_Z { WI_Z } else { word }];
-            if !span.ends.iter().all(|&bits| input.bounds.contains(bits)) {
-                return Err((word, self.out_of_range(word, *scalar, span.ends)));
+            if !range.endpoints.iter().all(|&bits| input.bounds.contains(bits)) {
+                return Err((word, self.out_of_range(word, *scalar, range.endpoints)));
             }
         }
         self.kernel
@@ -425,34 +439,39 @@ impl Run for Bounder {
             .map_or(Ok(()), |precondition| directions_are_unit(precondition, row))
     }
 
-    fn run(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<f32>> {
+    fn evaluate(&mut self, rows: &[Vec<WordRange>]) -> Vec<Vec<f32>> {
         let bounds = self.bounds(rows);
         bounds
             .iter()
-            .map(|bounds| bounds.iter().flat_map(|ends| self.requested(*ends)).collect())
+            .map(|bounds| bounds.iter().flat_map(|endpoints| self.requested(*endpoints)).collect())
             .collect()
     }
 }
 
-/// Checks that related bounds hold for a row; behind a one-sided material they are not needed.
-fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), (usize, Wrong)> {
+/// Checks that related bounds hold for a row; behind a one-sided material, they are not needed.
+fn directions_are_unit(
+    precondition: &Precondition,
+    row: &[WordRange],
+) -> Result<(), (usize, ValueError)> {
     const ALTERNATIVE: &str = "--mode optimized bounds s for vectors of any length";
-    let of = |word: usize| row[word].ends.map(f32::from_bits);
-    let Err(unmet) = precondition.check(of) else { return Ok(()) };
+    let component = |word: usize| row[word].endpoints.map(f32::from_bits);
+    let Err(unmet) = precondition.check(component) else { return Ok(()) };
     let help = match &unmet {
         Unmet::Below { .. } => return Ok(()),
         Unmet::Length { input, squares, .. } if squares[0] == squares[1] && squares[0] > 0.0 => {
-            let unit = [0, 1, 2].map(|k| (f64::from(of(input + k)[0]) / squares[0].sqrt()) as f32);
+            let unit =
+                [0, 1, 2].map(|k| (f64::from(component(input + k)[0]) / squares[0].sqrt()) as f32);
             let [x, y, z] = unit.map(|x| format!("{x:?}"));
             format!(
-                "--mode related needs vectors that are normalized to full float precision, as in {x},{y},{z}; {ALTERNATIVE}"
+                "--mode related needs vectors that are normalized to full float precision, as in \
+                 {x},{y},{z}; {ALTERNATIVE}"
             )
         }
         Unmet::Length { .. } | Unmet::Component { .. } | Unmet::Angle { .. } => {
             format!("--mode related needs boxes that contain unit vectors; {ALTERNATIVE}")
         }
     };
-    Err((unmet.input(), Wrong { message: unmet.to_string(), help }))
+    Err((unmet.input(), ValueError { message: unmet.to_string(), help }))
 }
 
 #[cfg(test)]
@@ -461,19 +480,23 @@ mod tests {
 
     #[test]
     fn missing_bounds_depend_on_requested_endpoints() {
-        use Unknown::{All, Lower, Upper};
+        use MissingBound::{Both, Lower, Upper};
         const INF: f32 = f32::INFINITY;
         const NAN: f32 = f32::NAN;
-        let of = |low, high| {
-            [Sides::Both, Sides::Lower, Sides::Upper].map(|sides| Unknown::of([low, high], sides))
+        let missing = |low, high| {
+            [Sides::Both, Sides::Lower, Sides::Upper]
+                .map(|sides| MissingBound::find([low, high], sides))
         };
-        let nothing = [Some(All), Some(Lower), Some(Upper)];
-        assert_eq!([of(-INF, INF), of(NAN, NAN), of(-INF, NAN), of(NAN, INF)], [nothing; 4]);
-        assert_eq!([of(INF, -INF), of(0.0, 1.0)], [[None; 3]; 2]);
-        assert_eq!([of(INF, INF), of(0.0, INF)], [[None, None, Some(Upper)]; 2]);
-        assert_eq!(of(-INF, -INF), [None, Some(Lower), None]);
+        let all = [Some(Both), Some(Lower), Some(Upper)];
         assert_eq!(
-            [of(0.0, NAN), of(NAN, 0.0)],
+            [missing(-INF, INF), missing(NAN, NAN), missing(-INF, NAN), missing(NAN, INF)],
+            [all; 4]
+        );
+        assert_eq!([missing(INF, -INF), missing(0.0, 1.0)], [[None; 3]; 2]);
+        assert_eq!([missing(INF, INF), missing(0.0, INF)], [[None, None, Some(Upper)]; 2]);
+        assert_eq!(missing(-INF, -INF), [None, Some(Lower), None]);
+        assert_eq!(
+            [missing(0.0, NAN), missing(NAN, 0.0)],
             [[Some(Upper), None, Some(Upper)], [Some(Lower), Some(Lower), None]]
         );
     }
@@ -481,12 +504,13 @@ mod tests {
     #[test]
     fn missing_bounds_are_grouped_by_kind() {
         let names = ["s.r", "s.g", "s.b"].map(str::to_owned);
-        let text = |unknown: [Option<Unknown>; 3]| Unknown::text(&names, &unknown);
+        let describe =
+            |missing: [Option<MissingBound>; 3]| MissingBound::describe(&names, &missing);
         assert_eq!(
-            text([Some(Unknown::All), None, Some(Unknown::All)]),
-            "nothing is known of s.r, s.b"
+            describe([Some(MissingBound::Both), None, Some(MissingBound::Both)]),
+            "there are no bounds on s.r, s.b"
         );
-        let two = text([None, Some(Unknown::Upper), Some(Unknown::All)]);
-        assert_eq!(two, "nothing is known of s.b, and there is no upper bound of s.g");
+        let two = describe([None, Some(MissingBound::Upper), Some(MissingBound::Both)]);
+        assert_eq!(two, "there are no bounds on s.b, and there is no upper bound on s.g");
     }
 }

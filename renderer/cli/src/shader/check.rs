@@ -1,7 +1,7 @@
-//! `lightbound shader check`: checks a shader against the contract of materials, and lists its
-//! parameters and cost.
+//! `lightbound shader check`: checks that a shader is a valid material, and lists its parameters
+//! and cost.
 
-use super::{Source, compile, point_shader, values};
+use super::{SourceArgs, compile, point_shader, values};
 use crate::console::{self, count};
 use crate::output::to_stdout;
 use crate::{Error, Exit};
@@ -24,7 +24,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    source: Source,
+    source: SourceArgs,
 }
 
 /// Runs the command.
@@ -37,20 +37,20 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let time =
         median_time(|| compile(&Shader::parse(&name, &text)?, Entry::Shaded, &settings, target))?;
     let checks = Checks::run(&shader, &settings, target)?;
-    let fact = |name: &str, text: String| vec![name.to_owned(), text];
-    let mut facts = vec![
-        fact("sides", sides(shader.sides()).into()),
-        fact("functions", functions(&shader)),
-        fact("values", checks.values),
-        fact("sampler", checks.sampler),
-        fact("loops", loops(&shader, &point, &settings)),
+    let property = |name: &str, text: String| vec![name.to_owned(), text];
+    let mut properties = vec![
+        property("sides", describe_sides(shader.sides()).into()),
+        property("functions", functions(&shader)),
+        property("values", checks.values),
+        property("sampler", checks.sampler),
+        property("loops", describe_loops(&shader, &point, &settings)),
     ];
     let lowered = passes::lower(&point);
     for target in args.source.target.map_or(Target::ALL.to_vec(), |target| vec![target]) {
         if let Some(isa) = target.isa() {
             let instructions =
                 count(x86::Code::compile(&lowered, isa).counts().total as u64, "instruction");
-            facts.push(fact(
+            properties.push(property(
                 target.name(),
                 format!("{instructions} for {} evaluations of s", target.lanes()),
             ));
@@ -60,9 +60,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         "{:.2} ms for {target}, from text to code (median of {RUNS})",
         1e3 * time.as_secs_f64()
     );
-    facts.push(fact("compiling", time));
+    properties.push(property("compiling", time));
     if !shader.textures().is_empty() {
-        facts.push(fact("textures", shader.textures().join(", ")));
+        properties.push(property("textures", shader.textures().join(", ")));
     }
 
     let mut report = format!("{name}\n\n");
@@ -74,7 +74,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         shader.members().iter().map(|member| match values::find(shader.settable(), &member.name) {
             Some(_) => declaration(member),
             None => computed(member),
-        });
+        }
+    });
     for (kind, rows) in [
         ("parameter", members.collect::<Vec<_>>()),
         ("override", shader.overrides().iter().map(declaration).collect()),
@@ -86,7 +87,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     to_stdout(report.as_bytes())?;
     checks.warnings.iter().for_each(|warning| console::warn(warning));
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
 /// Results of the checks that run when a shader is loaded, with all parameters at their defaults.
@@ -103,8 +104,8 @@ impl Checks {
             sampler: "derived from bounds".into(),
             warnings: vec![],
         };
-        if let Some(obstacle) = obstacle(shader) {
-            checks.values = format!("not checked: {obstacle}");
+        if let Some(missing_input) = missing_input(shader) {
+            checks.values = format!("not checked: {missing_input}");
             if shader.has_sampler() {
                 checks.sampler = checks.values.clone();
             }
@@ -112,7 +113,7 @@ impl Checks {
         }
         let program = Arc::new(Program::compile(&Arena::new(), shader, settings, target)?);
         let default =
-            |p: &Parameter| Setting::Constant(p.default.clone().expect("none is an obstacle"));
+            |p: &Parameter| Setting::Constant(p.default.clone().expect("no input is missing"));
         let instance = ShaderInstance::new(0, shader.settable().iter().map(|p| (p, default(p))));
         let bound = ShaderBinding::new(program, vec![]);
         checks.values = match self_check::check_values(&bound, &instance) {
@@ -123,16 +124,16 @@ impl Checks {
                 "black".into()
             }
             Ok(_) => "finite, none negative".into(),
-            Err(found) => {
-                checks.warnings.push(found.to_string());
+            Err(error) => {
+                checks.warnings.push(error.to_string());
                 "negative or not finite".into()
             }
         };
         if shader.has_sampler() {
             checks.sampler = match self_check::check_sampler(&bound, &instance) {
                 Ok(()) => "agrees with pdf".into(),
-                Err(found) => {
-                    checks.warnings.push(format!("`sample` and `pdf` disagree: {found}"));
+                Err(error) => {
+                    checks.warnings.push(format!("`sample` and `pdf` disagree: {error}"));
                     "disagrees with pdf".into()
                 }
             };
@@ -142,7 +143,7 @@ impl Checks {
 }
 
 /// A parameter or texture that must be set before the shader can run.
-fn obstacle(shader: &Shader) -> Option<String> {
+fn missing_input(shader: &Shader) -> Option<String> {
     let required = shader.settable().iter().find(|parameter| parameter.default.is_none());
     let required = required.map(|parameter| format!("`{}` has no default", parameter.name));
     required.or_else(|| shader.textures().first().map(|name| format!("`{name}` has no image")))
@@ -163,7 +164,7 @@ fn median_time<T>(mut work: impl FnMut() -> Result<T, Error>) -> Result<Duration
     Ok(times[times.len() / 2])
 }
 
-fn sides(sides: Sides) -> &'static str {
+fn describe_sides(sides: Sides) -> &'static str {
     match sides {
         Sides::One => "one: light is reflected where wo.z > 0",
         Sides::Both => "both: light is scattered over the whole sphere",
@@ -183,20 +184,20 @@ fn functions(shader: &Shader) -> String {
 }
 
 /// Describes whether loops terminate.
-fn loops(shader: &Shader, point: &Function, settings: &Settings) -> String {
+fn describe_loops(shader: &Shader, point: &Function, settings: &Settings) -> String {
     let mut any = false;
     for_each_stmt(&point.body, &mut |stmt| any |= matches!(stmt, Stmt::Loop(_)));
     match any {
         false => "none".into(),
         true if may_be_capped(point) => {
             let lines: Vec<_> = shader.loop_lines().iter().map(u32::to_string).collect();
-            let place = match lines.len() {
+            let location = match lines.len() {
                 0 => String::new(),
                 1 => format!(" (line {})", lines[0]),
                 _ => format!(" (at least one of the loops in lines {})", lines.join(", ")),
             };
             format!(
-                "may reach the cap of {} rounds, where they are stopped{place}",
+                "may reach the cap of {} iterations, where they are stopped{location}",
                 settings.loop_cap
             )
         }
@@ -204,7 +205,7 @@ fn loops(shader: &Shader, point: &Function, settings: &Settings) -> String {
     }
 }
 
-/// Whether a loop may reach the cap, as far as analysis can tell.
+/// Whether a loop may reach the cap, according to the static analysis.
 fn may_be_capped(point: &Function) -> bool {
     let mut outputs = point.outputs.iter().zip(&point.body.yields);
     outputs.any(|(port, &value)| port.name == "capped" && point.constant(value) != Some(0))

@@ -1,12 +1,12 @@
-//! `lightbound shader eval`: evaluates a BRDF for given directions, to compare a shader with another
-//! implementation.
+//! `lightbound shader eval`: evaluates a BRDF for given directions, for example to compare a shader
+//! with another implementation.
 //!
 //! Directions are passed to the shader unchanged, without normalization. Results are printed with
 //! enough digits to read back the same float.
 
-use super::csv::Kind;
-use super::evaluator::Evaluator;
-use super::inputs::{InputArgs, Inputs, Run, stream};
+use super::csv::InputKind;
+use super::evaluator::BrdfEvaluator;
+use super::inputs::{InputArgs, InputRows, RowEvaluator, evaluate_table};
 use super::{compile, values};
 use crate::{Error, Exit};
 use lightbound::material::parameters::format_table;
@@ -32,9 +32,12 @@ of wi, with enough digits to read back the same float.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 #[command(mut_arg("wi", |wi| {
-    wi.value_parser(values::three_numbers).help("Direction to the light: a unit vector in the shading frame, with the normal 0,0,1")
+    wi.value_parser(values::parse_direction)
+        .help("Direction to the light: a unit vector in the shading frame, with the normal 0,0,1")
 }))]
-#[command(mut_arg("wo", |wo| wo.value_parser(values::three_numbers).help("Direction to the viewer, in the same frame")))]
+#[command(mut_arg("wo", |wo| {
+    wo.value_parser(values::parse_direction).help("Direction to the viewer, in the same frame")
+}))]
 pub struct Args {
     #[command(flatten)]
     inputs: InputArgs,
@@ -43,21 +46,23 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let mut results = args.inputs.results()?;
-    let job = args.inputs.job(Kind::Numbers)?;
+    let job = args.inputs.job(InputKind::Numbers)?;
     let textures = job.textures()?;
     let kernel = compile(&job.shader, Entry::Brdf, &job.settings, args.inputs.source.target())?;
-    let mut evaluator = Evaluator::new(kernel, job.shader.sides(), textures);
+    let mut evaluator = BrdfEvaluator::new(kernel, job.shader.sides(), textures);
     match job.inputs()? {
-        Inputs::Table(mut rows) => stream(&mut rows, &mut evaluator, &mut results)?,
-        Inputs::Row(row) => _ = results.write(single(&evaluator.run(&[row])[0]).as_bytes())?,
+        InputRows::Table(mut rows) => evaluate_table(&mut rows, &mut evaluator, &mut results)?,
+        InputRows::Row(row) => {
+            _ = results.write(format_row(&evaluator.evaluate(&[row])[0]).as_bytes())?
+        }
     }
     results.finish()?;
-    evaluator.remarks.warn();
-    Ok(Exit::Done)
+    evaluator.warnings.warn();
+    Ok(Exit::Success)
 }
 
 /// Formats the values of a row.
-fn single(values: &[f32]) -> String {
+fn format_row(values: &[f32]) -> String {
     let row = |name: &str, values: &[f32], unit: &str| {
         let values = values.iter().map(|x| format!("{x:?}"));
         [name.to_owned()]

@@ -1,9 +1,9 @@
 //! Runs a compiled BRDF on rows of inputs.
 
-use super::csv::Kind;
-use super::inputs::Run;
-use super::remarks::Remarks;
-use super::values::{Span, Wrong};
+use super::csv::InputKind;
+use super::inputs::RowEvaluator;
+use super::values::{ValueError, WordRange};
+use super::warnings::RowWarnings;
 use lightbound_shader::{Batch, Kernel, Sides, Texture};
 
 /// Names of the results of a row.
@@ -12,59 +12,59 @@ pub const OUTPUTS: [&str; 6] = ["brdf.r", "brdf.g", "brdf.b", "s.r", "s.g", "s.b
 /// Names of the direction components at the beginning of a row.
 pub const DIRECTIONS: [&str; 6] = ["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z"];
 
-/// Evaluates `Entry::Brdf` of a shader, and counts rows that need a warning.
+/// Evaluates a compiled `Entry::Brdf`, and counts rows that need a warning.
 #[derive(Debug)]
-pub struct Evaluator {
+pub struct BrdfEvaluator {
     kernel: Kernel,
     sides: Sides,
     textures: Vec<Texture>,
-    pub remarks: Remarks,
+    pub warnings: RowWarnings,
 }
 
-impl Evaluator {
-    /// The evaluator of a compiled `Entry::Brdf` of a shader with these sides and textures.
-    pub fn new(kernel: Kernel, sides: Sides, textures: Vec<Texture>) -> Evaluator {
+impl BrdfEvaluator {
+    /// Creates the evaluator of a material with these sides and textures.
+    pub fn new(kernel: Kernel, sides: Sides, textures: Vec<Texture>) -> BrdfEvaluator {
         let names = |ports: &[lightbound_shader::ir::Port]| {
             ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>()
         };
         assert!(
             names(kernel.inputs()).starts_with(&DIRECTIONS.map(str::to_owned)),
-            "directions come first"
+            "the first inputs must be the directions"
         );
         assert!(
             names(kernel.outputs()).starts_with(&OUTPUTS.map(str::to_owned)),
-            "results come first"
+            "the first outputs must be the results"
         );
-        Evaluator { kernel, sides, textures, remarks: Remarks::new(Kind::Numbers) }
+        BrdfEvaluator { kernel, sides, textures, warnings: RowWarnings::new(InputKind::Numbers) }
     }
 }
 
-impl Run for Evaluator {
+impl RowEvaluator for BrdfEvaluator {
     fn columns(&self) -> Vec<String> {
         OUTPUTS.map(str::to_owned).to_vec()
     }
 
     /// Accepts all rows.
-    fn check(&self, _: &[Span]) -> Result<(), (usize, Wrong)> {
+    fn check(&self, _: &[WordRange]) -> Result<(), (usize, ValueError)> {
         Ok(())
     }
 
-    fn run(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<f32>> {
+    fn evaluate(&mut self, rows: &[Vec<WordRange>]) -> Vec<Vec<f32>> {
         let mut inputs = Batch::new(self.kernel.target(), self.kernel.inputs().len(), rows.len());
         let mut outputs = Batch::new(self.kernel.target(), self.kernel.outputs().len(), rows.len());
-        for (row, spans) in rows.iter().enumerate() {
-            for (port, span) in spans.iter().enumerate() {
-                inputs.set_bits(row, port, span.ends[0]);
+        for (row, ranges) in rows.iter().enumerate() {
+            for (port, range) in ranges.iter().enumerate() {
+                inputs.set_bits(row, port, range.endpoints[0]);
             }
         }
         let textures: Vec<&Texture> = self.textures.iter().collect();
         self.kernel.run(&textures, &inputs, &mut outputs);
         let capped = self.kernel.outputs().iter().position(|port| port.name == "capped");
-        let results = rows.iter().enumerate().map(|(row, spans)| {
-            if !self.remarks.note(spans, self.sides) {
+        let results = rows.iter().enumerate().map(|(row, ranges)| {
+            if !self.warnings.note(ranges, self.sides) {
                 return vec![0.0; OUTPUTS.len()];
             }
-            self.remarks.capped +=
+            self.warnings.capped +=
                 usize::from(capped.is_some_and(|port| outputs.bits(row, port) != 0));
             (0..OUTPUTS.len()).map(|port| outputs.get(row, port)).collect()
         });

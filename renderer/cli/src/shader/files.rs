@@ -1,6 +1,6 @@
-//! Files of `eval` and `bound`: tables of inputs, images for textures, results.
+//! Files of `eval` and `bound`: input tables, images for textures, and results.
 
-use super::{Assignment, Source, assignment, images, is_stdin, output, values};
+use super::{Assignment, SourceArgs, images, is_stdin, output, parse_assignment, values};
 use crate::Error;
 use crate::output::{Output, to_stdout};
 use lightbound::texture::shader_texture::{self, ShaderTextureError};
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 /// Options with files other than the shader.
 #[derive(Debug, clap::Args)]
-pub struct Files {
+pub struct FileArgs {
     /// Read inputs from the rows of a CSV file; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["wi", "wo"])]
     pub csv: Option<PathBuf>,
 
     /// Image for a texture of the shader: sRGB, repeated, with bilinear filtering
-    #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
+    #[arg(long, value_name = "NAME=FILE", value_parser = parse_assignment)]
     texture: Vec<Assignment>,
 
     /// Output file [default: stdout]
@@ -24,9 +24,9 @@ pub struct Files {
     output: Option<PathBuf>,
 }
 
-impl Files {
-    /// Opens the output, which must not be one of the input files.
-    pub fn results(&self, source: &Source) -> Result<Results, Error> {
+impl FileArgs {
+    /// Checks and opens the output, which must not be one of the input files.
+    pub fn results(&self, source: &SourceArgs) -> Result<Results, Error> {
         let inputs =
             [Some(&source.file), self.csv.as_ref()].into_iter().flatten().map(PathBuf::as_path);
         let inputs = inputs.chain(self.texture.iter().map(|(_, file)| Path::new(file)));
@@ -46,7 +46,7 @@ impl Files {
         if let Some((name, _)) =
             self.texture.iter().find(|(name, _)| !names.contains(&name.as_str()))
         {
-            return Err(values::unknown("texture", &[], &names, name).into());
+            return Err(values::unknown_name("texture", &[], &names, name).into());
         }
         let read = |file: &str| {
             shader_texture::read(Path::new(file)).map_err(|error| match error {
@@ -63,10 +63,10 @@ impl Files {
     }
 }
 
-/// Output of results: stdout or a file. Results for a file are buffered until they are complete, so
+/// Where results go: stdout or a file. Results for a file are buffered until they are complete, so
 /// that they can be saved elsewhere if the file cannot be written.
 pub struct Results {
-    output: Option<Output>,
+    output: Option<OutputFile>,
     buffer: Vec<u8>,
 }
 

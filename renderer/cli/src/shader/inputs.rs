@@ -1,10 +1,9 @@
-//! Inputs of `eval` and `bound`, one row from options or many from a CSV file, and the output of
-//! results.
+//! Inputs of `eval` and `bound`: one row from options, or many rows from a CSV file.
 
-use super::Source;
-use super::csv::{Kind, Rows};
-use super::files::{Files, Results};
-use super::values::{self, Span, Wrong};
+use super::SourceArgs;
+use super::csv::{CsvRows, InputKind};
+use super::files::{FileArgs, Results};
+use super::values::{self, ValueError, WordRange};
 use crate::Error;
 use lightbound_shader::{Settings, Shader, Texture};
 use std::io::Write;
@@ -13,37 +12,41 @@ use std::io::Write;
 #[derive(Debug, clap::Args)]
 pub struct InputArgs {
     #[command(flatten)]
-    pub source: Source,
+    pub source: SourceArgs,
 
-    /// Directions to the light, a box in the shading frame: X, Y and Z are numbers or intervals LO..HI
-    #[arg(long, value_name = "X,Y,Z", value_parser = values::three_spans, allow_hyphen_values = true)]
+    /// Directions to the light, a box in the shading frame: X, Y and Z are numbers or intervals
+    /// LO..HI
+    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_direction_box, allow_hyphen_values = true)]
     #[arg(required_unless_present = "csv")]
-    wi: Option<[Span; 3]>,
+    wi: Option<[WordRange; 3]>,
 
     /// Directions to the viewer, in the same form
-    #[arg(long, value_name = "X,Y,Z", value_parser = values::three_spans, allow_hyphen_values = true)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = values::parse_direction_box, allow_hyphen_values = true)]
     #[arg(required_unless_present = "csv")]
-    wo: Option<[Span; 3]>,
+    wo: Option<[WordRange; 3]>,
 
     #[command(flatten)]
-    files: Files,
+    files: FileArgs,
 }
 
 /// A parsed shader, with the settings and parameter values of the options.
-pub struct Job<'a> {
+pub struct ShaderJob<'a> {
     args: &'a InputArgs,
-    kind: Kind,
+    kind: InputKind,
+    /// The parsed shader.
     pub shader: Shader,
+    /// Values of the shader's overrides.
     pub settings: Settings,
-    assigned: Vec<Option<Span>>,
+    /// Parameter values from `--set`, or defaults.
+    assigned: Vec<Option<WordRange>>,
 }
 
 /// The requested inputs.
-pub enum Inputs<'a> {
-    /// The rows of a table.
-    Table(Rows<'a>),
+pub enum InputRows<'a> {
+    /// The rows of a CSV file.
+    Table(CsvRows<'a>),
     /// One row.
-    Row(Vec<Span>),
+    Row(Vec<WordRange>),
 }
 
 impl InputArgs {
@@ -53,7 +56,7 @@ impl InputArgs {
     }
 
     /// Parses the shader and the values given with `--set`.
-    pub fn job(&self, kind: Kind) -> Result<Job<'_>, Error> {
+    pub fn job(&self, kind: InputKind) -> Result<ShaderJob<'_>, Error> {
         let shader = Shader::parse(&self.source.name(), &self.source.read()?)?;
         let (settings, assignments) = self.source.settings(&shader)?;
         let assigned = values::assign(
@@ -61,67 +64,70 @@ impl InputArgs {
             shader.overrides(),
             &assignments,
             |parameter, text| match kind {
-                Kind::Numbers => values::bits(parameter, text).map(Span::from),
-                Kind::Intervals => values::span(parameter, text),
+                InputKind::Numbers => values::parse_bits(parameter, text).map(WordRange::from),
+                InputKind::Intervals => values::parse_range(parameter, text),
             },
         )?;
-        Ok(Job { args: self, kind, shader, settings, assigned })
+        Ok(ShaderJob { args: self, kind, shader, settings, assigned })
     }
 }
 
-impl Job<'_> {
+impl ShaderJob<'_> {
     /// The shader's textures.
     pub fn textures(&self) -> Result<Vec<Texture>, Error> {
         self.args.files.textures(&self.shader)
     }
 
     /// The requested inputs.
-    pub fn inputs(&self) -> Result<Inputs<'_>, Error> {
+    pub fn inputs(&self) -> Result<InputRows<'_>, Error> {
         let parameters = self.shader.parameters();
         match (&self.args.files.csv, self.args.wi, self.args.wo) {
-            (Some(path), ..) => Ok(Inputs::Table(Rows::open(
+            (Some(path), ..) => Ok(InputRows::Table(CsvRows::open(
                 path,
                 self.kind,
                 parameters,
                 &self.assigned,
                 &self.args.source.set,
             )?)),
-            (None, Some(wi), Some(wo)) => Ok(Inputs::Row(
-                [&wi[..], &wo[..], &values::all(parameters, self.assigned.clone())?].concat(),
+            (None, Some(wi), Some(wo)) => Ok(InputRows::Row(
+                [&wi[..], &wo[..], &values::require_all(parameters, self.assigned.clone())?]
+                    .concat(),
             )),
             (None, ..) => unreachable!("clap requires --wi and --wo without --csv"),
         }
     }
 }
 
-/// Evaluates rows.
-pub trait Run {
-    /// Names of the results.
+/// Evaluates a shader, or its bounding shader, on rows of inputs.
+pub trait RowEvaluator {
+    /// Names of the result columns.
     fn columns(&self) -> Vec<String>;
 
-    /// Checks whether a row can be evaluated.
-    ///
-    /// *Errors*: the index of the first invalid value, and what is wrong.
-    fn check(&self, row: &[Span]) -> Result<(), (usize, Wrong)>;
+    /// Checks whether a row can be evaluated. The error has the index of the first invalid word.
+    fn check(&self, row: &[WordRange]) -> Result<(), (usize, ValueError)>;
 
-    /// The results of checked rows.
-    fn run(&mut self, rows: &[Vec<Span>]) -> Vec<Vec<f32>>;
+    /// Evaluates checked rows; returns a row of results for each.
+    fn evaluate(&mut self, rows: &[Vec<WordRange>]) -> Vec<Vec<f32>>;
 }
 
-/// Evaluates all rows in batches.
-pub fn stream(rows: &mut Rows<'_>, run: &mut impl Run, results: &mut Results) -> Result<(), Error> {
+/// Evaluates all rows of a table in batches.
+pub fn evaluate_table(
+    rows: &mut CsvRows<'_>,
+    evaluator: &mut impl RowEvaluator,
+    results: &mut Results,
+) -> Result<(), Error> {
     /// Rows per batch, enough to amortize its overhead.
     const BATCH: usize = 4096;
-    let mut text = format!("{}\n", run.columns().join(",")).into_bytes();
+    let mut text = format!("{}\n", evaluator.columns().join(",")).into_bytes();
     loop {
         let mut batch = Vec::new();
         while batch.len() < BATCH
             && let Some(row) = rows.row()?
         {
-            run.check(&row).map_err(|(word, wrong)| rows.wrong(word, &wrong))?;
+            evaluator.check(&row).map_err(|(word, error)| rows.error(word, &error))?;
             batch.push(row);
         }
-        for numbers in run.run(&batch) {
+        for numbers in evaluator.evaluate(&batch) {
             // `Debug` of floats is the shortest text that reads as the same float.
             let cells: Vec<_> = numbers.iter().map(|x| format!("{x:?}")).collect();
             writeln!(text, "{}", cells.join(",")).expect("writing to memory succeeds");

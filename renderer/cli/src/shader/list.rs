@@ -32,13 +32,13 @@ pub fn run() -> Result<Exit, Error> {
     // Terminals that do not know their width report 0.
     let width = width.filter(|&width| width > 0).map_or(usize::MAX, usize::from);
     to_stdout(table(width)?.as_bytes())?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-/// One row for each shader, in lines of at most this width unless a word is longer.
+/// Formats a row for each shader, in lines of at most this width unless a word is longer.
 fn table(width: usize) -> Result<String, Error> {
     let head =
-        ["shader", "sides", "sampler", "parameters", "what it is"].map(str::to_owned).to_vec();
+        ["shader", "sides", "sampler", "parameters", "description"].map(str::to_owned).to_vec();
     let mut rows = vec![head];
     for entry in LIBRARY {
         let shader = Shader::parse(entry.name, entry.text)?;
@@ -57,21 +57,25 @@ fn table(width: usize) -> Result<String, Error> {
 
 /// The first clause of a description, which names the material.
 fn title(description: &str) -> &str {
-    let ends = [". ", ".\n", ",", ":", ";", " (", "\n\n"];
-    let end =
-        ends.iter().filter_map(|end| description.find(end)).min().unwrap_or(description.len());
+    let delimiters = [". ", ".\n", ",", ":", ";", " (", "\n\n"];
+    let end = delimiters
+        .iter()
+        .filter_map(|delimiter| description.find(delimiter))
+        .min()
+        .unwrap_or(description.len());
     description[..end].trim().trim_end_matches('.')
 }
 
 /// Wraps the last two columns to fit `width`; wrapped lines become rows.
-fn wrapped(rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
+fn wrap_columns(rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
     const MIN_WIDTH: usize = 16;
     let widest =
         |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let fixed = rows[0].len() - 2;
-    let left = width.saturating_sub((0..fixed).map(|column| widest(column) + 2).sum::<usize>() + 2);
-    let first = widest(fixed).min((left / 2).max(MIN_WIDTH));
-    let second = left.saturating_sub(first).max(MIN_WIDTH);
+    let available =
+        width.saturating_sub((0..fixed).map(|column| widest(column) + 2).sum::<usize>() + 2);
+    let first = widest(fixed).min((available / 2).max(MIN_WIDTH));
+    let second = available.saturating_sub(first).max(MIN_WIDTH);
     let mut lines = Vec::new();
     for row in &rows {
         let cells = [wrap(&row[fixed], first), wrap(&row[fixed + 1], second)];
@@ -84,7 +88,7 @@ fn wrapped(rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
     lines
 }
 
-/// Wraps a text to lines of at most `width` characters, unless a word is longer; at least one line.
+/// Wraps text into at least one line of at most `width` characters, unless a word is longer.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -106,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_shaders_are_listed() {
+    fn table_lists_all_shaders() {
         let text = table(usize::MAX).unwrap();
         assert_eq!(text.lines().count(), 1 + LIBRARY.len());
         let ward = text.lines().find(|line| line.starts_with("ward.wgsl ")).unwrap();

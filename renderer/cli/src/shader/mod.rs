@@ -9,11 +9,11 @@ mod files;
 mod inputs;
 mod list;
 mod preview;
-mod remarks;
 mod show;
 mod values;
+mod warnings;
 
-use super::output::Output;
+use super::output::OutputFile;
 use super::{Error, Exit};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -23,7 +23,7 @@ use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use values::Wrong;
+use values::ValueError;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ Examples:
 pub enum Command {
     /// List the shaders of the built-in library
     List(list::Args),
-    /// Find errors, list parameters, try values and sampler, count instructions
+    /// Find errors, list parameters, test values and sampler, count instructions
     Check(check::Args),
     /// Print the shader at a stage of its compilation
     Show(show::Args),
@@ -65,17 +65,17 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
 
 /// Arguments of all subcommands.
 #[derive(Debug, clap::Args)]
-struct Source {
+struct SourceArgs {
     /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads stdin
     file: PathBuf,
 
     /// Instruction set [default: the best of this machine]
-    #[arg(long, value_name = "TARGET", value_parser = target_name())]
+    #[arg(long, value_name = "TARGET", value_parser = target_parser())]
     target: Option<Target>,
 
     /// Value of an override; for `eval`, `bound` and `preview` also of a parameter: a single number
     /// sets all components of a vector
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_assignment)]
     set: Vec<Assignment>,
 }
 
@@ -83,7 +83,7 @@ struct Source {
 type Assignment = (String, String);
 
 /// Parses `NAME=VALUE`.
-fn assignment(text: &str) -> Result<Assignment, String> {
+fn parse_assignment(text: &str) -> Result<Assignment, String> {
     let parts =
         text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
     parts
@@ -91,13 +91,13 @@ fn assignment(text: &str) -> Result<Assignment, String> {
         .ok_or_else(|| "expected a name and a value, as in kd=0.5".into())
 }
 
-/// Parses the name of a target.
-pub(super) fn target_name() -> impl TypedValueParser<Value = Target> {
+/// Parser for the name of a target.
+pub(super) fn target_parser() -> impl TypedValueParser<Value = Target> {
     one_of(Target::ALL)
 }
 
-/// Parses the name of an x86-64 target.
-pub(super) fn machine_name() -> impl TypedValueParser<Value = Target> {
+/// Parser for the name of an x86-64 target.
+pub(super) fn machine_target_parser() -> impl TypedValueParser<Value = Target> {
     one_of(Target::ALL.into_iter().filter(|target| target.isa().is_some()))
 }
 
@@ -108,11 +108,11 @@ fn one_of(targets: impl IntoIterator<Item = Target>) -> impl TypedValueParser<Va
 
 /// Reads and parses a shader: a file, or a name of the library; - is stdin.
 pub(super) fn parse(file: &Path) -> Result<Shader, Error> {
-    let source = Source { file: file.to_owned(), target: None, set: vec![] };
+    let source = SourceArgs { file: file.to_owned(), target: None, set: vec![] };
     Ok(Shader::parse(&source.name(), &source.read()?)?)
 }
 
-impl Source {
+impl SourceArgs {
     fn target(&self) -> Target {
         self.target.unwrap_or_else(Target::best)
     }
@@ -124,8 +124,8 @@ impl Source {
             let (name, text) = assignment;
             match shader.overrides().iter().find(|declared| declared.name == *name) {
                 Some(declared) => {
-                    let value = values::read(declared, text)?.1;
-                    // The last one takes precedence, as for parameters.
+                    let value = values::parse_value(declared, text)?.1;
+                    // The last assignment takes precedence, as for parameters.
                     settings.overrides.retain(|(earlier, _)| earlier != name);
                     settings.overrides.push((name.clone(), value));
                 }
@@ -140,11 +140,18 @@ impl Source {
         let (settings, rest) = self.settings(shader)?;
         match rest.first() {
             None => Ok(settings),
-            Some((name, _)) if values::find(shader.parameters(), name).is_some() => Err(Error::Data {
-                message: format!("`{name}` is a parameter, which is an input of compiled code"),
-                help: "--set accepts parameters only for `lightbound shader eval`, `bound` and `preview`".into(),
-            }),
-            Some((name, _)) => Err(values::unknown("override", shader.overrides(), &[], name).into()),
+            Some((name, _)) if values::find_parameter(shader.parameters(), name).is_some() => {
+                Err(Error::Data {
+                    message: format!("`{name}` is a parameter, which is an input of compiled code"),
+                    help:
+                        "--set accepts parameters only for `lightbound shader eval`, `bound` and \
+                       `preview`"
+                            .into(),
+                })
+            }
+            Some((name, _)) => {
+                Err(values::unknown_name("override", shader.overrides(), &[], name).into())
+            }
         }
     }
 
@@ -177,10 +184,10 @@ impl Source {
 }
 
 /// Checks an output file, which must not be one of the input files.
-fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<Output>, Error> {
+fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<OutputFile>, Error> {
     let Some(path) = path else { return Ok(None) };
-    let output = Output::check(path)?;
-    if inputs.iter().any(|input| output.is(input)) {
+    let output = OutputFile::check(path)?;
+    if inputs.iter().any(|input| output.is_same_file(input)) {
         return Err(Error::Option {
             message: format!("--output would overwrite `{}`", path.display()),
             help: "name another file".into(),
@@ -191,8 +198,9 @@ fn output(path: Option<&Path>, inputs: &[&Path]) -> Result<Option<Output>, Error
 
 /// The images of a shader's textures, in the order of their declarations; the last one for each
 /// texture takes precedence.
-fn images<'a>(shader: &Shader, given: &'a [Assignment]) -> Result<Vec<&'a str>, Error> {
-    let image = |name: &String| match given.iter().rev().find(|(given, _)| given == name) {
+fn images<'a>(shader: &Shader, assignments: &'a [Assignment]) -> Result<Vec<&'a str>, Error> {
+    let image = |name: &String| match assignments.iter().rev().find(|(texture, _)| texture == name)
+    {
         Some((_, file)) => Ok(file.as_str()),
         None => Err(Error::Data {
             message: format!("the texture `{name}` has no image"),
@@ -225,10 +233,10 @@ fn compile(
 
 /// The error for a target that this machine does not support.
 pub(super) fn unavailable(target: Target) -> Error {
-    let here: Vec<&str> =
+    let available: Vec<&str> =
         Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name).collect();
     let message = CompileError::Unavailable(target).to_string();
-    Error::Option { message, help: format!("--target {} runs here", here.join(" or ")) }
+    Error::Option { message, help: format!("--target {} runs here", available.join(" or ")) }
 }
 
 impl From<ShaderReadError> for Error {
@@ -258,8 +266,8 @@ impl From<ProgramError> for Error {
     }
 }
 
-impl From<Wrong> for Error {
-    fn from(wrong: Wrong) -> Error {
-        Error::Data { message: wrong.message, help: wrong.help }
+impl From<ValueError> for Error {
+    fn from(ValueError { message, help }: ValueError) -> Error {
+        Error::Data { message, help }
     }
 }

@@ -1,12 +1,12 @@
-//! `lightbound shader preview`: renders a picture of a material.
+//! `lightbound shader preview`: renders a preview of a material.
 //!
-//! The scene is an ordinary file, `ball.pbrt`, with the material added as a user would write it. So a
-//! preview has all features of rendering, and looks as the material does in scenes.
+//! The scene is an ordinary file, `ball.pbrt`, with the material added as a user would write it. So
+//! previews have all features of rendering, and the material looks as it does in scenes.
 
-use super::{Assignment, Source, assignment, is_stdin, output, values};
-use crate::numbers::whole;
+use super::{Assignment, SourceArgs, is_stdin, output, parse_assignment, values};
+use crate::numbers::integer;
 use crate::render::{
-    self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, render_source, stops,
+    self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, parse_exposure, render_source,
 };
 use crate::{Error, Exit};
 use lightbound::accel::AccelKind;
@@ -32,31 +32,31 @@ coordinates of the surface.";
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
     #[command(flatten)]
-    source: Source,
+    source: SourceArgs,
 
     /// Image for a parameter or for a texture of the shader; sRGB for colours, linear for scalars
-    #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
+    #[arg(long, value_name = "NAME=FILE", value_parser = parse_assignment)]
     texture: Vec<Assignment>,
 
-    /// Output picture: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png,
+    /// Output image: .png (sRGB), .exr or .pfm (float) [default: the shader's name with .png,
     /// in the current folder]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Exposure of a .png in stops [default: 0]
-    #[arg(long, value_name = "STOPS", value_parser = stops)]
+    #[arg(long, value_name = "STOPS", value_parser = parse_exposure)]
     exposure: Option<f32>,
 
     /// Samples per pixel
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = whole(1..=MAX_SPP))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = integer(1..=MAX_SPP))]
     spp: u32,
 
     /// Width and height in pixels
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = whole(1..=1u32 << 16))]
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = integer(1..=1u32 << 16))]
     size: u32,
 
     /// Number of threads, which does not affect pixels [default: all]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_THREADS))]
     threads: Option<u16>,
 
     /// Print nothing but warnings and errors
@@ -64,7 +64,7 @@ pub struct Args {
     quiet: bool,
 }
 
-/// The scene without the material.
+/// The scene, except for the material.
 const SCENE: &str = include_str!("ball.pbrt");
 
 /// The shader's name in the scene.
@@ -76,30 +76,34 @@ const UV: &str = "uv";
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let source = &args.source;
-    let picture = args.output.clone().unwrap_or_else(|| default_output(&source.file));
+    let file = args.output.clone().unwrap_or_else(|| default_output(&source.file));
     let images = args.texture.iter().map(|(_, file)| Path::new(file));
-    output(Some(&picture), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
+    output(Some(&file), &images.chain([source.file.as_path()]).collect::<Vec<_>>())?;
     let text = source.read()?;
     let mut shader = Shader::parse(&source.name(), &text)?;
     let mut scene = vec![("the scene of previews".to_owned(), SCENE.to_owned())];
     for (name, file) in &args.texture {
-        scene.push((format!("--texture {name}={file}"), texture(&shader, name, file)?));
+        scene.push((format!("--texture {name}={file}"), texture_declaration(&shader, name, file)?));
     }
-    let declared = match on_surface(&shader, &text, args)? {
-        None => material(&shader, source, &args.texture)?,
+    let declared = match with_surface_uv(&shader, &text, args)? {
+        None => material_declaration(&shader, source, &args.texture)?,
         Some(computed) => {
             let is_override = |(name, _): &&Assignment| {
                 shader.overrides().iter().any(|declared| declared.name == *name)
             };
             let set = source.set.iter().filter(is_override).cloned().collect();
             shader = computed;
-            material(&shader, &Source { file: source.file.clone(), target: None, set }, &[])?
+            material_declaration(
+                &shader,
+                &SourceArgs { file: source.file.clone(), target: None, set },
+                &[],
+            )?
         }
     };
     scene.push((source.name(), declared));
     let options = render::Args {
         scene: source.name().into(),
-        output: Some(picture),
+        output: Some(file),
         exposure: args.exposure,
         variance: false,
         stats: None,
@@ -125,22 +129,25 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     )
 }
 
-/// A shader whose `uv` parameter is the texture coordinates of the surface, and whose other parameters
-/// have their values; `None` if it has no such parameter, or if `uv` is set.
-fn on_surface(shader: &Shader, text: &str, args: &Args) -> Result<Option<Shader>, Error> {
+/// Replaces the parameter `uv` by the texture coordinates of the surface, and the other parameters
+/// by their values. `None` if there is no such parameter, or if it is set.
+fn with_surface_uv(shader: &Shader, text: &str, args: &Args) -> Result<Option<Shader>, Error> {
     let is_uv = |p: &Parameter| (p.name.as_str(), p.scalar, p.size) == (UV, Scalar::F32, 2);
     let is_set = args.source.set.iter().any(|(name, _)| name == UV || name.starts_with("uv."));
     if is_set || !args.texture.is_empty() || !shader.settable().iter().any(is_uv) {
         return Ok(None);
     }
-    let words = assigned(shader, &args.source)?;
-    if values::missing(shader.settable(), &words).is_some() {
+    let words = parameter_words(shader, &args.source)?;
+    if values::first_missing(shader.settable(), &words).is_some() {
         return Ok(None);
     }
     let mut words = words.into_iter().flatten();
     let members = shader.settable().iter().map(|parameter| {
-        let values: Vec<_> =
-            words.by_ref().take(parameter.size).map(|bits| value(parameter.scalar, bits)).collect();
+        let values: Vec<_> = words
+            .by_ref()
+            .take(parameter.size)
+            .map(|bits| format_word(parameter.scalar, bits))
+            .collect();
         let scalar = parameter.scalar.name();
         match (is_uv(parameter), parameter.size) {
             (true, _) => "p.uv".into(),
@@ -155,9 +162,9 @@ fn on_surface(shader: &Shader, text: &str, args: &Args) -> Result<Option<Shader>
 }
 
 /// The words of all parameters that can be set.
-fn assigned(shader: &Shader, source: &Source) -> Result<Vec<Option<u32>>, Error> {
+fn parameter_words(shader: &Shader, source: &SourceArgs) -> Result<Vec<Option<u32>>, Error> {
     let (_, assignments) = source.settings(shader)?;
-    Ok(values::assign(shader.settable(), shader.overrides(), &assignments, values::bits)?)
+    Ok(values::assign(shader.settable(), shader.overrides(), &assignments, values::parse_bits)?)
 }
 
 /// The shader's name with .png.
@@ -168,10 +175,14 @@ fn default_output(shader: &Path) -> PathBuf {
     }
 }
 
-/// The material in pbrt's scene format; its textures must be declared before it.
-fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<String, Error> {
+/// The material in pbrt's scene format. Its textures must be declared before it.
+fn material_declaration(
+    shader: &Shader,
+    source: &SourceArgs,
+    images: &[Assignment],
+) -> Result<String, Error> {
     let (settings, _) = source.settings(shader)?;
-    let words = assigned(shader, source)?;
+    let words = parameter_words(shader, source)?;
     super::images(shader, images)?;
     let mut text = format!(
         "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
@@ -179,37 +190,42 @@ fn material(shader: &Shader, source: &Source, images: &[Assignment]) -> Result<S
     for (name, _) in images {
         text += &format!("  \"texture {name}\" [\"{name}\"]\n");
     }
-    let mut rest = &words[..];
+    let mut remaining = &words[..];
     for parameter in shader.settable() {
-        let (words, others) = rest.split_at(parameter.size);
-        rest = others;
+        let (words, others) = remaining.split_at(parameter.size);
+        remaining = others;
         let declared = std::slice::from_ref(parameter);
         if images.iter().any(|(name, _)| *name == parameter.name) {
             continue;
         }
-        if let Some(name) = values::missing(declared, words) {
+        if let Some(name) = values::first_missing(declared, words) {
             return Err(values::no_value(&name).into());
         }
         if values::defaults(declared) != words {
-            text += &declaration(parameter, words.iter().copied().flatten());
+            text += &parameter_declaration(parameter, words.iter().copied().flatten());
         }
     }
     for (name, value) in &settings.overrides {
-        let declared =
-            values::find(shader.overrides(), name).expect("overrides are found by name").parameter;
-        text += &declaration(declared, [declared.scalar.bits(*value)]);
+        let declared = values::find_parameter(shader.overrides(), name)
+            .expect("overrides are found by name")
+            .parameter;
+        text += &parameter_declaration(declared, [declared.scalar.bits(*value)]);
     }
     Ok(text)
 }
 
 /// An image for a parameter or a texture of the shader.
-fn texture(shader: &Shader, name: &str, file: &str) -> Result<String, Error> {
+fn texture_declaration(shader: &Shader, name: &str, file: &str) -> Result<String, Error> {
     let parameter = shader.settable().iter().find(|parameter| parameter.name == name);
     if parameter.is_none() && !shader.textures().iter().any(|texture| texture == name) {
         let textures: Vec<&str> = shader.textures().iter().map(String::as_str).collect();
-        return Err(
-            values::unknown("parameter or texture", shader.settable(), &textures, name).into()
-        );
+        return Err(values::unknown_name(
+            "parameter or texture",
+            shader.settable(),
+            &textures,
+            name,
+        )
+        .into());
     }
     let (kind, encoding) = match parameter {
         Some(parameter) if parameter.size == 1 => ("float", "linear"),
@@ -222,18 +238,19 @@ fn texture(shader: &Shader, name: &str, file: &str) -> Result<String, Error> {
 }
 
 /// A parameter of the material in pbrt's scene format.
-fn declaration(parameter: &Parameter, words: impl IntoIterator<Item = u32>) -> String {
+fn parameter_declaration(parameter: &Parameter, words: impl IntoIterator<Item = u32>) -> String {
     let kind = match parameter.scalar {
         Scalar::F32 => "float",
         Scalar::I32 | Scalar::U32 => "integer",
         Scalar::Bool => "bool",
     };
-    let values: Vec<String> = words.into_iter().map(|bits| value(parameter.scalar, bits)).collect();
+    let values: Vec<String> =
+        words.into_iter().map(|bits| format_word(parameter.scalar, bits)).collect();
     format!("  \"{kind} {}\" [{}]\n", parameter.name, values.join(" "))
 }
 
 /// Formats a word as a number.
-fn value(scalar: Scalar, bits: u32) -> String {
+fn format_word(scalar: Scalar, bits: u32) -> String {
     match scalar {
         // The shortest text that parses to the same float.
         Scalar::F32 => format!("{:?}", f32::from_bits(bits)),
@@ -248,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_named_after_shaders() {
+    fn default_output_is_named_after_the_shader() {
         let name = |shader: &str| default_output(Path::new(shader));
         assert_eq!(name("ward"), Path::new("ward.png"));
         assert_eq!(name("a/b/velvet.wgsl"), Path::new("velvet.png"));
@@ -273,8 +290,12 @@ mod tests {
         let material = |set: &[(&str, &str)], images: &[(&str, &str)]| {
             let set = set.iter().copied().map(pair).collect();
             let images: Vec<_> = images.iter().copied().map(pair).collect();
-            material(&shader, &Source { file: "a.wgsl".into(), target: None, set }, &images)
-                .map_err(|error| error.to_string())
+            material_declaration(
+                &shader,
+                &SourceArgs { file: "a.wgsl".into(), target: None, set },
+                &images,
+            )
+            .map_err(|error| error.to_string())
         };
         let head = format!(
             "MakeNamedMaterial \"preview\" \"string type\" [\"shader\"] \"string filename\" [\"{SHADER}\"]\n"
@@ -286,7 +307,9 @@ mod tests {
                 "{head}  \"float kd\" [0.5 0.1 0.5]\n  \"integer shift\" [-1 2]\n  \"bool metal\" [false]\n  \"integer rounds\" [3]\n"
             )
         );
-        let image = |name, file| texture(&shader, name, file).map_err(|error| error.to_string());
+        let image = |name, file| {
+            texture_declaration(&shader, name, file).map_err(|error| error.to_string())
+        };
         let alpha = image("alpha", "a\"b.png").unwrap();
         assert!(
             alpha.contains("\"alpha\" \"float\" \"imagemap\" \"string filename\" [\"a\\\"b.png\"]"),

@@ -1,7 +1,7 @@
-//! `lightbound shader show`: prints a function of a shader, or its bounding shader, at a stage of its
+//! `lightbound shader show`: prints a function of a shader, or its bounding shader, at a stage of
 //! compilation.
 
-use super::{Source, output, point_shader};
+use super::{SourceArgs, output, point_shader};
 use crate::output::to_stdout;
 use crate::variant::{self, Frame, Inputs, VariantArgs};
 use crate::{Error, Exit};
@@ -25,14 +25,15 @@ Examples:
 
 The stages from s to its bounding shader are ir, interval and bounds, then --of bound with ir,
 lowered and asm. Comments show known facts about values, and the operation of s that each operation
-of the bounding shader comes from. In mode related, they also show the relations that tighten a value.";
+of the bounding shader comes from. In mode related, they also show the relations that tighten a
+value.";
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    source: Source,
+    source: SourceArgs,
 
     /// Compilation stage
     #[arg(long, value_enum)]
@@ -45,7 +46,7 @@ pub struct Args {
     /// The function itself, or its bounding shader [default: point; bound for the stages interval
     /// and bounds]
     #[arg(long, value_enum)]
-    of: Option<Of>,
+    of: Option<ShaderForm>,
 
     /// Output file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
@@ -84,7 +85,7 @@ enum Stage {
 
 /// The function to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Of {
+enum ShaderForm {
     /// The function itself
     Point,
     /// Its bounding shader
@@ -117,33 +118,38 @@ impl EntryName {
 
 impl Args {
     /// Whether to show a bounding shader.
-    fn bounding(&self) -> Result<bool, Error> {
-        let explains = matches!(self.stage, Stage::Interval | Stage::Bounds);
-        let bounding = self.of.map_or(explains, |of| of == Of::Bound);
-        let wrong = |message: String, help: &str| Err(Error::Option { message, help: help.into() });
-        if !bounding && explains {
-            let message = "the stages interval and bounds exist only for bounding shaders".into();
-            return wrong(message, "omit --of point, or use --stage ir");
+    fn shows_bounding_shader(&self) -> Result<bool, Error> {
+        let is_bounding_stage = matches!(self.stage, Stage::Interval | Stage::Bounds);
+        let bounding = self.of.map_or(is_bounding_stage, |of| of == ShaderForm::Bound);
+        if !bounding && is_bounding_stage {
+            let message = "the stages interval and bounds exist only for bounding shaders";
+            return Err(Error::option(message, "omit --of point, or use --stage ir"));
         }
-        let options =
-            [self.spans.map(|_| "--spans"), self.frame.map(|_| "--frame"), self.variant.given()];
+        let options = [
+            self.spans.map(|_| "--spans"),
+            self.frame.map(|_| "--frame"),
+            self.variant.first_given(),
+        ];
         match options.into_iter().flatten().next() {
             Some(option) if !bounding => {
                 let message = format!("{option} is an option of bounding shaders");
-                wrong(message, "add --of bound, or use --stage interval or bounds")
+                Err(Error::option(message, "add --of bound, or use --stage interval or bounds"))
             }
             _ if bounding && self.entry != EntryName::S => {
-                wrong("only s has a bounding shader".into(), "omit --entry")
+                Err(Error::option("only s has a bounding shader", "omit --entry"))
             }
             _ => Ok(bounding),
         }
     }
 
-    /// The bounding shader with its derivation.
+    /// Derives the bounding shader.
     fn lifted(&self, shader: &Shader, settings: &Settings) -> Result<Lifted, Error> {
-        let integrand =
-            self.variant.integrand(shader, settings, self.frame.unwrap_or_default().of())?;
-        let spans = self.spans.unwrap_or_default().of();
+        let integrand = self.variant.integrand(
+            shader,
+            settings,
+            self.frame.unwrap_or_default().compiler_value(),
+        )?;
+        let spans = self.spans.unwrap_or_default().compiler_value();
         Ok(integrand
             .bound(&integrand.inputs(spans, self.variant.ranges()), &self.variant.options()?))
     }
@@ -159,7 +165,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             help: "choose an instruction set, as in --target avx2, or use --stage ir".into(),
         });
     }
-    let bounding = args.bounding()?;
+    let bounding = args.shows_bounding_shader()?;
     let shader = Shader::parse(&args.source.name(), &args.source.read()?)?;
     let settings = args.source.overrides(&shader)?;
     let text = if bounding {
@@ -169,20 +175,20 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             Stage::Bounds => lifted.bounds_text(),
             Stage::Ir => lifted.origins_text(&lifted.function),
             Stage::Lowered => lifted.origins_text(&passes::lower(&lifted.function)),
-            stage => form(&lifted.function, stage, target),
+            stage => format_stage(&lifted.function, stage, target),
         }
     } else {
-        form(&point_shader(&shader, args.entry.entry(), &settings)?, args.stage, target)
+        format_stage(&point_shader(&shader, args.entry.entry(), &settings)?, args.stage, target)
     };
     match output {
         Some(output) => output.write(|path| save(path, text.as_bytes()))?,
         None => _ = to_stdout(text.as_bytes())?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-/// Formats an optimized function at a stage that all functions have.
-fn form(function: &Function, stage: Stage, target: Target) -> String {
+/// Formats an optimized function at a stage that exists for all functions.
+fn format_stage(function: &Function, stage: Stage, target: Target) -> String {
     let lowered = || passes::lower(function);
     let isa = || target.isa().expect("the caller has checked the target");
     match stage {

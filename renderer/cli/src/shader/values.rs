@@ -22,15 +22,15 @@ pub struct ParameterWords<'a> {
 
 /// An invalid value or name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ValueError {
     /// Problem.
     pub message: String,
     /// Remedy.
     pub help: String,
 }
 
-/// Finds the parameter or component of a name.
-pub fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<ParameterWords<'a>> {
+/// Finds a parameter or component by name.
+pub fn find_parameter<'a>(parameters: &'a [Parameter], name: &str) -> Option<ParameterWords<'a>> {
     let mut first = 0;
     for parameter in parameters {
         if name == parameter.name {
@@ -51,20 +51,20 @@ pub fn find<'a>(parameters: &'a [Parameter], name: &str) -> Option<ParameterWord
 
 /// A word, or a closed interval of words, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct WordRange {
     /// Lower and upper endpoint.
-    pub ends: [u32; 2],
-    /// Whether it was given as an interval; if not, the endpoints are equal.
-    pub interval: bool,
+    pub endpoints: [u32; 2],
+    /// Whether it was written as an interval; if not, the endpoints are equal.
+    pub is_interval: bool,
 }
 
-impl From<u32> for Span {
-    fn from(bits: u32) -> Span {
-        Span { ends: [bits; 2], interval: false }
+impl From<u32> for WordRange {
+    fn from(bits: u32) -> WordRange {
+        WordRange { endpoints: [bits; 2], is_interval: false }
     }
 }
 
-/// Default values of all parameters' words.
+/// Default values of the words of all parameters.
 pub fn defaults<T: From<u32>>(parameters: &[Parameter]) -> Vec<Option<T>> {
     let words = |parameter: &Parameter| {
         let default = |k: usize| {
@@ -75,66 +75,72 @@ pub fn defaults<T: From<u32>>(parameters: &[Parameter]) -> Vec<Option<T>> {
     parameters.iter().flat_map(words).collect()
 }
 
-/// The values of parameters' words: assigned values, parsed by `read`, or defaults. `overrides` only
-/// improve error messages.
+/// The values of the words of all parameters: assigned values, parsed by `parse`, or defaults.
+/// `overrides` only improve error messages.
 pub fn assign<T: From<u32>>(
     parameters: &[Parameter],
     overrides: &[Parameter],
     assignments: &[&(String, String)],
-    read: impl Fn(&Parameter, &str) -> Result<T, Wrong>,
-) -> Result<Vec<Option<T>>, Wrong> {
+    parse: impl Fn(&Parameter, &str) -> Result<T, ValueError>,
+) -> Result<Vec<Option<T>>, ValueError> {
     let mut words = defaults(parameters);
     for (name, text) in assignments {
         let overrides =
             || overrides.iter().map(|declared| declared.name.as_str()).collect::<Vec<_>>();
-        let place = find(parameters, name)
-            .ok_or_else(|| unknown("parameter", parameters, &overrides(), name))?;
+        let selected = find_parameter(parameters, name)
+            .ok_or_else(|| unknown_name("parameter", parameters, &overrides(), name))?;
         let texts: Vec<&str> = text.split(',').map(str::trim).collect();
-        if texts.len() != 1 && texts.len() != place.words.len() {
+        if texts.len() != 1 && texts.len() != selected.words.len() {
             let message = format!(
                 "`{name}` takes {}, not {}",
-                count(place.words.len() as u64, "number"),
+                count(selected.words.len() as u64, "number"),
                 texts.len()
             );
-            return Err(Wrong { message, help: "one number sets all components".into() });
+            return Err(ValueError { message, help: "one number sets all components".into() });
         }
-        for (word, text) in place.words.clone().zip(texts.iter().cycle()) {
-            words[word] = Some(read(place.parameter, text)?);
+        for (word, text) in selected.words.clone().zip(texts.iter().cycle()) {
+            words[word] = Some(parse(selected.parameter, text)?);
         }
     }
     Ok(words)
 }
 
-/// The first parameter, or component of one, without a value.
-pub fn missing<T>(parameters: &[Parameter], words: &[Option<T>]) -> Option<String> {
+/// The first parameter or component without a value.
+pub fn first_missing<T>(parameters: &[Parameter], words: &[Option<T>]) -> Option<String> {
     let names = parameters.iter().flat_map(Parameter::words).zip(words);
     let mut missing = names.filter(|(_, word)| word.is_none()).map(|(name, _)| name);
     let name = missing.next()?;
-    // A parameter whose components all lack values is named without a component.
+    // If further components are missing, name the parameter without a component.
     let stem = name
         .strip_suffix(".x")
         .filter(|stem| missing.any(|name| name.strip_suffix(".y") == Some(stem)));
     Some(stem.map_or(name.clone(), str::to_owned))
 }
 
-/// The values of all words.
-///
-/// *Errors*: a word has no value.
-pub fn all<T>(parameters: &[Parameter], words: Vec<Option<T>>) -> Result<Vec<T>, Wrong> {
-    match missing(parameters, &words) {
+/// The values of all words; an error if one is missing.
+pub fn require_all<T>(
+    parameters: &[Parameter],
+    words: Vec<Option<T>>,
+) -> Result<Vec<T>, ValueError> {
+    match first_missing(parameters, &words) {
         Some(name) => Err(no_value(&name)),
         None => Ok(words.into_iter().flatten().collect()),
     }
 }
 
-/// The error for a parameter that is [`missing`].
-pub fn no_value(name: &str) -> Wrong {
+/// The error for a parameter without a value.
+pub fn no_value(name: &str) -> ValueError {
     let help = format!("it has no default: set one with --set {name}=…");
-    Wrong { message: format!("`{name}` has no value"), help }
+    ValueError { message: format!("`{name}` has no value"), help }
 }
 
 /// The error for an unknown name of a `kind`; `others` are further valid names.
-pub fn unknown(kind: &str, parameters: &[Parameter], others: &[&str], name: &str) -> Wrong {
+pub fn unknown_name(
+    kind: &str,
+    parameters: &[Parameter],
+    others: &[&str],
+    name: &str,
+) -> ValueError {
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     let help = match parameters.iter().find(|parameter| parameter.name == stem) {
         Some(parameter) if parameter.size == 1 => {
@@ -167,98 +173,101 @@ pub fn unknown(kind: &str, parameters: &[Parameter], others: &[&str], name: &str
             }
         }
     };
-    Wrong { message: format!("the shader has no {kind} `{name}`"), help }
+    ValueError { message: format!("the shader has no {kind} `{name}`"), help }
 }
 
-/// Parses a value of the parameter's type and range to bits.
-pub fn bits(parameter: &Parameter, text: &str) -> Result<u32, Wrong> {
-    read(parameter, text).map(|(bits, _)| bits)
+/// Parses a value of the parameter's type and range; returns its bits.
+pub fn parse_bits(parameter: &Parameter, text: &str) -> Result<u32, ValueError> {
+    parse_value(parameter, text).map(|(bits, _)| bits)
 }
 
-/// Parses a number or an interval `LO..HI` of a parameter.
-pub fn span(parameter: &Parameter, text: &str) -> Result<Span, Wrong> {
-    interval(&parameter.name, parameter.scalar, text, |text| bits(parameter, text))
+/// Parses a number or an interval `LO..HI` for a parameter.
+pub fn parse_range(parameter: &Parameter, text: &str) -> Result<WordRange, ValueError> {
+    parse_interval(&parameter.name, parameter.scalar, text, |text| parse_bits(parameter, text))
 }
 
-/// Parses a number or an interval `LO..HI` of a direction's component.
-pub fn direction_span(name: &str, text: &str) -> Result<Span, Wrong> {
-    interval(name, Scalar::F32, text, |text| direction(name, text))
+/// Parses a number or an interval `LO..HI` for a component of a direction.
+pub fn parse_component_range(name: &str, text: &str) -> Result<WordRange, ValueError> {
+    parse_interval(name, Scalar::F32, text, |text| parse_component(name, text))
 }
 
-/// Parses a component of a direction to bits.
-pub fn direction(name: &str, text: &str) -> Result<u32, Wrong> {
-    float(text.trim()).map(f32::to_bits).map_err(|FloatError { what, help }| Wrong {
-        message: format!("`{name}`: `{text}` {what}"),
+/// Parses a component of a direction; returns its bits.
+pub fn parse_component(name: &str, text: &str) -> Result<u32, ValueError> {
+    float(text.trim()).map(f32::to_bits).map_err(|FloatError { problem, help }| ValueError {
+        message: format!("`{name}`: `{text}` {problem}"),
         help: help.into(),
     })
 }
 
 /// Parses a direction `X,Y,Z`.
-pub fn three_numbers(text: &str) -> Result<[Span; 3], String> {
-    three(
+pub fn parse_direction(text: &str) -> Result<[WordRange; 3], String> {
+    parse_three(
         text,
-        |name, text| direction(name, text).map(Span::from),
+        |name, text| parse_component(name, text).map(WordRange::from),
         "three numbers, as in 0,0.6,0.8",
     )
 }
 
 /// Parses a box of directions `X,Y,Z`.
-pub fn three_spans(text: &str) -> Result<[Span; 3], String> {
-    three(text, direction_span, "three numbers or intervals, as in 0,0.6,0.7..0.8")
+pub fn parse_direction_box(text: &str) -> Result<[WordRange; 3], String> {
+    parse_three(text, parse_component_range, "three numbers or intervals, as in 0,0.6,0.7..0.8")
 }
 
-fn three(
+fn parse_three(
     text: &str,
-    read: impl Fn(&str, &str) -> Result<Span, Wrong>,
+    parse: impl Fn(&str, &str) -> Result<WordRange, ValueError>,
     expected: &str,
-) -> Result<[Span; 3], String> {
-    let spans = text.split(',').zip(["x", "y", "z", ""]).map(|(text, name)| read(name, text));
-    let spans = spans
+) -> Result<[WordRange; 3], String> {
+    let ranges = text.split(',').zip(["x", "y", "z", ""]).map(|(text, name)| parse(name, text));
+    let ranges = ranges
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|wrong| format!("{}: {}", wrong.message, wrong.help))?;
-    spans.try_into().map_err(|_| format!("expected {expected}"))
+        .map_err(|error| format!("{}: {}", error.message, error.help))?;
+    ranges.try_into().map_err(|_| format!("expected {expected}"))
 }
 
-fn interval(
+fn parse_interval(
     name: &str,
     scalar: Scalar,
     text: &str,
-    read: impl Fn(&str) -> Result<u32, Wrong>,
-) -> Result<Span, Wrong> {
-    let Some((low, high)) = text.split_once("..") else { return Ok(read(text.trim())?.into()) };
+    parse: impl Fn(&str) -> Result<u32, ValueError>,
+) -> Result<WordRange, ValueError> {
+    let Some((low, high)) = text.split_once("..") else { return Ok(parse(text.trim())?.into()) };
     let (low, high) = (low.trim(), high.trim());
     if low.is_empty() || high.is_empty() {
         let help = "write an interval with both endpoints, as in 0.2..0.4".into();
-        return Err(Wrong { message: format!("`{name}`: `{text}` lacks an endpoint"), help });
+        return Err(ValueError { message: format!("`{name}`: `{text}` lacks an endpoint"), help });
     }
     if text.contains("...") {
         let help =
             "write an interval with two dots and a digit on both sides, as in 0.2..0.4".into();
-        return Err(Wrong { message: format!("`{name}`: `{text}` has three dots in a row"), help });
+        return Err(ValueError {
+            message: format!("`{name}`: `{text}` has three dots in a row"),
+            help,
+        });
     }
     if high.contains("..") {
         let help = "write an interval with two endpoints, as in 0.2..0.4".into();
-        return Err(Wrong {
+        return Err(ValueError {
             message: format!("`{name}`: `{text}` has more than two endpoints"),
             help,
         });
     }
-    let ends = [read(low), read(high)];
-    let is_reversed = match &ends {
-        [Ok(lower), Ok(upper)] => !in_order(scalar, [*lower, *upper]),
+    let endpoints = [parse(low), parse(high)];
+    let is_reversed = match &endpoints {
+        [Ok(lower), Ok(upper)] => !is_ordered(scalar, [*lower, *upper]),
         // Reversed endpoints are the more likely mistake if one is also out of range.
         _ => matches!([low, high].map(str::parse::<f64>), [Ok(lower), Ok(upper)] if lower > upper),
     };
     if is_reversed {
-        return Err(reversed(name, low, high));
+        return Err(reversed_endpoints(name, low, high));
     }
-    let [lower, upper] = ends;
-    Ok(Span { ends: [lower?, upper?], interval: true })
+    let [lower, upper] = endpoints;
+    Ok(WordRange { endpoints: [lower?, upper?], is_interval: true })
 }
 
 /// Whether the lower endpoint of an interval is not above the upper one; true for NaN, which is
 /// reported elsewhere.
-pub fn in_order(scalar: Scalar, [low, high]: [u32; 2]) -> bool {
+pub fn is_ordered(scalar: Scalar, [low, high]: [u32; 2]) -> bool {
     match scalar {
         Scalar::F32 => {
             f32::from_bits(low).partial_cmp(&f32::from_bits(high)) != Some(Ordering::Greater)
@@ -269,47 +278,47 @@ pub fn in_order(scalar: Scalar, [low, high]: [u32; 2]) -> bool {
 }
 
 /// The error for an interval whose lower endpoint is above the upper one.
-pub fn reversed(name: &str, low: &str, high: &str) -> Wrong {
+pub fn reversed_endpoints(name: &str, low: &str, high: &str) -> ValueError {
     let help = "write the lower endpoint of an interval first".into();
-    Wrong {
+    ValueError {
         message: format!("`{name}`: the lower endpoint {low} is above the upper endpoint {high}"),
         help,
     }
 }
 
-/// Parses a value to bits and a number.
-pub fn read(parameter: &Parameter, text: &str) -> Result<(u32, f64), Wrong> {
+/// Parses a value; returns its bits and its numerical value.
+pub fn parse_value(parameter: &Parameter, text: &str) -> Result<(u32, f64), ValueError> {
     let name = &parameter.name;
     let wrong = |what: &str| Wrong {
         message: format!("`{name}`: `{text}` {what}"),
         help: format!("`{name}` takes {}", valid_values(parameter)),
     };
-    let not = |what: &str| wrong(&format!("is not {what}"));
-    // Each type parses the text itself: a float parsed via a double would be rounded twice.
+    let is_not = |expected: &str| error(&format!("is not {expected}"));
+    // Parsing floats as doubles first would round twice.
     let (bits, value) = match parameter.scalar {
         Scalar::F32 => {
-            float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(|error| wrong(error.what))
+            float(text).map(|x| (x.to_bits(), f64::from(x))).map_err(|e| error(e.problem))
         }
         Scalar::I32 => text
             .parse()
             .map(|i: i32| (i as u32, f64::from(i)))
-            .map_err(|_| not("a whole number of 32 bits")),
+            .map_err(|_| is_not("a whole number of 32 bits")),
         Scalar::U32 => text
             .parse()
             .map(|i: u32| (i, f64::from(i)))
-            .map_err(|_| not("a whole number of 32 bits without a sign")),
+            .map_err(|_| is_not("a whole number of 32 bits without a sign")),
         Scalar::Bool => match text {
             "true" | "1" => Ok((!0, 1.0)),
             "false" | "0" => Ok((0, 0.0)),
-            _ => Err(not("true or false")),
+            _ => Err(is_not("true or false")),
         },
     }?;
     let [low, high] = parameter.range;
     if value.is_nan() {
-        return Err(not("a number"));
+        return Err(is_not("a number"));
     }
     if parameter.scalar != Scalar::Bool && !(low <= value && value <= high) {
-        return Err(Wrong {
+        return Err(ValueError {
             message: format!("`{name}`: {text} is out of range"),
             help: format!("`{name}` takes {}", valid_values(parameter)),
         });
@@ -339,7 +348,7 @@ mod tests {
     #[test]
     fn names_select_words() {
         let parameters = parameters();
-        let words = |name: &str| find(&parameters, name).map(|place| place.words);
+        let words = |name: &str| find_parameter(&parameters, name).map(|parameter| parameter.words);
         assert_eq!(words("kd"), Some(0..3));
         assert_eq!(
             (words("kd.r"), words("kd.y"), words("kd.b")),
@@ -349,34 +358,35 @@ mod tests {
             (words("exponent"), words("lobes"), words("offset.y"), words("metal")),
             (Some(3..4), Some(4..5), Some(6..7), Some(7..8))
         );
-        for none in ["kd.w", "kd.a", "kd.", "kd.xy", "exponent.x", "k", "", "KD", ".x"] {
-            assert_eq!(words(none), None, "{none}");
+        for unknown in ["kd.w", "kd.a", "kd.", "kd.xy", "exponent.x", "k", "", "KD", ".x"] {
+            assert_eq!(words(unknown), None, "{unknown}");
         }
     }
 
     #[test]
     fn unknown_names_suggest_known_ones() {
         let parameters = parameters();
-        let help = |name: &str| unknown("parameter", &parameters, &["rounds"], name).help;
+        let help = |name: &str| unknown_name("parameter", &parameters, &["rounds"], name).help;
         assert_eq!(
             help("exponnt"),
             "did you mean \"exponent\"? there are kd, exponent, lobes, offset, metal, rounds"
         );
         assert_eq!(help("kd.w"), "the components of `kd` are .r .g .b or .x .y .z");
         assert_eq!(help("exponent.x"), "`exponent` has no components; write `exponent`");
-        assert_eq!(unknown("parameter", &[], &[], "kd").help, "the shader has no parameters");
+        assert_eq!(unknown_name("parameter", &[], &[], "kd").help, "the shader has no parameters");
     }
 
     #[test]
-    fn values_are_parsed_in_their_own_type() {
+    fn values_are_rounded_once() {
         let parameters = parameters();
         let bits = |name: &str, text: &str| {
-            bits(find(&parameters, name).unwrap().parameter, text).map_err(|wrong| wrong.message)
+            parse_bits(find_parameter(&parameters, name).unwrap().parameter, text)
+                .map_err(|error| error.message)
         };
         assert_eq!(bits("kd", "0.1"), Ok(0.1f32.to_bits()));
         assert_eq!(bits("kd", "-0"), Ok((-0.0f32).to_bits()));
         assert_eq!(bits("exponent", "inf"), Ok(f32::INFINITY.to_bits()));
-        // Parsed via a double it would be 1.
+        // Rounding to a double first would give 1.
         assert_eq!(bits("exponent", "1.000000059604644775390625000001"), Ok(0x3f80_0001));
         assert_eq!((bits("lobes", "4"), bits("offset", "-1")), (Ok(4), Ok(!0)));
         assert_eq!((bits("metal", "true"), bits("metal", "0")), (Ok(!0), Ok(0)));
@@ -398,9 +408,9 @@ mod tests {
     fn intervals_have_ordered_endpoints() {
         let parameters = parameters();
         let read = |name: &str, text: &str| {
-            let span = span(find(&parameters, name).unwrap().parameter, text)
-                .map_err(|wrong| wrong.message)?;
-            Ok((span.ends, span.interval))
+            let range = parse_range(find_parameter(&parameters, name).unwrap().parameter, text)
+                .map_err(|error| error.message)?;
+            Ok((range.endpoints, range.is_interval))
         };
         assert_eq!(read("exponent", "-1..2.5"), Ok(([-1.0f32, 2.5].map(f32::to_bits), true)));
         // Dots without a digit on one side.
@@ -409,7 +419,7 @@ mod tests {
         assert_eq!(read("kd", "0.1"), Ok(([0.1f32.to_bits(); 2], false)));
         assert_eq!(read("offset", "-2..3"), Ok(([-2i32 as u32, 3], true)));
         assert_eq!(read("metal", "false..true"), Ok(([0, !0], true)));
-        for (name, text, said) in [
+        for (name, text, message) in [
             ("exponent", "2..1", "`exponent`: the lower endpoint 2 is above the upper endpoint 1"),
             // Also out of the range [0, 0.1].
             ("kd", "1..0", "`kd`: the lower endpoint 1 is above the upper endpoint 0"),
@@ -430,11 +440,11 @@ mod tests {
             ),
             ("kd", "0.05..0.2", "`kd`: 0.2 is out of range"),
         ] {
-            assert_eq!(read(name, text), Err(said.to_owned()), "{text}");
+            assert_eq!(read(name, text), Err(message.to_owned()), "{text}");
         }
         assert!(
-            direction_span("wi.x", "-0.5..").is_err()
-                && direction_span("wi.x", "0.5..-0.5").is_err()
+            parse_component_range("wi.x", "-0.5..").is_err()
+                && parse_component_range("wi.x", "0.5..-0.5").is_err()
         );
     }
 }

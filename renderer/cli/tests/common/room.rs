@@ -1,7 +1,7 @@
 //! A small scene for tests of the program.
 
-/// A lit room corner: a floor, a sphere, an area light and an environment light. `film` is the list of the film's
-/// parameters.
+/// A lit room corner: a floor, a sphere, an area light and an environment light. `film` lists the
+/// parameters of the film.
 pub fn room(film: &str, spp: u32) -> String {
     format!(
         r#"

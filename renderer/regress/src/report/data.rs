@@ -1,19 +1,20 @@
 //! Serializes the data of a report as scripts: `showReport({…})` with the list of cases, and
-//! `takePictures(3, {…})` with the images of one case.
+//! `receiveImages(3, {…})` with the images of one case.
 //!
-//! JSON is valid JavaScript, and serde_json escapes strings. The scripts are separate files and
-//! never embedded in HTML, so a name may contain `</script>` or anything else. The page inserts
-//! strings as text, never as markup. Images are 32-bit floats in base64, little-endian, so that the
-//! page computes exposure and differences from the exact values.
+//! JSON is valid JavaScript, and serde_json escapes strings. The scripts are separate files, never
+//! embedded in HTML, so a name may contain `</script>` or anything else. The page inserts strings
+//! as text, never as markup. Images are little-endian 32-bit floats in base64, so that the page
+//! computes exposure and differences from exact values.
 
-use super::super::outcome::{Figure, Limit, Outcome, Pictures, Status};
+use super::super::outcome::{CaseImages, MetricLimit, MetricValue, Outcome, Status};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use lightbound_image::write::{encode_png, srgb_codes};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Maximum width and height of thumbnails: twice the displayed size, for high-resolution screens.
+/// Maximum width and height of thumbnails in pixels: twice the displayed size, for high-resolution
+/// screens.
 const MAX_THUMBNAIL_SIZE: u32 = 96;
 
 #[derive(Serialize)]
@@ -32,11 +33,13 @@ struct Case<'a> {
     status: &'static str,
     messages: Vec<&'a str>,
     help: &'a str,
-    figures: Vec<Row<'a>>,
+    #[serde(rename = "figures")]
+    metrics: Vec<MetricRow<'a>>,
     seconds: Option<f64>,
     last_seconds: Option<f64>,
     /// Name of the file with the images.
-    pictures: Option<String>,
+    #[serde(rename = "pictures")]
+    images: Option<String>,
     /// Width and height in pixels.
     size: Option<[u32; 2]>,
     /// Data URL of a thumbnail of the result.
@@ -44,7 +47,7 @@ struct Case<'a> {
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct MetricRow<'a> {
     name: &'a str,
     value: Value,
     limit: Option<RowLimit>,
@@ -58,36 +61,36 @@ enum RowLimit {
     AtMost(Value),
 }
 
-/// The script that shows the list of cases, in the order given.
-pub fn list(suite: &str, outcomes: &[&Outcome]) -> String {
+/// The script that shows the list of cases, in the given order.
+pub fn list_script(suite: &str, outcomes: &[&Outcome]) -> String {
     let cases = outcomes.iter().enumerate().map(|(i, outcome)| case(i, outcome)).collect();
     call("showReport", &[], &Page { suite, version: env!("CARGO_PKG_VERSION"), cases })
 }
 
-/// Name of the file with [`pictures`].
-pub fn pictures_file(case: usize) -> String {
+/// Name of the file that contains [`images_script`].
+pub fn images_file(case: usize) -> String {
     format!("case-{case}.js")
 }
 
-/// The script with the images of a case, given by its index in the list.
-pub fn pictures(case: usize, pictures: &Pictures) -> String {
-    let pixels = pictures.width as usize * pictures.height as usize;
+/// The script with the images of the case with index `case` in the list.
+pub fn images_script(case: usize, images: &CaseImages) -> String {
+    let pixels = images.width as usize * images.height as usize;
     assert!(
-        pictures.reference.len() == pixels && pictures.result.len() == pixels,
+        images.reference.len() == pixels && images.result.len() == pixels,
         "each image must have {pixels} pixels"
     );
     assert!(
-        [0, pixels].contains(&pictures.flip.len()),
+        [0, pixels].contains(&images.flip.len()),
         "the ꟻLIP map must be empty or have {pixels} pixels"
     );
     let data = serde_json::json!({
-        "width": pictures.width,
-        "height": pictures.height,
-        "reference": floats(pictures.reference.as_flattened()),
-        "result": floats(pictures.result.as_flattened()),
-        "flip": floats(&pictures.flip),
+        "width": images.width,
+        "height": images.height,
+        "reference": floats(images.reference.as_flattened()),
+        "result": floats(images.result.as_flattened()),
+        "flip": floats(&images.flip),
     });
-    call("takePictures", &[case], &data)
+    call("receiveImages", &[case], &data)
 }
 
 fn call(function: &str, numbers: &[usize], data: &impl Serialize) -> String {
@@ -108,21 +111,21 @@ fn case<'a>(index: usize, outcome: &'a Outcome) -> Case<'a> {
         status,
         messages,
         help,
-        figures: outcome.figures.iter().map(row).collect(),
+        metrics: outcome.metrics.iter().map(row).collect(),
         seconds: outcome.time.map(|t| t.as_secs_f64()),
         last_seconds: outcome.last_time.map(|t| t.as_secs_f64()),
-        pictures: outcome.pictures.as_ref().map(|_| pictures_file(index)),
-        size: outcome.pictures.as_ref().map(|p| [p.width, p.height]),
-        thumbnail: outcome.pictures.as_ref().and_then(thumbnail),
+        images: outcome.images.as_ref().map(|_| images_file(index)),
+        size: outcome.images.as_ref().map(|p| [p.width, p.height]),
+        thumbnail: outcome.images.as_ref().and_then(thumbnail),
     }
 }
 
-fn row(figure: &Figure) -> Row<'_> {
-    let limit = figure.limit.map(|limit| match limit {
-        Limit::AtLeast(x) => RowLimit::AtLeast(number(x)),
-        Limit::AtMost(x) => RowLimit::AtMost(number(x)),
+fn row(metric: &MetricValue) -> MetricRow<'_> {
+    let limit = metric.limit.map(|limit| match limit {
+        MetricLimit::AtLeast(x) => RowLimit::AtLeast(number(x)),
+        MetricLimit::AtMost(x) => RowLimit::AtMost(number(x)),
     });
-    Row { name: &figure.name, value: number(figure.value), limit, holds: figure.holds() }
+    MetricRow { name: &metric.name, value: number(metric.value), limit, holds: metric.passes() }
 }
 
 /// A JSON number, or for non-finite values a string that JavaScript's `Number` parses.
@@ -140,16 +143,16 @@ fn floats(values: &[f32]) -> String {
 
 /// Data URL of a small PNG of the result, downsampled with a box filter; `None` if the image is
 /// empty or too large for PNG.
-fn thumbnail(pictures: &Pictures) -> Option<String> {
-    let side = pictures.width.max(pictures.height).div_ceil(MAX_THUMBNAIL_SIZE).max(1);
-    let [width, height] = [pictures.width.div_ceil(side), pictures.height.div_ceil(side)];
+fn thumbnail(images: &CaseImages) -> Option<String> {
+    let side = images.width.max(images.height).div_ceil(MAX_THUMBNAIL_SIZE).max(1);
+    let [width, height] = [images.width.div_ceil(side), images.height.div_ceil(side)];
     let mean = |i: u32| {
         let [x, y] = [i % width * side, i / width * side];
-        let [right, bottom] = [(x + side).min(pictures.width), (y + side).min(pictures.height)];
+        let [right, bottom] = [(x + side).min(images.width), (y + side).min(images.height)];
         let square = (y..bottom).flat_map(|y| (x..right).map(move |x| (y as usize, x as usize)));
         let mut sum = [0.0; 3];
         for (y, x) in square {
-            let pixel = pictures.result[y * pictures.width as usize + x];
+            let pixel = images.result[y * images.width as usize + x];
             sum = [0, 1, 2].map(|c| sum[c] + pixel[c]);
         }
         sum.map(|s| s / ((right - x) * (bottom - y)) as f32)
@@ -164,10 +167,10 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn gradient(width: u32, height: u32) -> Pictures {
+    fn gradient(width: u32, height: u32) -> CaseImages {
         let pixel = |i: u32| [(i % width) as f32, (i / width) as f32, 0.0];
         let result: Vec<[f32; 3]> = (0..width * height).map(pixel).collect();
-        Pictures { width, height, reference: result.clone(), result, flip: vec![] }
+        CaseImages { width, height, reference: result.clone(), result, flip: vec![] }
     }
 
     fn json(script: &str, prefix: &str) -> Value {
@@ -176,22 +179,22 @@ mod tests {
     }
 
     #[test]
-    fn a_case_with_all_fields_is_serialised() {
-        let figure = |value, limit| Figure { name: "relMSE".into(), value, limit };
+    fn all_fields_of_a_case_are_serialized() {
+        let metric = |value, limit| MetricValue { name: "relMSE".into(), value, limit };
         let outcome = Outcome {
             name: "</script><b>\u{2028}\"".into(),
-            description: "what".into(),
+            description: "about".into(),
             status: Status::Failed(vec!["a".into(), "b".into()]),
-            figures: vec![
-                figure(0.1, Some(Limit::AtMost(0.25))),
-                figure(f64::NAN, Some(Limit::AtLeast(1.0))),
-                figure(f64::NEG_INFINITY, None),
+            metrics: vec![
+                metric(0.1, Some(MetricLimit::AtMost(0.25))),
+                metric(f64::NAN, Some(MetricLimit::AtLeast(1.0))),
+                metric(f64::NEG_INFINITY, None),
             ],
             time: Some(Duration::from_millis(1500)),
             last_time: None,
-            pictures: Some(gradient(3, 2)),
+            images: Some(gradient(3, 2)),
         };
-        let page = json(&list("suite.toml", &[&outcome]), "showReport(");
+        let page = json(&list_script("suite.toml", &[&outcome]), "showReport(");
         let case = &page["cases"][0];
         assert_eq!(
             (&page["suite"], &case["name"]),
@@ -216,9 +219,9 @@ mod tests {
 
     #[test]
     fn image_data_is_lossless() {
-        let mut given = gradient(3, 2);
-        given.result[4] = [f32::NAN, f32::from_bits(1), -0.0];
-        let data = json(&pictures(7, &given), "takePictures(7, ");
+        let mut images = gradient(3, 2);
+        images.result[4] = [f32::NAN, f32::from_bits(1), -0.0];
+        let data = json(&images_script(7, &images), "receiveImages(7, ");
         let bits = |key: &str| -> Vec<u32> {
             let bytes = BASE64.decode(data[key].as_str().unwrap()).unwrap();
             bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
@@ -228,7 +231,7 @@ mod tests {
         };
         assert_eq!(
             (bits("reference"), bits("result")),
-            (expected(&given.reference), expected(&given.result))
+            (expected(&images.reference), expected(&images.result))
         );
         assert!(bits("flip").is_empty());
         assert_eq!((&data["width"], &data["height"]), (&3.into(), &2.into()));
@@ -237,10 +240,10 @@ mod tests {
     #[test]
     fn thumbnails_are_box_filtered() {
         // Boxes of 3 × 3 pixels, clipped in the last column and row.
-        let mut given = gradient(200, 100);
-        given.result.fill([1.0; 3]);
-        given.result[0] = [1.0, -8.0, 1.0];
-        let address = thumbnail(&given).unwrap();
+        let mut images = gradient(200, 100);
+        images.result.fill([1.0; 3]);
+        images.result[0] = [1.0, -8.0, 1.0];
+        let address = thumbnail(&images).unwrap();
         let png = BASE64.decode(address.strip_prefix("data:image/png;base64,").unwrap()).unwrap();
         let image = image::load_from_memory(&png).unwrap().into_rgb8();
         assert_eq!(image.dimensions(), (67, 34));

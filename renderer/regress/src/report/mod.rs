@@ -2,10 +2,9 @@
 //! access.
 //!
 //! `index.html` is a small shell. All other files are in one folder beside it, named after a hash
-//! of its content: style, scripts, the list of cases, and a file with the images of each case,
-//! which the page loads when the case is opened. Browsers do not let pages from disk read other
-//! files, but let them run scripts. Therefore, all data are scripts that call a function of the
-//! viewer.
+//! of its content: style, scripts, the list of cases, and the images of each case, which the page
+//! loads when the case is opened. Browsers do not let pages from disk read other files, but let
+//! them run scripts. Therefore, all data are scripts that call a function of the viewer.
 //!
 //! The index is written last and atomically, and earlier folders are removed only after that. So
 //! the index always refers to a complete report, even if writing is interrupted. Files that this
@@ -23,14 +22,14 @@ use std::path::{Path, PathBuf};
 
 /// Identifies the index page of a report.
 const GENERATOR_TAG: &str = "<meta name=\"generator\" content=\"lightbound regress\">";
-/// Prefix of the folders with a report's files; 16 hexadecimal digits follow.
-const PREFIX: &str = "lightbound-report-";
+/// Prefix of the folder with a report's files; 16 hexadecimal digits follow.
+const FOLDER_PREFIX: &str = "lightbound-report-";
 const PAGE: &str = include_str!("page.html");
-/// Style and scripts, the same for every report; `page.html` loads them in order of dependency.
+/// Style sheet and scripts, the same for every report; `page.html` loads them in dependency order.
 const ASSETS: [(&str, &str); 6] = [
     ("style.css", include_str!("style.css")),
     ("colour.js", include_str!("colour.js")),
-    ("pictures.js", include_str!("pictures.js")),
+    ("images.js", include_str!("images.js")),
     ("stage.js", include_str!("stage.js")),
     ("viewer.js", include_str!("viewer.js")),
     ("report.js", include_str!("report.js")),
@@ -54,8 +53,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Opens or creates the folder of a report, without changing its content. Call it before the
-    /// run, so that errors are found early.
+    /// Opens or creates the folder of a report, without changing its content. Call this before the
+    /// run, to detect errors early.
     ///
     /// # Errors
     /// If the folder cannot be created, or contains an `index.html` that is not a report.
@@ -72,7 +71,8 @@ impl Report {
         }
     }
 
-    /// Writes the report of a run of `suite`, replacing an earlier one. Returns the file to open.
+    /// Writes the report of a run of `suite`, replacing an earlier one. Returns the path of the
+    /// index.
     ///
     /// # Errors
     /// If a file cannot be written; an earlier report then stays complete.
@@ -118,12 +118,12 @@ fn write_error(path: &Path, error: io::Error) -> ImageError {
 /// may be large.
 fn files(suite: &str, order: &[&Outcome]) -> impl Iterator<Item = (String, String)> {
     let program = ASSETS.iter().map(|(name, text)| (name.to_string(), text.to_string()));
-    let list = std::iter::once_with(|| ("cases.js".to_string(), data::list(suite, order)));
-    let pictures = order.iter().enumerate().filter_map(|(i, outcome)| {
-        let pictures = outcome.pictures.as_ref()?;
-        Some((data::pictures_file(i), data::pictures(i, pictures)))
+    let list = std::iter::once_with(|| ("cases.js".to_string(), data::list_script(suite, order)));
+    let images = order.iter().enumerate().filter_map(|(i, outcome)| {
+        let images = outcome.images.as_ref()?;
+        Some((data::images_file(i), data::images_script(i, images)))
     });
-    program.chain(list).chain(pictures)
+    program.chain(list).chain(images)
 }
 
 /// Name of the report's folder: a hash of its content, so that a page never loads files of another
@@ -131,16 +131,17 @@ fn files(suite: &str, order: &[&Outcome]) -> impl Iterator<Item = (String, Strin
 fn folder_name(files: impl Iterator<Item = (String, String)>) -> String {
     let mut hasher = DefaultHasher::new();
     files.for_each(|file| file.hash(&mut hasher));
-    format!("{PREFIX}{:016x}", hasher.finish())
+    format!("{FOLDER_PREFIX}{:016x}", hasher.finish())
 }
 
 fn is_report_folder(folder: &str) -> bool {
-    let digits = folder.strip_prefix(PREFIX);
+    let digits = folder.strip_prefix(FOLDER_PREFIX);
     digits
         .is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Includes temporary files of an interrupted [`save`], which begin with a dot.
+/// Whether the file belongs to a report, including temporary files of an interrupted [`save`],
+/// which begin with a dot.
 fn is_report_file(name: &str) -> bool {
     let name = name.strip_prefix('.').filter(|n| n.ends_with(".tmp")).unwrap_or(name);
     let program = ASSETS.iter().any(|(file, _)| name.starts_with(file));
@@ -149,11 +150,11 @@ fn is_report_file(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::{Pictures, Status};
+    use super::super::outcome::{CaseImages, Status};
     use super::*;
 
     fn outcome(name: &str, status: Status) -> Outcome {
-        let pictures = Pictures {
+        let images = CaseImages {
             width: 2,
             height: 1,
             reference: vec![[0.0, 1.0, 2.0], [f32::NAN, -1.0, 0.5]],
@@ -164,10 +165,10 @@ mod tests {
             name: name.into(),
             description: String::new(),
             status,
-            figures: vec![],
+            metrics: vec![],
             time: None,
             last_time: None,
-            pictures: Some(pictures),
+            images: Some(images),
         }
     }
 
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn failing_cases_come_first_and_the_index_references_the_files() {
+    fn index_loads_all_files_and_lists_failing_cases_first() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("made/report");
         let error = Status::Error { message: "no such file".into(), help: "check the path".into() };
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_replaces_only_an_earlier_one() {
+    fn a_report_replaces_only_an_earlier_report() {
         let dir = tempfile::tempdir().unwrap();
         let report = Report::open(dir.path()).unwrap();
         fs::write(dir.path().join("notes.txt"), "mine").unwrap();
@@ -227,7 +228,7 @@ mod tests {
             .write("s", &[outcome("one", Status::Passed), outcome("two", Status::Passed)])
             .unwrap();
         assert_eq!(names(dir.path()), first, "equal reports have equal files");
-        // The next write removes the leftovers of an interrupted one.
+        // The next write removes leftover files of an interrupted one.
         let old = first.iter().find(|n| is_report_folder(n)).unwrap();
         fs::write(dir.path().join(old).join(".case-0.js.17-0.tmp"), "half").unwrap();
         report.write("s", &[outcome("one", failed())]).unwrap();

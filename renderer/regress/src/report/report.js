@@ -1,5 +1,6 @@
 "use strict";
-// The page: a line for each case, the filter, the theme, and keyboard shortcuts. All strings are inserted as text, never as markup.
+// The page: a row for each case, the filter, the theme, and keyboard shortcuts. All strings are
+// inserted as text, never as markup.
 
 const STATUSES = {
   failed: { mark: "✕", word: "Failed" },
@@ -8,79 +9,114 @@ const STATUSES = {
 };
 
 const KEYS = [
-  ["Tab", "to the next control; on lines, Enter opens and closes"],
-  ["J  K", "open the next case, the one before"],
-  ["E  ⇧E", "exposure up, down by half a stop; X resets it"],
-  ["+  −  0", "zoom in, out, show all; the wheel does it at the pointer"],
-  ["← → ↑ ↓", "on the pictures: move the pixel pointed at, with Shift by ten"],
-  ["← →", "on the slider: move it, with Shift by ten; Home and End"],
-  ["F", "flip between reference and result in the split view"],
-  ["W", "point at the pixel that differs most"],
+  ["Tab", "next control; on a case, Enter opens or closes it"],
+  ["J  K", "open the next or the previous case"],
+  ["E  ⇧E", "raise or lower the exposure by half a stop; X resets it"],
+  ["+  −  0", "zoom in, zoom out, show all; the wheel zooms at the pointer"],
+  ["← → ↑ ↓", "on the images: move the selected pixel, with Shift by ten"],
+  ["← →", "on the slider: move it, with Shift ten times as far; also Home and End"],
+  ["F", "switch between reference and result in the split view"],
+  ["W", "select the pixel with the largest difference"],
   ["R  G  B  C", "show one channel, or all colours"],
-  ["T", "light or dark"],
-  ["?", "this list"],
+  ["T", "switch between light and dark theme"],
+  ["?", "show this list"],
 ];
 
-const page = Object.fromEntries(["about", "theme", "help", "statuses", "search", "cases", "nothing", "keys"].map((id) => [id, document.getElementById(id)]));
+const page = Object.fromEntries(
+  ["about", "theme", "help", "statuses", "search", "cases", "noMatch", "keys"].map((id) => [
+    id,
+    document.getElementById(id),
+  ]),
+);
 
-/** The lines of the cases in order, with their data and elements. */
-let lines = [];
+/** The rows of the cases in order, with their data and elements. */
+let rows = [];
 /** The viewer of the open case, if any. */
 let viewer = null;
 
-/** Called by the file with the list of cases. */
+/** Called by the script with the list of cases. */
 function showReport({ suite, version, cases }) {
   const seconds = cases.reduce((sum, c) => sum + (c.seconds ?? 0), 0);
   const failing = cases.filter((c) => c.status !== "passed").length;
   document.title = `${failing ? `${failing} of ${cases.length} failed` : "All passed"} · ${suite}`;
-  const written = new Date(document.lastModified).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const facts = [suite, `${cases.length} ${cases.length === 1 ? "case" : "cases"} in ${formatSeconds(seconds)}`, written, `Lightbound ${version}`];
+  const written = new Date(document.lastModified).toLocaleString(undefined, {
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
+  const facts = [
+    suite,
+    `${cases.length} ${cases.length === 1 ? "case" : "cases"} in ${formatSeconds(seconds)}`,
+    written,
+    `Lightbound ${version}`,
+  ];
   page.about.append(...facts.map((fact) => make("span", {}, fact)));
-  lines = cases.map((data, index) => makeLine(data, index));
-  page.cases.append(...lines.map((line) => line.item));
+  rows = cases.map((data, index) => makeRow(data, index));
+  page.cases.append(...rows.map((row) => row.item));
   showFilter(cases);
-  const named = lines.find((line) => location.hash === anchor(line.data));
-  const first = named ?? lines.find((line) => line.data.status !== "passed");
+  const linked = rows.find((row) => location.hash === anchor(row.data));
+  const first = linked ?? rows.find((row) => row.data.status !== "passed");
   if (first) first.details.open = true;
-  if (named) named.item.scrollIntoView();
+  if (linked) linked.item.scrollIntoView();
 }
 
 function anchor(data) {
   return `#${encodeURIComponent(data.name)}`;
 }
 
-function makeLine(data, index) {
+function makeRow(data, index) {
   const { mark, word } = STATUSES[data.status];
-  const status = make("span", { className: "status", title: word }, make("span", { "aria-hidden": "true" }, mark), make("span", { className: "unseen" }, word));
-  const thumbnail = data.thumbnail ? make("img", { src: data.thumbnail, alt: "" }) : make("span", { className: "no-picture" });
-  const said = data.messages[0] ?? data.description;
-  const title = make("span", { className: "title" }, make("strong", {}, data.name), make("span", { className: "said" }, said));
-  const figures = make("span", { className: "figures" }, ...decisive(data.figures).map(makeFigure));
-  const summary = make("summary", {}, status, thumbnail, title, figures, makeTime(data));
+  const status = make(
+    "span",
+    { className: "status", title: word },
+    make("span", { "aria-hidden": "true" }, mark),
+    make("span", { className: "visually-hidden" }, word),
+  );
+  const thumbnail = data.thumbnail
+    ? make("img", { src: data.thumbnail, alt: "" })
+    : make("span", { className: "no-image" });
+  const message = data.messages[0] ?? data.description;
+  const title = make(
+    "span",
+    { className: "title" },
+    make("strong", {}, data.name),
+    make("span", { className: "message" }, message),
+  );
+  const metrics = make(
+    "span",
+    { className: "metrics" },
+    ...keyMetrics(data.figures).map(makeMetric),
+  );
+  const summary = make("summary", {}, status, thumbnail, title, metrics, makeTime(data));
   const body = make("div", { className: "body" });
-  // A shared name, so that opening a case closes the others.
+  // With a shared name, opening a case closes the others.
   const details = make("details", { name: "case" }, summary, body);
   const item = make("li", { className: data.status }, details);
-  const line = { data, index, item, details, summary, body };
-  details.addEventListener("toggle", () => (details.open ? open(line) : close(line)));
-  summary.addEventListener("click", () => (line.userOpened = true));
-  return line;
+  const row = { data, index, item, details, summary, body };
+  details.addEventListener("toggle", () => (details.open ? open(row) : close(row)));
+  summary.addEventListener("click", () => (row.userOpened = true));
+  return row;
 }
 
-/** The figures shown in a line: up to three with limits, failing ones first. */
-function decisive(figures) {
+/** The metrics shown in a row: up to three with limits, failing ones first. */
+function keyMetrics(figures) {
   const limited = figures.filter((f) => f.limit);
   return [...limited.filter((f) => !f.holds), ...limited.filter((f) => f.holds)].slice(0, 3);
 }
 
-/** The element of a figure: name, value and limit. */
-function makeFigure({ name, value, limit, holds }) {
-  const { text, bound } = formatFigure(value, limit);
-  return make("span", { className: holds ? "figure" : "figure fails" }, make("span", { className: "name" }, name), make("b", {}, text), make("span", { className: "limit" }, bound));
+/** The element of a metric: name, value and limit. */
+function makeMetric({ name, value, limit, holds }) {
+  const { text, bound } = formatMetric(value, limit);
+  return make(
+    "span",
+    { className: holds ? "metric" : "metric fails" },
+    make("span", { className: "name" }, name),
+    make("b", {}, text),
+    make("span", { className: "limit" }, bound),
+  );
 }
 
-/** The formatted value and limit of a figure. */
-function formatFigure(value, limit) {
+/** Formats value and limit of a metric. */
+function formatMetric(value, limit) {
   if (!limit) return { text: formatNumber(Number(value)), bound: "" };
   const [text, bound] = formatWithLimit(Number(value), Number(limit.atLeast ?? limit.atMost));
   return { text, bound: `${"atLeast" in limit ? "≥" : "≤"} ${bound}` };
@@ -89,50 +125,62 @@ function formatFigure(value, limit) {
 function makeTime({ seconds, lastSeconds }) {
   if (seconds === null) return make("span", { className: "time" }, "not rendered");
   const time = make("span", { className: "time" }, make("b", {}, formatSeconds(seconds)));
-  if (lastSeconds === null) return time.append(make("span", {}, "first run")), time;
+  if (lastSeconds === null) {
+    time.append(make("span", {}, "first run"));
+    return time;
+  }
   const percent = Math.round((seconds / lastSeconds - 1) * 100);
-  const change = !Number.isFinite(percent) || percent === 0 ? "as last time" : `${percent > 0 ? "+" : "−"}${Math.abs(percent)} %`;
+  const change =
+    !Number.isFinite(percent) || percent === 0
+      ? "as last time"
+      : `${percent > 0 ? "+" : "−"}${Math.abs(percent)} %`;
   const title = `${formatSeconds(lastSeconds)} in the last run`;
-  time.append(make("span", { className: percent > 25 ? "slower" : percent < -25 ? "faster" : "", title }, change));
+  time.append(
+    make(
+      "span",
+      { className: percent > 25 ? "slower" : percent < -25 ? "faster" : "", title },
+      change,
+    ),
+  );
   return time;
 }
 
-async function open(line) {
-  const { data, body } = line;
+async function open(row) {
+  const { data, body } = row;
   viewer?.dispose();
   viewer = null;
   body.replaceChildren(makeText(data));
   const host = make("div", { className: "viewer" });
   body.append(host);
-  if (data.figures.length > 0) body.append(figureTable(data.figures));
-  if (data.pictures) await showPictures(line, host);
-  if (line.userOpened && host.isConnected) {
+  if (data.figures.length > 0) body.append(metricTable(data.figures));
+  if (data.pictures) await showImages(row, host);
+  if (row.userOpened && host.isConnected) {
     history.replaceState(null, "", anchor(data));
-    line.item.scrollIntoView({ block: "start" });
+    row.item.scrollIntoView({ block: "start" });
   }
 }
 
-async function showPictures(line, host) {
-  host.append(make("p", { className: "loading" }, "Loading pictures …"));
+async function showImages(row, host) {
+  host.append(make("p", { className: "loading" }, "Loading images …"));
   try {
-    const pictures = await loadPictures(line.index, line.data.pictures);
+    const images = await loadImages(row.index, row.data.pictures);
     // The case may have been closed, and even reopened, in the meantime.
     if (!host.isConnected) return;
     host.replaceChildren();
-    viewer = new Viewer(host, pictures);
-    viewer.line = line;
+    viewer = new Viewer(host, images);
+    viewer.row = row;
   } catch (error) {
     host.replaceChildren(make("p", { className: "note error" }, error.message));
   }
 }
 
 /** Closes a case and releases its images, which may be large. */
-function close(line) {
-  if (viewer?.line === line) {
+function close(row) {
+  if (viewer?.row === row) {
     viewer.dispose();
     viewer = null;
   }
-  line.body.replaceChildren();
+  row.body.replaceChildren();
 }
 
 /** Description and messages of a case. */
@@ -141,55 +189,80 @@ function makeText(data) {
   if (data.description) parts.push(make("p", { className: "description" }, data.description));
   if (data.messages.length > 0) {
     const help = data.help ? [make("p", {}, data.help)] : [];
-    parts.push(make("div", { className: `note ${data.status}` }, ...data.messages.map((message) => make("p", {}, message)), ...help));
+    parts.push(
+      make(
+        "div",
+        { className: `note ${data.status}` },
+        ...data.messages.map((message) => make("p", {}, message)),
+        ...help,
+      ),
+    );
   }
-  return make("div", { className: "words" }, ...parts);
+  return make("div", { className: "text" }, ...parts);
 }
 
-function figureTable(figures) {
+function metricTable(figures) {
   const rows = figures.map(({ name, value, limit, holds }) => {
-    const { text, bound } = formatFigure(value, limit);
+    const { text, bound } = formatMetric(value, limit);
     const verdict = !limit ? "" : holds ? "holds" : "fails";
-    return make("tr", { className: verdict }, make("th", { scope: "row" }, name), make("td", {}, text), make("td", {}, bound), make("td", {}, verdict));
+    return make(
+      "tr",
+      { className: verdict },
+      make("th", { scope: "row" }, name),
+      make("td", {}, text),
+      make("td", {}, bound),
+      make("td", {}, verdict),
+    );
   });
-  const head = make("tr", {}, ...["Figure", "Value", "Limit", ""].map((text) => make("th", { scope: "col" }, text)));
-  return make("table", { className: "all-figures" }, head, ...rows);
+  const head = make(
+    "tr",
+    {},
+    ...["Metric", "Value", "Limit", ""].map((text) => make("th", { scope: "col" }, text)),
+  );
+  return make("table", { className: "all-metrics" }, head, ...rows);
 }
 
 function showFilter(cases) {
   const count = (status) => cases.filter((c) => c.status === status).length;
   const choices = [["all", `All ${cases.length}`]];
   for (const [status, { mark, word }] of Object.entries(STATUSES)) {
-    if (count(status) > 0) choices.push([status, make("i", { className: status, "aria-hidden": "true" }, mark), ` ${word} ${count(status)}`]);
+    if (count(status) > 0)
+      choices.push([
+        status,
+        make("i", { className: status, "aria-hidden": "true" }, mark),
+        ` ${word} ${count(status)}`,
+      ]);
   }
-  let chosen = "all";
+  let selected = "all";
   const apply = () => {
-    const wanted = page.search.value.trim().toLowerCase();
-    for (const { data, item } of lines) {
-      item.hidden = (chosen !== "all" && data.status !== chosen) || !`${data.name} ${data.description}`.toLowerCase().includes(wanted);
+    const query = page.search.value.trim().toLowerCase();
+    for (const { data, item } of rows) {
+      item.hidden =
+        (selected !== "all" && data.status !== selected) ||
+        !`${data.name} ${data.description}`.toLowerCase().includes(query);
     }
-    page.nothing.hidden = lines.some((line) => !line.item.hidden);
+    page.noMatch.hidden = rows.some((row) => !row.item.hidden);
   };
-  fillChoice(page.statuses, "status", choices, chosen, (status) => {
-    chosen = status;
+  fillChoice(page.statuses, "status", choices, selected, (status) => {
+    selected = status;
     apply();
   });
   page.search.addEventListener("input", apply);
   page.search.form.addEventListener("submit", (event) => event.preventDefault());
 }
 
-/** Opens the case that is `step` visible lines below the open one. */
+/** Opens the case `step` visible rows below the open one. */
 function openNext(step) {
-  const shown = lines.filter((line) => !line.item.hidden);
-  const at = shown.findIndex((line) => line.details.open);
-  const next = shown[at < 0 ? (step > 0 ? 0 : shown.length - 1) : at + step];
+  const visible = rows.filter((row) => !row.item.hidden);
+  const index = visible.findIndex((row) => row.details.open);
+  const next = visible[index < 0 ? (step > 0 ? 0 : visible.length - 1) : index + step];
   if (!next) return;
   next.userOpened = true;
   next.details.open = true;
   next.summary.focus({ preventScroll: true });
 }
 
-/** The selected theme, `light` or `dark`, or by default that of the system. Pages from disk may have no storage. */
+/** The theme, `light` or `dark`; by default the system's. Pages from disk may have no storage. */
 const theme = {
   load() {
     try {
@@ -211,7 +284,10 @@ const theme = {
   },
   show() {
     const other = this.current === "dark" ? "light" : "dark";
-    page.theme.replaceChildren(`${other === "dark" ? "☾" : "☀"} ${other === "dark" ? "Dark" : "Light"} `, make("kbd", {}, "T"));
+    page.theme.replaceChildren(
+      `${other === "dark" ? "☾" : "☀"} ${other === "dark" ? "Dark" : "Light"} `,
+      make("kbd", {}, "T"),
+    );
   },
   toggle() {
     document.documentElement.dataset.theme = this.current === "dark" ? "light" : "dark";
@@ -233,19 +309,19 @@ const actions = {
   k: () => openNext(-1),
   t: () => theme.toggle(),
   "?": () => page.keys.showModal(),
-  e: () => viewer?.expose(settings.stops + 0.5),
-  E: () => viewer?.expose(settings.stops - 0.5),
-  x: () => viewer?.expose(0),
+  e: () => viewer?.setExposure(settings.stops + 0.5),
+  E: () => viewer?.setExposure(settings.stops - 0.5),
+  x: () => viewer?.setExposure(0),
   "+": () => viewer?.stage.zoomBy(2),
   "=": () => viewer?.stage.zoomBy(2),
   "-": () => viewer?.stage.zoomBy(-2),
   0: () => viewer?.stage.fit(),
   f: () => viewer?.flip(),
-  w: () => viewer?.toWorst(),
-  r: () => viewer?.choose(0),
-  g: () => viewer?.choose(1),
-  b: () => viewer?.choose(2),
-  c: () => viewer?.choose("rgb"),
+  w: () => viewer?.selectWorstPixel(),
+  r: () => viewer?.setChannel(0),
+  g: () => viewer?.setChannel(1),
+  b: () => viewer?.setChannel(2),
+  c: () => viewer?.setChannel("rgb"),
 };
 
 document.addEventListener("keydown", (event) => {
@@ -257,8 +333,13 @@ document.addEventListener("keydown", (event) => {
   action();
 });
 
-for (const [keys, what] of KEYS) {
-  page.keys.querySelector("dl").append(make("dt", {}, ...keys.split("  ").map((key) => make("kbd", {}, key))), make("dd", {}, what));
+for (const [keys, action] of KEYS) {
+  page.keys
+    .querySelector("dl")
+    .append(
+      make("dt", {}, ...keys.split("  ").map((key) => make("kbd", {}, key))),
+      make("dd", {}, action),
+    );
 }
 page.help.addEventListener("click", () => page.keys.showModal());
 theme.start();

@@ -1,13 +1,16 @@
 "use strict";
-// The stage: canvases that show the same part of images of equal size, side by side. It manages the zoom, the selected pixel (the
-// probe), and the position of the slider in the canvas that shows two images. Enlarged images have integer scales in device pixels,
-// so that all of their pixels are squares of the same size.
+// The stage: canvases that show the same area of several images of equal size. It manages the zoom,
+// the selected pixel (the probe), and the slider in the canvas that shows two images. Magnified
+// images have integer scales in device pixels, so that all pixels are squares of the same size.
 
-/** The largest zoom step. A step is a factor of √2, so this is 64 times. */
-const LAST_ZOOM = 12;
+/** Maximum zoom step. A step is a factor of √2, so the maximum is 64 times. */
+const MAX_ZOOM_STEP = 12;
 
 class Stage {
-  /** `element` holds the canvases; `onChange` is called after each change with what changed: "probe", "zoom" or "split". */
+  /**
+   * `element` contains the canvases. `onChange` is called with "probe", "zoom" or "split" after a
+   * change.
+   */
   constructor(element, width, height, onChange) {
     Object.assign(this, { element, width, height, onChange });
     this.zoomStep = 0;
@@ -20,9 +23,12 @@ class Stage {
     this.listen();
   }
 
-  /** Adds a canvas that shows an image, or two with the second one left of the slider. The first canvas added is the reference for zooming. */
+  /**
+   * Adds a canvas. It shows an image, or two images with the second one left of the slider. Zooming
+   * by keys and buttons is relative to the first canvas.
+   */
   add(canvas) {
-    const pane = { canvas, pictures: [] };
+    const pane = { canvas, images: [] };
     this.panes.push(pane);
     this.observer.observe(canvas);
     return pane;
@@ -44,56 +50,76 @@ class Stage {
     });
   }
 
-  draw({ canvas, pictures }) {
+  draw({ canvas, images }) {
     const box = canvas.getBoundingClientRect();
     const [width, height] = [box.width, box.height].map((n) => Math.round(n * devicePixelRatio));
-    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    if (canvas.width !== width || canvas.height !== height)
+      [canvas.width, canvas.height] = [width, height];
     const context = canvas.getContext("2d");
     context.clearRect(0, 0, width, height);
     const scale = this.scale(canvas);
     const [x, y] = this.origin(canvas);
     context.imageSmoothingEnabled = scale < 1;
-    pictures.forEach((picture, i) => {
+    images.forEach((image, i) => {
       context.save();
       context.beginPath();
       context.rect(0, 0, i === 0 ? width : Math.round(this.split * width), height);
       context.clip();
       if (i > 0) context.clearRect(0, 0, width, height);
-      context.drawImage(picture, x, y, this.width * scale, this.height * scale);
+      context.drawImage(image, x, y, this.width * scale, this.height * scale);
       context.restore();
     });
     this.drawProbe(context, x, y, scale);
   }
 
-  /** Draws a frame around the probe, in white and black so that it is visible on any background. */
+  /** Draws a frame around the probe, in white and black to be visible on any background. */
   drawProbe(context, x, y, scale) {
     const line = Math.max(1, Math.round(devicePixelRatio));
-    // Extended by an integer number of pixels on both sides, so that its lines are sharp.
+    // Extend by a whole number of pixels on both sides, so that lines are sharp.
     const side = scale + 2 * Math.ceil(Math.max(0, 5 * line - scale) / 2);
-    const [left, top] = [x + (this.probe[0] + 0.5) * scale - side / 2, y + (this.probe[1] + 0.5) * scale - side / 2];
-    for (const [colour, grow] of [["black", 1.5], ["white", 0.5]]) {
+    const [left, top] = [
+      x + (this.probe[0] + 0.5) * scale - side / 2,
+      y + (this.probe[1] + 0.5) * scale - side / 2,
+    ];
+    for (const [colour, grow] of [
+      ["black", 1.5],
+      ["white", 0.5],
+    ]) {
       context.strokeStyle = colour;
       context.lineWidth = line;
-      context.strokeRect(left - grow * line, top - grow * line, side + 2 * grow * line, side + 2 * grow * line);
+      context.strokeRect(
+        left - grow * line,
+        top - grow * line,
+        side + 2 * grow * line,
+        side + 2 * grow * line,
+      );
     }
   }
 
   /** Device pixels per image pixel. */
   scale(canvas, zoom = this.zoom) {
-    // Allows for rounded sizes in CSS pixels, which must not reduce the scale.
+    // Rounding of the canvas size to CSS pixels must not reduce the scale.
     const fit = Math.min((canvas.width + 1) / this.width, (canvas.height + 1) / this.height);
     const scale = (fit >= 1 ? Math.floor(fit) : fit) * zoom;
     return scale >= 1 ? Math.round(scale) : scale || 1;
   }
 
-  /** Position of the image's upper left corner on the canvas; an image that is larger than the canvas covers it. */
+  /**
+   * Position of the image's upper left corner on the canvas. An image larger than the canvas covers
+   * it.
+   */
   origin(canvas) {
     const scale = this.scale(canvas);
     const axis = (centre, pixels, extent) => {
-      const room = extent - pixels * scale;
-      return Math.round(room >= 0 ? room / 2 : Math.max(room, Math.min(0, extent / 2 - centre * scale)));
+      const margin = extent - pixels * scale;
+      return Math.round(
+        margin >= 0 ? margin / 2 : Math.max(margin, Math.min(0, extent / 2 - centre * scale)),
+      );
     };
-    return [axis(this.centre[0], this.width, canvas.width), axis(this.centre[1], this.height, canvas.height)];
+    return [
+      axis(this.centre[0], this.width, canvas.width),
+      axis(this.centre[1], this.height, canvas.height),
+    ];
   }
 
   /** The image coordinates at a position of the pointer. */
@@ -105,35 +131,35 @@ class Stage {
     return [((clientX - box.left) * ratio - x) / scale, ((clientY - box.top) * ratio - y) / scale];
   }
 
-  /** Zooms by a number of steps; the point `fixed` of the image keeps its position on the canvas. */
+  /** Zooms by a number of steps. The image point `fixed` keeps its position on the canvas. */
   zoomBy(steps, fixed = [this.probe[0] + 0.5, this.probe[1] + 0.5], canvas = this.panes[0].canvas) {
     const before = this.scale(canvas);
     const corner = this.origin(canvas);
-    this.zoomStep = Math.max(0, Math.min(LAST_ZOOM, this.zoomStep + steps));
+    this.zoomStep = Math.max(0, Math.min(MAX_ZOOM_STEP, this.zoomStep + steps));
     const after = this.scale(canvas);
     this.centre = [0, 1].map((i) => {
       const extent = i === 0 ? canvas.width : canvas.height;
       return (extent / 2 - (corner[i] + fixed[i] * before)) / after + fixed[i];
     });
-    this.updateCentre(canvas);
+    this.clampCentre(canvas);
     this.onChange("zoom");
     this.redraw();
   }
 
   /** Shows the entire image. */
   fit() {
-    this.zoomBy(-LAST_ZOOM);
+    this.zoomBy(-MAX_ZOOM_STEP);
   }
 
-  /** Sets the centre to the one that is shown, so that the next drag starts there. */
-  updateCentre(canvas) {
+  /** Clamps the centre to the visible range, so that dragging responds immediately. */
+  clampCentre(canvas) {
     const scale = this.scale(canvas);
     const [x, y] = this.origin(canvas);
     this.centre = [(canvas.width / 2 - x) / scale, (canvas.height / 2 - y) / scale];
   }
 
-  /** Moves the probe to the pixel that is closest to the given image coordinates. */
-  pointAt([x, y]) {
+  /** Moves the probe to the pixel closest to the given image coordinates. */
+  selectPixel([x, y]) {
     const inside = (v, n) => Math.max(0, Math.min(n - 1, Math.floor(v)));
     this.probe = [inside(x, this.width), inside(y, this.height)];
     this.onChange("probe");
@@ -141,13 +167,17 @@ class Stage {
   }
 
   /** Moves the probe to a pixel and scrolls it into view. */
-  show(pixel) {
-    this.pointAt(pixel);
+  revealPixel(pixel) {
+    this.selectPixel(pixel);
     const { canvas } = this.panes[0];
     const scale = this.scale(canvas);
-    const reach = [canvas.width / scale / 2 - 1, canvas.height / scale / 2 - 1].map((n) => Math.max(n, 0));
-    this.centre = this.centre.map((c, i) => Math.max(this.probe[i] + 0.5 - reach[i], Math.min(this.probe[i] + 0.5 + reach[i], c)));
-    this.updateCentre(canvas);
+    const reach = [canvas.width / scale / 2 - 1, canvas.height / scale / 2 - 1].map((n) =>
+      Math.max(n, 0),
+    );
+    this.centre = this.centre.map((c, i) =>
+      Math.max(this.probe[i] + 0.5 - reach[i], Math.min(this.probe[i] + 0.5 + reach[i], c)),
+    );
+    this.clampCentre(canvas);
   }
 
   /** Moves the slider to a fraction of the width. */
@@ -163,11 +193,11 @@ class Stage {
     on("pointermove", (event) => {
       if (!canvas(event)) return;
       if (this.drag) this.dragTo(event);
-      this.pointAt(this.imagePoint(canvas(event), event));
+      this.selectPixel(this.imagePoint(canvas(event), event));
     });
     on("pointerdown", (event) => {
       if (!canvas(event) || event.button !== 0) return;
-      this.pointAt(this.imagePoint(canvas(event), event));
+      this.selectPixel(this.imagePoint(canvas(event), event));
       if (this.zoomStep === 0) return;
       canvas(event).setPointerCapture(event.pointerId);
       this.drag = { from: [event.clientX, event.clientY], centre: this.centre };
@@ -180,11 +210,16 @@ class Stage {
 
   dragTo(event) {
     const factor = devicePixelRatio / this.scale(event.target);
-    this.centre = [event.clientX, event.clientY].map((v, i) => this.drag.centre[i] - (v - this.drag.from[i]) * factor);
-    this.updateCentre(this.panes[0].canvas);
+    this.centre = [event.clientX, event.clientY].map(
+      (v, i) => this.drag.centre[i] - (v - this.drag.from[i]) * factor,
+    );
+    this.clampCentre(this.panes[0].canvas);
   }
 
-  /** A notch of the wheel doubles or halves the zoom. When the entire image is visible, the page scrolls instead of zooming out. */
+  /**
+   * A notch of the wheel doubles or halves the zoom. If the entire image is visible, zooming out
+   * scrolls the page.
+   */
   wheelBy(event) {
     if (event.deltaY > 0 && this.zoomStep === 0) return;
     event.preventDefault();
@@ -196,9 +231,14 @@ class Stage {
 
   /** Arrow keys move the probe, with Shift by ten pixels. */
   key(event) {
-    const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    const direction = {
+      ArrowLeft: [-1, 0],
+      ArrowRight: [1, 0],
+      ArrowUp: [0, -1],
+      ArrowDown: [0, 1],
+    }[event.key];
     if (!direction || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    this.show(this.probe.map((v, i) => v + direction[i] * (event.shiftKey ? 10 : 1)));
+    this.revealPixel(this.probe.map((v, i) => v + direction[i] * (event.shiftKey ? 10 : 1)));
   }
 }

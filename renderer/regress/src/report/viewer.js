@@ -1,15 +1,17 @@
 "use strict";
-// The viewer of an opened case: the controls, the images on a stage, and the values of the selected pixel.
+// The viewer of an open case: the controls, the images on a stage, and the values of the selected
+// pixel.
 
 /** Settings shared by all cases. */
 const settings = { stops: 0, channel: "rgb" };
 
-const LAST_STOP = 10;
+/** Maximum exposure in stops. */
+const MAX_STOPS = 10;
 
-/** Gap between images in CSS pixels, equal to that of the style sheet. */
+/** Gap between images in CSS pixels, as in the style sheet. */
 const GAP = 12;
 
-/** Creates an element with children and properties; `role` and names with a dash are set as attributes. */
+/** Creates an element. `role` and names with a dash are set as attributes, others as properties. */
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [key, value] of Object.entries(properties)) {
@@ -20,10 +22,12 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Fills a field set with radio buttons styled as a bar; each of `choices` is a value followed by its label. */
-function fillChoice(fieldset, name, choices, chosen, onChoice) {
+/**
+ * Fills a field set with radio buttons, styled as a bar. A choice is a value followed by its label.
+ */
+function fillChoice(fieldset, name, choices, initial, onChoice) {
   for (const [value, ...label] of choices) {
-    const input = make("input", { type: "radio", name, value, checked: value === chosen });
+    const input = make("input", { type: "radio", name, value, checked: value === initial });
     input.addEventListener("change", () => onChoice(value));
     fieldset.append(make("label", {}, input, make("span", {}, ...label)));
   }
@@ -31,23 +35,28 @@ function fillChoice(fieldset, name, choices, chosen, onChoice) {
 }
 
 class Viewer {
-  constructor(host, pictures) {
-    this.pictures = pictures;
-    /** Ranges of the colour maps: the difference is shown from −range to range, the ꟻLIP error from 0 to range. */
-    this.ranges = { difference: pictures.usualDifference() || 1, flip: 1 };
+  constructor(host, images) {
+    this.images = images;
+    /** Ranges of the colour maps: −range to range for the difference, 0 to range for ꟻLIP. */
+    this.ranges = { difference: images.typicalDifference() || 1, flip: 1 };
     this.canvases = {};
-    this.readout = make("dl", { className: "readout", "aria-label": "Values of the pixel pointed at" });
+    this.readout = make("dl", {
+      className: "readout",
+      "aria-label": "Values of the selected pixel",
+    });
     this.frame = make("div", { className: "panes", tabIndex: 0, role: "application" });
-    this.frame.setAttribute("aria-label", "Pictures; arrow keys move the pixel that is pointed at");
-    this.stage = new Stage(this.frame, pictures.width, pictures.height, (what) => this.changed(what));
+    this.frame.setAttribute("aria-label", "Images; arrow keys move the selected pixel");
+    this.stage = new Stage(this.frame, images.width, images.height, (change) =>
+      this.onStageChange(change),
+    );
     this.build(host);
     this.observer = new ResizeObserver(() => this.layOut());
     this.observer.observe(host);
     this.layOut();
     this.paint();
-    this.stage.pointAt(pictures.worstPixel());
-    this.changed("zoom");
-    this.changed("split");
+    this.stage.selectPixel(images.worstPixel());
+    this.onStageChange("zoom");
+    this.onStageChange("split");
   }
 
   dispose() {
@@ -56,26 +65,46 @@ class Viewer {
   }
 
   build(host) {
-    const { width, height, flip } = this.pictures;
+    const { width, height, flip } = this.images;
     this.host = host;
     this.frame.style.setProperty("--aspect", `${width} / ${height}`);
     this.handle = this.makeHandle();
     this.frame.append(this.pane("split", "◂ Reference", make("span", {}, "Result ▸"), this.handle));
     this.frame.append(this.pane("reference", "Reference", ""), this.pane("result", "Result", ""));
-    const differences = Array.from({ length: 16 }, (_, i) => roundUp(this.ranges.difference * 10 ** ((i - 9) / 3) * 0.99));
-    this.frame.append(this.pane("difference", "Difference", this.scale("difference", DIVERGING, "Range of the difference, ±", differences)));
+    const differences = Array.from({ length: 16 }, (_, i) =>
+      roundUp(this.ranges.difference * 10 ** ((i - 9) / 3) * 0.99),
+    );
+    this.frame.append(
+      this.pane(
+        "difference",
+        "Difference",
+        this.scale("difference", DIVERGING, "Range of the difference, ±", differences),
+      ),
+    );
     const errors = [1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01];
-    if (flip) this.frame.append(this.pane("flip", "ꟻLIP", this.scale("flip", MAGMA, "Range of the ꟻLIP error", errors)));
+    if (flip)
+      this.frame.append(
+        this.pane("flip", "ꟻLIP", this.scale("flip", MAGMA, "Range of the ꟻLIP error", errors)),
+      );
     else this.frame.append(make("p", { className: "pane none" }, "No ꟻLIP map"));
     host.append(this.toolbar(), this.readout, this.frame);
   }
 
-  /** The colour map as a bar between its bounds; the upper bound can be selected. */
+  /** A colour map as a bar between its limits; the upper limit can be selected. */
   scale(name, map, label, ranges) {
     const low = make("span", { className: "low" });
     const select = make("select", { "aria-label": label, title: label });
-    select.append(...ranges.map((range) => make("option", { value: range, selected: range === this.ranges[name] }, formatNumber(range))));
-    const show = () => low.replaceChildren(name === "difference" ? `−${formatNumber(this.ranges[name])}` : "0");
+    select.append(
+      ...ranges.map((range) =>
+        make(
+          "option",
+          { value: range, selected: range === this.ranges[name] },
+          formatNumber(range),
+        ),
+      ),
+    );
+    const show = () =>
+      low.replaceChildren(name === "difference" ? `−${formatNumber(this.ranges[name])}` : "0");
     select.addEventListener("change", () => {
       this.ranges[name] = Number(select.value);
       show();
@@ -87,37 +116,51 @@ class Viewer {
     return make("span", { className: "scale" }, low, bar, select);
   }
 
-  /** Sets the sizes of the panes: as large as fits, the split view as tall as two rows of the others. Enlarged images have integer scales. */
+  /**
+   * Makes the panes as large as possible; the split view is as tall as two rows of other panes.
+   * Magnified images have integer scales.
+   */
   layOut() {
-    const { width, height } = this.pictures;
+    const { width, height } = this.images;
     const narrow = matchMedia("(max-width: 48rem)").matches;
     const available = this.host.clientWidth;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    /** The largest width of an image that fits a width and a height. */
+    /** The largest width of an image within a maximum width and height. */
     const fit = (maxWidth, maxHeight) => {
       const scale = (Math.min(maxWidth, (maxHeight * width) / height) * devicePixelRatio) / width;
       return ((scale >= 1 ? Math.floor(scale) : scale) * width) / devicePixelRatio;
     };
-    // Both rows and the controls above them fit the window, with a minimum legible size.
+    // Both rows and the controls above them fit the window, unless they would be too small.
     const rowHeight = narrow ? Infinity : Math.max((innerHeight - 17 * rem) / 2, 9 * rem);
     const pane = fit((available - GAP) / (narrow ? 2 : 4), rowHeight);
-    const split = narrow ? fit(available, rowHeight) : fit(available - 2 * (pane + GAP), 2 * rowHeight + GAP + 1.7 * rem);
+    const split = narrow
+      ? fit(available, rowHeight)
+      : fit(available - 2 * (pane + GAP), 2 * rowHeight + GAP + 1.7 * rem);
     this.frame.style.setProperty("--pane", `${pane}px`);
     this.frame.style.setProperty("--split", `${split}px`);
   }
 
   pane(name, title, captionEnd, ...overlays) {
-    const label = name === "split" ? "Reference left and result right of the slider" : title;
+    const label = name === "split" ? "Reference left of the slider, result right of it" : title;
     const canvas = make("canvas", { role: "img", "aria-label": label });
     this.canvases[name] = this.stage.add(canvas);
     const caption = make("figcaption", {}, make("span", {}, title), captionEnd);
-    return make("figure", { className: `pane ${name}` }, caption, make("div", { className: "screen" }, canvas, ...overlays));
+    return make(
+      "figure",
+      { className: `pane ${name}` },
+      caption,
+      make("div", { className: "screen" }, canvas, ...overlays),
+    );
   }
 
   makeHandle() {
     const handle = make("div", {
-      className: "handle", role: "slider", tabIndex: 0, "aria-label": "Share of the width that shows the reference",
-      "aria-valuemin": 0, "aria-valuemax": 100,
+      className: "handle",
+      role: "slider",
+      tabIndex: 0,
+      "aria-label": "Fraction of the width that shows the reference",
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
     });
     const drag = (event) => {
       const box = handle.parentElement.getBoundingClientRect();
@@ -129,13 +172,22 @@ class Viewer {
       handle.focus({ preventScroll: true });
       handle.setPointerCapture(event.pointerId);
     });
-    handle.addEventListener("pointermove", (event) => handle.hasPointerCapture(event.pointerId) && drag(event));
+    handle.addEventListener(
+      "pointermove",
+      (event) => handle.hasPointerCapture(event.pointerId) && drag(event),
+    );
     handle.addEventListener("keydown", (event) => {
-      const share = this.stage.split;
+      const split = this.stage.split;
       const step = event.shiftKey ? 0.1 : 0.01;
       const to = {
-        ArrowLeft: share - step, ArrowDown: share - step, ArrowRight: share + step, ArrowUp: share + step,
-        PageDown: share - 0.1, PageUp: share + 0.1, Home: 0, End: 1,
+        ArrowLeft: split - step,
+        ArrowDown: split - step,
+        ArrowRight: split + step,
+        ArrowUp: split + step,
+        PageDown: split - 0.1,
+        PageUp: split + 0.1,
+        Home: 0,
+        End: 1,
       }[event.key];
       if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
       event.preventDefault();
@@ -145,8 +197,8 @@ class Viewer {
   }
 
   toolbar() {
-    this.exposure = make("input", { type: "range", min: -LAST_STOP, max: LAST_STOP, step: 0.25 });
-    this.exposure.addEventListener("input", () => this.expose(Number(this.exposure.value)));
+    this.exposure = make("input", { type: "range", min: -MAX_STOPS, max: MAX_STOPS, step: 0.25 });
+    this.exposure.addEventListener("input", () => this.setExposure(Number(this.exposure.value)));
     this.stops = make("output", { className: "stops" });
     const button = (label, text, action) => {
       const b = make("button", { type: "button", title: label, "aria-label": label }, text);
@@ -154,31 +206,58 @@ class Viewer {
       return b;
     };
     this.zoom = make("output", { className: "zoom" });
-    const channels = [["rgb", "RGB"], [0, "R"], [1, "G"], [2, "B"]];
+    const channels = [
+      ["rgb", "RGB"],
+      [0, "R"],
+      [1, "G"],
+      [2, "B"],
+    ];
     this.channels = make("fieldset", { className: "choice" }, make("legend", {}, "Channel"));
-    fillChoice(this.channels, "channel", channels, settings.channel, (channel) => this.choose(channel));
-    return make("div", { className: "toolbar", role: "group", "aria-label": "View" },
-      make("div", {}, make("label", {}, "Exposure ", this.exposure), this.stops, button("Reset exposure", "Reset", () => this.expose(0))),
+    fillChoice(this.channels, "channel", channels, settings.channel, (channel) =>
+      this.setChannel(channel),
+    );
+    return make(
+      "div",
+      { className: "toolbar", role: "group", "aria-label": "View" },
+      make(
+        "div",
+        {},
+        make("label", {}, "Exposure ", this.exposure),
+        this.stops,
+        button("Reset exposure", "Reset", () => this.setExposure(0)),
+      ),
       this.channels,
-      make("div", {}, "Zoom ", button("Zoom out", "−", () => this.stage.zoomBy(-2)), this.zoom,
-        button("Zoom in", "+", () => this.stage.zoomBy(2)), button("Show all of the picture", "Fit", () => this.stage.fit())),
-      button("Point at the pixel that differs most", "Worst pixel", () => this.toWorst()));
+      make(
+        "div",
+        {},
+        "Zoom ",
+        button("Zoom out", "−", () => this.stage.zoomBy(-2)),
+        this.zoom,
+        button("Zoom in", "+", () => this.stage.zoomBy(2)),
+        button("Show the entire image", "Fit", () => this.stage.fit()),
+      ),
+      button("Select the pixel with the largest difference", "Worst pixel", () =>
+        this.selectWorstPixel(),
+      ),
+    );
   }
 
-  expose(stops) {
-    settings.stops = Math.max(-LAST_STOP, Math.min(LAST_STOP, stops));
+  setExposure(stops) {
+    settings.stops = Math.max(-MAX_STOPS, Math.min(MAX_STOPS, stops));
     this.paintLinear();
   }
 
-  choose(channel) {
+  setChannel(channel) {
     settings.channel = channel;
-    const chosen = [...this.channels.querySelectorAll("input")].find((input) => input.value === String(channel));
-    chosen.checked = true;
+    const selected = [...this.channels.querySelectorAll("input")].find(
+      (input) => input.value === String(channel),
+    );
+    selected.checked = true;
     this.paint();
   }
 
-  toWorst() {
-    this.stage.show(this.pictures.worstPixel());
+  selectWorstPixel() {
+    this.stage.revealPixel(this.images.worstPixel());
   }
 
   /** Switches between reference and result in the split view. */
@@ -199,25 +278,27 @@ class Viewer {
     this.stops.value = `${text} EV`;
     this.exposure.value = stops;
     this.exposure.setAttribute("aria-valuetext", `${text} stops`);
-    const p = this.pictures;
-    const [reference, result] = [p.reference, p.result].map((values) => p.paintLinear(values, stops, channel));
-    this.canvases.reference.pictures = [reference];
-    this.canvases.result.pictures = [result];
-    this.canvases.split.pictures = [result, reference];
+    const p = this.images;
+    const [reference, result] = [p.reference, p.result].map((values) =>
+      p.paintLinear(values, stops, channel),
+    );
+    this.canvases.reference.images = [reference];
+    this.canvases.result.images = [result];
+    this.canvases.split.images = [result, reference];
     this.stage.redraw();
   }
 
-  /** Repaints difference and ꟻLIP map, which do not depend on exposure. */
+  /** Repaints the difference and the ꟻLIP map, which do not depend on the exposure. */
   paintMaps() {
-    const p = this.pictures;
-    this.canvases.difference.pictures = [p.paintDifference(this.ranges.difference, settings.channel)];
-    if (p.flip) this.canvases.flip.pictures = [p.paintFlip(this.ranges.flip)];
+    const p = this.images;
+    this.canvases.difference.images = [p.paintDifference(this.ranges.difference, settings.channel)];
+    if (p.flip) this.canvases.flip.images = [p.paintFlip(this.ranges.flip)];
     this.stage.redraw();
   }
 
-  changed(what) {
-    if (what === "split") this.showSplit();
-    else if (what === "probe") this.showProbe();
+  onStageChange(change) {
+    if (change === "split") this.showSplit();
+    else if (change === "probe") this.showProbe();
     else {
       this.zoom.value = `${formatNumber(this.stage.zoom, 2)}×`;
       this.frame.classList.toggle("zoomed", this.stage.zoomStep > 0);
@@ -233,11 +314,23 @@ class Viewer {
 
   showProbe() {
     const { probe } = this.stage;
-    const p = this.pictures;
+    const p = this.images;
     const row = (name, values) =>
-      make("div", {}, make("dt", {}, name), ...[...values].map((value) => make("dd", {}, typeof value === "string" ? value : formatNumber(value))));
+      make(
+        "div",
+        {},
+        make("dt", {}, name),
+        ...[...values].map((value) =>
+          make("dd", {}, typeof value === "string" ? value : formatNumber(value)),
+        ),
+      );
     const rows = [row("Pixel", probe.map(String))];
-    for (const [name, values] of [["Reference", p.reference], ["Result", p.result], ["Difference", p.difference]]) rows.push(row(name, p.pixel(values, probe)));
+    for (const [name, values] of [
+      ["Reference", p.reference],
+      ["Result", p.result],
+      ["Difference", p.difference],
+    ])
+      rows.push(row(name, p.pixel(values, probe)));
     if (p.flip) rows.push(row("ꟻLIP", [p.flip[probe[1] * p.width + probe[0]]]));
     this.readout.replaceChildren(...rows);
   }

@@ -1,4 +1,4 @@
-//! End-to-end tests of `lightbound bounds`.
+//! `lightbound bounds`.
 
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -10,15 +10,15 @@ use tempfile::TempDir;
 /// A shader with a texture, a branch and a parameter without a default.
 const SHADER: &str = "\
 var wood: texture_2d<f32>;
-var smoothly: sampler;
+var wood_sampler: sampler;
 struct Material {
     /// Albedo. range: [0, 1]
     kd: vec3f,
-    /// Place on the surface. range: [0, 1], default: 0.5
+    /// Texture coordinates. range: [0, 1], default: 0.5
     uv: vec2f,
 }
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
-    if wi.x < wo.x { return m.kd * textureSampleLevel(wood, smoothly, m.uv, 0.0).rgb; }
+    if wi.x < wo.x { return m.kd * textureSampleLevel(wood, wood_sampler, m.uv, 0.0).rgb; }
     return m.kd / (1.0 + wi.z * wi.z);
 }
 ";
@@ -59,7 +59,7 @@ fn records_have_documented_keys() {
         ] {
             assert!(values.iter().any(|&value| record[key] == value), "{key} in {record}");
         }
-        let figure = |which: &str, what: &str| record[which][what].as_f64().unwrap();
+        let figure = |code: &str, cost: &str| record[code][cost].as_f64().unwrap();
         for which in ["point", "naive", "optimized", "related"] {
             // There are no branches.
             assert_eq!(figure(which, "instructions"), figure(which, "executed"), "{record}");
@@ -191,7 +191,7 @@ fn tables_compare_with_the_paper() {
     );
 }
 
-/// Costs of point shaders have enough digits to recover those of bounding shaders from the ratios.
+/// Costs of point shaders have enough digits to derive the costs of bounding shaders from ratios.
 #[test]
 fn tables_show_savings_and_costs() {
     let folder = TempDir::new().unwrap();
@@ -209,7 +209,7 @@ fn tables_show_savings_and_costs() {
     };
     for record in &records {
         let shader = record["shader"].as_str().unwrap();
-        let figure = |which: &str, what: &str| record[which][what].as_f64().unwrap();
+        let figure = |code: &str, cost: &str| record[code][cost].as_f64().unwrap();
         let [optimized, related] =
             ["optimized", "related"].map(|which| figure(which, "instructions"));
         let (head, cells) = row("instructions: optimized → related", shader);
@@ -372,7 +372,9 @@ fn shader_is_read_from_stdin() {
 fn tables_are_at_most_100_columns_wide() {
     let text = stdout(bounds(Path::new("."), &[]));
     let width = |line: &str| line.chars().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).count();
-    let longest = text.lines().max_by_key(|line| width(line)).unwrap();
+    // The width of the line on compile times depends on the machine.
+    let lines = text.lines().filter(|line| !line.starts_with("Compile time"));
+    let longest = lines.max_by_key(|line| width(line)).unwrap();
     assert!(width(longest) <= 100, "{longest}");
     assert!(text.contains("  saved ") && text.contains(" 41.8 %"), "{text}");
 }

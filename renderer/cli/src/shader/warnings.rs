@@ -1,68 +1,67 @@
 //! Warnings about rows of inputs and their results.
 
-use super::csv::Kind;
-use super::values::Span;
+use super::csv::InputKind;
+use super::values::WordRange;
 use crate::console;
 use lightbound_shader::Sides;
 
-/// Tolerance for the squared length of unit vectors, large enough for directions typed with a few
-/// digits.
+/// Tolerance for the squared length of unit vectors: directions typed with a few digits pass.
 const UNIT_TOLERANCE: f32 = 1e-4;
 
-/// Counts of rows that need warnings.
+/// Counts the rows that need each warning.
 #[derive(Debug)]
-pub struct Remarks {
-    kind: Kind,
-    all: usize,
+pub struct RowWarnings {
+    kind: InputKind,
+    total: usize,
     /// Rows with a direction that is not a unit vector.
     not_unit: usize,
-    /// Rows with the viewer behind a one-sided material.
+    /// Rows in which the viewer is behind a one-sided material.
     behind: usize,
-    /// Rows in which a loop was stopped.
+    /// Rows in which a loop reached the cap.
     pub capped: usize,
     /// Rows with a bound that may be wrong because of an ignored NaN.
     pub invalidated_by_nan: usize,
-    /// Rows that lack a bound.
+    /// Rows with a missing bound.
     unbounded: usize,
-    /// Rows that lack a bound because of NaN: suppressing NaN would give more bounds.
+    /// Rows with a bound that is missing because of NaN: suppressing NaN gives more bounds.
     unbounded_by_nan: usize,
-    /// Description of the missing bounds of the first row that lacks one.
-    unknown: String,
+    /// Description of the missing bounds in the first row that has one.
+    first_missing: String,
 }
 
-impl Remarks {
-    /// Creates zero counts, for rows of this kind.
-    pub fn new(kind: Kind) -> Remarks {
-        Remarks {
+impl RowWarnings {
+    /// Creates zero counts.
+    pub fn new(kind: InputKind) -> RowWarnings {
+        RowWarnings {
             kind,
-            all: 0,
+            total: 0,
             not_unit: 0,
             behind: 0,
             capped: 0,
             invalidated_by_nan: 0,
             unbounded: 0,
             unbounded_by_nan: 0,
-            unknown: String::new(),
+            first_missing: String::new(),
         }
     }
 
-    /// Counts a row that lacks a bound; `unknown` describes the missing bounds.
-    pub fn note_unbounded(&mut self, unknown: String, by_nan: bool) {
+    /// Counts a row with missing bounds, which `description` lists.
+    pub fn note_unbounded(&mut self, description: String, by_nan: bool) {
         if self.unbounded == 0 {
-            self.unknown = unknown;
+            self.first_missing = description;
         }
         self.unbounded += 1;
         self.unbounded_by_nan += usize::from(by_nan);
     }
 
-    /// Counts a row for a material with these sides. Returns whether the viewer may be on one of
-    /// them.
-    pub fn note(&mut self, row: &[Span], sides: Sides) -> bool {
+    /// Counts a row for a material with these sides. Returns whether the viewer may be on a visible
+    /// side.
+    pub fn note(&mut self, row: &[WordRange], sides: Sides) -> bool {
         let not_unit = |first: usize| {
-            !contains_unit([0, 1, 2].map(|k| row[first + k].ends.map(f32::from_bits)))
+            !contains_unit([0, 1, 2].map(|k| row[first + k].endpoints.map(f32::from_bits)))
         };
-        let covered = sides.covers(f32::from_bits(row[5].ends[1]));
-        self.all += 1;
+        let covered = sides.covers(f32::from_bits(row[5].endpoints[1]));
+        self.total += 1;
         self.not_unit += usize::from(not_unit(0) || not_unit(3));
         self.behind += usize::from(!covered);
         covered
@@ -71,17 +70,23 @@ impl Remarks {
     /// Prints the warnings.
     pub fn warn(&self) {
         let rows = |n: usize| {
-            if self.all == 1 { "here".to_owned() } else { format!("in {n} of {} rows", self.all) }
+            if self.total == 1 {
+                "here".to_owned()
+            } else {
+                format!("in {n} of {} rows", self.total)
+            }
         };
         if self.not_unit > 0 {
             let rows = rows(self.not_unit);
             console::warn(&match self.kind {
-                Kind::Numbers => {
+                InputKind::Numbers => {
                     format!(
                         "wi or wo is not a unit vector {rows}; it was passed to the shader unchanged"
                     )
                 }
-                Kind::Intervals => format!("the box of wi or wo contains no unit vector {rows}"),
+                InputKind::Intervals => {
+                    format!("the box of wi or wo contains no unit vector {rows}")
+                }
             });
         }
         if self.behind > 0 {
@@ -91,7 +96,7 @@ impl Remarks {
             ));
         }
         if self.capped > 0 {
-            let termination = if self.kind == Kind::Numbers {
+            let termination = if self.kind == InputKind::Numbers {
                 "did not terminate"
             } else {
                 "may not terminate somewhere in the box"
@@ -100,18 +105,19 @@ impl Remarks {
         }
         if self.invalidated_by_nan > 0 {
             console::warn(&format!(
-                "the bound may be wrong {}: a NaN may occur in the shader or in the arithmetic on endpoints, and bounds with \
-                 --nan ignore hold only without NaNs; those with --nan suppress and --nan propagate always hold",
+                "the bound may be wrong {}: a NaN may occur in the shader or in the arithmetic on \
+                 endpoints, and bounds with --nan ignore hold only without NaNs; those with --nan \
+                 suppress and --nan propagate always hold",
                 rows(self.invalidated_by_nan)
             ));
         }
         if self.unbounded > 0 {
-            let what = match self.all {
-                1 => format!("{} here", self.unknown),
+            let problem = match self.total {
+                1 => format!("{} here", self.first_missing),
                 _ => format!(
                     "bounds are missing {} (in the first one, {})",
                     rows(self.unbounded),
-                    self.unknown
+                    self.first_missing
                 ),
             };
             let nan = match self.unbounded_by_nan {
@@ -121,7 +127,7 @@ impl Remarks {
                     rows(count)
                 ),
             };
-            console::print(&format!("hint: {what}; a smaller box may have bounds{nan}"));
+            console::print(&format!("hint: {problem}; a smaller box may have bounds{nan}"));
         }
     }
 }

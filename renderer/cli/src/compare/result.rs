@@ -1,4 +1,4 @@
-//! Requested metrics and limits of a comparison, and its results.
+//! The request and the results of a comparison.
 
 use super::limit::Limit;
 use super::pair::{Pair, Pairs, Samples, quoted};
@@ -12,13 +12,14 @@ use lightbound_image::six_digits;
 use lightbound_image::write::write_png_codes;
 use std::collections::BTreeSet;
 
-/// Requested metrics and limits.
+/// The requested metrics and limits.
 pub struct Request {
     /// Metrics to compute, without duplicates.
     pub metrics: Vec<Metric>,
-    /// Metrics named by --metric.
-    named: BTreeSet<Metric>,
+    /// Metrics in --metric.
+    requested: BTreeSet<Metric>,
     limits: Vec<(Metric, Limit)>,
+    /// Exposure in stops.
     exposure: f32,
     allow_nan: bool,
     /// Metric of the heat map.
@@ -26,56 +27,61 @@ pub struct Request {
 }
 
 /// Results of a comparison.
-pub struct Judged {
+pub struct CompareResult {
     /// Layers that could be compared.
-    pub layers: Vec<JudgedLayer>,
-    /// Failures, as sentences.
+    pub layers: Vec<LayerResult>,
+    /// Failures, a phrase each.
     pub failures: Vec<String>,
     /// Other remarks.
     pub remarks: Vec<String>,
 }
 
 /// A layer and its metrics.
-pub struct JudgedLayer {
+pub struct LayerResult {
     /// Name, channels and position.
     pub pair: Pair,
     /// Result of the comparison.
-    pub found: Found,
+    pub comparison: LayerComparison,
     /// Requested metrics that are defined for this layer.
     pub figures: Vec<(Metric, MetricValue)>,
 }
 
 /// Result of the comparison of a layer.
-pub enum Found {
-    /// For numeric values.
+pub enum LayerComparison {
+    /// For float values.
     Values(Box<Comparison>, Validity),
-    /// For IDs: the number of pixels that differ, and the first one.
+    /// For IDs: the number of differing pixels, and the index of the first one.
     Ids(usize, Option<usize>),
 }
 
 impl Request {
-    /// Builds a request from the options; `displayed` tells whether both pictures are
-    /// display-referred.
-    pub fn new(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Request, Error> {
-        let named: BTreeSet<Metric> =
-            args.metric.iter().map(|name| name.resolve(displayed)).collect();
-        let flip = MetricName::Flip.resolve(displayed);
+    /// Builds a request from the options. `display_referred` states whether both images are.
+    pub fn new(args: &Args, display_referred: bool, pairs: &Pairs) -> Result<Request, Error> {
+        let requested: BTreeSet<Metric> =
+            args.metric.iter().map(|name| name.resolve(display_referred)).collect();
+        let flip = MetricName::Flip.resolve(display_referred);
         let default = Metric::ALL
             .into_iter()
             .filter(|m| !matches!(m, Metric::LdrFlip | Metric::HdrFlip) || *m == flip);
-        let mut metrics: Vec<Metric> =
-            if named.is_empty() { default.collect() } else { named.iter().copied().collect() };
+        let mut metrics: Vec<Metric> = if requested.is_empty() {
+            default.collect()
+        } else {
+            requested.iter().copied().collect()
+        };
         let limits = args.fail_above.iter().chain(&args.fail_below);
         let limits: Vec<_> =
-            limits.map(|limit| (limit.metric.resolve(displayed), *limit)).collect();
-        let heatmap =
-            args.heatmap.is_some().then(|| heatmap_metric(args, displayed, pairs)).transpose()?;
+            limits.map(|limit| (limit.metric.resolve(display_referred), *limit)).collect();
+        let heatmap = args
+            .heatmap
+            .is_some()
+            .then(|| heatmap_metric(args, display_referred, pairs))
+            .transpose()?;
         metrics.extend(limits.iter().map(|(metric, _)| metric).chain(&heatmap));
         metrics.sort();
         metrics.dedup();
         Ok(Request {
             metrics,
-            named,
+            requested,
             limits,
             exposure: args.exposure,
             allow_nan: args.allow_nan,
@@ -83,8 +89,8 @@ impl Request {
         })
     }
 
-    /// Checks that each limit applies to a layer, and that the heat map's metric and the exposure have
-    /// an effect.
+    /// Checks that each limit applies to a layer, and that the heat map's metric and the exposure
+    /// have an effect.
     pub fn check(&self, pairs: &Pairs) -> Result<(), Error> {
         if let (Some(metric), Some(first)) = (self.heatmap, pairs.pairs.first())
             && !applies(metric, &first.samples)
@@ -103,7 +109,10 @@ impl Request {
         {
             return Err(Error::Option {
                 message: "--exposure has no effect: no compared metric depends on it".into(),
-                help: "it affects only psnr, ssim and ldr-flip of colours (hdr-flip chooses its own exposures); omit it".into(),
+                help:
+                    "it affects only psnr, ssim and ldr-flip of colours (hdr-flip chooses its own \
+                       exposures); omit it"
+                        .into(),
             });
         }
         match self.limits.iter().find(|(metric, _)| is_unused(*metric)) {
@@ -116,22 +125,21 @@ impl Request {
     }
 }
 
-/// Metric of the heat map: the requested one, or else the first one that has a map for the first
-/// layer.
-fn heatmap_metric(args: &Args, displayed: bool, pairs: &Pairs) -> Result<Metric, Error> {
-    let flip = MetricName::Flip.resolve(displayed);
+/// Metric of the heat map: the requested one, or else the first one with a map for the first layer.
+fn heatmap_metric(args: &Args, display_referred: bool, pairs: &Pairs) -> Result<Metric, Error> {
+    let flip = MetricName::Flip.resolve(display_referred);
     let is_available = |metric: &Metric| {
         metric.has_map() && pairs.pairs.first().is_none_or(|first| applies(*metric, &first.samples))
     };
-    match args.heatmap_metric.map(|name| name.resolve(displayed)) {
+    match args.heatmap_metric.map(|name| name.resolve(display_referred)) {
         Some(metric) if metric.has_map() => Ok(metric),
         Some(metric) => Err(Error::Option {
             message: format!("{} has no value for each pixel to draw", metric.name()),
             help: "choose another --heatmap-metric, such as flip or mae".into(),
         }),
         None => {
-            let given = args.metric.iter().map(|name| name.resolve(displayed));
-            Ok(given.chain([flip]).find(is_available).unwrap_or(Metric::Mae))
+            let requested = args.metric.iter().map(|name| name.resolve(display_referred));
+            Ok(requested.chain([flip]).find(is_available).unwrap_or(Metric::Mae))
         }
     }
 }
@@ -144,42 +152,42 @@ fn applies(metric: Metric, samples: &Samples) -> bool {
     }
 }
 
-/// Lists the metrics of `named` that are undefined for a layer, with the reason.
-fn undefined_metrics(pair: &Pair, named: &BTreeSet<Metric>) -> Option<String> {
-    let names: Vec<&str> = named
+/// Lists the `requested` metrics that are undefined for a layer, with the reason.
+fn undefined_metrics(pair: &Pair, requested: &BTreeSet<Metric>) -> Option<String> {
+    let names: Vec<&str> = requested
         .iter()
         .filter(|metric| !applies(**metric, &pair.samples))
         .map(|metric| metric.name())
         .collect();
-    let why = match pair.samples {
+    let reason = match pair.samples {
         Samples::Values { .. } => "for colours only (channels R, G, B or Y)",
         Samples::Ids { .. } => "for values only; IDs have just `differing`",
     };
     (!names.is_empty()).then(|| {
-        format!("layer `{}`: {} cannot be computed: defined {why}", pair.name, quoted(&names))
+        format!("layer `{}`: {} cannot be computed: defined {reason}", pair.name, quoted(&names))
     })
 }
 
-impl Judged {
+impl CompareResult {
     /// Compares all pairs.
-    pub fn of(pairs: Pairs, request: &Request) -> Judged {
-        let mut judged =
-            Judged { layers: Vec::new(), failures: pairs.mismatches, remarks: Vec::new() };
+    pub fn new(pairs: Pairs, request: &Request) -> CompareResult {
+        let mut result =
+            CompareResult { layers: Vec::new(), failures: pairs.mismatches, remarks: Vec::new() };
         for pair in pairs.pairs {
-            let layer = JudgedLayer::of(pair, request);
-            judged.remarks.extend(undefined_metrics(&layer.pair, &request.named));
+            let layer = LayerResult::new(pair, request);
+            result.remarks.extend(undefined_metrics(&layer.pair, &request.requested));
             let name = format!("layer `{}`", layer.pair.name);
-            if let Found::Values(comparison, validity) = &layer.found {
-                judged.report_invalid(&layer.pair, comparison, validity, request.allow_nan);
+            if let LayerComparison::Values(comparison, validity) = &layer.comparison {
+                result.report_invalid(&layer.pair, comparison, validity, request.allow_nan);
             }
             for metric in
                 request.metrics.iter().filter(|metric| applies(**metric, &layer.pair.samples))
             {
                 if !layer.figures.iter().any(|(m, _)| m == metric) {
-                    let why = layer.undefined_reason(*metric);
-                    judged
+                    let reason = layer.undefined_reason(*metric);
+                    result
                         .remarks
-                        .push(format!("{name}: {} cannot be computed: {why}", metric.name()));
+                        .push(format!("{name}: {} cannot be computed: {reason}", metric.name()));
                 }
             }
             for (metric, limit) in
@@ -194,20 +202,25 @@ impl Judged {
                         layer.undefined_reason(*metric)
                     )),
                 };
-                judged.failures.extend(failure.map(|failure| format!("{name}: {failure}")));
+                result.failures.extend(failure.map(|failure| format!("{name}: {failure}")));
             }
-            judged.layers.push(layer);
+            result.layers.push(layer);
         }
-        judged
+        result
     }
 
     /// Writes the heat map of the first layer, if one was requested.
-    pub fn draw(&self, request: &Request, end: Option<f32>, output: &Output) -> Result<(), Error> {
+    pub fn draw(
+        &self,
+        request: &Request,
+        end: Option<f32>,
+        output: &OutputFile,
+    ) -> Result<(), Error> {
         let (Some(metric), Some(layer)) = (request.heatmap, self.layers.first()) else {
             return Ok(());
         };
-        let (Samples::Values { a, b, .. }, Found::Values(comparison, _)) =
-            (&layer.pair.samples, &layer.found)
+        let (Samples::Values { a, b, .. }, LayerComparison::Values(comparison, _)) =
+            (&layer.pair.samples, &layer.comparison)
         else {
             return Ok(());
         };
@@ -252,7 +265,7 @@ impl Judged {
         if let Some(first) = validity.infinite.first {
             let n = pixels(validity.infinite.pixels);
             self.failures.push(format!(
-                "{name}: infinite in one picture only in {n}, first {}",
+                "{name}: infinite in one image only in {n}, first {}",
                 location(first)
             ));
         }
@@ -269,8 +282,8 @@ fn pixels(n: usize) -> String {
     format!("{n} pixel{}", if n == 1 { "" } else { "s" })
 }
 
-impl JudgedLayer {
-    fn of(pair: Pair, request: &Request) -> JudgedLayer {
+impl LayerResult {
+    fn new(pair: Pair, request: &Request) -> LayerResult {
         let metrics: Vec<Metric> =
             request.metrics.iter().copied().filter(|m| applies(*m, &pair.samples)).collect();
         match &pair.samples {
@@ -288,7 +301,7 @@ impl JudgedLayer {
                 let figure =
                     MetricValue { overall: n as f64 / a.len() as f64, channels: Vec::new() };
                 let figures = metrics.into_iter().map(|metric| (metric, figure.clone())).collect();
-                JudgedLayer { pair, found: Found::Ids(n, first), figures }
+                LayerResult { pair, comparison: LayerComparison::Ids(n, first), figures }
             }
         }
     }
@@ -308,9 +321,9 @@ impl JudgedLayer {
 
     /// Channel and pixel of the largest error, if any.
     pub fn largest(&self) -> Option<(usize, (i64, i64))> {
-        let Found::Values(comparison, _) = &self.found else { return None };
+        let LayerComparison::Values(comparison, _) = &self.comparison else { return None };
         let channels = comparison.errors.iter().enumerate().filter(|(_, errors)| errors.max > 0.0);
-        // `rev`, so that the first of equal errors wins.
+        // `rev`: the first of equal errors wins.
         let (channel, errors) = channels.rev().max_by(|(_, a), (_, b)| a.max.total_cmp(&b.max))?;
         Some((channel, self.area().position(errors.max_at)))
     }
@@ -319,13 +332,13 @@ impl JudgedLayer {
         self.pair.area
     }
 
-    /// Additional text for a metric.
+    /// Additional information on a metric.
     pub fn note(&self, metric: Metric) -> Option<String> {
-        match (&self.found, metric) {
-            (Found::Values(comparison, _), Metric::Differing) => {
+        match (&self.comparison, metric) {
+            (LayerComparison::Values(comparison, _), Metric::Differing) => {
                 Some(format!("{} of {} pixels", comparison.differing, comparison.pixels))
             }
-            (Found::Ids(n, first), Metric::Differing) => {
+            (LayerComparison::Ids(n, first), Metric::Differing) => {
                 let location = first
                     .map(|i| self.area().position(i))
                     .map(|(x, y)| format!(", the first at ({x}, {y})"));
@@ -336,7 +349,7 @@ impl JudgedLayer {
                 let (channel, (x, y)) = self.largest()?;
                 Some(format!("{} at ({x}, {y})", self.pair.channels[channel]))
             }
-            (Found::Values(comparison, _), Metric::HdrFlip) => {
+            (LayerComparison::Values(comparison, _), Metric::HdrFlip) => {
                 let exposures = &comparison.hdr_flip.as_ref()?.exposures;
                 let (first, last) = (exposures.first()?, exposures.last()?);
                 Some(format!(

@@ -1,26 +1,26 @@
-//! The integrator `lightcuts` as a user calls it: options, layers, statistics, parts.
+//! The integrator `lightcuts`: options, layers, statistics and parts.
 
 mod common;
 
 use assert_cmd::assert::Assert;
-use common::place::lightbound;
+use common::lightbound;
 use common::room::room;
 use predicates::prelude::*;
 use predicates::str::contains;
 use tempfile::TempDir;
 
-/// A folder with a scene.
-struct Place(TempDir);
+/// A temporary folder with a scene.
+struct SceneDir(TempDir);
 
-impl Place {
-    fn new(text: &str) -> Place {
+impl SceneDir {
+    fn new(text: &str) -> SceneDir {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("scene.pbrt"), text).unwrap();
-        Place(folder)
+        SceneDir(folder)
     }
 
-    fn room() -> Place {
-        Place::new(&room(
+    fn room() -> SceneDir {
+        SceneDir::new(&room(
             r#""integer xresolution" 20 "integer yresolution" 16 "string filename" "a.exr""#,
             2,
         ))
@@ -30,7 +30,7 @@ impl Place {
         lightbound(args).current_dir(self.0.path()).assert()
     }
 
-    fn cuts(&self, args: &[&str]) -> Assert {
+    fn render(&self, args: &[&str]) -> Assert {
         self.run(&[&["render", "scene.pbrt", "--integrator", "lightcuts", "-q"], args].concat())
     }
 
@@ -42,9 +42,9 @@ impl Place {
 
 #[test]
 fn layers_and_statistics_report_cuts() {
-    let place = Place::room();
-    place.cuts(&["--check-bounds", "--stats", "s.json"]).code(0).stderr("");
-    let all = place.statistics();
+    let dir = SceneDir::room();
+    dir.render(&["--check-bounds", "--stats", "s.json"]).code(0).stderr("");
+    let all = dir.statistics();
     let cuts = &all["lightcuts"];
     assert_eq!(cuts["bound_violations"], 0);
     assert!(
@@ -58,79 +58,80 @@ fn layers_and_statistics_report_cuts() {
         "{all}"
     );
     for layer in ["cut_size", "bound_evaluations", "shadow_rays", "error_bound"] {
-        place.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
+        dir.run(&["falsecolor", "a.exr", "--layer", layer, "-o", "map.png"]).code(0);
     }
 }
 
 #[test]
 fn scene_files_and_options_are_equivalent() {
-    let place = Place::room();
-    place.cuts(&["--error", "0.5", "-o", "options.exr"]).code(0);
-    let text = std::fs::read_to_string(place.0.path().join("scene.pbrt")).unwrap();
+    let dir = SceneDir::room();
+    dir.render(&["--error", "0.5", "-o", "options.exr"]).code(0);
+    let text = std::fs::read_to_string(dir.0.path().join("scene.pbrt")).unwrap();
     let text = text.replace(r#"Integrator "path""#, r#"Integrator "lightcuts" "float error" 0.5"#);
-    std::fs::write(place.0.path().join("scene.pbrt"), text).unwrap();
-    place.run(&["render", "scene.pbrt", "-q", "-o", "file.exr"]).code(0).stderr("");
-    place.run(&["compare", "options.exr", "file.exr", "--fail-above", "differing=0"]).code(0);
+    std::fs::write(dir.0.path().join("scene.pbrt"), text).unwrap();
+    dir.run(&["render", "scene.pbrt", "-q", "-o", "file.exr"]).code(0).stderr("");
+    dir.run(&["compare", "options.exr", "file.exr", "--fail-above", "differing=0"]).code(0);
 }
 
 #[test]
 fn parts_with_other_settings_are_rejected() {
-    let place = Place::room();
+    let dir = SceneDir::room();
     for (range, error, name) in
         [("0..1", "0.02", "a.exr"), ("1..2", "0.02", "b.exr"), ("1..2", "0.1", "c.exr")]
     {
-        place.cuts(&["--sample-range", range, "--error", error, "-o", name]).code(0);
+        dir.render(&["--sample-range", range, "--error", error, "-o", name]).code(0);
     }
-    place.cuts(&["-o", "whole.exr"]).code(0);
-    place.run(&["merge", "a.exr", "b.exr", "-q", "-o", "merged.exr"]).code(0);
-    place
-        .run(&[
-            "compare",
-            "merged.exr",
-            "whole.exr",
-            "--layers",
-            "all",
-            "--fail-above",
-            "differing=0",
-        ])
-        .code(0);
-    place
-        .run(&["merge", "a.exr", "c.exr", "-o", "no.exr"])
+    dir.render(&["-o", "whole.exr"]).code(0);
+    dir.run(&["merge", "a.exr", "b.exr", "-q", "-o", "merged.exr"]).code(0);
+    dir.run(&[
+        "compare",
+        "merged.exr",
+        "whole.exr",
+        "--layers",
+        "all",
+        "--fail-above",
+        "differing=0",
+    ])
+    .code(0);
+    dir.run(&["merge", "a.exr", "c.exr", "-o", "merged.exr"])
         .code(2)
         .stderr(contains("c.exr").and(contains("error")));
 }
 
 #[test]
 fn materials_without_hand_derived_bounds_are_named() {
-    let place = Place::room();
-    place.cuts(&["--bounds", "hand"]).code(0).stderr("");
-    let text = std::fs::read_to_string(place.0.path().join("scene.pbrt")).unwrap();
+    let dir = SceneDir::room();
+    dir.render(&["--bounds", "hand"]).code(0).stderr("");
+    let text = std::fs::read_to_string(dir.0.path().join("scene.pbrt")).unwrap();
     let rough = r#"Material "conductor" "float roughness" 0.3"#;
     let text = text.replace(r#"Material "diffuse" "rgb reflectance" [ 0.7 0.7 0.7 ]"#, rough);
-    let place = Place::new(&text);
-    place
-        .cuts(&["--bounds", "hand"])
+    let dir = SceneDir::new(&text);
+    dir.render(&["--bounds", "hand"])
         .code(2)
         .stderr(contains("conductor.wgsl").and(contains("--bounds related")));
 }
 
 #[test]
 fn invalid_settings_show_their_location() {
-    for (parameter, place, message) in [
+    for (parameter, location, message) in [
         ("\"float error\" -0.5", "scene.pbrt:2:3", "give 0 or more"),
         ("\"string mode\" \"stochastik\"", "scene.pbrt:2:3", "did you mean \"stochastic\"?"),
         ("\"integer skypoints\" 2000000000", "scene.pbrt:2:3", "give 1 or more, up to 16777216"),
         ("\"integer maxdepth\" -1", "scene.pbrt:2:3", "give 0 or more"),
     ] {
-        let scene = Place::new(&format!("Integrator \"lightcuts\"\n  {parameter}\nWorldBegin\n"));
-        scene.run(&["render", "scene.pbrt"]).code(2).stderr(contains(place).and(contains(message)));
+        let scene =
+            SceneDir::new(&format!("Integrator \"lightcuts\"\n  {parameter}\nWorldBegin\n"));
+        scene
+            .run(&["render", "scene.pbrt"])
+            .code(2)
+            .stderr(contains(location).and(contains(message)));
     }
 }
 
 #[test]
 fn misspelt_settings_and_lights_without_power_are_reported() {
     let world = "Film \"rgb\" \"integer xresolution\" 4 \"integer yresolution\" 4\nWorldBegin\nLightSource \"point\" \"rgb I\" [0 0 0]\n";
-    let scene = Place::new(&format!("Integrator \"lightcuts\" \"float eror\" 0.1\n{world}"));
+    let scene = SceneDir::new(&format!("Integrator \"lightcuts\" \"float eror\" 0.1\n{world}"));
     let expected = contains("scene.pbrt:1:24")
         .and(contains("did you mean \"error\"?"))
         .and(contains("no light of the scene has any power"));

@@ -1,5 +1,4 @@
-//! `lightbound compare` as a user calls it: exit codes, metrics and messages, for files of every
-//! kind.
+//! `lightbound compare`: exit codes, metrics and messages, for all file formats.
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
@@ -14,12 +13,12 @@ use tempfile::TempDir;
 const WIDTH: usize = 16;
 const HEIGHT: usize = 12;
 
-/// A folder of pictures.
-struct Place {
+/// A temporary folder with images.
+struct ImageDir {
     folder: TempDir,
 }
 
-/// A smooth ramp, some of it above 1; its values are whole 64ths.
+/// A smooth ramp that exceeds 1; its values are multiples of 1/64.
 fn ramp() -> Vec<[f32; 3]> {
     let pixel = |i: usize| {
         [0, 1, 2].map(|c| ((i % WIDTH) * (c + 2) + i / WIDTH) as f32 / 64.0 * (c + 1) as f32)
@@ -43,11 +42,11 @@ fn channels(layer: &str, names: [&str; 3], rgb: &[[f32; 3]]) -> Vec<Channel> {
         .collect()
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
-        place.exr("reference.exr", &ramp());
-        place
+impl ImageDir {
+    fn new() -> ImageDir {
+        let dir = ImageDir { folder: tempfile::tempdir().unwrap() };
+        dir.exr("reference.exr", &ramp());
+        dir
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -78,7 +77,7 @@ impl Place {
             .assert()
     }
 
-    /// The same with JSON, and what comes of it.
+    /// The same with JSON output, parsed.
     fn json(&self, args: &[&str]) -> Value {
         let output = self.compare(&[args, &["--format", "json"]].concat()).get_output().clone();
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
@@ -86,14 +85,14 @@ impl Place {
 }
 
 #[test]
-fn equal_pictures_pass() {
-    let place = Place::new();
-    place.compare(&["reference.exr", "reference.exr"]).code(0).stderr("").stdout(
+fn equal_images_pass() {
+    let dir = ImageDir::new();
+    dir.compare(&["reference.exr", "reference.exr"]).code(0).stderr("").stdout(
         contains("0 of 192 pixels")
             .and(contains("psnr                    ∞"))
             .and(contains("hdr-flip                0")),
     );
-    let report = place.json(&["reference.exr", "reference.exr", "--metric", "psnr,ssim,rmse"]);
+    let report = dir.json(&["reference.exr", "reference.exr", "--metric", "psnr,ssim,rmse"]);
     assert_eq!(report["passed"], true);
     let metrics = &report["layers"][0]["metrics"];
     assert_eq!(
@@ -106,10 +105,10 @@ fn equal_pictures_pass() {
 
 #[test]
 fn changed_pixel_has_expected_metrics() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let [r, g, b] = ramp()[5 * WIDTH + 3];
-    place.exr("new.exr", &changed(3, 5, [r, g - 0.75, b]));
-    let report = place.json(&[
+    dir.exr("new.exr", &changed(3, 5, [r, g - 0.75, b]));
+    let report = dir.json(&[
         "new.exr",
         "reference.exr",
         "--metric",
@@ -118,7 +117,8 @@ fn changed_pixel_has_expected_metrics() {
     let metrics = &report["layers"][0]["metrics"];
     let n = (WIDTH * HEIGHT) as f64;
     let figure = |metric: &str| metrics[metric]["channels"]["G"].as_f64().unwrap();
-    let close = |x: f64, expected: f64| assert!((x - expected).abs() < 1e-12, "{x} for {expected}");
+    let close =
+        |x: f64, expected: f64| assert!((x - expected).abs() < 1e-12, "{x}, expected {expected}");
     close(figure("mean-error"), -0.75 / n);
     close(figure("mae"), 0.75 / n);
     close(figure("rmse"), (0.5625 / n).sqrt());
@@ -129,8 +129,8 @@ fn changed_pixel_has_expected_metrics() {
         (&metrics["max"]["pixel"], &metrics["max"]["channel"]),
         (&json!([3, 5]), &json!("G"))
     );
-    // The reference is the second picture.
-    let swapped = place.json(&["reference.exr", "new.exr", "--metric", "mean-error"]);
+    // The reference is the second image.
+    let swapped = dir.json(&["reference.exr", "new.exr", "--metric", "mean-error"]);
     close(
         swapped["layers"][0]["metrics"]["mean-error"]["channels"]["G"].as_f64().unwrap(),
         0.75 / n,
@@ -139,9 +139,9 @@ fn changed_pixel_has_expected_metrics() {
 
 #[test]
 fn limits_set_the_exit_code() {
-    let place = Place::new();
-    place.exr("new.exr", &changed(3, 5, [9.0, 9.0, 9.0]));
-    let compare = |args: &[&str]| place.compare(&[&["new.exr", "reference.exr"], args].concat());
+    let dir = ImageDir::new();
+    dir.exr("new.exr", &changed(3, 5, [9.0, 9.0, 9.0]));
+    let compare = |args: &[&str]| dir.compare(&[&["new.exr", "reference.exr"], args].concat());
     compare(&[]).code(0);
     compare(&["--fail-above", "max=9", "--fail-above", "mae=1", "--fail-below", "ssim=0.1"])
         .code(0)
@@ -175,57 +175,53 @@ fn limits_set_the_exit_code() {
 
 #[test]
 fn mean_errors_of_channels_do_not_cancel() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let shifted: Vec<[f32; 3]> = ramp().iter().map(|[r, g, b]| [r + 0.25, g - 0.25, *b]).collect();
-    place.exr("new.exr", &shifted);
-    place
-        .compare(&["new.exr", "reference.exr", "--fail-above", "mean-error=0.24"])
+    dir.exr("new.exr", &shifted);
+    dir.compare(&["new.exr", "reference.exr", "--fail-above", "mean-error=0.24"])
         .code(1)
         .stderr(contains("mean-error of the channel `R` is 0.25"));
-    place.compare(&["new.exr", "reference.exr", "--fail-above", "mean-error=0.26"]).code(0);
+    dir.compare(&["new.exr", "reference.exr", "--fail-above", "mean-error=0.26"]).code(0);
 }
 
 #[test]
 fn nans_fail_unless_they_are_allowed() {
-    let place = Place::new();
-    place.exr("nan.exr", &changed(3, 5, [0.0, f32::NAN, 0.0]));
+    let dir = ImageDir::new();
+    dir.exr("nan.exr", &changed(3, 5, [0.0, f32::NAN, 0.0]));
     let message = "layer `colour`: NaN in 1 pixel, first at (3, 5), where `G` is ";
     for (a, b) in
         [("nan.exr", "reference.exr"), ("reference.exr", "nan.exr"), ("nan.exr", "nan.exr")]
     {
-        place.compare(&[a, b]).code(1).stderr(contains(format!("failed: {message}")));
-        let allowed = place.compare(&[a, b, "--allow-nan", "--fail-above", "rmse=0"]);
+        dir.compare(&[a, b]).code(1).stderr(contains(format!("failed: {message}")));
+        let allowed = dir.compare(&[a, b, "--allow-nan", "--fail-above", "rmse=0"]);
         allowed.code(0).stderr("").stdout(contains(message).and(contains("1 pixel excluded")));
     }
-    // NaN equals NaN, and nothing else.
-    place.compare(&["nan.exr", "nan.exr", "--allow-nan", "--fail-above", "differing=0"]).code(0);
-    place
-        .compare(&["nan.exr", "reference.exr", "--allow-nan", "--fail-above", "differing=0"])
+    // NaN equals only NaN.
+    dir.compare(&["nan.exr", "nan.exr", "--allow-nan", "--fail-above", "differing=0"]).code(0);
+    dir.compare(&["nan.exr", "reference.exr", "--allow-nan", "--fail-above", "differing=0"])
         .code(1);
     let all = vec![[f32::NAN; 3]; WIDTH * HEIGHT];
-    place.exr("nothing.exr", &all);
-    place
-        .compare(&["nothing.exr", "reference.exr", "--allow-nan", "--fail-above", "rmse=1"])
+    dir.exr("nothing.exr", &all);
+    dir.compare(&["nothing.exr", "reference.exr", "--allow-nan", "--fail-above", "rmse=1"])
         .code(1)
         .stderr(contains("rmse cannot be computed: no pixel is finite"));
 }
 
 #[test]
 fn differing_infinities_fail() {
-    let place = Place::new();
-    place.exr("inf.exr", &changed(0, 11, [0.0, 0.0, f32::INFINITY]));
-    place
-        .compare(&["inf.exr", "inf.exr", "--fail-above", "max=0"])
+    let dir = ImageDir::new();
+    dir.exr("inf.exr", &changed(0, 11, [0.0, 0.0, f32::INFINITY]));
+    dir.compare(&["inf.exr", "inf.exr", "--fail-above", "max=0"])
         .code(0)
         .stdout(contains("1 pixel excluded"));
-    place.compare(&["inf.exr", "reference.exr", "--allow-nan"]).code(1).stderr(contains(
-        "infinite in one picture only in 1 pixel, first at (0, 11), where `B` is inf in A and 0.5",
+    dir.compare(&["inf.exr", "reference.exr", "--allow-nan"]).code(1).stderr(contains(
+        "infinite in one image only in 1 pixel, first at (0, 11), where `B` is inf in A and 0.5",
     ));
 }
 
 #[test]
 fn differing_sizes_fail_and_crops_keep_their_position() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let (x0, y0, w, h) = (4, 3, 8, 6);
     let cut: Vec<[f32; 3]> =
         (y0..y0 + h).flat_map(|y| ramp()[y * WIDTH + x0..][..w].to_vec()).collect();
@@ -236,20 +232,18 @@ fn differing_sizes_fail_and_crops_keep_their_position() {
         channels: channels("", ["R", "G", "B"], &cut),
         ..Default::default()
     };
-    write_exr(&place.path("crop.exr"), &picture).unwrap();
-    place.compare(&["crop.exr", "reference.exr"]).code(1).stderr(contains(
+    write_exr(&dir.path("crop.exr"), &picture).unwrap();
+    dir.compare(&["crop.exr", "reference.exr"]).code(1).stderr(contains(
         "crop.exr has 8 × 6 pixels at (4, 3), reference.exr has 16 × 12 pixels at (0, 0); --crop 4,12,3,9 compares the common pixels",
     ));
     for crop in ["4,12,3,9", "0.25,0.75,0.25,0.75", "5,6,3,5"] {
-        place
-            .compare(&["crop.exr", "reference.exr", "--crop", crop, "--fail-above", "max=0"])
+        dir.compare(&["crop.exr", "reference.exr", "--crop", crop, "--fail-above", "max=0"])
             .code(0);
     }
-    place
-        .compare(&["crop.exr", "reference.exr", "--crop", "3,12,3,9"])
+    dir.compare(&["crop.exr", "reference.exr", "--crop", "3,12,3,9"])
         .code(2)
         .stderr(contains("--crop is not within the layer `colour` of crop.exr"));
-    let small = place.compare(&[
+    let small = dir.compare(&[
         "crop.exr",
         "reference.exr",
         "--crop",
@@ -262,32 +256,28 @@ fn differing_sizes_fail_and_crops_keep_their_position() {
         .stdout(contains("note: layer `colour`: ssim cannot be computed"))
         .stderr(contains("no window of 11 × 11 pixels fits"));
     for crop in ["0,1,0", "1,0,0,1", "0.5,2,0,1", "a,1,0,1"] {
-        place
-            .compare(&["crop.exr", "reference.exr", "--crop", crop])
+        dir.compare(&["crop.exr", "reference.exr", "--crop", crop])
             .code(2)
             .stderr(contains("expected x0,x1,y0,y1"));
     }
-    // Formats without a position use that of the other picture.
-    write_pfm(&place.path("crop.pfm"), w as u32, h as u32, &cut).unwrap();
-    place
-        .compare(&["crop.pfm", "crop.exr", "--fail-above", "max=0"])
+    // Formats without a position use the position of the other image.
+    write_pfm(&dir.path("crop.pfm"), w as u32, h as u32, &cut).unwrap();
+    dir.compare(&["crop.pfm", "crop.exr", "--fail-above", "max=0"])
         .code(0)
         .stdout(contains("8 × 6 pixels at (4, 3)"));
-    place
-        .compare(&["crop.pfm", "reference.exr"])
+    dir.compare(&["crop.pfm", "reference.exr"])
         .code(1)
         .stderr(contains("failed: layer `colour`: crop.pfm has 8 × 6"));
-    // Positions are those of the whole picture.
-    place.exr("new.exr", &changed(5, 4, [9.0; 3]));
-    place
-        .compare(&["new.exr", "crop.exr", "--crop", "4,12,3,9"])
+    // Positions are relative to the full image.
+    dir.exr("new.exr", &changed(5, 4, [9.0; 3]));
+    dir.compare(&["new.exr", "crop.exr", "--crop", "4,12,3,9"])
         .code(0)
         .stdout(contains("at (5, 4)"));
 }
 
 #[test]
 fn layers_are_selected_by_name() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let ids = |last: u32| {
         let mut ids = vec![16_777_216; WIDTH * HEIGHT];
         ids[WIDTH + 2] = last;
@@ -297,101 +287,88 @@ fn layers_are_selected_by_name() {
         let normals = channels("normal.", ["X", "Y", "Z"], normals);
         [channels("", ["R", "G", "B"], &ramp()), normals, vec![ids(last)]].concat()
     };
-    place.layers("a.exr", picture(&changed(1, 1, [7.0; 3]), 16_777_217));
-    place.layers("b.exr", picture(&ramp(), 16_777_216));
+    dir.layers("a.exr", picture(&changed(1, 1, [7.0; 3]), 16_777_217));
+    dir.layers("b.exr", picture(&ramp(), 16_777_216));
     // Only the colour by default.
-    place
-        .compare(&["a.exr", "b.exr", "--fail-above", "max=0"])
+    dir.compare(&["a.exr", "b.exr", "--fail-above", "max=0"])
         .code(0)
         .stdout(contains("normal").not());
-    place
-        .compare(&[
-            "a.exr",
-            "b.exr",
-            "--layers",
-            "all",
-            "--fail-above",
-            "max=0",
-            "--fail-above",
-            "differing=0",
-        ])
-        .code(1)
-        .stdout(
-            contains("1 of 192 pixels, the first at (2, 1)")
-                .and(contains("colour, 16 × 12 pixels")),
-        )
-        .stderr(
-            contains("failed: layer `normal`: max is")
-                .and(contains("layer `object.id`: differing is"))
-                .and(contains("colour").not()),
-        );
-    place
-        .compare(&["a.exr", "b.exr", "--layers", "colour,colour", "--fail-above", "max=0"])
-        .code(0);
-    place
-        .compare(&["--layers", "normal", "a.exr", "b.exr", "--heatmap", "normal.png"])
+    dir.compare(&[
+        "a.exr",
+        "b.exr",
+        "--layers",
+        "all",
+        "--fail-above",
+        "max=0",
+        "--fail-above",
+        "differing=0",
+    ])
+    .code(1)
+    .stdout(
+        contains("1 of 192 pixels, the first at (2, 1)").and(contains("colour, 16 × 12 pixels")),
+    )
+    .stderr(
+        contains("failed: layer `normal`: max is")
+            .and(contains("layer `object.id`: differing is"))
+            .and(contains("colour").not()),
+    );
+    dir.compare(&["a.exr", "b.exr", "--layers", "colour,colour", "--fail-above", "max=0"]).code(0);
+    dir.compare(&["--layers", "normal", "a.exr", "b.exr", "--heatmap", "normal.png"])
         .code(0)
         .stderr("");
-    assert!(image::open(place.path("normal.png")).is_ok());
-    place
-        .compare(&["a.exr", "b.exr", "--layers", "object.id", "--heatmap", "id.png"])
+    assert!(image::open(dir.path("normal.png")).is_ok());
+    dir.compare(&["a.exr", "b.exr", "--layers", "object.id", "--heatmap", "id.png"])
         .code(2)
         .stderr(contains("no mae to draw"));
-    place
-        .compare(&["a.exr", "b.exr", "--layers", "object.id", "--fail-above", "max=0"])
+    dir.compare(&["a.exr", "b.exr", "--layers", "object.id", "--fail-above", "max=0"])
         .code(2)
         .stderr(contains("has the metric max"));
-    place
-        .compare(&["a.exr", "b.exr", "--layers", "normals"])
+    dir.compare(&["a.exr", "b.exr", "--layers", "normals"])
         .code(2)
-        .stderr(contains("neither picture has the layer `normals`"));
-    place.compare(&["a.exr", "reference.exr", "--layers", "all"]).code(1).stderr(contains(
+        .stderr(contains("neither image has the layer `normals`"));
+    dir.compare(&["a.exr", "reference.exr", "--layers", "all"]).code(1).stderr(contains(
         "failed: layer `normal`: reference.exr lacks it and has `colour`; --layers colour compares the common layers",
     ));
-    place.layers(
+    dir.layers(
         "depth.exr",
         vec![Channel {
             name: "depth.Z".into(),
             samples: ChannelSamples::F32(vec![1.0; WIDTH * HEIGHT]),
         }],
     );
-    place
-        .compare(&["depth.exr", "depth.exr"])
+    dir.compare(&["depth.exr", "depth.exr"])
         .code(2)
         .stderr(contains("name some of these with --layers"));
-    place.compare(&["depth.exr", "reference.exr"]).code(1).stderr(contains(
+    dir.compare(&["depth.exr", "reference.exr"]).code(1).stderr(contains(
         "failed: layer `colour`: depth.exr lacks it and has `depth`; the files have no layer in common",
     ));
-    place
-        .compare(&["depth.exr", "depth.exr", "--layers", "all"])
+    dir.compare(&["depth.exr", "depth.exr", "--layers", "all"])
         .code(0)
         .stdout(contains("depth, 16").and(contains("ssim").not()));
 }
 
 #[test]
 fn formats_may_differ() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let size = (WIDTH as u32, HEIGHT as u32);
-    write_pfm(&place.path("a.pfm"), size.0, size.1, &ramp()).unwrap();
-    write_png(&place.path("a.png"), size.0, size.1, &ramp(), 0.0).unwrap();
-    place
-        .compare(&["a.pfm", "reference.exr", "--fail-above", "max=0"])
+    write_pfm(&dir.path("a.pfm"), size.0, size.1, &ramp()).unwrap();
+    write_png(&dir.path("a.png"), size.0, size.1, &ramp(), 0.0).unwrap();
+    dir.compare(&["a.pfm", "reference.exr", "--fail-above", "max=0"])
         .code(0)
         .stdout(contains("note").not());
-    // Half an 8-bit step, for values below 1.
-    place
-        .compare(&[
-            "a.png",
-            "reference.exr",
-            "--crop",
-            "0,3,0,10",
-            "--fail-above",
-            "max=0.005",
-            "--fail-below",
-            "psnr=50",
-        ])
-        .code(0)
-        .stdout(contains("only A is display-referred"));
+    // The tolerance is half an 8-bit step, for values below 1.
+    dir.compare(&[
+        "a.png",
+        "reference.exr",
+        "--crop",
+        "0,3,0,10",
+        "--fail-above",
+        "max=0.005",
+        "--fail-below",
+        "psnr=50",
+    ])
+    .code(0)
+    .stdout(contains("only A is display-referred"));
     for name in ["a.tga", "a.hdr", "grey.png"] {
         let rgb =
             image::RgbImage::from_fn(size.0, size.1, |x, y| image::Rgb([x as u8, y as u8, 200]));
@@ -401,34 +378,32 @@ fn formats_may_differ() {
             "grey.png" => image::DynamicImage::from(dynamic.to_luma8()),
             _ => dynamic,
         };
-        picture.save(place.path(name)).unwrap();
+        picture.save(dir.path(name)).unwrap();
     }
     // 8-bit display values use LDR-ꟻLIP.
-    place
-        .compare(&["a.tga", "a.tga", "--fail-above", "flip=0"])
+    dir.compare(&["a.tga", "a.tga", "--fail-above", "flip=0"])
         .code(0)
         .stdout(contains("ldr-flip").and(contains("hdr-flip").not()));
-    place.compare(&["a.hdr", "a.tga"]).code(0).stdout(contains("hdr-flip"));
-    place.compare(&["grey.png", "a.tga"]).code(1).stderr(contains(
+    dir.compare(&["a.hdr", "a.tga"]).code(0).stdout(contains("hdr-flip"));
+    dir.compare(&["grey.png", "a.tga"]).code(1).stderr(contains(
         "grey.png has the channels `Y`, a.tga has the channels `R`, `G`, `B`; convert one",
     ));
-    place.compare(&["grey.png", "grey.png"]).code(0).stdout(contains("overall").not());
+    dir.compare(&["grey.png", "grey.png"]).code(0).stdout(contains("overall").not());
 }
 
 #[test]
 fn heat_maps_are_pngs() {
-    let place = Place::new();
-    place.exr("new.exr", &changed(3, 5, [9.0, 9.0, f32::NAN]));
-    let compare = |args: &[&str]| {
-        place.compare(&[&["new.exr", "reference.exr", "--allow-nan"], args].concat())
-    };
+    let dir = ImageDir::new();
+    dir.exr("new.exr", &changed(3, 5, [9.0, 9.0, f32::NAN]));
+    let compare =
+        |args: &[&str]| dir.compare(&[&["new.exr", "reference.exr", "--allow-nan"], args].concat());
     for metric in ["flip", "mean-error", "relmse", "max"] {
         compare(&["--heatmap", "map.png", "--heatmap-metric", metric]).code(0);
-        let map = image::open(place.path("map.png")).unwrap().into_rgb8();
+        let map = image::open(dir.path("map.png")).unwrap().into_rgb8();
         assert!(map.width() > 240 && map.height() > 180, "{:?}", map.dimensions());
         // The NaN is green.
         assert!(map.pixels().filter(|p| p.0 == [0, 200, 80]).count() >= 225, "{metric}");
-        std::fs::remove_file(place.path("map.png")).unwrap();
+        std::fs::remove_file(dir.path("map.png")).unwrap();
     }
     compare(&["--heatmap", "map.png", "--heatmap-metric", "ssim"])
         .code(2)
@@ -438,16 +413,14 @@ fn heat_maps_are_pngs() {
     compare(&["--heatmap", "map.png", "--heatmap-max", "-1"])
         .code(2)
         .stderr(contains("expected a number above 0"));
-    write_png(&place.path("a.png"), 1, 1, &[[0.5; 3]], 0.0).unwrap();
-    place
-        .compare(&["a.png", "a.png", "--heatmap", "a.png"])
+    write_png(&dir.path("a.png"), 1, 1, &[[0.5; 3]], 0.0).unwrap();
+    dir.compare(&["a.png", "a.png", "--heatmap", "a.png"])
         .code(2)
         .stderr(contains("would overwrite"));
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink("a.png", place.path("link.png")).unwrap();
-        place
-            .compare(&["a.png", "a.png", "--heatmap", "link.png"])
+        std::os::unix::fs::symlink("a.png", dir.path("link.png")).unwrap();
+        dir.compare(&["a.png", "a.png", "--heatmap", "link.png"])
             .code(2)
             .stderr(contains("would overwrite `link.png`"));
     }
@@ -455,35 +428,34 @@ fn heat_maps_are_pngs() {
 
 #[test]
 fn undrawable_heat_maps_are_reported() {
-    let place = Place::new();
-    write_pfm(&place.path("small.pfm"), 1, 1, &[[0.5; 3]]).unwrap();
-    place
-        .compare(&["small.pfm", "reference.exr", "--heatmap", "map.png", "-q"])
+    let dir = ImageDir::new();
+    write_pfm(&dir.path("small.pfm"), 1, 1, &[[0.5; 3]]).unwrap();
+    dir.compare(&["small.pfm", "reference.exr", "--heatmap", "map.png", "-q"])
         .code(1)
         .stderr(contains("failed: no heat map is written to map.png"));
-    assert!(!place.path("map.png").exists());
+    assert!(!dir.path("map.png").exists());
 }
 
 #[test]
 fn undefined_metrics_are_reported() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let id =
         Channel { name: "object.id".into(), samples: ChannelSamples::U32(vec![7; WIDTH * HEIGHT]) };
-    place.layers("a.exr", [channels("normal.", ["X", "Y", "Z"], &ramp()), vec![id]].concat());
-    let report = place.json(&["a.exr", "a.exr", "--layers", "all", "--metric", "psnr,ssim,mae"]);
+    dir.layers("a.exr", [channels("normal.", ["X", "Y", "Z"], &ramp()), vec![id]].concat());
+    let report = dir.json(&["a.exr", "a.exr", "--layers", "all", "--metric", "psnr,ssim,mae"]);
     let remarks = [
         "layer `normal`: `psnr`, `ssim` cannot be computed: defined for colours only (channels R, G, B or Y)",
         "layer `object.id`: `mae`, `psnr`, `ssim` cannot be computed: defined for values only; IDs have just `differing`",
     ];
     assert_eq!(report["remarks"], json!(remarks));
-    assert_eq!(place.json(&["a.exr", "a.exr", "--layers", "all"])["remarks"], json!([]));
+    assert_eq!(dir.json(&["a.exr", "a.exr", "--layers", "all"])["remarks"], json!([]));
 }
 
 #[test]
 fn exposure_without_effect_is_an_error() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let compare = |args: &[&str]| {
-        place.compare(&[&["reference.exr", "reference.exr", "--exposure", "3"], args].concat())
+        dir.compare(&[&["reference.exr", "reference.exr", "--exposure", "3"], args].concat())
     };
     compare(&["--metric", "rmse,flip"]).code(2).stderr(contains("--exposure has no effect"));
     compare(&["--metric", "rmse", "--fail-below", "psnr=9"]).code(0);
@@ -492,46 +464,40 @@ fn exposure_without_effect_is_an_error() {
 
 #[test]
 fn constant_opacity_is_a_layer() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     for (name, alpha) in [("opaque.png", 255), ("clear.png", 51)] {
         image::RgbaImage::from_pixel(4, 3, image::Rgba([9, 99, 199, alpha]))
-            .save(place.path(name))
+            .save(dir.path(name))
             .unwrap();
     }
-    let report = place.json(&["clear.png", "opaque.png", "--layers", "all", "--metric", "mae"]);
+    let report = dir.json(&["clear.png", "opaque.png", "--layers", "all", "--metric", "mae"]);
     let mae = |layer: usize| report["layers"][layer]["metrics"]["mae"]["overall"].as_f64().unwrap();
     assert_eq!((&report["layers"][1]["name"], mae(0)), (&json!("A"), 0.0));
     assert!((mae(1) - 0.8).abs() < 1e-6);
-    image::RgbImage::from_pixel(4, 3, image::Rgb([9, 99, 199]))
-        .save(place.path("none.png"))
-        .unwrap();
-    place
+    image::RgbImage::from_pixel(4, 3, image::Rgb([9, 99, 199])).save(dir.path("none.png")).unwrap();
+    dir
         .compare(&["none.png", "clear.png", "--layers", "all"])
         .code(1)
         .stderr(contains("failed: layer `A`: none.png lacks it and has `colour`; --layers colour compares the common layers"));
 }
 
 #[test]
-fn unreadable_pictures_are_named() {
-    let place = Place::new();
-    std::fs::write(place.path("text.exr"), "no picture").unwrap();
-    place
-        .compare(&["none.exr", "reference.exr"])
+fn unreadable_images_are_named() {
+    let dir = ImageDir::new();
+    std::fs::write(dir.path("text.exr"), "not an image").unwrap();
+    dir.compare(&["none.exr", "reference.exr"])
         .code(2)
         .stderr(contains("none.exr: cannot be read").and(contains("check the path")));
-    place.compare(&[".", "reference.exr"]).code(2).stderr(contains("name a file in this folder"));
-    std::fs::write(place.path("empty.exr"), "").unwrap();
-    place
-        .compare(&["empty.exr", "reference.exr"])
+    dir.compare(&[".", "reference.exr"]).code(2).stderr(contains("name a file in this folder"));
+    std::fs::write(dir.path("empty.exr"), "").unwrap();
+    dir.compare(&["empty.exr", "reference.exr"])
         .code(2)
         .stderr(contains("empty.exr: the file is empty"));
-    place
-        .compare(&["reference.exr", "text.exr"])
+    dir.compare(&["reference.exr", "text.exr"])
         .code(2)
         .stderr(contains("text.exr: unknown image format"));
-    place.compare(&["reference.exr"]).code(2);
-    place
-        .compare(&["--help"])
+    dir.compare(&["reference.exr"]).code(2);
+    dir.compare(&["--help"])
         .code(0)
         .stdout(contains("(A − B)² / (B² + 0.01)").and(contains("Examples:")));
 }

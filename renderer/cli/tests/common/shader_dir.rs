@@ -1,16 +1,16 @@
-//! Runs the program's shader commands as a user does, in a temporary folder.
+//! Runs the shader commands in a temporary folder.
 
+use super::lightbound;
 use assert_cmd::Command;
 use lightbound_shader::Target;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Every type of parameter, a branch, a loop, and a result that differs between the colours.
+/// A shader with every type of parameter, a branch, a loop, and different results for the colours.
 pub const LOBE: &str = "\
 //! A lobe over a tint, for tests.
 
-/// Sharpness, squared so often.
+/// Number of squarings, which sharpen the lobe.
 override squarings: u32 = 2;
 
 struct Material {
@@ -48,32 +48,29 @@ struct Material { a: f32 }
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { var x = m.a; while x < 1.0 { x *= 1.5; } return vec3f(x); }
 ";
 
-/// The program.
-pub fn lightbound(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
-    command.args(args).timeout(Duration::from_secs(60));
-    command
-}
-
-/// Targets that this machine runs.
+/// Targets that this machine supports.
 pub fn targets() -> impl Iterator<Item = &'static str> {
     Target::ALL.into_iter().filter(|target| target.is_available()).map(Target::name)
 }
 
-/// A folder with a shader in it.
-pub struct Place {
-    pub folder: TempDir,
+/// A temporary folder with a shader, `a.wgsl`.
+pub struct ShaderDir {
+    folder: TempDir,
 }
 
-impl Place {
-    pub fn new(shader: &str) -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
-        place.write("a.wgsl", shader);
-        place
+impl ShaderDir {
+    pub fn new(shader: &str) -> ShaderDir {
+        let dir = ShaderDir { folder: tempfile::tempdir().unwrap() };
+        dir.write("a.wgsl", shader);
+        dir
+    }
+
+    pub fn root(&self) -> &Path {
+        self.folder.path()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.root().join(name)
     }
 
     pub fn write(&self, name: &str, text: &str) {
@@ -84,15 +81,15 @@ impl Place {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// `lightbound shader WHAT a.wgsl ARGS`, in the folder.
-    pub fn shader(&self, what: &str, args: &[&str]) -> Command {
-        let mut command = lightbound(&["shader", what, "a.wgsl"]);
-        command.args(args).current_dir(self.folder.path());
+    /// `lightbound shader SUBCOMMAND a.wgsl ARGS`, in the folder.
+    pub fn shader(&self, subcommand: &str, args: &[&str]) -> Command {
+        let mut command = lightbound(&["shader", subcommand, "a.wgsl"]);
+        command.args(args).current_dir(self.root());
         command
     }
 
-    pub fn stdout(&self, what: &str, args: &[&str]) -> String {
-        let output = self.shader(what, args).assert().success().get_output().stdout.clone();
+    pub fn stdout(&self, subcommand: &str, args: &[&str]) -> String {
+        let output = self.shader(subcommand, args).assert().success().get_output().stdout.clone();
         String::from_utf8(output).unwrap()
     }
 
@@ -124,10 +121,10 @@ impl Place {
         text.lines().map(line).collect()
     }
 
-    /// The output rows of a command for a table.
-    pub fn table(&self, what: &str, csv: &str, args: &[&str]) -> Table {
+    /// The output table of a command for an input table.
+    pub fn table(&self, subcommand: &str, csv: &str, args: &[&str]) -> Table {
         self.write("in.csv", csv);
-        self.shader(what, args).args(["--csv", "in.csv", "-o", "out.csv"]).assert().success();
+        self.shader(subcommand, args).args(["--csv", "in.csv", "-o", "out.csv"]).assert().success();
         Table::parse(&self.read("out.csv"))
     }
 }
@@ -148,4 +145,25 @@ impl Table {
             rows: lines.map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect(),
         }
     }
+}
+
+/// [`LOBE`] with a default for each parameter.
+pub fn lobe_with_defaults() -> String {
+    LOBE.replace("albedo. range: [0, 1]", "albedo. range: [0, 1], default: 0.5")
+}
+
+/// [`lobe_with_defaults`] with its cosine written as a difference of products.
+pub fn lobe_of_products() -> String {
+    lobe_with_defaults()
+        .replace("dot(wi, vec3f(-wo.xy, wo.z))", "wi.z * wo.z - wi.x * wo.x - wi.y * wo.y")
+}
+
+/// Files of the material library.
+pub fn library_files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/shaders");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 6, "only {} shaders", files.len());
+    files
 }

@@ -1,4 +1,4 @@
-//! `lightbound falsecolor` as a user calls it: maps, messages and exit codes.
+//! `lightbound falsecolor`: maps, messages and exit codes.
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
@@ -11,30 +11,32 @@ use tempfile::TempDir;
 
 const WIDTH: u32 = 16;
 const HEIGHT: u32 = 12;
-/// Values that are not finite.
+/// Colour of values that are not finite.
 const GREEN: [u8; 3] = [0, 200, 80];
 
-/// A folder with `a.exr`, which has a colour, a depth, IDs and a layer with pixels that are not
-/// finite.
-struct Place {
+/// A temporary folder with `a.exr`, which has a colour, a depth, IDs and a layer with pixels that
+/// are not finite.
+struct ImageDir {
     folder: TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
+impl ImageDir {
+    fn new() -> ImageDir {
+        let dir = ImageDir { folder: tempfile::tempdir().unwrap() };
         let n = (WIDTH * HEIGHT) as usize;
         let floats = |name: &str, value: &dyn Fn(usize) -> f32| Channel {
             name: name.into(),
             samples: ChannelSamples::F32((0..n).map(value).collect()),
         };
-        let odd = |i: usize| match i {
+        let partly_invalid = |i: usize| match i {
             0 => f32::NAN,
             1 | 2 => f32::INFINITY,
             _ => (i % 100) as f32,
         };
-        let mut channels =
-            vec![floats("cut_size", &odd), floats("depth.Z", &|i| 5.0 + i as f32 / n as f32)];
+        let mut channels = vec![
+            floats("cut_size", &partly_invalid),
+            floats("depth.Z", &|i| 5.0 + i as f32 / n as f32),
+        ];
         channels.extend(["R", "G", "B"].map(|c| floats(c, &|i| i as f32 - 90.0)));
         channels.extend(["normal.X", "normal.Y"].map(|c| floats(c, &|_| 0.5)));
         for name in ["object.id", "sums.R0"] {
@@ -63,7 +65,7 @@ impl Place {
             .assert()
     }
 
-    /// The map of a layer, and the pixels of the picture in it.
+    /// Draws a map; returns the colour of each pixel of the layer.
     fn map(&self, args: &[&str]) -> Vec<[u8; 3]> {
         self.run(&[&["a.exr", "-q", "-o", "map.png"], args].concat()).code(0).stderr("").stdout("");
         let map = image::open(self.path("map.png")).unwrap().into_rgb8();
@@ -79,14 +81,13 @@ impl Place {
 
 #[test]
 fn layers_are_drawn_as_maps() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     let summary = "map.png: cut_size, from 0 to 99, mean 48.3228; colours from 0 to 100; pixels in green: 1 not a number, 2 infinite";
-    place
-        .run(&["a.exr", "--layer", "cut_size", "-o", "map.png"])
+    dir.run(&["a.exr", "--layer", "cut_size", "-o", "map.png"])
         .code(0)
         .stdout("")
         .stderr(contains(summary));
-    let map = place.map(&["--layer", "cut_size"]);
+    let map = dir.map(&["--layer", "cut_size"]);
     assert_eq!(map.iter().filter(|&&p| p == GREEN).count(), 3);
     assert_eq!(map[..3], [GREEN; 3]);
     let brightness = |p: [u8; 3]| p.iter().map(|&c| u32::from(c)).sum::<u32>();
@@ -96,51 +97,49 @@ fn layers_are_drawn_as_maps() {
 
 #[test]
 fn channels_are_selected_by_name() {
-    let place = Place::new();
+    let dir = ImageDir::new();
     for name in ["depth", "depth.Z", "R", "B", "normal.X", "object.id", "sums.R0"] {
-        assert!(!place.map(&["--layer", name]).contains(&GREEN), "{name}");
+        assert!(!dir.map(&["--layer", name]).contains(&GREEN), "{name}");
     }
-    let there = "the layers are R, G, B, cut_size, depth, normal.X, normal.Y, object.id";
+    let layers = "the layers are R, G, B, cut_size, depth, normal.X, normal.Y, object.id";
     for wrong in ["cutsize", "normal", "colour", ""] {
         let message = format!("a.exr: there is no layer `{wrong}`");
-        place
-            .run(&["a.exr", "--layer", wrong, "-o", "b.png"])
+        dir.run(&["a.exr", "--layer", wrong, "-o", "b.png"])
             .code(2)
-            .stderr(contains(message).and(contains(there)));
+            .stderr(contains(message).and(contains(layers)));
     }
-    assert!(!place.path("b.png").exists());
-    write_pfm(&place.path("a.pfm"), 2, 1, &[[0.0, 1.0, 2.0]; 2]).unwrap();
-    place
-        .run(&["a.pfm", "--layer", "G", "-o", "g.png"])
+    assert!(!dir.path("b.png").exists());
+    write_pfm(&dir.path("a.pfm"), 2, 1, &[[0.0, 1.0, 2.0]; 2]).unwrap();
+    dir.run(&["a.pfm", "--layer", "G", "-o", "g.png"])
         .code(0)
         .stderr(contains("from 1 to 1, mean 1"));
 }
 
 #[test]
 fn ranges_and_logarithms_determine_colours() {
-    let place = Place::new();
-    let part = place.map(&["--layer", "cut_size", "--range", "50..60"]);
+    let dir = ImageDir::new();
+    let part = dir.map(&["--layer", "cut_size", "--range", "50..60"]);
     assert!(
         part[3..50].iter().all(|&p| p == part[3]) && part[61..99].iter().all(|&p| p == part[99])
     );
     assert!(part[55] != part[3] && part[55] != part[99]);
     // Halfway between 1 and 100 is 10.
     let (linear, log) = (
-        place.map(&["--layer", "cut_size", "--range", "0..20"]),
-        place.map(&["--layer", "cut_size", "--range", "1..100", "--log"]),
+        dir.map(&["--layer", "cut_size", "--range", "0..20"]),
+        dir.map(&["--layer", "cut_size", "--range", "1..100", "--log"]),
     );
     assert_eq!(linear[10], log[10]);
     // Values that are not positive have the first colour.
-    let log = place.map(&["--layer", "R", "--log"]);
+    let log = dir.map(&["--layer", "R", "--log"]);
     assert!(log[..91].iter().all(|&p| p == log[0]) && log[150] != log[0]);
-    let signed = place.run(&["a.exr", "--layer", "R", "--range", "-1..1", "-o", "map.png"]).code(0);
+    let signed = dir.run(&["a.exr", "--layer", "R", "--range", "-1..1", "-o", "map.png"]).code(0);
     signed.stderr(contains("from -90 to 101").and(contains("colours from -1 to 1")));
 }
 
 #[test]
 fn invalid_arguments_are_errors() {
-    let place = Place::new();
-    let run = |args: &[&str]| place.run(&[&["a.exr", "--layer", "R"], args].concat());
+    let dir = ImageDir::new();
+    let run = |args: &[&str]| dir.run(&[&["a.exr", "--layer", "R"], args].concat());
     run(&["-o", "map.png", "--range", "1..0"]).code(2).stderr(contains("as in 0..20 or -1..1"));
     run(&["-o", "map.png", "--range", "0..1", "--log"])
         .code(2)
@@ -148,14 +147,10 @@ fn invalid_arguments_are_errors() {
     run(&["-o", "map.exr"]).code(2).stderr(contains("falsecolor writes PNG"));
     run(&["-o", "none/map.png"]).code(2).stderr(contains("no folder"));
     run(&[]).code(2).stderr(contains("--output"));
-    place
-        .run(&["none.exr", "--layer", "R", "-o", "map.png"])
+    dir.run(&["none.exr", "--layer", "R", "-o", "map.png"])
         .code(2)
         .stderr(contains("none.exr: cannot be read"));
-    std::fs::copy(place.path("a.exr"), place.path("a.png")).unwrap();
-    place
-        .run(&["a.png", "--layer", "R", "-o", "a.png"])
-        .code(2)
-        .stderr(contains("would overwrite"));
-    assert!(!place.path("map.png").exists());
+    std::fs::copy(dir.path("a.exr"), dir.path("a.png")).unwrap();
+    dir.run(&["a.png", "--layer", "R", "-o", "a.png"]).code(2).stderr(contains("would overwrite"));
+    assert!(!dir.path("map.png").exists());
 }

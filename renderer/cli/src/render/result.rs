@@ -1,9 +1,9 @@
-//! A finished rendering: its picture, messages, attributes and statistics.
+//! The result of a rendering: image, messages, attributes and statistics.
 
-use super::work::Outcome;
-use super::{Args, Job, lightcuts, path};
+use super::work::WorkOutcome;
+use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
-use crate::output::Format;
+use crate::output::ImageFormat;
 use crate::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
 use lightbound::film::layers;
 use lightbound::film::{Coverage, Film, PixelBlock, RenderedImage};
@@ -23,13 +23,13 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
     let mut values = vec![
         ("lightbound/version", text(env!("CARGO_PKG_VERSION"))),
-        // Only the file name, since directories are private.
+        // Only the file name, since folder names may be private.
         ("lightbound/scene", text(&args.scene.file_name().unwrap_or_default().to_string_lossy())),
         ("lightbound/sceneHash", text(&loaded.inputs.hash())),
         ("lightbound/integrator", text(integrator.name())),
         ("lightbound/maxDepth", count(settings.integrator.max_depth)),
         ("lightbound/sampler", text(&format!("{:?}", settings.sampling.kind).to_lowercase())),
-        // As text, since EXR's integers have a sign.
+        // As text, since EXR's integers are signed.
         ("lightbound/seed", text(&settings.sampling.seed.to_string())),
         ("lightbound/samples", count(settings.sampling.spp)),
         ("lightbound/gain", Attribute::Float(settings.gain)),
@@ -45,8 +45,8 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     let mut attributes: Attributes =
         values.into_iter().map(|(key, value)| (key.into(), value)).collect();
     attributes.extend(match &settings.integrator.method {
-        Method::Path(own) => path::attributes(own),
-        Method::Lightcuts(own) => lightcuts::attributes(own),
+        Method::Path(settings) => path::attributes(settings),
+        Method::Lightcuts(settings) => lightcuts::attributes(settings),
     });
     attributes
 }
@@ -64,37 +64,38 @@ pub fn invalid_samples_remark(picture: &RenderedImage, samples: u64) -> Option<S
     let n = picture.invalid_samples;
     (n > 0).then(|| {
         format!(
-            "{n} of {samples} samples were infinite, not a number, or beyond the film's range; instead: they count as black, or are \
-             clamped to the range"
+            "{n} of {samples} samples were infinite, not a number, or beyond the film's range; they \
+             count as black, or are clamped to the range"
         )
     })
 }
 
-/// A remark on checked bounds that do not hold, if any.
-pub fn violated_bounds_remark(cuts: &CutCounts) -> Option<String> {
+/// A warning about checked bounds that do not hold, if any.
+pub fn bound_violation_warning(cuts: &CutCounts) -> Option<String> {
     let (n, checks) = (cuts.violations, cuts.checks);
     (n > 0).then(|| {
         format!(
-            "{n} of {checks} checked bounds do not hold; instead: they are used unchanged, and errors may be larger than requested"
+            "{n} of {checks} checked bounds do not hold; they are used unchanged, so errors may be \
+             larger than requested"
         )
     })
 }
 
-/// The mean size of cuts, and the share of cuts that reached the maximum size; empty without cuts.
-fn cut_sizes(cuts: &CutCounts) -> String {
+/// Describes the mean cut size, and the share of cuts that reached the maximum; empty without cuts.
+fn describe_cuts(cuts: &CutCounts) -> String {
     let Some(mean) = cuts.sizes.mean() else { return String::new() };
     let capped = 100.0 * cuts.capped as f64 / cuts.sizes.count() as f64;
-    let ended =
+    let limited =
         if cuts.capped > 0 { format!(" ({capped:.1} % limited by maxcut)") } else { String::new() };
-    format!(", cuts of {mean:.0} clusters{ended}")
+    format!(", cuts of {mean:.0} clusters{limited}")
 }
 
-/// A rendered scene.
-pub struct Finished<'a> {
-    job: Job<'a>,
+/// The result of a rendering.
+pub struct RenderResult<'a> {
+    job: RenderJob<'a>,
     /// The requested samples.
     samples: Range<u32>,
-    outcome: Outcome,
+    outcome: WorkOutcome,
     stats: RenderStats,
     film: Film,
     /// The samples that the film contains.
@@ -102,14 +103,19 @@ pub struct Finished<'a> {
     picture: RenderedImage,
 }
 
-impl<'a> Finished<'a> {
-    /// The result of the work on `samples`.
-    pub fn new(job: Job<'a>, samples: Range<u32>, outcome: Outcome, work: Work) -> Finished<'a> {
+impl<'a> RenderResult<'a> {
+    /// Collects the result of the work on `samples`.
+    pub fn new(
+        job: RenderJob<'a>,
+        samples: Range<u32>,
+        outcome: WorkOutcome,
+        work: Work,
+    ) -> RenderResult<'a> {
         let (coverage, stats, film) = (work.coverage(), work.stats(), work.into_film());
         let mut picture = film.image();
         // A noise threshold also computes the variance.
         picture.variance = picture.variance.filter(|_| job.args.variance);
-        Finished { job, samples, outcome, stats, film, coverage, picture }
+        RenderResult { job, samples, outcome, stats, film, coverage, picture }
     }
 
     /// Whether Ctrl-C interrupted the rendering.
@@ -122,20 +128,20 @@ impl<'a> Finished<'a> {
         (self.picture.min_samples, self.picture.max_samples)
     }
 
-    /// Writes the picture.
-    pub fn write_picture(&self, path: &Path) -> Result<(), ImageError> {
+    /// Writes the image.
+    pub fn write_image(&self, path: &Path) -> Result<(), ImageError> {
         let picture = &self.picture;
         let (width, height) = (picture.window.width(), picture.window.height());
-        match self.job.place.format {
-            Format::Exr => write_exr(path, &self.exr()),
-            Format::Png => write_png(
+        match self.job.image_file.format {
+            ImageFormat::Exr => write_exr(path, &self.exr()),
+            ImageFormat::Png => write_png(
                 path,
                 width,
                 height,
                 &picture.radiance,
                 self.job.args.exposure.unwrap_or(0.0),
             ),
-            Format::Pfm => write_pfm(path, width, height, &picture.radiance),
+            ImageFormat::Pfm => write_pfm(path, width, height, &picture.radiance),
         }
     }
 
@@ -169,7 +175,7 @@ impl<'a> Finished<'a> {
         part::image_with_sums(resolution.into(), attributes, &header, film, &self.picture)
     }
 
-    /// One line about the picture.
+    /// Summarizes the image in one line.
     pub fn summary(&self, output: &Path) -> String {
         let (picture, spp) = (&self.picture, self.job.loaded.settings.sampling.spp);
         let all = self.samples.len() as u32;
@@ -192,7 +198,7 @@ impl<'a> Finished<'a> {
             StopReason::Stopped => " (ended by Ctrl-C)",
             StopReason::TimeLimit => " (ended by the time limit)",
         };
-        let cuts = cut_sizes(&self.stats.counts.cuts);
+        let cuts = describe_cuts(&self.stats.counts.cuts);
         format!(
             "{}: {} × {} pixels, {samples} {per_pixel}{noise}{cuts}, rendered in {} at {}{ended}",
             output.display(),
@@ -203,20 +209,23 @@ impl<'a> Finished<'a> {
         )
     }
 
-    /// Remarks on problems of the picture.
-    pub fn remarks(&self) -> Vec<String> {
-        let mut remarks =
-            Vec::from_iter(invalid_samples_remark(&self.picture, self.stats.camera_samples));
-        remarks.extend(violated_bounds_remark(&self.stats.counts.cuts));
+    /// Warnings about problems in the image.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings =
+            Vec::from_iter(invalid_samples_warning(&self.picture, self.stats.camera_samples));
+        warnings.extend(bound_violation_warning(&self.stats.counts.cuts));
         let shading = &self.stats.counts.shading;
         if shading.capped > 0 {
             let (capped, all) = (shading.capped, shading.evaluations);
-            remarks.push(format!("a loop of a shader did not terminate in {capped} of {all} evaluations; instead: it was stopped"));
+            warnings.push(format!(
+                "a loop of a shader did not terminate in {capped} of {all} evaluations; it was \
+                 stopped"
+            ));
         }
-        remarks
+        warnings
     }
 
-    /// The statistics of `--stats`.
+    /// The statistics for `--stats`.
     pub fn stats(&self, output: Option<&Path>, warnings: Vec<String>) -> Stats {
         let (loaded, stats) = (self.job.loaded, &self.stats);
         let (scene, picture, shading) = (&loaded.scene, &self.picture, &stats.counts.shading);
@@ -241,7 +250,7 @@ impl<'a> Finished<'a> {
             shader_occupancy: (shading.lanes > 0)
                 .then(|| shading.evaluations as f64 / shading.lanes as f64),
             shader_capped: shading.capped,
-            shader_target: scene.shaders.first().map(|bound| bound.program.target().name()),
+            shader_target: scene.shaders.first().map(|binding| binding.program.target().name()),
             width: picture.window.width(),
             height: picture.window.height(),
             lights: scene.lights.all().len(),
@@ -265,8 +274,8 @@ impl<'a> Finished<'a> {
 fn full_block(loaded: &LoadedScene) -> PixelBlock {
     let spp = loaded.settings.sampling.spp;
     let full = PixelBlock::new(loaded.file_window, 0..spp);
-    // If the window of the file is empty, the options gave a crop.
-    full.or_else(|| PixelBlock::new(loaded.settings.window, 0..spp)).expect("a picture has pixels")
+    // If the scene's crop window is empty, the options override it.
+    full.or_else(|| PixelBlock::new(loaded.settings.window, 0..spp)).expect("an image has pixels")
 }
 
 #[cfg(test)]
@@ -274,23 +283,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn violated_bounds_are_reported() {
+    fn violated_bounds_cause_a_warning() {
         let counts = CutCounts { checks: 9, ..CutCounts::default() };
-        assert_eq!(violated_bounds_remark(&counts), None);
-        let remark = violated_bounds_remark(&CutCounts { violations: 2, ..counts }).unwrap();
-        assert!(
-            remark.starts_with("2 of 9 checked bounds") && remark.contains("; instead: "),
-            "{remark}"
-        );
+        assert_eq!(bound_violation_warning(&counts), None);
+        let warning = bound_violation_warning(&CutCounts { violations: 2, ..counts }).unwrap();
+        assert!(warning.starts_with("2 of 9 checked bounds do not hold"), "{warning}");
     }
 
     #[test]
     fn summary_has_cut_sizes() {
         let mut cuts = CutCounts::default();
-        assert_eq!(cut_sizes(&cuts), "");
+        assert_eq!(describe_cuts(&cuts), "");
         [10, 20, 30, 30].into_iter().for_each(|size| cuts.sizes.add(size));
-        assert_eq!(cut_sizes(&cuts), ", cuts of 22 clusters");
+        assert_eq!(describe_cuts(&cuts), ", cuts of 22 clusters");
         cuts.capped = 2;
-        assert_eq!(cut_sizes(&cuts), ", cuts of 22 clusters (50.0 % limited by maxcut)");
+        assert_eq!(describe_cuts(&cuts), ", cuts of 22 clusters (50.0 % limited by maxcut)");
     }
 }

@@ -1,36 +1,44 @@
 "use strict";
-// The images of a case: loaded when the case is opened, decoded, and painted according to the settings.
+// The images of a case: loaded when the case is opened, decoded, and drawn with the current
+// settings.
 
 /** The folder of this file, which also contains the images. */
 const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
 
-/** The pending promise of each case whose images are being loaded. */
-const waiting = new Map();
+/** Resolves the promise of each case whose images are being loaded. */
+const pendingLoads = new Map();
 
-/** Loads the images of a case. Pages from disk may not read files, but may run scripts, which call `takePictures`. */
-function loadPictures(index, file) {
+/**
+ * Loads the images of a case. Pages from disk may not read files, but may run scripts. The script
+ * of a case calls `receiveImages`.
+ */
+function loadImages(index, file) {
   return new Promise((resolve, reject) => {
-    waiting.set(index, resolve);
+    pendingLoads.set(index, resolve);
     const script = document.createElement("script");
     script.src = FOLDER + file;
     script.onload = () => {
       script.remove();
-      if (waiting.get(index) === resolve) reject(new Error(`${file} is damaged; write the report anew`));
+      if (pendingLoads.get(index) === resolve)
+        reject(new Error(`${file} is damaged; write the report again`));
     };
-    script.onerror = () => reject(new Error(`${file} cannot be loaded; is it still beside the page?`));
+    script.onerror = () =>
+      reject(new Error(`${file} cannot be loaded; is it still beside the page?`));
     document.head.append(script);
   });
 }
 
 /** Called by the data file of a case. */
-function takePictures(index, data) {
+function receiveImages(index, data) {
   const { width, height } = data;
   const flip = data.flip ? floats(data.flip) : null;
-  waiting.get(index)?.(new Pictures(width, height, floats(data.reference), floats(data.result), flip));
-  waiting.delete(index);
+  pendingLoads.get(index)?.(
+    new CaseImages(width, height, floats(data.reference), floats(data.result), flip),
+  );
+  pendingLoads.delete(index);
 }
 
-/** Decodes 32-bit little-endian floats from base64. All platforms of current browsers are little-endian. */
+/** Decodes little-endian 32-bit floats from base64, on a little-endian platform. */
 function floats(base64) {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
@@ -38,8 +46,11 @@ function floats(base64) {
   return new Float32Array(bytes.buffer);
 }
 
-/** Reference, result and ꟻLIP map of a case: linear colours, three floats per pixel, row by row from the top. */
-class Pictures {
+/**
+ * Reference, result and ꟻLIP map of a case. Colours are linear, with three floats per pixel, row by
+ * row from the top.
+ */
+class CaseImages {
   constructor(width, height, reference, result, flip) {
     Object.assign(this, { width, height, reference, result, flip });
     this.difference = result.map((x, i) => x - reference[i]);
@@ -47,35 +58,38 @@ class Pictures {
 
   /** Red, green and blue of a pixel. */
   pixel(values, [x, y]) {
-    const at = 3 * (y * this.width + x);
-    return values.subarray(at, at + 3);
+    const first = 3 * (y * this.width + x);
+    return values.subarray(first, first + 3);
   }
 
   /** The pixel with the largest difference; non-finite differences are the largest. */
   worstPixel() {
-    let worst = -1;
-    let at = 0;
+    let largest = -1;
+    let index = 0;
     this.difference.forEach((d, i) => {
-      // Equal infinities give a NaN that is not a difference.
+      // The difference of equal infinities is NaN.
       if (Object.is(this.reference[i], this.result[i])) return;
       const magnitude = Number.isNaN(d) ? Infinity : Math.abs(d);
-      if (magnitude > worst) [worst, at] = [magnitude, Math.floor(i / 3)];
+      if (magnitude > largest) [largest, index] = [magnitude, Math.floor(i / 3)];
     });
-    return [at % this.width, Math.floor(at / this.width)];
+    return [index % this.width, Math.floor(index / this.width)];
   }
 
-  /** A range of the difference that covers 99.5 % of the values; 0 if nothing differs. */
-  usualDifference() {
-    // Large images are subsampled, with a stride that visits all channels.
+  /** The range of the difference that covers 99.5 % of the values; 0 without differences. */
+  typicalDifference() {
+    // Subsample large images, with a stride that visits all channels.
     const step = 3 * Math.ceil(this.difference.length / 3e6) - 2;
     const values = this.difference.filter((_, i) => i % step === 0);
-    const magnitudes = values.map(Math.abs).filter((x) => x > 0 && x < Infinity).sort();
+    const magnitudes = values
+      .map(Math.abs)
+      .filter((x) => x > 0 && x < Infinity)
+      .sort();
     const index = magnitudes.length - 1 - Math.floor(0.005 * values.length);
     const magnitude = magnitudes[Math.max(index, Math.floor(magnitudes.length / 2))];
     return magnitude ? roundUp(magnitude) : 0;
   }
 
-  /** Paints a canvas with a function from a pixel's index to red, green and blue. */
+  /** Paints a canvas; `colour` maps the index of a pixel to red, green and blue. */
   paint(colour) {
     const canvas = document.createElement("canvas");
     canvas.width = this.width;
@@ -89,7 +103,10 @@ class Pictures {
     return canvas;
   }
 
-  /** Paints an image at an exposure of `stops`; `channel` is "rgb" or the index of a channel, shown as grey. */
+  /**
+   * Paints an image at an exposure of `stops`. `channel` is "rgb", or the index of a channel, which
+   * is shown in grey.
+   */
   paintLinear(values, stops, channel) {
     const gain = 2 ** stops;
     const [red, green, blue] = channel === "rgb" ? [0, 1, 2] : Array(3).fill(channel);
@@ -102,7 +119,10 @@ class Pictures {
     });
   }
 
-  /** Paints result − reference from −`range` to `range`; for "rgb", the channel with the largest difference. */
+  /**
+   * Paints result − reference from −`range` to `range`; for "rgb", the channel with the largest
+   * difference.
+   */
   paintDifference(range, channel) {
     return this.paint((i) => {
       const d = channel === "rgb" ? this.largest(i) : this.difference[3 * i + channel];
@@ -120,6 +140,8 @@ class Pictures {
 
   /** Paints the ꟻLIP error from 0 to `range`. */
   paintFlip(range) {
-    return this.paint((i) => (Number.isFinite(this.flip[i]) ? colourAt(MAGMA, this.flip[i] / range) : NOT_FINITE));
+    return this.paint((i) =>
+      Number.isFinite(this.flip[i]) ? colourAt(MAGMA, this.flip[i] / range) : NOT_FINITE,
+    );
   }
 }

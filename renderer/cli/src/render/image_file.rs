@@ -1,0 +1,197 @@
+//! The output file of a rendering. It never replaces an input file of the scene. An image in which
+//! some pixels have no samples does not replace an earlier file.
+
+use super::Args;
+use super::result::RenderResult;
+use crate::Error;
+use crate::output::{ImageFormat, OutputFile};
+use lightbound::part::Checkpoint;
+use lightbound_pbrt::inputs::Inputs;
+use std::path::{Path, PathBuf};
+
+/// The output file of a rendering.
+pub struct ImageFile {
+    /// The image format.
+    pub format: ImageFormat,
+    /// The file.
+    pub output: OutputFile,
+}
+
+impl ImageFile {
+    /// Checks that the image can be written, and that the options are valid for its format.
+    pub fn check(path: &Path, args: &Args) -> Result<ImageFile, Error> {
+        let format = ImageFormat::from_option(path)?;
+        if args.variance && format != ImageFormat::Exr {
+            let message =
+                format!("--variance needs an .exr; `{}` stores only a colour", path.display());
+            return Err(Error::option(message, "write an .exr file with -o"));
+        }
+        if args.work.sample_range.is_some() && format != ImageFormat::Exr {
+            let message = format!(
+                "--sample-range writes a part of an image; `{}` cannot store its exact sums",
+                path.display()
+            );
+            return Err(Error::option(message, "write an .exr file with -o"));
+        }
+        if args.exposure.is_some() && format != ImageFormat::Png {
+            let message =
+                format!("--exposure needs a .png; `{}` stores scene-linear values", path.display());
+            return Err(Error::option(
+                message,
+                "write a .png file with -o, or set the exposure in the viewer",
+            ));
+        }
+        Ok(ImageFile { format, output: OutputFile::check(path)? })
+    }
+
+    /// Writes the image. An image without any samples is not written; one in which some pixels have
+    /// no samples does not replace an existing file.
+    pub fn write(&self, result: &RenderResult) -> Result<Destination, Error> {
+        let destination = self.destination(result.samples_per_pixel());
+        let output = match &destination {
+            Destination::Requested => &self.output,
+            Destination::Alternative(output) => output,
+            Destination::None => return Ok(destination),
+        };
+        output.write(|path| result.write_image(path))?;
+        Ok(destination)
+    }
+
+    /// The destination of an image with this minimum and maximum number of samples per pixel.
+    fn destination(&self, (min, max): (u32, u32)) -> Destination {
+        match min {
+            0 if max == 0 => Destination::None,
+            0 if self.output.is_file() => {
+                self.output.unused_sibling().map_or(Destination::None, Destination::Alternative)
+            }
+            _ => Destination::Requested,
+        }
+    }
+}
+
+/// Where an image is written.
+pub enum Destination {
+    /// The requested file.
+    Requested,
+    /// Another file, to keep an earlier image.
+    Alternative(OutputFile),
+    /// No file: there are no samples, or no unused file name.
+    None,
+}
+
+impl Destination {
+    /// The file that is written.
+    pub fn path<'a>(&'a self, image_file: &'a ImageFile) -> Option<&'a Path> {
+        match self {
+            Destination::Requested => Some(image_file.output.path()),
+            Destination::Alternative(output) => Some(output.path()),
+            Destination::None => None,
+        }
+    }
+
+    /// A warning about a missing or incomplete image.
+    pub fn warning(&self, image_file: &ImageFile, result: &RenderResult) -> Option<String> {
+        let min = result.samples_per_pixel().0;
+        let path = image_file.output.path().display();
+        let earlier = if image_file.output.is_file() {
+            format!("; {path} is unchanged")
+        } else {
+            String::new()
+        };
+        match self {
+            Destination::Requested => {
+                (min == 0).then(|| "some pixels have no samples yet, and are black".into())
+            }
+            Destination::Alternative(output) => Some(format!(
+                "some pixels have no samples yet, and are black{earlier}; the unfinished image is {}",
+                output.path().display()
+            )),
+            Destination::None => {
+                Some(format!("interrupted before the first samples{earlier}; no image is written"))
+            }
+        }
+    }
+}
+
+/// Checks that the image and the statistics replace neither each other nor an input file of the
+/// scene.
+pub fn check_overwrites(
+    image_file: &ImageFile,
+    stats: Option<&OutputFile>,
+    args: &Args,
+    inputs: &Inputs,
+) -> Result<(), Error> {
+    let is_input = |output: &OutputFile| {
+        inputs.paths().chain([args.scene.as_path()]).any(|path| output.is_same_file(path))
+    };
+    let overwrites = |option: &str, output: &OutputFile, reason: &str, help: &str| {
+        Err(Error::option(
+            format!("{option} would overwrite `{}`{reason}", output.path().display()),
+            help,
+        ))
+    };
+    const READ: &str = ", which the scene is read from";
+    if is_input(&image_file.output) {
+        let option =
+            if args.output.is_some() { "--output" } else { "the image, named by the scene," };
+        return overwrites(option, &image_file.output, READ, "name another file with -o");
+    }
+    let Some(stats) = stats else { return Ok(()) };
+    if is_input(stats) {
+        return overwrites("--stats", stats, READ, "name another file");
+    }
+    if stats.is_same_file(image_file.output.path())
+        || stats.is_same_file(&Checkpoint::path_for(image_file.output.path()))
+    {
+        return overwrites("--stats", stats, "", "name another file");
+    }
+    Ok(())
+}
+
+/// Default output: the film's file name in the current folder, or the scene's name if the film has
+/// no file name. Formats that cannot be written become .exr.
+pub fn default_output(scene: &Path, film: &Path) -> PathBuf {
+    match film.file_name().map(PathBuf::from) {
+        Some(name) if ImageFormat::from_extension(&name).is_some() => name,
+        Some(name) => name.with_extension("exr"),
+        None => {
+            let name = Path::new(scene.file_name().unwrap_or_default());
+            let name = if name.extension().is_some_and(|e| e == "gz") {
+                name.with_extension("")
+            } else {
+                name.into()
+            };
+            name.with_extension("exr")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_output_follows_film_or_scene() {
+        let name = |scene: &str, film: &str| default_output(Path::new(scene), Path::new(film));
+        assert_eq!(name("a/b.pbrt", "out/c.png"), Path::new("c.png"));
+        assert_eq!(name("a/b.pbrt", "c.jpg"), Path::new("c.exr"));
+        assert_eq!(name("a/b.pbrt", ""), Path::new("b.exr"));
+        assert_eq!(name("a/b.pbrt.gz", ""), Path::new("b.exr"));
+    }
+
+    #[test]
+    fn incomplete_images_replace_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, alternative) = (folder.path().join("a.png"), folder.path().join("a-1.png"));
+        let image_file =
+            ImageFile { format: ImageFormat::Png, output: OutputFile::check(&file).unwrap() };
+        let written =
+            |samples| image_file.destination(samples).path(&image_file).map(Path::to_path_buf);
+        assert_eq!(
+            [(0, 0), (0, 1), (1, 1)].map(written),
+            [None, Some(file.clone()), Some(file.clone())]
+        );
+        std::fs::write(&file, "earlier").unwrap();
+        assert_eq!([(0, 0), (0, 1), (1, 2)].map(written), [None, Some(alternative), Some(file)]);
+    }
+}

@@ -1,0 +1,182 @@
+//! Files that `lightbound render` writes.
+
+mod common;
+
+use assert_cmd::Command;
+use common::lightbound;
+use common::scene_dir::{SCENE, SceneDir, channels};
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::time::Duration;
+
+#[test]
+fn every_format_is_written() {
+    let dir = SceneDir::new();
+    for (name, magic) in [
+        ("a.exr", &b"\x76\x2f\x31\x01"[..]),
+        ("a.png", b"\x89PNG"),
+        ("a.pfm", b"PF\n"),
+        ("B.EXR", b"\x76\x2f"),
+    ] {
+        let done = dir.render(&["-o", name]).assert().success();
+        done.stderr(contains(name).and(contains("24 × 16")).and(contains("4 samples per pixel")));
+        assert!(std::fs::read(dir.path(name)).unwrap().starts_with(magic), "{name}");
+    }
+    assert_eq!(dir.files(), ["B.EXR", "a.exr", "a.pfm", "a.png"]);
+}
+
+#[test]
+fn variance_layer_is_written_on_request() {
+    let dir = SceneDir::new();
+    let mut with = dir.channels(&["--variance"]);
+    let without = dir.channels(&[]);
+    let is_variance = |channel: &(String, Vec<u32>)| channel.0.starts_with("variance.");
+    let layers: Vec<_> = with.extract_if(.., |channel| is_variance(channel)).collect();
+    assert_eq!(with, without);
+    assert_eq!(
+        layers.iter().map(|c| c.0.as_str()).collect::<Vec<_>>(),
+        ["variance.B", "variance.G", "variance.R"]
+    );
+    let values =
+        |c: &(String, Vec<u32>)| c.1.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>();
+    assert!(layers.iter().all(|c| values(c).iter().all(|&x| (0.0..100.0).contains(&x))
+        && values(c).iter().any(|&x| x > 0.0)));
+    let single = dir.channels(&["--variance", "--spp", "1"]);
+    assert!(
+        single.iter().filter(|c| is_variance(c)).all(|c| values(c).iter().all(|x| x.is_infinite()))
+    );
+    dir.render(&["--variance", "-o", "a.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("a.png").and(contains(".exr")));
+}
+
+#[test]
+fn exr_has_layers_and_attributes() {
+    let dir = SceneDir::new();
+    dir.render(&["-o", "a.exr", "--seed", "7", "--accel", "builtin"]).assert().success();
+    let mut names: Vec<String> = channels(&dir.path("a.exr")).into_iter().map(|c| c.0).collect();
+    names.sort();
+    let expected = [
+        "B",
+        "G",
+        "R",
+        "albedo.B",
+        "albedo.G",
+        "albedo.R",
+        "depth.Z",
+        "material.id",
+        "normal.X",
+        "normal.Y",
+        "normal.Z",
+        "object.id",
+        "position.X",
+        "position.Y",
+        "position.Z",
+    ];
+    assert_eq!(names, expected);
+    let bytes = std::fs::read(dir.path("a.exr")).unwrap();
+    let header = String::from_utf8_lossy(&bytes[..4096.min(bytes.len())]);
+    for name in ["lightbound", "scene.pbrt", "path", "builtin", "floor"] {
+        assert!(header.contains(name), "{name} is missing in the attributes");
+    }
+    assert!(!header.contains(dir.root().to_str().unwrap()), "paths of folders are private");
+}
+
+#[test]
+fn default_output_is_the_file_name_of_the_film() {
+    let dir = SceneDir::new();
+    dir.render(&["--quiet"]).assert().success();
+    assert_eq!(dir.files(), ["from-film.exr"]);
+    let dir = SceneDir::with_scene(&SCENE.replace(
+        r#""string filename" "from-film.exr""#,
+        r#""string filename" "/nowhere/film.png""#,
+    ));
+    dir.render(&["--quiet"]).assert().success();
+    assert_eq!(dir.files(), ["film.png"]);
+}
+
+#[test]
+fn invalid_outputs_are_errors_before_rendering() {
+    let dir = SceneDir::new();
+    // The missing scene file is not read.
+    for (output, message) in [
+        ("a.jpg", ".exr"),
+        ("a", ".exr"),
+        ("no/such/folder/a.exr", "no folder"),
+        (".", "is a folder"),
+    ] {
+        let command = lightbound(&["render", "missing.pbrt", "-o", output])
+            .current_dir(dir.root())
+            .assert()
+            .code(2);
+        command.stderr(contains(message).and(contains(output)));
+    }
+    dir.render(&["--stats", "no/such/folder/s.json"])
+        .assert()
+        .code(2)
+        .stderr(contains("no folder"));
+    std::fs::create_dir(dir.path("folder.exr")).unwrap();
+    dir.render(&["-o", "folder.exr"]).assert().code(2).stderr(contains("is a folder"));
+    assert_eq!(dir.files(), ["folder.exr"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn unwritable_folder_is_an_error_before_rendering() {
+    // Not even root can create files there.
+    SceneDir::new().render(&["-o", "/proc/a.exr"]).assert().code(2).stderr(contains("/proc"));
+}
+
+#[test]
+fn input_files_of_the_scene_are_not_overwritten() {
+    const WORLD: &str = "WorldBegin\n";
+    let read = "Texture \"a\" \"spectrum\" \"imagemap\" \"string filename\" \"maps/a.png\"\nInclude \"more.pbrt\"\n";
+    let scene = SCENE.replace(WORLD, &format!("{WORLD}{read}")).replace("from-film.exr", "a.png");
+    let dir = SceneDir::with_scene(&scene);
+    std::fs::create_dir(dir.path("maps")).unwrap();
+    let texture = dir.path("maps/a.png");
+    lightbound_image::write::write_png(&texture, 1, 1, &[[0.5; 3]], 0.0).unwrap();
+    std::fs::write(dir.path("more.pbrt"), "# more\n").unwrap();
+    let before = std::fs::read(&texture).unwrap();
+    let assert_rejected = |command: &mut Command, file: &str| {
+        let done = command.assert().code(2);
+        done.stderr(contains("would overwrite").and(contains(file)).and(contains("is read from")));
+    };
+    assert_rejected(&mut dir.render(&["-o", "maps/a.png"]), "maps/a.png");
+    assert_rejected(&mut dir.render(&["-o", "maps/../maps/a.png"]), "a.png");
+    assert_rejected(&mut dir.render(&["-o", "b.png", "--stats", "maps/a.png"]), "maps/a.png");
+    assert_rejected(&mut dir.render(&["-o", "b.png", "--stats", "more.pbrt"]), "more.pbrt");
+    // The default output, in the current folder.
+    let mut command = lightbound(&["render", "../scene.pbrt"]);
+    assert_rejected(command.current_dir(dir.path("maps")), "a.png");
+    assert_eq!(std::fs::read(&texture).unwrap(), before);
+    assert_eq!(dir.files(), ["maps", "more.pbrt"]);
+    let checkpoint = dir
+        .render(&["-o", "b.png", "--checkpoint", "9", "--stats", "b.png.checkpoint"])
+        .assert()
+        .code(2);
+    checkpoint.stderr(contains("would overwrite `b.png.checkpoint`"));
+}
+
+#[test]
+fn unwritable_image_is_saved_elsewhere() {
+    let dir = SceneDir::new();
+    let (folder, fallback) = (dir.path("out"), dir.path("fallback"));
+    for folder in [&folder, &fallback] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let removing = folder.clone();
+    let remover = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1000));
+        std::fs::remove_dir_all(removing).unwrap();
+    });
+    // An existing file is not replaced.
+    std::fs::write(fallback.join("a.exr"), "earlier").unwrap();
+    let args = ["-o", "out/a.exr", "--spp", "1000000", "--time-limit", "2"];
+    let done = dir.render(&args).env("TMPDIR", &fallback).assert().code(3);
+    done.stderr(contains("out/a.exr").and(contains("saved as")).and(contains("a-1.exr")));
+    remover.join().unwrap();
+    assert_eq!(std::fs::read_to_string(fallback.join("a.exr")).unwrap(), "earlier");
+    assert!(!channels(&fallback.join("a-1.exr")).is_empty());
+}

@@ -6,7 +6,7 @@ use super::result::RenderResult;
 use crate::Error;
 use crate::output::{ImageFormat, OutputFile};
 use lightbound::part::Checkpoint;
-use lightbound_pbrt::inputs::Inputs;
+use lightbound_pbrt::inputs::InputFiles;
 use std::path::{Path, PathBuf};
 
 /// The output file of a rendering.
@@ -119,7 +119,7 @@ pub fn check_overwrites(
     image_file: &ImageFile,
     stats: Option<&OutputFile>,
     args: &Args,
-    inputs: &Inputs,
+    inputs: &InputFiles,
 ) -> Result<(), Error> {
     let is_input = |output: &OutputFile| {
         inputs.paths().chain([args.scene.as_path()]).any(|path| output.is_same_file(path))

@@ -10,7 +10,7 @@ mod branches;
 mod loops;
 
 use super::{Options, Selected, Sides, Tracking};
-use crate::analysis::reported::Tests;
+use crate::analysis::nan_tests::NanTests;
 use crate::builder::rewrite::liveness;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
@@ -28,7 +28,7 @@ pub struct Known<'a> {
     /// Static bounds with the tests.
     pub bounds: &'a [Bounds],
     /// NaN tests made where each value is defined.
-    pub tests: &'a [Tests],
+    pub tests: &'a [NanTests],
     /// Values whose operations test nothing, because the demanded endpoint of their result reveals
     /// a NaN.
     pub reveals_nan: &'a [bool],

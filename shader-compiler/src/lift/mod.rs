@@ -15,7 +15,7 @@ mod lower;
 mod text;
 pub mod trace;
 
-use crate::analysis::reported::{self, Tests};
+use crate::analysis::nan_tests::{self, NanTests};
 use crate::analysis::{Constraint, Endpoints, demand, solve};
 use crate::builder::rewrite::clean;
 use crate::builder::{Builder, Rules};
@@ -188,7 +188,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let untested = solve(&is_interval, constraints.cloned());
     let mut bounds = untested.clone();
     let (mut tests, mut reveals_nan) =
-        (vec![Tests::default(); point.len()], vec![false; point.len()]);
+        (vec![NanTests::default(); point.len()], vec![false; point.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         reveals_nan = demand::reveals_nan(
             &point,
@@ -199,9 +199,9 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         let testing: Vec<_> = std::iter::zip(&is_interval, &reveals_nan)
             .map(|(&interval, &tells)| interval && !tells)
             .collect();
-        tests = reported::run(&point, &is_interval, &solve(&testing, constraints.cloned()));
+        tests = nan_tests::run(&point, &is_interval, &solve(&testing, constraints.cloned()));
         let tested =
-            |(value, (related, tests)): (usize, (&Constraint, &Tests))| match untested[value] {
+            |(value, (related, tests)): (usize, (&Constraint, &NanTests))| match untested[value] {
                 Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
                 _ => *related,
             };

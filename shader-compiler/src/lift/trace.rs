@@ -3,7 +3,7 @@
 
 use super::lower::{self, Known};
 use super::{Lifted, Options, Tracking};
-use crate::analysis::reported::Tests;
+use crate::analysis::nan_tests::NanTests;
 use crate::interpreter;
 use crate::ir::{Block, Def, Function, Stmt, Table, Type, Value};
 
@@ -32,7 +32,8 @@ impl Trace {
     pub fn new(lifted: &Lifted, options: &Options) -> Trace {
         assert_eq!(options.tracking, Tracking::NONE, "the code is naive");
         let Lifted { point, is_interval, bounds, related, .. } = lifted;
-        let (tests, reveals_nan) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
+        let (tests, reveals_nan) =
+            (vec![NanTests::default(); point.len()], vec![false; point.len()]);
         let known = Known {
             is_interval,
             untested: bounds,

@@ -21,13 +21,13 @@
 //! "certainly true" and "never true" at once, neither arm runs, and all results of the `if` or loop
 //! may be empty. Which intervals may be empty is known at compile time (`may_be_empty`).
 
-use super::{Point, Refinement, Related, Relation};
+use super::{PointShader, Refinement, Relation, RelationInfo};
 use crate::builder::Builder;
 use crate::interval::Bounds;
 use crate::ir::{Block, Emit, Op, Stmt, Value};
 
 /// For each value, whether its endpoints may cross, or depend on endpoints that may.
-pub(super) fn may_be_empty(point: &Point<'_>, related: &Related) -> Vec<bool> {
+pub(super) fn may_be_empty(point: &PointShader<'_>, related: &RelationInfo) -> Vec<bool> {
     let mut walk = Walk { point, related, empty: vec![false; point.function.len()] };
     // Parameters of a loop carry emptiness from one iteration to the next.
     loop {
@@ -40,8 +40,8 @@ pub(super) fn may_be_empty(point: &Point<'_>, related: &Related) -> Vec<bool> {
 }
 
 struct Walk<'a> {
-    point: &'a Point<'a>,
-    related: &'a Related,
+    point: &'a PointShader<'a>,
+    related: &'a RelationInfo,
     empty: Vec<bool>,
 }
 
@@ -56,11 +56,12 @@ impl Walk<'_> {
                         .function
                         .operation(*value)
                         .expect("statements define operations");
-                    let makes =
+                    let crosses =
                         |refinement: &Refinement| can_cross(refinement.relation(), is_nested);
-                    let is_made = self.related.refinements[value.index()].iter().any(makes);
+                    let may_cross_here =
+                        self.related.refinements[value.index()].iter().any(crosses);
                     self.empty[value.index()] =
-                        is_made || args.iter().any(|arg| self.empty[arg.index()]);
+                        may_cross_here || args.iter().any(|arg| self.empty[arg.index()]);
                 }
                 Stmt::If(node) => {
                     self.block(&node.then, true);
@@ -107,18 +108,18 @@ pub(crate) fn without_nan(
     [lo, hi]: [Value; 2],
 ) -> [Value; 2] {
     let Bounds::Float(floats) = known else { return [lo, hi] };
-    let [least, most] = floats
+    let [min, max] = floats
         .pieces
         .hull()
         .unwrap_or([f32::NEG_INFINITY, f32::INFINITY])
         .map(|end| builder.f32(end));
     // If one operand is NaN, min and max return the first operand.
-    [builder.op(Op::Max, &[least, lo]), builder.op(Op::Min, &[most, hi])]
+    [builder.op(Op::Max, &[min, lo]), builder.op(Op::Min, &[max, hi])]
 }
 
 /// Endpoints of an interval that may be empty, clamped to its static bounds. They replace NaN as
 /// well, unless `keeps_nan`.
-pub(crate) fn clamped(
+pub(crate) fn clamp_to_bounds(
     builder: &mut Builder,
     known: &Bounds,
     [lo, hi]: [Value; 2],
@@ -243,7 +244,7 @@ mod tests {
     fn clamp(known: &Bounds, ty: Type, endpoints: [u32; 2], keeps_nan: bool) -> [u32; 2] {
         let mut builder = Builder::new("clamp", Rules::Exact);
         let [lo, hi] = ["lo", "hi"].map(|name| builder.input(name, ty));
-        let [lo, hi] = clamped(&mut builder, known, [lo, hi], keeps_nan);
+        let [lo, hi] = clamp_to_bounds(&mut builder, known, [lo, hi], keeps_nan);
         let function = builder.finish(vec![("lo".into(), lo), ("hi".into(), hi)]);
         interpreter::run(&function, &[], &endpoints, 1)
             .expect("there is no loop")

@@ -24,7 +24,7 @@
 //! from 1: (1 + x) log (1 + x) is convex and has slope 1 at 0. For max(a, 0) it is E_a, for any E_a
 //! below 0: there the maximum and its slope are 0.
 
-use super::rounding::Error;
+use super::rounding::RoundingError;
 use crate::ir::Op;
 use crate::range::Range;
 
@@ -37,7 +37,7 @@ pub(super) struct Growth {
     pub elasticity: Option<Range<f64>>,
     pub slope: Range<f64>,
     /// Error of the float.
-    pub error: Error,
+    pub error: RoundingError,
     /// If the value is 1 + x: x and its elasticity.
     pub above_one: Option<(Range<f64>, Option<Range<f64>>)>,
 }
@@ -49,7 +49,7 @@ impl Growth {
             range,
             elasticity: Some(Range::ZERO),
             slope: Range::ZERO,
-            error: Error::NONE,
+            error: RoundingError::EXACT,
             above_one: None,
         }
     }
@@ -132,7 +132,7 @@ impl Growth {
                 .zip(other.elasticity)
                 .and_then(|(e, f)| elasticity_of_sum([a, b], range, [e, f])),
             slope: self.slope.add(other.slope),
-            error: self.error.of_sum(a, other.error, b, range),
+            error: self.error.add(a, other.error, b, range),
             above_one: above(self, other).or_else(|| above(other, self)),
         }
     }
@@ -142,7 +142,7 @@ impl Growth {
             range: self.range.square(),
             elasticity: self.elasticity.map(|elasticity| elasticity.scale(2.0)),
             slope: self.range.mul(self.slope).scale(2.0),
-            error: self.error.of_product(self.range, self.error, self.range),
+            error: self.error.mul(self.range, self.error, self.range),
             above_one: None,
         }
     }
@@ -152,7 +152,7 @@ impl Growth {
             range: self.range.mul(other.range),
             elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.add(b)),
             slope: self.range.mul(other.slope).add(other.range.mul(self.slope)),
-            error: self.error.of_product(self.range, other.error, other.range),
+            error: self.error.mul(self.range, other.error, other.range),
             above_one: None,
         }
     }
@@ -163,7 +163,7 @@ impl Growth {
             range,
             elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.sub(b)),
             slope: self.slope.sub(range.mul(other.slope)).div(other.range),
-            error: self.error.of_quotient(self.range, other.error, other.range),
+            error: self.error.div(self.range, other.error, other.range),
             above_one: None,
         })
     }
@@ -173,7 +173,7 @@ impl Growth {
             range: self.range.sqrt(),
             elasticity: self.elasticity.map(|elasticity| elasticity.scale(0.5)),
             slope: Range::ALL,
-            error: self.error.of_root(self.range),
+            error: self.error.sqrt(self.range),
             above_one: None,
         })
     }
@@ -183,13 +183,13 @@ impl Growth {
             range: self.range.hull(other.range),
             elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.hull(b)),
             slope: self.slope.hull(other.slope),
-            error: self.error.either(other.error),
+            error: self.error.max(other.error),
             above_one: None,
         }
     }
 
     fn max(&self, other: &Growth) -> Growth {
-        let error = self.error.of_choice(other.error);
+        let error = self.error.min_max(other.error);
         for (a, b) in [(self, other), (other, self)] {
             if a.range.hi <= b.range.lo {
                 return Growth { error, ..*b };
@@ -217,7 +217,7 @@ impl Growth {
                 .exp(),
             elasticity: Some(self.slope.scale(unit)),
             slope: Range::ALL,
-            error: self.error.of_exponential(self.range, unit),
+            error: self.error.exp(self.range, unit),
             above_one: None,
         }
     }
@@ -228,7 +228,7 @@ impl Growth {
             range: self.range.log().div(per_unit),
             elasticity: None,
             slope: self.elasticity.map_or(Range::ALL, |elasticity| elasticity.div(per_unit)),
-            error: self.error.of_logarithm(self.range, 1.0 / unit),
+            error: self.error.log(self.range, 1.0 / unit),
             above_one: None,
         })
     }
@@ -240,19 +240,20 @@ impl Growth {
         let log = self.range.log();
         let exponent = other.range.mul(log);
         let by_slope = self.elasticity.map(|e| other.slope.mul(log).add(other.range.mul(e)));
-        let of_log = match (self.above_one, self.elasticity) {
+        let log_elasticity = match (self.above_one, self.elasticity) {
             (Some((x, Some(elasticity))), _) if x.is_nonnegative() => {
-                Some(elasticity.mul(share_above_one(x)))
+                Some(elasticity.mul(log1p_elasticity(x)))
             }
             (_, Some(elasticity)) if !log.contains_zero() => Some(elasticity.div(log)),
             _ => None,
         };
-        let by_elasticity = other.elasticity.zip(of_log).map(|(e, l)| exponent.mul(e.add(l)));
+        let by_elasticity =
+            other.elasticity.zip(log_elasticity).map(|(e, l)| exponent.mul(e.add(l)));
         let elasticity = match (by_slope, by_elasticity) {
             (Some(a), Some(b)) => Some(a.intersect(b)),
             (a, b) => a.or(b),
         };
-        let error = self.error.of_power(self.range, other.error, other.range, exponent);
+        let error = self.error.pow(self.range, other.error, other.range, exponent);
         Some(Growth {
             range: exponent.exp(),
             elasticity,
@@ -269,46 +270,46 @@ fn elasticity_of_sum(
     sum: Range<f64>,
     [e, f]: [Range<f64>; 2],
 ) -> Option<Range<f64>> {
-    let agree =
+    let same_sign =
         a.is_nonnegative() && b.is_nonnegative() || a.is_nonpositive() && b.is_nonpositive();
-    if agree {
+    if same_sign {
         let (a, b) = (a.abs(), b.abs());
         // The smaller a, the smaller its weight.
         let weight =
             |a: f64, b: f64| Range::singleton(a).div(Range::singleton(a).add(Range::singleton(b)));
-        let whole = Range::new(0.0, 1.0);
-        let least = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.intersect(whole);
-        let most = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }
-            .intersect(whole);
+        let unit_range = Range::new(0.0, 1.0);
+        let min = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.intersect(unit_range);
+        let max = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }
+            .intersect(unit_range);
         let mean = |w: f64| e.scale(w).add(f.mul(Range::ONE.sub(Range::singleton(w))));
-        return Some(mean(least.lo).hull(mean(most.hi)).intersect(e.hull(f)));
+        return Some(mean(min.lo).hull(mean(max.hi)).intersect(e.hull(f)));
     }
     // The greater term, and the one that is subtracted.
     let is_first = (a.is_nonnegative() && b.is_nonpositive() && sum.is_nonnegative())
         || (a.is_nonpositive() && b.is_nonnegative() && sum.is_nonpositive());
     let is_second = (b.is_nonnegative() && a.is_nonpositive() && sum.is_nonnegative())
         || (b.is_nonpositive() && a.is_nonnegative() && sum.is_nonpositive());
-    let (e, f, off) = match (is_first, is_second) {
+    let (e, f, subtracted) = match (is_first, is_second) {
         (true, _) => (e, f, b.abs()),
         (_, true) => (f, e, a.abs()),
         _ => return None,
     };
-    let ratio = off.div(sum.abs());
+    let ratio = subtracted.div(sum.abs());
     let ratio = Range::new(ratio.lo.max(0.0), ratio.hi.max(0.0));
     Some(e.add(ratio.mul(e.sub(f))))
 }
 
 /// h over a range of x ≥ 0.
-fn share_above_one(x: Range<f64>) -> Range<f64> {
+fn log1p_elasticity(x: Range<f64>) -> Range<f64> {
     let above = Range::ONE.add(Range::singleton(x.hi));
-    let least = if x.hi.is_finite() && x.hi > 1e-6 {
+    let min = if x.hi.is_finite() && x.hi > 1e-6 {
         Range::singleton(x.hi).div(above.mul(above.log())).lo
     } else {
         0.0
     };
     // (1 + x) log (1 + x) ≤ x (1 + x).
-    let least = if x.hi <= 1e-6 { Range::ONE.div(above).lo } else { least };
-    Range::new(least.clamp(0.0, 1.0), 1.0)
+    let min = if x.hi <= 1e-6 { Range::ONE.div(above).lo } else { min };
+    Range::new(min.clamp(0.0, 1.0), 1.0)
 }
 
 #[cfg(test)]
@@ -378,7 +379,7 @@ mod tests {
     #[test]
     fn slopes_and_elasticities_of_random_functions_are_within_their_ranges() {
         let mut random = Random::new(17);
-        let mut known = 0;
+        let mut count = 0;
         for _ in 0..40_000 {
             let mut uniform = |low: f64, high: f64| {
                 low + (high - low) * random.below(1 << 16) as f64 / f64::from(1 << 16)
@@ -393,15 +394,15 @@ mod tests {
                     growth: Growth::independent(Range::singleton(constant)),
                 });
             }
-            let free = uniform(0.1, 2.0);
+            let other = uniform(0.1, 2.0);
             values.push(Pair {
-                value: free,
+                value: other,
                 slope: 0.0,
-                growth: Growth::independent(Range::new(free - 0.1, free + 0.3)),
+                growth: Growth::independent(Range::new(other - 0.1, other + 0.3)),
             });
             for _ in 0..8 {
                 let [a, b] = [(); 2].map(|()| *random.pick(&values));
-                let made = match random.below(3) {
+                let result = match random.below(3) {
                     0 => unary(
                         *random.pick(&[
                             Op::Neg,
@@ -429,9 +430,9 @@ mod tests {
                         b,
                     ),
                 };
-                let Some(pair) = made else { continue };
+                let Some(pair) = result else { continue };
                 values.push(pair.holds());
-                known += usize::from(
+                count += usize::from(
                     pair.slope != 0.0
                         && pair
                             .growth
@@ -440,7 +441,7 @@ mod tests {
                 );
             }
         }
-        assert!(known > 20_000, "{known}");
+        assert!(count > 20_000, "{count}");
     }
 
     #[test]

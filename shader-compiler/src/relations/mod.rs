@@ -38,8 +38,6 @@ mod dot;
 pub mod emptiness;
 mod growth;
 mod half;
-#[cfg(test)]
-mod materials;
 mod monotone;
 pub(crate) mod order;
 mod powers;
@@ -49,6 +47,8 @@ mod rounding;
 mod soundness;
 mod squares;
 pub(crate) mod support;
+#[cfg(test)]
+mod testing;
 mod unit;
 
 use crate::analysis::Constraint;
@@ -277,7 +277,7 @@ impl Refinement {
             Refinement::Order(order) => order.sources(),
             Refinement::Squares(squares) => squares.sources(),
             Refinement::SquaredLength(length) => length.sources(),
-            Refinement::NormalizedComponent(part) => part.sources(),
+            Refinement::NormalizedComponent(component) => component.sources(),
             Refinement::HalfVectorDot(half) => half.sources(),
             Refinement::Power(power) => power.sources(),
             Refinement::Quotient(quotient) => quotient.sources(),
@@ -293,12 +293,12 @@ impl Refinement {
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
         match self {
-            Refinement::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
+            Refinement::AtLeast(min) => [*min, f32::INFINITY].map(|end| emit.f32(end)),
             Refinement::Dot(dot) => dot.endpoints(emit, of),
             Refinement::Order(order) => order.endpoints(emit, of),
             Refinement::Squares(squares) => squares.endpoints(emit, of),
             Refinement::SquaredLength(length) => length.endpoints(emit, of),
-            Refinement::NormalizedComponent(part) => part.endpoints(emit, of),
+            Refinement::NormalizedComponent(component) => component.endpoints(emit, of),
             Refinement::HalfVectorDot(half) => half.endpoints(emit, of),
             Refinement::Power(power) => power.endpoints(emit, of),
             Refinement::Quotient(quotient) => quotient.endpoints(emit, of),
@@ -312,7 +312,7 @@ impl Refinement {
         match self {
             Refinement::Dot(dot) => dot.is_guarded(),
             Refinement::Squares(squares) => squares.is_guarded(),
-            Refinement::NormalizedComponent(part) => part.is_guarded(),
+            Refinement::NormalizedComponent(component) => component.is_guarded(),
             Refinement::HalfVectorDot(_) => true,
             _ => false,
         }
@@ -320,12 +320,12 @@ impl Refinement {
 
     /// Whether this endpoint is never wider than the one of the interval lowering, below 1e-30
     /// aside, so that it replaces it.
-    pub fn is_within(&self, side: usize) -> bool {
-        matches!(self, Refinement::Monotone(monotone) if monotone.is_within(side))
+    pub fn replaces_lowering(&self, side: usize) -> bool {
+        matches!(self, Refinement::Monotone(monotone) if monotone.replaces_lowering(side))
     }
 
     /// Whether its endpoints are optimal, so that no others are needed.
-    pub fn is_exact(&self) -> bool {
+    pub fn is_optimal(&self) -> bool {
         matches!(self, Refinement::Power(_))
     }
 }
@@ -334,7 +334,7 @@ impl Refinement {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     value: Value,
-    least: f32,
+    min: f32,
 }
 
 impl Guard {
@@ -345,8 +345,8 @@ impl Guard {
         of: impl Fn(Value) -> [E::Value; 2],
         endpoints: [E::Value; 2],
     ) -> [E::Value; 2] {
-        let least = emit.f32(self.least);
-        let holds = emit.op(Op::Le, &[least, of(self.value)[0]]);
+        let min = emit.f32(self.min);
+        let holds = emit.op(Op::Le, &[min, of(self.value)[0]]);
         let infinite = [f32::NEG_INFINITY, f32::INFINITY].map(|end| emit.f32(end));
         [0, 1].map(|side| emit.op(Op::Select, &[holds, endpoints[side], infinite[side]]))
     }
@@ -354,7 +354,7 @@ impl Guard {
 
 /// The relations found in a function.
 #[derive(Clone, Debug)]
-pub struct Related {
+pub struct RelationInfo {
     /// For each value, known facts beyond those that the operations imply.
     pub constraints: Vec<Constraint>,
     /// For each value, its refinements.
@@ -368,18 +368,18 @@ pub struct Related {
     pub may_be_empty: Vec<bool>,
 }
 
-impl Related {
+impl RelationInfo {
     /// No relations, for the values of a function.
-    pub fn nothing(function: &Function) -> Related {
+    pub fn empty(function: &Function) -> RelationInfo {
         let constraints = function.values.iter().map(|data| Constraint::none(data.ty)).collect();
         let (refinements, may_be_empty) =
             (vec![vec![]; function.len()], vec![false; function.len()]);
-        Related { constraints, refinements, support: None, may_cross: false, may_be_empty }
+        RelationInfo { constraints, refinements, support: None, may_cross: false, may_be_empty }
     }
 
     /// Adds a refinement to a value. All members of the value are in `set`, and the refined
     /// endpoints are in its hull. Skips values that can be NaN if the refinement has no guard.
-    fn add(&mut self, point: &Point<'_>, value: Value, refinement: Refinement, set: Bounds) {
+    fn add(&mut self, point: &PointShader<'_>, value: Value, refinement: Refinement, set: Bounds) {
         if !refinement.is_guarded()
             && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. }))
         {
@@ -387,7 +387,7 @@ impl Related {
         }
         let constraint = Constraint::replace(set);
         debug_assert_eq!(
-            soundness::escaping(point, value, &refinement, &constraint),
+            soundness::find_violation(point, value, &refinement, &constraint),
             None,
             "{refinement:?} of {value:?}"
         );
@@ -402,7 +402,7 @@ impl Related {
 }
 
 /// The point shader in which relations are searched.
-pub(crate) struct Point<'a> {
+pub(crate) struct PointShader<'a> {
     pub function: &'a Function,
     /// For each value, whether it is an interval.
     pub is_interval: &'a [bool],
@@ -412,7 +412,7 @@ pub(crate) struct Point<'a> {
     pub units: Vec<UnitVector>,
 }
 
-impl Point<'_> {
+impl PointShader<'_> {
     /// The least and the greatest float that a value can be, if it cannot be NaN.
     fn hull(&self, value: Value) -> Option<[f32; 2]> {
         match &self.bounds[value.index()] {
@@ -422,36 +422,36 @@ impl Point<'_> {
     }
 
     /// Whether a value cannot be NaN and is not negative.
-    fn is_positive(&self, value: Value) -> bool {
+    fn is_nonnegative(&self, value: Value) -> bool {
         self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
     }
 
     /// Visits all operations on intervals, in order, each with the set of values in scope.
-    fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
+    fn for_each_operation(&self, mut visit: impl FnMut(Value, &[bool])) {
         let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
         let mut scope: Vec<_> =
             self.function.values.iter().map(|data| is_everywhere(data.def)).collect();
-        self.walk(&self.function.body, &mut scope, &mut look);
+        self.walk(&self.function.body, &mut scope, &mut visit);
     }
 
-    fn walk(&self, block: &Block, scope: &mut [bool], look: &mut impl FnMut(Value, &[bool])) {
+    fn walk(&self, block: &Block, scope: &mut [bool], visit: &mut impl FnMut(Value, &[bool])) {
         let mut defined = vec![];
         for stmt in &block.stmts {
             let new = match stmt {
                 Stmt::Op(value) => {
                     if self.is_interval[value.index()] {
-                        look(*value, scope);
+                        visit(*value, scope);
                     }
                     std::slice::from_ref(value)
                 }
                 Stmt::If(node) => {
-                    self.walk(&node.then, scope, look);
-                    self.walk(&node.otherwise, scope, look);
+                    self.walk(&node.then, scope, visit);
+                    self.walk(&node.otherwise, scope, visit);
                     &node.results
                 }
                 Stmt::Loop(node) => {
                     for inner in [&node.head, &node.body] {
-                        self.walk(inner, scope, look);
+                        self.walk(inner, scope, visit);
                     }
                     &node.results
                 }
@@ -477,12 +477,12 @@ pub fn run(
     relations: Relations,
     nan: Nan,
     solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
-) -> Related {
-    let mut related = Related::nothing(function);
+) -> RelationInfo {
+    let mut related = RelationInfo::empty(function);
     if relations == Relations::NONE {
         return related;
     }
-    let mut point = Point {
+    let mut point = PointShader {
         function,
         is_interval,
         bounds: solve(&related.constraints),
@@ -499,7 +499,7 @@ pub fn run(
     if relations.has(Relation::Support)
         && let Some(z) = support::find(&point, nan, &related, &solve)
     {
-        related.constrain(z, support::positive());
+        related.constrain(z, support::nonnegative());
         point.bounds = solve(&related.constraints);
         related.support = Some(z);
     }
@@ -555,7 +555,7 @@ pub fn only_tighten(point: &Function, output: usize) -> bool {
 
 /// Bounds of an input under the precondition, which related code relies on whichever relations are
 /// enabled.
-pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
+pub fn input_bounds(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
         Some(_) if relations != Relations::NONE => {
             bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT)))

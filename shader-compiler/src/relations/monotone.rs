@@ -52,7 +52,7 @@
 mod pinned;
 mod search;
 
-use super::rounding::Error;
+use super::rounding::RoundingError;
 use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op, Value};
 use crate::range::Range;
@@ -70,7 +70,7 @@ pub struct Monotone {
     /// Sign of the value.
     sign: Sign,
     /// How the lower and the upper endpoint are computed.
-    endpoints: [Option<End>; 2],
+    endpoints: [Option<PinnedEndpoint>; 2],
     /// Whether moved endpoints replace those of the interval lowering: no operation on the path can
     /// be NaN, which the lowering would have to report, and no operation after a shift can amplify
     /// it.
@@ -116,7 +116,7 @@ impl Sign {
 
 /// How an endpoint is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct End {
+struct PinnedEndpoint {
     /// Index of the source's endpoint that it is computed from.
     of: usize,
     method: Method,
@@ -126,62 +126,60 @@ struct End {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Method {
     /// The endpoint is widened by the error. The source must not be below the guard.
-    Widening { error: Error, guard: Option<f32> },
+    Widening { error: RoundingError, guard: Option<f32> },
     /// The source is moved by a number of floats, and the endpoint shifted.
     Moving { floats: i32, shift: f32 },
 }
 
 /// Monotonicity of a value in the source.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Monotonicity {
+enum Direction {
     Constant,
     Increasing,
     Decreasing,
 }
 
-impl Monotonicity {
+impl Direction {
     /// From the sign of the slope, with the source in a range of one sign.
-    fn of(slope: Range<f64>, source: Range<f64>) -> Option<Monotonicity> {
+    fn of(slope: Range<f64>, source: Range<f64>) -> Option<Direction> {
         match (slope.is_nonnegative(), slope.is_nonpositive()) {
-            (true, true) => Some(Monotonicity::Constant),
+            (true, true) => Some(Direction::Constant),
             (true, _) => Some(if source.is_nonnegative() {
-                Monotonicity::Increasing
+                Direction::Increasing
             } else {
-                Monotonicity::Decreasing
+                Direction::Decreasing
             }),
             (_, true) => Some(if source.is_nonnegative() {
-                Monotonicity::Decreasing
+                Direction::Decreasing
             } else {
-                Monotonicity::Increasing
+                Direction::Increasing
             }),
             _ => None,
         }
     }
 
     /// Monotonicity of the negated value.
-    fn reversed(self) -> Monotonicity {
+    fn reversed(self) -> Direction {
         match self {
-            Monotonicity::Constant => Monotonicity::Constant,
-            Monotonicity::Increasing => Monotonicity::Decreasing,
-            Monotonicity::Decreasing => Monotonicity::Increasing,
+            Direction::Constant => Direction::Constant,
+            Direction::Increasing => Direction::Decreasing,
+            Direction::Decreasing => Direction::Increasing,
         }
     }
 
     /// Monotonicity of a product with a value of the given sign.
-    fn times(self, sign: Sign) -> Option<Monotonicity> {
+    fn times(self, sign: Sign) -> Option<Direction> {
         match sign {
             Sign::Plus => Some(self),
             Sign::Minus => Some(self.reversed()),
-            Sign::Any => (self == Monotonicity::Constant).then_some(self),
+            Sign::Any => (self == Direction::Constant).then_some(self),
         }
     }
 
     /// Monotonicity on two pieces, or of two operands combined.
-    fn and(self, other: Monotonicity) -> Option<Monotonicity> {
+    fn and(self, other: Direction) -> Option<Direction> {
         match (self, other) {
-            (Monotonicity::Constant, direction) | (direction, Monotonicity::Constant) => {
-                Some(direction)
-            }
+            (Direction::Constant, direction) | (direction, Direction::Constant) => Some(direction),
             (a, b) => (a == b).then_some(a),
         }
     }
@@ -215,9 +213,12 @@ impl Monotone {
     }
 
     /// Whether an endpoint is within that of the interval lowering already, below 1e-30 aside.
-    pub(super) fn is_within(&self, side: usize) -> bool {
+    pub(super) fn replaces_lowering(&self, side: usize) -> bool {
         self.replaces
-            && matches!(self.endpoints[side], Some(End { method: Method::Moving { .. }, .. }))
+            && matches!(
+                self.endpoints[side],
+                Some(PinnedEndpoint { method: Method::Moving { .. }, .. })
+            )
     }
 
     /// Endpoints with the source pinned; infinite if unknown.
@@ -310,8 +311,8 @@ impl Monotone {
         }
         // Not from 0, because arithmetic on subnormal numbers is slow.
         let tiny = emit.f32(MIN_MOVED_SOURCE);
-        let least = emit.op(Op::Max, &[tiny, lo]);
-        let bits = emit.op(Op::Bits, &[least]);
+        let min = emit.op(Op::Max, &[tiny, lo]);
+        let bits = emit.op(Op::Bits, &[min]);
         let bits = emit.op(Op::IAdd, &[bits, count]);
         let moved = emit.op(Op::Float, &[bits]);
         [lo, emit.op(Op::Min, &[hi, moved])]
@@ -339,7 +340,13 @@ impl Monotone {
     }
 
     /// An endpoint moved outwards by the error.
-    fn widened<E: Emit>(&self, emit: &mut E, x: E::Value, side: usize, error: Error) -> E::Value {
+    fn widened<E: Emit>(
+        &self,
+        emit: &mut E,
+        x: E::Value,
+        side: usize,
+        error: RoundingError,
+    ) -> E::Value {
         let [factor, shift] = error.widening();
         let inverse = (1.0 / f64::from(factor)) as f32;
         // Away from 0, and towards 0.
@@ -384,7 +391,7 @@ mod tests {
     use crate::lift::{self, Input, Lifted, Options};
     use crate::math::eval::ConstantEvaluator;
     use crate::random::Random;
-    use crate::relations::{Point, Related, Relation, Relations};
+    use crate::relations::{PointShader, Relation, RelationInfo, Relations};
 
     /// A function with a range for each input.
     struct Case {
@@ -615,13 +622,13 @@ mod tests {
             let value = (0..solved.point.len()).find(|value| is(value, op)).expect("there is one");
             bounds[value] = bounds[value].meet(&Bounds::Float(Floats::between(low, high)));
         }
-        let point = Point {
+        let point = PointShader {
             function: &solved.point,
             is_interval: &solved.is_interval,
             bounds,
             units: vec![],
         };
-        let mut related = Related::nothing(&solved.point);
+        let mut related = RelationInfo::empty(&solved.point);
         find_up_to(&point, u32::MAX, &mut related);
         let result = solved.point.body.yields[0];
         let [refinement] = &related.refinements[result.index()][..] else {

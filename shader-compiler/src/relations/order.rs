@@ -18,7 +18,7 @@
 //! there, as long as other conditions do not refine them. In all other boxes, the results of the
 //! arm are discarded.
 
-use super::{Point, Refinement, Related};
+use super::{PointShader, Refinement, RelationInfo};
 use crate::analysis::Constraint;
 use crate::interval::{Bools, Bounds, Floats};
 use crate::ir::{Block, Emit, Function, Op, Stmt, Type, Value};
@@ -35,13 +35,13 @@ pub enum Order {
 }
 
 /// Maximum length of a derivation.
-const STEPS: usize = 6;
+const MAX_STEPS: usize = 6;
 
 /// A known fact: the first value is at most the second.
 type Fact = [Value; 2];
 
 /// Finds values that order decides or refines.
-pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     point.visit(&point.function.body, &mut vec![], related);
 }
 
@@ -81,12 +81,12 @@ pub(crate) fn implied_orders(function: &Function, cond: Value, truth: bool) -> V
     }
 }
 
-impl Point<'_> {
-    fn visit(&self, block: &Block, facts: &mut Vec<Fact>, related: &mut Related) {
+impl PointShader<'_> {
+    fn visit(&self, block: &Block, facts: &mut Vec<Fact>, related: &mut RelationInfo) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) if self.is_interval[value.index()] => {
-                    self.ordered(*value, facts, related)
+                    self.refine_by_order(*value, facts, related)
                 }
                 Stmt::Op(_) => {}
                 Stmt::If(node) => {
@@ -115,86 +115,88 @@ impl Point<'_> {
     }
 
     /// Adds what order implies for a value.
-    fn ordered(&self, value: Value, facts: &[Fact], related: &mut Related) {
+    fn refine_by_order(&self, value: Value, facts: &[Fact], related: &mut RelationInfo) {
         const INFINITY: f32 = f32::INFINITY;
         let Some((op, &[a, b])) = self.function.operation(value) else { return };
         if self.function.ty(a) != Type::F32 {
             return;
         }
-        let at_most = |x, y| self.at_most(x, y, facts);
+        let is_le = |x, y| self.is_le(x, y, facts);
         let order = match op {
-            Op::Sub if at_most(b, a) => Order::Between([0.0, INFINITY]),
-            Op::Sub if at_most(a, b) => Order::Between([-INFINITY, 0.0]),
-            Op::Div if self.is_positive(a) && at_most(a, b) => Order::Between([-INFINITY, 1.0]),
-            Op::Div if self.hull(b).is_some_and(|[least, _]| least > 0.0) && at_most(b, a) => {
+            Op::Sub if is_le(b, a) => Order::Between([0.0, INFINITY]),
+            Op::Sub if is_le(a, b) => Order::Between([-INFINITY, 0.0]),
+            Op::Div if self.is_nonnegative(a) && is_le(a, b) => Order::Between([-INFINITY, 1.0]),
+            Op::Div if self.hull(b).is_some_and(|[min, _]| min > 0.0) && is_le(b, a) => {
                 Order::Between([1.0, INFINITY])
             }
-            Op::Le if at_most(a, b) => Order::Is(true),
-            Op::Lt if at_most(b, a) => Order::Is(false),
-            Op::Max if at_most(a, b) => Order::Same(b),
-            Op::Max if at_most(b, a) => Order::Same(a),
-            Op::Min if at_most(a, b) => Order::Same(a),
-            Op::Min if at_most(b, a) => Order::Same(b),
+            Op::Le if is_le(a, b) => Order::Is(true),
+            Op::Lt if is_le(b, a) => Order::Is(false),
+            Op::Max if is_le(a, b) => Order::Same(b),
+            Op::Max if is_le(b, a) => Order::Same(a),
+            Op::Min if is_le(a, b) => Order::Same(a),
+            Op::Min if is_le(b, a) => Order::Same(b),
             _ => return,
         };
         let known = &self.bounds[value.index()];
-        let limit = match order {
+        let implied = match order {
             Order::Between([lo, hi]) => Bounds::Float(Floats::between(lo, hi)),
             Order::Is(truth) => Bounds::Bool(Bools { no: !truth, yes: truth }),
             Order::Same(other) => {
                 Bounds::Float(Floats::of(self.bounds[other.index()].floats().pieces))
             }
         };
-        if known.meet(&limit) != *known {
-            related.add(self, value, Refinement::Order(order), limit);
+        if known.meet(&implied) != *known {
+            related.add(self, value, Refinement::Order(order), implied);
         }
     }
 
     /// Whether x ≤ y, given known facts.
-    fn at_most(&self, x: Value, y: Value, facts: &[Fact]) -> bool {
+    fn is_le(&self, x: Value, y: Value, facts: &[Fact]) -> bool {
         // Whether another condition leaves both nonempty, whatever the endpoints are.
-        let leaves = |[a, b]: Fact, [low, high]: Fact| {
+        let is_compatible = |[a, b]: Fact, [low, high]: Fact| {
             let below = |x: Value, y: Value| {
                 self.hull(x).zip(self.hull(y)).is_some_and(|(x, y)| x[1] <= y[0])
             };
             [a, b] == [low, high] || (high != a || below(low, b)) && (low != b || below(a, high))
         };
         let by_fact = |&[a, b]: &Fact| {
-            let is_alone = facts.iter().all(|&other| leaves([a, b], other));
-            is_alone && self.follows(x, a, STEPS / 2) && self.follows(b, y, STEPS / 2)
+            let is_unaffected = facts.iter().all(|&other| is_compatible([a, b], other));
+            is_unaffected
+                && self.proves_le(x, a, MAX_STEPS / 2)
+                && self.proves_le(b, y, MAX_STEPS / 2)
         };
-        self.follows(x, y, STEPS) || facts.iter().any(by_fact)
+        self.proves_le(x, y, MAX_STEPS) || facts.iter().any(by_fact)
     }
 
     /// Whether x ≤ y follows in at most `steps` steps.
-    fn follows(&self, x: Value, y: Value, steps: usize) -> bool {
-        let (Some([_, most]), Some([least, _])) = (self.hull(x), self.hull(y)) else {
+    fn proves_le(&self, x: Value, y: Value, steps: usize) -> bool {
+        let (Some([_, max]), Some([min, _])) = (self.hull(x), self.hull(y)) else {
             return false;
         };
-        if x == y || most <= least {
+        if x == y || max <= min {
             return true;
         }
         steps > 0
-            && (self.follows_from_below(x, y, steps - 1)
-                || self.follows_from_above(x, y, steps - 1)
-                || self.isomorphic_at_most(x, y, steps - 1))
+            && (self.proves_le_by_lhs(x, y, steps - 1)
+                || self.proves_le_by_rhs(x, y, steps - 1)
+                || self.proves_le_isomorphic(x, y, steps - 1))
     }
 
     /// Whether all operands of x, or a value above x, are at most y.
-    fn follows_from_below(&self, x: Value, y: Value, steps: usize) -> bool {
+    fn proves_le_by_lhs(&self, x: Value, y: Value, steps: usize) -> bool {
         let Some((op, args)) = self.function.operation(x) else { return false };
         let any = |holds: &dyn Fn(Value, Value) -> bool| {
             holds(args[0], args[1]) || holds(args[1], args[0])
         };
-        let is = |a: Value| self.follows(a, y, steps);
+        let is = |a: Value| self.proves_le(a, y, steps);
         match op {
             Op::Min => any(&|a, _| is(a)),
             Op::Max => is(args[0]) && is(args[1]),
             Op::Add => any(&|a, b| self.is_within(b, f32::NEG_INFINITY, 0.0) && is(a)),
-            Op::Sub => self.is_positive(args[1]) && is(args[0]),
-            Op::Mul => any(&|a, b| self.is_positive(a) && self.is_within(b, 0.0, 1.0) && is(a)),
+            Op::Sub => self.is_nonnegative(args[1]) && is(args[0]),
+            Op::Mul => any(&|a, b| self.is_nonnegative(a) && self.is_within(b, 0.0, 1.0) && is(a)),
             Op::Div => {
-                self.is_positive(args[0])
+                self.is_nonnegative(args[0])
                     && self.is_within(args[1], 1.0, f32::INFINITY)
                     && is(args[0])
             }
@@ -204,22 +206,22 @@ impl Point<'_> {
     }
 
     /// Whether x is at most all operands of y, or a value below y.
-    fn follows_from_above(&self, x: Value, y: Value, steps: usize) -> bool {
+    fn proves_le_by_rhs(&self, x: Value, y: Value, steps: usize) -> bool {
         let Some((op, args)) = self.function.operation(y) else { return false };
         let any = |holds: &dyn Fn(Value, Value) -> bool| {
             holds(args[0], args[1]) || holds(args[1], args[0])
         };
-        let is = |a: Value| self.follows(x, a, steps);
+        let is = |a: Value| self.proves_le(x, a, steps);
         match op {
             Op::Max => any(&|a, _| is(a)),
             Op::Min => is(args[0]) && is(args[1]),
-            Op::Add => any(&|a, b| self.is_positive(b) && is(a)),
+            Op::Add => any(&|a, b| self.is_nonnegative(b) && is(a)),
             Op::Sub => self.is_within(args[1], f32::NEG_INFINITY, 0.0) && is(args[0]),
-            Op::Mul => {
-                any(&|a, b| self.is_positive(a) && self.is_within(b, 1.0, f32::INFINITY) && is(a))
-            }
+            Op::Mul => any(&|a, b| {
+                self.is_nonnegative(a) && self.is_within(b, 1.0, f32::INFINITY) && is(a)
+            }),
             Op::Div => {
-                self.is_positive(args[0])
+                self.is_nonnegative(args[0])
                     && self.is_within(args[1], f32::MIN_POSITIVE, 1.0)
                     && is(args[0])
             }
@@ -229,7 +231,7 @@ impl Point<'_> {
     }
 
     /// Whether x and y are results of the same operation, with operands of x at most those of y.
-    fn isomorphic_at_most(&self, x: Value, y: Value, steps: usize) -> bool {
+    fn proves_le_isomorphic(&self, x: Value, y: Value, steps: usize) -> bool {
         let (Some((op, a)), Some((other, b))) =
             (self.function.operation(x), self.function.operation(y))
         else {
@@ -238,14 +240,14 @@ impl Point<'_> {
         if op != other {
             return false;
         }
-        let is = |x: Value, y: Value| self.follows(x, y, steps);
+        let is = |x: Value, y: Value| self.proves_le(x, y, steps);
         match op {
             Op::Add => is(a[0], b[0]) && is(a[1], b[1]) || is(a[0], b[1]) && is(a[1], b[0]),
             Op::Sub => is(a[0], b[0]) && is(b[1], a[1]),
             Op::Neg => is(b[0], a[0]),
             Op::Sqrt => is(a[0], b[0]),
             Op::Mul => {
-                let positive = a.iter().chain(b).all(|&factor| self.is_positive(factor));
+                let positive = a.iter().chain(b).all(|&factor| self.is_nonnegative(factor));
                 positive && (is(a[0], b[0]) && is(a[1], b[1]) || is(a[0], b[1]) && is(a[1], b[0]))
             }
             _ => false,

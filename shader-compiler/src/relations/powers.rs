@@ -8,7 +8,7 @@
 //! bounds contain, and replace those of the interval lowering. Even powers need no refinement: a
 //! square is recognized as one, and not negative.
 
-use super::{Point, Refinement, Related};
+use super::{PointShader, Refinement, RelationInfo};
 use crate::interval::Bounds;
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
@@ -23,7 +23,7 @@ pub struct Power {
 }
 
 /// Finds odd powers of values of unknown sign.
-pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     let powers = powers(point.function);
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
@@ -35,7 +35,7 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
         let Bounds::Float(floats) = &point.bounds[base.index()] else { return };
         if degree % 2 == 1 && floats.low() < 0.0 && floats.high() > 0.0 {
             let mut found = Power { base, products: vec![] };
-            found.position(point.function, &mut vec![base], *value);
+            found.index_of(point.function, &mut vec![base], *value);
             related.add(point, *value, Refinement::Power(found), Bounds::all(Type::F32));
         }
     });
@@ -55,15 +55,16 @@ fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
 
 impl Power {
     /// The index of a power among those computed so far.
-    fn position(&mut self, function: &Function, made: &mut Vec<Value>, value: Value) -> usize {
-        if let Some(position) = made.iter().position(|&other| other == value) {
-            return position;
+    fn index_of(&mut self, function: &Function, computed: &mut Vec<Value>, value: Value) -> usize {
+        if let Some(index_of) = computed.iter().position(|&other| other == value) {
+            return index_of;
         }
         let (_, factors) = function.operation(value).expect("it is a product");
-        let product = [factors[0], factors[1]].map(|factor| self.position(function, made, factor));
+        let product =
+            [factors[0], factors[1]].map(|factor| self.index_of(function, computed, factor));
         self.products.push(product);
-        made.push(value);
-        made.len() - 1
+        computed.push(value);
+        computed.len() - 1
     }
 
     /// The value whose endpoints it needs.
@@ -80,7 +81,7 @@ impl Power {
         of(self.base).map(|end| {
             let mut powers = vec![end];
             for product in &self.products {
-                let power = emit.op(Op::Mul, &product.map(|position| powers[position]));
+                let power = emit.op(Op::Mul, &product.map(|index_of| powers[index_of]));
                 powers.push(power);
             }
             powers[powers.len() - 1]
@@ -112,7 +113,7 @@ mod tests {
         let fifth = Value(base.0 + 3);
         assert_eq!(powers[fifth.index()], Some((base, 5)));
         let mut found = Power { base, products: vec![] };
-        found.position(&function, &mut vec![base], fifth);
+        found.index_of(&function, &mut vec![base], fifth);
         let at = |x: f32| {
             f32::from_bits(
                 found.endpoints(&mut ConstantEvaluator::default(), |_| [x.to_bits(); 2])[0],

@@ -21,7 +21,7 @@
 //! of squares exceeds 1 by far more than its error.
 
 use super::unit::UnitVector;
-use super::{Guard, Point, Refinement, Related};
+use super::{Guard, PointShader, Refinement, RelationInfo};
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Emit, Function, Op, Value};
 
@@ -29,11 +29,11 @@ use crate::ir::{Emit, Function, Op, Value};
 #[derive(Clone, Debug)]
 pub struct Squares {
     /// The other components, and whether each is known to be nonnegative.
-    rest: Vec<(Value, bool)>,
+    others: Vec<(Value, bool)>,
     /// Whether the squares of the others are subtracted: k = 1.
     minus: bool,
     /// C for the lower and the upper endpoint; infinite if unbounded.
-    limits: [f32; 2],
+    constants: [f32; 2],
     guard: Option<Guard>,
 }
 
@@ -44,25 +44,25 @@ struct Sum {
 }
 
 /// Finds sums of squares of a unit vector's components.
-pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     point.for_each_operation(|value, scope| {
         let Some(sum) = sum(point.function, value) else { return };
         let made = |unit: &UnitVector| Squares::new(point, scope, unit, &sum);
         let Some(squares) = point.units.iter().find_map(made) else { return };
-        let [least, most] = squares.limits;
-        let limit = match squares.guard {
+        let [min, max] = squares.constants;
+        let implied = match squares.guard {
             Some(_) => Floats::all(),
-            None if squares.rest.is_empty() => Floats::between(least, most),
-            None if squares.minus => Floats::between(f32::NEG_INFINITY, most),
-            None => Floats::between(least, f32::INFINITY),
+            None if squares.others.is_empty() => Floats::between(min, max),
+            None if squares.minus => Floats::between(f32::NEG_INFINITY, max),
+            None => Floats::between(min, f32::INFINITY),
         };
-        related.add(point, value, Refinement::Squares(squares), Bounds::Float(limit));
+        related.add(point, value, Refinement::Squares(squares), Bounds::Float(implied));
     });
 }
 
 /// The constant and the squares of a sum.
 fn sum(function: &Function, value: Value) -> Option<Sum> {
-    if let Some(z) = conjugates(function, value) {
+    if let Some(z) = conjugate_product(function, value) {
         return Some(Sum { constant: 1.0, squares: vec![(z, true)] });
     }
     let (mut found, mut constants) = (Sum { constant: 0.0, squares: vec![] }, 0);
@@ -86,7 +86,7 @@ fn sum(function: &Function, value: Value) -> Option<Sum> {
 }
 
 /// The z of (1 − z)(1 + z).
-fn conjugates(function: &Function, value: Value) -> Option<Value> {
+fn conjugate_product(function: &Function, value: Value) -> Option<Value> {
     let (Op::Mul, &[a, b]) = function.operation(value)? else { return None };
     let is_one = |value: Value| function.constant(value) == Some(1.0f32.to_bits());
     [(a, b), (b, a)].into_iter().find_map(|(difference, sum)| {
@@ -104,40 +104,56 @@ fn conjugates(function: &Function, value: Value) -> Option<Value> {
 impl Squares {
     /// The bounds that a unit vector implies for a sum of its components' squares, if they are
     /// tighter than those of the sum itself.
-    fn new(point: &Point<'_>, scope: &[bool], unit: &UnitVector, sum: &Sum) -> Option<Squares> {
+    fn new(
+        point: &PointShader<'_>,
+        scope: &[bool],
+        unit: &UnitVector,
+        sum: &Sum,
+    ) -> Option<Squares> {
         let minus = !sum.squares.first()?.1;
-        let is_part =
-            |(part, negative): &(Value, bool)| unit.parts.contains(part) && *negative != minus;
-        let used = |part: &Value| sum.squares.iter().filter(|square| square.0 == *part).count();
-        let (size, constant) = (sum.constant.abs(), sum.constant);
+        let is_component = |(component, negative): &(Value, bool)| {
+            unit.components.contains(component) && *negative != minus
+        };
+        let used =
+            |component: &Value| sum.squares.iter().filter(|square| square.0 == *component).count();
+        let (magnitude, constant) = (sum.constant.abs(), sum.constant);
         // A square alone, or minus a constant 0, is its own bound. Without a constant, 0 may have a
         // sign that the endpoints do not have.
-        let tells = if minus { constant != 0.0 || sum.squares.len() > 1 } else { constant != 0.0 };
-        if !sum.squares.iter().all(is_part)
-            || !unit.parts.iter().all(|part| used(part) <= 1)
-            || !tells
-            || size > 16.0
+        let is_informative =
+            if minus { constant != 0.0 || sum.squares.len() > 1 } else { constant != 0.0 };
+        if !sum.squares.iter().all(is_component)
+            || !unit.components.iter().all(|component| used(component) <= 1)
+            || !is_informative
+            || magnitude > 16.0
         {
             return None;
         }
-        let rest: Vec<_> = unit.parts.iter().copied().filter(|part| used(part) == 0).collect();
-        if !rest.iter().all(|part| scope[part.index()]) {
+        let others: Vec<_> =
+            unit.components.iter().copied().filter(|component| used(component) == 0).collect();
+        if !others.iter().all(|component| scope[component.index()]) {
             return None;
         }
-        let slack = unit.slack + (5.1 * size + 11.3) / f64::from(1 << 24);
+        let slack = unit.slack + (5.1 * magnitude + 11.3) / f64::from(1 << 24);
         let middle = constant + if minus { 1.0 } else { -1.0 };
-        let mut limits =
+        let mut constants =
             [((middle - slack) as f32).next_down(), ((middle + slack) as f32).next_up()];
-        if unit.short {
-            limits[usize::from(!minus)] = if minus { f32::NEG_INFINITY } else { f32::INFINITY };
+        if unit.may_be_short {
+            constants[usize::from(!minus)] = if minus { f32::NEG_INFINITY } else { f32::INFINITY };
         }
-        let rest = rest.into_iter().map(|part| (part, point.floats(part).low() >= 0.0)).collect();
-        Some(Squares { rest, minus, limits, guard: unit.guard })
+        let others = others
+            .into_iter()
+            .map(|component| (component, point.floats(component).low() >= 0.0))
+            .collect();
+        Some(Squares { others, minus, constants, guard: unit.guard })
     }
 
     /// The values whose endpoints it needs.
     pub(super) fn sources(&self) -> Vec<Value> {
-        self.rest.iter().map(|&(part, _)| part).chain(self.guard.map(|guard| guard.value)).collect()
+        self.others
+            .iter()
+            .map(|&(component, _)| component)
+            .chain(self.guard.map(|guard| guard.value))
+            .collect()
     }
 
     pub(super) fn is_guarded(&self) -> bool {
@@ -150,9 +166,12 @@ impl Squares {
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
-        let mut endpoints = self.limits.map(|end| emit.f32(end));
-        let squares: Vec<_> =
-            self.rest.iter().map(|&(part, positive)| square(emit, of(part), positive)).collect();
+        let mut endpoints = self.constants.map(|end| emit.f32(end));
+        let squares: Vec<_> = self
+            .others
+            .iter()
+            .map(|&(component, positive)| square(emit, of(component), positive))
+            .collect();
         let total = squares
             .into_iter()
             .reduce(|a, b| [0, 1].map(|side| emit.op(Op::Add, &[a[side], b[side]])));
@@ -185,14 +204,14 @@ fn square<E: Emit<Value: PartialEq>>(
     }
     let zero = emit.f32(0.0);
     let below = emit.op(Op::Neg, &[hi]);
-    let least = emit.op(Op::Max, &[lo, below]);
-    let least = emit.op(Op::Max, &[least, zero]);
-    [emit.op(Op::Mul, &[least, least]), emit.op(Op::Max, &[low, high])]
+    let min = emit.op(Op::Max, &[lo, below]);
+    let min = emit.op(Op::Max, &[min, zero]);
+    [emit.op(Op::Mul, &[min, min]), emit.op(Op::Max, &[low, high])]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::materials::{around, axes, compare, nearly_unit, related};
+    use super::super::testing::{axes, box_around, compare, nearly_unit, related};
     use super::super::{Refinement, Relation, Relations};
     use crate::bounding::Frame;
     use crate::interpreter;
@@ -226,14 +245,17 @@ mod tests {
         let mut narrow = [0; 6];
         for _ in 0..100_000 {
             let v = nearly_unit(&mut random, None);
-            let endpoints = around(&mut random, v);
+            let endpoints = box_around(&mut random, v);
             let values =
                 interpreter::run(&point, &[], &v.map(f32::to_bits), 1).expect("there is no loop");
             for (k, (&result, value)) in std::iter::zip(&point.body.yields, values).enumerate() {
                 let of = |value: crate::ir::Value| endpoints[value.index()].map(f32::to_bits);
-                let is_it = |refinement: &&Refinement| matches!(refinement, Refinement::Squares(_));
-                let refinement =
-                    found.refinements[result.index()].iter().find(is_it).expect("there is one");
+                let is_squares =
+                    |refinement: &&Refinement| matches!(refinement, Refinement::Squares(_));
+                let refinement = found.refinements[result.index()]
+                    .iter()
+                    .find(is_squares)
+                    .expect("there is one");
                 let [lo, hi] =
                     refinement.endpoints(&mut ConstantEvaluator::default(), of).map(f32::from_bits);
                 let value = f32::from_bits(value);

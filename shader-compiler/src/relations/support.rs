@@ -20,7 +20,7 @@
 //! If results of members with z < 0 are NaN, code that suppresses or ignores NaN guarantees nothing
 //! for them. If NaN propagates, no result may be NaN, by static bounds without this relation.
 
-use super::{Point, Refinement, Related};
+use super::{PointShader, Refinement, RelationInfo};
 use crate::analysis::Constraint;
 use crate::builder::Builder;
 use crate::interval::{Bounds, Floats, Nan};
@@ -30,9 +30,9 @@ use crate::ir::{Def, Emit, Function, Op, Stmt, Value};
 /// Finds a value that matters only where it is positive, if this saves more than it costs; `solve`
 /// returns static bounds under constraints.
 pub(super) fn find(
-    point: &Point<'_>,
+    point: &PointShader<'_>,
     nan: Nan,
-    related: &Related,
+    related: &RelationInfo,
     solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
 ) -> Option<Value> {
     let function = point.function;
@@ -45,15 +45,15 @@ pub(super) fn find(
     }
     let mut found = None;
     for_each_stmt(&function.body, &mut |stmt| {
-        let Stmt::Op(positive) = stmt else { return };
-        let Some((Op::Max, &[a, b])) = function.operation(*positive) else { return };
+        let Stmt::Op(nonnegative) = stmt else { return };
+        let Some((Op::Max, &[a, b])) = function.operation(*nonnegative) else { return };
         for (z, zero) in [(a, b), (b, a)] {
             let is_zero = function.constant(zero).is_some_and(|bits| f32::from_bits(bits) == 0.0);
             let is_candidate = is_zero
                 && point.is_interval[z.index()]
-                && point.hull(z).is_some_and(|[least, _]| least < 0.0);
+                && point.hull(z).is_some_and(|[lower, _]| lower < 0.0);
             if is_candidate {
-                let vanishes = vanishing(function, *positive);
+                let vanishes = vanishing(function, *nonnegative);
                 found =
                     outputs.iter().all(|output| vanishes[output.index()]).then_some(z).or(found);
             }
@@ -61,7 +61,7 @@ pub(super) fn find(
     });
     let z = found?;
     let mut constraints = related.constraints.clone();
-    constraints[z.index()] = constraints[z.index()].and(&positive());
+    constraints[z.index()] = constraints[z.index()].and(&nonnegative());
     (gain(point, &solve(&constraints)) > COST).then_some(z)
 }
 
@@ -70,7 +70,7 @@ const COST: usize = 5;
 
 /// Number of operations saved in products and quotients of intervals whose sign is known only in
 /// `after`.
-fn gain(point: &Point<'_>, after: &[Bounds]) -> usize {
+fn gain(point: &PointShader<'_>, after: &[Bounds]) -> usize {
     let has_sign = |bounds: &[Bounds], value: Value| {
         let hull = bounds[value.index()].floats().pieces.hull();
         hull.is_some_and(|[lo, hi]| lo >= 0.0 || hi <= 0.0)
@@ -91,14 +91,14 @@ fn gain(point: &Point<'_>, after: &[Bounds]) -> usize {
 }
 
 /// Constraint on the value where it is clamped.
-pub(super) fn positive() -> Constraint {
+pub(super) fn nonnegative() -> Constraint {
     Constraint::replace(Bounds::Float(Floats::between(0.0, f32::INFINITY)))
 }
 
 /// Whether endpoints of values that depend on z can cross: whether one of them has a refinement
 /// that is valid for unit vectors only.
-pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool {
-    let of_units = |refinement: &Refinement| refinement.relation().needs_unit_vectors();
+pub(super) fn may_cross(point: &PointShader<'_>, related: &RelationInfo, z: Value) -> bool {
+    let needs_unit_vectors = |refinement: &Refinement| refinement.relation().needs_unit_vectors();
     // Results of loops and ifs may depend on anything.
     let is_joined = |data: &ValueData| matches!(data.def, Def::Param | Def::Result);
     let mut depends: Vec<_> = point.function.values.iter().map(is_joined).collect();
@@ -111,7 +111,7 @@ pub(super) fn may_cross(point: &Point<'_>, related: &Related, z: Value) -> bool 
             refinements.iter().flat_map(Refinement::sources).chain(args.iter().copied()).collect();
         if value != z && sources.iter().any(|source| depends[source.index()]) {
             depends[value.index()] = true;
-            crosses |= refinements.iter().any(of_units);
+            crosses |= refinements.iter().any(needs_unit_vectors);
         }
     });
     crosses
@@ -123,10 +123,10 @@ fn vanishing(function: &Function, with: Value) -> Vec<bool> {
     vanishes[with.index()] = true;
     for_each_stmt(&function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
-        let does = |arg: &Value| vanishes[arg.index()];
+        let vanishes_at = |arg: &Value| vanishes[arg.index()];
         let found = match function.operation(*value) {
-            Some((Op::Mul, args)) => args.iter().any(does),
-            Some((Op::Add | Op::Sub | Op::Neg, args)) => args.iter().all(does),
+            Some((Op::Mul, args)) => args.iter().any(vanishes_at),
+            Some((Op::Add | Op::Sub | Op::Neg, args)) => args.iter().all(vanishes_at),
             _ => false,
         };
         vanishes[value.index()] |= found;
@@ -135,23 +135,23 @@ fn vanishing(function: &Function, with: Value) -> Vec<bool> {
 }
 
 /// The clamped endpoints that uses of the value see.
-pub(crate) fn clamped(builder: &mut Builder, endpoints: [Value; 2]) -> [Value; 2] {
+pub(crate) fn clamp_to_zero(builder: &mut Builder, endpoints: [Value; 2]) -> [Value; 2] {
     let zero = builder.f32(0.0);
     endpoints.map(|end| builder.op(Op::Max, &[end, zero]))
 }
 
 /// The endpoints of a result, united with 0 if the lower endpoint of the value is negative. `known`
 /// are the result's static bounds. NaN is kept, unless it is suppressed.
-pub(crate) fn joined(
+pub(crate) fn with_zero(
     builder: &mut Builder,
-    least: Value,
+    lower: Value,
     endpoints: [Value; 2],
     known: &Bounds,
     nan: Nan,
 ) -> [Value; 2] {
     let is_positive = known.floats().pieces.hull().is_some_and(|[lo, _]| lo >= 0.0);
     let zero = builder.f32(0.0);
-    let is_below = builder.op(Op::Lt, &[least, zero]);
+    let is_below = builder.op(Op::Lt, &[lower, zero]);
     // If one operand is NaN, min and max return the first operand.
     let with_zero = |builder: &mut Builder, op: Op, end: Value| match nan {
         Nan::Suppress => builder.op(op, &[zero, end]),
@@ -192,16 +192,16 @@ mod tests {
 
     #[test]
     fn factors_of_the_cosine_are_found() {
-        let is_cut =
+        let has_support =
             |rest: &str, nan| lifted(&format!("{PRODUCTS} {rest}"), nan).related.support.is_some();
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
-            assert!(is_cut("return vec3f(1.0 + p, 1.0 - p, p);", nan), "{nan:?}");
+            assert!(has_support("return vec3f(1.0 + p, 1.0 - p, p);", nan), "{nan:?}");
         }
         let text = lifted(&format!("{PRODUCTS} return vec3f(p);"), Nan::Ignore).bounds_text();
         assert!(text.contains("wi.z: [0, 1.0000002], -0, tightened by support\n"), "{text}");
         // Values that may be NaN below the horizon.
         let root = "return vec3f(sqrt(wi.z + 0.5 + p));";
-        assert!(!is_cut(root, Nan::Propagate) && is_cut(root, Nan::Ignore));
+        assert!(!has_support(root, Nan::Propagate) && has_support(root, Nan::Ignore));
         // No gain.
         assert!(lifted("return vec3f(1.0);", Nan::Ignore).related.support.is_none());
     }

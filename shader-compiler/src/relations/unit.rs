@@ -16,21 +16,21 @@ use crate::ir::{Def, Function, Stmt, Value};
 /// Values that are the components of a unit vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct UnitVector {
-    pub parts: [Value; 3],
+    pub components: [Value; 3],
     /// Bound of ||v|² − 1|.
     pub slack: f64,
     /// The input, if the vector is one.
     pub axis: Option<Axis>,
     /// Whether it may be shorter than 1, because the divisor may exceed its length.
-    pub short: bool,
+    pub may_be_short: bool,
     /// Condition on the box under which it is a unit vector.
     pub guard: Option<Guard>,
 }
 
 impl UnitVector {
     /// A unit vector that is not an input.
-    pub(crate) fn new(parts: [Value; 3], slack: f64) -> UnitVector {
-        UnitVector { parts, slack, axis: None, short: false, guard: None }
+    pub(crate) fn new(components: [Value; 3], slack: f64) -> UnitVector {
+        UnitVector { components, slack, axis: None, may_be_short: false, guard: None }
     }
 
     /// Whether it belongs to the frame.
@@ -57,14 +57,14 @@ pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector
     let mut units = vec![];
     let vectors = axes.iter().flatten().map(|axis| axis.vector + 1).max().unwrap_or(0);
     let unit = |vector: usize| {
-        let part = |component: usize| {
-            let is_it = |axis: &Axis| axis.vector == vector && axis.component == component;
-            let input = axes.iter().position(|axis| axis.as_ref().is_some_and(is_it))?;
+        let component = |component: usize| {
+            let matches = |axis: &Axis| axis.vector == vector && axis.component == component;
+            let input = axes.iter().position(|axis| axis.as_ref().is_some_and(matches))?;
             let position =
                 function.values.iter().position(|data| data.def == Def::Input(input as u32))?;
             Some((Value(position as u32), axes[input]))
         };
-        let [(x, axis), (y, _), (z, _)] = [part(0)?, part(1)?, part(2)?];
+        let [(x, axis), (y, _), (z, _)] = [component(0)?, component(1)?, component(2)?];
         Some(UnitVector { axis, ..UnitVector::new([x, y, z], SLACK) })
     };
     units.extend((0..vectors).filter_map(unit));
@@ -85,7 +85,7 @@ fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
         let Some(terms) = terms(function, *value) else { return };
         for (vector, found) in std::iter::zip(&others, &mut found) {
             for (axis, found) in std::iter::zip(&frame, found) {
-                if is_dot(&terms, vector.parts, axis.parts) {
+                if is_dot(&terms, vector.components, axis.components) {
                     *found = Some(*value);
                 }
             }
@@ -98,6 +98,6 @@ fn in_frame(function: &Function, inputs: &[UnitVector]) -> Vec<UnitVector> {
 /// Whether terms form the dot product of two vectors.
 pub(super) fn is_dot(terms: &[Term; 3], a: [Value; 3], b: [Value; 3]) -> bool {
     std::iter::zip(a, b).all(|(a, b)| {
-        terms.iter().any(|term| !term.minus && (term.factors == [a, b] || term.factors == [b, a]))
+        terms.iter().any(|term| !term.negated && (term.factors == [a, b] || term.factors == [b, a]))
     })
 }

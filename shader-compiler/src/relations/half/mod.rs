@@ -16,7 +16,7 @@ mod sum;
 
 use super::dot::{Term, terms};
 use super::unit::UnitVector;
-use super::{Guard, Point, Refinement, Related};
+use super::{Guard, PointShader, Refinement, RelationInfo};
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Emit, Function, Op, Value};
 use crate::passes::factor::uses;
@@ -24,7 +24,7 @@ pub(super) use normalize::MARGIN;
 pub use normalize::NormalizedComponent;
 use normalize::{Divisor, NORMALIZED, quotient};
 pub use sum::SquaredLength;
-use sum::{across, added};
+use sum::{other_operand, summands};
 
 /// Unit roundoff u.
 const U: f64 = 1.0 / (1 << 24) as f64;
@@ -41,37 +41,47 @@ pub struct HalfVectorDot {
 
 /// A sum of two unit vectors, divided by its length.
 struct HalfVector {
-    parts: [Value; 3],
+    components: [Value; 3],
     /// The components before the division.
     sums: [Value; 3],
     /// Squared length.
-    length2: Value,
+    squared_length: Value,
     units: [UnitVector; 2],
 }
 
 /// Finds sums of unit vectors and normalized vectors, and registers the latter as unit vectors.
-pub(super) fn find(point: &mut Point<'_>, related: &mut Related) {
+pub(super) fn find(point: &mut PointShader<'_>, related: &mut RelationInfo) {
     let mut uses = uses(point.function);
-    let divided = divided(point, &uses, related);
-    let mut halves = vec![];
-    for (divisor, quotients) in &divided {
+    let find_normalized = find_normalized(point, &uses, related);
+    let mut half_vectors = vec![];
+    for (divisor, quotients) in &find_normalized {
         let of = |k: usize| {
-            let before = divisor.squares.get(k)?.part;
+            let before = divisor.squares.get(k)?.component;
             quotients.iter().find(|[component, _]| *component == before).map(|&[_, value]| value)
         };
         let (Some(x), Some(y), Some(z)) = (of(0), of(1), of(2)) else { continue };
-        let (short, guard) = (divisor.short, divisor.guard);
-        point.units.push(UnitVector { short, guard, ..UnitVector::new([x, y, z], NORMALIZED) });
-        let sums = [0, 1, 2].map(|k| divisor.squares[k].part);
-        if let Some(units) = added(point, sums).filter(|_| !short) {
-            halves.push(HalfVector { parts: [x, y, z], sums, length2: divisor.sum, units });
+        let (may_be_short, guard) = (divisor.may_be_short, divisor.guard);
+        point.units.push(UnitVector {
+            may_be_short,
+            guard,
+            ..UnitVector::new([x, y, z], NORMALIZED)
+        });
+        let sums = [0, 1, 2].map(|k| divisor.squares[k].component);
+        if let Some(units) = summands(point, sums).filter(|_| !may_be_short) {
+            half_vectors.push(HalfVector {
+                components: [x, y, z],
+                sums,
+                squared_length: divisor.sum,
+                units,
+            });
         }
     }
     let point = &*point;
     point.for_each_operation(|value, _| {
         let Some(terms) = terms(point.function, value) else { return };
-        if let Some(half) =
-            halves.iter().find_map(|vector| HalfVectorDot::new(point.function, &terms, vector))
+        if let Some(half) = half_vectors
+            .iter()
+            .find_map(|vector| HalfVectorDot::new(point.function, &terms, vector))
         {
             related.add(
                 point,
@@ -86,57 +96,65 @@ pub(super) fn find(point: &mut Point<'_>, related: &mut Related) {
             });
         }
     });
-    for (divisor, quotients) in &divided {
+    for (divisor, quotients) in &find_normalized {
         for &[component, value] in quotients.iter().filter(|[_, value]| uses[value.index()] > 0) {
-            let part = NormalizedComponent::new(point, component, divisor);
-            let most = 1.0 + 2.0 * MARGIN;
+            let component = NormalizedComponent::new(point, component, divisor);
+            let max = 1.0 + 2.0 * MARGIN;
             let limit =
-                if part.is_guarded() { Floats::all() } else { Floats::between(-most, most) };
-            related.add(point, value, Refinement::NormalizedComponent(part), Bounds::Float(limit));
+                if component.is_guarded() { Floats::all() } else { Floats::between(-max, max) };
+            related.add(
+                point,
+                value,
+                Refinement::NormalizedComponent(component),
+                Bounds::Float(limit),
+            );
         }
     }
 }
 
 /// Adds refinements of sums of unit vectors. Returns components of normalized vectors, before and
 /// after the division, by divisor.
-fn divided(
-    point: &Point<'_>,
+fn find_normalized(
+    point: &PointShader<'_>,
     uses: &[u32],
-    related: &mut Related,
+    related: &mut RelationInfo,
 ) -> Vec<(Divisor, Vec<[Value; 2]>)> {
-    let mut divided: Vec<(Divisor, Vec<[Value; 2]>)> = vec![];
+    let mut find_normalized: Vec<(Divisor, Vec<[Value; 2]>)> = vec![];
     point.for_each_operation(|value, scope| {
         if let Some(length) =
             SquaredLength::new(point, value, scope).filter(|_| uses[value.index()] > 1)
         {
-            let limit = Bounds::Float(Floats::between(f32::NEG_INFINITY, length.limits[1]));
+            let limit = Bounds::Float(Floats::between(f32::NEG_INFINITY, length.constants[1]));
             related.add(point, value, Refinement::SquaredLength(length), limit);
         }
         let Some((component, divisor)) = quotient(point, value) else { return };
-        match divided.iter_mut().find(|(other, _)| *other == divisor) {
-            Some((_, parts)) => parts.push([component, value]),
-            None => divided.push((divisor, vec![[component, value]])),
+        match find_normalized.iter_mut().find(|(other, _)| *other == divisor) {
+            Some((_, components)) => components.push([component, value]),
+            None => find_normalized.push((divisor, vec![[component, value]])),
         }
     });
-    divided
+    find_normalized
 }
 
 impl HalfVectorDot {
     /// The dot product of a half vector and one of its two vectors.
     fn new(function: &Function, terms: &[Term; 3], vector: &HalfVector) -> Option<HalfVectorDot> {
-        let other = across(terms, vector.parts)?;
+        let other = other_operand(terms, vector.components)?;
         // Each sum has one component of either vector. If all components belong to one vector, they
         // are in order.
-        let is_in = |(sum, part): (Value, &Value)| {
-            function.operation(sum).is_some_and(|(_, args)| args.contains(part))
+        let is_in = |(sum, component): (Value, &Value)| {
+            function.operation(sum).is_some_and(|(_, args)| args.contains(component))
         };
         if !std::iter::zip(vector.sums, &other).all(is_in) {
             return None;
         }
-        vector.units.iter().find(|unit| unit.parts.iter().all(|part| other.contains(part)))?;
+        vector
+            .units
+            .iter()
+            .find(|unit| unit.components.iter().all(|component| other.contains(component)))?;
         let margin = 2.01 * (vector.units[0].slack + vector.units[1].slack) + 16.0 * U;
-        let guard = Guard { value: vector.length2, least: 1.0 / 16.0 };
-        Some(HalfVectorDot { sum: vector.length2, margin: (margin as f32).next_up(), guard })
+        let guard = Guard { value: vector.squared_length, min: 1.0 / 16.0 };
+        Some(HalfVectorDot { sum: vector.squared_length, margin: (margin as f32).next_up(), guard })
     }
 
     /// The values whose endpoints it needs.
@@ -164,7 +182,7 @@ impl HalfVectorDot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::materials::{Bounder, around, axes, compare, nearly_unit};
+    use super::super::testing::{Bounder, axes, box_around, compare, nearly_unit};
     use super::super::{Relation, Relations};
     use crate::bounding::Frame;
     use crate::interval::Nan;
@@ -226,9 +244,9 @@ mod tests {
                 let b =
                     if random.once_in(20) { a.map(|x| -x) } else { nearly_unit(&mut random, near) };
                 let b_endpoints =
-                    if random.once_in(2) { b.map(|x| [x, x]) } else { around(&mut random, b) };
+                    if random.once_in(2) { b.map(|x| [x, x]) } else { box_around(&mut random, b) };
                 let endpoints: Vec<_> =
-                    around(&mut random, a).into_iter().chain(b_endpoints).collect();
+                    box_around(&mut random, a).into_iter().chain(b_endpoints).collect();
                 let member: Vec<_> = a.into_iter().chain(b).collect();
                 let bounds = bounders.each_ref().map(|bounder| bounder.run(&endpoints, [&member]));
                 for (count, (plain, tight)) in

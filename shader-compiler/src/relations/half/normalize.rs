@@ -22,7 +22,7 @@
 
 use super::U;
 use crate::ir::{Emit, Function, Op, Value};
-use crate::relations::{Guard, Point};
+use crate::relations::{Guard, PointShader};
 
 /// Least sum of squares for which underflow is negligible: 2⁻¹⁰⁰.
 const MIN_SQUARED_LENGTH: f32 = f32::from_bits((127 - 100) << 23);
@@ -46,14 +46,14 @@ pub struct NormalizedComponent {
     others: Vec<Value>,
     /// Squared length, and the least value that it is clamped to.
     sum: Value,
-    least: f32,
+    min_squared_length: f32,
     guard: Option<Guard>,
 }
 
 /// A term of a sum of squares: `value` is `part` · `part`, clamped to at least `floor`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Square {
-    pub(super) part: Value,
+    pub(super) component: Value,
     value: Value,
     pub(super) floor: f32,
 }
@@ -67,13 +67,13 @@ pub(super) struct Divisor {
     /// Squared length, possibly clamped.
     pub(super) sum: Value,
     /// The least value that the squared length is clamped to.
-    least: f32,
+    min_squared_length: f32,
     pub(super) guard: Option<Guard>,
-    pub(super) short: bool,
+    pub(super) may_be_short: bool,
 }
 
 /// The component and the divisor of a quotient, if the divisor is a length.
-pub(super) fn quotient(point: &Point<'_>, value: Value) -> Option<(Value, Divisor)> {
+pub(super) fn quotient(point: &PointShader<'_>, value: Value) -> Option<(Value, Divisor)> {
     let (op, args) = point.function.operation(value)?;
     let (Op::Div | Op::Mul, &[a, b]) = (op, args) else { return None };
     let found = |component: Value, by: Value| {
@@ -81,7 +81,7 @@ pub(super) fn quotient(point: &Point<'_>, value: Value) -> Option<(Value, Diviso
         divisor
             .squares
             .iter()
-            .any(|square| square.part == component)
+            .any(|square| square.component == component)
             .then_some((component, divisor))
     };
     found(a, b).or_else(|| if op == Op::Mul { found(b, a) } else { None })
@@ -93,7 +93,7 @@ pub(super) fn squares(function: &Function, sum: Value) -> Option<Vec<Square>> {
     while let Some(value) = work.pop() {
         let (square, floor) = clamped_below(function, value);
         match function.operation(square)? {
-            (Op::Mul, &[a, b]) if a == b => found.push(Square { part: a, value, floor }),
+            (Op::Mul, &[a, b]) if a == b => found.push(Square { component: a, value, floor }),
             (Op::Add, &[a, b]) if floor == 0.0 => work.extend([b, a]),
             _ => return None,
         }
@@ -102,8 +102,9 @@ pub(super) fn squares(function: &Function, sum: Value) -> Option<Vec<Square>> {
         }
     }
     // A component that occurs twice does not belong to a unit vector.
-    let is_single =
-        |square: &Square| found.iter().filter(|other| other.part == square.part).count() == 1;
+    let is_single = |square: &Square| {
+        found.iter().filter(|other| other.component == square.component).count() == 1
+    };
     (found.len() > 1 && found.iter().all(is_single)).then_some(found)
 }
 
@@ -130,9 +131,9 @@ fn clamped_below(function: &Function, value: Value) -> (Value, f32) {
 
 impl Divisor {
     /// A length, or its reciprocal.
-    fn new(point: &Point<'_>, value: Value, reciprocal: bool) -> Option<Divisor> {
+    fn new(point: &PointShader<'_>, value: Value, reciprocal: bool) -> Option<Divisor> {
         let function = point.function;
-        let (sum, least) = match (reciprocal, function.operation(value)?) {
+        let (sum, min_squared_length) = match (reciprocal, function.operation(value)?) {
             (false, _) => root(function, value)?,
             (true, (Op::Rsqrt, &[sum])) => (sum, 0.0),
             (true, (Op::Div, &[one, length]))
@@ -148,17 +149,18 @@ impl Divisor {
         if known.nan || known.high() == f32::INFINITY {
             return None;
         }
-        let short =
-            least > 0.0 || clamped_to > 0.0 || squares.iter().any(|square| square.floor > 0.0);
-        let is_safe = known.low() >= MIN_SQUARED_LENGTH || least >= MIN_SQUARED_LENGTH;
-        let guard = (!is_safe).then_some(Guard { value: sum, least: MIN_SQUARED_LENGTH });
-        Some(Divisor { value, squares, sum, least, guard, short })
+        let may_be_short = min_squared_length > 0.0
+            || clamped_to > 0.0
+            || squares.iter().any(|square| square.floor > 0.0);
+        let is_safe = known.low() >= MIN_SQUARED_LENGTH || min_squared_length >= MIN_SQUARED_LENGTH;
+        let guard = (!is_safe).then_some(Guard { value: sum, min: MIN_SQUARED_LENGTH });
+        Some(Divisor { value, squares, sum, min_squared_length, guard, may_be_short })
     }
 }
 
 impl NormalizedComponent {
     pub(super) fn new(
-        point: &Point<'_>,
+        point: &PointShader<'_>,
         component: Value,
         divisor: &Divisor,
     ) -> NormalizedComponent {
@@ -166,12 +168,12 @@ impl NormalizedComponent {
         let others = divisor
             .squares
             .iter()
-            .filter(|square| square.part != component)
+            .filter(|square| square.component != component)
             .map(|square| square.value);
         let floor = divisor
             .squares
             .iter()
-            .filter(|square| square.part == component)
+            .filter(|square| square.component == component)
             .map(|square| square.floor);
         let sign = if floats.low() >= 0.0 {
             Some(true)
@@ -184,7 +186,7 @@ impl NormalizedComponent {
             sign,
             others: others.collect(),
             sum: divisor.sum,
-            least: divisor.least,
+            min_squared_length: divisor.min_squared_length,
             guard: divisor.guard,
         }
     }
@@ -237,7 +239,7 @@ impl NormalizedComponent {
         sum: E::Value,
         side: usize,
     ) -> E::Value {
-        let clamped = |emit: &mut E, value: E::Value, floor: f32| {
+        let clamp = |emit: &mut E, value: E::Value, floor: f32| {
             if floor == 0.0 {
                 return value;
             }
@@ -245,11 +247,11 @@ impl NormalizedComponent {
             emit.op(Op::Max, &[value, floor])
         };
         let square = emit.op(Op::Mul, &[v, v]);
-        let square = clamped(emit, square, self.floor);
-        let length2 = emit.op(Op::Add, &[square, q]);
-        let length2 = emit.op(Op::Max, &[length2, sum]);
-        let length2 = clamped(emit, length2, self.least);
-        let length = emit.op(Op::Sqrt, &[length2]);
+        let square = clamp(emit, square, self.floor);
+        let squared_length = emit.op(Op::Add, &[square, q]);
+        let squared_length = emit.op(Op::Max, &[squared_length, sum]);
+        let squared_length = clamp(emit, squared_length, self.min_squared_length);
+        let length = emit.op(Op::Sqrt, &[squared_length]);
         let quotient = emit.op(Op::Div, &[v, length]);
         let margin = emit.f32(if side == 0 { -MARGIN } else { MARGIN });
         emit.op(Op::Add, &[quotient, margin])
@@ -261,7 +263,7 @@ mod tests {
     use super::super::tests::{NAN, half};
     use crate::random::Random;
     use crate::relations::Relations;
-    use crate::relations::materials::{Bounder, around, nearly_unit};
+    use crate::relations::testing::{Bounder, box_around, nearly_unit};
 
     #[test]
     fn vectors_divided_by_their_length_are_within_the_endpoints() {
@@ -295,7 +297,7 @@ mod tests {
             for _ in 0..20_000 {
                 let scale = *random.pick(&[1.0, 1.0, 1e-2, 1e-6, 1e-14, 1e-16, 1e-22, 1e-30]);
                 let v = nearly_unit(&mut random, None).map(|x| x * scale);
-                let mut endpoints = around(&mut random, v);
+                let mut endpoints = box_around(&mut random, v);
                 if random.once_in(2) {
                     endpoints = std::array::from_fn(|k| {
                         endpoints[k].map(|end| (v[k] + (end - v[k]) * scale).clamp(-1.0, 1.0))
@@ -342,7 +344,7 @@ mod tests {
             %11 = div x, %10
             return %5, %6, %9, %11
         }";
-        let raised = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32) {
+        let clamp_slack = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32) {
             %0 = mul x, 1e19
             %1 = mul z, 1e19
             %2 = mul %0, %0
@@ -355,11 +357,13 @@ mod tests {
             return %7, %8
         }";
         let mut random = Random::new(41);
-        for (text, nan) in [twice, raised].into_iter().flat_map(|text| NAN.map(|nan| (text, nan))) {
+        for (text, nan) in
+            [twice, clamp_slack].into_iter().flat_map(|text| NAN.map(|nan| (text, nan)))
+        {
             let bounder = Bounder::new(text, &[None; 3], half(), nan);
             for _ in 0..5000 {
                 let v = nearly_unit(&mut random, None);
-                bounder.run(&around(&mut random, v), [&v]);
+                bounder.run(&box_around(&mut random, v), [&v]);
             }
         }
     }

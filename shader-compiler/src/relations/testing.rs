@@ -1,7 +1,7 @@
 //! Shared by tests of relations: unit vectors of floats, boxes around them, and materials bounded
 //! with and without relations.
 
-use super::{Axis, Related, Relations, SLACK, run};
+use super::{Axis, RelationInfo, Relations, SLACK, run};
 use crate::analysis::{Constraint, solve};
 use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
 use crate::interval::{Bounds, Floats, Nan};
@@ -16,8 +16,8 @@ use crate::{Arena, Settings, Shader, Target, interpreter};
 pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
     loop {
         let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
-        let mut part = || random.below(2_000_001) as f64 / 1e6 - 1.0;
-        let v = [part(), part(), part()];
+        let mut component = || random.below(2_000_001) as f64 / 1e6 - 1.0;
+        let v = [component(), component(), component()];
         let v = match close_to {
             Some(center) => [0, 1, 2].map(|k| f64::from(center[k]) + scale * v[k]),
             None => v,
@@ -26,8 +26,8 @@ pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] 
         if length < 1e-3 {
             continue;
         }
-        let wanted = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
-        let v = v.map(|x| (x / length * wanted) as f32);
+        let target_length = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
+        let v = v.map(|x| (x / length * target_length) as f32);
         if (dot(v, v) - 1.0).abs() <= SLACK {
             return v;
         }
@@ -39,10 +39,10 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f64 {
 }
 
 /// A box around a vector: along each axis wide, narrow, or a single float.
-pub fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
-    let widest = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
+pub fn box_around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
+    let max_width = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
     v.map(|x| {
-        let far = [(); 2].map(|()| widest * (random.below(1000) as f32 / 1000.0));
+        let far = [(); 2].map(|()| max_width * (random.below(1000) as f32 / 1000.0));
         [(x - far[0]).max(-super::UNIT), (x + far[1]).min(super::UNIT)]
     })
 }
@@ -56,7 +56,7 @@ pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
 }
 
 /// The relations found in a function whose inputs are all intervals.
-pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> Related {
+pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> RelationInfo {
     let is_interval = classify::classify(point, &vec![true; axes.len()]);
     let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
     let solve = |constraints: &[Constraint]| {
@@ -112,19 +112,19 @@ impl Bounder {
                 std::iter::zip(values.into_iter().map(f32::from_bits), bounds.iter().copied())
                     .enumerate()
             {
-                let says = format!(
+                let message = format!(
                     "output {k} of {:?} in {endpoints:?}: {value} is not in [{lo}, {hi}], {:?}",
                     member.as_ref(),
                     self.nan
                 );
                 match self.nan {
                     Nan::Propagate if value.is_nan() => {
-                        assert!(!(lo > f32::NEG_INFINITY || hi < f32::INFINITY), "{says}")
+                        assert!(!(lo > f32::NEG_INFINITY || hi < f32::INFINITY), "{message}")
                     }
-                    Nan::Suppress => assert!(!lo.is_nan() && !hi.is_nan(), "{says}"),
+                    Nan::Suppress => assert!(!lo.is_nan() && !hi.is_nan(), "{message}"),
                     _ => {}
                 }
-                assert!(!(value < lo || hi < value), "{says}");
+                assert!(!(value < lo || hi < value), "{message}");
             }
         }
         bounds
@@ -134,7 +134,7 @@ impl Bounder {
 /// Comparison of a material's bounds with and without relations, over boxes around light directions
 /// that satisfy the precondition.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Compared {
+pub struct Comparison {
     /// Number of members' results that were checked.
     pub members: usize,
     /// Number of boxes whose bounds with relations are finite.
@@ -155,7 +155,7 @@ pub fn compare(
     relations: Relations,
     degrees: f64,
     boxes: usize,
-) -> Compared {
+) -> Comparison {
     let shader = Shader::parse("test.wgsl", source).expect("the shader is right");
     let integrand = Integrand::new(&shader, &Settings::default(), frame).expect("it compiles");
     let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
@@ -166,7 +166,7 @@ pub fn compare(
             .expect("the target is available")
     });
     let mut random = Random::new(23);
-    let mut compared = Compared::default();
+    let mut comparison = Comparison::default();
     for _ in 0..boxes {
         let (endpoints, members) = cone(&mut random, frame, degrees, inputs.len());
         let bounds = kernels.each_ref().map(|kernel| {
@@ -178,44 +178,44 @@ pub fn compare(
             kernel.run(&[], &boxes, &mut limits);
             [0, 1, 2].map(|output| limits.get(0, output))
         });
-        let mut exempt = false;
+        let mut is_exempt = false;
         for member in &members {
             let words: Vec<_> = member.iter().map(|x| x.to_bits()).collect();
             let values =
                 interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops end");
             for (k, value) in values.into_iter().map(f32::from_bits).enumerate() {
-                let [plain, tight] = [0, 1].map(|kind| bounds[kind][k]);
+                let [plain, tight] = [0, 1].map(|index| bounds[index][k]);
                 // If code that ignores NaN returns one, its bounds are void.
-                exempt |=
+                is_exempt |=
                     nan == Nan::Ignore && (value.is_nan() || plain.iter().any(|end| end.is_nan()));
                 let within = !(value < tight[0] || tight[1] < value);
                 let reports_nan = nan != Nan::Propagate
                     || !value.is_nan()
                     || !(tight[0] > f32::NEG_INFINITY || tight[1] < f32::INFINITY);
                 assert!(
-                    exempt || within && reports_nan,
+                    is_exempt || within && reports_nan,
                     "{value} of {member:?} in {endpoints:?} is not in {tight:?}, {plain:?}, {nan:?}"
                 );
-                compared.members += usize::from(!exempt);
+                comparison.members += usize::from(!is_exempt);
             }
         }
         for [plain, tight] in [0, 1, 2].map(|k| [bounds[0][k], bounds[1][k]]) {
             let wider = tight[0] < plain[0] || plain[1] < tight[1];
             assert!(
-                exempt || !wider,
+                is_exempt || !wider,
                 "{tight:?} is wider than {plain:?} for {endpoints:?}, {nan:?}"
             );
             if tight[1].is_finite() && tight[1] > 1e-6 {
-                compared.boxes += 1;
-                compared.unbounded += usize::from(!plain[1].is_finite());
-                let most =
+                comparison.boxes += 1;
+                comparison.unbounded += usize::from(!plain[1].is_finite());
+                let max =
                     if plain[1].is_finite() { f64::from(plain[1]) } else { f64::from(f32::MAX) };
-                compared.gain += libm::log2(most / f64::from(tight[1]));
+                comparison.gain += libm::log2(max / f64::from(tight[1]));
             }
         }
     }
-    compared.gain /= compared.boxes.max(1) as f64;
-    compared
+    comparison.gain /= comparison.boxes.max(1) as f64;
+    comparison
 }
 
 /// A box of light directions in a cone, other inputs as singletons, and members of the box that
@@ -229,11 +229,12 @@ fn cone(
     let [t, b, n] = loop {
         let [n, other] = [(); 2].map(|()| nearly_unit(random, None).map(f64::from));
         let t = normalized(cross(n, other));
-        let all = [t, cross(n, t), n].map(|axis| axis.map(|x| x as f32));
-        let is_exact =
-            |i: usize, j: usize| (dot(all[i], all[j]) - f64::from(u8::from(i == j))).abs() <= SLACK;
-        if (0..9).all(|k| is_exact(k / 3, k % 3)) {
-            break all;
+        let frame_axes = [t, cross(n, t), n].map(|axis| axis.map(|x| x as f32));
+        let is_optimal = |i: usize, j: usize| {
+            (dot(frame_axes[i], frame_axes[j]) - f64::from(u8::from(i == j))).abs() <= SLACK
+        };
+        if (0..9).all(|k| is_optimal(k / 3, k % 3)) {
+            break frame_axes;
         }
     };
     let world = frame == Frame::World;
@@ -253,8 +254,8 @@ fn cone(
     let radius = (degrees.to_radians() * (random.below(1000) as f64 / 1000.0)) as f32;
     let mut endpoints: Vec<_> =
         wi.map(|x| [(x - radius).max(-super::UNIT), (x + radius).min(super::UNIT)]).to_vec();
-    let numbers = wo.into_iter().chain([n, t, b].into_iter().flatten().filter(|_| world));
-    endpoints.extend(numbers.map(|x| [x; 2]));
+    let singletons = wo.into_iter().chain([n, t, b].into_iter().flatten().filter(|_| world));
+    endpoints.extend(singletons.map(|x| [x; 2]));
     endpoints.resize(inputs, [0.5; 2]);
     let mut lights = vec![wi];
     for _ in 0..40 {

@@ -7,8 +7,8 @@ use crate::ir::{Def, Function, Stmt, Value};
 /// Returns, for each value, whether it is an interval, given which `inputs` are.
 ///
 /// Control dependence counts as well: results of an if or a loop are intervals if the condition is.
-/// This does not apply to the parameters of a loop: as long as the loop runs, all members of the box
-/// have completed the same number of iterations.
+/// This does not apply to the parameters of a loop: as long as the loop runs, all members of the
+/// box have completed the same number of iterations.
 pub fn classify(function: &Function, inputs: &[bool]) -> Vec<bool> {
     let mut is_interval = vec![false; function.len()];
     for (index, data) in function.values.iter().enumerate() {

@@ -3,8 +3,8 @@
 //!
 //! Ifs are lowered by `branches`, loops by `loops`.
 //!
-//! If NaN propagates, lowering collects the conditions under which no NaN occurred. Those of arms and
-//! loop bodies count for the boxes that may run them.
+//! If NaN propagates, lowering collects the conditions under which no NaN occurred. Those of arms
+//! and loop bodies count for the boxes that may run them.
 
 mod branches;
 mod loops;
@@ -145,7 +145,8 @@ impl Lowering<'_> {
             for &side in sides {
                 let mut end = endpoints[side];
                 if let (Some(seen), Type::F32) = (self.nan_seen, port.ty) {
-                    // For a NaN with all bits set, machine code only needs a bitwise or with the mask.
+                    // For a NaN with all bits set, machine code only needs a bitwise or with the
+                    // mask.
                     let nan = self.builder.constant(Type::F32, !0);
                     end = self.builder.op(Op::Select, &[seen, nan, end]);
                 }
@@ -249,7 +250,8 @@ impl Lowering<'_> {
 
     /// Records a NaN unless all of these conditions hold.
     fn require(&mut self, nan_free: &[Value]) {
-        // Tests of values for NaN come first, in pairs: machine code fuses two into one instruction.
+        // Tests of values for NaN come first, in pairs: machine code fuses two into one
+        // instruction.
         let is_not_nan = |&&value: &&Value| {
             let operation = self.builder.function().operation(value);
             matches!(operation, Some((Op::Eq, &[a, b])) if a == b)

@@ -6,8 +6,8 @@
 //! optimizations that change no value follow: common subexpression elimination, constant folding
 //! and dead code elimination, which removes endpoints that are not demanded.
 //!
-//! The same code builds naive and optimized bounding shaders; for a naive one, case selection has no
-//! known facts. So both pass through the same standard optimizations, scheduler and encoder, and
+//! The same code builds naive and optimized bounding shaders; for a naive one, case selection has
+//! no known facts. So both pass through the same standard optimizations, scheduler and encoder, and
 //! they compute the same bounds, bit for bit.
 
 pub mod classify;
@@ -88,8 +88,8 @@ pub struct Options {
     /// [all](Relations::all) in related code. Bounds computed by related code hold for the members
     /// of a box that satisfy the precondition of [`Axis`].
     pub relations: Relations,
-    /// Maximum number of iterations of a loop if intervals determine when it exits. Beyond that, its
-    /// results are set to their static bounds. If NaN propagates, that counts as a NaN.
+    /// Maximum number of iterations of a loop if intervals determine when it exits. Beyond that,
+    /// its results are set to their static bounds. If NaN propagates, that counts as a NaN.
     pub loop_cap: u32,
 }
 
@@ -130,9 +130,9 @@ pub struct Lifted {
 }
 
 impl Lifted {
-    /// Returns, for each input of the point shader, the index of the first input of the bounding shader
-    /// that it corresponds to, and whether it is an interval. If so, the next index is its upper
-    /// endpoint.
+    /// Returns, for each input of the point shader, the index of the first input of the bounding
+    /// shader that it corresponds to, and whether it is an interval. If so, the next index is its
+    /// upper endpoint.
     pub fn layout(&self) -> Vec<(usize, bool)> {
         let mut next = 0;
         let names = self.point.inputs.iter().map(|port| {
@@ -175,8 +175,8 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         solve::run(&point, is_interval, &known, options.nan, constraints)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
-    // Endpoints refined by relations no longer reveal a NaN. So refine only values that cannot be NaN
-    // even if nothing tests for it.
+    // Endpoints refined by relations no longer reveal a NaN. So refine only values that cannot be
+    // NaN even if nothing tests for it.
     let may_be_refined =
         if options.nan == Nan::Propagate { vec![false; point.len()] } else { is_interval.clone() };
     let related = relations::run(
@@ -239,7 +239,8 @@ fn run_to_fixpoint(mut function: Function) -> Function {
     }
 }
 
-/// Appends an output `s.luminance` to a function: the luminance of three outputs, red, green and blue.
+/// Appends an output `s.luminance` to a function: the luminance of three outputs, red, green and
+/// blue.
 pub fn with_luminance(point: &Function, rgb: [usize; 3]) -> Function {
     const WEIGHTS: [f32; 3] = [0.2126, 0.7152, 0.0722];
     let mut builder = Builder::new(&point.name, Rules::Exact);

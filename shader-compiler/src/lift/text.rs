@@ -1,5 +1,5 @@
-//! Listings of the stages from a point shader to its bounding shader: the values that are intervals,
-//! static bounds, selected cases, and the resulting code.
+//! Listings of the stages from a point shader to its bounding shader: the values that are
+//! intervals, static bounds, selected cases, and the resulting code.
 
 use super::Lifted;
 use crate::ir::function::for_each_stmt;
@@ -15,15 +15,15 @@ impl Lifted {
     }
 
     /// Formats the point shader with intervals in brackets and with comments: static bounds of each
-    /// value, and for operations on intervals the selected case of the lowering, the number of scalar
-    /// operations, and the relations that refined the endpoints.
+    /// value, and for operations on intervals the selected case of the lowering, the number of
+    /// scalar operations, and the relations that refined the endpoints.
     pub fn bounds_text(&self) -> String {
         annotated(&self.point, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
     }
 
     /// Formats the bounding shader, or a later stage of it. A comment at each operation names the
-    /// operation of the point shader that it implements. The first such operation also has the static
-    /// bounds and the selected case, as in [`Lifted::bounds_text`].
+    /// operation of the point shader that it implements. The first such operation also has the
+    /// static bounds and the selected case, as in [`Lifted::bounds_text`].
     pub fn origins_text(&self, function: &Function) -> String {
         let text = annotated(
             function,

@@ -19,9 +19,9 @@ pub struct Trace {
 #[derive(Clone, Debug)]
 struct Interval {
     endpoints: [Value; 2],
-    /// Conditions under which members reach the enclosing arms: booleans, and their required values.
-    /// Cheap arms run, and refine the values that their condition compares, even if no member takes
-    /// them.
+    /// Conditions under which members reach the enclosing arms: booleans, and their required
+    /// values. Cheap arms run, and refine the values that their condition compares, even if no
+    /// member takes them.
     reached: Vec<(Value, bool)>,
 }
 
@@ -88,8 +88,8 @@ impl Trace {
             };
             found |= self.intervals[value.index()].iter().any(crosses);
         };
-        // If a loop does not terminate because of an empty interval, the interval has been found by the
-        // time that the interpreter stops.
+        // If a loop does not terminate because of an empty interval, the interval has been found by
+        // the time that the interpreter stops.
         let _ = interpreter::watch(&self.function, tables, inputs, max_iterations, watch);
         found
     }

@@ -1,8 +1,8 @@
-//! Factors sums of products: a·c + b·c → (a + b)·c, where each operand of the addition is a sum of at
-//! least two products, such as a dot product. The sum of two dot products with a common vector
-//! becomes the dot product of that vector and a sum of vectors. This saves products in the point shader, and many more in the
-//! bounding shader, where products of intervals are expensive. It also tightens bounds, since x·z +
-//! y·z ⊇ (x + y)·z for intervals.
+//! Factors sums of products: a·c + b·c → (a + b)·c, where each operand of the addition is a sum of
+//! at least two products, such as a dot product. The sum of two dot products with a common vector
+//! becomes the dot product of that vector and a sum of vectors. This saves products in the point
+//! shader, and many more in the bounding shader, where products of intervals are expensive. It also
+//! tightens bounds, since x·z + y·z ⊇ (x + y)·z for intervals.
 //!
 //! Sums with other uses are kept, since otherwise they would be computed twice.
 

@@ -65,7 +65,8 @@ impl Pass for Induction<'_> {
 impl Induction<'_> {
     /// Computes the ranges of a loop's counters.
     fn find_ranges(&mut self, node: &Loop) {
-        // Facts that hold in the body, and facts that hold at its end if there is another iteration.
+        // Facts that hold in the body, and facts that hold at its end if there is another
+        // iteration.
         let mut in_body = vec![];
         self.derive((node.cond, true), &mut in_body);
         let mut continuing = in_body.clone();

@@ -7,8 +7,8 @@
 //! Up to the point shader, values may change: by rounding, in the sign of a zero, or if they are
 //! not finite. The function returned by [`optimize`] *is* the point shader. Everything after it
 //! preserves its results bit for bit, in the interpreter and on all targets. Passes rebuild the
-//! function through a [`Builder`], so each of them also folds constants, simplifies, numbers values,
-//! hoists code, and removes dead code.
+//! function through a [`Builder`], so each of them also folds constants, simplifies, numbers
+//! values, hoists code, and removes dead code.
 
 pub mod expand;
 pub mod factor;

@@ -12,8 +12,8 @@
 //!   it. Therefore the loop needs no mask of active lanes, and results need no select. Parameters
 //!   on which neither condition nor results depend need not be preserved.
 //! - Idle lanes compute meaningless values, so their conditions must not count: within arms and
-//!   bodies, conditions are combined with the *mask* of the lanes for which the block runs. The head
-//!   of a loop runs for all lanes that entered the loop.
+//!   bodies, conditions are combined with the *mask* of the lanes for which the block runs. The
+//!   head of a loop runs for all lanes that entered the loop.
 //! - A condition is uniform if it depends only on constants and on counters of loops that all lanes
 //!   exit together. It needs no select and no mask.
 //!
@@ -147,8 +147,8 @@ impl Predication {
         rewriter.builder.push_if(any, then, otherwise)
     }
 
-    /// Emits an arm that runs if any lane takes it. Merges its values with those of the other arm, if
-    /// that has been emitted already.
+    /// Emits an arm that runs if any lane takes it. Merges its values with those of the other arm,
+    /// if that has been emitted already.
     fn guarded(
         &mut self,
         rewriter: &mut Rewriter<'_>,
@@ -257,8 +257,8 @@ fn parameters_to_preserve(
     params.iter().copied().filter(|param| seen.contains(param)).collect()
 }
 
-/// Returns, for each value, whether it is uniform over all lanes, including idle ones: it depends on
-/// no input.
+/// Returns, for each value, whether it is uniform over all lanes, including idle ones: it depends
+/// on no input.
 fn uniform(function: &Function) -> Vec<bool> {
     let mut uniform: Vec<_> =
         function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();

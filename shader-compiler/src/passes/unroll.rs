@@ -1,8 +1,8 @@
 //! Unrolls loops with a small known number of iterations, innermost loops first.
 //!
-//! Abstract execution determines the number of iterations: it evaluates constants, treats everything
-//! else as unknown, and continues while the condition is a constant. So any way of counting is
-//! recognized.
+//! Abstract execution determines the number of iterations: it evaluates constants, treats
+//! everything else as unknown, and continues while the condition is a constant. So any way of
+//! counting is recognized.
 
 use crate::builder::rewrite::{Pass, Rewriter, rewrite};
 use crate::builder::{Builder, Rules};

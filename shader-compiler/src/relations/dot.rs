@@ -2,16 +2,17 @@
 //! is at most 1 minus half the squared distance between the boxes of a and b. Likewise, it is at
 //! least −1 plus half the squared distance between the boxes of a and −b.
 //!
-//! Dot products with vectors of the frame are coordinates, and the endpoints of boxes bound them
-//! well enough. For these, only constraints are added, which their endpoints satisfy anyway:
-//! components are within ±(1 + 2⁻²²), so the endpoints are within the sum of the other vector's
-//! components, at most √3 of its length if that vector is a singleton. This requires that both
-//! vectors are inputs: the coordinates themselves may have wider endpoints. If a vector is on the
-//! normal's side of the surface, its dot product with the normal is not negative.
+//! Dot products with vectors of the frame are coordinates, which interval arithmetic bounds well
+//! enough. They only get constraints, which their endpoints satisfy anyway: components of one
+//! vector are within ±(1 + 2⁻²²), so the endpoints are within ± the sum of the magnitudes of the
+//! other vector's components, which is at most √3 times its length if that vector is a singleton.
+//! This requires that both vectors are inputs, since coordinates computed from inputs may have
+//! wider endpoints. If a vector is on the same side of the surface as the normal, its dot product
+//! with the normal is not negative.
 //!
-//! The dot product of a vector with itself is bounded by constants, too. For products of a half
-//! vector and one of its two vectors, the bounds of `half` are tighter. If a vector is shorter than
-//! a unit vector, both claims hold a fortiori.
+//! Constants also bound the dot product of a vector with itself. For the dot product of a half
+//! vector and one of its two vectors, the bounds of `half` are tighter. The bounds hold for vectors
+//! shorter than 1, too.
 //!
 //! A sum of three products is recognized with the components in any order and with any signs. The
 //! signs are attributed to b, which does not change |b|.
@@ -37,9 +38,9 @@ use crate::ir::{Emit, Function, Op, Stmt, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Dot {
     terms: [Term; 3],
-    /// Upper bound of the dot product and of its negative.
+    /// Upper bound on the magnitude of the dot product.
     max: f32,
-    /// Whether the distance of the vectors is used.
+    /// Whether to use the distance between the vectors.
     uses_distance: bool,
     /// Conditions on the box under which the vectors are unit vectors.
     guards: [Option<Guard>; 2],
@@ -52,17 +53,17 @@ pub(crate) struct Term {
     pub negated: bool,
 }
 
-/// C₂.
+/// C₂ = ½ (1 − 8u).
 const DISTANCE_FACTOR: f32 = 0.5 - 4.0 / (1 << 24) as f32;
 
-/// C₁ + 1.1u for vectors with these slacks, rounded up.
-fn max(a: f64, b: f64) -> f32 {
+/// C₁ + 1.1u for vectors with slacks α and β, rounded up.
+fn max_dot(a: f64, b: f64) -> f32 {
     let u = 1.0 / f64::from(1 << 24);
     ((1.0 + 0.5 * (a + b) + 4.2 * u) as f32).next_up()
 }
 
-/// The three products of a sum of three. Additions and subtractions may come in any order; signs of
-/// sums, products and factors are collected.
+/// The products of a sum of three products. Additions and subtractions may come in any order. The
+/// signs of sums, products and factors are combined.
 pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     let mut found = vec![];
     let mut work = vec![(sum, false)];
@@ -120,17 +121,17 @@ pub(super) fn find(point: &PointShader<'_>, relations: Relations, related: &mut 
             related.constrain(*value, Constraint::observe(dot_bounds(dot.max)));
         } else if is_coordinate {
             let is_singleton = |unit: &UnitVector| {
-                unit.components.iter().all(|part| !point.is_interval[part.index()])
+                unit.components.iter().all(|component| !point.is_interval[component.index()])
             };
-            let max = dot_bounds(if is_singleton(a) || is_singleton(b) {
+            let bounds = dot_bounds(if is_singleton(a) || is_singleton(b) {
                 SQRT_3
             } else {
                 3.0 + 3.0 * PRODUCT_SLACK
             });
             if is_above {
-                related.add(point, *value, Refinement::AtLeast(0.0), max);
+                related.add(point, *value, Refinement::AtLeast(0.0), bounds);
             } else {
-                related.constrain(*value, Constraint::observe(max));
+                related.constrain(*value, Constraint::observe(bounds));
             }
         } else {
             related.add(point, *value, Refinement::Dot(dot), dot_bounds(dot.max));
@@ -138,14 +139,13 @@ pub(super) fn find(point: &PointShader<'_>, relations: Relations, related: &mut 
     });
 }
 
-/// More than √3 · (1 + 2⁻²²)(1 + 2⁻²¹), with rounding.
+/// An upper bound on √3 · (1 + 2⁻²²)(1 + 2⁻²¹), including rounding.
 const SQRT_3: f32 = 1.7321;
 
-/// More than a product of components exceeds 1, with the rounding of the sums of three.
+/// A bound on how much a product of components exceeds 1, including the rounding of sums of three.
 const PRODUCT_SLACK: f32 = 1.0 / (1 << 20) as f32;
 
-/// The dot product that terms form, if any: the factors on either side are the components of a unit
-/// vector.
+/// The dot product of unit vectors that three terms form, if any.
 fn dot(
     units: &[UnitVector],
     terms: [Term; 3],
@@ -160,13 +160,18 @@ fn dot(
             .filter(|(k, _)| swapped >> k & 1 == 1)
             .for_each(|(_, term)| term.factors.swap(0, 1));
         let unit = |side: usize| {
-            let has = |part: &Value| terms.iter().any(|term| term.factors[side] == *part);
+            let has = |component: &Value| terms.iter().any(|term| term.factors[side] == *component);
             units.iter().find(|unit| unit.components.iter().all(has))
         };
         let [a, b] = [unit(0)?, unit(1)?];
         let uses_distance = uses_distance && a != b;
         Some((
-            Dot { terms, max: max(a.slack, b.slack), uses_distance, guards: [a.guard, b.guard] },
+            Dot {
+                terms,
+                max: max_dot(a.slack, b.slack),
+                uses_distance,
+                guards: [a.guard, b.guard],
+            },
             [a, b],
         ))
     })
@@ -177,7 +182,7 @@ impl Dot {
         if self.uses_distance { Relation::Dot } else { Relation::Unit }
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         let guards = self.guards.iter().flatten().map(|guard| guard.value);
         self.terms.iter().flat_map(|term| term.factors).chain(guards).collect()
@@ -187,7 +192,7 @@ impl Dot {
         self.guards.iter().any(Option::is_some)
     }
 
-    /// Endpoints from the distance of the vectors, or constants.
+    /// Endpoints from the distance between the vectors, or constants.
     pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -214,7 +219,7 @@ impl Dot {
         [emit.op(Op::Add, &[above, min]), emit.op(Op::Sub, &[max, below])]
     }
 
-    /// Half the squared distance between the boxes of a and of b, or of −b.
+    /// Half the squared distance between the boxes of a and b, or of a and −b if `negated`.
     fn half_squared_distance<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -233,8 +238,8 @@ impl Dot {
     }
 }
 
-/// The distance between two intervals, the second one negated if `minus`. If one is a singleton,
-/// the distance has a sign.
+/// The distance between two intervals, the second one negated if `negated`. If one is a singleton,
+/// the distance may be negative.
 pub(super) fn interval_distance<E: Emit<Value: PartialEq>>(
     emit: &mut E,
     a: [E::Value; 2],
@@ -252,7 +257,7 @@ pub(super) fn interval_distance<E: Emit<Value: PartialEq>>(
         }
     }
     let ([a_lo, a_hi], [b_lo, b_hi]) = (a, if negated { [b[1], b[0]] } else { b });
-    // −b's upper endpoint is b's lower one, negated.
+    // The upper endpoint of −b is the negated lower endpoint of b.
     let after = emit.op(difference, &[a_lo, b_hi]);
     let before = emit.op(difference, &[a_hi, b_lo]);
     let before = emit.op(Op::Neg, &[before]);
@@ -271,7 +276,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn dot_products_have_tight_endpoints() {
+    fn dot_products_are_within_tight_endpoints() {
         let text = "fn f(a: f32, b: f32, c: f32, x: f32, y: f32, z: f32) -> (r: f32) {
             %0 = mul c, z
             %1 = mul x, a
@@ -284,14 +289,14 @@ mod tests {
         let units = find(&function, &axes(2));
         let sum = function.body.yields[0];
         let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true)
-            .expect("of unit vectors")
+            .expect("it is a dot product of unit vectors")
             .0;
         let input = |value: Value| {
             units
                 .iter()
                 .flat_map(|unit| unit.components)
-                .position(|part| part == value)
-                .expect("it is a part")
+                .position(|component| component == value)
+                .expect("it is a component")
         };
         let mut random = Random::new(5);
         let mut narrow = 0;

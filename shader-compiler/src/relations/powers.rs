@@ -1,12 +1,12 @@
-//! Odd powers, computed as products of one value such as x · (x²)². An interval lowering takes x
-//! and x² for independent if the sign of x is not known, and tries all corners.
+//! Odd powers, computed as products of one value such as x · (x²)². If the sign of x is not known,
+//! the interval lowering of the product treats x and x² as independent and takes all corners.
 //!
-//! In floats, as for reals, such a product is non-decreasing in x. A product of nonnegative numbers
-//! rounds monotonically in each of them, so |xⁿ| is non-decreasing in |x|, whatever the order of
-//! products. And xⁿ has the sign of x, since rounding is symmetric. So its endpoints are exactly
-//! the powers of the endpoints: they are results for members of the interval, which all valid
-//! bounds contain, and replace those of the interval lowering. Even powers need no refinement: a
-//! square is recognized as one, and not negative.
+//! In floats, as for real numbers, such a product is non-decreasing in x. A product of nonnegative
+//! floats is monotone in each of them, so |xⁿ| is non-decreasing in |x|, whatever the order of
+//! products. And xⁿ has the sign of x, since rounding is symmetric. So the endpoints of xⁿ are
+//! exactly the powers of the endpoints of x. They replace those of the interval lowering: they are
+//! results for members of the interval, so no valid bounds are tighter. Even powers need no
+//! refinement: squares are recognized, and are not negative.
 
 use super::{PointShader, Refinement, RelationInfo};
 use crate::interval::Bounds;
@@ -17,8 +17,8 @@ use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
 #[derive(Clone, Debug)]
 pub struct Power {
     base: Value,
-    /// The products that compute it, in order: each of two earlier powers, by index. Index 0 is the
-    /// base.
+    /// The products that compute it, in order. Each is a pair of indices of earlier powers; index 0
+    /// is the base.
     products: Vec<[usize; 2]>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     });
 }
 
-/// For each product, its base and its degree.
+/// Returns, for each product of powers of one value, the base and the degree.
 fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
     let mut powers = vec![None; function.len()];
     for_each_stmt(&function.body, &mut |stmt| {
@@ -54,10 +54,10 @@ fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
 }
 
 impl Power {
-    /// The index of a power among those computed so far.
+    /// Returns the index of a power among those computed so far. Computes it if necessary.
     fn index_of(&mut self, function: &Function, computed: &mut Vec<Value>, value: Value) -> usize {
-        if let Some(index_of) = computed.iter().position(|&other| other == value) {
-            return index_of;
+        if let Some(index) = computed.iter().position(|&other| other == value) {
+            return index;
         }
         let (_, factors) = function.operation(value).expect("it is a product");
         let product =
@@ -67,7 +67,7 @@ impl Power {
         computed.len() - 1
     }
 
-    /// The value whose endpoints it needs.
+    /// The value from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         vec![self.base]
     }
@@ -81,7 +81,7 @@ impl Power {
         of(self.base).map(|end| {
             let mut powers = vec![end];
             for product in &self.products {
-                let power = emit.op(Op::Mul, &product.map(|index_of| powers[index_of]));
+                let power = emit.op(Op::Mul, &product.map(|index| powers[index]));
                 powers.push(power);
             }
             powers[powers.len() - 1]
@@ -97,7 +97,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn odd_powers_never_decrease() {
+    fn odd_powers_are_monotone() {
         let text = "fn f(x: f32) -> (r: f32) {
             %0 = mul x, x
             %1 = mul %0, x

@@ -1,16 +1,15 @@
 //! Products x (c − x) with a scalar c. They are concave in x, so their maximum is where x is
 //! closest to c/2, and their minimum is at an endpoint of x. Products x (x − c) and x (x + c) are
-//! reduced to that, with −c or negated.
+//! reduced to this form by negation of c or of the product.
 //!
 //! # Rounding
 //!
 //! Let u = 2⁻²⁴ and f(x) = x (c − x) for real numbers. The product in floats is f(x) (1 + θ) with
 //! |θ| ≤ 2.01u, plus an error of at most 2⁻¹⁵⁰ from underflow. The same holds for the value
-//! computed at the maximum m, which is c/2 or the closest endpoint. If c/2 is rounded, c is so
+//! computed at the maximum m, which is c/2 or the closest endpoint. If c/2 is inexact, c is so
 //! small that f changes by less than 2⁻²⁹⁰. Hence members are at most g + 4.1u |g| + 2⁻¹⁴⁸ for the
-//! value g computed at m. The widened bound has two roundings of its own, which are those of g (1 +
-//! 7u) if g ≥ 0, so it is within g + 7u |g| + 2⁻¹⁴⁷. The same holds for the lower bound. Static
-//! bounds rule out overflow.
+//! value g computed at m. Widening g by 7u |g| + 2⁻¹⁴⁷ covers this and the two roundings of the
+//! widening itself. The same holds for the lower bound. Static bounds rule out overflow.
 
 use super::{PointShader, Refinement, RelationInfo};
 use crate::interval::{Bounds, Floats};
@@ -36,7 +35,7 @@ const RELATIVE: f32 = 7.0 / (1 << 24) as f32;
 /// Absolute widening of the endpoints, 2⁻¹⁴⁷.
 const ABSOLUTE: f32 = f32::from_bits(4);
 
-/// Finds such products among the intervals.
+/// Finds products x (c − x) and their variants.
 pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
@@ -48,7 +47,7 @@ pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
 }
 
 impl PointShader<'_> {
-    /// The product of x and another value that is computed from x.
+    /// Matches the product of x and another value.
     fn product(&self, x: Value, other: Value) -> Option<Product> {
         let (c, negates_c, is_negated) = match self.function.operation(other)? {
             (Op::Sub, &[c, y]) if y == x => (c, false, false),
@@ -56,8 +55,9 @@ impl PointShader<'_> {
             (Op::Add, &[y, c]) | (Op::Add, &[c, y]) if y == x => (c, true, true),
             _ => return None,
         };
-        let max = |value: Value| self.hull(value).map(|[lo, hi]| f64::from(lo.abs().max(hi.abs())));
-        let (max_x, max_c) = (max(x)?, max(c)?);
+        let magnitude =
+            |value: Value| self.hull(value).map(|[lo, hi]| f64::from(lo.abs().max(hi.abs())));
+        let (max_x, max_c) = (magnitude(x)?, magnitude(c)?);
         let fits = (max_x + max_c) * (max_x + max_c) < 1e38;
         (self.is_interval[x.index()] && !self.is_interval[c.index()] && fits).then_some(Product {
             x,
@@ -66,12 +66,10 @@ impl PointShader<'_> {
             is_negated,
         })
     }
-}
 
-impl PointShader<'_> {
-    /// Constraint on the endpoints of a product. For real numbers, the endpoints for each c are
-    /// within those for the least and the greatest c, and at run time they have a relative error of
-    /// 12u.
+    /// Bounds on the endpoints of a product. For real numbers, the endpoints for each c are within
+    /// the hull of those for the minimum and the maximum c; at run time they have a relative error
+    /// of 12u.
     fn endpoint_bounds(&self, product: &Product) -> Option<Floats> {
         let (x, [first, last]) = (self.hull(product.x)?, self.hull(product.c)?);
         let [[a, b], [c, d]] = [first, last].map(|c| {
@@ -89,12 +87,12 @@ impl PointShader<'_> {
 }
 
 impl Product {
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         vec![self.x, self.c]
     }
 
-    /// The product at the endpoints of x, and its maximum closest to c/2.
+    /// The product at the endpoints of x, and at the x closest to c/2.
     pub(super) fn endpoints<E: Emit>(
         &self,
         emit: &mut E,
@@ -125,7 +123,7 @@ impl Product {
     }
 }
 
-/// An endpoint, widened by its error.
+/// Widens an endpoint by its error.
 fn widened<E: Emit>(emit: &mut E, end: E::Value, outwards: Op) -> E::Value {
     let [relative, absolute] = [RELATIVE, ABSOLUTE].map(|x| emit.f32(x));
     let magnitude = emit.op(Op::Abs, &[end]);

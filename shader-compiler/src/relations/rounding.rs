@@ -1,5 +1,5 @@
-//! Bounds on rounding errors: the distance between a float and the real number that it approximates,
-//! for operands with errors of their own.
+//! Bounds on rounding errors: the distance between a float and the real number that it
+//! approximates, for operands with errors of their own.
 //!
 //! For a float F and the real number G that it approximates, |F − G| ≤ r |G| + η. The relative part
 //! comes from rounding, u = 2⁻²⁴ for each operation. The absolute part comes from results below the
@@ -39,8 +39,8 @@ const U: f64 = 1.0 / (1u32 << 24) as f64;
 /// Half the smallest positive float.
 const UNDERFLOW: f64 = 7.006492321624086e-46;
 
-/// Relative error of `exp` and `exp2` for normal results. The absolute error of subnormal results is
-/// at most as many ulps.
+/// Relative error of `exp` and `exp2` for normal results. The absolute error of subnormal results
+/// is at most as many ulps.
 const EXPONENTIAL: f64 = 5.0 * U;
 
 /// Relative error of `log` and `log2`, whose results are never subnormal.
@@ -87,8 +87,8 @@ impl RoundingError {
         RoundingError::of((1.0 + self.relative) * (1.0 + U) - 1.0, absolute)
     }
 
-    /// Converts the bound to a relative error, for a value of at least the given magnitude; infinite
-    /// if that is 0.
+    /// Converts the bound to a relative error, for a value of at least the given magnitude;
+    /// infinite if that is 0.
     fn all_relative(self, min: f64) -> f64 {
         if self.absolute == 0.0 { self.relative } else { self.relative + self.absolute / min }
     }
@@ -101,8 +101,8 @@ impl RoundingError {
         }
     }
 
-    /// Error of max(a, b) or min(a, b). If the floats are in the opposite order, their distance is at
-    /// most the sum of their errors.
+    /// Error of max(a, b) or min(a, b). If the floats are in the opposite order, their distance is
+    /// at most the sum of their errors.
     pub fn min_max(self, other: RoundingError) -> RoundingError {
         RoundingError::of(self.relative.max(other.relative), self.absolute + other.absolute)
     }
@@ -237,8 +237,9 @@ impl RoundingError {
         [(k as f32).next_up(), ((h * (1.0 + 3.0 * U)) as f32).next_up()]
     }
 
-    /// Returns the distance between t' and t in ulps, and a shift H, such that G ≤ (t'/t)ᵉ G' implies
-    /// F ≤ F' + H, where e is the minimum elasticity and G ≥ 0. `None` if one exceeds its limit.
+    /// Returns the distance between t' and t in ulps, and a shift H, such that G ≤ (t'/t)ᵉ G'
+    /// implies F ≤ F' + H, where e is the minimum elasticity and G ≥ 0. `None` if one exceeds its
+    /// limit.
     ///
     /// F ≤ (1 + r) G + η, and F' ≥ (1 − r) G' − η. So (t/t')ᵉ has to be (1 + r) / (1 − r), plus 3u
     /// for the rounding of the sum. The relative distance between adjacent floats is at least u.

@@ -1,7 +1,7 @@
-//! Checks every refinement that a relation adds, in debug builds. For endpoints of its sources that
-//! static bounds admit, its endpoints are not NaN, satisfy the constraint that comes with it, and
-//! are not −0 if the value never is. Case selection relies on all three. The samples are fixed, so
-//! that a compilation fails always or never.
+//! Checks every refinement that a relation adds, in debug builds. For source endpoints within
+//! static bounds, its endpoints must not be NaN, must satisfy the constraint that comes with it,
+//! and must not be −0 if the value never is. Case selection relies on all three. Samples are
+//! deterministic, so that a compilation fails always or never.
 
 use super::half::MARGIN;
 use super::{Guard, PointShader, Refinement, RelationInfo};
@@ -12,7 +12,7 @@ use crate::ir::{Type, Value};
 use crate::math::eval::ConstantEvaluator;
 use crate::random::Random;
 
-/// Endpoints of a refinement that break a rule, with those of its sources.
+/// Endpoints of a refinement that violate a rule, with the endpoints of its sources.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Violation {
     sources: Vec<(Value, [u32; 2])>,
@@ -22,7 +22,7 @@ pub(super) struct Violation {
 /// Number of sampled boxes of the sources.
 const SAMPLES: usize = 24;
 
-/// The first sample with endpoints that break a rule.
+/// Returns the first sample in which endpoints violate a rule.
 pub(super) fn find_violation(
     point: &PointShader<'_>,
     value: Value,
@@ -38,7 +38,7 @@ pub(super) fn find_violation(
         let mut sources: Vec<_> = refinement
             .sources()
             .into_iter()
-            .map(|source| (source, endpoints(random, point, source)))
+            .map(|source| (source, random_endpoints(random, point, source)))
             .collect();
         clamp_components(point, &mut sources);
         let of = |value: Value| {
@@ -57,7 +57,7 @@ pub(super) fn find_violation(
     })
 }
 
-/// Clamps endpoints of the components of unit vectors whose guards hold, as
+/// Clamps endpoints of the components of unit vectors if their guard holds, as
 /// [`NormalizedComponent`](super::NormalizedComponent) does in code. Static bounds do not include
 /// this, since they hold without the guard, too.
 fn clamp_components(point: &PointShader<'_>, sources: &mut [(Value, [u32; 2])]) {
@@ -78,14 +78,13 @@ fn clamp_components(point: &PointShader<'_>, sources: &mut [(Value, [u32; 2])]) 
     }
 }
 
-/// Checks all refinements against the static bounds under all constraints.
-///
-/// *Panics* if one breaks a rule.
+/// Checks all refinements against the static bounds under all constraints. Panics if one violates a
+/// rule.
 pub(super) fn recheck(point: &PointShader<'_>, related: &RelationInfo) {
     for (index, refinements) in related.refinements.iter().enumerate() {
         let (value, constraint) = (Value(index as u32), Constraint::none(Type::F32));
-        // Its own constraint was checked when it was added, and the constraints of other relations
-        // do not apply to it.
+        // The constraint of a refinement was checked when it was added, and the constraints of
+        // other relations do not apply to it.
         for refinement in refinements {
             assert_eq!(
                 find_violation(point, value, refinement, &constraint),
@@ -96,11 +95,11 @@ pub(super) fn recheck(point: &PointShader<'_>, related: &RelationInfo) {
     }
 }
 
-/// Endpoints of a value within its static bounds, with gaps closed: bits of one float, or of two in
-/// order.
-fn endpoints(random: &mut Random, point: &PointShader<'_>, value: Value) -> [u32; 2] {
+/// Random endpoints of a value within the hull of its static bounds, as bits. They are equal for a
+/// scalar.
+fn random_endpoints(random: &mut Random, point: &PointShader<'_>, value: Value) -> [u32; 2] {
     let mut pick = || match &point.bounds[value.index()] {
-        Bounds::Float(floats) => float(random, floats).to_bits(),
+        Bounds::Float(floats) => random_float(random, floats).to_bits(),
         Bounds::Int(ints) => {
             let [low, high] = ints.hull().unwrap_or([0, 0]);
             *random.pick(&[low, high]) as u32
@@ -123,8 +122,8 @@ fn endpoints(random: &mut Random, point: &PointShader<'_>, value: Value) -> [u32
     }
 }
 
-/// A float between the least and the greatest one that a value can be.
-fn float(random: &mut Random, floats: &Floats) -> f32 {
+/// A random float within the hull of static bounds.
+fn random_float(random: &mut Random, floats: &Floats) -> f32 {
     let Some([low, high]) = floats.pieces.hull() else { return 0.0 };
     let [min, max] = [low.max(f32::MIN), high.min(f32::MAX)].map(f64::from);
     let between = min + (max - min) * (random.below(1 << 16) as f64 / f64::from(1 << 16));
@@ -143,7 +142,7 @@ mod tests {
     use crate::relations::unit;
 
     #[test]
-    fn endpoints_beyond_the_constraint_or_of_the_wrong_zero_are_found() {
+    fn nan_negative_zeros_and_endpoints_beyond_the_constraint_are_violations() {
         let function =
             parse("fn f(a: f32) -> (r: f32) { %0 = abs a return %0 }").expect("it is well formed");
         let unit = Floats { negative_zero: false, ..Floats::between(0.0, 1.0) };

@@ -1,5 +1,5 @@
-//! Shared by tests of relations: unit vectors of floats, boxes around them, and materials bounded
-//! with and without relations.
+//! Test support: random unit vectors in floats, boxes around them, and materials bounded with and
+//! without relations.
 
 use super::{Axis, RelationInfo, Relations, SLACK, run};
 use crate::analysis::{Constraint, solve};
@@ -11,8 +11,8 @@ use crate::lift::{self, Input, Lifted, Options, Sides, classify};
 use crate::random::Random;
 use crate::{Arena, Settings, Shader, Target, interpreter};
 
-/// A vector of floats whose length differs from 1 by the maximum that the precondition allows, up
-/// or down, or less.
+/// A random vector in floats. The precondition barely allows its length, which is below or above 1,
+/// or it is as close to 1 as floats allow.
 pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
     loop {
         let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
@@ -38,7 +38,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f64 {
     std::iter::zip(a, b).map(|(a, b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// A box around a vector: along each axis wide, narrow, or a single float.
+/// A random box around a vector: wide, narrow, or a single point.
 pub fn box_around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
     let max_width = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
     v.map(|x| {
@@ -47,7 +47,7 @@ pub fn box_around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
     })
 }
 
-/// Axes of the inputs of `vectors` unit vectors.
+/// Declares inputs as the components of `vectors` unit vectors.
 pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
     let axis = |input: usize| {
         Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false })
@@ -55,7 +55,7 @@ pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
     (0..3 * vectors).map(axis).collect()
 }
 
-/// The relations found in a function whose inputs are all intervals.
+/// Finds relations in a function if all inputs are intervals.
 pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> RelationInfo {
     let is_interval = classify::classify(point, &vec![true; axes.len()]);
     let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
@@ -71,7 +71,7 @@ pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) ->
     run(point, &is_interval, axes, relations, Nan::Propagate, solve)
 }
 
-/// A function with bounds of its outputs.
+/// A function and its bounding shader.
 pub struct Bounder {
     lifted: Lifted,
     nan: Nan,
@@ -89,9 +89,7 @@ impl Bounder {
         Bounder { lifted: lift::run(&point, &inputs, &outputs, &options), nan }
     }
 
-    /// Bounds of the outputs, which must contain those of the members.
-    ///
-    /// *Panics* if they are not.
+    /// Returns bounds on the outputs. Panics unless they contain the outputs for all members.
     pub fn run<'a, M: AsRef<[f32]> + ?Sized + 'a>(
         &self,
         endpoints: &[[f32; 2]],
@@ -135,19 +133,18 @@ impl Bounder {
 /// that satisfy the precondition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Comparison {
-    /// Number of members' results that were checked.
+    /// Number of results of members that were checked.
     pub members: usize,
-    /// Number of boxes whose bounds with relations are finite.
+    /// Number of bounds that are finite with relations.
     pub boxes: usize,
-    /// Number of boxes whose bounds are infinite without relations.
+    /// Number of these that are infinite without relations.
     pub unbounded: usize,
-    /// Mean of log₂ of the upper bound without relations over the one with them.
+    /// Mean of log₂ of the ratio of upper bounds, without relations to with relations.
     pub gain: f64,
 }
 
-/// Checks results against bounds with relations, and these against bounds without.
-///
-/// *Panics* if a result is not within bounds, or these are wider.
+/// Checks results against bounds with relations, and these against bounds without. Panics if a
+/// result is not within bounds, or if bounds are wider with relations.
 pub fn compare(
     source: &str,
     frame: Frame,
@@ -156,8 +153,9 @@ pub fn compare(
     degrees: f64,
     boxes: usize,
 ) -> Comparison {
-    let shader = Shader::parse("test.wgsl", source).expect("the shader is right");
-    let integrand = Integrand::new(&shader, &Settings::default(), frame).expect("it compiles");
+    let shader = Shader::parse("test.wgsl", source).expect("the shader is valid");
+    let integrand =
+        Integrand::new(&shader, &Settings::default(), frame).expect("the shader compiles");
     let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
     let kernels = [Relations::NONE, relations].map(|relations| {
         let lifted = integrand
@@ -168,7 +166,7 @@ pub fn compare(
     let mut random = Random::new(23);
     let mut comparison = Comparison::default();
     for _ in 0..boxes {
-        let (endpoints, members) = cone(&mut random, frame, degrees, inputs.len());
+        let (endpoints, members) = random_light_box(&mut random, frame, degrees, inputs.len());
         let bounds = kernels.each_ref().map(|kernel| {
             let (mut boxes, mut limits) = (Boxes::new(kernel, 1), Limits::new(kernel, 1));
             endpoints
@@ -182,10 +180,10 @@ pub fn compare(
         for member in &members {
             let words: Vec<_> = member.iter().map(|x| x.to_bits()).collect();
             let values =
-                interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops end");
+                interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops terminate");
             for (k, value) in values.into_iter().map(f32::from_bits).enumerate() {
                 let [plain, tight] = [0, 1].map(|index| bounds[index][k]);
-                // If code that ignores NaN returns one, its bounds are void.
+                // Bounds of code that ignores NaN are meaningless if a NaN occurs.
                 is_exempt |=
                     nan == Nan::Ignore && (value.is_nan() || plain.iter().any(|end| end.is_nan()));
                 let within = !(value < tight[0] || tight[1] < value);
@@ -218,9 +216,9 @@ pub fn compare(
     comparison
 }
 
-/// A box of light directions in a cone, other inputs as singletons, and members of the box that
-/// satisfy the precondition. Parameters are 0.5.
-fn cone(
+/// A random box of light directions within some degrees, with other inputs as singletons, and
+/// members that satisfy the precondition. Parameters are 0.5.
+fn random_light_box(
     random: &mut Random,
     frame: Frame,
     degrees: f64,
@@ -230,10 +228,10 @@ fn cone(
         let [n, other] = [(); 2].map(|()| nearly_unit(random, None).map(f64::from));
         let t = normalized(cross(n, other));
         let frame_axes = [t, cross(n, t), n].map(|axis| axis.map(|x| x as f32));
-        let is_optimal = |i: usize, j: usize| {
+        let is_orthonormal = |i: usize, j: usize| {
             (dot(frame_axes[i], frame_axes[j]) - f64::from(u8::from(i == j))).abs() <= SLACK
         };
-        if (0..9).all(|k| is_optimal(k / 3, k % 3)) {
+        if (0..9).all(|k| is_orthonormal(k / 3, k % 3)) {
             break frame_axes;
         }
     };

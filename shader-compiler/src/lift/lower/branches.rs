@@ -23,8 +23,8 @@ pub(super) struct Clamp {
 }
 
 impl Lowering<'_> {
-    /// Runs `work` in a new block, which yields the results of `work`, whether a NaN occurred, and the
-    /// iteration count if there is one.
+    /// Runs `work` in a new block, which yields the results of `work`, whether a NaN occurred, and
+    /// the iteration count if there is one.
     fn arm(&mut self, work: impl FnOnce(&mut Self) -> Vec<Value>) -> Block {
         self.builder.open_arm();
         let outer = self.nan_seen.take();
@@ -63,8 +63,8 @@ impl Lowering<'_> {
         live.into_iter().flat_map(joined).collect()
     }
 
-    /// Lowers the statements of the arm for a condition that is `truth`. Returns the endpoints of its
-    /// live yields.
+    /// Lowers the statements of the arm for a condition that is `truth`. Returns the endpoints of
+    /// its live yields.
     fn lower_arm(&mut self, node: &If, truth: bool) -> Vec<Value> {
         let arm = if truth { &node.then } else { &node.otherwise };
         let cond = self.endpoints[node.cond.index()];
@@ -83,10 +83,10 @@ impl Lowering<'_> {
 
     /// Clamps the endpoints of compared values to the range in which a condition may be `truth`.
     ///
-    /// An arm runs if the unclamped endpoints allow some member to take it. So an interval clamped by
-    /// one comparison is not empty. The same holds for a value that is clamped on both sides, if the
-    /// two values that clamp it are in order. If the arm does not run, or runs speculatively without
-    /// being taken, its results are ignored.
+    /// An arm runs if the unclamped endpoints allow some member to take it. So an interval clamped
+    /// by one comparison is not empty. The same holds for a value that is clamped on both sides, if
+    /// the two values that clamp it are in order. If the arm does not run, or runs speculatively
+    /// without being taken, its results are ignored.
     fn clamp_to_condition(&mut self, cond: Value, truth: bool) {
         if !self.options.relations.has(Relation::Order) || !self.is_interval(cond) {
             return;
@@ -124,7 +124,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether an endpoint of `other` may clamp `value`: neither can be NaN, and no −0 is introduced.
+    /// Whether an endpoint of `other` may clamp `value`: neither can be NaN, and no −0 is
+    /// introduced.
     fn can_clamp(&self, value: Value, other: Value) -> bool {
         let (Bounds::Float(a), Bounds::Float(b)) =
             (&self.known.untested[value.index()], &self.known.untested[other.index()])

@@ -1,7 +1,7 @@
-//! Lowering of loops. A loop is undecided if its condition is an interval. It runs while some member
-//! may continue. Its results start empty; in each iteration in which some member may exit, they are
-//! extended by the exit values (Clarberg et al. 2010 §4.6). A loop might not terminate for an
-//! interval, although it terminates for all members. It is aborted after a maximum number of
+//! Lowering of loops. A loop is undecided if its condition is an interval. It runs while some
+//! member may continue. Its results start empty; in each iteration in which some member may exit,
+//! they are extended by the exit values (Clarberg et al. 2010 §4.6). A loop might not terminate for
+//! an interval, although it terminates for all members. It is aborted after a maximum number of
 //! iterations, counted together with enclosing and nested loops, and its results are set to their
 //! static bounds.
 
@@ -22,8 +22,9 @@ impl Lowering<'_> {
             (0..node.params.len()).filter(|&k| self.is_live(node.params[k])).collect();
         let results: Vec<_> =
             (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
-        // Count iterations if intervals might keep a loop from terminating. Enclosing and nested loops
-        // share the count: if each ran to a cap of its own, the total would be the product of the caps.
+        // Count iterations if intervals might keep a loop from terminating. Enclosing and nested
+        // loops share the count: if each ran to a cap of its own, the total would be the product of
+        // the caps.
         let outer_rounds = self.iterations;
         let is_nest = self.iterations.is_some() || has_loop(node, |_| true);
         let counts = self.iterations.is_some()
@@ -134,8 +135,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The endpoints of `value` when it is assigned to a parameter; a single value if the parameter is
-    /// a scalar.
+    /// The endpoints of `value` when it is assigned to a parameter; a single value if the parameter
+    /// is a scalar.
     fn assigned(&mut self, param: Value, value: Value) -> Vec<Value> {
         let endpoints = self.endpoints_for(param, value);
         if self.is_interval(param) { endpoints.to_vec() } else { vec![endpoints[0]] }
@@ -148,8 +149,8 @@ impl Lowering<'_> {
         [lo, if self.is_interval(param) { end() } else { lo }]
     }
 
-    /// Extends the results so far by the values `exits` that members of the box may exit with. Stores
-    /// the results in `exits`.
+    /// Extends the results so far by the values `exits` that members of the box may exit with.
+    /// Stores the results in `exits`.
     fn join(
         &mut self,
         node: &Loop,
@@ -193,7 +194,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether the loop terminates for all intervals, because a scalar counter runs up to a constant.
+    /// Whether the loop terminates for all intervals, because a scalar counter runs up to a
+    /// constant.
     fn terminates_by_counting(&self, node: &Loop) -> bool {
         let mut work = vec![node.cond];
         while let Some(cond) = work.pop() {

@@ -4,12 +4,12 @@
 //!
 //! # Dot products
 //!
-//! For h = (a + b) ÷ |a + b|, h·a = |a + b| ÷ 2 + (|a|² − |b|²) ÷ (2 |a + b|), whose last term is
-//! at most 2.01 (α + β) for |a + b| ≥ ¼, which a guard ensures ([`HalfVectorDot`]). In floats, a +
-//! b and thus h have an error of 2u + 4.6u, and the dot product of 6.7u + 3.02u. Half the root of
-//! an endpoint of S differs from |a + b| ÷ 2 by 3.7u, and the last sum has an error of 1.1u. In all
-//! 14.6u, and C = ±(2.01 (α + β) + 16u). If a + b was transformed into the frame before, so were a
-//! and b, each with its slack. α, β and u are those of `sum`, S that of `normalize`.
+//! For h = (a + b) ÷ |a + b|, h·a = |a + b| ÷ 2 + (|a|² − |b|²) ÷ (2 |a + b|). The last term is at
+//! most 2.01 (α + β) for |a + b| ≥ ¼, which a guard ensures ([`HalfVectorDot`]). In floats, a + b
+//! and thus h have an error of 2u + 4.6u, and the dot product has an error of 6.7u + 3.02u. Half
+//! the root of an endpoint of S differs from |a + b| ÷ 2 by 3.7u, and the last sum has an error of
+//! 1.1u. The total is 14.6u, so C = ±(2.01 (α + β) + 16u). If a + b is in the frame's coordinates,
+//! so are a and b, each with its slack. α, β and u are defined in `sum`, S in `normalize`.
 
 mod normalize;
 mod sum;
@@ -22,7 +22,7 @@ use crate::ir::{Emit, Function, Op, Value};
 use crate::passes::factor::uses;
 pub(super) use normalize::MARGIN;
 pub use normalize::NormalizedComponent;
-use normalize::{Divisor, NORMALIZED, quotient};
+use normalize::{Divisor, NORMALIZED_SLACK, quotient};
 pub use sum::SquaredLength;
 use sum::{other_operand, summands};
 
@@ -34,7 +34,7 @@ const U: f64 = 1.0 / (1 << 24) as f64;
 pub struct HalfVectorDot {
     /// Squared length of the sum of the two vectors.
     sum: Value,
-    /// Widening of half its root.
+    /// C, by which half the root of `sum` is widened.
     margin: f32,
     guard: Guard,
 }
@@ -42,9 +42,9 @@ pub struct HalfVectorDot {
 /// A sum of two unit vectors, divided by its length.
 struct HalfVector {
     components: [Value; 3],
-    /// The components before the division.
+    /// The components of the sum.
     sums: [Value; 3],
-    /// Squared length.
+    /// Squared length of the sum.
     squared_length: Value,
     units: [UnitVector; 2],
 }
@@ -52,9 +52,9 @@ struct HalfVector {
 /// Finds sums of unit vectors and normalized vectors, and registers the latter as unit vectors.
 pub(super) fn find(point: &mut PointShader<'_>, related: &mut RelationInfo) {
     let mut uses = uses(point.function);
-    let find_normalized = find_normalized(point, &uses, related);
+    let normalized = find_normalized(point, &uses, related);
     let mut half_vectors = vec![];
-    for (divisor, quotients) in &find_normalized {
+    for (divisor, quotients) in &normalized {
         let of = |k: usize| {
             let before = divisor.squares.get(k)?.component;
             quotients.iter().find(|[component, _]| *component == before).map(|&[_, value]| value)
@@ -64,7 +64,7 @@ pub(super) fn find(point: &mut PointShader<'_>, related: &mut RelationInfo) {
         point.units.push(UnitVector {
             may_be_short,
             guard,
-            ..UnitVector::new([x, y, z], NORMALIZED)
+            ..UnitVector::new([x, y, z], NORMALIZED_SLACK)
         });
         let sums = [0, 1, 2].map(|k| divisor.squares[k].component);
         if let Some(units) = summands(point, sums).filter(|_| !may_be_short) {
@@ -89,14 +89,14 @@ pub(super) fn find(point: &mut PointShader<'_>, related: &mut RelationInfo) {
                 Refinement::HalfVectorDot(half),
                 Bounds::Float(Floats::all()),
             );
-            // Refinements of its terms are of no use.
+            // Its factors need no refinements for this use.
             terms.iter().flat_map(|term| term.factors).for_each(|factor| {
                 let count = &mut uses[factor.index()];
                 *count = count.saturating_sub(1);
             });
         }
     });
-    for (divisor, quotients) in &find_normalized {
+    for (divisor, quotients) in &normalized {
         for &[component, value] in quotients.iter().filter(|[_, value]| uses[value.index()] > 0) {
             let component = NormalizedComponent::new(point, component, divisor);
             let max = 1.0 + 2.0 * MARGIN;
@@ -112,14 +112,14 @@ pub(super) fn find(point: &mut PointShader<'_>, related: &mut RelationInfo) {
     }
 }
 
-/// Adds refinements of sums of unit vectors. Returns components of normalized vectors, before and
-/// after the division, by divisor.
+/// Adds refinements of squared lengths of sums of unit vectors. Returns the components of
+/// normalized vectors, before and after the division, grouped by divisor.
 fn find_normalized(
     point: &PointShader<'_>,
     uses: &[u32],
     related: &mut RelationInfo,
 ) -> Vec<(Divisor, Vec<[Value; 2]>)> {
-    let mut find_normalized: Vec<(Divisor, Vec<[Value; 2]>)> = vec![];
+    let mut normalized: Vec<(Divisor, Vec<[Value; 2]>)> = vec![];
     point.for_each_operation(|value, scope| {
         if let Some(length) =
             SquaredLength::new(point, value, scope).filter(|_| uses[value.index()] > 1)
@@ -128,20 +128,20 @@ fn find_normalized(
             related.add(point, value, Refinement::SquaredLength(length), limit);
         }
         let Some((component, divisor)) = quotient(point, value) else { return };
-        match find_normalized.iter_mut().find(|(other, _)| *other == divisor) {
+        match normalized.iter_mut().find(|(other, _)| *other == divisor) {
             Some((_, components)) => components.push([component, value]),
-            None => find_normalized.push((divisor, vec![[component, value]])),
+            None => normalized.push((divisor, vec![[component, value]])),
         }
     });
-    find_normalized
+    normalized
 }
 
 impl HalfVectorDot {
-    /// The dot product of a half vector and one of its two vectors.
+    /// Matches the dot product of a half vector and one of its two vectors.
     fn new(function: &Function, terms: &[Term; 3], vector: &HalfVector) -> Option<HalfVectorDot> {
         let other = other_operand(terms, vector.components)?;
-        // Each sum has one component of either vector. If all components belong to one vector, they
-        // are in order.
+        // Each sum adds one component of either vector. So if the components of `other` are addends
+        // and belong to one vector, they are in order.
         let is_in = |(sum, component): (Value, &Value)| {
             function.operation(sum).is_some_and(|(_, args)| args.contains(component))
         };
@@ -157,12 +157,12 @@ impl HalfVectorDot {
         Some(HalfVectorDot { sum: vector.squared_length, margin: (margin as f32).next_up(), guard })
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         vec![self.sum]
     }
 
-    /// Half the root of the squared length, widened.
+    /// Endpoints of half the root of the squared length, widened.
     pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,

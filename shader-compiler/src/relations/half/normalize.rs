@@ -1,34 +1,34 @@
 //! Normalized vectors: `normalize(v)`, `v / length(v)` and `v * inverseSqrt(dot(v, v))`.
 //!
 //! With u = 2⁻²⁴, let S be the sum of squares in floats. S is finite and at least 2⁻¹⁰⁰, so that
-//! subnormal squares are negligible. It has a relative error of 3.01u, its root of 2.51u, a
-//! quotient of 3.52u and a product with the rounded reciprocal of 4.53u. So vₖ ÷ |v| has a relative
-//! error of 4.6u, and |v ÷ |v||² of 10u: a unit vector. If S is clamped to a least value, the
+//! subnormal squares are negligible. The relative error of S is 3.01u, of its root 2.51u, of a
+//! quotient 3.52u, and of a product with the rounded reciprocal 4.53u. So vₖ ÷ |v| has a relative
+//! error of 4.6u, and |v ÷ |v||² of 10u: v ÷ |v| is a unit vector. If S is clamped from below, the
 //! vector can be shorter.
 //!
-//! S is less than 2⁻¹⁰⁰ for v close to 0. That includes sums of unit vectors that are nearly
-//! opposite: vectors such as (10⁻³⁰, 0, 1) + (0, 0, −1) are divided by 0. Unless static bounds
-//! exclude it, a [`Guard`] tests the lower endpoint of S at run time. If the guard fails, nothing
-//! is known.
+//! S is less than 2⁻¹⁰⁰ for v close to 0, in particular for sums of unit vectors that are nearly
+//! opposite: (10⁻³⁰, 0, 1) + (0, 0, −1) is divided by 0. Unless static bounds exclude it, a
+//! [`Guard`] tests the lower endpoint of S at run time. If the guard fails, nothing is known.
 //!
-//! Its components are vₖ ÷ √(vₖ² + q), where q is the sum of the other squares
-//! ([`NormalizedComponent`]). That increases with vₖ, decreases with q for vₖ ≥ 0 and increases
-//! with q for vₖ ≤ 0. So its endpoints are at those of vₖ and of q. Also, vₖ² + q = S is not below
-//! the lower endpoint of S. In floats, endpoints of q computed from those of squares have a
-//! relative error of u with respect to any member, which changes the quotient by 0.6u, or 1.6u by
-//! those of S; the square of vₖ and two sums of 3.01u, which changes it by 1.6u; the root and the
-//! quotient by 2u. As |vₖ ÷ |v|| is at most 1, and with 1.1u for the last sum, a margin of 16u >
-//! 4.6u + 1.6u + 1.6u + 2u + 1.1u, including underflow, is sufficient.
+//! The components of v ÷ |v| are vₖ ÷ √(vₖ² + q), where q is the sum of the other squares
+//! ([`NormalizedComponent`]). This increases with vₖ, decreases with q for vₖ ≥ 0 and increases
+//! with q for vₖ ≤ 0. So its endpoints are at the endpoints of vₖ and q. Also, vₖ² + q = S is not
+//! below the lower endpoint of S. Rounding changes the quotient as follows: endpoints of q,
+//! computed from endpoints of squares, have a relative error of u with respect to any member, which
+//! changes it by 0.6u, and endpoints of S change it by 1.6u; the square of vₖ and two sums have an
+//! error of 3.01u, which changes it by 1.6u; the root and the quotient change it by 2u. As |vₖ ÷
+//! |v|| is at most 1, and the last sum adds 1.1u, a margin of 16u > 4.6u + 1.6u + 1.6u + 2u + 1.1u,
+//! including underflow, is sufficient.
 
 use super::U;
 use crate::ir::{Emit, Function, Op, Value};
 use crate::relations::{Guard, PointShader};
 
-/// Least sum of squares for which underflow is negligible: 2⁻¹⁰⁰.
+/// Minimum sum of squares for which underflow is negligible: 2⁻¹⁰⁰.
 const MIN_SQUARED_LENGTH: f32 = f32::from_bits((127 - 100) << 23);
 
-/// Bound of ||v|² − 1| for normalized vectors.
-pub(super) const NORMALIZED: f64 = 10.0 * U;
+/// Bound on ||v|² − 1| for normalized vectors.
+pub(super) const NORMALIZED_SLACK: f64 = 10.0 * U;
 
 /// Widening of components' endpoints.
 pub(in crate::relations) const MARGIN: f32 = 16.0 / (1 << 24) as f32;
@@ -36,21 +36,22 @@ pub(in crate::relations) const MARGIN: f32 = 16.0 / (1 << 24) as f32;
 /// A component of a normalized vector.
 #[derive(Clone, Debug)]
 pub struct NormalizedComponent {
-    /// The component before the division, its square, and the least value that the square is
-    /// clamped to.
+    /// The component before the division.
     component: Value,
+    /// The minimum that its square is clamped to; 0 for none.
     floor: f32,
-    /// Its sign, if known: nonnegative (`true`) or nonpositive.
+    /// Whether the component is nonnegative or nonpositive, if known.
     sign: Option<bool>,
     /// Squares of the other components.
     others: Vec<Value>,
-    /// Squared length, and the least value that it is clamped to.
+    /// Squared length.
     sum: Value,
+    /// The minimum that the squared length is clamped to; 0 for none.
     min_squared_length: f32,
     guard: Option<Guard>,
 }
 
-/// A term of a sum of squares: `value` is `part` · `part`, clamped to at least `floor`.
+/// A term of a sum of squares: `value` is the square of `component`, or its maximum with `floor`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Square {
     pub(super) component: Value,
@@ -61,30 +62,31 @@ pub(super) struct Square {
 /// The length that a vector is divided by.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Divisor {
-    /// The divisor, or the factor that is its reciprocal.
+    /// The length, or its reciprocal.
     value: Value,
     pub(super) squares: Vec<Square>,
     /// Squared length, possibly clamped.
     pub(super) sum: Value,
-    /// The least value that the squared length is clamped to.
+    /// The minimum that the squared length is clamped to; 0 for none.
     min_squared_length: f32,
     pub(super) guard: Option<Guard>,
+    /// Whether quotients may be shorter than 1, because something is clamped.
     pub(super) may_be_short: bool,
 }
 
-/// The component and the divisor of a quotient, if the divisor is a length.
+/// Matches a component divided by its vector's length. Returns the component and the divisor.
 pub(super) fn quotient(point: &PointShader<'_>, value: Value) -> Option<(Value, Divisor)> {
     let (op, args) = point.function.operation(value)?;
     let (Op::Div | Op::Mul, &[a, b]) = (op, args) else { return None };
-    let found = |component: Value, by: Value| {
-        let divisor = Divisor::new(point, by, op == Op::Mul)?;
+    let matched = |component: Value, divisor: Value| {
+        let divisor = Divisor::new(point, divisor, op == Op::Mul)?;
         divisor
             .squares
             .iter()
             .any(|square| square.component == component)
             .then_some((component, divisor))
     };
-    found(a, b).or_else(|| if op == Op::Mul { found(b, a) } else { None })
+    matched(a, b).or_else(|| if op == Op::Mul { matched(b, a) } else { None })
 }
 
 /// The terms of a sum of two or three squares.
@@ -101,14 +103,14 @@ pub(super) fn squares(function: &Function, sum: Value) -> Option<Vec<Square>> {
             return None;
         }
     }
-    // A component that occurs twice does not belong to a unit vector.
-    let is_single = |square: &Square| {
+    // If a component occurs twice, this is not the squared length of a vector.
+    let is_unique = |square: &Square| {
         found.iter().filter(|other| other.component == square.component).count() == 1
     };
-    (found.len() > 1 && found.iter().all(is_single)).then_some(found)
+    (found.len() > 1 && found.iter().all(is_unique)).then_some(found)
 }
 
-/// The operand of a square root, and the square of the least value that the root is clamped to.
+/// The operand of a square root, and the square of the minimum that the root is clamped to.
 fn root(function: &Function, value: Value) -> Option<(Value, f32)> {
     let (root, floor) = clamped_below(function, value);
     match function.operation(root)? {
@@ -130,7 +132,7 @@ fn clamped_below(function: &Function, value: Value) -> (Value, f32) {
 }
 
 impl Divisor {
-    /// A length, or its reciprocal.
+    /// Matches a length, or its reciprocal.
     fn new(point: &PointShader<'_>, value: Value, reciprocal: bool) -> Option<Divisor> {
         let function = point.function;
         let (sum, min_squared_length) = match (reciprocal, function.operation(value)?) {
@@ -191,7 +193,7 @@ impl NormalizedComponent {
         }
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(in crate::relations) fn sources(&self) -> Vec<Value> {
         [self.component, self.sum].into_iter().chain(self.others.iter().copied()).collect()
     }
@@ -200,7 +202,7 @@ impl NormalizedComponent {
         self.guard.is_some()
     }
 
-    /// Endpoints from those of the component before the division, the other squares and the sum.
+    /// Endpoints from the component before the division, the other squares and the sum.
     pub(in crate::relations) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -222,7 +224,7 @@ impl NormalizedComponent {
                     emit.op(Op::Select, &[is_below, below, above])
                 }
             };
-            self.end(emit, v, q, of(self.sum)[0], side)
+            self.endpoint(emit, v, q, of(self.sum)[0], side)
         });
         match self.guard {
             Some(guard) => guard.guarded(emit, of, endpoints),
@@ -230,8 +232,8 @@ impl NormalizedComponent {
         }
     }
 
-    /// v ÷ √(v² + q), widened.
-    fn end<E: Emit>(
+    /// One endpoint: v ÷ √(v² + q), widened.
+    fn endpoint<E: Emit>(
         &self,
         emit: &mut E,
         v: E::Value,
@@ -266,7 +268,7 @@ mod tests {
     use crate::relations::testing::{Bounder, box_around, nearly_unit};
 
     #[test]
-    fn vectors_divided_by_their_length_are_within_the_endpoints() {
+    fn normalized_vectors_are_within_the_endpoints() {
         let text = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32, e: f32) {
             %0 = mul x, x
             %1 = mul y, y
@@ -328,7 +330,8 @@ mod tests {
 
     #[test]
     fn lookalikes_of_unit_vectors_are_rejected() {
-        // A component that occurs twice, and a floor whose square is infinite.
+        // In the first function, a component occurs twice; in the second, the square of the floor
+        // is infinite.
         let twice = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32) {
             %0 = mul x, x
             %1 = add %0, %0
@@ -344,7 +347,7 @@ mod tests {
             %11 = div x, %10
             return %5, %6, %9, %11
         }";
-        let clamp_slack = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32) {
+        let infinite_floor = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32) {
             %0 = mul x, 1e19
             %1 = mul z, 1e19
             %2 = mul %0, %0
@@ -358,7 +361,7 @@ mod tests {
         }";
         let mut random = Random::new(41);
         for (text, nan) in
-            [twice, clamp_slack].into_iter().flat_map(|text| NAN.map(|nan| (text, nan)))
+            [twice, infinite_floor].into_iter().flat_map(|text| NAN.map(|nan| (text, nan)))
         {
             let bounder = Bounder::new(text, &[None; 3], half(), nan);
             for _ in 0..5000 {

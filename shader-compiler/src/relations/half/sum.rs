@@ -1,20 +1,21 @@
 //! Sums a + b of two unit vectors, and their squared lengths.
 //!
 //! For real numbers, |a + b|² = 2|a|² + 2|b|² − |a − b|². So it is at most 4 minus the squared
-//! distance of the boxes of a and b, and at least 4 minus the greatest squared distance of their
-//! members ([`SquaredLength`]). The same holds if a + b is transformed into the frame, and for x² +
-//! y² + max(z², ε), which is at most ε greater. The refinement takes some fifty instructions, so it
-//! is applied only to sums of squares that are used more than once: there, it tightens bounds more
-//! than in a single factor.
+//! distance between the boxes of a and b, and at least 4 minus the maximum squared distance between
+//! their members ([`SquaredLength`]). The same holds if a + b is transformed into the frame, and
+//! for x² + y² + max(z², ε), which is at most ε greater. The refinement takes some fifty
+//! instructions, so it is applied only to sums of squares that are used more than once, where it
+//! tightens bounds most.
 //!
-//! Let ||a|²−1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. In floats, a + b has a relative error of u in
-//! each component, |a + b|² of 2.01u, and its sum of squares of another 3.01u: together, with |a +
-//! b|² < 4.0001, 20.2u. The squared distance, with six operations, each term rounded once per
-//! operation, has a relative error of 5.01u: 20.1u if it is at most 4.0001, as it is whenever the
-//! bound is useful. The last difference has an error of 4.1u. So C = 4 ± (2α + 2β + 46u).
-//! Transformed into the frame, whose QᵀQ has eigenvalues within 1 ± 3·2⁻²¹ (see `unit`), |a + b|²
-//! changes by another 97u. The dot products in floats, each with an error of 3.02u · 2.0001, or
-//! those of a and b and their sum, of 8.1u, change |a + b| by 14.1u and its square by 57u: 154u.
+//! Let ||a|² − 1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. In floats, each component of a + b has a
+//! relative error of u, which changes |a + b|² by 2.01u; its sum of squares adds 3.01u. With
+//! |a + b|² < 4.0001, the total is 20.2u. The squared distance has a relative error of 5.01u,
+//! from the differences (which count twice), squares and two sums: 20.1u if it is at most 4.0001,
+//! as it is whenever the bound is useful. The last difference has an error of 4.1u. So C = 4 ± (2α
+//! + 2β + 46u). In the coordinates of a frame Q, where QᵀQ has eigenvalues within 1 ± 3·2⁻²¹ (see
+//! `unit`), |a + b|² changes by another 97u. The dot products in floats have an error of 3.02u ·
+//! 2.0001 each; with dot products of a and of b and their sum, it is 8.1u. This changes |a + b| by
+//! 14.1u and its square by 57u: 154u in total.
 
 use super::U;
 use super::normalize::{Square, squares};
@@ -32,15 +33,15 @@ pub struct SquaredLength {
     pub(super) constants: [f32; 2],
 }
 
-/// Two unit vectors whose sum is a triple of values.
+/// Two unit vectors that were added.
 struct UnitVectorSum {
     units: [UnitVector; 2],
-    /// Whether the sum was transformed into the frame.
+    /// Whether the sum is in the coordinates of the frame.
     in_frame: bool,
 }
 
 impl UnitVectorSum {
-    /// The unit vectors whose sum is these three values, in any order.
+    /// Finds two unit vectors with these components of their sum, in any order.
     fn new(point: &PointShader<'_>, components: [Value; 3]) -> Option<UnitVectorSum> {
         if let Some(units) = summands(point, components) {
             return Some(UnitVectorSum { units, in_frame: false });
@@ -67,7 +68,8 @@ impl UnitVectorSum {
     }
 }
 
-/// The components of two vectors whose sum is multiplied with `axis`, by one dot product or two.
+/// Matches the coordinate along `axis` of a sum of two vectors: one dot product, or the sum of two.
+/// Returns the components of the vectors in pairs.
 fn addends_along(
     function: &Function,
     component: Value,
@@ -93,7 +95,7 @@ fn is_pair([a, b]: [Value; 2], pair: [Value; 2]) -> bool {
     pair == [a, b] || pair == [b, a]
 }
 
-/// The other vector of a dot product with `one`.
+/// The other vector of a dot product with the vector `one`.
 pub(super) fn other_operand(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value; 3]> {
     let other = one.map(|component| {
         terms.iter().filter(|term| !term.negated).find_map(|term| match term.factors {
@@ -106,7 +108,7 @@ pub(super) fn other_operand(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value
     Some([x, y, z])
 }
 
-/// The unit vectors whose sum is these three values, in any order, component by component.
+/// Finds two unit vectors with these components of their sum, in any order.
 pub(super) fn summands(point: &PointShader<'_>, components: [Value; 3]) -> Option<[UnitVector; 2]> {
     let [x, y, z] = components.map(|component| addends(point.function, component));
     let sums = [x?, y?, z?];
@@ -115,7 +117,7 @@ pub(super) fn summands(point: &PointShader<'_>, components: [Value; 3]) -> Optio
     })
 }
 
-/// Two vectors that are certainly unit vectors, and whose sum is given.
+/// Finds two vectors that are certainly unit vectors and satisfy `is_sum`.
 fn unit_pair_with_sum(
     point: &PointShader<'_>,
     is_sum: impl Fn(&UnitVector, &UnitVector) -> bool,
@@ -129,7 +131,7 @@ fn unit_pair_with_sum(
 }
 
 impl SquaredLength {
-    /// The sum of squares of the components of a sum of two unit vectors.
+    /// Matches the squared length of a sum of two unit vectors.
     pub(super) fn new(
         point: &PointShader<'_>,
         value: Value,
@@ -150,12 +152,12 @@ impl SquaredLength {
         Some(SquaredLength { a: a.components, b: b.components, constants })
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(in crate::relations) fn sources(&self) -> Vec<Value> {
         self.a.into_iter().chain(self.b).collect()
     }
 
-    /// Endpoints from the distance of the vectors.
+    /// Endpoints from the distances between the vectors.
     pub(in crate::relations) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -181,7 +183,7 @@ impl SquaredLength {
     }
 }
 
-/// Squared greatest distance between members of two intervals.
+/// Squared maximum distance between members of two intervals.
 fn squared_max_distance<E: Emit<Value: PartialEq>>(
     emit: &mut E,
     [a_lo, a_hi]: [E::Value; 2],

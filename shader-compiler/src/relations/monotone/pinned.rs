@@ -1,5 +1,5 @@
-//! Some uses of a value, pinned to one of its endpoints: how the result grows with them, and the
-//! error of its float.
+//! Uses of a value that are pinned to one of its endpoints: the growth of the result with them, and
+//! the error of its float.
 
 use super::{Arg, Direction, Method, Monotone, PinnedEndpoint, Sign, Step, is_same, range};
 use crate::interval::{Bounds, Floats};
@@ -16,7 +16,7 @@ const MAX_RELATIVE_ERROR: f64 = 1e-2;
 pub(super) struct PinnedUses<'a> {
     pub steps: Vec<Step>,
     pub clamped: Vec<Value>,
-    /// Bounds of all values for a nonnegative source, if only that half was analyzed because the
+    /// Bounds of all values for a nonnegative source, if only that half is analyzed because the
     /// value is 0 elsewhere.
     pub positive_half: Option<&'a [Bounds]>,
     pub direction: Option<Direction>,
@@ -33,13 +33,15 @@ impl<'a> PinnedUses<'a> {
         let mut pinned =
             PinnedUses { steps, clamped, positive_half, direction: None, endpoints: [None; 2] };
         for up in [true, false] {
-            let Some((direction, error, guard)) = pinned.guarded(point, up) else { continue };
+            let Some((direction, error, guard)) = pinned.direction_and_guard(point, up) else {
+                continue;
+            };
             pinned.direction = Some(direction);
-            // The endpoint of the value that this endpoint of the source yields.
+            // Whether this endpoint of the source yields the upper endpoint of the value.
             let upper = (direction == Direction::Decreasing) != up;
             if error.relative <= MAX_RELATIVE_ERROR && (upper || pinned.clamped.is_empty()) {
                 pinned.endpoints[usize::from(upper)] = Some(PinnedEndpoint {
-                    of: usize::from(up),
+                    source_side: usize::from(up),
                     method: Method::Widening { error, guard },
                 });
             }
@@ -51,9 +53,9 @@ impl<'a> PinnedUses<'a> {
         self.endpoints.iter().any(Option::is_some)
     }
 
-    /// The monotonicity of the value as the source increases (`up`) or decreases, everywhere or
-    /// from a constant on.
-    fn guarded(
+    /// The direction of the value and the error of its float, for a source that is moved up or
+    /// down. The result may hold only for sources above a guard.
+    fn direction_and_guard(
         &self,
         point: &PointShader<'_>,
         up: bool,
@@ -84,12 +86,12 @@ impl<'a> PinnedUses<'a> {
             })
     }
 
-    /// The number of floats by which to move the source, and the shift of the endpoints, if the
-    /// uses at some steps counteract the others.
-    pub fn margin(
+    /// The number of ulps by which to move the source, and the shift of the endpoints, if the uses
+    /// at some steps counteract the others.
+    pub fn move_and_shift(
         &self,
         point: &PointShader<'_>,
-        is_against: impl Fn(&Step) -> bool,
+        counteracts: impl Fn(&Step) -> bool,
     ) -> Option<(i32, f32)> {
         let (entire, bounds) = (range(self.source()), self.positive_half.unwrap_or(&point.bounds));
         if entire.lo < 0.0 && self.positive_half.is_none() || entire.hi > 1e30 {
@@ -99,7 +101,7 @@ impl<'a> PinnedUses<'a> {
         let all = self.growth(bounds, None, piece, true)?;
         Direction::of(all.slope, piece)
             .filter(|&direction| Some(direction) == self.direction && all.range.is_nonnegative())?;
-        let others = self.growth_except(bounds, None, piece, true, is_against)?;
+        let others = self.growth_except(bounds, None, piece, true, counteracts)?;
         let elasticity = others.elasticity?;
         let min_elasticity = if self.direction == Some(Direction::Increasing) {
             elasticity.lo
@@ -112,14 +114,15 @@ impl<'a> PinnedUses<'a> {
         all.error.source_move(min_elasticity)
     }
 
+    /// Static bounds of the source.
     pub fn source(&self) -> &Floats {
         let pinned = |arg: &'_ Arg| matches!(arg, Arg::Pinned(_));
         let arg = self.steps.iter().flat_map(|step| &step.args).find(|arg| pinned(arg));
-        let Some(Arg::Pinned(floats)) = arg else { unreachable!("some use is pinned") };
+        let Some(Arg::Pinned(floats)) = arg else { unreachable!("at least one use is pinned") };
         floats
     }
 
-    /// Positive constants that the source is combined with by a maximum.
+    /// The positive constants c in operations max(source, c).
     fn floors(&self) -> Vec<f32> {
         let floor = |step: &Step| match (step.op, &step.args[..]) {
             (
@@ -132,6 +135,7 @@ impl<'a> PinnedUses<'a> {
         self.steps.iter().filter_map(floor).collect()
     }
 
+    /// The direction of the value on all pieces, and the error of its float.
     fn direction(
         &self,
         point: &PointShader<'_>,
@@ -139,8 +143,9 @@ impl<'a> PinnedUses<'a> {
         up: bool,
     ) -> Option<(Direction, RoundingError)> {
         let mut all = (Direction::Constant, RoundingError::EXACT);
-        // Values computed from a clamped operand are not values of members, and a constraint that
-        // the value moves away from on one piece may be violated on the other.
+        // Values computed from a clamped operand are not values of members, so constraints need not
+        // hold for them. A constraint that a value moves away from on one piece may be violated on
+        // the other.
         let constraints =
             (self.clamped.is_empty() && pieces.len() == 1).then_some(&point.bounds[..]);
         for &piece in pieces {
@@ -150,7 +155,7 @@ impl<'a> PinnedUses<'a> {
         Some(all)
     }
 
-    /// Growth of the value, with the source in a range of one sign, increasing or decreasing.
+    /// Growth of the value, with the source in a range of one sign and moving up or down.
     pub fn growth(
         &self,
         bounds: &[Bounds],
@@ -194,8 +199,8 @@ impl<'a> PinnedUses<'a> {
         growths.pop()
     }
 
-    /// The refinement with all uses pinned to one endpoint of the source, unless only one half was
-    /// analyzed.
+    /// The refinement with all uses pinned to one endpoint of the source; `None` if only one half
+    /// was analyzed.
     pub fn widening(self, source: Value) -> Option<Monotone> {
         let sign = Sign::of(&self.steps.last().expect("there are steps").bounds);
         self.positive_half.is_none().then_some(Monotone {
@@ -209,7 +214,7 @@ impl<'a> PinnedUses<'a> {
     }
 }
 
-/// Applies the constraint on a value that moves away from it.
+/// Applies a constraint on each side from which the value moves away.
 fn apply_constraint(growth: &mut Growth, constraint: &Bounds, source: Range<f64>, up: bool) {
     let (Some(direction), Bounds::Float(constraint)) =
         (Direction::of(growth.slope, source), constraint)

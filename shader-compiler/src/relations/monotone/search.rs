@@ -1,4 +1,4 @@
-//! Search for values that are monotone in a value that they use several times.
+//! Search for values that are monotone in a value that is used several times.
 
 use super::pinned::PinnedUses;
 use super::{
@@ -16,25 +16,27 @@ use std::cell::Cell;
 /// Maximum number of uses of a source.
 const MAX_USES: usize = 12;
 
-/// Refinements that do not replace endpoints may cost one in this many of all operations, in total.
+/// The total cost of refinements that do not replace endpoints is limited to the cost of all
+/// operations divided by this.
 const COST_DIVISOR: u32 = 16;
 
-/// The same if the sign of a cosine is known, which saves more than that.
+/// The same if [support](crate::relations::Relation::Support) was found, which saves more than
+/// that.
 const COST_DIVISOR_WITH_SUPPORT: u32 = 5;
 
-/// Finds values that are monotone in a value that they use several times.
+/// Finds values that are monotone in a value that is used several times.
 pub(in crate::relations) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
-    let mut all = 0;
+    let mut total = 0;
     point.for_each_operation(|value, _| {
-        all += point.function.operation(value).map_or(0, |(op, _)| cost_of(op))
+        total += point.function.operation(value).map_or(0, |(op, _)| cost_of(op))
     });
     let divisor = if related.support.is_some() { COST_DIVISOR_WITH_SUPPORT } else { COST_DIVISOR };
-    find_up_to(point, all / divisor, related);
+    find_within_budget(point, total / divisor, related);
 }
 
-/// The same, where refinements that do not replace endpoints may cost at most `most` basic
+/// The same, where refinements that do not replace endpoints may cost at most `budget` basic
 /// operations.
-pub(super) fn find_up_to(point: &PointShader<'_>, budget: u32, related: &mut RelationInfo) {
+pub(super) fn find_within_budget(point: &PointShader<'_>, budget: u32, related: &mut RelationInfo) {
     let budget = Cell::new(budget);
     let must_keep_lowering = vec![Cell::new(false); point.function.len()];
     blocks(&point.function.body, &mut |block| {
@@ -62,6 +64,7 @@ pub(super) fn find_up_to(point: &PointShader<'_>, budget: u32, related: &mut Rel
     });
 }
 
+/// Calls `f` for a block and all nested blocks.
 fn blocks<'a>(block: &'a Block, f: &mut impl FnMut(&'a Block)) {
     f(block);
     for stmt in &block.stmts {
@@ -77,25 +80,25 @@ fn blocks<'a>(block: &'a Block, f: &mut impl FnMut(&'a Block)) {
     }
 }
 
-/// Intervals that several operations of a block use, each with these operations.
+/// Intervals that several operations of a block use, with these operations.
 fn sources(point: &PointShader<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
     let mut users: Vec<Vec<Value>> = vec![vec![]; point.function.len()];
     for &value in ops {
         let (op, args) = point.function.operation(value).expect("statements define operations");
         for &arg in args {
-            let is_one = point.is_interval[arg.index()]
+            let is_source = point.is_interval[arg.index()]
                 && point.function.ty(arg) == Type::F32
                 && is_finite(&point.bounds[arg.index()]);
             let users = &mut users[arg.index()];
-            if is_one && op.facts().has_growth && users.last() != Some(&value) {
+            if is_source && op.facts().has_growth && users.last() != Some(&value) {
                 users.push(value);
             }
         }
     }
-    let of = |(index, users): (usize, Vec<Value>)| {
+    let source = |(index, users): (usize, Vec<Value>)| {
         ((2..=MAX_USES).contains(&users.len())).then_some((Value(index as u32), users))
     };
-    users.into_iter().enumerate().filter_map(of).collect()
+    users.into_iter().enumerate().filter_map(source).collect()
 }
 
 /// Bounds of all values for a nonnegative source; `None` if the source has one sign.
@@ -124,15 +127,15 @@ struct Search<'a> {
     point: &'a PointShader<'a>,
     ops: &'a [Value],
     source: Value,
-    /// The operations that use it.
+    /// The operations that use the source.
     sites: Vec<Value>,
     /// For each value, a bit mask of the sites that it depends on.
     masks: Vec<u32>,
     /// Bounds of all values for a nonnegative source; `None` if the source has one sign.
     positive_half: Option<Vec<Bounds>>,
-    /// The values found so far, with masks of their pinned sites.
+    /// The values refined so far, with masks of their pinned sites.
     found: Vec<(Value, u32)>,
-    /// Values that must keep the endpoints of their lowering.
+    /// Whether each value must keep the endpoints of its lowering.
     must_keep_lowering: &'a [Cell<bool>],
     /// Remaining budget for refinements that do not replace endpoints.
     budget: &'a Cell<u32>,
@@ -150,26 +153,32 @@ impl Search<'_> {
                 continue;
             }
             let site = self.sites.iter().position(|&site| site == value).map_or(0, |bit| 1 << bit);
-            let parts: Vec<u32> = args.iter().map(|arg| self.masks[arg.index()]).collect();
-            let mask = parts.iter().fold(site, |mask, part| mask | part);
+            let operand_masks: Vec<u32> = args.iter().map(|arg| self.masks[arg.index()]).collect();
+            let mask = operand_masks.iter().fold(site, |mask, operand| mask | operand);
             self.masks[value.index()] = mask;
-            // Several uses come together here.
+            // Several uses meet at this value.
             if !self.must_keep_lowering[value.index()].get()
                 && mask.count_ones() > 1
-                && parts.iter().all(|&part| part != mask)
+                && operand_masks.iter().all(|&operand| operand != mask)
             {
-                self.join(value, mask, &parts, related);
+                self.refine(value, mask, &operand_masks, related);
             }
         }
     }
 
-    /// Examines a value in which several uses come together.
-    fn join(&mut self, value: Value, mask: u32, parts: &[u32], related: &mut RelationInfo) {
+    /// Tries to refine a value at which several uses meet.
+    fn refine(
+        &mut self,
+        value: Value,
+        mask: u32,
+        operand_masks: &[u32],
+        related: &mut RelationInfo,
+    ) {
         let path = self.path(value);
         let groups = self.groups(mask, &path);
         let directions: Vec<_> =
-            groups.iter().map(|&group| (group, self.monotonicity(&path, group))).collect();
-        let is_spread = |sites: u32| parts.iter().all(|&part| sites & !part != 0);
+            groups.iter().map(|&group| (group, self.direction(&path, group))).collect();
+        let is_spread = |sites: u32| operand_masks.iter().all(|&operand| sites & !operand != 0);
         let monotone = |directions: &[(u32, Option<Direction>)], positive_half| {
             let sites = directions.iter().fold(0, |sites, (group, _)| sites | group);
             let differ = directions.iter().any(|(_, direction)| *direction != directions[0].1);
@@ -186,7 +195,8 @@ impl Search<'_> {
             let Some((mut sites, mut pinned)) = monotone(directions, positive_half) else {
                 continue;
             };
-            // Units with the same monotonicity have the same endpoint without being pinned.
+            // Drop groups that need not be pinned: those that move the value in its overall
+            // direction take the right endpoint anyway.
             let mut needed = directions.clone();
             for group in directions
                 .iter()
@@ -238,7 +248,7 @@ impl Search<'_> {
         left.is_some()
     }
 
-    /// The operations from the source to a value, in order.
+    /// The operations on paths from the source to a value, in order.
     fn path(&self, value: Value) -> Vec<Value> {
         let mut on_path = vec![false; self.masks.len()];
         on_path[value.index()] = true;
@@ -255,8 +265,8 @@ impl Search<'_> {
         path
     }
 
-    /// Groups of sites: those that are pinned together on the path already, and the rest one by
-    /// one.
+    /// Groups of sites: those that earlier refinements on the path pin together, and the others one
+    /// by one.
     fn groups(&self, mask: u32, path: &[Value]) -> Vec<u32> {
         let mut groups: Vec<u32> = vec![];
         let mut rest = mask;
@@ -270,8 +280,8 @@ impl Search<'_> {
         groups
     }
 
-    /// The monotonicity of the path's last value in some uses, where the source has one sign.
-    fn monotonicity(&self, path: &[Value], sites: u32) -> Option<Direction> {
+    /// The direction of the path's last value in some uses, for a source of one sign.
+    fn direction(&self, path: &[Value], sites: u32) -> Option<Direction> {
         let bounds = self.positive_half.as_ref().unwrap_or(&self.point.bounds);
         let steps = self.steps(path, sites, &[])?;
         let clamped = clampable(&steps, bounds);
@@ -309,7 +319,7 @@ impl Search<'_> {
             .filter(PinnedUses::is_monotone)
     }
 
-    /// Whether all values that the path depends on, through operations, are never NaN.
+    /// Whether no value on which the path depends can be NaN; `false` if control flow is involved.
     fn is_nan_free(&self, path: &[Value]) -> bool {
         let PointShader { function, bounds, .. } = self.point;
         let (mut seen, mut work) = (vec![false; function.len()], path.to_vec());
@@ -331,7 +341,7 @@ impl Search<'_> {
         true
     }
 
-    /// The nonnegative, or the nonpositive, part of operands of unknown sign.
+    /// The nonnegative or nonpositive parts of operands of unknown sign.
     fn parts(&self, clamped: &[Value], positive: bool) -> Vec<(Value, Floats)> {
         let part = |&value: &Value| {
             let floats = self.point.bounds[value.index()].floats();
@@ -347,47 +357,46 @@ impl Search<'_> {
         clamped.iter().map(part).collect()
     }
 
-    /// The sites in which the last step has the given monotonicity, in floats.
+    /// The sites in which the last step moves in the given direction, in floats.
     fn sites_with(&self, steps: &[Step], direction: Direction) -> u32 {
         let matches_direction = |bit: &usize| {
             let site = self.sites[*bit];
-            float_monotonicity(steps, |step, arg| {
-                step.value == site && matches!(arg, Arg::Pinned(_))
-            }) == Some(direction)
+            float_direction(steps, |step, arg| step.value == site && matches!(arg, Arg::Pinned(_)))
+                == Some(direction)
         };
         (0..self.sites.len()).filter(matches_direction).fold(0, |sites, bit| sites | 1 << bit)
     }
 
-    /// The refinement that only moves the uses in which the value does not have its overall
-    /// monotonicity step by step. It needs no widening.
+    /// The refinement that only moves the uses in which the steps do not have the overall direction
+    /// of the value. It needs no widening.
     fn moving(&self, path: &[Value], sites: u32, pinned: &PinnedUses<'_>) -> Option<Monotone> {
         let direction = pinned.direction?;
-        let mut against = sites & !self.sites_with(&pinned.steps, direction);
+        let mut counteracting = sites & !self.sites_with(&pinned.steps, direction);
         if !pinned.clamped.is_empty() {
-            // For a negative operand, they must have the overall monotonicity.
+            // For a negative operand, these must have the overall direction.
             let steps = self.steps(path, sites, &self.parts(&pinned.clamped, false))?;
-            against &=
+            counteracting &=
                 if pinned.clamped.len() == 1 { self.sites_with(&steps, direction) } else { 0 };
         }
-        if against == 0 {
+        if counteracting == 0 {
             return None;
         }
-        let goes_against = |step: &Step| {
+        let counteracts = |step: &Step| {
             (0..self.sites.len())
-                .any(|bit| against >> bit & 1 == 1 && self.sites[bit] == step.value)
+                .any(|bit| counteracting >> bit & 1 == 1 && self.sites[bit] == step.value)
         };
-        let (floats, shift) = pinned.margin(self.point, goes_against)?;
+        let (ulps, shift) = pinned.move_and_shift(self.point, counteracts)?;
         let is_only_output =
             path.last().is_some_and(|&value| is_only_output(self.point.function, value));
-        let steps = self.steps(path, against, &[])?;
+        let steps = self.steps(path, counteracting, &[])?;
         let bounds = steps.last().expect("there are steps").bounds;
         let (sign, [low, high]) =
             (Sign::of(&bounds), [bounds.floats().low(), bounds.floats().high()]);
         let end = |side: usize| PinnedEndpoint {
-            of: if direction == Direction::Increasing { side } else { 1 - side },
-            method: Method::Moving { floats, shift },
+            source_side: if direction == Direction::Increasing { side } else { 1 - side },
+            method: Method::Moving { ulps, shift },
         };
-        // A shift must not violate static bounds.
+        // With a shift, endpoints must remain within static bounds.
         (high >= 1e-20 && (low >= 0.0 || low <= -1e-20)).then(|| Monotone {
             source: self.source,
             steps,
@@ -398,7 +407,7 @@ impl Search<'_> {
         })
     }
 
-    /// The operations on the path, if all are finite.
+    /// The operations on the path that depend on some sites; `None` if one might not be finite.
     fn steps(&self, path: &[Value], sites: u32, clamped: &[(Value, Floats)]) -> Option<Vec<Step>> {
         let PointShader { function, bounds, is_interval, .. } = self.point;
         let mut steps: Vec<Step> = vec![];
@@ -410,7 +419,7 @@ impl Search<'_> {
                 .position(|&site| site == value)
                 .is_some_and(|bit| sites >> bit & 1 == 1);
             let arg = |&value: &Value| {
-                // A later refinement may replace the endpoints of either.
+                // Hulls, since a later refinement may replace endpoints.
                 let known = bounds[value.index()].hull();
                 if is_pinned && value == self.source {
                     return Arg::Pinned(*known.floats());
@@ -439,8 +448,8 @@ impl Search<'_> {
     }
 }
 
-/// Sets of units to pin, in order of preference: all; all with known monotonicity; these without
-/// one of them.
+/// Sets of groups to pin, in order of preference: all groups; all with a known direction; all of
+/// these except one.
 fn attempts(groups: &[(u32, Option<Direction>)]) -> Vec<Vec<(u32, Option<Direction>)>> {
     let known: Vec<_> =
         groups.iter().copied().filter(|(_, direction)| direction.is_some()).collect();
@@ -456,7 +465,7 @@ fn attempts(groups: &[(u32, Option<Direction>)]) -> Vec<Vec<(u32, Option<Directi
     attempts
 }
 
-/// Whether a value is an output and has no other use.
+/// Whether a value is an output without other uses.
 fn is_only_output(function: &Function, value: Value) -> bool {
     let is_operand =
         |data: &ValueData| matches!(data.def, Def::Op { args, .. } if args.contains(&value));
@@ -475,31 +484,30 @@ fn is_only_output(function: &Function, value: Value) -> bool {
     function.body.yields.contains(&value) && !is_yielded && !function.values.iter().any(is_operand)
 }
 
-/// Other operands of unknown sign in which the last step is non-decreasing, in floats.
+/// Operands of unknown sign, other than the source, in which the last step is non-decreasing in
+/// floats.
 fn clampable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
-    let mut all: Vec<Value> = vec![];
+    let mut clampable: Vec<Value> = vec![];
     for arg in steps.iter().flat_map(|step| &step.args) {
         let Arg::Other { value, .. } = arg else { continue };
-        if matches!(&bounds[value.index()], Bounds::Float(floats) if floats.low() < 0.0 && floats.high() > 0.0)
-            && !all.contains(value)
-        {
-            all.push(*value);
+        let has_unknown_sign = match &bounds[value.index()] {
+            Bounds::Float(floats) => floats.low() < 0.0 && floats.high() > 0.0,
+            _ => false,
+        };
+        if has_unknown_sign && !clampable.contains(value) {
+            clampable.push(*value);
         }
     }
-    all.retain(|&operand| {
+    clampable.retain(|&operand| {
         let is_operand =
             |_: &Step, arg: &Arg| matches!(arg, Arg::Other { value, .. } if *value == operand);
-        float_monotonicity(steps, is_operand) == Some(Direction::Increasing)
+        float_direction(steps, is_operand) == Some(Direction::Increasing)
     });
-    all
+    clampable
 }
 
-/// The monotonicity of the last step in some operands, in floats. `None` unless each step is
-/// monotone.
-fn float_monotonicity(
-    steps: &[Step],
-    is_operand: impl Fn(&Step, &Arg) -> bool,
-) -> Option<Direction> {
+/// The direction of the last step in some operands, in floats. `None` unless each step is monotone.
+fn float_direction(steps: &[Step], is_operand: impl Fn(&Step, &Arg) -> bool) -> Option<Direction> {
     let mut directions: Vec<Direction> = vec![];
     for step in steps {
         let of = |arg: &Arg| match arg {

@@ -278,7 +278,7 @@ impl<'f> Solver<'f> {
             Source::Param(loop_, k) => {
                 let [first, next] = [loop_.init[k], loop_.body.yields[k]]
                     .map(|value| self.assigned(self.bounds[value.index()], value, node.value));
-                if self.bools(loop_.cond).yes { first.join(&next) } else { first }
+                if self.bools(loop_.cond).may_be_true { first.join(&next) } else { first }
             }
         }
     }

@@ -275,7 +275,7 @@ pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
     }
 }
 
-/// The sign of a divisor whose interval does not [contain zero](OpLowering::holds_zero). A zero has
+/// The sign of a divisor without a [pole](OpLowering::has_pole). A zero has
 /// the sign of its reciprocal.
 fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
     let floats = b.known.floats();

@@ -163,11 +163,11 @@ fn push<T: Number>(all: &mut [[T; 2]; MAX_PIECES + 1], len: &mut usize, [low, hi
 pub struct Floats {
     /// Finite values and infinities. The two zeros are one value here; flags distinguish them.
     pub pieces: Pieces<f32>,
-    /// Whether it can be NaN.
+    /// Whether the value can be NaN.
     pub nan: bool,
-    /// Whether it can be −0.
+    /// Whether the value can be −0.
     pub negative_zero: bool,
-    /// Whether it can be +0.
+    /// Whether the value can be +0.
     pub positive_zero: bool,
 }
 
@@ -259,10 +259,10 @@ pub type Ints = Pieces<i32>;
 /// Static bounds of a boolean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bools {
-    /// Whether it can be false.
-    pub no: bool,
-    /// Whether it can be true.
-    pub yes: bool,
+    /// Whether the value can be false.
+    pub may_be_false: bool,
+    /// Whether the value can be true.
+    pub may_be_true: bool,
 }
 
 /// Static bounds of a value.
@@ -282,7 +282,7 @@ impl Bounds {
         match ty {
             Type::F32 => Bounds::Float(Floats::all()),
             Type::I32 => Bounds::Int(Pieces::one(i32::MIN, i32::MAX)),
-            Type::Bool => Bounds::Bool(Bools { no: true, yes: true }),
+            Type::Bool => Bounds::Bool(Bools { may_be_false: true, may_be_true: true }),
         }
     }
 
@@ -291,7 +291,7 @@ impl Bounds {
         match ty {
             Type::F32 => Bounds::Float(Floats::empty()),
             Type::I32 => Bounds::Int(Pieces::empty()),
-            Type::Bool => Bounds::Bool(Bools { no: false, yes: false }),
+            Type::Bool => Bounds::Bool(Bools { may_be_false: false, may_be_true: false }),
         }
     }
 
@@ -300,7 +300,7 @@ impl Bounds {
         match ty {
             Type::F32 => Bounds::Float(Floats::constant(f32::from_bits(bits))),
             Type::I32 => Bounds::Int(Pieces::one(bits as i32, bits as i32)),
-            Type::Bool => Bounds::Bool(Bools { no: bits == 0, yes: bits != 0 }),
+            Type::Bool => Bounds::Bool(Bools { may_be_false: bits == 0, may_be_true: bits != 0 }),
         }
     }
 
@@ -318,9 +318,10 @@ impl Bounds {
         match (self, other) {
             (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.join(b)),
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.join(b)),
-            (Bounds::Bool(a), Bounds::Bool(b)) => {
-                Bounds::Bool(Bools { no: a.no || b.no, yes: a.yes || b.yes })
-            }
+            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools {
+                may_be_false: a.may_be_false || b.may_be_false,
+                may_be_true: a.may_be_true || b.may_be_true,
+            }),
             _ => unreachable!("joined bounds have the same type"),
         }
     }
@@ -330,9 +331,10 @@ impl Bounds {
         match (self, other) {
             (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.meet(b)),
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.meet(b)),
-            (Bounds::Bool(a), Bounds::Bool(b)) => {
-                Bounds::Bool(Bools { no: a.no && b.no, yes: a.yes && b.yes })
-            }
+            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools {
+                may_be_false: a.may_be_false && b.may_be_false,
+                may_be_true: a.may_be_true && b.may_be_true,
+            }),
             _ => unreachable!("intersected bounds have the same type"),
         }
     }
@@ -362,7 +364,7 @@ impl Bounds {
         match self {
             Bounds::Float(floats) => floats.pieces.is_empty() && !floats.nan,
             Bounds::Int(ints) => ints.is_empty(),
-            Bounds::Bool(bools) => !bools.no && !bools.yes,
+            Bounds::Bool(bools) => !bools.may_be_false && !bools.may_be_true,
         }
     }
 
@@ -373,9 +375,9 @@ impl Bounds {
             Bounds::Int(ints) => ints.contains(bits as i32),
             Bounds::Bool(bools) => {
                 if bits == 0 {
-                    bools.no
+                    bools.may_be_false
                 } else {
-                    bools.yes
+                    bools.may_be_true
                 }
             }
         }
@@ -438,7 +440,7 @@ impl fmt::Display for Bounds {
             }
             Bounds::Int(ints) if ints.is_empty() => f.write_str("nothing"),
             Bounds::Int(ints) => f.write_str(&format_pieces(ints, |x| x.to_string())),
-            Bounds::Bool(bools) => f.write_str(match (bools.no, bools.yes) {
+            Bounds::Bool(bools) => f.write_str(match (bools.may_be_false, bools.may_be_true) {
                 (true, true) => "false or true",
                 (true, false) => "false",
                 (false, true) => "true",

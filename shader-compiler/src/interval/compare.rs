@@ -200,10 +200,10 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let (t, e) = (t.known.bools(), e.known.bools());
         let negated = |emit: &mut E| [emit.not(may), emit.not(must)];
         let (op, c, arm) = match () {
-            () if !t.no => (Op::BOr, arms.c, arms.e),
-            () if !e.yes => (Op::BAnd, arms.c, arms.t),
-            () if !t.yes => (Op::BAnd, negated(self.emit), arms.e),
-            () if !e.no => (Op::BOr, negated(self.emit), arms.t),
+            () if !t.may_be_false => (Op::BOr, arms.c, arms.e),
+            () if !e.may_be_true => (Op::BAnd, arms.c, arms.t),
+            () if !t.may_be_true => (Op::BAnd, negated(self.emit), arms.e),
+            () if !e.may_be_false => (Op::BOr, negated(self.emit), arms.t),
             () => {
                 self.case = "union";
                 return [0, 1].map(|side| self.union(arms, side, [Op::BAnd, Op::BOr][side], false));

@@ -592,8 +592,8 @@ fn known(operand: &Operand, random: &mut Random) -> Bounds {
         Type::Bool => {
             let any = random.once_in(4);
             Bounds::Bool(Bools {
-                no: any || non_nan.contains(&0),
-                yes: any || non_nan.iter().any(|&x| x != 0),
+                may_be_false: any || non_nan.contains(&0),
+                may_be_true: any || non_nan.iter().any(|&x| x != 0),
             })
         }
     }

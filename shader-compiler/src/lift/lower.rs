@@ -338,7 +338,8 @@ impl Lowering<'_> {
             Some(LoweredCase { case, operations: self.operations_since(before) });
     }
 
-    /// Intersects the endpoints of a value's interval lowering with those of its refinements.
+    /// Intersects the endpoints of a value's interval lowering with the endpoints of its
+    /// refinements.
     fn refined(&mut self, value: Value, lowered: Endpoints) -> Endpoints {
         let related = self.known.related;
         let mut endpoints = lowered;

@@ -11,7 +11,7 @@ use crate::ir::{Block, Def, Function, Stmt, Table, Type, Value};
 #[derive(Clone, Debug)]
 pub struct Trace {
     function: Function,
-    /// The intervals that each value completes: those of which it is the last endpoint computed.
+    /// For each value, the intervals for which it is the last endpoint to be computed.
     intervals: Vec<Vec<Interval>>,
 }
 

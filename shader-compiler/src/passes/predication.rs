@@ -5,8 +5,8 @@
 //! if and loop is an `any`, which is uniform over the group. A `select` on the lane's own condition
 //! merges results.
 //!
-//! - An if whose arms are cheap runs both, and selects. An expensive arm runs if any lane needs it;
-//!   a cheap arm next to it runs before the if; two expensive arms become two ifs.
+//! - If both arms of an if are cheap, both run, followed by selects. An expensive arm runs if any
+//!   lane needs it; a cheap arm next to it runs before the if; two expensive arms become two ifs.
 //! - A loop runs while any lane continues. A select preserves the parameters of a lane that has
 //!   exited. So in every iteration, the head recomputes a false condition and the same results for
 //!   it. Therefore the loop needs no mask of active lanes, and results need no select. Parameters
@@ -147,8 +147,8 @@ impl Predication {
         rewriter.builder.push_if(any, then, otherwise)
     }
 
-    /// Emits an arm that runs if any lane takes it. Merges its values with those of the other arm,
-    /// if that has been emitted already.
+    /// Emits an arm that runs if any lane takes it. Merges its values with the values of the other
+    /// arm, if that has been emitted already.
     fn guarded(
         &mut self,
         rewriter: &mut Rewriter<'_>,

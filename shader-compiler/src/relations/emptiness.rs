@@ -135,9 +135,10 @@ pub(crate) fn clamp_to_bounds(
             let hull = ints.hull().unwrap_or([i32::MIN, i32::MAX]);
             ([Op::SMin, Op::SMax], hull.map(|end| builder.i32(end)))
         }
-        Bounds::Bool(bools) => {
-            ([Op::BAnd, Op::BOr], [!bools.no, bools.yes].map(|end| builder.bool(end)))
-        }
+        Bounds::Bool(bools) => (
+            [Op::BAnd, Op::BOr],
+            [!bools.may_be_false, bools.may_be_true].map(|end| builder.bool(end)),
+        ),
     };
     let [min, max] = ops;
     // If one operand is NaN, min and max return the first operand.
@@ -266,8 +267,8 @@ mod tests {
         assert_eq!(clamp(&ints, Type::I32, [9, -3i32 as u32], false), [7, -1i32 as u32]);
         let [no, yes] = [false, true].map(Word::to_bits);
         let (never, either) = (
-            Bounds::Bool(Bools { no: true, yes: false }),
-            Bounds::Bool(Bools { no: true, yes: true }),
+            Bounds::Bool(Bools { may_be_false: true, may_be_true: false }),
+            Bounds::Bool(Bools { may_be_false: true, may_be_true: true }),
         );
         assert_eq!(clamp(&never, Type::Bool, [yes, no], false), [no, no]);
         assert_eq!(clamp(&either, Type::Bool, [yes, no], false), [yes, no]);

@@ -1,7 +1,7 @@
 //! Relations between values, which interval arithmetic ignores (Clarberg et al. 2010 §7): a vector
 //! has unit length, two operands are the same value, x ≤ y.
 //!
-//! Each relation is a file, which searches the point shader for a pattern. For a value that
+//! Each relation has its own file, which searches the point shader for a pattern. For a value that
 //! matches, it adds one or both of:
 //!
 //! - a [`Constraint`]: a fact known at compile time, which lets the lowering select cheaper cases;
@@ -11,8 +11,7 @@
 //!   [`Monotone`] adds less than the smallest normal number, 2⁻¹²⁶, to outputs below that number.
 //!
 //! [`Relation::Support`] differs: it clamps the endpoints of one value. If the value is clamped for
-//! all unit vectors of a box, bounds still contain all results and 0, but may be wider than without
-//! relations.
+//! all unit vectors of a box, bounds contain all results and 0, and nothing more is guaranteed.
 //!
 //! # Invariants
 //!
@@ -32,7 +31,7 @@
 //!   bounds. For a value that can be NaN itself, all refinements have a [`Guard`]: they are
 //!   infinite if some member of the box may make the value NaN.
 //! - The sources of a refinement are in scope where the value is defined (see
-//!   `Point::for_each_operation`).
+//!   `PointShader::for_each_operation`).
 
 mod dot;
 pub mod emptiness;
@@ -224,7 +223,7 @@ impl FromIterator<Relation> for Relations {
     }
 }
 
-/// A second pair of endpoints of a value, in addition to those of its interval lowering.
+/// A second pair of endpoints of a value, in addition to the pair from its interval lowering.
 #[derive(Clone, Debug)]
 pub enum Refinement {
     /// A constant lower endpoint.

@@ -72,8 +72,8 @@ pub struct Monotone {
     sign: Sign,
     /// How the lower and the upper endpoint are computed.
     endpoints: [Option<PinnedEndpoint>; 2],
-    /// Whether moved endpoints replace those of the interval lowering. This requires that no
-    /// operation on the path can be NaN, which the lowering would have to report, and that no
+    /// Whether moved endpoints replace the endpoints of the interval lowering. This requires that
+    /// no operation on the path can be NaN, which the lowering would have to report, and that no
     /// operation after a shift can amplify it.
     replaces: bool,
 }

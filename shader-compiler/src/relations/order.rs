@@ -140,7 +140,9 @@ impl PointShader<'_> {
         let known = &self.bounds[value.index()];
         let implied = match order {
             Order::Between([lo, hi]) => Bounds::Float(Floats::between(lo, hi)),
-            Order::Decided(truth) => Bounds::Bool(Bools { no: !truth, yes: truth }),
+            Order::Decided(truth) => {
+                Bounds::Bool(Bools { may_be_false: !truth, may_be_true: truth })
+            }
             Order::EqualTo(other) => {
                 Bounds::Float(Floats::of(self.bounds[other.index()].floats().pieces))
             }

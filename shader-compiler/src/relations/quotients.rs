@@ -24,7 +24,7 @@
 //! (fewer than 1000 roundings), plus A'/M.
 //!
 //! The ratios cᵢ/dᵢ at run time are products and quotients as well, so their roundings add to δ,
-//! and so do those of the two operations that widen the endpoints. If no term is
+//! as do the roundings of the two operations that widen the endpoints. If no term is
 //! negative, endpoints are scaled by 1 ± δ; else they are moved by δ times the maximum magnitude.
 //! The underflow term is added, or replaced by another u in δ if no ratio is small enough for it to
 //! matter.
@@ -50,7 +50,7 @@ pub struct Quotient {
     absolute: f32,
     /// The sum in the divisor.
     sum: Value,
-    /// Values ε of which the divisor is the maximum, together with the sum.
+    /// Values ε if the divisor is max(sum, ε, …).
     floors: Vec<Value>,
     /// The dividend, if it may overflow.
     overflows: Option<Value>,

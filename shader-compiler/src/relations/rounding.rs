@@ -3,8 +3,8 @@
 //!
 //! For a float F and the real number G that it approximates, |F − G| ≤ r |G| + η. The relative part
 //! comes from rounding, u = 2⁻²⁴ for each operation. The absolute part comes from results below the
-//! least normal number, 2⁻¹⁵⁰ each, and from differences. The rules are those of Higham 2002 §3.1,
-//! with all terms kept: r of a product is (1 + r_a)(1 + r_b)(1 + u) − 1, and so on. In addition:
+//! smallest normal number, 2⁻¹⁵⁰ each, and from differences. The rules follow Higham 2002 §3.1, but
+//! keep all terms: r of a product is (1 + r_a)(1 + r_b)(1 + u) − 1, and so on. In addition:
 //!
 //! - The relative error of a sum of terms of the same sign is at most the greater of the relative
 //!   errors of the terms. A difference has an absolute error of at most r_a |a| + r_b |b|. If its
@@ -43,7 +43,7 @@ const UNDERFLOW: f64 = 7.006492321624086e-46;
 /// is at most as many ulps.
 const EXPONENTIAL: f64 = 5.0 * U;
 
-/// Relative error of `log` and `log2`, whose results are never subnormal.
+/// Relative error of `log` and `log2`. Results are never subnormal.
 const LOGARITHM: f64 = 4.0 * U;
 
 /// Absolute error of `pow` for results below the smallest normal number.

@@ -104,9 +104,11 @@ fn random_endpoints(random: &mut Random, point: &PointShader<'_>, value: Value) 
             let [low, high] = ints.hull().unwrap_or([0, 0]);
             *random.pick(&[low, high]) as u32
         }
-        Bounds::Bool(bools) => {
-            Word::to_bits(if bools.no && bools.yes { random.once_in(2) } else { bools.yes })
-        }
+        Bounds::Bool(bools) => Word::to_bits(if bools.may_be_false && bools.may_be_true {
+            random.once_in(2)
+        } else {
+            bools.may_be_true
+        }),
     };
     let [a, b] = [pick(), pick()];
     let is_in_order = match point.function.ty(value) {

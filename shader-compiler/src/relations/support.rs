@@ -5,7 +5,7 @@
 //!
 //! # Proof
 //!
-//! Let z' = [max(z̲, 0), max(z̄, 0)] be the endpoints that replace those of z in its uses, and let
+//! Let z' = [max(z̲, 0), max(z̄, 0)] be the endpoints used in place of z̲ and z̄, and let
 //! all results vanish with m = max(z, 0): each is m, a product with a vanishing value, or a sum, a
 //! difference or a negation of vanishing values. For members with z ≥ 0, z is within z', and
 //! containment holds as usual. For a member with z < 0, endpoints of values that depend on z may

@@ -3,7 +3,7 @@
 //! - Inputs that are declared as unit vectors ([`Axis`]): ||v|² − 1| ≤ 2⁻²¹.
 //! - Coordinates v' = Qv of such an input in the frame, computed by dot products in floats; n, t
 //!   and b are the rows of Q. QQᵀ = I + E, where entries of E are at most 2⁻²¹. So the eigenvalues
-//!   of QQᵀ, which are also those of QᵀQ, are within 1 ± 3·2⁻²¹, and ||Qv|² − 1| ≤ 4.01·2⁻²¹. A dot
+//!   of QQᵀ and of QᵀQ are within 1 ± 3·2⁻²¹, and ||Qv|² − 1| ≤ 4.01·2⁻²¹. A dot
 //!   product of unit vectors in floats has an error of at most 3.01 · 2⁻²⁴ times the sum of the
 //!   magnitudes of its terms, which is at most 1 + 2⁻²⁰. So |v'| has an error of √3 · 3.02 · 2⁻²⁴,
 //!   and |v'|² has an error of 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In total, ||v'|² − 1| ≤ 6 · 2⁻²¹.

@@ -352,30 +352,36 @@ fn power(a: &Floats, b: &Floats, nan: bool) -> Floats {
 
 fn compare(op: Op, a: &Floats, b: &Floats, mode: Nan) -> Bools {
     if a.pieces.is_empty() || b.pieces.is_empty() {
-        return Bools { no: true, yes: true };
+        return Bools { may_be_false: true, may_be_true: true };
     }
     let nan = a.nan || b.nan;
     // If NaN propagates, everything is possible for a NaN endpoint.
     let is_unknown = nan && mode == Nan::Propagate;
     match op {
-        Op::Lt => Bools { no: nan || a.high() >= b.low(), yes: is_unknown || a.low() < b.high() },
-        Op::Le => Bools { no: nan || a.high() > b.low(), yes: is_unknown || a.low() <= b.high() },
+        Op::Lt => Bools {
+            may_be_false: nan || a.high() >= b.low(),
+            may_be_true: is_unknown || a.low() < b.high(),
+        },
+        Op::Le => Bools {
+            may_be_false: nan || a.high() > b.low(),
+            may_be_true: is_unknown || a.low() <= b.high(),
+        },
         Op::Eq => {
             let apart = a.high() < b.low() || b.high() < a.low();
             let equal = a.low() == a.high() && b.low() == b.high() && a.low() == b.low();
-            Bools { no: nan || !equal, yes: is_unknown || !apart }
+            Bools { may_be_false: nan || !equal, may_be_true: is_unknown || !apart }
         }
-        _ => Bools { no: true, yes: true },
+        _ => Bools { may_be_false: true, may_be_true: true },
     }
 }
 
 fn step(edge: &Floats, x: &Floats) -> Floats {
     let reached = compare(Op::Le, edge, x, Nan::Suppress);
     let mut results = Pieces::empty();
-    if reached.no {
+    if reached.may_be_false {
         results.add(0.0, 0.0);
     }
-    if reached.yes {
+    if reached.may_be_true {
         results.add(1.0, 1.0);
     }
     with_zeros(results, false, true, false)

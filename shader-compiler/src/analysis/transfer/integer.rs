@@ -74,7 +74,7 @@ fn from_lowering(op: Op, args: &[&Ints], same: bool, nan: Nan) -> Bounds {
         _ => unreachable!("operations on integers have one or two operands"),
     };
     match op.signature().result {
-        Some(Type::Bool) => Bounds::Bool(Bools { no: lo == 0, yes: hi != 0 }),
+        Some(Type::Bool) => Bounds::Bool(Bools { may_be_false: lo == 0, may_be_true: hi != 0 }),
         _ => Bounds::Int(Pieces::one(lo as i32, hi as i32)),
     }
 }

@@ -41,12 +41,16 @@ pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
         (Op::Smoothstep, [Bounds::Float(low), Bounds::Float(high), Bounds::Float(x)]) => {
             Bounds::Float(smoothstep(low, high, x, nan))
         }
-        (Op::Select, [Bounds::Bool(cond), then, otherwise]) => match (cond.yes, cond.no) {
-            (true, true) => then.join(otherwise),
-            (true, false) => *then,
-            _ => *otherwise,
-        },
-        (Op::BNot, [Bounds::Bool(a)]) => Bounds::Bool(Bools { no: a.yes, yes: a.no }),
+        (Op::Select, [Bounds::Bool(cond), then, otherwise]) => {
+            match (cond.may_be_true, cond.may_be_false) {
+                (true, true) => then.join(otherwise),
+                (true, false) => *then,
+                _ => *otherwise,
+            }
+        }
+        (Op::BNot, [Bounds::Bool(a)]) => {
+            Bounds::Bool(Bools { may_be_false: a.may_be_true, may_be_true: a.may_be_false })
+        }
         (Op::Any, [Bounds::Bool(a)]) => Bounds::Bool(*a),
         (_, [Bounds::Float(a)]) => transfer_float(op, a, nan),
         (_, [Bounds::Float(a), Bounds::Float(b)]) => transfer_floats(op, a, b, same, nan),
@@ -63,13 +67,19 @@ fn result_type(op: Op, args: &[Bounds]) -> Type {
 
 fn transfer_bools(op: Op, a: Bools, b: Bools) -> Bools {
     match op {
-        Op::BAnd => Bools { no: a.no || b.no, yes: a.yes && b.yes },
-        Op::BOr => Bools { no: a.no && b.no, yes: a.yes || b.yes },
-        Op::BXor => Bools {
-            no: (a.no && b.no) || (a.yes && b.yes),
-            yes: (a.no && b.yes) || (a.yes && b.no),
+        Op::BAnd => Bools {
+            may_be_false: a.may_be_false || b.may_be_false,
+            may_be_true: a.may_be_true && b.may_be_true,
         },
-        _ => Bools { no: true, yes: true },
+        Op::BOr => Bools {
+            may_be_false: a.may_be_false && b.may_be_false,
+            may_be_true: a.may_be_true || b.may_be_true,
+        },
+        Op::BXor => Bools {
+            may_be_false: (a.may_be_false && b.may_be_false) || (a.may_be_true && b.may_be_true),
+            may_be_true: (a.may_be_false && b.may_be_true) || (a.may_be_true && b.may_be_false),
+        },
+        _ => Bools { may_be_false: true, may_be_true: true },
     }
 }
 
@@ -263,7 +273,7 @@ mod tests {
                 "{}: {endpoints:?} is not in {bounds}",
                 op.name()
             );
-            assert!(!transfer(op, &[six, zero_or_nan], false, Nan::Suppress).bools().yes);
+            assert!(!transfer(op, &[six, zero_or_nan], false, Nan::Suppress).bools().may_be_true);
         }
     }
 

@@ -31,8 +31,8 @@ impl Lowering<'_> {
             || has_loop(node, |inner| self.is_interval(inner.cond))
             || undecided && (is_nest || !self.terminates_by_counting(node));
 
-        // Parameters: those of the point shader, unions of results, whether a NaN occurred, the
-        // iteration count.
+        // Parameters: parameters of the point shader, unions of results, whether a NaN occurred,
+        // the iteration count.
         let mut init: Vec<_> =
             params.iter().flat_map(|&k| self.assigned(node.params[k], node.init[k])).collect();
         let unions = init.len();
@@ -190,7 +190,9 @@ impl Lowering<'_> {
             Bounds::Int(ints) => {
                 ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| self.builder.i32(end))
             }
-            Bounds::Bool(bools) => [!bools.no, bools.yes].map(|end| self.builder.bool(end)),
+            Bounds::Bool(bools) => {
+                [!bools.may_be_false, bools.may_be_true].map(|end| self.builder.bool(end))
+            }
         }
     }
 

@@ -34,7 +34,7 @@ const U: f64 = 1.0 / (1 << 24) as f64;
 pub struct HalfVectorDot {
     /// Squared length of the sum of the two vectors.
     sum: Value,
-    /// C, by which half the root of `sum` is widened.
+    /// C, the widening of half the root of `sum`.
     margin: f32,
     guard: Guard,
 }

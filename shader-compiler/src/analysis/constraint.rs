@@ -4,10 +4,10 @@
 //! Static bounds make two claims about a value (see [`bounds`](crate::interval::bounds)). They
 //! contain every *member*, that is, every result of the point shader. They also contain every
 //! *endpoint* that the bounding shader computes. Transfer functions establish both. A constraint
-//! must keep both, and the two differ. The result s of `step` is 0 or 1, so its bounds are {0} ∪
-//! {1}, and so are the bounds of s · (1 − s). But code that replaces the upper endpoint of s · (1 −
-//! s) by ¼ computes an endpoint between 0 and 1. So there are two ways to narrow bounds, and the
-//! type distinguishes them:
+//! must keep both, and the two differ. The result s of `step` is 0 or 1, so its bounds are
+//! {0} ∪ {1}, and so are the bounds of s · (1 − s). But code that replaces the upper endpoint of
+//! s · (1 − s) by ¼ computes an endpoint between 0 and 1. So there are two ways to narrow bounds,
+//! and the type distinguishes them:
 //!
 //! | constraint | members | endpoints of the operation | new bounds |
 //! |---|---|---|---|

@@ -12,8 +12,8 @@
 //! # Proof
 //!
 //! Let F be the function of floats, G the function of real numbers with the same operations, and u
-//! all operands that are not pinned. [`RoundingError`] bounds the distance between F(t, u) and G(t,
-//! u), and between F(t̄, u) and G(t̄, u) ≥ G(t, u). F(t̄, u) is within the endpoints of the second
+//! all operands that are not pinned. [`RoundingError`] bounds the distance between F(t, u) and
+//! G(t, u), and between F(t̄, u) and G(t̄, u) ≥ G(t, u). F(t̄, u) is within the endpoints of the second
 //! lowering. About t̄ and u, we only know that each is within its own bounds. So the bounds on the
 //! operations between t and v are those of [`transfer`](crate::analysis::transfer::transfer):
 //! constraints of other relations need not hold at (t̄, u). There are two methods to compensate for
@@ -24,15 +24,15 @@
 //! - *Moving.* If v ≥ 0 and t ≥ 0, only the uses in which v may decrease are pinned; they are the
 //!   second argument of v = F(t, t, u). There, the interval of t is reduced to [t', t̄], where t'
 //!   is some ulps below t̄, or t̲ if that is greater. So F(t, t, u) is within the lowering's
-//!   endpoints for members with t ≥ t'. For the others, G(t, t, u) ≤ G(t', t', u) ≤ (t'/t̄)ᵉ G(t̄,
-//!   t', u), where e is the minimum elasticity of G in its first argument, which must be positive:
-//!   t' is chosen such that this factor compensates for the relative errors. The absolute errors,
-//!   which come from subnormal results, are added as a shift. As [t', t̄] is within t's endpoints,
-//!   the new endpoint without the shift is within the endpoint of v's own lowering. It replaces
-//!   that endpoint at no cost if v is an output or the shift is 0. Otherwise, operations after v
-//!   might amplify the shift, and the two endpoints are intersected. All of this requires that the
-//!   operations between t and v have the endpoints of their lowering, so they may have no
-//!   refinements.
+//!   endpoints for members with t ≥ t'. For the others, G(t, t, u) ≤ G(t', t', u) ≤
+//!   (t'/t̄)ᵉ G(t̄, t', u), where e is the minimum elasticity of G in its first argument, which
+//!   must be positive: t' is chosen such that this factor compensates for the relative errors. The
+//!   absolute errors, which come from subnormal results, are added as a shift. As [t', t̄] is
+//!   within t's endpoints, the new endpoint without the shift is within the endpoint of v's own
+//!   lowering. It replaces that endpoint at no cost if v is an output or the shift is 0. Otherwise,
+//!   operations after v might amplify the shift, and the two endpoints are intersected. All of this
+//!   requires that the operations between t and v have the endpoints of their lowering, so they may
+//!   have no refinements.
 //!
 //! Special cases:
 //!
@@ -47,8 +47,8 @@
 //!   v, in floats, is non-decreasing in the factor, replacing the factor by its maximum with 0 does
 //!   not decrease v, and makes the sign known. That suffices for upper endpoints with widening.
 //!   With moving, the proof above covers members with a nonnegative factor. For a negative factor,
-//!   v must be increasing in floats in the uses in which it decreases for a nonnegative one: F(t,
-//!   t, u) ≤ F(t, t', u) for t < t'.
+//!   v must be increasing in floats in the uses in which it decreases for a nonnegative one:
+//!   F(t, t, u) ≤ F(t, t', u) for t < t'.
 
 mod pinned;
 mod search;

@@ -40,7 +40,7 @@ const U: f64 = 1.0 / (1u32 << 24) as f64;
 const UNDERFLOW: f64 = 7.006492321624086e-46;
 
 /// Relative error of `exp` and `exp2` for normal results. The absolute error of subnormal results
-/// is at most as many ulps.
+/// is half as many ulps.
 const EXPONENTIAL: f64 = 5.0 * U;
 
 /// Relative error of `log` and `log2`. Results are never subnormal.

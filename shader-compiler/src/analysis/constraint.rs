@@ -1,13 +1,13 @@
-//! Facts about a value beyond those that its operation implies: a constraint that narrows its
+//! Constraints: facts about a value, beyond those that its operation implies, that narrow its
 //! static bounds.
 //!
 //! Static bounds make two claims about a value (see [`bounds`](crate::interval::bounds)). They
 //! contain every *member*, that is, every result of the point shader. They also contain every
 //! *endpoint* that the bounding shader computes. Transfer functions establish both. A constraint
-//! must keep both, and the two differ: `step` is 0 or 1, so its bounds are {0} ∪ {1}, but code that
-//! replaces the upper endpoint of s · (1 − s), whose bounds are {0} ∪ {1} too, by ¼ computes an
-//! endpoint between the two. So there are two ways to narrow bounds, and the type distinguishes
-//! them:
+//! must keep both, and the two differ. The result s of `step` is 0 or 1, so its bounds are
+//! {0} ∪ {1}, and so are the bounds of s · (1 − s). But code that replaces the upper endpoint of
+//! s · (1 − s) by ¼ computes an endpoint between 0 and 1. So there are two ways to narrow bounds,
+//! and the type distinguishes them:
 //!
 //! | constraint | members | endpoints of the operation | new bounds |
 //! |---|---|---|---|
@@ -45,23 +45,23 @@ impl Constraint {
         Constraint { within: set.hull(), replaces: true }
     }
 
-    /// Both constraints.
+    /// Combines two constraints.
     pub fn and(&self, other: &Constraint) -> Constraint {
         let (within, replaces) = (self.within.meet(&other.within), self.replaces || other.replaces);
         Constraint { within: if replaces { within.hull() } else { within }, replaces }
     }
 
-    /// Bounds under the constraint.
+    /// Narrows bounds by the constraint.
     pub fn apply(&self, bounds: &Bounds) -> Bounds {
         let bounds = if self.replaces { bounds.hull() } else { *bounds };
         bounds.meet(&self.within)
     }
 
-    /// Whether the endpoints of a float with these bounds may be replaced by `lo` and `hi`, each if
-    /// it is tighter: neither violates the constraint on its own side, unless the operation's
-    /// endpoint satisfies it anyway. Never for NaN.
+    /// Returns whether `lo` and `hi` may replace the endpoints of a float with these bounds where
+    /// they are tighter: each satisfies the constraint on its own side, or else the operation's
+    /// endpoint does. A NaN never satisfies it.
     ///
-    /// The opposite side does not matter: for a box with a member, `lo` is below it and `hi` above.
+    /// The opposite side does not matter: if the box has a member, `lo` is below it and `hi` above.
     pub fn admits(&self, bounds: &Bounds, [lo, hi]: [f32; 2]) -> bool {
         let (Bounds::Float(within), Bounds::Float(known)) = (&self.within, bounds) else {
             return true;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn observed_sets_keep_discrete_values_and_replaced_endpoints_do_not() {
+    fn observing_keeps_gaps_and_replacing_closes_them() {
         let quarter = Bounds::Float(Floats::between(0.0, 0.25));
         let [observed, replaced] =
             [Constraint::observe(quarter), Constraint::replace(quarter)].map(|c| c.apply(&steps()));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn one_replacement_is_enough_to_close_gaps() {
+    fn a_replacement_combined_with_no_constraint_closes_gaps() {
         let any = Constraint::none(Type::F32);
         let unit = Bounds::Float(Floats::between(0.0, 1.0));
         for both in [Constraint::replace(unit).and(&any), any.and(&Constraint::replace(unit))] {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn observed_gaps_close_where_endpoints_are_replaced_too() {
+    fn an_observation_combined_with_a_replacement_closes_gaps() {
         let (observed, replaced) =
             (Constraint::observe(steps()), Constraint::replace(Bounds::all(Type::F32)));
         for both in [observed.and(&replaced), replaced.and(&observed)] {
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn gaps_around_zero_close_with_both_zeros() {
+    fn closing_a_gap_around_zero_adds_both_zeros() {
         let signs = Bounds::Float(Floats::of(Pieces::one(-1.0, -1.0).join(&Pieces::one(1.0, 1.0))));
         let closed = Constraint::replace(Bounds::all(Type::F32)).apply(&signs);
         assert!([0.0f32, -0.0, 0.5].iter().all(|x| closed.contains(x.to_bits())), "{closed}");
     }
 
     #[test]
-    fn endpoints_are_checked_on_their_own_side() {
+    fn endpoints_are_checked_only_on_their_own_side() {
         let constraint = Constraint::replace(Bounds::Float(Floats::between(0.0, 1.0)));
         let (wide, positive) =
             (Bounds::Float(Floats::finite()), Bounds::Float(Floats::between(0.0, 5.0)));

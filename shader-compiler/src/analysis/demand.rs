@@ -1,5 +1,5 @@
-//! Demanded endpoints: which endpoints of a value are needed, by which operations. One-sided
-//! bounding shaders demand fewer (Clarberg et al. 2010 §4.8).
+//! Demanded endpoints: the endpoints of each value that some use needs. One-sided bounding shaders
+//! demand fewer (Clarberg et al. 2010 §4.8).
 //!
 //! Dead code elimination removes the others anyway. This analysis matters if NaN propagates: a
 //! product or quotient of known sign that may be NaN, such as 0 · ∞, has +∞ or NaN as its upper
@@ -11,12 +11,14 @@ use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Function, Op, Stmt, Value};
 
-/// For each value, the demanded endpoints if `outputs` of all outputs are demanded and `bounds`
-/// select cases. Assumes that any value might be NaN and be tested.
+/// Computes the demanded endpoints of each value, if the endpoints `outputs` of every output are
+/// demanded. Static `bounds` determine the cases of lowerings. Assumes that any value might be NaN
+/// and be tested.
 pub fn run(function: &Function, bounds: &[Bounds], outputs: Endpoints) -> Vec<Endpoints> {
-    let mut walk = Walk { function, bounds, demands: vec![Endpoints::default(); function.len()] };
+    let mut walk =
+        DemandWalk { function, bounds, demands: vec![Endpoints::default(); function.len()] };
     function.body.yields.iter().for_each(|&output| walk.add(output, outputs));
-    // Values carried by loops are demanded on both sides.
+    // Both endpoints of loop-carried values are demanded.
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Loop(node) = stmt {
             let values =
@@ -29,7 +31,7 @@ pub fn run(function: &Function, bounds: &[Bounds], outputs: Endpoints) -> Vec<En
     walk.demands
 }
 
-/// Values whose operation need not test for NaN, because the only demanded endpoint of its result
+/// Finds operations that need not test for NaN, because the only demanded endpoint of their result
 /// reveals it.
 pub fn reveals_nan(function: &Function, bounds: &[Bounds], demands: &[Endpoints]) -> Vec<bool> {
     let reveals = |index: usize| {
@@ -46,7 +48,7 @@ pub fn reveals_nan(function: &Function, bounds: &[Bounds], demands: &[Endpoints]
     (0..function.len()).map(reveals).collect()
 }
 
-/// Whether a float is nonpositive, or nonnegative; `None` if its sign is unknown.
+/// Returns whether a float is nonpositive rather than nonnegative; `None` if its sign is unknown.
 fn is_negative(bounds: &Bounds) -> Option<bool> {
     match bounds {
         Bounds::Float(Floats { pieces, .. }) => match pieces.hull()? {
@@ -58,25 +60,26 @@ fn is_negative(bounds: &Bounds) -> Option<bool> {
     }
 }
 
-/// The signs of the operands of a product or a quotient; `None` if an endpoint has more than one
-/// term. In a divisor, a zero has the sign of its reciprocal.
+/// Returns whether each operand of a product or quotient is negative; `None` if an endpoint of the
+/// result is the minimum or maximum of several terms. A zero divisor has the sign of its
+/// reciprocal.
 fn signs(op: Op, a: &Bounds, b: &Bounds) -> Option<[bool; 2]> {
     let signs = [is_negative(a)?, is_negative(b)?];
     let floats = b.floats();
-    let odd_zero = if signs[1] { floats.positive_zero } else { floats.negative_zero };
-    (op == Op::Mul || !odd_zero).then_some(signs)
+    let opposite_zero = if signs[1] { floats.positive_zero } else { floats.negative_zero };
+    (op == Op::Mul || !opposite_zero).then_some(signs)
 }
 
-struct Walk<'a> {
+struct DemandWalk<'a> {
     function: &'a Function,
     bounds: &'a [Bounds],
     demands: Vec<Endpoints>,
 }
 
-impl Walk<'_> {
+impl DemandWalk<'_> {
     fn add(&mut self, value: Value, demand: Endpoints) {
         let demanded = &mut self.demands[value.index()];
-        *demanded = demanded.or(demand);
+        *demanded = demanded.union(demand);
     }
 
     /// Walks backwards, so that all uses of a value are visited before it.
@@ -87,7 +90,7 @@ impl Walk<'_> {
                 Stmt::If(node) => {
                     for (k, &result) in node.results.iter().enumerate() {
                         // Arms that may be NaN are tested on their upper endpoints.
-                        let demand = self.demands[result.index()].or(Endpoints::UPPER);
+                        let demand = self.demands[result.index()].union(Endpoints::UPPER);
                         [&node.then, &node.otherwise]
                             .into_iter()
                             .for_each(|arm| self.add(arm.yields[k], demand));
@@ -106,24 +109,23 @@ impl Walk<'_> {
 
     fn operation(&mut self, value: Value) {
         let (op, args) = self.function.operation(value).expect("statements define operations");
-        let of_result = self.demands[value.index()];
-        let factor = |k: usize| is_negative(&self.bounds[args[k].index()]);
+        let result_demand = self.demands[value.index()];
         let demands = match op {
-            Op::Add => [of_result; 3],
-            Op::Sub => [of_result, of_result.swapped(), Endpoints::BOTH],
-            Op::Neg => [of_result.swapped(); 3],
+            Op::Add => [result_demand; 3],
+            Op::Sub => [result_demand, result_demand.swapped(), Endpoints::BOTH],
+            Op::Neg => [result_demand.swapped(); 3],
             // Operands are tested on their upper endpoints.
-            Op::Max | Op::Min | Op::Exp | Op::Exp2 => [of_result.or(Endpoints::UPPER); 3],
-            Op::Sqrt => [of_result.or(Endpoints::LOWER); 3],
-            Op::Mul if args[0] == args[1] => match factor(0) {
-                Some(negative) => [of_result.swapped_if(negative).or(Endpoints::UPPER); 3],
+            Op::Max | Op::Min | Op::Exp | Op::Exp2 => [result_demand.union(Endpoints::UPPER); 3],
+            Op::Sqrt => [result_demand.union(Endpoints::LOWER); 3],
+            Op::Mul if args[0] == args[1] => match is_negative(&self.bounds[args[0].index()]) {
+                Some(negative) => [result_demand.swapped_if(negative).union(Endpoints::UPPER); 3],
                 None => [Endpoints::BOTH; 3],
             },
             Op::Mul | Op::Div => {
                 match signs(op, &self.bounds[args[0].index()], &self.bounds[args[1].index()]) {
                     Some([a, b]) => [
-                        of_result.swapped_if(b),
-                        of_result.swapped_if(a != (op == Op::Div)),
+                        result_demand.swapped_if(b),
+                        result_demand.swapped_if(a != (op == Op::Div)),
                         Endpoints::BOTH,
                     ],
                     None => [Endpoints::BOTH; 3],
@@ -141,7 +143,7 @@ mod tests {
     use super::*;
     use crate::ir::text::parse;
 
-    fn of(body: &str, outputs: Endpoints) -> (Vec<String>, Vec<String>) {
+    fn analyze(body: &str, outputs: Endpoints) -> (Vec<String>, Vec<String>) {
         let function = parse(&format!("fn f(a: f32, b: f32, c: f32) -> (r: f32) {{ {body} }}"))
             .expect("it is well formed");
         // a ≥ 0, b ≥ 1, c ≤ 0.
@@ -163,33 +165,35 @@ mod tests {
         (upper, (0..function.len()).filter(|&k| reveals[k]).map(name).collect())
     }
 
-    fn are(found: &[String], expected: &[&str]) {
-        assert_eq!(found, expected);
+    fn assert_names(names: &[String], expected: &[&str]) {
+        assert_eq!(names, expected);
     }
 
     #[test]
-    fn one_endpoint_demands_one_endpoint() {
-        let (upper, tells) = of("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::UPPER);
-        are(&upper, &["a", "b", "%0", "%1"]);
-        are(&tells, &["%0"]);
-        are(&of("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::LOWER).1, &[]);
-        are(&of("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::BOTH).1, &[]);
+    fn one_sided_outputs_demand_one_endpoint_of_factors_of_known_sign() {
+        let (upper, revealing) =
+            analyze("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::UPPER);
+        assert_names(&upper, &["a", "b", "%0", "%1"]);
+        assert_names(&revealing, &["%0"]);
+        assert_names(&analyze("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::LOWER).1, &[]);
+        assert_names(&analyze("%0 = mul a, b  %1 = add %0, a  return %1", Endpoints::BOTH).1, &[]);
     }
 
     #[test]
     fn negative_factors_swap_demanded_endpoints() {
-        let (upper, tells) = of("%0 = mul a, c  %1 = neg %0  return %1", Endpoints::UPPER);
-        are(&upper, &["a", "%1"]);
-        are(&tells, &["%0"]);
-        let (upper, tells) = of("%0 = div a, b  %1 = sub c, %0  return %1", Endpoints::LOWER);
-        are(&upper, &["a", "%0"]);
-        are(&tells, &["%0"]);
+        let (upper, revealing) = analyze("%0 = mul a, c  %1 = neg %0  return %1", Endpoints::UPPER);
+        assert_names(&upper, &["a", "%1"]);
+        assert_names(&revealing, &["%0"]);
+        let (upper, revealing) =
+            analyze("%0 = div a, b  %1 = sub c, %0  return %1", Endpoints::LOWER);
+        assert_names(&upper, &["a", "%0"]);
+        assert_names(&revealing, &["%0"]);
     }
 
     #[test]
-    fn endpoints_tested_elsewhere_are_demanded() {
-        let (_, tells) =
-            of("%0 = mul a, b  %1 = mul a, c  %2 = max %0, %1  return %2", Endpoints::UPPER);
-        are(&tells, &["%0"]);
+    fn operands_of_maxima_demand_their_upper_endpoint() {
+        let (_, revealing) =
+            analyze("%0 = mul a, b  %1 = mul a, c  %2 = max %0, %1  return %2", Endpoints::UPPER);
+        assert_names(&revealing, &["%0"]);
     }
 }

@@ -2,23 +2,23 @@
 //!
 //! [`solve`] computes the [`Bounds`] of every value of a function, from
 //! the results of single operations ([`transfer`]) and from further facts ([`constraint`]).
-//! [`reported`] finds NaN tests that can replace others, and [`demand`] the demanded endpoints.
+//! [`nan_tests`] finds NaN tests that can replace others, and [`demand`] the demanded endpoints.
 
 pub mod constraint;
 pub mod demand;
-pub mod reported;
+pub mod nan_tests;
 pub mod solve;
 pub mod transfer;
 
 pub use crate::interval::{Bools, Bounds, Floats, Ints, Pieces};
 pub use constraint::Constraint;
 
-/// A property of the endpoints of a value: a set of sides.
+/// A set of endpoints of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Whether the lower endpoint has it.
+    /// Whether it contains the lower endpoint.
     pub lo: bool,
-    /// Whether the upper endpoint has it.
+    /// Whether it contains the upper endpoint.
     pub hi: bool,
 }
 
@@ -31,26 +31,26 @@ impl Endpoints {
     pub const UPPER: Endpoints = Endpoints { lo: false, hi: true };
 
     /// The union.
-    pub fn or(self, other: Endpoints) -> Endpoints {
+    pub fn union(self, other: Endpoints) -> Endpoints {
         Endpoints { lo: self.lo || other.lo, hi: self.hi || other.hi }
     }
 
     /// The intersection.
-    pub fn and(self, other: Endpoints) -> Endpoints {
+    pub fn intersection(self, other: Endpoints) -> Endpoints {
         Endpoints { lo: self.lo && other.lo, hi: self.hi && other.hi }
     }
 
     /// The difference.
-    pub fn but(self, other: Endpoints) -> Endpoints {
+    pub fn difference(self, other: Endpoints) -> Endpoints {
         Endpoints { lo: self.lo && !other.lo, hi: self.hi && !other.hi }
     }
 
-    /// The same with sides swapped.
+    /// Swaps the lower and the upper endpoint.
     pub fn swapped(self) -> Endpoints {
         Endpoints { lo: self.hi, hi: self.lo }
     }
 
-    /// The same, with sides swapped if `swap`.
+    /// Swaps the lower and the upper endpoint if `swap`.
     pub fn swapped_if(self, swap: bool) -> Endpoints {
         if swap { self.swapped() } else { self }
     }

@@ -8,10 +8,9 @@
 //! parameters are stable, where after a few iterations endpoints jump to the next threshold
 //! (widening), then iterations that recover precision (narrowing).
 //!
-//! A condition implies facts about members, where it holds. But bounding code runs an arm or a body
-//! for entire intervals, some of whose members do not reach it. So only values that depend on no
-//! input, which never are intervals, are refined by the condition of the loop that they are used
-//! in: counters.
+//! Where a condition holds, it implies facts about members. But bounding code runs an arm or a body
+//! for entire intervals, and some members do not reach it. So the condition of a loop refines only
+//! counters: values that depend on no input and therefore are never intervals.
 
 mod components;
 
@@ -28,10 +27,10 @@ const ROUNDS_BEFORE_WIDENING: usize = 3;
 /// Narrowing iterations over a component.
 const NARROWING_ROUNDS: usize = 2;
 
-/// For each value, its static bounds; `inputs` are those of the inputs. Values that no statement
-/// defines are unbounded.
+/// Computes the static bounds of each value from the bounds `inputs` of the inputs. Values that no
+/// statement defines are unbounded.
 ///
-/// `is_interval` says which values are intervals: bounding code tests nothing for scalars, in any
+/// `is_interval` marks the values that are intervals: bounding code does not test scalars, in any
 /// NaN mode. `constraints` are further facts about each value.
 pub fn run(
     function: &Function,
@@ -43,8 +42,8 @@ pub fn run(
     run_with(function, is_interval, inputs, nan, constraints, None)
 }
 
-/// The same, but a value that can be 0 can be −0 if it can be −0 in `facts`: lowerings depend on
-/// these facts, and the effects of −0 as a divisor must be covered.
+/// The same, but a value that can be 0 is taken to be −0, too, if it can be −0 in `facts`:
+/// lowerings depend on these facts, and the bounds must cover the effects of −0 as a divisor.
 pub fn run_with(
     function: &Function,
     is_interval: &[bool],
@@ -53,7 +52,7 @@ pub fn run_with(
     constraints: Option<Vec<Constraint>>,
     facts: Option<&[Bounds]>,
 ) -> Vec<Bounds> {
-    let of = |(value, data): (usize, &ValueData)| match data.def {
+    let initial = |(value, data): (usize, &ValueData)| match data.def {
         Def::Input(index) => {
             let input = inputs[index as usize];
             constraints.as_ref().map_or(input, |constraints| constraints[value].apply(&input))
@@ -61,12 +60,12 @@ pub fn run_with(
         Def::Const(bits) => Bounds::constant(data.ty, bits),
         _ => Bounds::all(data.ty),
     };
-    let bounds: Vec<_> = function.values.iter().enumerate().map(of).collect();
+    let bounds: Vec<_> = function.values.iter().enumerate().map(initial).collect();
     let mut solver = Solver { function, is_interval, nan, bounds, constraints, facts };
     solver.block(&function.body);
     for (bounds, data) in solver.bounds.iter_mut().zip(&function.values) {
-        if bounds.is_none() {
-            // Unreachable code must not rely on contradictory bounds.
+        if bounds.is_empty() {
+            // Empty bounds mean unreachable code, which must not rely on them.
             *bounds = Bounds::all(data.ty);
         }
     }
@@ -79,13 +78,13 @@ struct Solver<'f> {
     is_interval: &'f [bool],
     nan: Nan,
     bounds: Vec<Bounds>,
-    /// Facts about values besides those that their operations imply; `None` for none.
+    /// Facts about values beyond those that their operations imply, if any.
     constraints: Option<Vec<Constraint>>,
-    /// Bounds that say which values can be −0; `None` if unknown.
+    /// Bounds that determine which values can be −0, if known.
     facts: Option<&'f [Bounds]>,
 }
 
-/// Definition of a value of a loop.
+/// How a value of a loop is defined.
 #[derive(Clone, Copy)]
 enum Source<'f> {
     Op(Op, &'f [Value]),
@@ -99,7 +98,7 @@ enum Source<'f> {
 struct Node<'f> {
     value: Value,
     source: Source<'f>,
-    /// The innermost loop whose body it is in: an index into [`Region::bodies`].
+    /// The innermost enclosing loop body: an index into [`Region::bodies`].
     body: Option<usize>,
 }
 
@@ -110,15 +109,15 @@ struct Region<'f> {
     bodies: Vec<Body>,
 }
 
-/// The body of a loop: the tests its condition implies, and the enclosing body.
+/// The body of a loop: the facts that its condition implies, and the enclosing body.
 struct Body {
-    tests: Vec<Test>,
+    tests: Vec<CounterTest>,
     outer: Option<usize>,
 }
 
-/// A fact about a counter in a body: it is below another value, or above.
+/// A fact about a counter in a body: it is below or above another value.
 #[derive(Clone, Copy)]
-struct Test {
+struct CounterTest {
     counter: Value,
     other: Value,
     is_below: bool,
@@ -145,7 +144,7 @@ impl<'f> Solver<'f> {
                         self.set(result, bounds);
                     }
                 }
-                Stmt::Loop(node) => self.outermost(node),
+                Stmt::Loop(node) => self.outermost_loop(node),
             }
         }
     }
@@ -163,14 +162,14 @@ impl<'f> Solver<'f> {
         self.bounds[value.index()] = bounds;
     }
 
-    /// The NaN mode of the code that computes a value.
+    /// Returns the NaN mode of the code that computes a value.
     fn nan(&self, value: Value) -> Nan {
         if self.is_interval[value.index()] { self.nan } else { Nan::Ignore }
     }
 
-    /// The bounds of a value as it is assigned to another one: in an interval, with NaN suppressed,
-    /// a scalar NaN becomes 0.
-    fn given(&self, bounds: Bounds, value: Value, into: Value) -> Bounds {
+    /// The bounds of `value` when it is assigned to `into`: a scalar NaN becomes 0 if `into` is an
+    /// interval and NaN is suppressed.
+    fn assigned(&self, bounds: Bounds, value: Value, into: Value) -> Bounds {
         match bounds {
             Bounds::Float(floats)
                 if floats.nan
@@ -192,7 +191,7 @@ impl<'f> Solver<'f> {
         of: impl Fn(&Self, Value) -> Bounds,
     ) -> Bounds {
         let nan = self.nan(value);
-        let of = |solver: &Self, arg: Value| solver.given(of(solver, arg), arg, value);
+        let of = |solver: &Self, arg: Value| solver.assigned(of(solver, arg), arg, value);
         let same = args.len() > 1 && args[0] == args[1];
         match *args {
             [a] => transfer(op, &[of(self, a)], same, nan),
@@ -206,65 +205,66 @@ impl<'f> Solver<'f> {
         self.bounds[value.index()].bools()
     }
 
-    /// The result of an if, which bounding code computes like a select.
+    /// The bounds of a result of an if, which bounding code computes like a select.
     fn merge(&self, node: &If, k: usize) -> Bounds {
         let args = [node.cond, node.then.yields[k], node.otherwise.yields[k]];
         let result = node.results[k];
         transfer(
             Op::Select,
-            &args.map(|value| self.given(self.bounds[value.index()], value, result)),
+            &args.map(|value| self.assigned(self.bounds[value.index()], value, result)),
             false,
             self.nan(result),
         )
     }
 
-    fn outermost(&mut self, node: &'f Loop) {
+    fn outermost_loop(&mut self, node: &'f Loop) {
         let mut region = Region::default();
         region.add_loop(self.function, node, None);
-        let fixed = self.input_independent(&region);
+        let independent = self.input_independent(&region);
         for body in &mut region.bodies {
-            body.tests.retain(|test| fixed[test.counter.index()]);
+            body.tests.retain(|test| independent[test.counter.index()]);
         }
         for node in &region.nodes {
-            self.bounds[node.value.index()] = Bounds::none(self.function.ty(node.value));
+            self.bounds[node.value.index()] = Bounds::empty(self.function.ty(node.value));
         }
-        for component in components::sorted(self.function.len(), &region) {
+        for component in components::in_dependence_order(self.function.len(), &region) {
             self.component(&region, &component);
         }
     }
 
-    /// For each value, whether it depends on no input.
+    /// Returns, for each value, whether it depends on no input.
     fn input_independent(&self, region: &Region) -> Vec<bool> {
-        let mut fixed: Vec<_> =
+        let mut independent: Vec<_> =
             self.function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
         for node in &region.nodes {
-            fixed[node.value.index()] = true;
+            independent[node.value.index()] = true;
         }
         loop {
             let mut changed = false;
             for node in &region.nodes {
                 let holds = match node.source {
-                    // Whether a loop exits early does not change what its counter can be.
+                    // An early exit does not change the range of a counter.
                     Source::Param(node, k) => {
-                        fixed[node.init[k].index()] && fixed[node.body.yields[k].index()]
+                        independent[node.init[k].index()]
+                            && independent[node.body.yields[k].index()]
                     }
                     Source::Op(op, args) => {
-                        !op.is_load() && args.iter().all(|arg| fixed[arg.index()])
+                        !op.is_load() && args.iter().all(|arg| independent[arg.index()])
                     }
                     Source::Merge(..) | Source::Exit(..) => false,
                 };
-                if fixed[node.value.index()] && !holds {
-                    fixed[node.value.index()] = false;
+                if independent[node.value.index()] && !holds {
+                    independent[node.value.index()] = false;
                     changed = true;
                 }
             }
             if !changed {
-                return fixed;
+                return independent;
             }
         }
     }
 
-    /// The bounds of a value of a loop, from those of other values.
+    /// Computes the bounds of a value of a loop from the bounds of other values.
     fn evaluate(&self, region: &Region, node: &Node) -> Bounds {
         match node.source {
             Source::Op(op, args) => self.operation(node.value, op, args, |solver, arg| {
@@ -273,17 +273,17 @@ impl<'f> Solver<'f> {
             Source::Merge(node, k) => self.merge(node, k),
             Source::Exit(loop_, k) => {
                 let exit = loop_.head.yields[k];
-                self.given(self.bounds[exit.index()], exit, node.value)
+                self.assigned(self.bounds[exit.index()], exit, node.value)
             }
             Source::Param(loop_, k) => {
                 let [first, next] = [loop_.init[k], loop_.body.yields[k]]
-                    .map(|value| self.given(self.bounds[value.index()], value, node.value));
-                if self.bools(loop_.cond).yes { first.join(&next) } else { first }
+                    .map(|value| self.assigned(self.bounds[value.index()], value, node.value));
+                if self.bools(loop_.cond).may_be_true { first.join(&next) } else { first }
             }
         }
     }
 
-    /// The bounds of an argument used in a body, refined by the tests of enclosing bodies.
+    /// The bounds of an argument used in a body, refined by the facts of enclosing bodies.
     fn refined(&self, region: &Region, mut body: Option<usize>, arg: Value) -> Bounds {
         let mut bounds = self.bounds[arg.index()];
         while let Some(inner) = body {
@@ -296,6 +296,7 @@ impl<'f> Solver<'f> {
         bounds
     }
 
+    /// Solves a strongly connected component.
     fn component(&mut self, region: &Region, component: &[usize]) {
         let is_cycle =
             component.iter().any(|&k| matches!(region.nodes[k].source, Source::Param(..)));
@@ -368,8 +369,8 @@ impl<'f> Region<'f> {
         }
     }
 
-    /// Calls `f` for the values that a value's bounds depend on.
-    fn for_each_source(&self, node: &Node, f: &mut impl FnMut(Value)) {
+    /// Calls `f` for each value that a node depends on.
+    fn for_each_dependence(&self, node: &Node, f: &mut impl FnMut(Value)) {
         match node.source {
             Source::Op(_, args) => {
                 for &arg in args {
@@ -396,8 +397,8 @@ impl<'f> Region<'f> {
     }
 }
 
-/// Adds the facts about integers that a condition implies if it is `truth`.
-fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<Test>) {
+/// Adds the facts about integers that a condition implies if its value is `truth`.
+fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<CounterTest>) {
     match function.operation(cond) {
         Some((Op::BAnd, args)) if truth => {
             args.iter().for_each(|&arg| add_tests(function, arg, true, tests))
@@ -408,35 +409,35 @@ fn add_tests(function: &Function, cond: Value, truth: bool, tests: &mut Vec<Test
         Some((Op::BNot, &[arg])) => add_tests(function, arg, !truth, tests),
         Some((op @ (Op::SLt | Op::ULt), &[a, b])) if truth => {
             let signed = op == Op::SLt;
-            tests.push(Test { counter: a, other: b, is_below: true, signed });
-            tests.push(Test { counter: b, other: a, is_below: false, signed });
+            tests.push(CounterTest { counter: a, other: b, is_below: true, signed });
+            tests.push(CounterTest { counter: b, other: a, is_below: false, signed });
         }
         _ => {}
     }
 }
 
-impl Test {
-    /// The counter's bounds, refined by the test.
+impl CounterTest {
+    /// The counter's bounds, refined by the fact.
     fn refined(&self, counter: Bounds, other: &Bounds) -> Bounds {
         let (Bounds::Int(ints), Some([low, high])) = (counter, other.ints().hull()) else {
             return counter;
         };
-        let least = if self.signed { i32::MIN } else { 0 };
+        let min = if self.signed { i32::MIN } else { 0 };
         Bounds::Int(match (self.is_below, high.checked_sub(1), low.checked_add(1)) {
-            // As unsigned, an integer below one with the sign bit set may be anything.
-            (true, Some(high), _) if self.signed || low >= 0 => ints.within(least, high),
+            // Below an unsigned integer with the sign bit set, signed integers may be anything.
+            (true, Some(high), _) if self.signed || low >= 0 => ints.within(min, high),
             (false, _, Some(low)) if self.signed => ints.within(low, i32::MAX),
             _ => ints,
         })
     }
 }
 
-/// Bounds after growth, with endpoints that moved at thresholds.
+/// Widens bounds: endpoints that moved jump to the next threshold.
 fn widened(old: &Bounds, new: &Bounds) -> Bounds {
     match (old, new) {
         (Bounds::Float(old), Bounds::Float(new)) => {
-            let endpoints = [f32::NEG_INFINITY, f32::MIN, -1.0, 0.0, 1.0, f32::MAX, f32::INFINITY];
-            let pieces = jump(&old.pieces, &new.pieces, &endpoints);
+            let thresholds = [f32::NEG_INFINITY, f32::MIN, -1.0, 0.0, 1.0, f32::MAX, f32::INFINITY];
+            let pieces = widen_pieces(&old.pieces, &new.pieces, &thresholds);
             let zero = !old.pieces.contains(0.0) && pieces.contains(0.0);
             Bounds::Float(Floats {
                 pieces,
@@ -446,21 +447,21 @@ fn widened(old: &Bounds, new: &Bounds) -> Bounds {
             })
         }
         (Bounds::Int(old), Bounds::Int(new)) => {
-            Bounds::Int(jump(old, new, &[i32::MIN, -1, 0, 1, i32::MAX]))
+            Bounds::Int(widen_pieces(old, new, &[i32::MIN, -1, 0, 1, i32::MAX]))
         }
         _ => *new,
     }
 }
 
-fn jump<T: Number>(old: &Pieces<T>, new: &Pieces<T>, endpoints: &[T]) -> Pieces<T> {
+fn widen_pieces<T: Number>(old: &Pieces<T>, new: &Pieces<T>, thresholds: &[T]) -> Pieces<T> {
     let (Some([low, high]), Some([a, b])) = (old.hull(), new.hull()) else { return *new };
     let low = if a < low {
-        *endpoints.iter().rfind(|&&end| end <= a).expect("the least is a threshold")
+        *thresholds.iter().rfind(|&&x| x <= a).expect("the minimum is a threshold")
     } else {
         low
     };
     let high = if b > high {
-        *endpoints.iter().find(|&&end| end >= b).expect("the greatest is a threshold")
+        *thresholds.iter().find(|&&x| x >= b).expect("the maximum is a threshold")
     } else {
         high
     };
@@ -559,8 +560,8 @@ mod tests {
             .run(&function.body);
     }
 
-    /// Bounds around some words.
-    fn around(random: &mut Random, ty: Type, words: &[u32]) -> Bounds {
+    /// Random bounds that contain some words.
+    fn bounds_around(random: &mut Random, ty: Type, words: &[u32]) -> Bounds {
         let mut bounds =
             words.iter().map(|&word| Bounds::constant(ty, word)).reduce(|a, b| a.join(&b)).unwrap();
         if random.once_in(2) {
@@ -593,7 +594,7 @@ mod tests {
                 .enumerate()
                 .map(|(k, port)| {
                     let words: Vec<_> = rows.iter().map(|row| row[k]).collect();
-                    around(&mut random, port.ty, &words)
+                    bounds_around(&mut random, port.ty, &words)
                 })
                 .collect();
             let bounds = run(&function, &vec![true; function.len()], &inputs, Nan::Suppress, None);
@@ -604,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_stay_below_their_limit() {
+    fn loop_conditions_bound_counters() {
         let text = "fn f(x: f32) -> (r: i32, s: f32) {
             %0, %1 = loop (%2: i32 = 0, %3: f32 = 1.0) {
                 %4 = slt %2, 64
@@ -632,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_paper_is_bounded() {
+    fn bounds_of_the_example_of_clarberg_et_al_match() {
         let text = "fn f(a: f32, b: f32) -> (r: f32) {
             %c = abs a
             %t = mul %c, b
@@ -652,8 +653,8 @@ mod tests {
             })
             .collect();
         let endpoints: Vec<_> = floats.iter().map(|floats| [floats.low(), floats.high()]).collect();
-        let (least, most) = (f32::NEG_INFINITY, f32::INFINITY);
-        assert_eq!(endpoints, [[0.0, f32::MAX], [least, most], [0.0, most]]);
+        let (min, max) = (f32::NEG_INFINITY, f32::INFINITY);
+        assert_eq!(endpoints, [[0.0, f32::MAX], [min, max], [0.0, max]]);
         let nan: Vec<_> = floats.iter().map(|floats| floats.nan).collect();
         assert_eq!(nan, [false, false, true]);
     }

@@ -1,12 +1,12 @@
 //! Sums, products and related operations.
 //!
-//! Rounding keeps order, so endpoints of results are results at endpoints. The signs of the
+//! Rounding is monotone, so endpoints of results are results at endpoints. The signs of the
 //! operands select which. With NaN suppressed, 0 · ∞, 0 ÷ 0 and ∞ ÷ ∞ at the endpoints are 0, which
 //! leaves product and quotient monotone in each operand, so that all cases agree.
 //!
-//! The following table is for the product of a and b, whose lower endpoints are a̲ and b̲ and upper
-//! endpoints ā and b̄ (Clarberg et al. 2010 §4.1), and for the quotient, if b is known not to
-//! contain 0 or the run-time test says so. For a singleton, which has one endpoint, equal terms
+//! The table gives the endpoints of products (Clarberg et al. 2010 §4.1), and of quotients if b is
+//! known not to contain 0, or is found not to at run time. Lower endpoints are a̲ and b̲, upper
+//! endpoints ā and b̄. If an operand is a singleton, terms that differ only in its endpoint
 //! coincide.
 //!
 //! | known | a · b | a ÷ b |
@@ -19,7 +19,7 @@
 //! | a ≤ 0 | \[min(a̲b̄, āb̄), max(a̲b̲, āb̲)\] | \[min(a̲/b̲, ā/b̲), max(a̲/b̄, ā/b̄)\] |
 //! | b ≥ 0 | \[min(a̲b̲, a̲b̄), max(āb̲, āb̄)\] | \[min(a̲/b̲, a̲/b̄), max(ā/b̲, ā/b̄)\] |
 //! | b ≤ 0 | \[min(āb̲, āb̄), max(a̲b̲, a̲b̄)\] | \[min(ā/b̲, ā/b̄), max(a̲/b̲, a̲/b̄)\] |
-//! | – | least and greatest of all four | least and greatest of all four |
+//! | – | minimum and maximum of all four | minimum and maximum of all four |
 
 use super::guards::{ALL, Corners, HI, LO, Sign};
 use super::{Interval, Nan, OpLowering};
@@ -31,27 +31,27 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     pub(super) fn add(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "endpoints";
         let endpoints = [self.emit.add(a.lo, b.lo), self.emit.add(a.hi, b.hi)];
-        let may_fail = a.may_be_negative_infinity() && b.may_be_positive_infinity()
+        let may_create_nan = a.may_be_negative_infinity() && b.may_be_positive_infinity()
             || a.may_be_positive_infinity() && b.may_be_negative_infinity();
-        self.without_nan(endpoints, may_fail)
+        self.unbounded_if_nan(endpoints, may_create_nan)
     }
 
     /// a − b. Tests nothing, like `add`.
     pub(super) fn sub(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "endpoints";
         let endpoints = [self.emit.sub(a.lo, b.hi), self.emit.sub(a.hi, b.lo)];
-        let may_fail = a.may_be_negative_infinity() && b.may_be_negative_infinity()
+        let may_create_nan = a.may_be_negative_infinity() && b.may_be_negative_infinity()
             || a.may_be_positive_infinity() && b.may_be_positive_infinity();
-        self.without_nan(endpoints, may_fail)
+        self.unbounded_if_nan(endpoints, may_create_nan)
     }
 
-    /// With NaN suppressed, replaces NaN by −∞ and ∞.
-    fn without_nan(&mut self, [lo, hi]: [E::Value; 2], may_fail: bool) -> [E::Value; 2] {
-        if self.nan != Nan::Suppress || !may_fail {
+    /// If NaN is suppressed, replaces NaN by −∞ and ∞.
+    fn unbounded_if_nan(&mut self, [lo, hi]: [E::Value; 2], may_create_nan: bool) -> [E::Value; 2] {
+        if self.nan != Nan::Suppress || !may_create_nan {
             return [lo, hi];
         }
-        let (least, most) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
-        [self.emit.max(least, lo), self.emit.min(most, hi)]
+        let (min, max) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
+        [self.emit.max(min, lo), self.emit.min(max, hi)]
     }
 
     /// −a. Tests nothing.
@@ -60,27 +60,28 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [self.emit.neg(a.hi), self.emit.neg(a.lo)]
     }
 
-    /// a · b. Tests the products of endpoints if they can be NaN. Products with NaN endpoints are
-    /// tested only if a minimum would lose the NaN.
+    /// a · b. Tests the products of endpoints if they can be NaN. A NaN operand is tested only if a
+    /// minimum or maximum could drop the NaN.
     pub(super) fn mul(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         if self.same {
             return self.square(a);
         }
         let (case, [low, high]) = product(a.sign(), b.sign());
         self.case = case;
-        let may_fail =
+        let may_create_nan =
             a.may_be_zero() && b.may_be_infinite() || a.may_be_infinite() && b.may_be_zero();
-        let instead = may_fail.then_some(0.0);
+        let nan_replacement = may_create_nan.then_some(0.0);
         if self.nan == Nan::Propagate {
-            let gets_lost = !is_one_term(low, a, b) && (a.may_be_nan() || b.may_be_nan());
+            let may_drop_operand_nan =
+                !is_one_term(low, a, b) && (a.may_be_nan() || b.may_be_nan());
             let (x, y) = (a.extremes(), b.extremes());
-            let may_be_lost = |[i, j]: [usize; 2]| {
-                gets_lost || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero
+            let needs_test = |[i, j]: [usize; 2]| {
+                may_drop_operand_nan || x[i].zero && y[j].infinite || x[i].infinite && y[j].zero
             };
-            let conditions = self.are_not_nan(Op::Mul, [a, b], may_be_lost);
+            let conditions = self.are_not_nan(Op::Mul, [a, b], needs_test);
             self.nan_free.extend(conditions);
         }
-        self.at_corners(Op::Mul, [a, b], [low, high], instead)
+        self.at_corners(Op::Mul, [a, b], [low, high], nan_replacement)
     }
 
     /// a · a. Tests that a is not NaN, unless that is known.
@@ -97,7 +98,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             [a.hi, a.lo]
         } else {
             self.case = "square";
-            [self.least_magnitude(a), {
+            [self.min_magnitude(a), {
                 let minus = self.emit.neg(a.lo);
                 self.emit.max(a.hi, minus)
             }]
@@ -106,7 +107,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     }
 
     /// max(a̲, −ā, 0), where 0 is +0.
-    pub(super) fn least_magnitude(&mut self, a: &Interval<E::Value>) -> E::Value {
+    pub(super) fn min_magnitude(&mut self, a: &Interval<E::Value>) -> E::Value {
         let zero = self.emit.f32(0.0);
         let minus = self.emit.neg(a.hi);
         let distance = self.emit.max(a.lo, minus);
@@ -136,7 +137,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             }
             Sign::Any => {
                 self.case = "general";
-                let low = self.least_magnitude(a);
+                let low = self.min_magnitude(a);
                 let [x, y] = a.endpoints().map(|end| self.emit.abs(end));
                 [low, self.emit.max(x, y)]
             }
@@ -159,36 +160,36 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             (Sign::Any, Sign::Any) => ("general", ALL, ALL),
         };
         self.case = case;
-        let may_fail =
+        let may_create_nan =
             a.may_be_zero() && b.may_be_zero() || a.may_be_infinite() && b.may_be_infinite();
-        let instead = may_fail.then_some(0.0);
-        let holds_zero = self.holds_zero(b);
+        let nan_replacement = may_create_nan.then_some(0.0);
+        let has_pole = self.has_pole(b);
         if self.nan == Nan::Propagate {
             let nan = a.may_be_nan() || b.may_be_nan();
             let (x, y) = (a.extremes(), b.extremes());
-            let may_be_lost = |[i, j]: [usize; 2]| {
+            let needs_test = |[i, j]: [usize; 2]| {
                 nan || x[i].zero && y[j].zero || x[i].infinite && y[j].infinite
             };
-            let conditions = self.are_not_nan(Op::Div, [a, b], may_be_lost);
-            let Some(holds_zero) = holds_zero else {
+            let conditions = self.are_not_nan(Op::Div, [a, b], needs_test);
+            let Some(has_pole) = has_pole else {
                 self.nan_free.extend(conditions);
-                return self.at_corners(Op::Div, [a, b], [low, high], instead);
+                return self.at_corners(Op::Div, [a, b], [low, high], nan_replacement);
             };
             if let Some(all) = conditions.into_iter().reduce(|a, b| self.emit.both(a, b)) {
-                let condition = self.emit.either(holds_zero, all);
+                let condition = self.emit.either(has_pole, all);
                 self.require(condition);
             }
         }
-        let [lo, hi] = self.at_corners(Op::Div, [a, b], [low, high], instead);
-        let Some(holds_zero) = holds_zero else { return [lo, hi] };
-        let (least, most) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
-        [self.emit.select(holds_zero, least, lo), self.emit.select(holds_zero, most, hi)]
+        let [lo, hi] = self.at_corners(Op::Div, [a, b], [low, high], nan_replacement);
+        let Some(has_pole) = has_pole else { return [lo, hi] };
+        let (min, max) = (self.emit.f32(f32::NEG_INFINITY), self.emit.f32(f32::INFINITY));
+        [self.emit.select(has_pole, min, lo), self.emit.select(has_pole, max, hi)]
     }
 
-    /// Whether quotients tend to −∞ and ∞ within the divisor; `None` if it is known that they do
-    /// not. An endpoint that is a zero, and known not to be −0, belongs to the positive numbers
-    /// (Clarberg et al. 2010 §4.3).
-    fn holds_zero(&mut self, b: &Interval<E::Value>) -> Option<E::Value> {
+    /// Tests whether quotients tend to both −∞ and ∞ within the divisor; `None` if it is known that
+    /// they do not. A zero that is known not to be −0 counts as positive (Clarberg et al. 2010
+    /// §4.3).
+    fn has_pole(&mut self, b: &Interval<E::Value>) -> Option<E::Value> {
         let floats = *b.known.floats();
         let (may_start_below, may_end_above) = if b.facts.negative_zero {
             (floats.low() <= 0.0, floats.high() >= 0.0)
@@ -212,7 +213,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// b if b < a, else a. Tests that neither is NaN, unless that is known.
     pub(super) fn min(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         let [lo, hi] =
-            self.choice(Op::Min, a, b, a.known.floats().high() <= b.known.floats().low(), {
+            self.min_or_max(Op::Min, a, b, a.known.floats().high() <= b.known.floats().low(), {
                 b.known.floats().high() <= a.known.floats().low()
             });
         // The operation ignores NaN.
@@ -222,14 +223,14 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// b if a < b, else a. Tests that neither is NaN, unless that is known.
     pub(super) fn max(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> [E::Value; 2] {
         let [lo, hi] =
-            self.choice(Op::Max, a, b, a.known.floats().low() >= b.known.floats().high(), {
+            self.min_or_max(Op::Max, a, b, a.known.floats().low() >= b.known.floats().high(), {
                 b.known.floats().low() >= a.known.floats().high()
             });
         [if self.nan == Nan::Suppress && b.facts.nan { a.lo } else { lo }, hi]
     }
 
-    /// Endpoints of a minimum or maximum, which may be known to be always a, or always b.
-    fn choice(
+    /// Endpoints of a minimum or maximum. `is_a` and `is_b` state that it is always a, or always b.
+    fn min_or_max(
         &mut self,
         op: Op,
         a: &Interval<E::Value>,
@@ -252,14 +253,14 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     }
 }
 
-/// Whether all corners are the same term, as those that differ in the endpoint of a singleton are.
+/// Whether all corners are the same term: they differ at most in the endpoint of a singleton.
 fn is_one_term<V: Copy + PartialEq>(corners: Corners, a: &Interval<V>, b: &Interval<V>) -> bool {
     corners.iter().all(|&[i, j]| {
         (a.is_singleton() || i == corners[0][0]) && (b.is_singleton() || j == corners[0][1])
     })
 }
 
-/// The case of a product, and the corners that its endpoints come from.
+/// The case of a product, and the corners for its lower and its upper endpoint.
 pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
     match (a, b) {
         (Sign::Plus, Sign::Plus) => ("a ≥ 0, b ≥ 0", [&[[LO, LO]], &[[HI, HI]]]),
@@ -274,7 +275,7 @@ pub(super) fn product(a: Sign, b: Sign) -> (&'static str, [Corners; 2]) {
     }
 }
 
-/// The sign of a divisor whose interval does not [contain zero](OpLowering::holds_zero). A zero has
+/// The sign of a divisor without a [pole](OpLowering::has_pole). A zero has
 /// the sign of its reciprocal.
 fn divisor_sign<V: Copy + PartialEq>(b: &Interval<V>) -> Sign {
     let floats = b.known.floats();
@@ -294,28 +295,29 @@ mod tests {
     const ALL_FLOATS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
     #[test]
-    fn operations_of_two_operands_keep_the_contract_in_all_cases() {
+    fn binary_operations_satisfy_the_contract_in_all_cases() {
         let signs = ["a ≥ 0", "a ≤ 0", "b ≥ 0", "b ≤ 0", "general"];
         let both = ["a ≥ 0, b ≥ 0", "a ≥ 0, b ≤ 0", "a ≤ 0, b ≥ 0", "a ≤ 0, b ≤ 0"];
-        let of_signs: Vec<_> = signs.into_iter().chain(both).collect();
+        let sign_cases: Vec<_> = signs.into_iter().chain(both).collect();
         for (op, cases) in [
             (Op::Add, vec!["endpoints"]),
             (Op::Sub, vec!["endpoints"]),
-            (Op::Mul, of_signs.clone()),
-            (Op::Div, of_signs),
+            (Op::Mul, sign_cases.clone()),
+            (Op::Div, sign_cases),
             (Op::Min, vec!["a", "b", "endpoints"]),
             (Op::Max, vec!["a", "b", "endpoints"]),
         ] {
-            let met = OpTest::of(op).check_floats(&[ALL_FLOATS; 2], 8_000);
-            assert_eq!(met, cases.into_iter().collect(), "{}", op.name());
+            let selected = OpTest::of(op).check_floats(&[ALL_FLOATS; 2], 8_000);
+            assert_eq!(selected, cases.into_iter().collect(), "{}", op.name());
         }
     }
 
     #[test]
-    fn squares_keep_the_contract_in_all_cases() {
-        let met = OpTest::of(Op::Mul).of_one_value().check_floats(&[ALL_FLOATS; 2], 10_000);
+    fn squares_satisfy_the_contract_in_all_cases() {
+        let cases =
+            OpTest::of(Op::Mul).with_equal_operands().check_floats(&[ALL_FLOATS; 2], 10_000);
         assert_eq!(
-            met,
+            cases,
             ["square", "square of a singleton", "square, a ≤ 0", "square, a ≥ 0"]
                 .into_iter()
                 .collect()
@@ -323,12 +325,15 @@ mod tests {
     }
 
     #[test]
-    fn signs_keep_the_contract_in_all_cases() {
+    fn negation_and_absolute_value_satisfy_the_contract_in_all_cases() {
         assert_eq!(
             OpTest::of(Op::Neg).check_floats(&[ALL_FLOATS], 10_000),
             ["endpoints"].into_iter().collect()
         );
-        let met = OpTest::of(Op::Abs).check_floats(&[ALL_FLOATS], 8_000);
-        assert_eq!(met, ["a ≤ 0", "a ≥ +0", "a ≥ 0", "general", "singleton"].into_iter().collect());
+        let cases = OpTest::of(Op::Abs).check_floats(&[ALL_FLOATS], 8_000);
+        assert_eq!(
+            cases,
+            ["a ≤ 0", "a ≥ +0", "a ≥ 0", "general", "singleton"].into_iter().collect()
+        );
     }
 }

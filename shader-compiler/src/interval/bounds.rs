@@ -13,7 +13,7 @@ use std::fmt;
 /// zero width.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pieces<T> {
-    kept: [[T; 2]; MAX_PIECES],
+    intervals: [[T; 2]; MAX_PIECES],
     len: usize,
 }
 
@@ -22,17 +22,17 @@ const MAX_PIECES: usize = 4;
 
 /// A scalar type that intervals are made of.
 pub trait Number: Copy + PartialOrd + Default {
-    /// The distance of two scalars, for choosing which pieces to merge.
+    /// The distance between two scalars, which determines the pieces to merge.
     fn distance(low: Self, high: Self) -> f64;
-    /// Whether no scalar lies between the two.
-    fn touch(low: Self, high: Self) -> bool;
+    /// Whether the two are equal, in reverse order, or have no scalar between them.
+    fn are_adjacent(low: Self, high: Self) -> bool;
 }
 
 impl Number for f32 {
     fn distance(low: f32, high: f32) -> f64 {
         f64::from(high) - f64::from(low)
     }
-    fn touch(low: f32, high: f32) -> bool {
+    fn are_adjacent(low: f32, high: f32) -> bool {
         low >= high
     }
 }
@@ -41,7 +41,7 @@ impl Number for i32 {
     fn distance(low: i32, high: i32) -> f64 {
         f64::from(high) - f64::from(low)
     }
-    fn touch(low: i32, high: i32) -> bool {
+    fn are_adjacent(low: i32, high: i32) -> bool {
         i64::from(low) + 1 >= i64::from(high)
     }
 }
@@ -49,21 +49,21 @@ impl Number for i32 {
 impl<T: Number> Pieces<T> {
     /// The empty set.
     pub fn empty() -> Pieces<T> {
-        Pieces { kept: [[T::default(); 2]; MAX_PIECES], len: 0 }
+        Pieces { intervals: [[T::default(); 2]; MAX_PIECES], len: 0 }
     }
 
     /// One interval.
     pub fn one(low: T, high: T) -> Pieces<T> {
-        debug_assert!(low <= high, "an interval's lower endpoint comes first");
+        debug_assert!(low <= high, "the endpoints of an interval are in order");
         let mut pieces = Pieces::empty();
-        pieces.kept[0] = [low, high];
+        pieces.intervals[0] = [low, high];
         pieces.len = 1;
         pieces
     }
 
     /// Iterates over the intervals.
     pub fn iter(&self) -> impl Iterator<Item = [T; 2]> + '_ {
-        self.kept[..self.len].iter().copied()
+        self.intervals[..self.len].iter().copied()
     }
 
     /// Whether the set is empty.
@@ -71,9 +71,9 @@ impl<T: Number> Pieces<T> {
         self.len == 0
     }
 
-    /// The least and the greatest element.
+    /// The minimum and the maximum; `None` for the empty set.
     pub fn hull(&self) -> Option<[T; 2]> {
-        (self.len > 0).then(|| [self.kept[0][0], self.kept[self.len - 1][1]])
+        (self.len > 0).then(|| [self.intervals[0][0], self.intervals[self.len - 1][1]])
     }
 
     /// Whether the set contains a scalar.
@@ -83,11 +83,11 @@ impl<T: Number> Pieces<T> {
 
     /// Adds an interval.
     pub fn add(&mut self, low: T, high: T) {
-        debug_assert!(low <= high, "an interval's lower endpoint comes first");
+        debug_assert!(low <= high, "the endpoints of an interval are in order");
         let mut all = [[T::default(); 2]; MAX_PIECES + 1];
         let mut len = 0;
         let mut new = Some([low, high]);
-        for piece in self.kept[..self.len].iter().copied().map(Some).chain([None]) {
+        for piece in self.intervals[..self.len].iter().copied().map(Some).chain([None]) {
             let next = match (piece, new) {
                 (Some(piece), Some(fresh)) if piece[0] <= fresh[0] => piece,
                 (piece, Some(fresh)) => {
@@ -110,12 +110,12 @@ impl<T: Number> Pieces<T> {
             all.copy_within(closest + 2.., closest + 1);
             len = MAX_PIECES;
         }
-        self.kept = [[T::default(); 2]; MAX_PIECES];
-        self.kept[..len].copy_from_slice(&all[..len]);
+        self.intervals = [[T::default(); 2]; MAX_PIECES];
+        self.intervals[..len].copy_from_slice(&all[..len]);
         self.len = len;
     }
 
-    /// The union of both, with pieces merged if there are too many.
+    /// The union, with the closest pieces merged if there are too many.
     pub fn join(mut self, other: &Pieces<T>) -> Pieces<T> {
         for [low, high] in other.iter() {
             self.add(low, high);
@@ -123,30 +123,31 @@ impl<T: Number> Pieces<T> {
         self
     }
 
-    /// The intersection of both.
+    /// The intersection.
     pub fn meet(&self, other: &Pieces<T>) -> Pieces<T> {
-        let mut both = Pieces::empty();
+        let mut intersection = Pieces::empty();
         for [low, high] in other.iter() {
-            both = both.join(&self.within(low, high));
+            intersection = intersection.join(&self.within(low, high));
         }
-        both
+        intersection
     }
 
     /// The intersection with an interval.
     pub fn within(&self, low: T, high: T) -> Pieces<T> {
-        let mut rest = Pieces::empty();
+        let mut clipped = Pieces::empty();
         for [a, b] in self.iter() {
             let (a, b) = (if a < low { low } else { a }, if b > high { high } else { b });
             if a <= b {
-                rest.add(a, b);
+                clipped.add(a, b);
             }
         }
-        rest
+        clipped
     }
 }
 
+/// Appends an interval to ascending ones, or merges it with the last one if they touch.
 fn push<T: Number>(all: &mut [[T; 2]; MAX_PIECES + 1], len: &mut usize, [low, high]: [T; 2]) {
-    if *len > 0 && T::touch(all[*len - 1][1], low) {
+    if *len > 0 && T::are_adjacent(all[*len - 1][1], low) {
         let end = &mut all[*len - 1][1];
         if *end < high {
             *end = high;
@@ -160,13 +161,13 @@ fn push<T: Number>(all: &mut [[T; 2]; MAX_PIECES + 1], len: &mut usize, [low, hi
 /// Static bounds of a float.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floats {
-    /// Finite values and infinities; 0 stands for both zeros, which the flags distinguish.
+    /// Finite values and infinities. The two zeros are one value here; flags distinguish them.
     pub pieces: Pieces<f32>,
-    /// Whether it can be NaN.
+    /// Whether the value can be NaN.
     pub nan: bool,
-    /// Whether it can be −0.
+    /// Whether the value can be −0.
     pub negative_zero: bool,
-    /// Whether it can be +0.
+    /// Whether the value can be +0.
     pub positive_zero: bool,
 }
 
@@ -193,26 +194,26 @@ impl Floats {
     }
 
     /// The empty set.
-    pub fn none() -> Floats {
+    pub fn empty() -> Floats {
         Floats::of(Pieces::empty())
     }
 
     /// A single float.
     pub fn constant(x: f32) -> Floats {
         if x.is_nan() {
-            return Floats { nan: true, ..Floats::none() };
+            return Floats { nan: true, ..Floats::empty() };
         }
         let is_zero = x == 0.0;
         let negative_zero = is_zero && x.is_sign_negative();
         Floats { negative_zero, positive_zero: is_zero && !negative_zero, ..Floats::between(x, x) }
     }
 
-    /// The least float; +∞ if there is none.
+    /// The minimum except NaN; +∞ if there is none.
     pub fn low(&self) -> f32 {
         self.pieces.hull().map_or(f32::INFINITY, |[low, _]| low)
     }
 
-    /// The greatest float; −∞ if there is none.
+    /// The maximum except NaN; −∞ if there is none.
     pub fn high(&self) -> f32 {
         self.pieces.hull().map_or(f32::NEG_INFINITY, |[_, high]| high)
     }
@@ -229,7 +230,7 @@ impl Floats {
         }
     }
 
-    /// The intersection of both.
+    /// The intersection.
     pub fn meet(&self, other: &Floats) -> Floats {
         let pieces = self.pieces.meet(&other.pieces);
         let zero = pieces.contains(0.0);
@@ -241,7 +242,7 @@ impl Floats {
         }
     }
 
-    /// The union of both.
+    /// The union.
     pub fn join(&self, other: &Floats) -> Floats {
         Floats {
             pieces: self.pieces.join(&other.pieces),
@@ -252,16 +253,16 @@ impl Floats {
     }
 }
 
-/// Static bounds of an integer, as signed.
+/// Static bounds of an integer, ordered as signed.
 pub type Ints = Pieces<i32>;
 
 /// Static bounds of a boolean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bools {
-    /// Whether it can be false.
-    pub no: bool,
-    /// Whether it can be true.
-    pub yes: bool,
+    /// Whether the value can be false.
+    pub may_be_false: bool,
+    /// Whether the value can be true.
+    pub may_be_true: bool,
 }
 
 /// Static bounds of a value.
@@ -281,16 +282,16 @@ impl Bounds {
         match ty {
             Type::F32 => Bounds::Float(Floats::all()),
             Type::I32 => Bounds::Int(Pieces::one(i32::MIN, i32::MAX)),
-            Type::Bool => Bounds::Bool(Bools { no: true, yes: true }),
+            Type::Bool => Bounds::Bool(Bools { may_be_false: true, may_be_true: true }),
         }
     }
 
     /// The empty set, for a value that is never computed.
-    pub fn none(ty: Type) -> Bounds {
+    pub fn empty(ty: Type) -> Bounds {
         match ty {
-            Type::F32 => Bounds::Float(Floats::none()),
+            Type::F32 => Bounds::Float(Floats::empty()),
             Type::I32 => Bounds::Int(Pieces::empty()),
-            Type::Bool => Bounds::Bool(Bools { no: false, yes: false }),
+            Type::Bool => Bounds::Bool(Bools { may_be_false: false, may_be_true: false }),
         }
     }
 
@@ -299,7 +300,7 @@ impl Bounds {
         match ty {
             Type::F32 => Bounds::Float(Floats::constant(f32::from_bits(bits))),
             Type::I32 => Bounds::Int(Pieces::one(bits as i32, bits as i32)),
-            Type::Bool => Bounds::Bool(Bools { no: bits == 0, yes: bits != 0 }),
+            Type::Bool => Bounds::Bool(Bools { may_be_false: bits == 0, may_be_true: bits != 0 }),
         }
     }
 
@@ -312,31 +313,33 @@ impl Bounds {
         }
     }
 
-    /// The union of both, which are of one type.
+    /// The union of bounds of the same type.
     pub fn join(&self, other: &Bounds) -> Bounds {
         match (self, other) {
             (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.join(b)),
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.join(b)),
-            (Bounds::Bool(a), Bounds::Bool(b)) => {
-                Bounds::Bool(Bools { no: a.no || b.no, yes: a.yes || b.yes })
-            }
-            _ => unreachable!("joined bounds are of one type"),
+            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools {
+                may_be_false: a.may_be_false || b.may_be_false,
+                may_be_true: a.may_be_true || b.may_be_true,
+            }),
+            _ => unreachable!("joined bounds have the same type"),
         }
     }
 
-    /// The intersection of both, which are of one type.
+    /// The intersection of bounds of the same type.
     pub fn meet(&self, other: &Bounds) -> Bounds {
         match (self, other) {
             (Bounds::Float(a), Bounds::Float(b)) => Bounds::Float(a.meet(b)),
             (Bounds::Int(a), Bounds::Int(b)) => Bounds::Int(a.meet(b)),
-            (Bounds::Bool(a), Bounds::Bool(b)) => {
-                Bounds::Bool(Bools { no: a.no && b.no, yes: a.yes && b.yes })
-            }
-            _ => unreachable!("met bounds are of one type"),
+            (Bounds::Bool(a), Bounds::Bool(b)) => Bounds::Bool(Bools {
+                may_be_false: a.may_be_false && b.may_be_false,
+                may_be_true: a.may_be_true && b.may_be_true,
+            }),
+            _ => unreachable!("intersected bounds have the same type"),
         }
     }
 
-    /// The smallest interval around them, with both zeros if 0 lies in a gap.
+    /// The smallest enclosing interval, with both zeros if 0 lies in a gap.
     pub fn hull(&self) -> Bounds {
         match self {
             Bounds::Float(floats) => {
@@ -356,25 +359,25 @@ impl Bounds {
         }
     }
 
-    /// Whether they are empty.
-    pub fn is_none(&self) -> bool {
+    /// Whether the set is empty.
+    pub fn is_empty(&self) -> bool {
         match self {
             Bounds::Float(floats) => floats.pieces.is_empty() && !floats.nan,
             Bounds::Int(ints) => ints.is_empty(),
-            Bounds::Bool(bools) => !bools.no && !bools.yes,
+            Bounds::Bool(bools) => !bools.may_be_false && !bools.may_be_true,
         }
     }
 
-    /// Whether a value, given by its bits, is within them.
+    /// Whether a value, given by its bits, is within the bounds.
     pub fn contains(&self, bits: u32) -> bool {
         match self {
             Bounds::Float(floats) => floats.contains(f32::from_bits(bits)),
             Bounds::Int(ints) => ints.contains(bits as i32),
             Bounds::Bool(bools) => {
                 if bits == 0 {
-                    bools.no
+                    bools.may_be_false
                 } else {
-                    bools.yes
+                    bools.may_be_true
                 }
             }
         }
@@ -382,7 +385,9 @@ impl Bounds {
 
     /// The bounds of a float.
     ///
-    /// *Panics* if the type differs.
+    /// # Panics
+    ///
+    /// If the type differs.
     pub fn floats(&self) -> &Floats {
         let Bounds::Float(floats) = self else { panic!("the value is not a float") };
         floats
@@ -390,7 +395,9 @@ impl Bounds {
 
     /// The bounds of an integer.
     ///
-    /// *Panics* if the type differs.
+    /// # Panics
+    ///
+    /// If the type differs.
     pub fn ints(&self) -> &Ints {
         let Bounds::Int(ints) = self else { panic!("the value is not an integer") };
         ints
@@ -398,22 +405,24 @@ impl Bounds {
 
     /// The bounds of a boolean.
     ///
-    /// *Panics* if the type differs.
+    /// # Panics
+    ///
+    /// If the type differs.
     pub fn bools(&self) -> Bools {
         let Bounds::Bool(bools) = self else { panic!("the value is not a bool") };
         *bools
     }
 }
 
-/// In mathematical notation: `[0, 1] ∪ {3}, NaN, -0`. Mentions −0 if it is possible, and +0 only if
-/// −0 is possible and +0 is not.
+/// Formats bounds in mathematical notation: `[0, 1] ∪ {3}, NaN, -0`. Lists `-0` if −0 is possible,
+/// and `no +0` if 0 is possible but +0 is not.
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Bounds::Float(floats) => {
                 let mut parts = vec![];
                 if !floats.pieces.is_empty() {
-                    parts.push(sets(&floats.pieces, float));
+                    parts.push(format_pieces(&floats.pieces, format_float));
                 }
                 let zero = floats.pieces.contains(0.0);
                 let flags = [
@@ -422,13 +431,16 @@ impl fmt::Display for Bounds {
                     (zero && !floats.positive_zero, "no +0"),
                 ];
                 parts.extend(
-                    flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, name)| name.to_owned()),
+                    flags
+                        .into_iter()
+                        .filter(|(is_set, _)| *is_set)
+                        .map(|(_, name)| name.to_owned()),
                 );
                 f.write_str(&if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
             }
             Bounds::Int(ints) if ints.is_empty() => f.write_str("nothing"),
-            Bounds::Int(ints) => f.write_str(&sets(ints, |x| x.to_string())),
-            Bounds::Bool(bools) => f.write_str(match (bools.no, bools.yes) {
+            Bounds::Int(ints) => f.write_str(&format_pieces(ints, |x| x.to_string())),
+            Bounds::Bool(bools) => f.write_str(match (bools.may_be_false, bools.may_be_true) {
                 (true, true) => "false or true",
                 (true, false) => "false",
                 (false, true) => "true",
@@ -438,18 +450,18 @@ impl fmt::Display for Bounds {
     }
 }
 
-fn sets<T: Number>(pieces: &Pieces<T>, shown: impl Fn(T) -> String) -> String {
+fn format_pieces<T: Number>(pieces: &Pieces<T>, format_scalar: impl Fn(T) -> String) -> String {
     let set = |[low, high]: [T; 2]| {
         if low == high {
-            format!("{{{}}}", shown(low))
+            format!("{{{}}}", format_scalar(low))
         } else {
-            format!("[{}, {}]", shown(low), shown(high))
+            format!("[{}, {}]", format_scalar(low), format_scalar(high))
         }
     };
     pieces.iter().map(set).collect::<Vec<_>>().join(" ∪ ")
 }
 
-fn float(x: f32) -> String {
+fn format_float(x: f32) -> String {
     match x {
         f32::INFINITY => "∞".to_owned(),
         f32::NEG_INFINITY => "-∞".to_owned(),
@@ -463,7 +475,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_stay_apart_until_there_are_too_many() {
+    fn closest_pieces_merge_when_there_are_too_many() {
         let mut pieces = Pieces::one(0.0, 1.0);
         for k in [6.0, 2.0, 4.0] {
             pieces.add(k, k);
@@ -484,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_integers_join() {
+    fn adjacent_integers_merge() {
         let mut pieces = Pieces::one(1, 2);
         pieces.add(3, 3);
         pieces.add(i32::MAX, i32::MAX);
@@ -514,12 +526,12 @@ mod tests {
         assert_eq!(floats(Floats::all()), "[-∞, ∞], NaN, -0");
         assert_eq!(floats(Floats::between(-0.25, f32::MAX)), "[-0.25, 3.4028235e38], -0");
         assert_eq!(
-            (floats(Floats::none()), floats(Floats::constant(f32::NAN))),
+            (floats(Floats::empty()), floats(Floats::constant(f32::NAN))),
             ("nothing".into(), "NaN".into())
         );
         let ints = Bounds::Int(Pieces::one(-1, 4).join(&Pieces::one(7, 7)));
         assert_eq!(
-            (ints.to_string(), Bounds::none(Type::I32).to_string()),
+            (ints.to_string(), Bounds::empty(Type::I32).to_string()),
             ("[-1, 4] ∪ {7}".into(), "nothing".into())
         );
         assert_eq!(Bounds::all(Type::Bool).to_string(), "false or true");

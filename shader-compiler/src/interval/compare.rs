@@ -1,11 +1,11 @@
 //! Comparisons, booleans and selects.
 //!
-//! A comparison of intervals is an interval of booleans: certainly true if the closest endpoints
-//! compare so, and possibly true if the farthest endpoints do. NaN makes a comparison false, so a
-//! value that may be NaN is never certain. If NaN propagates, an endpoint that is NaN carries no
-//! information, and everything is possible: the test negates the converse comparison.
+//! A comparison of intervals is an interval of booleans: certainly true if it holds for the closest
+//! endpoints, and possibly true if it holds for the farthest ones. NaN makes a comparison false, so
+//! a comparison of a value that may be NaN is never certain. If NaN propagates, a NaN endpoint
+//! carries no information, and everything is possible: the test negates the converse comparison.
 //!
-//! A select with an undecided condition is the union of the arms that some member may take
+//! A select with an undecided condition yields the union of the arms that some member may take
 //! (Clarberg et al. 2010 §3.4).
 
 use super::{Bounds, Floats, Interval, Nan, OpLowering};
@@ -20,9 +20,9 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        // Next to infinity, a value that may be NaN could appear equal.
+        // Both endpoints may be ∞ because of a NaN, and would compare equal.
         let is_unknown = self.nan == Nan::Propagate && (a.facts.nan || b.facts.nan);
-        let lo = self.surely(if is_unknown { Op::Lt } else { op }, a, b);
+        let lo = self.certainly(if is_unknown { Op::Lt } else { op }, a, b);
         let hi = self.possibly(op, a, b);
         self.case = match decided(op, a.known.floats(), b.known.floats()) {
             Some(true) => "always",
@@ -32,13 +32,13 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [lo, hi]
     }
 
-    /// a = b
+    /// a = b.
     pub(super) fn equal(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        let (below, above) = (self.surely(Op::Le, a, b), self.surely(Op::Le, b, a));
+        let (below, above) = (self.certainly(Op::Le, a, b), self.certainly(Op::Le, b, a));
         let lo = self.emit.both(below, above);
         let (below, above) = (self.possibly(Op::Le, a, b), self.possibly(Op::Le, b, a));
         let hi = self.emit.both(below, above);
@@ -46,8 +46,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [lo, hi]
     }
 
-    /// Whether a comparison holds for all members.
-    fn surely(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> E::Value {
+    /// Tests whether a comparison holds for all members.
+    fn certainly(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> E::Value {
         let never = self.nan == Nan::Suppress && (a.facts.nan || b.facts.nan);
         match decided(op, a.known.floats(), b.known.floats()) {
             _ if never => self.emit.bool(false),
@@ -56,7 +56,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         }
     }
 
-    /// Whether a comparison may hold for some members.
+    /// Tests whether a comparison may hold for some members.
     fn possibly(&mut self, op: Op, a: &Interval<E::Value>, b: &Interval<E::Value>) -> E::Value {
         let (x, y) = (a.known.floats(), b.known.floats());
         let is_unknown = self.nan == Nan::Propagate && (x.nan || y.nan);
@@ -64,31 +64,31 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             Some(truth) if truth || !is_unknown => self.emit.bool(truth),
             _ if is_unknown => {
                 let converse = if op == Op::Lt { Op::Le } else { Op::Lt };
-                let denied = self.emit.op(converse, &[b.hi, a.lo]);
-                self.emit.not(denied)
+                let converse_holds = self.emit.op(converse, &[b.hi, a.lo]);
+                self.emit.not(converse_holds)
             }
             _ => self.emit.op(op, &[a.lo, b.hi]),
         }
     }
 
-    /// a < b, signed
+    /// a < b, signed.
     pub(super) fn less_signed(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        if let (Some([least, most]), Some([low, high])) =
+        if let (Some([min, max]), Some([low, high])) =
             (a.known.ints().hull(), b.known.ints().hull())
-            && (most < low || least >= high)
+            && (max < low || min >= high)
         {
-            self.case = if most < low { "always" } else { "never" };
-            return [self.emit.bool(most < low); 2];
+            self.case = if max < low { "always" } else { "never" };
+            return [self.emit.bool(max < low); 2];
         }
         self.case = "endpoints";
         [self.emit.slt(a.hi, b.lo), self.emit.slt(a.lo, b.hi)]
     }
 
-    /// a < b, unsigned
+    /// a < b, unsigned.
     pub(super) fn less_unsigned(
         &mut self,
         a: &Interval<E::Value>,
@@ -105,9 +105,9 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        if let (Some([least, most]), Some([low, high])) =
+        if let (Some([min, max]), Some([low, high])) =
             (a.known.ints().hull(), b.known.ints().hull())
-            && (most < low || high < least)
+            && (max < low || high < min)
         {
             self.case = "never";
             return [self.emit.bool(false); 2];
@@ -128,14 +128,14 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [self.emit.op(op, &lo), self.emit.op(op, &hi)]
     }
 
-    /// Not a
+    /// Logical negation.
     pub(super) fn not(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "endpoints";
         [self.emit.not(a.hi), self.emit.not(a.lo)]
     }
 
-    /// Exclusive or.
-    pub(super) fn differ(
+    /// Exclusive or of booleans.
+    pub(super) fn xor_bools(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
@@ -147,15 +147,18 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             return [self.emit.select(b.lo, lo, a.lo), self.emit.select(b.lo, hi, a.hi)];
         }
         self.case = "endpoints";
-        let mut part = |x, y| {
+        let mut and_not = |x, y| {
             let y = self.emit.not(y);
             self.emit.both(x, y)
         };
-        let [lo, hi] = [[part(a.lo, b.hi), part(b.lo, a.hi)], [part(a.hi, b.lo), part(b.hi, a.lo)]];
+        let [lo, hi] = [
+            [and_not(a.lo, b.hi), and_not(b.lo, a.hi)],
+            [and_not(a.hi, b.lo), and_not(b.hi, a.lo)],
+        ];
         [self.emit.either(lo[0], lo[1]), self.emit.either(hi[0], hi[1])]
     }
 
-    /// t if c, else e.
+    /// t if c is true, else e.
     pub(super) fn select(
         &mut self,
         c: &Interval<E::Value>,
@@ -197,10 +200,10 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let (t, e) = (t.known.bools(), e.known.bools());
         let negated = |emit: &mut E| [emit.not(may), emit.not(must)];
         let (op, c, arm) = match () {
-            () if !t.no => (Op::BOr, arms.c, arms.e),
-            () if !e.yes => (Op::BAnd, arms.c, arms.t),
-            () if !t.yes => (Op::BAnd, negated(self.emit), arms.e),
-            () if !e.no => (Op::BOr, negated(self.emit), arms.t),
+            () if !t.may_be_false => (Op::BOr, arms.c, arms.e),
+            () if !e.may_be_true => (Op::BAnd, arms.c, arms.t),
+            () if !t.may_be_true => (Op::BAnd, negated(self.emit), arms.e),
+            () if !e.may_be_false => (Op::BOr, negated(self.emit), arms.t),
             () => {
                 self.case = "union";
                 return [0, 1].map(|side| self.union(arms, side, [Op::BAnd, Op::BOr][side], false));
@@ -210,8 +213,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [0, 1].map(|side| self.emit.op(op, &[c[side], arm[side]]))
     }
 
-    /// A select between floats. `min` and `max` ignore a NaN in their second operand, so the
-    /// operand that may be NaN comes where that is harmless, or it is tested.
+    /// A select between floats. `min` and `max` ignore a NaN second operand, so operands are
+    /// ordered such that this is harmless, or a NaN is tested for.
     fn select_floats(
         &mut self,
         arms: &Arms<E::Value>,
@@ -220,11 +223,11 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     ) -> [E::Value; 2] {
         let (x, y) = (t.known.floats(), e.known.floats());
         let (is_above, is_below) = (y.high() <= x.low(), x.high() <= y.low());
-        let numbers = !x.nan && !y.nan;
+        let neither_is_nan = !x.nan && !y.nan;
         let is_ordered = match self.nan {
-            Nan::Propagate => numbers,
+            Nan::Propagate => neither_is_nan,
             Nan::Suppress => true,
-            Nan::Ignore => numbers || is_above,
+            Nan::Ignore => neither_is_nan || is_above,
         };
         if is_ordered && (is_above || is_below) {
             return self.select_ordered(arms, is_above);
@@ -232,18 +235,18 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.case = "union";
         let propagates = self.nan == Nan::Propagate;
         if propagates && x.nan && y.nan && arms.t != arms.e {
-            let most = self.emit.f32(f32::INFINITY);
-            let is_not_nan = self.emit.lt(arms.e[1], most);
+            let max = self.emit.f32(f32::INFINITY);
+            let is_not_nan = self.emit.lt(arms.e[1], max);
             let nan_free = self.emit.either(arms.c[0], is_not_nan);
             self.nan_free.push(nan_free);
         }
-        // Without tests, NaN is handled as if the upper arm were known.
+        // Without tests, handle NaN as if the arm with the greater values were known.
         let swapped = if propagates { [y.nan && !x.nan; 2] } else { [true, false] };
         [0, 1].map(|side| self.union(arms, side, [Op::Min, Op::Max][side], swapped[side]))
     }
 
-    /// A select where one arm is never less than the other. Each endpoint is that of one arm, if
-    /// some member takes it or unless all members take the other.
+    /// A select where one arm is never less than the other. An endpoint comes from the arm that is
+    /// more extreme on that side if some member may take it, else from the other arm.
     fn select_ordered(&mut self, arms: &Arms<E::Value>, is_above: bool) -> [E::Value; 2] {
         self.case = "ordered";
         let [must, may] = arms.c;
@@ -251,7 +254,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [0, 1].map(|side| self.emit.select(conditions[side], arms.t[side], arms.e[side]))
     }
 
-    /// One endpoint of the union of those arms that some member takes.
+    /// One endpoint of the union of the arms that some member may take.
     fn union(&mut self, arms: &Arms<E::Value>, side: usize, op: Op, swapped: bool) -> E::Value {
         let (t, e) = (arms.t[side], arms.e[side]);
         if t == e {
@@ -263,14 +266,14 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     }
 }
 
-/// A select: the endpoints of its condition, which differ, and its two arms.
+/// The endpoints of the condition of a select, and of its two arms.
 struct Arms<V> {
     c: [V; 2],
     t: [V; 2],
     e: [V; 2],
 }
 
-/// Whether a comparison of floats holds always or never, whatever the endpoints are.
+/// Returns the result of a comparison of floats if it is the same for all operands within bounds.
 fn decided(op: Op, a: &Floats, b: &Floats) -> Option<bool> {
     let compare = |x: f32, y: f32| if op == Op::Lt { x < y } else { x <= y };
     match () {
@@ -286,7 +289,7 @@ mod tests {
     use crate::ir::{Op, Type};
 
     #[test]
-    fn comparisons_contain_those_of_members() {
+    fn comparisons_contain_results_of_members() {
         for op in [Op::Lt, Op::Le, Op::Eq] {
             OpTest::of(op).check(&[Type::F32; 2], 20_000);
         }
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn bools_contain_those_of_members() {
+    fn boolean_operations_contain_results_of_members() {
         for op in [Op::BAnd, Op::BOr, Op::BXor] {
             OpTest::of(op).check(&[Type::Bool; 2], 2000);
         }
@@ -307,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_contain_those_of_members() {
+    fn selects_contain_results_of_members() {
         for ty in [Type::F32, Type::I32, Type::Bool] {
             let cases = OpTest::of(Op::Select).check(&[Type::Bool, ty, ty], 40_000);
             assert_eq!(cases.len(), 3, "all cases occur: {cases:?}");

@@ -1,7 +1,7 @@
-//! Elementary functions of one operand that are monotone, or monotone on either side of 0.
+//! Elementary functions of one operand that are monotone, or monotone on each side of 0.
 //!
-//! Their endpoints are results at endpoints. Monotonicity, domain and widening come from the
-//! operation's [facts](crate::ir::facts).
+//! The endpoints of their results are results at endpoints. Monotonicity, domain and widening come
+//! from the operation's [facts](crate::ir::facts).
 
 use super::guards::Sign;
 use super::{Interval, Nan, OpLowering};
@@ -11,16 +11,16 @@ use crate::math::Steps;
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// A monotone elementary function.
     ///
-    /// Tests that both endpoints are in its domain, unless that is known. If the domain is
-    /// unrestricted, tests that a is not NaN, unless that is known.
+    /// Unless they are known to hold, tests that both endpoints are in its domain, or, if the
+    /// domain is unrestricted, that a is not NaN.
     pub(super) fn elementary(&mut self, op: Op, a: &Interval<E::Value>) -> [E::Value; 2] {
-        let OpFacts { monotone, domain: [least, most], widening, range: [_, largest], .. } =
+        let OpFacts { monotone, domain: [min, max], widening, range: [_, largest], .. } =
             op.facts();
-        self.case = if a.is_within(least, most) { "defined" } else { "general" };
-        self.require_at_least(a, least);
-        self.require_at_most(a, most);
-        let clamped = self.clamp_below(a, least);
-        let clamped = self.clamp_above(a, clamped, most);
+        self.case = if a.is_within(min, max) { "defined" } else { "general" };
+        self.require_at_least(a, min);
+        self.require_at_most(a, max);
+        let clamped = self.clamp_below(a, min);
+        let clamped = self.clamp_above(a, clamped, max);
         let [x, y] = clamped.map(|end| self.emit.op(op, &[end]));
         let endpoints = match monotone {
             [Monotonicity::Increasing] => [x, y],
@@ -34,8 +34,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.widened(endpoints, a.sign(), widening, largest)
     }
 
-    /// Endpoints with a known sign, times 1 ± k · 2⁻²³, which moves them outwards by at least k
-    /// floats, but not beyond ± the largest result.
+    /// Endpoints of results of the given sign, widened by a factor 1 ± k · 2⁻²³, which is at least
+    /// k ulps, but not beyond ±`largest`. k is `widening`.
     pub(super) fn widened(
         &mut self,
         [lo, hi]: [E::Value; 2],
@@ -50,7 +50,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             Sign::Minus => self.emit.mul(lo, more),
             Sign::Any => {
                 let endpoints = [self.emit.mul(lo, less), self.emit.mul(lo, more)];
-                self.least(&endpoints)
+                self.min_of(&endpoints)
             }
         };
         let hi = match sign {
@@ -58,7 +58,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             Sign::Minus => self.emit.mul(hi, less),
             Sign::Any => {
                 let endpoints = [self.emit.mul(hi, less), self.emit.mul(hi, more)];
-                self.greatest(&endpoints)
+                self.max_of(&endpoints)
             }
         };
         if largest == f32::INFINITY {
@@ -68,7 +68,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [self.emit.max(lo, bottom), self.emit.min(hi, top)]
     }
 
-    /// cosh a, which decreases up to 0 and increases from there. Tests that a is not NaN, unless
+    /// cosh a, which decreases below 0 and increases above. Tests that a is not NaN, unless
     /// that is known.
     pub(super) fn cosh(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_not_nan(a);
@@ -83,7 +83,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             }
             Sign::Any => {
                 self.case = "general";
-                let low = self.least_magnitude(a);
+                let low = self.min_magnitude(a);
                 let minus = self.emit.neg(a.lo);
                 [low, self.emit.max(a.hi, minus)]
             }
@@ -91,34 +91,33 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         endpoints.map(|end| self.emit.op(Op::Cosh, &[end]))
     }
 
-    /// If NaN propagates, tests that the operand is within the upper limit of an operation's
-    /// domain.
-    fn require_at_most(&mut self, a: &Interval<E::Value>, most: f32) {
-        if most == f32::INFINITY {
-            return if a.is_within(f32::NEG_INFINITY, most) {
+    /// If NaN propagates, tests that the operand is at most the maximum of an operation's domain.
+    fn require_at_most(&mut self, a: &Interval<E::Value>, max: f32) {
+        if max == f32::INFINITY {
+            return if a.is_within(f32::NEG_INFINITY, max) {
                 self.require_not_nan(a)
             };
         }
-        if self.nan == Nan::Propagate && (a.may_be_nan() || !a.is_within(f32::NEG_INFINITY, most)) {
-            let most = self.emit.f32(most);
-            let condition = self.emit.le(a.hi, most);
+        if self.nan == Nan::Propagate && (a.may_be_nan() || !a.is_within(f32::NEG_INFINITY, max)) {
+            let max = self.emit.f32(max);
+            let condition = self.emit.le(a.hi, max);
             self.require(condition);
         }
     }
 
-    /// Clamps the endpoints of an operand to the upper limit of an operation's domain, if NaN is
-    /// suppressed.
+    /// If NaN is suppressed, clamps endpoints of an operand to the maximum of an operation's
+    /// domain.
     fn clamp_above(
         &mut self,
         a: &Interval<E::Value>,
         endpoints: [E::Value; 2],
-        most: f32,
+        max: f32,
     ) -> [E::Value; 2] {
-        if self.nan != Nan::Suppress || a.is_within(f32::NEG_INFINITY, most) {
+        if self.nan != Nan::Suppress || a.is_within(f32::NEG_INFINITY, max) {
             return endpoints;
         }
-        let most = self.emit.f32(most);
-        endpoints.map(|end| self.emit.min(end, most))
+        let max = self.emit.f32(max);
+        endpoints.map(|end| self.emit.min(end, max))
     }
 }
 
@@ -128,7 +127,7 @@ mod tests {
     use crate::interval::testing::OpTest;
 
     #[test]
-    fn elementary_functions_keep_the_contract_in_all_cases() {
+    fn elementary_functions_satisfy_the_contract_in_all_cases() {
         for (op, domain) in [
             (Op::Exp, [-120.0, 120.0]),
             (Op::Exp2, [-160.0, 140.0]),
@@ -141,18 +140,18 @@ mod tests {
             (Op::Acos, [-1.0, 1.0]),
             (Op::Atanh, [-1.0, 1.0]),
         ] {
-            let met = OpTest::of(op).check_floats(&[domain], 4_000);
-            assert!(met.contains("defined"), "{}: {met:?}", op.name());
+            let cases = OpTest::of(op).check_floats(&[domain], 4_000);
+            assert!(cases.contains("defined"), "{}: {cases:?}", op.name());
         }
-        let met = OpTest::of(Op::Cosh).check_floats(&[[-100.0, 100.0]], 4_000);
-        assert_eq!(met, ["a ≤ 0", "a ≥ 0", "general"].into_iter().collect());
+        let cases = OpTest::of(Op::Cosh).check_floats(&[[-100.0, 100.0]], 4_000);
+        assert_eq!(cases, ["a ≤ 0", "a ≥ 0", "general"].into_iter().collect());
     }
 
     #[test]
     fn functions_that_are_not_quite_monotone_are_widened() {
         for op in [Op::Atan, Op::Asinh] {
             OpTest::of(op).not_quite_monotone().check_floats(&[[-200.0, 200.0]], 4_000);
-            // Each with its successor, whose result may violate monotonicity.
+            // The result of the successor of each float may violate monotonicity.
             let nearby = (0..60_000)
                 .map(|k| 1.2f32 + k as f32 * f32::EPSILON * 2.0)
                 .chain([127.64114f32, 1.2058365]);

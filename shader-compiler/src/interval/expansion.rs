@@ -1,13 +1,13 @@
-//! Lowering of composite operations that have no lowering of their own: their expansion, with each
-//! of its operations on intervals.
+//! Lowering of composite operations that have no lowering of their own: the operations of their
+//! expansion are lowered one by one.
 //!
-//! That keeps containment, but is not tight: two uses of a value in an expansion are treated as
+//! This is conservative but not tight: two uses of a value in an expansion are treated as
 //! independent, except in squares.
 
 use super::{Bounds, Facts, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op, Type};
 
-/// Emits an expansion, on intervals.
+/// Lowers the operations of an expansion to operations on intervals.
 struct Expansion<'f, 'e, E: Emit> {
     lowering: &'f mut OpLowering<'e, E>,
     /// Number of steps so far.
@@ -84,17 +84,17 @@ impl<E: Emit<Value: PartialEq>> Emit for Expansion<'_, '_, E> {
 }
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
-    /// A composite operation, by its expansion. Tests what the operations of the expansion test.
+    /// A composite operation, by its expansion. Tests everything that its operations test.
     pub(super) fn expanded(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
         let same = self.same;
         let mut expansion = Expansion { lowering: self, steps: args.len() };
         let types =
             op.signature().args.iter().map(|ty| ty.expect("composite operations have types"));
-        let of = |(index, (&interval, ty))| {
+        let step = |(index, (&interval, ty))| {
             let index = if same { 0 } else { index };
             Step { interval, ty, index }
         };
-        let steps: Vec<_> = args.iter().zip(types).enumerate().map(of).collect();
+        let steps: Vec<_> = args.iter().zip(types).enumerate().map(step).collect();
         let result = op
             .expand(&mut expansion, &steps)
             .expect("basic operations have lowerings of their own");
@@ -110,7 +110,7 @@ mod tests {
     use crate::ir::Op;
 
     #[test]
-    fn expansions_are_contained() {
+    fn expansions_contain_results_of_members() {
         OpTest::of(Op::Rem).not_quite_monotone().check_floats(&[[-20.0, 20.0], [-5.0, 5.0]], 2_000);
         OpTest::of(Op::Rem).not_quite_monotone().check_floats(&[[-20.0, 20.0], [1.0, 5.0]], 2_000);
     }

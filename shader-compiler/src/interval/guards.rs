@@ -1,4 +1,4 @@
-//! Predicates on operands that select cases, and shared steps of lowerings.
+//! Predicates on operands for case selection, and parts that lowerings share.
 
 use super::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
@@ -27,9 +27,8 @@ pub(super) type Corners = &'static [[usize; 2]];
 /// All four corners.
 pub(super) const ALL: Corners = &[[LO, LO], [LO, HI], [HI, LO], [HI, HI]];
 
-/// Values of an endpoint, besides NaN, for which an operation is undefined with some member of the
-/// other operand. If the condition on one endpoint implies that on the other, only the other is
-/// listed.
+/// Values of an endpoint, besides NaN, for which a product or quotient may be undefined. If a
+/// condition on one endpoint implies the same condition on the other, only the other has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extremes {
     /// Whether it can be zero.
@@ -39,7 +38,7 @@ pub(super) struct Extremes {
 }
 
 impl<V: Copy + PartialEq> Interval<V> {
-    /// An interval that is not a value of the point shader, with the given bounds and facts.
+    /// An intermediate result, which is not a value of the point shader.
     pub(super) fn between(endpoints: [V; 2], known: Floats, facts: Facts) -> Interval<V> {
         Interval { lo: endpoints[0], hi: endpoints[1], known: Bounds::Float(known), facts }
     }
@@ -49,6 +48,7 @@ impl<V: Copy + PartialEq> Interval<V> {
         [self.lo, self.hi]
     }
 
+    /// The known sign.
     pub(super) fn sign(&self) -> Sign {
         if self.is_within(0.0, f32::INFINITY) {
             Sign::Plus
@@ -90,8 +90,8 @@ impl<V: Copy + PartialEq> Interval<V> {
         self.known.floats().high() == f32::INFINITY
     }
 
-    /// Possible values of the endpoints. If a value is known to be nonnegative, its lower endpoint
-    /// is zero if its upper endpoint is, and so on.
+    /// The extremes of the endpoints. If a value is known to be nonnegative, for example, its lower
+    /// endpoint is zero if its upper endpoint is.
     pub(super) fn extremes(&self) -> [Extremes; 2] {
         let zero = self.may_be_zero();
         let [low, high] = [self.known.floats().low() < 0.0, self.known.floats().high() > 0.0];
@@ -104,33 +104,33 @@ impl<V: Copy + PartialEq> Interval<V> {
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// The minimum of some floats.
-    pub(super) fn least(&mut self, xs: &[E::Value]) -> E::Value {
+    pub(super) fn min_of(&mut self, xs: &[E::Value]) -> E::Value {
         self.reduce(Op::Min, xs)
     }
 
     /// The maximum of some floats.
-    pub(super) fn greatest(&mut self, xs: &[E::Value]) -> E::Value {
+    pub(super) fn max_of(&mut self, xs: &[E::Value]) -> E::Value {
         self.reduce(Op::Max, xs)
     }
 
     /// Reduces in pairs; duplicates are removed.
     fn reduce(&mut self, op: Op, xs: &[E::Value]) -> E::Value {
-        let mut kept: Vec<E::Value> = vec![];
+        let mut unique: Vec<E::Value> = vec![];
         for &x in xs {
-            if !kept.contains(&x) {
-                kept.push(x);
+            if !unique.contains(&x) {
+                unique.push(x);
             }
         }
-        while kept.len() > 1 {
-            kept = kept
+        while unique.len() > 1 {
+            unique = unique
                 .chunks(2)
                 .map(|pair| if let &[a, b] = pair { self.emit.op(op, &[a, b]) } else { pair[0] })
                 .collect();
         }
-        kept[0]
+        unique[0]
     }
 
-    /// Adds a condition that holds if there was no NaN.
+    /// Adds a condition that holds unless there was a NaN.
     pub(super) fn require(&mut self, condition: E::Value) {
         self.nan_free.push(condition);
     }
@@ -144,24 +144,23 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         }
     }
 
-    /// If NaN propagates, tests that the operand is within the lower limit of an operation's
-    /// domain.
-    pub(super) fn require_at_least(&mut self, a: &Interval<E::Value>, least: f32) {
-        if self.nan == Nan::Propagate && (a.may_be_nan() || !a.is_within(least, f32::INFINITY)) {
-            let least = self.emit.f32(least);
-            let condition = self.emit.le(least, a.lo);
+    /// If NaN propagates, tests that the operand is at least the minimum of an operation's domain.
+    pub(super) fn require_at_least(&mut self, a: &Interval<E::Value>, min: f32) {
+        if self.nan == Nan::Propagate && (a.may_be_nan() || !a.is_within(min, f32::INFINITY)) {
+            let min = self.emit.f32(min);
+            let condition = self.emit.le(min, a.lo);
             self.require(condition);
         }
     }
 
-    /// The endpoints of an operand, clamped to the lower limit of an operation's domain if NaN is
+    /// The endpoints of an operand, clamped to the minimum of an operation's domain if NaN is
     /// suppressed.
-    pub(super) fn clamp_below(&mut self, a: &Interval<E::Value>, least: f32) -> [E::Value; 2] {
-        if self.nan != Nan::Suppress || a.is_within(least, f32::INFINITY) {
+    pub(super) fn clamp_below(&mut self, a: &Interval<E::Value>, min: f32) -> [E::Value; 2] {
+        if self.nan != Nan::Suppress || a.is_within(min, f32::INFINITY) {
             return a.endpoints();
         }
-        let least = self.emit.f32(least);
-        a.endpoints().map(|end| self.emit.max(end, least))
+        let min = self.emit.f32(min);
+        a.endpoints().map(|end| self.emit.max(end, min))
     }
 
     /// If NaN propagates, tests that the operand is finite.
@@ -180,31 +179,31 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         }
     }
 
-    /// Replaces NaN by 0, for lowerings that suppress NaN. Operations that would ignore NaN consult
+    /// Replaces NaN by 0, for code that suppresses NaN. Operations that ignore NaN consult
     /// [`Facts::nan`].
     pub fn nan_to_zero(&mut self, x: E::Value) -> E::Value {
         self.replace_nan(x, 0.0)
     }
 
     /// Replaces NaN by a constant.
-    fn replace_nan(&mut self, x: E::Value, instead: f32) -> E::Value {
+    fn replace_nan(&mut self, x: E::Value, replacement: f32) -> E::Value {
         let is_not_nan = self.emit.eq(x, x);
-        let instead = self.emit.f32(instead);
-        self.emit.select(is_not_nan, x, instead)
+        let replacement = self.emit.f32(replacement);
+        self.emit.select(is_not_nan, x, replacement)
     }
 
-    /// An operation at one endpoint of each operand. If NaN is suppressed, it is replaced by
-    /// `instead`.
+    /// An operation at one endpoint of each operand. If NaN is suppressed, `replacement` replaces a
+    /// NaN result.
     pub(super) fn at_corner(
         &mut self,
         op: Op,
         [a, b]: [&Interval<E::Value>; 2],
         [i, j]: [usize; 2],
-        instead: Option<f32>,
+        replacement: Option<f32>,
     ) -> E::Value {
         let result = self.emit.op(op, &[a.endpoints()[i], b.endpoints()[j]]);
-        match instead {
-            Some(instead) if self.nan == Nan::Suppress => self.replace_nan(result, instead),
+        match replacement {
+            Some(replacement) if self.nan == Nan::Suppress => self.replace_nan(result, replacement),
             _ => result,
         }
     }
@@ -216,16 +215,16 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         op: Op,
         args: [&Interval<E::Value>; 2],
         [low, high]: [Corners; 2],
-        instead: Option<f32>,
+        replacement: Option<f32>,
     ) -> [E::Value; 2] {
         let low: Vec<_> =
-            low.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
+            low.iter().map(|&corner| self.at_corner(op, args, corner, replacement)).collect();
         let high: Vec<_> =
-            high.iter().map(|&corner| self.at_corner(op, args, corner, instead)).collect();
-        [self.least(&low), self.greatest(&high)]
+            high.iter().map(|&corner| self.at_corner(op, args, corner, replacement)).collect();
+        [self.min_of(&low), self.max_of(&high)]
     }
 
-    /// Conditions that the results at the selected corners are not NaN, one for each result.
+    /// Conditions that the results at the selected corners are not NaN, one per distinct result.
     pub(super) fn are_not_nan(
         &mut self,
         op: Op,

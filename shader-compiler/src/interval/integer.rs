@@ -1,19 +1,19 @@
-//! Integers, ordered as signed. If a result wraps around for some operands but not for others, it
-//! is unbounded.
+//! Operations on integers, ordered as signed. A result is unbounded if it wraps around for some
+//! members but not for others.
 //!
-//! Unsigned operations convert intervals to unsigned, which gives the full range if the interval
-//! has members of both signs. Their results are converted back, with the same effect.
+//! Unsigned operations convert intervals to unsigned and results back to signed. A conversion
+//! yields the full range if members have both signs.
 
 use super::{Interval, OpLowering};
 use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
-/// Magnitudes of products, as floats, that certainly fit: less than 2³¹ by more than three
-/// roundings.
+/// Products whose magnitude, computed in floats, is below this certainly fit: it is below 2³¹ by
+/// more than three rounding errors.
 const MAX_EXACT_PRODUCT: f32 = 2_147_482_880.0;
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
-    /// The endpoints as unsigned: zero and all bits set if the signs of members differ.
+    /// The endpoints as unsigned: 0 and 2³² − 1 if the signs of members differ.
     pub(super) fn unsigned(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         if a.is_singleton() || has_one_sign(a) {
             return [a.lo, a.hi];
@@ -24,12 +24,12 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [self.emit.and(a.lo, same), self.emit.or(a.hi, spans)]
     }
 
-    /// The endpoints as signed, from endpoints as unsigned.
+    /// Converts unsigned endpoints to signed ones.
     pub(super) fn signed(&mut self, [lo, hi]: [E::Value; 2]) -> [E::Value; 2] {
         let spans = self.sign_differs(lo, hi);
         let zero = self.emit.i32(0);
         let spans = self.emit.slt(spans, zero);
-        self.unless(spans, [lo, hi])
+        self.unbounded_if(spans, [lo, hi])
     }
 
     /// All bits set if the signs of two integers differ, else zero.
@@ -39,37 +39,42 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.emit.ashr(signs, all)
     }
 
-    /// All integers if a condition holds, else the given endpoints.
-    pub(super) fn unless(&mut self, condition: E::Value, [lo, hi]: [E::Value; 2]) -> [E::Value; 2] {
-        let [least, most] = [i32::MIN, i32::MAX].map(|end| self.emit.i32(end));
-        [self.emit.select(condition, least, lo), self.emit.select(condition, most, hi)]
+    /// The full range if a condition holds, else the given endpoints.
+    pub(super) fn unbounded_if(
+        &mut self,
+        condition: E::Value,
+        [lo, hi]: [E::Value; 2],
+    ) -> [E::Value; 2] {
+        let [min, max] = [i32::MIN, i32::MAX].map(|end| self.emit.i32(end));
+        [self.emit.select(condition, min, lo), self.emit.select(condition, max, hi)]
     }
 
-    /// Whether an interval has a single member, at run time.
-    pub(super) fn is_single(&mut self, a: &Interval<E::Value>) -> E::Value {
+    /// Emits the test whether an interval has a single member.
+    pub(super) fn emit_is_singleton(&mut self, a: &Interval<E::Value>) -> E::Value {
         if a.is_singleton() { self.emit.bool(true) } else { self.emit.ieq(a.lo, a.hi) }
     }
 
-    /// Whether both intervals have a single member, at run time.
-    pub(super) fn are_single(
+    /// Emits the test whether both intervals have a single member.
+    pub(super) fn emit_are_singletons(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> E::Value {
-        let (a, b) = (self.is_single(a), self.is_single(b));
+        let (a, b) = (self.emit_is_singleton(a), self.emit_is_singleton(b));
         self.emit.both(a, b)
     }
 
-    /// The least and the greatest of some integers.
+    /// The minimum and the maximum of some integers.
     pub(super) fn hull(&mut self, values: &[E::Value]) -> [E::Value; 2] {
-        let (&first, rest) = values.split_first().expect("hulls have an integer");
+        let (&first, rest) = values.split_first().expect("a hull has at least one integer");
         rest.iter().fold([first; 2], |[lo, hi], &x| [self.emit.smin(lo, x), self.emit.smax(hi, x)])
     }
 
-    /// a + b or a − b, depending on `op`. `endpoints` are those of b that yield the least and the
-    /// greatest result.
+    /// a + b or a − b, depending on `op`. `endpoints` are the endpoints of b that yield the minimum
+    /// and the maximum.
     ///
-    /// Results are contiguous if there are fewer than 2³² and the last one is not below the first.
+    /// Results are contiguous if there are fewer than 2³² of them and the last is not below the
+    /// first.
     pub(super) fn integer_sum(
         &mut self,
         op: Op,
@@ -79,36 +84,36 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     ) -> [E::Value; 2] {
         let lo = self.emit.op(op, &[a.lo, endpoints[0]]);
         let hi = self.emit.op(op, &[a.hi, endpoints[1]]);
-        let [[a_least, a_most], [b_least, b_most]] = [a, b].map(known);
-        let [least, most] = if op == Op::IAdd {
-            [a_least + b_least, a_most + b_most]
+        let [[a_min, a_max], [b_min, b_max]] = [a, b].map(known_range);
+        let [min, max] = if op == Op::IAdd {
+            [a_min + b_min, a_max + b_max]
         } else {
-            [a_least - b_most, a_most - b_least]
+            [a_min - b_max, a_max - b_min]
         };
-        if i64::from(i32::MIN) <= least && most <= i64::from(i32::MAX) {
+        if i64::from(i32::MIN) <= min && max <= i64::from(i32::MAX) {
             self.case = "endpoints";
             return [lo, hi];
         }
         let mut splits = self.emit.slt(hi, lo);
         self.case = "may wrap";
         if !a.is_singleton() && !b.is_singleton() {
-            let (width, part) = (self.emit.isub(hi, lo), self.emit.isub(a.hi, a.lo));
-            let overflows = self.emit.ult(width, part);
+            let (width, width_of_a) = (self.emit.isub(hi, lo), self.emit.isub(a.hi, a.lo));
+            let overflows = self.emit.ult(width, width_of_a);
             splits = self.emit.either(splits, overflows);
         }
-        self.unless(splits, [lo, hi])
+        self.unbounded_if(splits, [lo, hi])
     }
 
-    /// a · b
+    /// a · b.
     pub(super) fn integer_product(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
-        let [[a_least, a_most], [b_least, b_most]] = [a, b].map(known);
-        let magnitude = a_least.abs().max(a_most.abs()) * b_least.abs().max(b_most.abs());
+        let [[a_min, a_max], [b_min, b_max]] = [a, b].map(known_range);
+        let magnitude = a_min.abs().max(a_max.abs()) * b_min.abs().max(b_max.abs());
         let fits = magnitude < MAX_EXACT_PRODUCT as i64 - 1024;
-        if fits && a_least >= 0 && b_least >= 0 {
+        if fits && a_min >= 0 && b_min >= 0 {
             self.case = "endpoints";
             return [self.emit.imul(a.lo, b.lo), self.emit.imul(a.hi, b.hi)];
         }
@@ -128,13 +133,13 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let magnitude = self.emit.mul(x, y);
         let end = self.emit.f32(MAX_EXACT_PRODUCT);
         let fits = self.emit.lt(magnitude, end);
-        let single = self.are_single(a, b);
+        let single = self.emit_are_singletons(a, b);
         let exact = self.emit.either(fits, single);
         let wraps = self.emit.not(exact);
-        self.unless(wraps, endpoints)
+        self.unbounded_if(wraps, endpoints)
     }
 
-    /// The greatest magnitude, as a float.
+    /// The maximum magnitude, as a float.
     fn magnitude(&mut self, a: &Interval<E::Value>) -> E::Value {
         let [lo, hi] = [a.lo, a.hi].map(|end| {
             let x = self.emit.convert(end);
@@ -156,16 +161,15 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.signed(endpoints)
     }
 
-    /// a ÷ b, signed. If b may be 0, or the quotient may not fit, its magnitude is at most that of
-    /// a.
+    /// a ÷ b, signed. If b may be 0 or the quotient may not fit, only |a ÷ b| ≤ |a| is used.
     pub(super) fn signed_quotient(
         &mut self,
         a: &Interval<E::Value>,
         b: &Interval<E::Value>,
     ) -> [E::Value; 2] {
         let divide = |emit: &mut E, x, y| emit.op(Op::SDiv, &[x, y]);
-        let [[a_least, _], [b_least, b_most]] = [a, b].map(known);
-        if b_least > 0 && b.is_singleton() {
+        let [[a_min, _], [b_min, b_max]] = [a, b].map(known_range);
+        if b_min > 0 && b.is_singleton() {
             self.case = "endpoints";
             return [divide(self.emit, a.lo, b.lo), divide(self.emit, a.hi, b.lo)];
         }
@@ -174,28 +178,28 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let quotients: Vec<_> =
             pairs[..count].iter().map(|&(x, y)| divide(self.emit, x, y)).collect();
         let endpoints = self.hull(&quotients);
-        if a_least > i64::from(i32::MIN) && (b_least > 0 || b_most < 0) {
+        if a_min > i64::from(i32::MIN) && (b_min > 0 || b_max < 0) {
             self.case = "quotients";
             return endpoints;
         }
         self.case = "any";
-        let [zero, least, minus_one] = [0, i32::MIN, -1].map(|x| self.emit.i32(x));
+        let [zero, min, minus_one] = [0, i32::MIN, -1].map(|x| self.emit.i32(x));
         let (above, below) = (self.emit.slt(zero, b.lo), self.emit.slt(b.hi, zero));
-        let single = self.is_single(b);
+        let single = self.emit_is_singleton(b);
         let has_sign = self.emit.either(above, below);
         let has_sign = self.emit.either(has_sign, single);
-        let (is_least, is_minus_one) = (self.emit.ieq(a.lo, least), self.emit.ieq(b.hi, minus_one));
-        let overflows = self.emit.both(is_least, is_minus_one);
+        let (is_min, is_minus_one) = (self.emit.ieq(a.lo, min), self.emit.ieq(b.hi, minus_one));
+        let overflows = self.emit.both(is_min, is_minus_one);
         let fits = self.emit.not(overflows);
         let exact = self.emit.both(has_sign, fits);
-        let most = self.emit.i32(-i32::MAX);
-        let most = self.emit.smax(a.lo, most);
-        let (most, least) = (self.emit.isub(zero, most), self.emit.isub(zero, a.hi));
-        let (most, least) = (self.emit.smax(a.hi, most), self.emit.smin(a.lo, least));
-        [self.emit.select(exact, endpoints[0], least), self.emit.select(exact, endpoints[1], most)]
+        let max = self.emit.i32(-i32::MAX);
+        let max = self.emit.smax(a.lo, max);
+        let (max, min) = (self.emit.isub(zero, max), self.emit.isub(zero, a.hi));
+        let (max, min) = (self.emit.smax(a.hi, max), self.emit.smin(a.lo, min));
+        [self.emit.select(exact, endpoints[0], min), self.emit.select(exact, endpoints[1], max)]
     }
 
-    /// a ÷ b, unsigned: a if b = 0, which is the maximum of all quotients.
+    /// a ÷ b, unsigned. For b = 0 the quotient is a, which no other quotient exceeds.
     pub(super) fn unsigned_quotient(
         &mut self,
         a: &Interval<E::Value>,
@@ -207,8 +211,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.signed(endpoints)
     }
 
-    /// The remainder of a ÷ b, signed. For a single b and as long as the quotient is the same, it
-    /// increases with a.
+    /// The remainder of a ÷ b, signed. For a single b, it increases with a as long as the quotient
+    /// is the same.
     pub(super) fn signed_remainder(
         &mut self,
         a: &Interval<E::Value>,
@@ -224,12 +228,12 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let [zero, one, minus_one] = [0, 1, -1].map(|x| self.emit.i32(x));
         let (is_zero, same) = (self.emit.ieq(b.lo, zero), self.emit.ieq(first, last));
         let defined = self.emit.not(is_zero);
-        let single = self.is_single(b);
+        let single = self.emit_is_singleton(b);
         let same = self.emit.both(same, single);
         let same = self.emit.both(same, defined);
-        // Magnitudes are below that of b, and not above that of a.
+        // |a rem b| < |b|, and |a rem b| ≤ |a|.
         let [x, y] = [b.lo, b.hi].map(|end| {
-            // The greater of x − 1 and −1 − x, which holds for the least integer, too.
+            // |x| − 1 = max(x − 1, −1 − x), which does not overflow for the minimum integer.
             let (below, minus) = (self.emit.isub(end, one), self.emit.xor(end, minus_one));
             self.emit.smax(below, minus)
         });
@@ -259,21 +263,21 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let (is_zero, same) = (self.emit.ieq(b_lo, zero), self.emit.ieq(first, last));
         let defined = self.emit.not(is_zero);
         let same = self.emit.both(same, defined);
-        let most = self.emit.umax(b_hi, one);
-        let most = self.emit.isub(most, one);
-        let most = self.emit.umin(a_hi, most);
-        let endpoints = [self.emit.select(same, lo, zero), self.emit.select(same, hi, most)];
+        let max = self.emit.umax(b_hi, one);
+        let max = self.emit.isub(max, one);
+        let max = self.emit.umin(a_hi, max);
+        let endpoints = [self.emit.select(same, lo, zero), self.emit.select(same, hi, max)];
         self.signed(endpoints)
     }
 }
 
 /// Whether all members are known to be negative, or all to be nonnegative.
 fn has_one_sign<V>(a: &Interval<V>) -> bool {
-    a.known.ints().hull().is_some_and(|[least, most]| least >= 0 || most < 0)
+    a.known.ints().hull().is_some_and(|[min, max]| min >= 0 || max < 0)
 }
 
-/// The known least and greatest integer, as i64 so that sums and products do not overflow.
-pub(super) fn known<V>(a: &Interval<V>) -> [i64; 2] {
+/// The known minimum and maximum, as i64 so that sums and products do not overflow.
+pub(super) fn known_range<V>(a: &Interval<V>) -> [i64; 2] {
     a.known.ints().hull().unwrap_or([i32::MIN, i32::MAX]).map(i64::from)
 }
 
@@ -283,7 +287,7 @@ mod tests {
     use crate::ir::{Op, Type};
 
     #[test]
-    fn integer_operations_contain_those_of_members() {
+    fn integer_operations_contain_results_of_members() {
         for op in [
             Op::IAdd,
             Op::ISub,

@@ -1,20 +1,21 @@
-//! Interval lowerings: how an operation whose operands are intervals is computed (Clarberg et al.
-//! 2010 §3, §4.1).
+//! Interval lowerings: scalar code that computes an operation on intervals (Clarberg et al. 2010
+//! §3, §4.1).
 //!
 //! The *lowering* of an operation computes the endpoints of its result from the endpoints of its
 //! operands. It is a sequence of scalar operations, written once and generic over [`Emit`]: the
 //! constant evaluator computes the interval operation at once, a builder emits its code. Each
 //! lowering is a list of *cases*, the cheapest first, each with a precondition on static bounds of
-//! the operands ([`Interval::known`]); the last case is general. With no known facts, the general
-//! case is selected, which makes naive code. **All cases of a lowering give the same bits**, except
-//! for NaN and the sign of zero.
+//! the operands ([`Interval::known`]); the last case is general. Naive code has no known facts and
+//! thus uses the general case. **All cases of a lowering give the same bits**, except for NaN and
+//! the sign of zero.
 //!
 //! Lowerings satisfy the containment rule (§3.3): for operands x ∈ X, the float that the operation
 //! returns lies within the endpoints, with no tolerance. Endpoints are computed by the same
-//! operations that the point shader runs, whose rounding keeps order. If an elementary function is
-//! not monotone, its endpoints are widened as its [facts](crate::ir::facts) say, which is measured
-//! (`math/TABLE.md`). Booleans are intervals too, with false < true: `lo` means that all members
-//! are true, `hi` that some may be. Integers are ordered as signed.
+//! operations that the point shader runs; rounding is monotone, so it keeps their order. If the
+//! implementation of an elementary function is not quite monotone, endpoints are widened by the
+//! amount in its [facts](crate::ir::facts), which is measured (`math/TABLE.md`). Booleans are
+//! intervals, too, with false < true: `lo` means that all members are true, `hi` that some may be.
+//! Integers are ordered as signed.
 //!
 //! # NaN
 //!
@@ -58,18 +59,17 @@ pub enum Nan {
     /// Bounds are never NaN, and hold for all results that are not NaN.
     #[default]
     Suppress,
-    /// Bounds hold if no NaN occurs on the path; otherwise they are arbitrary.
+    /// Bounds hold if no NaN occurs on the path that is executed; otherwise they are arbitrary.
     Ignore,
 }
 
-/// Facts about a float, besides its endpoints, that bounds depend on. They are the same for naive
+/// Facts about a float, besides its endpoints, on which bounds depend. They are the same in naive
 /// and optimized code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Whether the value may be NaN.
     pub nan: bool,
-    /// Whether the value may be −0, so that its reciprocal is −∞. If it may not, no endpoint of it
-    /// is −0 either.
+    /// Whether the value may be −0, so that its reciprocal is −∞. If not, neither endpoint is −0.
     pub negative_zero: bool,
     /// Whether it is a scalar, not an interval. Then the sign of a zero endpoint is the sign of the
     /// value.
@@ -84,15 +84,14 @@ pub struct Interval<V> {
     pub lo: V,
     /// Upper endpoint.
     pub hi: V,
-    /// What case selection may rely on: static bounds of the value, and of its endpoints; all
-    /// values in naive code.
+    /// Static bounds on the value and its endpoints, for case selection; unbounded in naive code.
     pub known: Bounds,
-    /// Facts that bounds depend on.
+    /// Facts on which bounds depend.
     pub facts: Facts,
 }
 
 impl<V: PartialEq> Interval<V> {
-    /// Whether it is a singleton for all inputs.
+    /// Whether both endpoints are the same value, so that it is a singleton for all inputs.
     pub fn is_singleton(&self) -> bool {
         self.lo == self.hi
     }
@@ -105,20 +104,20 @@ pub struct OpLowering<'e, E: Emit> {
     pub emit: &'e mut E,
     /// How NaN is handled.
     pub nan: Nan,
-    /// Whether the two operands are one value of the point shader, so that their members are equal,
-    /// not only their endpoints.
+    /// Whether the two operands are one value of the point shader, so that not only their endpoints
+    /// but also their members are equal.
     pub same: bool,
-    /// Conditions that all hold if no NaN occurred. Only if NaN propagates.
+    /// Conditions that all hold if no NaN occurred; empty unless NaN propagates.
     pub nan_free: Vec<E::Value>,
     /// The case that was selected last.
     pub case: &'static str,
 }
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
-    /// The endpoints of an operation's result. The first argument of a load is a constant, given as
-    /// a singleton.
+    /// Emits the endpoints of an operation's result. The first argument of a load is a constant,
+    /// passed as a singleton.
     pub fn apply(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
-        // For operations with fewer operands, the rest is unused.
+        // Operations with fewer operands do not use all three.
         let [a, b, c] = [0, 1, 2].map(|k| args.get(k).unwrap_or(&args[0]));
         match op {
             Op::Add => self.add(a, b),
@@ -148,7 +147,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             Op::IEq => self.equal_integers(a, b),
             Op::BAnd | Op::BOr => self.endpointwise(op, &[a, b]),
             Op::Any => self.endpointwise(op, &[a]),
-            Op::BXor => self.differ(a, b),
+            Op::BXor => self.xor_bools(a, b),
             Op::BNot => self.not(a),
             Op::Select => self.select(a, b, c),
             Op::IAdd => self.integer_sum(op, a, [b.lo, b.hi], b),
@@ -161,23 +160,23 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             Op::SRem => self.signed_remainder(a, b),
             Op::URem => self.unsigned_remainder(a, b),
             Op::And => self.and(a, b),
-            Op::Or | Op::Xor => self.mixed(op, a, b),
-            Op::Shl => self.shift_up(a, b),
-            Op::LShr => self.shift_down(a, b),
-            Op::AShr => self.shift_signed(a, b),
-            Op::CountOnes | Op::TrailingZeros => self.of_single(op, a, [0, 32]),
-            Op::ReverseBits => self.of_single(op, a, [i32::MIN, i32::MAX]),
+            Op::Or | Op::Xor => self.or_xor(op, a, b),
+            Op::Shl => self.shift_left(a, b),
+            Op::LShr => self.shift_right_logical(a, b),
+            Op::AShr => self.shift_right_arithmetic(a, b),
+            Op::CountOnes | Op::TrailingZeros => self.exact_if_singleton(op, a, [0, 32]),
+            Op::ReverseBits => self.exact_if_singleton(op, a, [i32::MIN, i32::MAX]),
             Op::LeadingZeros => self.leading_zeros(a),
-            Op::Bits => self.bits(a),
-            Op::Float => self.float(a),
+            Op::Bits => self.bits_of_float(a),
+            Op::Float => self.float_from_bits(a),
             Op::FromS32 => self.endpointwise(op, &[a]),
-            Op::FromU32 => self.float_of_unsigned(a),
+            Op::FromU32 => self.unsigned_to_float(a),
             Op::Load => self.load(a, b),
             Op::Texel => self.texel(a, b, c),
             Op::Fetch => self.fetch(a, b, c),
             Op::TruncateToInt => self.truncate_to_int(a),
-            Op::ToS32 => self.signed_of_float(a),
-            Op::ToU32 => self.unsigned_of_float(a),
+            Op::ToS32 => self.float_to_signed(a),
+            Op::ToU32 => self.float_to_unsigned(a),
             Op::Exp | Op::Exp2 | Op::Log | Op::Log2 => self.elementary(op, a),
             Op::Asin | Op::Acos | Op::Atan => self.elementary(op, a),
             Op::Sinh | Op::Tanh | Op::Asinh | Op::Acosh | Op::Atanh => self.elementary(op, a),

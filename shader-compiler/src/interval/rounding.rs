@@ -6,20 +6,20 @@ use crate::ir::{Emit, Op};
 use crate::math::Steps;
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
-    /// An integer next to a: one of `floor`, `ceil`, `trunc` and `round`. Tests nothing.
+    /// `floor`, `ceil`, `trunc` or `round`. Tests nothing.
     pub(super) fn round_to_integral(&mut self, op: Op, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "endpoints";
         a.endpoints().map(|end| self.emit.op(op, &[end]))
     }
 
-    /// −1, 0 or 1. Tests that a is not NaN, unless that is known.
+    /// The sign: −1, 0 or 1. Tests that a is not NaN, unless that is known.
     pub(super) fn sign(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.case = "endpoints";
         self.require_not_nan(a);
         a.endpoints().map(|end| self.emit.op(Op::Sign, &[end]))
     }
 
-    /// a − ⌊a⌋, which increases from one integer to the next. Tests that a is finite, unless that
+    /// a − ⌊a⌋, which increases between integers. Tests that a is finite, unless that
     /// is known.
     pub(super) fn fract(&mut self, a: &Interval<E::Value>) -> [E::Value; 2] {
         self.require_finite(a);
@@ -63,11 +63,10 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         [if self.nan == Nan::Suppress && (edge.facts.nan || x.facts.nan) { zero } else { lo }, hi]
     }
 
-    /// t²(3 − 2t) of t = clamp((x − low) ÷ (high − low), 0, 1), which is not quite monotone in t,
-    /// and therefore widened by one float.
+    /// t²(3 − 2t) for t = clamp((x − low) ÷ (high − low), 0, 1). It is not quite monotone in t, and
+    /// therefore widened by one ulp.
     ///
-    /// Has the tests of the quotient, and tests that it is neither infinite nor NaN, unless that is
-    /// known.
+    /// Tests what the quotient tests, and that the quotient is neither infinite nor NaN.
     pub(super) fn smoothstep(
         &mut self,
         low: &Interval<E::Value>,
@@ -92,15 +91,15 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.widened([lo, hi], Sign::Plus, Op::Smoothstep.facts().widening, 1.0)
     }
 
-    /// a − b, with its facts.
+    /// a − b with its facts, as an operand.
     fn difference(&mut self, a: &Interval<E::Value>, b: &Interval<E::Value>) -> Interval<E::Value> {
         let endpoints = self.sub(a, b);
         // −0 only results from −0 − (+0).
         let negative_zero = a.facts.negative_zero;
         let (x, y) = (a.known.floats(), b.known.floats());
         let [low, high] = [x.low() - y.high(), x.high() - y.low()];
-        let may_fail = x.nan || y.nan || a.may_be_infinite() && b.may_be_infinite();
-        let known = if may_fail { Floats::all() } else { Floats::between(low, high) };
+        let may_be_nan = x.nan || y.nan || a.may_be_infinite() && b.may_be_infinite();
+        let known = if may_be_nan { Floats::all() } else { Floats::between(low, high) };
         let known = Floats { negative_zero: known.negative_zero && negative_zero, ..known };
         let facts =
             Facts { nan: true, negative_zero, singleton: a.facts.singleton && b.facts.singleton };
@@ -116,7 +115,7 @@ mod tests {
     const ALL_FLOATS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
     #[test]
-    fn rounding_keeps_the_contract() {
+    fn rounding_satisfies_the_contract() {
         for op in [Op::Floor, Op::Ceil, Op::Trunc, Op::Round] {
             assert_eq!(
                 OpTest::of(op).check_floats(&[ALL_FLOATS], 10_000),
@@ -126,19 +125,19 @@ mod tests {
     }
 
     #[test]
-    fn operations_based_on_rounding_keep_the_contract() {
+    fn operations_based_on_rounding_satisfy_the_contract() {
         assert_eq!(
             OpTest::of(Op::Sign).check_floats(&[ALL_FLOATS], 4_000),
             ["endpoints"].into_iter().collect()
         );
-        let met = OpTest::of(Op::Fract).check_floats(&[[-9.0, 9.0]], 8_000);
-        assert_eq!(met, ["between integers", "general"].into_iter().collect());
-        let met = OpTest::of(Op::Step).check_floats(&[[-2.0, 2.0]; 2], 8_000);
-        assert_eq!(met, ["endpoints", "x < edge", "x ≥ edge"].into_iter().collect());
+        let cases = OpTest::of(Op::Fract).check_floats(&[[-9.0, 9.0]], 8_000);
+        assert_eq!(cases, ["between integers", "general"].into_iter().collect());
+        let cases = OpTest::of(Op::Step).check_floats(&[[-2.0, 2.0]; 2], 8_000);
+        assert_eq!(cases, ["endpoints", "x < edge", "x ≥ edge"].into_iter().collect());
     }
 
     #[test]
-    fn smooth_steps_are_contained() {
+    fn smoothstep_contains_results_of_members() {
         OpTest::of(Op::Smoothstep)
             .not_quite_monotone()
             .check_floats(&[[-2.0, 2.0], [-2.0, 2.0], [-3.0, 3.0]], 500);

@@ -1,13 +1,13 @@
-//! The contract of lowerings, tested on random operands.
+//! Tests of the contract of lowerings on random operands.
 //!
-//! A lowering runs in the constant evaluator, as naive code and with various static bounds of its
-//! operands. It must satisfy:
+//! A lowering runs in the constant evaluator, as naive code and with various static bounds on its
+//! operands. The contract:
 //!
-//! - members of the operands give results within the endpoints, and NaN is reported or suppressed
+//! - results of members of the operands are within the endpoints, and NaN is reported or suppressed
 //!   as the [mode](Nan) demands;
-//! - all cases agree with the general one, bit for bit except for the sign of zero, and report a
-//!   NaN for no more boxes;
-//! - subsets of the operands have no wider results.
+//! - all cases agree with the general one, bit for bit except for the sign of zero, and do not
+//!   report a NaN for more boxes than it does;
+//! - results for subsets of the operands are not wider.
 
 use super::{Bools, Bounds, Facts, Floats, Interval, Nan, OpLowering, Pieces};
 use crate::ir::{Emit, Op, Table, Type};
@@ -16,7 +16,7 @@ use crate::random::Random;
 use crate::testing::random::word;
 use std::collections::BTreeSet;
 
-/// A word with an identity, so that equal words are distinct, like handles.
+/// A word with an identity, so that equal words are distinct like SSA values.
 #[derive(Clone, Copy, Debug)]
 struct Handle {
     id: u32,
@@ -29,7 +29,7 @@ impl PartialEq for Handle {
     }
 }
 
-/// Evaluates operations at once.
+/// Evaluates operations immediately.
 #[derive(Debug)]
 struct Handles<'t> {
     words: ConstantEvaluator<'t>,
@@ -68,7 +68,7 @@ pub struct Operand {
     pub ty: Type,
     /// Its endpoints.
     pub endpoints: [u32; 2],
-    /// Whether the endpoints are one handle.
+    /// Whether both endpoints are the same handle.
     pub one_handle: bool,
     /// Facts besides the endpoints.
     pub facts: Facts,
@@ -83,7 +83,7 @@ impl Operand {
         Operand { ty, endpoints: [bits; 2], one_handle: true, facts, members: vec![bits] }
     }
 
-    /// Makes some values NaN, as the mode allows.
+    /// Randomly makes members and endpoints NaN, as far as the mode allows.
     pub fn with_nan(mut self, random: &mut Random, nan: Nan) -> Operand {
         const NAN: u32 = f32::NAN.to_bits();
         self.facts.nan = true;
@@ -126,13 +126,13 @@ pub struct Outcome {
     pub endpoints: [u32; 2],
     /// Whether no NaN was reported.
     pub nan_free: bool,
-    /// Whether an operation on the path returned NaN.
+    /// Whether an operation in the lowering returned NaN.
     nan_seen: bool,
     case: &'static str,
 }
 
 impl Outcome {
-    /// Whether it allows a NaN, if NaN propagates.
+    /// Whether it reports a NaN or is unbounded, as NaN results require if NaN propagates.
     fn is_unbounded(&self) -> bool {
         let is = |end: u32, infinity: f32| float(end).is_nan() || float(end) == infinity;
         !self.nan_free
@@ -145,13 +145,14 @@ impl Outcome {
         self.endpoints.iter().any(|&end| is_nan(self.ty, end))
     }
 
-    /// Whether a result other than NaN is within the endpoints.
-    fn holds(&self, x: u32) -> bool {
-        let at_most = |a, b| is_nan(self.ty, a) || is_nan(self.ty, b) || at_most(self.ty, a, b);
-        !self.nan_free || at_most(self.endpoints[0], x) && at_most(x, self.endpoints[1])
+    /// Whether a result that is not NaN is within the endpoints.
+    fn contains_result(&self, x: u32) -> bool {
+        let is_le = |a, b| is_nan(self.ty, a) || is_nan(self.ty, b) || is_le(self.ty, a, b);
+        !self.nan_free || is_le(self.endpoints[0], x) && is_le(x, self.endpoints[1])
     }
 
-    /// Whether another case may give `other`: the same, or anything if this one is unbounded.
+    /// Whether `other` is a valid outcome of another case: the same, or anything if this one
+    /// reports a NaN.
     fn agrees(&self, other: &Outcome) -> bool {
         let same = |(a, b): (u32, u32)| match self.ty {
             Type::F32 => float(a).is_nan() || float(a) == float(b),
@@ -161,22 +162,22 @@ impl Outcome {
             || other.nan_free && std::iter::zip(self.endpoints, other.endpoints).all(same)
     }
 
-    /// Whether subsets of the operands may give `part`.
-    fn contains(&self, part: &Outcome) -> bool {
+    /// Whether `subset` is a valid outcome for subsets of the operands.
+    fn contains(&self, subset: &Outcome) -> bool {
         let [lo, hi] = [0, 1].map(|side| {
-            let (outer, inner) = (self.endpoints[side], part.endpoints[side]);
+            let (outer, inner) = (self.endpoints[side], subset.endpoints[side]);
             is_nan(self.ty, outer)
                 || if side == 0 {
-                    at_most(self.ty, outer, inner)
+                    is_le(self.ty, outer, inner)
                 } else {
-                    at_most(self.ty, inner, outer)
+                    is_le(self.ty, inner, outer)
                 }
         });
-        self.is_unbounded() || part.nan_free && lo && hi
+        self.is_unbounded() || subset.nan_free && lo && hi
     }
 }
 
-/// The test of an operation's lowering.
+/// A test of an operation's lowering.
 #[derive(Debug)]
 pub struct OpTest<'t> {
     op: Op,
@@ -185,7 +186,7 @@ pub struct OpTest<'t> {
     is_monotone: bool,
 }
 
-/// The range of most endpoints of an operand.
+/// The range of an operand, for most random operands.
 #[derive(Clone, Copy, Debug)]
 struct Domain {
     ty: Type,
@@ -208,23 +209,23 @@ impl Domain {
 }
 
 impl<'t> OpTest<'t> {
-    /// The test of an operation.
+    /// A test of an operation.
     pub fn of(op: Op) -> OpTest<'t> {
         OpTest { op, tables: &[], same: false, is_monotone: true }
     }
 
-    /// The same, with tables for loads.
-    pub fn reading(self, tables: &'t [Table<'t>]) -> OpTest<'t> {
+    /// Sets the tables for loads.
+    pub fn with_tables(self, tables: &'t [Table<'t>]) -> OpTest<'t> {
         OpTest { tables, ..self }
     }
 
-    /// The same, with one value as both operands.
-    pub fn of_one_value(self) -> OpTest<'t> {
+    /// Uses one value as both operands.
+    pub fn with_equal_operands(self) -> OpTest<'t> {
         OpTest { same: true, ..self }
     }
 
-    /// The same for an operation that is not quite monotone, so that subsets of operands may have
-    /// slightly wider results.
+    /// Allows slightly wider results for subsets of operands, for operations that are not quite
+    /// monotone.
     pub fn not_quite_monotone(self) -> OpTest<'t> {
         OpTest { is_monotone: false, ..self }
     }
@@ -286,12 +287,12 @@ impl<'t> OpTest<'t> {
         let mut cases = BTreeSet::new();
         for _ in 0..rounds {
             let nan = *random.pick(&[Nan::Propagate, Nan::Suppress, Nan::Ignore]);
-            let everything = random.once_in(4);
-            let drawn = domains.iter().map(|domain| {
-                let domain = if everything { &Domain::all(domain.ty) } else { domain };
+            let ignore_domain = random.once_in(4);
+            let random_operands = domains.iter().map(|domain| {
+                let domain = if ignore_domain { &Domain::all(domain.ty) } else { domain };
                 operand(&mut random, nan, domain)
             });
-            let mut operands: Vec<_> = drawn.collect();
+            let mut operands: Vec<_> = random_operands.collect();
             if self.same {
                 operands[1] = operands[0].clone();
             }
@@ -300,7 +301,8 @@ impl<'t> OpTest<'t> {
         cases
     }
 
-    /// Tests operands; adds the selected cases, and returns the outcome of naive code.
+    /// Tests some operands. Adds the selected cases to `cases`, and returns the outcome of naive
+    /// code.
     pub fn check_operands(
         &self,
         operands: &[Operand],
@@ -319,7 +321,7 @@ impl<'t> OpTest<'t> {
             let optimized = self.run(operands, nan, Some(&known));
             cases.insert(optimized.case);
             self.check_containment(operands, nan, &optimized);
-            let agrees = [&naive, &optimized].iter().any(|x| self.is_void(operands, nan, x))
+            let agrees = [&naive, &optimized].iter().any(|x| self.is_unspecified(operands, nan, x))
                 || naive.agrees(&optimized);
             assert!(
                 agrees,
@@ -327,16 +329,17 @@ impl<'t> OpTest<'t> {
                 self.op.name()
             );
         }
-        let mut parts: Vec<_> = operands.iter().map(|operand| part(operand, random)).collect();
+        let mut subsets: Vec<_> = operands.iter().map(|operand| subset(operand, random)).collect();
         if self.same {
-            parts[1] = parts[0].clone();
+            subsets[1] = subsets[0].clone();
         }
-        let of_parts = self.run(&parts, nan, None);
-        let is_void = self.is_void(operands, nan, &naive) || self.is_void(&parts, nan, &of_parts);
-        let narrows = !self.is_monotone || is_void || naive.contains(&of_parts);
+        let of_subset = self.run(&subsets, nan, None);
+        let is_unspecified = self.is_unspecified(operands, nan, &naive)
+            || self.is_unspecified(&subsets, nan, &of_subset);
+        let narrows = !self.is_monotone || is_unspecified || naive.contains(&of_subset);
         assert!(
             narrows,
-            "{} {nan:?}: {of_parts:x?} of {parts:x?} is wider than {naive:x?} of {operands:x?}",
+            "{} {nan:?}: {of_subset:x?} of {subsets:x?} is wider than {naive:x?} of {operands:x?}",
             self.op.name()
         );
         naive
@@ -344,17 +347,21 @@ impl<'t> OpTest<'t> {
 
     fn check_containment(&self, operands: &[Operand], nan: Nan, outcome: &Outcome) {
         let context = || format!("{} {nan:?} of {operands:x?}: {outcome:x?}", self.op.name());
-        let is_void = self.is_void(operands, nan, outcome);
-        self.for_each_choice(operands, &mut vec![], &mut |args| {
+        let is_unspecified = self.is_unspecified(operands, nan, outcome);
+        self.for_each_member_tuple(operands, &mut vec![], &mut |args| {
             let result = self.op.eval_with(&mut ConstantEvaluator { tables: self.tables }, args);
             if !is_nan(outcome.ty, result) {
                 assert!(
-                    is_void || outcome.holds(result),
-                    "{} is left at {args:x?} by {result:x}",
+                    is_unspecified || outcome.contains_result(result),
+                    "{} does not contain {result:x} at {args:x?}",
                     context()
                 );
             } else if nan == Nan::Propagate {
-                assert!(outcome.is_unbounded(), "{} loses NaN of {args:x?}", context());
+                assert!(
+                    outcome.is_unbounded(),
+                    "{} does not report the NaN at {args:x?}",
+                    context()
+                );
             }
         });
         match nan {
@@ -363,39 +370,39 @@ impl<'t> OpTest<'t> {
             }
             Nan::Propagate => assert!(
                 !outcome.has_nan_endpoints() || outcome.is_unbounded(),
-                "{} has one NaN end",
+                "{} has a single NaN endpoint",
                 context()
             ),
             Nan::Ignore => {}
         }
     }
 
-    /// Calls `with` for each choice of a member of each operand.
-    fn for_each_choice(
+    /// Calls `with` for each combination of members of the operands.
+    fn for_each_member_tuple(
         &self,
         operands: &[Operand],
-        chosen: &mut Vec<u32>,
+        tuple: &mut Vec<u32>,
         with: &mut impl FnMut(&[u32]),
     ) {
-        let Some((first, rest)) = operands.split_first() else { return with(chosen) };
+        let Some((first, rest)) = operands.split_first() else { return with(tuple) };
         for &member in &first.members {
-            if self.same && chosen.first().is_some_and(|&other| other != member) {
+            if self.same && tuple.first().is_some_and(|&other| other != member) {
                 continue;
             }
-            chosen.push(member);
-            self.for_each_choice(rest, chosen, with);
-            chosen.pop();
+            tuple.push(member);
+            self.for_each_member_tuple(rest, tuple, with);
+            tuple.pop();
         }
     }
 
-    /// Whether ignored NaN makes an outcome void.
-    fn is_void(&self, operands: &[Operand], nan: Nan, outcome: &Outcome) -> bool {
+    /// Whether the contract does not cover an outcome, because NaN is ignored and occurred.
+    fn is_unspecified(&self, operands: &[Operand], nan: Nan, outcome: &Outcome) -> bool {
         nan == Nan::Ignore
             && (self.op.is_composite() && outcome.nan_seen
                 || !self.is_defined_at_endpoints(operands))
     }
 
-    /// Whether no result at endpoints of floats is NaN.
+    /// Whether neither endpoints of floats nor results at them are NaN.
     fn is_defined_at_endpoints(&self, operands: &[Operand]) -> bool {
         if operands.iter().any(|operand| operand.ty != Type::F32) {
             return true;
@@ -404,7 +411,7 @@ impl<'t> OpTest<'t> {
             |operand: &Operand| Operand { members: operand.endpoints.to_vec(), ..operand.clone() };
         let endpoints: Vec<_> = operands.iter().map(endpoints).collect();
         let mut is_defined = true;
-        self.for_each_choice(&endpoints, &mut vec![], &mut |args| {
+        self.for_each_member_tuple(&endpoints, &mut vec![], &mut |args| {
             is_defined &=
                 !is_nan(Type::F32, self.op.eval(args)) && args.iter().all(|&x| !float(x).is_nan());
         });
@@ -420,8 +427,8 @@ fn is_nan(ty: Type, bits: u32) -> bool {
     ty == Type::F32 && float(bits).is_nan()
 }
 
-/// Whether a word is not above another one.
-fn at_most(ty: Type, a: u32, b: u32) -> bool {
+/// Whether a ≤ b.
+fn is_le(ty: Type, a: u32, b: u32) -> bool {
     match ty {
         Type::F32 => float(a) <= float(b),
         Type::I32 => a as i32 <= b as i32,
@@ -431,17 +438,17 @@ fn at_most(ty: Type, a: u32, b: u32) -> bool {
 
 /// Two words in ascending order.
 fn ordered(ty: Type, a: u32, b: u32) -> [u32; 2] {
-    if at_most(ty, a, b) { [a, b] } else { [b, a] }
+    if is_le(ty, a, b) { [a, b] } else { [b, a] }
 }
 
-/// A random word between two.
-pub fn within(random: &mut Random, ty: Type, [low, high]: [u32; 2]) -> u32 {
+/// A random word between two words, inclusive.
+pub fn random_between(random: &mut Random, ty: Type, [low, high]: [u32; 2]) -> u32 {
     match (random.below(8), ty) {
         (0, _) => low,
         (1, _) => high,
         (2 | 3, Type::I32) => {
-            let by = random.below(5) as i64;
-            (low as i32 as i64 + by).min(high as i32 as i64) as u32
+            let offset = random.below(5) as i64;
+            (low as i32 as i64 + offset).min(high as i32 as i64) as u32
         }
         (4 | 5, Type::F32) => {
             let zero = if random.once_in(2) { 0.0f32 } else { -0.0 };
@@ -476,12 +483,14 @@ fn non_nan_word(random: &mut Random, ty: Type) -> u32 {
 }
 
 /// A word close to another one.
-fn near(random: &mut Random, ty: Type, x: u32) -> u32 {
-    let by = random.below(9) as i32 - 4;
+fn nearby_word(random: &mut Random, ty: Type, x: u32) -> u32 {
+    let offset = random.below(9) as i32 - 4;
     let y = match ty {
         Type::F32 if random.once_in(2) => float(x).next_up().next_up().to_bits(),
-        Type::F32 => (float(x) + by as f32 * if random.once_in(2) { 0.1 } else { 1.0 }).to_bits(),
-        Type::I32 => (x as i32).saturating_add(by << (4 * random.below(4))) as u32,
+        Type::F32 => {
+            (float(x) + offset as f32 * if random.once_in(2) { 0.1 } else { 1.0 }).to_bits()
+        }
+        Type::I32 => (x as i32).saturating_add(offset << (4 * random.below(4))) as u32,
         Type::Bool => word(random, ty),
     };
     if is_nan(ty, y) { x } else { y }
@@ -497,7 +506,7 @@ fn operand(random: &mut Random, nan: Nan, domain: &Domain) -> Operand {
         _ if facts.singleton => first,
         0 => first,
         1 if ty == Type::F32 => random.pick(&[0.0f32, -0.0]).to_bits(),
-        2..=4 => near(random, ty, first),
+        2..=4 => nearby_word(random, ty, first),
         _ => non_nan_word(random, ty),
     };
     let mut endpoints = ordered(ty, first, domain.clamp(second));
@@ -518,10 +527,10 @@ fn operand(random: &mut Random, nan: Nan, domain: &Domain) -> Operand {
     if ty == Type::F32 && random.once_in(4) { operand.with_nan(random, nan) } else { operand }
 }
 
-/// Some values between the endpoints, and the endpoints.
+/// The endpoints, and some values between them.
 fn members(random: &mut Random, ty: Type, endpoints: [u32; 2]) -> Vec<u32> {
     let mut members = endpoints.to_vec();
-    members.extend((0..3).map(|_| within(random, ty, endpoints)));
+    members.extend((0..3).map(|_| random_between(random, ty, endpoints)));
     if ty == Type::F32 {
         let [lo, hi] = endpoints.map(float);
         let middle = lo / 2.0 + hi / 2.0;
@@ -541,17 +550,17 @@ fn members(random: &mut Random, ty: Type, endpoints: [u32; 2]) -> Vec<u32> {
 }
 
 /// A random subset of an operand.
-fn part(operand: &Operand, random: &mut Random) -> Operand {
+fn subset(operand: &Operand, random: &mut Random) -> Operand {
     let ty = operand.ty;
-    let numbers: Vec<_> = operand.members.iter().copied().filter(|&x| !is_nan(ty, x)).collect();
+    let non_nan: Vec<_> = operand.members.iter().copied().filter(|&x| !is_nan(ty, x)).collect();
     if operand.one_handle
-        || numbers.is_empty()
+        || non_nan.is_empty()
         || operand.endpoints.iter().any(|&end| is_nan(ty, end))
     {
         return operand.clone();
     }
-    let a = *random.pick(&numbers);
-    let b = if random.once_in(4) { a } else { *random.pick(&numbers) };
+    let a = *random.pick(&non_nan);
+    let b = if random.once_in(4) { a } else { *random.pick(&non_nan) };
     let endpoints = ordered(ty, a, b);
     Operand {
         endpoints,
@@ -560,19 +569,19 @@ fn part(operand: &Operand, random: &mut Random) -> Operand {
     }
 }
 
-/// Random static bounds of the operand.
+/// Random static bounds that contain the operand.
 fn known(operand: &Operand, random: &mut Random) -> Bounds {
-    let numbers: Vec<_> = operand.without_nan().collect();
+    let non_nan: Vec<_> = operand.without_nan().collect();
     match operand.ty {
         Type::F32 => {
-            let mut floats = known_of_float(&numbers, random);
+            let mut floats = known_of_float(&non_nan, random);
             floats.nan = operand.facts.nan;
             floats.negative_zero &= operand.facts.negative_zero;
             Bounds::Float(floats)
         }
         Type::I32 => {
             let hull =
-                [numbers.iter().map(|&x| x as i32).min(), numbers.iter().map(|&x| x as i32).max()];
+                [non_nan.iter().map(|&x| x as i32).min(), non_nan.iter().map(|&x| x as i32).max()];
             let [mut low, mut high] = hull.map(|end| end.expect("the endpoints are numbers"));
             if random.once_in(2) {
                 let far = non_nan_word(random, Type::I32) as i32;
@@ -583,40 +592,40 @@ fn known(operand: &Operand, random: &mut Random) -> Bounds {
         Type::Bool => {
             let any = random.once_in(4);
             Bounds::Bool(Bools {
-                no: any || numbers.contains(&0),
-                yes: any || numbers.iter().any(|&x| x != 0),
+                may_be_false: any || non_nan.contains(&0),
+                may_be_true: any || non_nan.iter().any(|&x| x != 0),
             })
         }
     }
 }
 
-/// Bounds of some floats.
-fn known_of_float(numbers: &[u32], random: &mut Random) -> Floats {
-    const LEAST: f32 = f32::from_bits(1);
+/// Random static bounds that contain some floats.
+fn known_of_float(non_nan: &[u32], random: &mut Random) -> Floats {
+    const MIN_POSITIVE: f32 = f32::from_bits(1);
     const CHOICES: [[f32; 2]; 15] = [
         [f32::NEG_INFINITY, f32::INFINITY],
         [0.0, f32::INFINITY],
         [f32::NEG_INFINITY, 0.0],
-        [LEAST, f32::INFINITY],
-        [f32::NEG_INFINITY, -LEAST],
+        [MIN_POSITIVE, f32::INFINITY],
+        [f32::NEG_INFINITY, -MIN_POSITIVE],
         [f32::MIN, f32::MAX],
         [0.0, f32::MAX],
         [f32::MIN, 0.0],
         [1.0, f32::INFINITY],
         [1.0, f32::MAX],
         [0.0, 1.0],
-        [LEAST, 1.0],
+        [MIN_POSITIVE, 1.0],
         [-1.0, 1.0],
         [f32::NEG_INFINITY, 1.0],
         [-1.0, f32::INFINITY],
     ];
-    let numbers = || numbers.iter().map(|&x| float(x));
+    let non_nan = || non_nan.iter().map(|&x| float(x));
     let (low, high) =
-        (numbers().fold(f32::INFINITY, f32::min), numbers().fold(f32::NEG_INFINITY, f32::max));
+        (non_nan().fold(f32::INFINITY, f32::min), non_nan().fold(f32::NEG_INFINITY, f32::max));
     if low > high {
         return Floats::all();
     }
-    let [least, most] = match random.below(20) {
+    let [min, max] = match random.below(20) {
         k @ 0..15 => CHOICES[k],
         15 | 16 => {
             let far = float(non_nan_word(random, Type::F32));
@@ -624,5 +633,5 @@ fn known_of_float(numbers: &[u32], random: &mut Random) -> Floats {
         }
         _ => [low, high],
     };
-    Floats::of(Pieces::one(least.min(low), most.max(high)))
+    Floats::of(Pieces::one(min.min(low), max.max(high)))
 }

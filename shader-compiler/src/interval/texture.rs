@@ -1,14 +1,15 @@
 //! Texture lookups with interval coordinates: the minimum and maximum of texels, from a min–max
 //! pyramid (Clarberg et al. 2010 §3.4).
 //!
-//! The columns and rows that coordinates can map to lie between those of the endpoints, as each
-//! step from a coordinate to a texel is monotone as computed (see [`crate::math::texture`]). They
-//! are covered by two by two blocks of the finest possible level of the pyramid. A range that wraps
-//! around the edge of a repeated image is covered by the last block and the first one, or by the
-//! entire image. A range that is folded at the edges of an octahedral map is covered by the columns
-//! or rows between.
+//! Each step from a coordinate to a texel is monotone as computed (see [`crate::math::texture`]),
+//! so the columns and rows of all members lie between those of the endpoints. A lookup reads the
+//! two by two blocks that cover them on the finest possible level of the pyramid. If a range wraps
+//! around the edge of a repeated image, it reads the last and the first block, or the entire image.
+//! If a range is folded at the edges of an octahedral map, it reads all columns or rows between the
+//! folded endpoints.
 //!
-//! The blocks of a subset of a box are within those of the box, so its bounds are not wider.
+//! The blocks of a subset of a box are within those of the box, so the bounds of a subset are not
+//! wider.
 
 use super::{Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
@@ -16,37 +17,37 @@ use crate::math::Steps;
 use crate::math::texture::{access, modulo, round, size};
 use crate::texture::{Access, CHANNELS, ENTRY, LEVELS, MAX_SIDE, Taps, Wrap};
 
-/// Bits of the exponent of a float.
+/// Mask of the exponent bits of a float.
 const EXPONENT: i32 = 0x7f80_0000;
 
 /// The sum of the biased exponents of a power of two and its reciprocal.
 const EXPONENT_SUM: i32 = 0x7f00_0000;
 
-/// Coordinates of at most this magnitude map to texel indices far from the limits of integers.
+/// Coordinates up to this magnitude map to texel indices that are far from overflow.
 const MAX_NEAR_COORDINATE: f32 = (1 << 30) as f32 / MAX_SIDE as f32;
 
-/// A range of columns or rows, from the first to the last one. If the first is greater, the range
-/// is the complement of what is between the two.
+/// A range of columns or rows, from the first to the last. If the first is greater, the range wraps
+/// around the edge.
 struct Span<V> {
     first: V,
     last: V,
-    /// The index of the greatest column or row.
+    /// The maximum index of a column or row.
     end: V,
-    /// An integer with as many bits as the index of a sufficient level, or of one level finer.
+    /// An integer. Its number of bits determines the level of the pyramid, up to one level.
     length: V,
-    /// Whether all and whether some of the range lies outside of the image, if that matters.
+    /// Whether all of the range lies outside of the image, and whether some does, if that matters.
     outside: Option<[V; 2]>,
 }
 
-/// Coordinates along a dimension, with their facts.
-struct Range<V> {
+/// Coordinates along one dimension, with known facts.
+struct CoordinateRange<V> {
     endpoints: [V; 2],
     is_near: bool,
     may_be_nan: bool,
 }
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
-    /// A word of a table; unbounded unless its index is a singleton.
+    /// A word of a table; unbounded unless the index is a singleton.
     pub(super) fn load(
         &mut self,
         table: &Interval<E::Value>,
@@ -54,32 +55,32 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     ) -> [E::Value; 2] {
         self.case = "single";
         let word = self.emit.load(table.lo, index.lo);
-        let single = self.is_single(index);
+        let single = self.emit_is_singleton(index);
         let unknown = self.emit.not(single);
-        self.unless(unknown, [word; 2])
+        self.unbounded_if(unknown, [word; 2])
     }
 
     /// A channel of an image at texture coordinates.
     pub(super) fn texel(
         &mut self,
-        what: &Interval<E::Value>,
+        access_word: &Interval<E::Value>,
         u: &Interval<E::Value>,
         v: &Interval<E::Value>,
     ) -> [E::Value; 2] {
         self.case = if is_near(u) && is_near(v) { "near" } else { "any" };
-        let access = access(self.emit, what.lo);
+        let access = access(self.emit, access_word.lo);
         let one = self.emit.f32(1.0);
         let [bottom, top] = [v.lo, v.hi].map(|end| self.emit.sub(one, end));
         let mut columns = self.span(access, 0, u, [u.lo, u.hi]);
         let mut rows = self.span(access, 1, v, [top, bottom]);
         if access.wrap == Wrap::Octahedral {
-            let turns =
+            let is_mirrored =
                 [rows.outside, columns.outside].map(|outside| outside.map(|[_, some]| some));
-            for (span, turns) in [&mut columns, &mut rows].into_iter().zip(turns) {
-                self.turn(span, turns);
+            for (span, is_mirrored) in [&mut columns, &mut rows].into_iter().zip(is_mirrored) {
+                self.add_mirrored(span, is_mirrored);
             }
         }
-        let [lo, hi] = self.least_and_greatest(access, &columns, &rows);
+        let [lo, hi] = self.min_and_max(access, &columns, &rows);
         match (access.wrap, columns.outside, rows.outside) {
             (Wrap::Black, Some(columns), Some(rows)) => {
                 let [all, some] = [0, 1].map(|k| self.emit.either(columns[k], rows[k]));
@@ -97,30 +98,30 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// A channel of a texel.
     pub(super) fn fetch(
         &mut self,
-        what: &Interval<E::Value>,
+        access_word: &Interval<E::Value>,
         column: &Interval<E::Value>,
         row: &Interval<E::Value>,
     ) -> [E::Value; 2] {
         self.case = "any";
-        let access = access(self.emit, what.lo);
-        let [columns, rows] = [(0, column), (1, row)].map(|(dimension, numbers)| {
+        let access = access(self.emit, access_word.lo);
+        let [columns, rows] = [(0, column), (1, row)].map(|(dimension, indices)| {
             let end = self.last(access, dimension);
-            let [first, last] = self.unsigned(numbers).map(|number| self.emit.umin(number, end));
+            let [first, last] = self.unsigned(indices).map(|index| self.emit.umin(index, end));
             let length = self.emit.isub(last, first);
             Span { first, last, end, length, outside: None }
         });
-        self.least_and_greatest(access, &columns, &rows)
+        self.min_and_max(access, &columns, &rows)
     }
 
-    /// The index of the greatest column (0) or row (1).
+    /// The maximum index of a column (dimension 0) or row (dimension 1).
     fn last(&mut self, access: Access, dimension: usize) -> E::Value {
         let size = size(self.emit, access, dimension as i32);
         let one = self.emit.i32(1);
         self.emit.isub(size, one)
     }
 
-    /// The columns or rows that a lookup reads for coordinates between two endpoints, which come
-    /// from those of `from`.
+    /// The columns or rows that a lookup reads for coordinates between two endpoints, which are
+    /// computed from the endpoints of `from`.
     fn span(
         &mut self,
         access: Access,
@@ -128,7 +129,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         from: &Interval<E::Value>,
         endpoints: [E::Value; 2],
     ) -> Span<E::Value> {
-        let range = Range {
+        let range = CoordinateRange {
             endpoints,
             is_near: is_near(from),
             may_be_nan: self.nan == Nan::Suppress && from.facts.nan,
@@ -161,7 +162,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         self.emit.smin(x, high)
     }
 
-    /// Whether all and whether some indices between two are outside of the image.
+    /// Tests whether all indices between two are outside of the image, and whether some are.
     fn outside(&mut self, [first, last]: [E::Value; 2], end: E::Value) -> [E::Value; 2] {
         let zero = self.emit.i32(0);
         let (starts_before, ends_before) = (self.emit.slt(first, zero), self.emit.slt(last, zero));
@@ -174,42 +175,42 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         &mut self,
         access: Access,
         dimension: usize,
-        range: &Range<E::Value>,
+        range: &CoordinateRange<E::Value>,
     ) -> [E::Value; 2] {
         let size = size(self.emit, access, dimension as i32);
         let extent = self.emit.convert(size);
         let [lo, hi] = range.endpoints.map(|coordinate| {
-            let place = self.emit.mul(coordinate, extent);
+            let position = self.emit.mul(coordinate, extent);
             let half = self.emit.f32(0.5);
-            let place = self.emit.sub(place, half);
+            let position = self.emit.sub(position, half);
             if access.taps == Taps::Point {
-                round(self.emit, place)
+                round(self.emit, position)
             } else {
-                self.emit.floor(place)
+                self.emit.floor(position)
             }
         });
         let [mut first, mut last] = if range.is_near {
             [lo, hi].map(|x| self.emit.truncate_to_int(x))
         } else {
-            self.saturated([lo, hi])
+            self.saturate([lo, hi])
         };
         if range.may_be_nan {
-            // It maps to texel 0.
+            // A NaN maps to texel 0.
             let zero = self.emit.i32(0);
             (first, last) = (self.emit.smin(first, zero), self.emit.smax(last, zero));
         }
         let offset = access.offset[dimension];
         if offset != 0 {
-            let (least, most) = (self.emit.i32(i32::MIN + 32), self.emit.i32(i32::MAX - 32));
+            let (min, max) = (self.emit.i32(i32::MIN + 32), self.emit.i32(i32::MAX - 32));
             let offset = self.emit.i32(offset);
             [first, last] = [first, last].map(|index| {
-                let index = if range.is_near { index } else { self.between(index, least, most) };
+                let index = if range.is_near { index } else { self.between(index, min, max) };
                 self.emit.iadd(index, offset)
             });
         }
         if access.taps == Taps::Bilinear && access.wrap != Wrap::Repeat {
-            let (one, most) = (self.emit.i32(1), self.emit.i32(i32::MAX - 1));
-            last = if range.is_near { last } else { self.emit.smin(last, most) };
+            let (one, max) = (self.emit.i32(1), self.emit.i32(i32::MAX - 1));
+            last = if range.is_near { last } else { self.emit.smin(last, max) };
             last = self.emit.iadd(last, one);
         }
         [first, last]
@@ -237,8 +238,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let stop = self.emit.iadd(start, width);
         let wraps = self.emit.slt(end, stop);
         let rest = self.emit.isub(stop, size);
-        // One block at either edge suffices on a level of this many bits, if that is finer than the
-        // level where two blocks cover the range.
+        // On a level with this many bits, one block at each edge suffices. Use it if it is finer
+        // than the level where two adjacent blocks cover the range.
         let differs = self.emit.xor(start, end);
         let bits = self.emit.or(differs, rest);
         let (other, common) = (self.emit.xor(bits, end), self.emit.and(bits, end));
@@ -247,8 +248,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let is_short = self.emit.not(is_long);
         let is_part = self.emit.both(is_part, is_short);
         let last = self.emit.select(wraps, rest, stop);
-        let twice = self.emit.iadd(bits, bits);
-        let length = self.emit.select(wraps, twice, width);
+        let doubled = self.emit.iadd(bits, bits);
+        let length = self.emit.select(wraps, doubled, width);
         let first = self.emit.select(is_part, start, zero);
         let last = self.emit.select(is_part, last, end);
         let length = self.emit.select(is_part, length, end);
@@ -269,43 +270,43 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let (low, high) = (self.emit.xor(end, all), self.emit.iadd(size, end));
         let [first, last] = endpoints.map(|index| self.between(index, low, high));
         let outside = self.outside([first, last], end);
-        let folded = [first, last].map(|at| {
-            let below = self.emit.xor(at, all);
-            let at = self.emit.smax(at, below);
-            let above = self.emit.isub(high, at);
-            self.emit.smin(at, above)
+        let folded = [first, last].map(|index| {
+            let below = self.emit.xor(index, all);
+            let index = self.emit.smax(index, below);
+            let above = self.emit.isub(high, index);
+            self.emit.smin(index, above)
         });
-        let [least, greatest] = self.hull(&folded);
-        // Whether the first or the last column lies between.
+        let [min, max] = self.hull(&folded);
+        // Whether the first and the last column or row of the image are within the range.
         let (negative, not_before) = (self.emit.slt(first, zero), self.emit.slt(all, last));
         let has_first = self.emit.both(negative, not_before);
         let (beyond, not_behind) = (self.emit.slt(end, last), self.emit.slt(first, size));
         let has_last = self.emit.both(beyond, not_behind);
-        let first = self.emit.select(has_first, zero, least);
-        let last = self.emit.select(has_last, end, greatest);
+        let first = self.emit.select(has_first, zero, min);
+        let last = self.emit.select(has_last, end, max);
         let length = self.emit.isub(last, first);
         Span { first, last, end, length, outside: Some(outside) }
     }
 
-    /// Adds the columns or rows that result from folding along the other dimension.
-    fn turn(&mut self, span: &mut Span<E::Value>, turns: Option<E::Value>) {
-        let Some(turns) = turns else { return };
+    /// Adds the mirrored columns or rows if coordinates are folded along the other dimension.
+    fn add_mirrored(&mut self, span: &mut Span<E::Value>, is_mirrored: Option<E::Value>) {
+        let Some(is_mirrored) = is_mirrored else { return };
         let [first, last] = [span.last, span.first].map(|index| self.emit.isub(span.end, index));
         let (first, last) = (self.emit.smin(span.first, first), self.emit.smax(span.last, last));
-        span.first = self.emit.select(turns, first, span.first);
-        span.last = self.emit.select(turns, last, span.last);
+        span.first = self.emit.select(is_mirrored, first, span.first);
+        span.last = self.emit.select(is_mirrored, last, span.last);
         span.length = self.emit.isub(span.last, span.first);
     }
 
-    /// The least and the greatest value of a channel in the blocks that cover columns and rows.
-    fn least_and_greatest(
+    /// The minimum and maximum of a channel over the blocks that cover some columns and rows.
+    fn min_and_max(
         &mut self,
         access: Access,
         columns: &Span<E::Value>,
         rows: &Span<E::Value>,
     ) -> [E::Value; 2] {
         let (zero, one) = (self.emit.i32(0), self.emit.i32(1));
-        // The level, and 2 to the power of minus the level.
+        // The level, and 2⁻ˡᵉᵛᵉˡ.
         let length = self.emit.smax(columns.length, rows.length);
         let length = self.emit.smax(length, one);
         let length = self.emit.convert(length);
@@ -314,8 +315,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let exponent = self.emit.and(length, mask);
         let scale = self.emit.isub(both, exponent);
         let scale = self.emit.float(scale);
-        let (by, bias) = (self.emit.i32(23), self.emit.i32(127));
-        let level = self.emit.lshr(exponent, by);
+        let (mantissa_bits, bias) = (self.emit.i32(23), self.emit.i32(127));
+        let level = self.emit.lshr(exponent, mantissa_bits);
         let level = self.emit.isub(level, bias);
 
         let indices = [columns.first, columns.last, rows.first, rows.last, columns.end];
@@ -356,11 +357,11 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             self.emit.iadd(words, start)
         });
         let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
-        let least = corners.map(|(column, row)| self.emit.iadd(column, row));
-        let greatest = least.map(|at| self.emit.iadd(at, gap));
-        [(Op::Min, least), (Op::Max, greatest)].map(|(op, places)| {
-            let [a, b, c, d] = places.map(|at| {
-                let word = self.emit.load(table, at);
+        let min = corners.map(|(column, row)| self.emit.iadd(column, row));
+        let max = min.map(|address| self.emit.iadd(address, gap));
+        [(Op::Min, min), (Op::Max, max)].map(|(op, addresses)| {
+            let [a, b, c, d] = addresses.map(|address| {
+                let word = self.emit.load(table, address);
                 self.emit.float(word)
             });
             let (a, b) = (self.emit.op(op, &[a, b]), self.emit.op(op, &[c, d]));
@@ -369,7 +370,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     }
 }
 
-/// Whether a coordinate is known to map to texel indices far from the limits of integers.
+/// Whether a coordinate is known to map to texel indices that are far from overflow.
 fn is_near<V>(coordinate: &Interval<V>) -> bool {
     let floats: &Floats = coordinate.known.floats();
     !floats.nan && -MAX_NEAR_COORDINATE < floats.low() && floats.high() < MAX_NEAR_COORDINATE
@@ -379,7 +380,7 @@ fn is_near<V>(coordinate: &Interval<V>) -> bool {
 mod tests {
     use super::*;
     use crate::interval::Facts;
-    use crate::interval::testing::{OpTest, Operand, within};
+    use crate::interval::testing::{OpTest, Operand, random_between};
     use crate::ir::{Table, Type};
     use crate::random::Random;
     use crate::testing::random::word;
@@ -388,7 +389,7 @@ mod tests {
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
-    /// An image whose texels all differ from each other, in each channel.
+    /// An image in which no two texels are equal, in any channel.
     fn image(width: u32, height: u32) -> Texture {
         let mut random = Random::new(u64::from(width * height));
         let texels = (0..width * height).map(|k| {
@@ -397,8 +398,8 @@ mod tests {
         Texture::new(width, &texels.collect::<Vec<_>>())
     }
 
-    /// A coordinate: between texels, at the centre of one, anywhere in or next to the image, or
-    /// special.
+    /// A random coordinate: between texels, at the centre of one, anywhere in or near the image, or
+    /// a special value.
     fn coordinate(random: &mut Random, size: u32) -> f32 {
         const SPECIAL: [f32; 7] = [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9];
         match random.below(16) {
@@ -412,8 +413,10 @@ mod tests {
 
     fn operand(random: &mut Random, ty: Type, endpoints: [u32; 2]) -> Operand {
         let facts = Facts { nan: false, negative_zero: true, singleton: false };
-        let members =
-            endpoints.into_iter().chain((0..4).map(|_| within(random, ty, endpoints))).collect();
+        let members = endpoints
+            .into_iter()
+            .chain((0..4).map(|_| random_between(random, ty, endpoints)))
+            .collect();
         Operand {
             ty,
             endpoints,
@@ -423,7 +426,7 @@ mod tests {
         }
     }
 
-    /// Coordinates: a singleton, a few texels, a part of the image, or a large part.
+    /// Random coordinates: a singleton, a few texels, a part of the image, or more than the image.
     fn coordinates(random: &mut Random, size: u32, nan: Nan) -> Operand {
         let low = coordinate(random, size);
         let width =
@@ -444,7 +447,7 @@ mod tests {
         random: &mut Random,
     ) -> [f32; 2] {
         let tables = [Table::new(texture.words())];
-        let outcome = OpTest::of(op).reading(&tables).check_operands(
+        let outcome = OpTest::of(op).with_tables(&tables).check_operands(
             operands,
             nan,
             random,
@@ -455,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn look_ups_contain_those_of_members() {
+    fn lookups_contain_results_of_members() {
         for (width, height) in [(1, 1), (2, 2), (3, 5), (64, 37), (7, 1), (16, 32), (33, 65)] {
             let texture = image(width, height);
             let mut random = Random::new(u64::from(width));
@@ -471,7 +474,7 @@ mod tests {
                 let [u, v] = [width, height].map(|size| coordinates(&mut random, size, nan));
                 let endpoints = [&u, &v].map(|x| x.endpoints.map(f32::from_bits));
                 let may_be_nan = u.facts.nan || v.facts.nan;
-                let found = check(
+                let bounds = check(
                     Op::Texel,
                     &texture,
                     &[Operand::constant(Type::I32, access.pack()), u, v],
@@ -481,7 +484,7 @@ mod tests {
                 if matches!(access.wrap, Wrap::Clamp | Wrap::Black) && !may_be_nan {
                     let [u, v] = endpoints;
                     assert_eq!(
-                        found,
+                        bounds,
                         texture.range_of(access, u, v),
                         "{access:?} in {u:?} × {v:?}"
                     );
@@ -491,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn fetches_contain_those_of_members() {
+    fn fetches_contain_results_of_members() {
         for (width, height) in [(1, 1), (3, 5), (64, 37)] {
             let texture = image(width, height);
             let mut random = Random::new(u64::from(width));
@@ -532,10 +535,10 @@ mod tests {
         let mut range = |u: [f32; 2]| {
             let [u, v] = [u, [0.5; 2]]
                 .map(|endpoints| operand(&mut random, Type::F32, endpoints.map(f32::to_bits)));
-            let what = Operand::constant(Type::I32, access.pack());
+            let access_word = Operand::constant(Type::I32, access.pack());
             OpTest::of(Op::Texel)
-                .reading(&tables)
-                .run(&[what, u, v], Nan::Suppress, None)
+                .with_tables(&tables)
+                .run(&[access_word, u, v], Nan::Suppress, None)
                 .endpoints
                 .map(f32::from_bits)
         };
@@ -555,7 +558,7 @@ mod tests {
         let mut load = |endpoints| {
             let index = Operand { one_handle: false, ..operand(&mut random, Type::I32, endpoints) };
             OpTest::of(Op::Load)
-                .reading(&tables)
+                .with_tables(&tables)
                 .run(&[Operand::constant(Type::I32, 0), index], Nan::Suppress, None)
                 .endpoints
         };

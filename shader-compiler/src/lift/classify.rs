@@ -4,11 +4,11 @@
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Def, Function, Stmt, Value};
 
-/// For each value, whether it is an interval; `inputs` says so for the inputs.
+/// Returns, for each value, whether it is an interval, given which `inputs` are.
 ///
-/// Control dependence counts as well: results are intervals if the condition of the if or of the
-/// loop is one. This does not apply to parameters of a loop: as long as the loop runs, all members
-/// of the box have completed the same number of iterations.
+/// Control dependence counts as well: results of an if or a loop are intervals if the condition is.
+/// This does not apply to the parameters of a loop: as long as the loop runs, all members of the
+/// box have completed the same number of iterations.
 pub fn classify(function: &Function, inputs: &[bool]) -> Vec<bool> {
     let mut is_interval = vec![false; function.len()];
     for (index, data) in function.values.iter().enumerate() {
@@ -70,14 +70,14 @@ mod tests {
             return %0, %1
         }";
         let function = parse(text).expect("the text is well formed");
-        let of = |inputs: &[bool]| classify(&function, inputs);
+        let classified = |inputs: &[bool]| classify(&function, inputs);
         let Stmt::Loop(l) = &function.body.stmts[0] else { panic!("there is a loop") };
-        let are = |is_interval: &[bool], values: &[Value]| {
+        let select = |is_interval: &[bool], values: &[Value]| {
             values.iter().map(|v| is_interval[v.index()]).collect::<Vec<_>>()
         };
-        assert_eq!(are(&of(&[true, false]), &l.params), [false, false]);
-        assert_eq!(are(&of(&[true, false]), &l.results), [true, true]);
-        assert_eq!(are(&of(&[false, true]), &l.params), [false, true]);
-        assert_eq!(are(&of(&[false, false]), &l.results), [false, false]);
+        assert_eq!(select(&classified(&[true, false]), &l.params), [false, false]);
+        assert_eq!(select(&classified(&[true, false]), &l.results), [true, true]);
+        assert_eq!(select(&classified(&[false, true]), &l.params), [false, true]);
+        assert_eq!(select(&classified(&[false, false]), &l.results), [false, false]);
     }
 }

@@ -3,50 +3,50 @@
 //!
 //! Ifs are lowered by `branches`, loops by `loops`.
 //!
-//! If NaN propagates, this collects the conditions under which no NaN occurred, including those of
-//! arms and bodies for boxes that may run them.
+//! If NaN propagates, lowering collects the conditions under which no NaN occurred. Those of arms
+//! and loop bodies count for the boxes that may run them.
 
 mod branches;
 mod loops;
 
-use super::{Options, Selected, Sides, Tracking};
-use crate::analysis::reported::Tests;
+use super::{LoweredCase, Options, Sides, Tracking};
+use crate::analysis::nan_tests::NanTests;
 use crate::builder::rewrite::liveness;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Block, Def, Emit, Function, Op, Stmt, Type, Value};
-use crate::relations::{Related, emptiness, support};
+use crate::relations::{RelationInfo, emptiness, support};
 
 /// Results of the analyses of a point shader.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct Analyses<'a> {
     /// For each value, whether it is an interval.
     pub is_interval: &'a [bool],
-    /// Static bounds without tests. Bounds may depend on these, so they are the same for naive,
-    /// optimized and related code.
+    /// Static bounds without tests. Computed bounds may depend on them, since they are the same for
+    /// naive, optimized and related code.
     pub untested: &'a [Bounds],
-    /// Static bounds with the tests.
+    /// Static bounds with tests.
     pub bounds: &'a [Bounds],
-    /// NaN tests made where each value is defined.
-    pub tests: &'a [Tests],
-    /// Values whose operations test nothing, because the demanded endpoint of their result reveals
-    /// a NaN.
+    /// NaN tests emitted where each value is defined.
+    pub tests: &'a [NanTests],
+    /// For each value, whether its operation needs no test, because the demanded endpoint of the
+    /// result reveals a NaN.
     pub reveals_nan: &'a [bool],
     /// Relations.
-    pub related: &'a Related,
+    pub related: &'a RelationInfo,
 }
 
 /// The result of lowering.
 pub struct Lowered {
     pub function: Function,
     /// For each value of the point shader that is an operation on intervals, how it was lowered.
-    pub cases: Vec<Option<Selected>>,
+    pub cases: Vec<Option<LoweredCase>>,
     /// For each value of the point shader, its endpoints.
     pub endpoints: Vec<Option<[Value; 2]>>,
 }
 
 /// Emits the bounding shader.
-pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> Lowered {
+pub fn run(point: &Function, known: &Analyses<'_>, options: &Options) -> Lowered {
     let builder = Builder::new(&point.name, Rules::Exact);
     let mut lowering = Lowering {
         point,
@@ -56,7 +56,7 @@ pub fn run(point: &Function, known: &Known<'_>, options: &Options) -> Lowered {
         endpoints: vec![None; point.len()],
         cases: vec![None; point.len()],
         nan_seen: None,
-        rounds: None,
+        iterations: None,
         clamps: vec![],
         support: None,
         builder,
@@ -75,18 +75,18 @@ type Endpoints = [Value; 2];
 
 struct Lowering<'a> {
     point: &'a Function,
-    known: Known<'a>,
+    known: Analyses<'a>,
     options: &'a Options,
     live: Vec<bool>,
     endpoints: Vec<Option<Endpoints>>,
-    cases: Vec<Option<Selected>>,
-    /// Whether a NaN occurred so far in the open block; `None` if certainly none.
+    cases: Vec<Option<LoweredCase>>,
+    /// Whether a NaN has occurred in the open block; `None` if certainly not.
     nan_seen: Option<Value>,
-    /// Iterations so far of the enclosing loops, and of loops nested in them, if they are counted.
-    rounds: Option<Value>,
-    /// Endpoints that are clamped in the open arms.
+    /// Iterations so far of the enclosing loops and of loops nested in them, if counted.
+    iterations: Option<Value>,
+    /// Clamps in effect in the open arms.
     clamps: Vec<branches::Clamp>,
-    /// The lower endpoint, before clamping, of the value that matters only where it is positive.
+    /// The lower endpoint of [`RelationInfo::support`], before clamping.
     support: Option<Value>,
     builder: Builder,
 }
@@ -111,7 +111,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The outputs, which are NaN if one occurred.
+    /// The outputs, which are NaN if a NaN occurred.
     fn outputs(&mut self) -> Vec<(String, Value)> {
         let sides: &[usize] = match self.options.sides {
             Sides::Upper => &[1],
@@ -121,12 +121,12 @@ impl Lowering<'_> {
         let mut outputs = vec![];
         for (port, &value) in self.point.outputs.iter().zip(&self.point.body.yields) {
             let mut endpoints = self.endpoints(value);
-            if let Some(least) =
+            if let Some(lower) =
                 self.support.filter(|_| self.known.related.may_cross && self.is_interval(value))
             {
-                endpoints = support::joined(
+                endpoints = support::with_zero(
                     &mut self.builder,
-                    least,
+                    lower,
                     endpoints,
                     &self.known.untested[value.index()],
                     self.options.nan,
@@ -145,7 +145,8 @@ impl Lowering<'_> {
             for &side in sides {
                 let mut end = endpoints[side];
                 if let (Some(seen), Type::F32) = (self.nan_seen, port.ty) {
-                    // With all bits set, machine code only needs a bitwise or with the mask.
+                    // For a NaN with all bits set, machine code only needs a bitwise or with the
+                    // mask.
                     let nan = self.builder.constant(Type::F32, !0);
                     end = self.builder.op(Op::Select, &[seen, nan, end]);
                 }
@@ -173,20 +174,20 @@ impl Lowering<'_> {
         endpoints
     }
 
-    /// The endpoints of a value as they are joined with others: endpoints of an [empty](emptiness)
-    /// interval are clamped to static bounds.
-    fn joinable(&mut self, value: Value, endpoints: Endpoints) -> Endpoints {
+    /// The endpoints of a value, clamped to static bounds if the interval may be
+    /// [empty](emptiness). Control-flow joins require this.
+    fn clamped_if_empty(&mut self, value: Value, endpoints: Endpoints) -> Endpoints {
         if !self.known.related.may_be_empty[value.index()] {
             return endpoints;
         }
         let known = &self.known.untested[value.index()];
-        // If the value itself may be NaN, joins handle that.
+        // Joins handle a NaN if the value itself may be NaN.
         let keeps_nan = matches!(known, Bounds::Float(floats) if floats.nan)
             && self.options.nan == Nan::Propagate;
-        emptiness::clamped(&mut self.builder, known, endpoints, keeps_nan)
+        emptiness::clamp_to_bounds(&mut self.builder, known, endpoints, keeps_nan)
     }
 
-    /// The endpoints of a value as they are assigned to another one.
+    /// The endpoints of a value when it is assigned to another one.
     fn endpoints_for(&mut self, into: Value, value: Value) -> Endpoints {
         if !self.is_interval(into) {
             return self.endpoints(value);
@@ -198,12 +199,12 @@ impl Lowering<'_> {
     fn set(&mut self, value: Value, mut endpoints: Endpoints) {
         if self.known.related.support == Some(value) {
             self.support = Some(endpoints[0]);
-            endpoints = support::clamped(&mut self.builder, endpoints);
+            endpoints = support::clamp_to_zero(&mut self.builder, endpoints);
         }
         self.endpoints[value.index()] = Some(endpoints);
     }
 
-    /// A value with its known facts.
+    /// The endpoints of a value with its known facts.
     fn interval(&mut self, value: Value) -> Interval<Value> {
         let [lo, hi] = self.endpoints(value);
         let bounds = self.known.bounds[value.index()];
@@ -216,7 +217,7 @@ impl Lowering<'_> {
         };
         let known = tracked(self.options.tracking, bounds);
         if singleton && facts.nan && self.options.nan == Nan::Suppress {
-            // A scalar has been computed as in the point shader.
+            // Scalars are computed as in the point shader.
             let scalar = self.op_lowering(false).nan_to_zero(lo);
             return Interval {
                 lo: scalar,
@@ -247,14 +248,18 @@ impl Lowering<'_> {
         (endpoints, case)
     }
 
-    /// Notes a NaN if one of these conditions does not hold.
+    /// Records a NaN unless all of these conditions hold.
     fn require(&mut self, nan_free: &[Value]) {
-        // Tests of single values first, in pairs: machine code fuses two into one instruction.
-        let is_not_nan = |&&value: &&Value| matches!(self.builder.function().operation(value), Some((Op::Eq, &[a, b])) if a == b);
-        let (mut numbers, rest): (Vec<Value>, Vec<Value>) = nan_free.iter().partition(is_not_nan);
-        numbers.sort();
-        numbers.dedup();
-        for pair in numbers.chunks(2) {
+        // Tests of values for NaN come first, in pairs: machine code fuses two into one
+        // instruction.
+        let is_not_nan = |&&value: &&Value| {
+            let operation = self.builder.function().operation(value);
+            matches!(operation, Some((Op::Eq, &[a, b])) if a == b)
+        };
+        let (mut not_nan, others): (Vec<Value>, Vec<Value>) = nan_free.iter().partition(is_not_nan);
+        not_nan.sort();
+        not_nan.dedup();
+        for pair in not_nan.chunks(2) {
             let mut nan = self.builder.op(Op::BNot, &[pair[0]]);
             if let Some(&other) = pair.get(1) {
                 let other = self.builder.op(Op::BNot, &[other]);
@@ -262,13 +267,13 @@ impl Lowering<'_> {
             }
             self.note_nan(Some(nan));
         }
-        for condition in rest {
+        for condition in others {
             let nan = self.builder.op(Op::BNot, &[condition]);
             self.note_nan(Some(nan));
         }
     }
 
-    /// Adds a condition that holds if there was a NaN.
+    /// Adds a condition under which a NaN occurred.
     fn note_nan(&mut self, nan: Option<Value>) {
         self.nan_seen = match (self.nan_seen, nan) {
             (Some(a), Some(b)) => Some(self.builder.op(Op::BOr, &[a, b])),
@@ -315,7 +320,7 @@ impl Lowering<'_> {
         if self.known.reveals_nan[value.index()] {
             self.nan_seen = nan_seen;
         }
-        let endpoints = self.tightened(value, endpoints);
+        let endpoints = self.refined(value, endpoints);
         self.set(value, endpoints);
         let tests = self.known.tests[value.index()].tested;
         for (tested, side, infinity) in
@@ -330,12 +335,12 @@ impl Lowering<'_> {
             }
         }
         self.cases[value.index()] =
-            Some(Selected { case, operations: self.operations_since(before) });
+            Some(LoweredCase { case, operations: self.operations_since(before) });
     }
 
-    /// The intersection of the endpoints of a value's interval lowering with those of its
+    /// Intersects the endpoints of a value's interval lowering with the endpoints of its
     /// refinements.
-    fn tightened(&mut self, value: Value, lowered: Endpoints) -> Endpoints {
+    fn refined(&mut self, value: Value, lowered: Endpoints) -> Endpoints {
         let related = self.known.related;
         let mut endpoints = lowered;
         for refinement in &related.refinements[value.index()] {
@@ -343,27 +348,28 @@ impl Lowering<'_> {
                 self.endpoints(source);
             }
             let of = |source: Value| self.endpoints[source.index()].expect("sources were lowered");
-            let others = refinement.endpoints(&mut self.builder, of);
-            let tighter = match self.point.ty(value) {
+            let refined = refinement.endpoints(&mut self.builder, of);
+            let intersections = match self.point.ty(value) {
                 Type::Bool => [(Op::BOr, None), (Op::BAnd, None)],
                 _ => [(Op::Max, Some(f32::NEG_INFINITY)), (Op::Min, Some(f32::INFINITY))],
             };
-            for (side, (tighter, none)) in tighter.into_iter().enumerate() {
-                if refinement.is_exact()
-                    || refinement.is_within(side) && endpoints[side] == lowered[side]
+            for (side, (intersection, unbounded)) in intersections.into_iter().enumerate() {
+                if refinement.is_optimal()
+                    || refinement.replaces_lowering(side) && endpoints[side] == lowered[side]
                 {
-                    endpoints[side] = others[side];
-                } else if none
-                    .is_none_or(|none| self.builder.known(others[side]) != Some(none.to_bits()))
+                    endpoints[side] = refined[side];
+                } else if unbounded
+                    .is_none_or(|end| self.builder.known(refined[side]) != Some(end.to_bits()))
                 {
-                    endpoints[side] = self.builder.op(tighter, &[endpoints[side], others[side]]);
+                    endpoints[side] =
+                        self.builder.op(intersection, &[endpoints[side], refined[side]]);
                 }
             }
         }
         endpoints
     }
 
-    /// Number of operations appended since there were `values` values.
+    /// Number of operations appended since the function had `values` values.
     fn operations_since(&self, values: usize) -> usize {
         self.builder.function().values[values..]
             .iter()
@@ -372,10 +378,10 @@ impl Lowering<'_> {
     }
 }
 
-/// The facts that are tracked, so that case selection may use them.
+/// Reduces bounds to the facts that case selection may use.
 fn tracked(tracking: Tracking, bounds: Bounds) -> Bounds {
     let Bounds::Float(floats) = bounds else {
-        return if tracking.ranges { bounds } else { unknown(&bounds) };
+        return if tracking.ranges { bounds } else { Bounds::all(bounds.ty()) };
     };
     let mut floats =
         if tracking.ranges { floats } else { Floats { nan: floats.nan, ..Floats::all() } };
@@ -384,12 +390,4 @@ fn tracked(tracking: Tracking, bounds: Bounds) -> Bounds {
         (floats.negative_zero, floats.positive_zero) = (true, true);
     }
     Bounds::Float(floats)
-}
-
-fn unknown(bounds: &Bounds) -> Bounds {
-    Bounds::all(match bounds {
-        Bounds::Float(_) => Type::F32,
-        Bounds::Int(_) => Type::I32,
-        Bounds::Bool(_) => Type::Bool,
-    })
 }

@@ -1,36 +1,36 @@
 //! Lifts a point shader to its bounding shader (Clarberg et al. 2010 §4).
 //!
 //! [`classify`] determines which values become intervals, and the [solver](crate::analysis::solve)
-//! their static bounds. `lower` emits, for each operation on intervals, the cheapest
-//! [case](crate::interval) that these allow, and the control flow around them. Standard
+//! computes their static bounds. `lower` emits the cheapest [case](crate::interval) that the bounds
+//! allow for each operation on intervals, and the control flow around the operations. Standard
 //! optimizations that change no value follow: common subexpression elimination, constant folding
-//! and dead code elimination, which removes the endpoints that are not demanded.
+//! and dead code elimination, which removes endpoints that are not demanded.
 //!
-//! Naive and optimized bounding shaders are built by the same code: for a naive one, case selection
-//! has no known facts. So both pass through the same standard optimizations, scheduler and encoder,
-//! and they compute the same bounds, bit for bit.
+//! The same code builds naive and optimized bounding shaders; for a naive one, case selection has
+//! no known facts. So both pass through the same standard optimizations, scheduler and encoder, and
+//! they compute the same bounds, bit for bit.
 
 pub mod classify;
 mod lower;
 mod text;
 pub mod trace;
 
-use crate::analysis::reported::{self, Tests};
+use crate::analysis::nan_tests::{self, NanTests};
 use crate::analysis::{Constraint, Endpoints, demand, solve};
 use crate::builder::rewrite::clean;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Nan};
 use crate::ir::{Emit, Function, Op, Port, Value};
-use crate::relations::{self, Axis, Related, Relations};
+use crate::relations::{self, Axis, RelationInfo, Relations};
 
 /// How an input of the point shader is passed to the bounding shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Input {
-    /// Whether it is an interval, passed as its endpoints; else a scalar.
+    /// Whether it is an interval, passed as its endpoints, or a scalar.
     pub interval: bool,
     /// Static bounds.
     pub bounds: Bounds,
-    /// The unit vector that it is a component of, for relations.
+    /// Its position in a unit vector, if it is a component of one; for relations.
     pub axis: Option<Axis>,
 }
 
@@ -56,14 +56,14 @@ impl From<Sides> for Endpoints {
     }
 }
 
-/// The facts about values that case selection may use, besides whether they are intervals.
+/// The facts about values that case selection may use, besides which values are intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tracking {
-    /// The range.
+    /// Ranges of values.
     pub ranges: bool,
-    /// Whether it can be NaN.
+    /// Which values can be NaN.
     pub nan: bool,
-    /// Which zeros it can be.
+    /// Which values can be +0, and which can be −0.
     pub zeros: bool,
 }
 
@@ -77,7 +77,7 @@ impl Tracking {
 /// Options of the bounding shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Which bounds to compute, for all outputs.
+    /// Which bounds to compute for every output.
     pub sides: Sides,
     /// How NaN is handled.
     pub nan: Nan,
@@ -85,11 +85,11 @@ pub struct Options {
     /// [all](Tracking::ALL) in optimized code.
     pub tracking: Tracking,
     /// The enabled relations: [none](Relations::NONE) in naive and optimized code,
-    /// [all](Relations::all) in related code. Bounds of related code hold for the members of a box
-    /// that satisfy the precondition of [`Axis`].
+    /// [all](Relations::all) in related code. Bounds computed by related code hold for the members
+    /// of a box that satisfy the precondition of [`Axis`].
     pub relations: Relations,
-    /// Maximum number of iterations of a loop whose exit depends on intervals. Beyond it, its
-    /// results are set to their static bounds. If NaN propagates, that counts as a NaN.
+    /// Maximum number of iterations of a loop if intervals determine when it exits. Beyond that,
+    /// its results are set to their static bounds. If NaN propagates, that counts as a NaN.
     pub loop_cap: u32,
 }
 
@@ -108,30 +108,31 @@ impl Default for Options {
 /// A bounding shader with its point shader and the results of all analyses.
 #[derive(Clone, Debug)]
 pub struct Lifted {
-    /// The point shader, with the outputs that are bounded.
+    /// The point shader, reduced to the outputs that are bounded.
     pub point: Function,
-    /// For each of its values, whether it is an interval.
+    /// For each value of the point shader, whether it is an interval.
     pub is_interval: Vec<bool>,
-    /// For each of its values, static bounds.
+    /// For each value of the point shader, static bounds.
     pub bounds: Vec<Bounds>,
-    /// For each of its values that is an operation on intervals, how it was lowered.
-    pub cases: Vec<Option<Selected>>,
-    /// Its inputs.
+    /// For each value of the point shader that is an operation on intervals, how it was lowered.
+    pub cases: Vec<Option<LoweredCase>>,
+    /// Inputs of the point shader.
     pub inputs: Vec<Input>,
     /// The relations that were enabled.
     pub relations: Relations,
     /// The relations that were found.
-    pub related: Related,
-    /// The bounding shader. An interval input `x` becomes `x.lo` and `x.hi`, and an output `y`
-    /// becomes those of `y.lo` and `y.hi` that `sides` asks for.
+    pub related: RelationInfo,
+    /// The bounding shader. An interval input `x` becomes `x.lo` and `x.hi`; an output `y` becomes
+    /// `y.lo`, `y.hi` or both, depending on `sides`.
     pub function: Function,
-    /// Which bounds it computes.
+    /// Which bounds the bounding shader computes.
     pub sides: Sides,
 }
 
 impl Lifted {
-    /// For each input of the point shader, the index of its first input in the bounding shader, and
-    /// whether it is an interval, so that the next index is its upper endpoint.
+    /// Returns, for each input of the point shader, the index of the first input of the bounding
+    /// shader that it corresponds to, and whether it is an interval. If so, the next index is its
+    /// upper endpoint.
     pub fn layout(&self) -> Vec<(usize, bool)> {
         let mut next = 0;
         let names = self.point.inputs.iter().map(|port| {
@@ -145,36 +146,38 @@ impl Lifted {
 
 /// How an operation on intervals was lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Selected {
+pub struct LoweredCase {
     /// The selected case of its lowering.
     pub case: &'static str,
-    /// Number of scalar operations it took, not counting shared ones.
+    /// Number of scalar operations emitted, not counting operations shared with other values.
     pub operations: usize,
 }
 
-/// Builds the bounding shader of a point shader, in the form that
-/// [`passes::optimize`](crate::passes::optimize) returns, for the outputs with these indices.
+/// Builds the bounding shader of a point shader for the outputs with the given indices. The point
+/// shader must be a result of [`passes::optimize`](crate::passes::optimize).
 ///
-/// *Panics* unless `inputs` has one entry for each input.
+/// # Panics
+///
+/// Unless `inputs` has one entry for each input of the point shader.
 pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Options) -> Lifted {
-    assert_eq!(inputs.len(), point.inputs.len(), "all inputs are described");
-    let mut wanted = point.clone();
-    wanted.outputs = outputs.iter().map(|&k| point.outputs[k].clone()).collect();
-    wanted.body.yields = outputs.iter().map(|&k| point.body.yields[k]).collect();
-    let point = clean(&wanted, Builder::new(&wanted.name, Rules::Exact));
+    assert_eq!(inputs.len(), point.inputs.len(), "`inputs` must have one entry per input");
+    let mut selected = point.clone();
+    selected.outputs = outputs.iter().map(|&k| point.outputs[k].clone()).collect();
+    selected.body.yields = outputs.iter().map(|&k| point.body.yields[k]).collect();
+    let point = clean(&selected, Builder::new(&selected.name, Rules::Exact));
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let is_interval = classify::classify(&point, &intervals);
     let known: Vec<_> = inputs
         .iter()
-        .map(|input| relations::of_input(input.bounds, input.axis, options.relations))
+        .map(|input| relations::input_bounds(input.bounds, input.axis, options.relations))
         .collect();
     let solve = |is_interval: &[bool], constraints| {
         solve::run(&point, is_interval, &known, options.nan, constraints)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
-    // Endpoints refined by relations no longer reveal a NaN. So only values that cannot be NaN are
-    // refined, whether or not anything tests for it.
-    let tested =
+    // Endpoints refined by relations no longer reveal a NaN. So refine only values that cannot be
+    // NaN even if nothing tests for it.
+    let may_be_refined =
         if options.nan == Nan::Propagate { vec![false; point.len()] } else { is_interval.clone() };
     let related = relations::run(
         &point,
@@ -182,35 +185,36 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         &axes,
         options.relations,
         options.nan,
-        |constraints| solve(&tested, Some(constraints.to_vec())),
+        |constraints| solve(&may_be_refined, Some(constraints.to_vec())),
     );
     let constraints = (options.relations != Relations::NONE).then_some(&related.constraints);
     let untested = solve(&is_interval, constraints.cloned());
     let mut bounds = untested.clone();
     let (mut tests, mut reveals_nan) =
-        (vec![Tests::default(); point.len()], vec![false; point.len()]);
+        (vec![NanTests::default(); point.len()], vec![false; point.len()]);
     if options.nan == Nan::Propagate && options.tracking == Tracking::ALL {
         reveals_nan = demand::reveals_nan(
             &point,
             &untested,
             &demand::run(&point, &untested, options.sides.into()),
         );
-        // The solver treats operations that do not test like scalars.
-        let testing: Vec<_> = std::iter::zip(&is_interval, &reveals_nan)
-            .map(|(&interval, &tells)| interval && !tells)
+        // For the solver, operations that do not test are like scalars.
+        let is_testing: Vec<_> = std::iter::zip(&is_interval, &reveals_nan)
+            .map(|(&interval, &reveals)| interval && !reveals)
             .collect();
-        tests = reported::run(&point, &is_interval, &solve(&testing, constraints.cloned()));
-        let tested =
-            |(value, (related, tests)): (usize, (&Constraint, &Tests))| match untested[value] {
+        tests = nan_tests::run(&point, &is_interval, &solve(&is_testing, constraints.cloned()));
+        let with_tests =
+            |(value, (related, tests)): (usize, (&Constraint, &NanTests))| match untested[value] {
                 Bounds::Float(_) => related.and(&Constraint::observe(tests.bounds())),
                 _ => *related,
             };
         let constraints =
-            std::iter::zip(&related.constraints, &tests).enumerate().map(tested).collect();
+            std::iter::zip(&related.constraints, &tests).enumerate().map(with_tests).collect();
         let facts = Some(&untested[..]);
-        bounds = solve::run_with(&point, &testing, &known, options.nan, Some(constraints), facts);
+        bounds =
+            solve::run_with(&point, &is_testing, &known, options.nan, Some(constraints), facts);
     }
-    let facts = lower::Known {
+    let analyses = lower::Analyses {
         is_interval: &is_interval,
         untested: &untested,
         bounds: &bounds,
@@ -218,39 +222,39 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         reveals_nan: &reveals_nan,
         related: &related,
     };
-    let lower::Lowered { function, cases, .. } = lower::run(&point, &facts, options);
+    let lower::Lowered { function, cases, .. } = lower::run(&point, &analyses, options);
     let function = run_to_fixpoint(function);
     let (inputs, sides, relations) = (inputs.to_vec(), options.sides, options.relations);
     Lifted { point, is_interval, bounds, cases, inputs, relations, related, function, sides }
 }
 
-/// Repeats the standard optimizations until nothing changes.
+/// Repeats the standard optimizations until the function does not shrink any more.
 fn run_to_fixpoint(mut function: Function) -> Function {
     loop {
-        let again = clean(&function, Builder::new(&function.name, Rules::Exact));
-        if again.len() >= function.len() {
-            return again;
+        let smaller = clean(&function, Builder::new(&function.name, Rules::Exact));
+        if smaller.len() >= function.len() {
+            return smaller;
         }
-        function = again;
+        function = smaller;
     }
 }
 
-/// Appends the luminance of three outputs, red, green and blue, to a function, as its last output,
-/// `s.luminance`.
+/// Appends an output `s.luminance` to a function: the luminance of three outputs, red, green and
+/// blue.
 pub fn with_luminance(point: &Function, rgb: [usize; 3]) -> Function {
     const WEIGHTS: [f32; 3] = [0.2126, 0.7152, 0.0722];
     let mut builder = Builder::new(&point.name, Rules::Exact);
     let inputs: Vec<Value> =
         point.inputs.iter().map(|Port { name, ty }| builder.input(name, *ty)).collect();
-    let same = |builder: &mut Builder, op: Op, args: &[Value]| builder.op(op, args);
-    let (mut builder, values) = crate::builder::rewrite::append(point, builder, &inputs, same);
-    let parts = std::iter::zip(rgb, WEIGHTS).map(|(k, weight)| {
+    let copy = |builder: &mut Builder, op: Op, args: &[Value]| builder.op(op, args);
+    let (mut builder, values) = crate::builder::rewrite::append(point, builder, &inputs, copy);
+    let terms = std::iter::zip(rgb, WEIGHTS).map(|(k, weight)| {
         let weight = builder.f32(weight);
         builder.op(Op::Mul, &[values[k], weight])
     });
-    let parts: Vec<_> = parts.collect();
-    let sum = builder.op(Op::Add, &[parts[0], parts[1]]);
-    let luminance = builder.op(Op::Add, &[sum, parts[2]]);
+    let terms: Vec<_> = terms.collect();
+    let sum = builder.op(Op::Add, &[terms[0], terms[1]]);
+    let luminance = builder.op(Op::Add, &[sum, terms[2]]);
     let names = point.outputs.iter().map(|port| port.name.clone());
     builder.finish(names.zip(values).chain([("s.luminance".to_owned(), luminance)]))
 }

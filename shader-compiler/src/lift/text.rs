@@ -1,38 +1,40 @@
-//! Listings of the steps from a point shader to its bounding shader: which values are intervals,
-//! their static bounds, the selected cases, and the resulting code.
+//! Listings of the stages from a point shader to its bounding shader: the values that are
+//! intervals, static bounds, selected cases, and the resulting code.
 
 use super::Lifted;
 use crate::ir::function::for_each_stmt;
 use crate::ir::text::{Notes, annotated, name};
 use crate::ir::{Function, Stmt, Value};
-use crate::relations::{Refinement, Related, Relation, Relations};
+use crate::relations::{Refinement, Relation, RelationInfo, Relations};
 use rustc_hash::FxHashSet;
 
 impl Lifted {
-    /// The point shader, with intervals in brackets: `[%4] = mul [%3], kd.x`.
+    /// Formats the point shader, with intervals in brackets: `[%4] = mul [%3], kd.x`.
     pub fn interval_text(&self) -> String {
-        annotated(&self.point, &Intervals { lifted: self })
+        annotated(&self.point, &IntervalNotes { lifted: self })
     }
 
-    /// The same, with comments: static bounds of each value, and for operations on intervals the
-    /// selected case of the lowering, the number of scalar operations it took, and the relations
-    /// that refined its endpoints.
+    /// Formats the point shader with intervals in brackets and with comments: static bounds of each
+    /// value, and for operations on intervals the selected case of the lowering, the number of
+    /// scalar operations, and the relations that refined the endpoints.
     pub fn bounds_text(&self) -> String {
-        annotated(&self.point, &Selection { intervals: Intervals { lifted: self } })
+        annotated(&self.point, &BoundsNotes { intervals: IntervalNotes { lifted: self } })
     }
 
-    /// The bounding shader, or a later stage of it. Comments name the operation of the point shader
-    /// that each operation belongs to. The first operation of each also has its static bounds and
-    /// the selected case, as in [`Lifted::bounds_text`].
+    /// Formats the bounding shader, or a later stage of it. A comment at each operation names the
+    /// operation of the point shader that it implements. The first such operation also has the
+    /// static bounds and the selected case, as in [`Lifted::bounds_text`].
     pub fn origins_text(&self, function: &Function) -> String {
-        let text =
-            annotated(function, &Origins { lifted: self, function, first: firsts(function) });
+        let text = annotated(
+            function,
+            &OriginNotes { lifted: self, function, first: first_of_each_origin(function) },
+        );
         format!("// Comments name values of the point shader, with intervals in brackets.\n{text}")
     }
 }
 
-/// The first value for each origin, in text order.
-fn firsts(function: &Function) -> FxHashSet<Value> {
+/// The first value of each origin, in text order.
+fn first_of_each_origin(function: &Function) -> FxHashSet<Value> {
     let (mut origins, mut first) = (FxHashSet::default(), FxHashSet::default());
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Op(value) = stmt
@@ -44,11 +46,12 @@ fn firsts(function: &Function) -> FxHashSet<Value> {
     first
 }
 
-struct Intervals<'a> {
+/// Notes of [`Lifted::interval_text`].
+struct IntervalNotes<'a> {
     lifted: &'a Lifted,
 }
 
-impl Notes for Intervals<'_> {
+impl Notes for IntervalNotes<'_> {
     fn brackets(&self, value: Value) -> bool {
         self.lifted.is_interval[value.index()]
     }
@@ -57,11 +60,12 @@ impl Notes for Intervals<'_> {
     }
 }
 
-struct Selection<'a> {
-    intervals: Intervals<'a>,
+/// Notes of [`Lifted::bounds_text`].
+struct BoundsNotes<'a> {
+    intervals: IntervalNotes<'a>,
 }
 
-impl Notes for Selection<'_> {
+impl Notes for BoundsNotes<'_> {
     fn brackets(&self, value: Value) -> bool {
         self.intervals.brackets(value)
     }
@@ -79,8 +83,8 @@ impl Notes for Selection<'_> {
     }
 }
 
-/// The relations that tighten a value, without duplicates.
-fn tightened(related: &Related, value: Value) -> String {
+/// Lists the relations that tighten a value, without duplicates.
+fn tightened(related: &RelationInfo, value: Value) -> String {
     let support = (related.support == Some(value)).then_some(Relation::Support);
     let relations: Relations = related.refinements[value.index()]
         .iter()
@@ -91,19 +95,20 @@ fn tightened(related: &Related, value: Value) -> String {
     if names.is_empty() { String::new() } else { format!(", tightened by {}", names.join(", ")) }
 }
 
-struct Origins<'a> {
+/// Notes of [`Lifted::origins_text`].
+struct OriginNotes<'a> {
     lifted: &'a Lifted,
     function: &'a Function,
     first: FxHashSet<Value>,
 }
 
-impl Notes for Origins<'_> {
+impl Notes for OriginNotes<'_> {
     fn brackets(&self, _: Value) -> bool {
         false
     }
     fn comment(&self, value: Value) -> Option<String> {
         let (lifted, origin) = (self.lifted, self.function.values[value.index()].origin?);
-        let intervals = Intervals { lifted };
+        let intervals = IntervalNotes { lifted };
         let name = |value: Value| {
             let name = name(&lifted.point, value);
             if intervals.brackets(value) { format!("[{name}]") } else { name }
@@ -111,7 +116,7 @@ impl Notes for Origins<'_> {
         if !self.first.contains(&value) {
             return Some(name(origin));
         }
-        let known = Selection { intervals: Intervals { lifted } }.comment(origin)?;
+        let known = BoundsNotes { intervals: IntervalNotes { lifted } }.comment(origin)?;
         Some(match lifted.point.operation(origin) {
             Some((op, args)) => {
                 let args: Vec<_> = args.iter().map(|&arg| name(arg)).collect();
@@ -128,11 +133,11 @@ mod tests {
     use crate::analysis::solve;
     use crate::interval::{Bounds, Floats, Nan};
     use crate::ir::text::parse;
-    use crate::lift::{Input, Options, Selected, Sides, classify};
+    use crate::lift::{Input, LoweredCase, Options, Sides, classify};
     use crate::passes;
-    use crate::relations::{Axis, Related};
+    use crate::relations::{Axis, RelationInfo};
 
-    /// With `x` as an interval, and a case for the first operation on intervals.
+    /// A function with an interval `x`, and a case for the first operation on intervals.
     fn lifted() -> Lifted {
         let text = "fn f(x: f32, y: f32) -> (r: f32) {
             %0 = neg y
@@ -158,8 +163,9 @@ mod tests {
         let mut cases = vec![None; point.len()];
         let first = (0..point.len())
             .find(|&k| is_interval[k] && point.operation(Value(k as u32)).is_some());
-        cases[first.expect("there is one")] = Some(Selected { case: "endpoints", operations: 2 });
-        let related = Related::nothing(&point);
+        cases[first.expect("there is an operation")] =
+            Some(LoweredCase { case: "endpoints", operations: 2 });
+        let related = RelationInfo::empty(&point);
         let inputs = inputs.map(|bounds| Input { interval: true, bounds, axis: None }).to_vec();
         let (function, relations) = (point.clone(), Relations::NONE);
         Lifted {
@@ -176,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_always_in_brackets() {
+    fn intervals_are_in_brackets_everywhere() {
         let expected = "fn f([x]: f32, y: f32) -> ([r]: f32) {
   %0 = neg y
   [%1] = neg [x]
@@ -280,7 +286,7 @@ mod tests {
     fn comments_show_static_bounds_and_cases() {
         let lifted = lifted();
         let text = lifted.bounds_text();
-        let of = |line: &str| {
+        let comment = |line: &str| {
             let line = text
                 .lines()
                 .find(|l| l.trim_start().starts_with(line))
@@ -288,15 +294,15 @@ mod tests {
             line.split_once("  // ").map_or("", |(_, comment)| comment)
         };
         assert!(text.starts_with("// x: [0, 1], -0\n// y: {2}\nfn f("), "{text}");
-        assert!(of("[%1] =").ends_with(": endpoints (2 operations)"), "{text}");
-        assert!(!of("%0 =").contains("operation") && !of("%0 =").is_empty(), "{text}");
-        // The values that a loop defines have a line each.
-        let of_loop: Vec<_> =
+        assert!(comment("[%1] =").ends_with(": endpoints (2 operations)"), "{text}");
+        assert!(!comment("%0 =").contains("operation") && !comment("%0 =").is_empty(), "{text}");
+        // Each value that a loop defines has a line.
+        let loop_lines: Vec<_> =
             text.lines().skip_while(|line| !line.contains("= loop")).take(3).collect();
-        for (line, name) in of_loop.iter().zip(["// [%6]: ", "// %7: ", "// [%5]: "]) {
-            assert_eq!(line.find(name), of_loop[0].find("//"), "{text}");
+        for (line, name) in loop_lines.iter().zip(["// [%6]: ", "// %7: ", "// [%5]: "]) {
+            assert_eq!(line.find(name), loop_lines[0].find("//"), "{text}");
         }
-        assert_eq!((of("return"), of("yield")), ("", ""));
+        assert_eq!((comment("return"), comment("yield")), ("", ""));
         // The parser ignores comments.
         let plain = text.replace(['[', ']'], "");
         assert_eq!(

@@ -1,9 +1,9 @@
-//! The interval endpoints that naive code computes for one box, for tests: whether an interval is
-//! [empty](crate::relations::emptiness).
+//! Records the interval endpoints that naive code computes for one box. Tests use this to find out
+//! whether an interval is [empty](crate::relations::emptiness).
 
-use super::lower::{self, Known};
+use super::lower::{self, Analyses};
 use super::{Lifted, Options, Tracking};
-use crate::analysis::reported::Tests;
+use crate::analysis::nan_tests::NanTests;
 use crate::interpreter;
 use crate::ir::{Block, Def, Function, Stmt, Table, Type, Value};
 
@@ -11,7 +11,7 @@ use crate::ir::{Block, Def, Function, Stmt, Table, Type, Value};
 #[derive(Clone, Debug)]
 pub struct Trace {
     function: Function,
-    /// Intervals by the endpoint that is computed last.
+    /// For each value, the intervals for which it is the last endpoint to be computed.
     intervals: Vec<Vec<Interval>>,
 }
 
@@ -19,21 +19,24 @@ pub struct Trace {
 #[derive(Clone, Debug)]
 struct Interval {
     endpoints: [Value; 2],
-    /// Conditions under which the enclosing arms are reached: booleans, and their values. Cheap
-    /// arms run, and refine the values that their condition compares, even if no member takes them.
+    /// Conditions under which members reach the enclosing arms: booleans, and their required
+    /// values. Cheap arms run, and refine the values that their condition compares, even if no
+    /// member takes them.
     reached: Vec<(Value, bool)>,
 }
 
 impl Trace {
-    /// The trace of code that was lifted with these options.
+    /// Prepares the trace of a shader that was lifted with these options.
     ///
-    /// *Panics* unless case selection had no known facts: facts in other code depend on tests that
-    /// are not kept.
+    /// # Panics
+    ///
+    /// Unless the code is naive: facts in optimized code depend on tests, which are not recorded.
     pub fn new(lifted: &Lifted, options: &Options) -> Trace {
-        assert_eq!(options.tracking, Tracking::NONE, "the code is naive");
+        assert_eq!(options.tracking, Tracking::NONE, "only naive code can be traced");
         let Lifted { point, is_interval, bounds, related, .. } = lifted;
-        let (tests, reveals_nan) = (vec![Tests::default(); point.len()], vec![false; point.len()]);
-        let known = Known {
+        let (tests, reveals_nan) =
+            (vec![NanTests::default(); point.len()], vec![false; point.len()]);
+        let analyses = Analyses {
             is_interval,
             untested: bounds,
             bounds,
@@ -41,15 +44,15 @@ impl Trace {
             reveals_nan: &reveals_nan,
             related,
         };
-        let lowered = lower::run(point, &known, options);
-        let mut arms = Arms {
+        let lowered = lower::run(point, &analyses, options);
+        let mut walk = ReachWalk {
             is_interval,
             endpoints: &lowered.endpoints,
-            around: vec![],
-            of: vec![vec![]; point.len()],
+            enclosing: vec![],
+            reached: vec![vec![]; point.len()],
         };
-        arms.visit(&point.body);
-        let reached = arms.of;
+        walk.visit(&point.body);
+        let reached = walk.reached;
         let mut intervals = vec![vec![]; lowered.function.len()];
         for (value, (endpoints, reached)) in lowered.endpoints.into_iter().zip(reached).enumerate()
         {
@@ -67,9 +70,9 @@ impl Trace {
         Trace { function: lowered.function, intervals }
     }
 
-    /// Whether the endpoints of some value cross where members may reach it, for a box given by the
-    /// words of the bounding shader's inputs.
-    pub fn has_empty(&self, tables: &[Table<'_>], inputs: &[u32], rounds: u64) -> bool {
+    /// Returns whether the endpoints of some value that members may reach cross, for a box given by
+    /// the words of the bounding shader's inputs. Stops after `max_iterations` loop iterations.
+    pub fn has_empty(&self, tables: &[Table<'_>], inputs: &[u32], max_iterations: u64) -> bool {
         let word = |value: usize| match self.function.values[value].def {
             Def::Input(input) => inputs[input as usize],
             Def::Const(bits) => bits,
@@ -85,45 +88,47 @@ impl Trace {
             };
             found |= self.intervals[value.index()].iter().any(crosses);
         };
-        // A loop that never terminates for an empty interval has been seen to be empty by then.
-        let _ = interpreter::watch(&self.function, tables, inputs, rounds, watch);
+        // If a loop does not terminate because of an empty interval, the interval has been found by
+        // the time that the interpreter stops.
+        let _ = interpreter::watch(&self.function, tables, inputs, max_iterations, watch);
         found
     }
 }
 
-/// Finds the conditions under which values are reached.
-struct Arms<'a> {
+/// Finds the conditions under which members reach each value.
+struct ReachWalk<'a> {
     is_interval: &'a [bool],
     endpoints: &'a [Option<[Value; 2]>],
     /// Conditions of the arms around the current block.
-    around: Vec<(Value, bool)>,
+    enclosing: Vec<(Value, bool)>,
     /// Conditions of each value.
-    of: Vec<Vec<(Value, bool)>>,
+    reached: Vec<Vec<(Value, bool)>>,
 }
 
-impl Arms<'_> {
+impl ReachWalk<'_> {
     fn visit(&mut self, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::Op(value) => self.of[value.index()].clone_from(&self.around),
+                Stmt::Op(value) => self.reached[value.index()].clone_from(&self.enclosing),
                 Stmt::If(node) => {
                     let undecided = self.endpoints[node.cond.index()]
                         .filter(|_| self.is_interval[node.cond.index()]);
-                    // An arm is reached if the condition may be true, or may be false.
+                    // Members reach an arm if the condition may have its value.
                     let reached = |truth, [must, may]: [Value; 2]| if truth { may } else { must };
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
-                        let known = self.around.len();
-                        self.around.extend(undecided.map(|cond| (reached(truth, cond), truth)));
+                        let outer = self.enclosing.len();
+                        self.enclosing.extend(undecided.map(|cond| (reached(truth, cond), truth)));
                         self.visit(arm);
-                        self.around.truncate(known);
+                        self.enclosing.truncate(outer);
                     }
-                    node.results
-                        .iter()
-                        .for_each(|result| self.of[result.index()].clone_from(&self.around));
+                    node.results.iter().for_each(|result| {
+                        self.reached[result.index()].clone_from(&self.enclosing)
+                    });
                 }
                 Stmt::Loop(node) => {
                     let defined = node.params.iter().chain(&node.results);
-                    defined.for_each(|value| self.of[value.index()].clone_from(&self.around));
+                    defined
+                        .for_each(|value| self.reached[value.index()].clone_from(&self.enclosing));
                     self.visit(&node.head);
                     self.visit(&node.body);
                 }
@@ -141,7 +146,7 @@ mod tests {
     use crate::relations::{Axis, Relations};
 
     #[test]
-    fn boxes_without_unit_vectors_have_empty_intervals() {
+    fn boxes_without_unit_vectors_yield_empty_intervals() {
         let text = "fn f(x: f32, y: f32, z: f32) -> (r: f32) {
             %0 = mul x, x
             %1 = mul y, y
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_arms_count_only_where_they_are_reached() {
+    fn crossing_endpoints_in_unreached_arms_are_ignored() {
         // Both arms are too long for a select, and short enough to run even if no member takes
         // them. In the first one, x is clamped to at most y; in the second one, to at least y.
         let steps = |first: usize| -> String {
@@ -200,9 +205,9 @@ mod tests {
         let trace = Trace::new(&lifted, &options);
         let has_empty =
             |endpoints: [f32; 4]| trace.has_empty(&[], &endpoints.map(f32::to_bits), 10);
-        // No member takes the first arm, or the second one.
+        // No member takes the first arm; no member takes the second one.
         assert!(!has_empty([0.7, 0.9, 0.1, 0.2]) && !has_empty([0.1, 0.2, 0.7, 0.9]));
-        // Both are taken.
+        // Members take both arms.
         assert!(!has_empty([0.1, 0.9, 0.2, 0.8]));
     }
 }

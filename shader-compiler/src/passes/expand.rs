@@ -1,12 +1,12 @@
-//! Expands composite operations to the basic ones that define them, and shifts by variable amounts,
-//! which SSE lacks, to shifts by constants.
+//! Expands composite operations to the basic operations that define them, and shifts by variable
+//! amounts, which SSE lacks, to shifts by constants.
 
 use crate::builder::rewrite::rewrite;
 use crate::builder::simplify;
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Function, Op, Type, Value};
 
-/// Runs the pass. Basic operations and shifts by constants stay.
+/// Runs the pass. Keeps basic operations and shifts by constants.
 pub fn run(function: &Function) -> Function {
     let builder = Builder::new(&function.name, Rules::Exact);
     rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| {
@@ -14,7 +14,7 @@ pub fn run(function: &Function) -> Function {
     })
 }
 
-/// Expands every appended operation, so that composite operations may expand to composite ones.
+/// Expands every operation that it emits, so that expansions may contain composite operations.
 struct Expand<'a>(&'a mut Builder);
 
 impl Emit for Expand<'_> {
@@ -32,7 +32,7 @@ impl Emit for Expand<'_> {
         match op {
             Op::Shl if !known(&args[1]) => self.shl(args[0], args[1]),
             Op::LShr | Op::AShr if !known(&args[1]) => self.shift(op, args[0], args[1]),
-            // Constants from earlier steps may allow a simplification.
+            // Constants from earlier expansions may allow a simplification.
             _ if op.is_composite() => simplify::simplify(self.0, op, args)
                 .or_else(|| op.expand(self, args))
                 .expect("composite operations have expansions"),
@@ -46,13 +46,13 @@ impl Emit for Expand<'_> {
 }
 
 impl Expand<'_> {
-    /// x · 2ⁿ; the power is constructed as a float. 2³¹ does not fit a signed integer, and
-    /// `truncate_to_int` correctly yields 0x80000000.
+    /// x · 2ⁿ, with the power of two constructed as a float. 2³¹ does not fit a signed integer, but
+    /// `truncate_to_int` yields 0x80000000, which is correct.
     fn shl(&mut self, x: Value, amount: Value) -> Value {
-        let (mask, bias, place) = (self.i32(31), self.i32(127), self.i32(23));
+        let (mask, bias, mantissa_bits) = (self.i32(31), self.i32(127), self.i32(23));
         let amount = self.op(Op::And, &[amount, mask]);
         let biased = self.op(Op::IAdd, &[amount, bias]);
-        let bits = self.op(Op::Shl, &[biased, place]);
+        let bits = self.op(Op::Shl, &[biased, mantissa_bits]);
         let float = self.op(Op::Float, &[bits]);
         let power = self.op(Op::TruncateToInt, &[float]);
         self.op(Op::IMul, &[x, power])
@@ -80,7 +80,7 @@ mod tests {
     use crate::testing::{op_function, random, same};
 
     #[test]
-    fn shifts_by_varying_amounts_keep_every_bit() {
+    fn expanded_shifts_preserve_every_bit() {
         for op in [Op::Shl, Op::LShr, Op::AShr] {
             let mut b = Builder::new("shift", Rules::Exact);
             let (x, n) = (b.input("x", Type::I32), b.input("n", Type::I32));
@@ -98,16 +98,16 @@ mod tests {
     }
 
     #[test]
-    fn composite_operations_keep_every_bit() {
+    fn expanded_composite_operations_preserve_every_bit() {
         for &op in Op::ALL.iter().filter(|op| op.is_composite()) {
-            let whole = op_function(op);
-            let function = run(&whole);
+            let unexpanded = op_function(op);
+            let function = run(&unexpanded);
             let tables = random::tables();
             for row in random::special_rows(&function.inputs, 300, 11) {
                 let run = |function| {
                     interpreter::run(function, &tables, &row, 0).expect("there are no loops")[0]
                 };
-                let (result, expected) = (run(&function), run(&whole));
+                let (result, expected) = (run(&function), run(&unexpanded));
                 let equal = same(function.outputs[0].ty, result, expected);
                 assert!(equal, "{} {row:x?}: {result:x?}, not {expected:x}\n{function}", op.name());
             }

@@ -1,10 +1,10 @@
-//! Factors sums of products: a·c + b·c → (a + b)·c, where each operand is a sum of at least two
-//! products, such as a dot product. The sum of two dot products with a common vector becomes a dot
-//! product of the summed vectors. This saves products in the point shader, and many more in the
-//! bounding shader, where products of intervals are expensive. It also tightens bounds, since x·z +
-//! y·z ⊇ (x + y)·z for intervals.
+//! Factors sums of products: a·c + b·c → (a + b)·c, where each operand of the addition is a sum of
+//! at least two products, such as a dot product. The sum of two dot products with a common vector
+//! becomes the dot product of that vector and a sum of vectors. This saves products in the point
+//! shader, and many more in the bounding shader, where products of intervals are expensive. It also
+//! tightens bounds, since x·z + y·z ⊇ (x + y)·z for intervals.
 //!
-//! Sums with other uses stay, since they would be computed twice.
+//! Sums with other uses are kept, since otherwise they would be computed twice.
 
 use crate::builder::rewrite::{Pass, rewrite};
 use crate::builder::{Builder, Rules};
@@ -62,7 +62,7 @@ impl Pass for Factor<'_> {
 }
 
 impl Factor<'_> {
-    /// Number of products in a sum, if the sum and all its parts have a single use.
+    /// Number of products in a sum, if the sum and all its terms have a single use.
     fn terms(&self, value: Value) -> Option<usize> {
         match self.old.operation(value)? {
             _ if self.uses[value.index()] != 1 => None,
@@ -73,18 +73,17 @@ impl Factor<'_> {
     }
 }
 
-/// Arguments of a value, if it is defined by the operation `wanted`.
-fn arguments_of(function: &Function, value: Value, wanted: Op) -> Option<[Value; 2]> {
+/// Operands of a value, if it is defined by the operation `expected`.
+fn operands_of(function: &Function, value: Value, expected: Op) -> Option<[Value; 2]> {
     match function.operation(value) {
-        Some((op, &[x, y])) if op == wanted => Some([x, y]),
+        Some((op, &[x, y])) if op == expected => Some([x, y]),
         _ => None,
     }
 }
 
 /// The common factor of two products, and the other factors.
 fn common_factor(function: &Function, x: Value, y: Value) -> Option<(Value, [Value; 2])> {
-    let ([a, b], [c, d]) =
-        (arguments_of(function, x, Op::Mul)?, arguments_of(function, y, Op::Mul)?);
+    let ([a, b], [c, d]) = (operands_of(function, x, Op::Mul)?, operands_of(function, y, Op::Mul)?);
     match () {
         () if a == c => Some((a, [b, d])),
         () if a == d => Some((a, [b, c])),
@@ -94,9 +93,9 @@ fn common_factor(function: &Function, x: Value, y: Value) -> Option<(Value, [Val
     }
 }
 
-/// Whether the products of two sums pairwise share a factor.
+/// Whether the products of two sums can be paired such that each pair shares a factor.
 fn share_factors(function: &Function, x: Value, y: Value) -> bool {
-    match (arguments_of(function, x, Op::Add), arguments_of(function, y, Op::Add)) {
+    match (operands_of(function, x, Op::Add), operands_of(function, y, Op::Add)) {
         (Some([a, b]), Some([c, d])) => {
             (share_factors(function, a, c) && share_factors(function, b, d))
                 || (share_factors(function, a, d) && share_factors(function, b, c))
@@ -106,14 +105,14 @@ fn share_factors(function: &Function, x: Value, y: Value) -> bool {
     }
 }
 
-/// The sum or difference of two sums whose products pairwise share a factor.
+/// Emits the sum or difference of two sums for which [`share_factors`] holds.
 fn factor_out(builder: &mut Builder, op: Op, x: Value, y: Value) -> Value {
     if let (Some([a, b]), Some([c, d])) =
-        (arguments_of(builder.function(), x, Op::Add), arguments_of(builder.function(), y, Op::Add))
+        (operands_of(builder.function(), x, Op::Add), operands_of(builder.function(), y, Op::Add))
     {
-        let straight =
+        let in_order =
             share_factors(builder.function(), a, c) && share_factors(builder.function(), b, d);
-        let [c, d] = if straight { [c, d] } else { [d, c] };
+        let [c, d] = if in_order { [c, d] } else { [d, c] };
         let [first, second] = [factor_out(builder, op, a, c), factor_out(builder, op, b, d)];
         return builder.op(Op::Add, &[first, second]);
     }
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
     use crate::ir::text::parse;
 
-    fn becomes(before: &str, after: &str) {
+    fn assert_becomes(before: &str, after: &str) {
         let parsed = |text: &str| parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let text = |body: &str| {
             format!(
@@ -141,26 +140,29 @@ mod tests {
     const DOTS: &str = "%0 = mul a, x  %1 = mul b, y  %2 = add %0, %1  %3 = mul x, c  %4 = mul d, y  %5 = add %4, %3";
 
     #[test]
-    fn dot_products_that_share_a_vector_become_one() {
-        becomes(
+    fn dot_products_with_a_common_vector_become_one() {
+        assert_becomes(
             &format!("{DOTS}  %6 = add %2, %5  return %6, a"),
             "%0 = add a, c  %1 = mul x, %0  %2 = add b, d  %3 = mul y, %2  %4 = add %1, %3  return %4, a",
         );
-        becomes(
+        assert_becomes(
             &format!("{DOTS}  %6 = sub %2, %5  return %6, a"),
             "%0 = sub a, c  %1 = mul x, %0  %2 = sub b, d  %3 = mul y, %2  %4 = add %1, %3  return %4, a",
         );
     }
 
     #[test]
-    fn sums_with_other_uses_stay() {
+    fn sums_with_other_uses_are_kept() {
         let text = format!("{DOTS}  %6 = add %2, %5  return %6, %2");
-        becomes(&text, &text.replace("mul x, c", "mul c, x").replace("add %4, %3", "add %3, %4"));
+        assert_becomes(
+            &text,
+            &text.replace("mul x, c", "mul c, x").replace("add %4, %3", "add %3, %4"),
+        );
     }
 
     #[test]
-    fn single_products_stay() {
+    fn single_products_are_kept() {
         let text = "%0 = mul a, x  %1 = mul b, x  %2 = add %0, %1  return %2, c";
-        becomes(text, text);
+        assert_becomes(text, text);
     }
 }

@@ -1,14 +1,15 @@
-//! Induction on loop counters: proves their ranges, and folds comparisons that the ranges decide.
-//! Its main target is the check of the iteration cap, which every loop has and hardly any needs.
+//! Range analysis of loop counters (induction variables). Folds comparisons that the ranges decide,
+//! above all the checks of iteration caps, which the front end adds to every loop and hardly any
+//! loop needs.
 //!
 //! If a loop's condition implies p < n, and p grows by at least one in each iteration, the number
 //! of iterations is bounded. The same holds for counting down, or up to p = n. Let N be the bound.
 //! Every parameter that changes by a constant in each iteration is at most N such steps away from
 //! its initial value, which decides comparisons of it.
 //!
-//! After a `break`, a translated loop leaves p unchanged, and clears a bool parameter that its
-//! condition requires. So the bound on iterations only requires that p grows if the parameters
-//! permit another iteration.
+//! The front end translates `break` such that the loop leaves p unchanged and clears a bool
+//! parameter that the condition requires. So the bound on iterations only requires that p grows if
+//! the parameters permit another iteration.
 
 use crate::builder::rewrite::{Pass, Rewriter, rewrite};
 use crate::builder::value_tracking::{self, SIGNED, UNSIGNED};
@@ -18,7 +19,7 @@ use crate::ir::{Emit, Function, If, Loop, Op, Stmt, Type, Value};
 use crate::range::Range;
 use rustc_hash::FxHashMap;
 
-/// Runs the pass: folds comparisons of counters that are decided.
+/// Runs the pass.
 pub fn run(function: &Function, rules: Rules) -> Function {
     let mut arms = FxHashMap::default();
     for_each_stmt(&function.body, &mut |stmt| {
@@ -62,22 +63,23 @@ impl Pass for Induction<'_> {
 }
 
 impl Induction<'_> {
-    /// Computes ranges of a loop's counters.
+    /// Computes the ranges of a loop's counters.
     fn find_ranges(&mut self, node: &Loop) {
-        // Facts that hold in the body, and facts that hold after it if there is another iteration.
-        let mut within = vec![];
-        self.derive((node.cond, true), &mut within);
-        let mut continuing = within.clone();
-        for &(value, truth) in &within {
+        // Facts that hold in the body, and facts that hold at its end if there is another
+        // iteration.
+        let mut in_body = vec![];
+        self.derive((node.cond, true), &mut in_body);
+        let mut continuing = in_body.clone();
+        for &(value, truth) in &in_body {
             if let Some(k) = node.params.iter().position(|&param| param == value) {
                 self.derive((node.body.yields[k], truth), &mut continuing);
             }
         }
-        let bounds = within.iter().flat_map(|&fact| self.iterations(node, fact, &continuing));
+        let bounds = in_body.iter().flat_map(|&fact| self.iterations(node, fact, &continuing));
         let Some(iterations) = bounds.min() else { return };
         for (k, &param) in node.params.iter().enumerate() {
             if self.function.ty(param) == Type::I32
-                && let Some(steps) = self.steps(node.body.yields[k], param, &within)
+                && let Some(steps) = self.steps(node.body.yields[k], param, &in_body)
             {
                 let [lo, hi] = [steps.lo, steps.hi].map(|step| step.saturating_mul(iterations));
                 let range = self.signed(node.init[k]).add(Range::new(lo, hi).hull(Range::ZERO));
@@ -88,6 +90,7 @@ impl Induction<'_> {
         }
     }
 
+    /// The range of a value as a signed integer.
     fn signed(&self, value: Value) -> Range<i64> {
         value_tracking::signed(self.function, value, &|value| self.ranges.get(&value).copied())
     }
@@ -111,7 +114,7 @@ impl Induction<'_> {
         }
         // If one arm of a select is a constant that contradicts the fact, the other arm was
         // selected.
-        if let Some((cond, t, e)) = self.choice(value) {
+        if let Some((cond, t, e)) = self.select_operands(value) {
             for (taken, value, other) in [(true, t, e), (false, e, t)] {
                 if self.function.constant(other).is_some_and(|bits| (bits != 0) != truth) {
                     self.derive((cond, taken), known);
@@ -121,8 +124,8 @@ impl Induction<'_> {
         }
     }
 
-    /// Condition and arms of a select, or of a result of an if.
-    fn choice(&self, value: Value) -> Option<(Value, Value, Value)> {
+    /// Condition and alternatives of a select, or of a result of an if.
+    fn select_operands(&self, value: Value) -> Option<(Value, Value, Value)> {
         match self.function.operation(value) {
             Some((Op::Select, &[cond, t, e])) => Some((cond, t, e)),
             Some(_) => None,
@@ -138,11 +141,11 @@ impl Induction<'_> {
         if next == param {
             return Some(Range::ZERO);
         }
-        if let Some((Op::IAdd, &[of, step])) = self.function.operation(next) {
+        if let Some((Op::IAdd, &[base, step])) = self.function.operation(next) {
             let step = i64::from(self.function.constant(step)? as i32);
-            return Some(self.steps(of, param, facts)?.add(Range::singleton(step)));
+            return Some(self.steps(base, param, facts)?.add(Range::singleton(step)));
         }
-        let (cond, t, e) = self.choice(next)?;
+        let (cond, t, e) = self.select_operands(next)?;
         match facts.iter().find(|fact| fact.0 == cond) {
             Some(&(_, true)) => self.steps(t, param, facts),
             Some(_) => self.steps(e, param, facts),
@@ -150,17 +153,17 @@ impl Induction<'_> {
         }
     }
 
-    /// Bounds on the number of iterations of a loop, from a fact that holds in its body.
+    /// Upper bounds on the number of iterations of a loop, from a fact that holds in its body.
     fn iterations(&self, node: &Loop, (value, truth): Fact, continuing: &[Fact]) -> Vec<i64> {
         let Some((op @ (Op::SLt | Op::ULt | Op::IEq), &[a, b])) = self.function.operation(value)
         else {
             return vec![];
         };
-        let side = |counter: Value, limit: Value, is_left: bool| {
+        let bound = |counter: Value, limit: Value, is_left: bool| {
             // A parameter plus a constant is a counter with another initial value.
             let (param, offset) = match self.function.operation(counter) {
-                Some((Op::IAdd, &[of, offset])) => {
-                    (of, i64::from(self.function.constant(offset)? as i32))
+                Some((Op::IAdd, &[base, offset])) => {
+                    (base, i64::from(self.function.constant(offset)? as i32))
                 }
                 _ => (counter, 0),
             };
@@ -178,7 +181,7 @@ impl Induction<'_> {
                 Op::SLt => (init, limit, SIGNED),
                 _ => (as_unsigned(init), as_unsigned(limit), UNSIGNED),
             };
-            // param < limit or limit < param; ≤ if the fact is that a comparison is false.
+            // param < limit or limit < param; ≤ if the fact is a negated comparison.
             let slack = i64::from(!truth);
             if is_left == truth {
                 iterations_below(init, steps, limit.hi + slack, all)
@@ -186,11 +189,11 @@ impl Induction<'_> {
                 iterations_below(init.neg(), steps.neg(), slack - limit.lo, all.neg())
             }
         };
-        [side(a, b, true), side(b, a, false)].into_iter().flatten().collect()
+        [bound(a, b, true), bound(b, a, false)].into_iter().flatten().collect()
     }
 }
 
-/// Number of iterations of a loop that exits when a counter equals `limit`.
+/// Maximum number of iterations of a loop that exits when a counter equals `limit`.
 fn iterations_until(init: Range<i64>, step: Range<i64>, limit: Range<i64>) -> Option<i64> {
     if step.lo != step.hi || limit.lo != limit.hi || step.is_zero() {
         return None;
@@ -205,8 +208,8 @@ fn iterations_until(init: Range<i64>, step: Range<i64>, limit: Range<i64>) -> Op
     (step == 1 && init.hi <= limit).then_some(limit - init.lo)
 }
 
-/// Maximum number of iterations of a loop while a counter that grows without wrapping is below
-/// `limit`.
+/// Maximum number of iterations of a loop that runs while an increasing counter is below `limit`;
+/// `None` if the counter may wrap around `all` values.
 fn iterations_below(
     init: Range<i64>,
     steps: Range<i64>,
@@ -226,8 +229,8 @@ mod tests {
     use crate::random::Random;
     use crate::testing::random;
 
-    /// A loop with an iteration cap, as the frontend emits it. `cond` defines `%c`, and `next` the
-    /// value that follows `%i`. One output tells whether the cap was reached.
+    /// A loop with an iteration cap, as the front end emits it. `cond` defines `%c`; `next` defines
+    /// `%i2`, the next value of `%i`. The last output is whether the cap was reached.
     fn capped(init: &str, cond: &str, next: &str, cap: u32) -> Function {
         let text = format!(
             "fn f(n: i32, x: f32) -> (i: i32, s: f32, capped: bool) {{
@@ -251,9 +254,9 @@ mod tests {
         parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
-    /// Whether the cap is proved unreachable. Checks that nothing else changes.
-    fn is_proved(function: &Function) -> bool {
-        let proved = passes::optimize_by(function, Rules::Exact);
+    /// Whether the pass proves that the cap is unreachable. Checks that nothing else changes.
+    fn removes_cap(function: &Function) -> bool {
+        let proved = passes::optimize_with(function, Rules::Exact);
         for row in random::special_rows(&function.inputs, 40, 3) {
             let run = |function| {
                 interpreter::run(function, &[], &row, 1 << 20).expect("loops are capped")
@@ -293,17 +296,17 @@ mod tests {
                 "%j = iadd %i, 1 %d = slt 10, %j %c = bnot %d",
                 "%i2 = iadd %i, 1",
             ),
-            // Varying steps of at least one.
+            // Steps that vary, but are at least one.
             (
                 "%init = and n, 7",
                 "%c = slt %i, 100",
                 "%e = lt %s, 0.5 %a = iadd %i, 1 %b = iadd %i, 2 %i2 = select %e, %a, %b",
             ),
-            // Constant only in the iteration that exits.
+            // Step zero only in the iteration that exits.
             ("%init = and n, 7", "%c = slt %i, 100", "%a = iadd %i, 1 %i2 = select %c, %a, %i"),
         ] {
-            let proved = is_proved(&capped(init, cond, next, 1000));
-            // An unknown initial value permits no conclusion.
+            let proved = removes_cap(&capped(init, cond, next, 1000));
+            // Nothing can be concluded from an unknown initial value.
             assert_eq!(proved, !init.contains("iadd"), "{init}; {cond}; {next}");
         }
         let exact = |step| {
@@ -314,12 +317,12 @@ mod tests {
                 1000,
             )
         };
-        assert!(is_proved(&exact(3)) && is_proved(&exact(-0x7fff_fff1)));
-        assert!(!is_proved(&exact(4)) && !is_proved(&exact(-1)));
+        assert!(removes_cap(&exact(3)) && removes_cap(&exact(-0x7fff_fff1)));
+        assert!(!removes_cap(&exact(4)) && !removes_cap(&exact(-1)));
     }
 
     #[test]
-    fn caps_that_may_be_reached_stay() {
+    fn caps_that_may_be_reached_are_kept() {
         let up = "%i2 = iadd %i, 1";
         for (init, cond, next) in [
             ("%init = and n, 7", "%c = slt %i, n", up),
@@ -335,7 +338,7 @@ mod tests {
             ("%init = and n, 7", "%c = slt %i, 2147483647", "%i2 = iadd %i, 8388608"),
             ("%init = and n, 7", "%a = slt %i, 100 %b = lt x, %s %c = bor %a, %b", up),
         ] {
-            assert!(!is_proved(&capped(init, cond, next, 1000)), "{init}; {cond}; {next}");
+            assert!(!removes_cap(&capped(init, cond, next, 1000)), "{init}; {cond}; {next}");
         }
     }
 
@@ -359,7 +362,7 @@ mod tests {
              }",
         );
         let function = function.unwrap_or_else(|error| panic!("{error}"));
-        let after = passes::optimize_by(&function, Rules::Exact);
+        let after = passes::optimize_with(&function, Rules::Exact);
         for x in [0.0f32, 1.0, -1.0, 1e-40] {
             let run = |function| {
                 interpreter::run(function, &[], &[x.to_bits()], 1000).expect("the loop terminates")
@@ -408,22 +411,23 @@ mod tests {
     }
 
     #[test]
-    fn random_counters_keep_their_iterations() {
+    fn loops_with_random_counters_keep_their_results() {
         for seed in 0..400 {
-            random_counter(seed);
+            check_random_counter(seed);
         }
     }
 
     #[test]
-    #[ignore = "a minute; for changes of this pass: cargo test -p lightbound-shader --release -- --ignored"]
-    fn random_counters_keep_their_iterations_slow() {
+    #[ignore = "takes a minute: cargo test -p lightbound-shader --release --lib passes::induction -- --ignored"]
+    fn loops_with_many_random_counters_keep_their_results() {
         for seed in 1000..200_000 {
-            random_counter(seed);
+            check_random_counter(seed);
         }
     }
 
-    /// Initial values, limits and steps for which signs, extremes and wrapping matter.
-    fn random_counter(seed: u64) {
+    /// Checks a loop with a random initial value, limit and step near zero, the extremes and values
+    /// that wrap.
+    fn check_random_counter(seed: u64) {
         let mut random = Random::new(seed);
         let mut number = |special: &[i32]| *random.pick(special) + (random.below(7) as i32 - 3);
         let (init, limit) = (
@@ -447,6 +451,6 @@ mod tests {
             "%p = iadd %i, {step} %q = iadd %i, {other} %e = lt %s, 0.01 %i2 = select %e, %p, %q"
         );
         let next = if random.once_in(2) { format!("%i2 = iadd %i, {step}") } else { next };
-        is_proved(&capped(&init, &cond, &next, 1 + random.below(60) as u32));
+        removes_cap(&capped(&init, &cond, &next, 1 + random.below(60) as u32));
     }
 }

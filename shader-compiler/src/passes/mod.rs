@@ -5,15 +5,15 @@
 //! ```
 //!
 //! Up to the point shader, values may change: by rounding, in the sign of a zero, or if they are
-//! not finite. The function returned by [`optimize`] *is* the point shader, to the bit, and
-//! everything after it computes exactly that, in the interpreter and on all targets. Passes rebuild
-//! the function through a [`Builder`], so each of them also folds, simplifies, numbers and hoists,
-//! and removes dead code.
+//! not finite. The function returned by [`optimize`] *is* the point shader. Everything after it
+//! preserves its results bit for bit, in the interpreter and on all targets. Passes rebuild the
+//! function through a [`Builder`], so each of them also folds constants, simplifies, numbers
+//! values, hoists code, and removes dead code.
 
 pub mod expand;
 pub mod factor;
 pub mod induction;
-pub mod lanes;
+pub mod predication;
 pub mod unroll;
 
 use crate::builder::rewrite::clean;
@@ -21,13 +21,13 @@ use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Function, Stmt, verify};
 
-/// Produces the point shader. Runs all passes that may change values, and all others that pay off.
-/// Composite operations stay, since analyses interpret them directly.
+/// Produces the point shader. Runs all passes that may change values, and others that help both the
+/// analyses and the back end. Keeps composite operations, since analyses interpret them directly.
 pub fn optimize(function: &Function) -> Function {
-    checked(factor::run(&optimize_by(function, Rules::Relaxed)))
+    checked(factor::run(&optimize_with(function, Rules::Relaxed)))
 }
 
-fn optimize_by(function: &Function, rules: Rules) -> Function {
+fn optimize_with(function: &Function, rules: Rules) -> Function {
     let mut function = checked(unroll::run(function, rules));
     if has_loops(&function) {
         function = checked(induction::run(&function, rules));
@@ -47,12 +47,13 @@ fn optimize_by(function: &Function, rules: Rules) -> Function {
 pub fn lower(function: &Function) -> Function {
     let mut function = checked(expand::run(function));
     if !is_straight_line(&function) {
-        function = lanes::run(&function);
+        function = predication::run(&function);
     }
     debug_assert_eq!(verify::verify_lowered(&function), Ok(()), "{function}");
     function
 }
 
+/// Verifies a function in debug builds.
 fn checked(function: Function) -> Function {
     debug_assert_eq!(verify::verify(&function), Ok(()), "{function}");
     function
@@ -105,7 +106,7 @@ mod tests {
         for seed in seeds {
             let options = Options::any(seed, false);
             let before = random::function(seed, &options);
-            let optimized = optimize_by(&before, Rules::Exact);
+            let optimized = optimize_with(&before, Rules::Exact);
             check_equal(&before, &optimized, 8, seed);
             let lowered = lower(&optimized);
             check_equal(&before, &lowered, 8, seed);
@@ -115,13 +116,13 @@ mod tests {
     }
 
     #[test]
-    fn exact_passes_keep_every_bit_of_random_functions() {
+    fn exact_passes_preserve_every_bit_of_random_functions() {
         check(0..400);
     }
 
     #[test]
-    #[ignore = "minutes; for changes of passes: cargo test -p lightbound-shader --release -- --ignored"]
-    fn exact_passes_keep_every_bit_of_many_random_functions_slow() {
+    #[ignore = "takes minutes: cargo test -p lightbound-shader --release --lib passes::tests -- --ignored"]
+    fn exact_passes_preserve_every_bit_of_many_random_functions() {
         check(1000..50_000);
     }
 }

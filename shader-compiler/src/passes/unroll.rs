@@ -1,7 +1,7 @@
 //! Unrolls loops with a small known number of iterations, innermost loops first.
 //!
-//! The number of iterations is found by abstract execution: constants are evaluated, everything
-//! else is unknown, and the loop continues while the condition is a constant. So any way of
+//! Abstract execution determines the number of iterations: it evaluates constants, treats
+//! everything else as unknown, and continues while the condition is a constant. So any way of
 //! counting is recognized.
 
 use crate::builder::rewrite::{Pass, Rewriter, rewrite};
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 /// Maximum number of iterations to unroll.
 const MAX_ITERATIONS: usize = 16;
 
-/// Maximum number of operations of an unrolled loop.
+/// Maximum number of operations in an unrolled loop.
 const MAX_SIZE: usize = 512;
 
 /// Maximum number of statements executed in a trial of a loop.
@@ -51,10 +51,10 @@ impl Pass for Unroll {
     }
 }
 
-/// Trial execution of a loop with the known constants.
+/// Abstract execution of a loop.
 struct Trial<'a, 'b> {
     rewriter: &'a Rewriter<'b>,
-    /// Values computed so far, and their bits if they are known.
+    /// Bits of the values computed so far; `None` if unknown.
     words: FxHashMap<Value, Option<u32>>,
     /// Number of operations that remain after folding.
     size: usize,
@@ -137,7 +137,7 @@ impl Trial<'_, '_> {
             self.block(&node.body);
             params = self.all(&node.body.yields);
         }
-        // The loop stays; its results are unknown.
+        // The loop remains, and its results are unknown.
         self.size = size;
         for block in [&node.head, &node.body] {
             for_each_stmt(block, &mut |_| self.size += 1);
@@ -154,8 +154,9 @@ mod tests {
     use crate::ir::text::parse;
     use crate::testing::random;
 
-    /// Number of loops and of statements that remain; checks that values are preserved.
-    fn unrolled(text: &str) -> (usize, usize) {
+    /// Runs the pass and checks that it preserves values. Returns the number of loops and of
+    /// statements that remain.
+    fn count_after_unrolling(text: &str) -> (usize, usize) {
         let before = parse(text).unwrap_or_else(|error| panic!("{error}"));
         let after = run(&before, Rules::Exact);
         for row in random::rows(&before.inputs, 50, 5) {
@@ -191,24 +192,24 @@ mod tests {
     #[test]
     fn loops_with_few_iterations_are_unrolled() {
         let body = "%u = imul %s, 3 %t = xor %u, %i";
-        assert_eq!(unrolled(&counted(0, body)), (0, 0));
-        assert_eq!(unrolled(&counted(1, body)), (0, 1));
-        // The first `xor` has no effect, and then two factors merge.
-        assert_eq!(unrolled(&counted(16, body)), (0, 30));
-        assert_eq!(unrolled(&counted(17, body)).0, 1);
+        assert_eq!(count_after_unrolling(&counted(0, body)), (0, 0));
+        assert_eq!(count_after_unrolling(&counted(1, body)), (0, 1));
+        // The first `xor` has no effect, and the two multiplications around it are combined.
+        assert_eq!(count_after_unrolling(&counted(16, body)), (0, 30));
+        assert_eq!(count_after_unrolling(&counted(17, body)).0, 1);
     }
 
     #[test]
-    fn large_loops_stay() {
+    fn large_loops_are_kept() {
         let chain: String = (0..40).map(|k| format!("%s{} = imul %s{k}, %s\n", k + 1)).collect();
         let body = format!("%s0 = iadd %s, %i\n{chain}%t = xor %s40, %i");
-        assert_eq!(unrolled(&counted(16, &body)).0, 1);
-        assert_eq!(unrolled(&counted(8, &body)).0, 0);
+        assert_eq!(count_after_unrolling(&counted(16, &body)).0, 1);
+        assert_eq!(count_after_unrolling(&counted(8, &body)).0, 0);
     }
 
     #[test]
     fn nested_loops_are_unrolled() {
-        // The inner loop has as many iterations as the outer loop's counter says.
+        // The counter of the outer loop is the number of iterations of the inner loop.
         let inner = |limit: &str| {
             format!(
                 "%t = loop (%j: i32 = 0, %v: i32 = %s) {{
@@ -221,17 +222,20 @@ mod tests {
                  }}"
             )
         };
-        assert_eq!(unrolled(&counted(5, &inner("%i"))).0, 0);
-        assert_eq!(unrolled(&counted(20, &inner("4"))).0, 1);
-        assert_eq!(unrolled(&counted(3, &format!("%few = and n, 7 {}", inner("%few")))).0, 3);
+        assert_eq!(count_after_unrolling(&counted(5, &inner("%i"))).0, 0);
+        assert_eq!(count_after_unrolling(&counted(20, &inner("4"))).0, 1);
+        assert_eq!(
+            count_after_unrolling(&counted(3, &format!("%few = and n, 7 {}", inner("%few")))).0,
+            3
+        );
     }
 
     #[test]
-    fn iterations_are_counted_by_execution() {
+    fn unusual_counters_are_recognized() {
         let text = counted(1, "%t = iadd %s, 1")
             .replace("slt %i, 1", "ult %i, 9")
             .replace("iadd %i, 1", "iadd %i, 4");
-        assert_eq!(unrolled(&text), (0, 1));
+        assert_eq!(count_after_unrolling(&text), (0, 1));
         // A condition that depends on an input in the third iteration.
         let text = "fn f(n: i32) -> (r: i32) {
                %r = loop (%i: i32 = 0, %s: i32 = 1) {

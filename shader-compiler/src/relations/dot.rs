@@ -2,16 +2,17 @@
 //! is at most 1 minus half the squared distance between the boxes of a and b. Likewise, it is at
 //! least −1 plus half the squared distance between the boxes of a and −b.
 //!
-//! Dot products with vectors of the frame are coordinates, and the endpoints of boxes bound them
-//! well enough. For these, only constraints are added, which their endpoints satisfy anyway:
-//! components are within ±(1 + 2⁻²²), so the endpoints are within the sum of the other vector's
-//! components, at most √3 of its length if that vector is a singleton. This requires that both
-//! vectors are inputs: the coordinates themselves may have wider endpoints. If a vector is on the
-//! normal's side of the surface, its dot product with the normal is not negative.
+//! Dot products with vectors of the frame are coordinates, which interval arithmetic bounds well
+//! enough. They only get constraints, which their endpoints satisfy anyway: components of one
+//! vector are within ±(1 + 2⁻²²), so the endpoints are within ± the sum of the magnitudes of the
+//! other vector's components, which is at most √3 times its length if that vector is a singleton.
+//! This requires that both vectors are inputs, since coordinates computed from inputs may have
+//! wider endpoints. If a vector is on the same side of the surface as the normal, its dot product
+//! with the normal is not negative.
 //!
-//! The dot product of a vector with itself is bounded by constants, too. For products of a half
-//! vector and one of its two vectors, the bounds of `half` are tighter. If a vector is shorter than
-//! a unit vector, both claims hold a fortiori.
+//! Constants also bound the dot product of a vector with itself. For the dot product of a half
+//! vector and one of its two vectors, the bounds of `half` are tighter. The bounds hold for vectors
+//! shorter than 1, too.
 //!
 //! A sum of three products is recognized with the components in any order and with any signs. The
 //! signs are attributed to b, which does not change |b|.
@@ -27,7 +28,7 @@
 //! C₁ − d²/2: rounding subtracts at most u (C₁ + d²/2) + 6.02u d²/2, and 1.1u + 8u d²/2 was added.
 
 use super::unit::{UnitVector, is_dot};
-use super::{Guard, Point, Refinement, Related, Relation, Relations};
+use super::{Guard, PointShader, Refinement, Relation, RelationInfo, Relations};
 use crate::analysis::Constraint;
 use crate::interval::{Bounds, Floats};
 use crate::ir::function::for_each_stmt;
@@ -37,10 +38,10 @@ use crate::ir::{Emit, Function, Op, Stmt, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Dot {
     terms: [Term; 3],
-    /// Upper bound of the dot product and of its negative.
-    most: f32,
-    /// Whether the distance of the vectors is used.
-    by_distance: bool,
+    /// Upper bound on the magnitude of the dot product.
+    max: f32,
+    /// Whether to use the distance between the vectors.
+    uses_distance: bool,
     /// Conditions on the box under which the vectors are unit vectors.
     guards: [Option<Guard>; 2],
 }
@@ -49,34 +50,34 @@ pub struct Dot {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Term {
     pub factors: [Value; 2],
-    pub minus: bool,
+    pub negated: bool,
 }
 
-/// C₂.
-const HALF: f32 = 0.5 - 4.0 / (1 << 24) as f32;
+/// C₂ = ½ (1 − 8u).
+const DISTANCE_FACTOR: f32 = 0.5 - 4.0 / (1 << 24) as f32;
 
-/// C₁ + 1.1u for vectors with these slacks, rounded up.
-fn most(a: f64, b: f64) -> f32 {
+/// C₁ + 1.1u for vectors with slacks α and β, rounded up.
+fn max_dot(a: f64, b: f64) -> f32 {
     let u = 1.0 / f64::from(1 << 24);
     ((1.0 + 0.5 * (a + b) + 4.2 * u) as f32).next_up()
 }
 
-/// The three products of a sum of three. Additions and subtractions may come in any order; signs of
-/// sums, products and factors are collected.
+/// The products of a sum of three products. Additions and subtractions may come in any order. The
+/// signs of sums, products and factors are combined.
 pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
     let mut found = vec![];
     let mut work = vec![(sum, false)];
-    while let Some((value, minus)) = work.pop() {
+    while let Some((value, negated)) = work.pop() {
         match function.operation(value)? {
-            (Op::Add, &[a, b]) => work.extend([(b, minus), (a, minus)]),
-            (Op::Sub, &[a, b]) => work.extend([(b, !minus), (a, minus)]),
-            (Op::Neg, &[a]) => work.push((a, !minus)),
+            (Op::Add, &[a, b]) => work.extend([(b, negated), (a, negated)]),
+            (Op::Sub, &[a, b]) => work.extend([(b, !negated), (a, negated)]),
+            (Op::Neg, &[a]) => work.push((a, !negated)),
             (Op::Mul, &[a, b]) => {
                 let [a, b] = [a, b].map(|factor| match function.operation(factor) {
                     Some((Op::Neg, &[of])) => (of, true),
                     _ => (factor, false),
                 });
-                found.push(Term { factors: [a.0, b.0], minus: minus ^ a.1 ^ b.1 });
+                found.push(Term { factors: [a.0, b.0], negated: negated ^ a.1 ^ b.1 });
             }
             _ => return None,
         }
@@ -88,12 +89,12 @@ pub(crate) fn terms(function: &Function, sum: Value) -> Option<[Term; 3]> {
 }
 
 /// Finds dot products of unit vectors.
-pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Related) {
-    let by_distance = relations.has(Relation::Dot);
+pub(super) fn find(point: &PointShader<'_>, relations: Relations, related: &mut RelationInfo) {
+    let uses_distance = relations.has(Relation::Dot);
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
         let Some(terms) = terms(point.function, *value) else { return };
-        let Some((dot, [a, b])) = dot(&point.units, terms, by_distance) else { return };
+        let Some((dot, [a, b])) = dot(&point.units, terms, uses_distance) else { return };
         if related.refinements[value.index()]
             .iter()
             .any(|known| matches!(known, Refinement::HalfVectorDot(_)))
@@ -104,7 +105,7 @@ pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Relate
             return related.add(point, *value, Refinement::Dot(dot), Bounds::Float(Floats::all()));
         }
         let is_coordinate = (a.is_frame() || b.is_frame()) && a.axis.is_some() && b.axis.is_some();
-        if !relations.has(if dot.by_distance && !is_coordinate {
+        if !relations.has(if dot.uses_distance && !is_coordinate {
             Relation::Dot
         } else {
             Relation::Unit
@@ -113,39 +114,42 @@ pub(super) fn find(point: &Point<'_>, relations: Relations, related: &mut Relate
         }
         let is_above =
             [(a, b), (b, a)].into_iter().any(|(a, b)| a.is_above() && b.is_normal(&point.units));
-        let is_above = is_above && is_dot(&terms, a.parts, b.parts);
-        let limit =
-            |most: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -most }, most));
+        let is_above = is_above && is_dot(&terms, a.components, b.components);
+        let dot_bounds =
+            |max: f32| Bounds::Float(Floats::between(if is_above { 0.0 } else { -max }, max));
         if !point.is_interval[value.index()] {
-            related.constrain(*value, Constraint::observe(limit(dot.most)));
+            related.constrain(*value, Constraint::observe(dot_bounds(dot.max)));
         } else if is_coordinate {
-            let is_number =
-                |unit: &UnitVector| unit.parts.iter().all(|part| !point.is_interval[part.index()]);
-            let most =
-                limit(if is_number(a) || is_number(b) { ROOT_3 } else { 3.0 + 3.0 * ROUNDING });
-            if is_above {
-                related.add(point, *value, Refinement::AtLeast(0.0), most);
+            let is_singleton = |unit: &UnitVector| {
+                unit.components.iter().all(|component| !point.is_interval[component.index()])
+            };
+            let bounds = dot_bounds(if is_singleton(a) || is_singleton(b) {
+                SQRT_3
             } else {
-                related.constrain(*value, Constraint::observe(most));
+                3.0 + 3.0 * PRODUCT_SLACK
+            });
+            if is_above {
+                related.add(point, *value, Refinement::AtLeast(0.0), bounds);
+            } else {
+                related.constrain(*value, Constraint::observe(bounds));
             }
         } else {
-            related.add(point, *value, Refinement::Dot(dot), limit(dot.most));
+            related.add(point, *value, Refinement::Dot(dot), dot_bounds(dot.max));
         }
     });
 }
 
-/// More than √3 · (1 + 2⁻²²)(1 + 2⁻²¹), with rounding.
-const ROOT_3: f32 = 1.7321;
+/// An upper bound on √3 · (1 + 2⁻²²)(1 + 2⁻²¹), including rounding.
+const SQRT_3: f32 = 1.7321;
 
-/// More than a product of components exceeds 1, with the rounding of the sums of three.
-const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
+/// A bound on how much a product of components exceeds 1, including the rounding of sums of three.
+const PRODUCT_SLACK: f32 = 1.0 / (1 << 20) as f32;
 
-/// The dot product that terms form, if any: the factors on either side are the components of a unit
-/// vector.
+/// The dot product of unit vectors that three terms form, if any.
 fn dot(
     units: &[UnitVector],
     terms: [Term; 3],
-    by_distance: bool,
+    uses_distance: bool,
 ) -> Option<(Dot, [&UnitVector; 2])> {
     // Either factor of each product may belong to the first vector.
     (0..4).find_map(|swapped: usize| {
@@ -156,13 +160,18 @@ fn dot(
             .filter(|(k, _)| swapped >> k & 1 == 1)
             .for_each(|(_, term)| term.factors.swap(0, 1));
         let unit = |side: usize| {
-            let has = |part: &Value| terms.iter().any(|term| term.factors[side] == *part);
-            units.iter().find(|unit| unit.parts.iter().all(has))
+            let has = |component: &Value| terms.iter().any(|term| term.factors[side] == *component);
+            units.iter().find(|unit| unit.components.iter().all(has))
         };
         let [a, b] = [unit(0)?, unit(1)?];
-        let by_distance = by_distance && a != b;
+        let uses_distance = uses_distance && a != b;
         Some((
-            Dot { terms, most: most(a.slack, b.slack), by_distance, guards: [a.guard, b.guard] },
+            Dot {
+                terms,
+                max: max_dot(a.slack, b.slack),
+                uses_distance,
+                guards: [a.guard, b.guard],
+            },
             [a, b],
         ))
     })
@@ -170,10 +179,10 @@ fn dot(
 
 impl Dot {
     pub(super) fn relation(&self) -> Relation {
-        if self.by_distance { Relation::Dot } else { Relation::Unit }
+        if self.uses_distance { Relation::Dot } else { Relation::Unit }
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         let guards = self.guards.iter().flatten().map(|guard| guard.value);
         self.terms.iter().flat_map(|term| term.factors).chain(guards).collect()
@@ -183,7 +192,7 @@ impl Dot {
         self.guards.iter().any(Option::is_some)
     }
 
-    /// Endpoints from the distance of the vectors, or constants.
+    /// Endpoints from the distance between the vectors, or constants.
     pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -201,16 +210,17 @@ impl Dot {
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
-        let [least, most] = [-self.most, self.most].map(|end| emit.f32(end));
-        if !self.by_distance {
-            return [least, most];
+        let [min, max] = [-self.max, self.max].map(|end| emit.f32(end));
+        if !self.uses_distance {
+            return [min, max];
         }
-        let [above, below] = [true, false].map(|negated| self.half_distance2(emit, &of, negated));
-        [emit.op(Op::Add, &[above, least]), emit.op(Op::Sub, &[most, below])]
+        let [above, below] =
+            [true, false].map(|negated| self.half_squared_distance(emit, &of, negated));
+        [emit.op(Op::Add, &[above, min]), emit.op(Op::Sub, &[max, below])]
     }
 
-    /// Half the squared distance between the boxes of a and of b, or of −b.
-    fn half_distance2<E: Emit<Value: PartialEq>>(
+    /// Half the squared distance between the boxes of a and b, or of a and −b if `negated`.
+    fn half_squared_distance<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
@@ -218,38 +228,38 @@ impl Dot {
     ) -> E::Value {
         let squares = self.terms.map(|term| {
             let [a, b] = term.factors.map(&of);
-            let gap = gap(emit, a, b, term.minus != negated);
+            let gap = interval_distance(emit, a, b, term.negated != negated);
             emit.op(Op::Mul, &[gap, gap])
         });
         let sum = emit.op(Op::Add, &[squares[0], squares[1]]);
         let sum = emit.op(Op::Add, &[sum, squares[2]]);
-        let half = emit.f32(HALF);
+        let half = emit.f32(DISTANCE_FACTOR);
         emit.op(Op::Mul, &[sum, half])
     }
 }
 
-/// The distance between two intervals, the second one negated if `minus`. If one is a singleton,
-/// the distance has a sign.
-pub(super) fn gap<E: Emit<Value: PartialEq>>(
+/// The distance between two intervals, the second one negated if `negated`. If one is a singleton,
+/// the distance may be negative.
+pub(super) fn interval_distance<E: Emit<Value: PartialEq>>(
     emit: &mut E,
     a: [E::Value; 2],
     b: [E::Value; 2],
-    minus: bool,
+    negated: bool,
 ) -> E::Value {
-    let apart = if minus { Op::Add } else { Op::Sub };
+    let difference = if negated { Op::Add } else { Op::Sub };
     for ([lo, hi], [singleton, other]) in [(a, b), (b, a)] {
         if singleton == other {
             // From the singleton to the closest member of the other.
-            let singleton = if minus { emit.op(Op::Neg, &[singleton]) } else { singleton };
+            let singleton = if negated { emit.op(Op::Neg, &[singleton]) } else { singleton };
             let closest = emit.op(Op::Max, &[singleton, lo]);
             let closest = emit.op(Op::Min, &[closest, hi]);
             return emit.op(Op::Sub, &[closest, singleton]);
         }
     }
-    let ([a_lo, a_hi], [b_lo, b_hi]) = (a, if minus { [b[1], b[0]] } else { b });
-    // −b's upper endpoint is b's lower one, negated.
-    let after = emit.op(apart, &[a_lo, b_hi]);
-    let before = emit.op(apart, &[a_hi, b_lo]);
+    let ([a_lo, a_hi], [b_lo, b_hi]) = (a, if negated { [b[1], b[0]] } else { b });
+    // The upper endpoint of −b is the negated lower endpoint of b.
+    let after = emit.op(difference, &[a_lo, b_hi]);
+    let before = emit.op(difference, &[a_hi, b_lo]);
     let before = emit.op(Op::Neg, &[before]);
     let gap = emit.op(Op::Max, &[after, before]);
     let zero = emit.f32(0.0);
@@ -258,7 +268,7 @@ pub(super) fn gap<E: Emit<Value: PartialEq>>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::materials::{around, axes, nearly_unit};
+    use super::super::testing::{axes, box_around, nearly_unit};
     use super::super::unit::find;
     use super::*;
     use crate::ir::text::parse;
@@ -266,7 +276,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn dot_products_have_tight_endpoints() {
+    fn dot_products_are_within_tight_endpoints() {
         let text = "fn f(a: f32, b: f32, c: f32, x: f32, y: f32, z: f32) -> (r: f32) {
             %0 = mul c, z
             %1 = mul x, a
@@ -279,14 +289,14 @@ mod tests {
         let units = find(&function, &axes(2));
         let sum = function.body.yields[0];
         let found = dot(&units, terms(&function, sum).expect("it is a sum of products"), true)
-            .expect("of unit vectors")
+            .expect("it is a dot product of unit vectors")
             .0;
         let input = |value: Value| {
             units
                 .iter()
-                .flat_map(|unit| unit.parts)
-                .position(|part| part == value)
-                .expect("it is a part")
+                .flat_map(|unit| unit.components)
+                .position(|component| component == value)
+                .expect("it is a component")
         };
         let mut random = Random::new(5);
         let mut narrow = 0;
@@ -297,8 +307,8 @@ mod tests {
             let near = *random.pick(&[None, Some(mirrored), Some(opposite)]);
             let b = nearly_unit(&mut random, near);
             let boxes = [
-                around(&mut random, a),
-                if random.once_in(2) { b.map(|x| [x, x]) } else { around(&mut random, b) },
+                box_around(&mut random, a),
+                if random.once_in(2) { b.map(|x| [x, x]) } else { box_around(&mut random, b) },
             ];
             let product = a[2] * b[2] - (b[0] * a[0] + a[1] * b[1]);
             let of = |value: Value| boxes[input(value) / 3][input(value) % 3].map(f32::to_bits);

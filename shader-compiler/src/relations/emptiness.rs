@@ -1,34 +1,35 @@
 //! Empty intervals: the meaning of endpoints that cross.
 //!
-//! A refinement holds for every member of a box that satisfies the preconditions and reaches the
-//! value. If no member does, the intersection of its endpoints with the operation's own may be
-//! empty: the lower endpoint is above the upper one. So **endpoints that cross denote the empty
-//! set**: no member has such a value, nor any value computed from it. There are three causes:
+//! A refinement holds for every member of a box that satisfies the preconditions and for which the
+//! value is computed. If there is no such member, the intersection of its endpoints with those of
+//! the interval lowering may be empty: the lower endpoint is above the upper one. So **endpoints
+//! that cross denote the empty set**: no member has this value, nor any value computed from it.
+//! There are three causes:
 //!
 //! - the box contains no unit vector, although its inputs are declared to be one;
-//! - all its unit vectors are below the horizon, where `support` replaces z by 0;
+//! - all its unit vectors are below the horizon, where `support` clamps z to 0;
 //! - the endpoints of a condition allow an arm or a loop iteration that no member takes, since
 //!   interval arithmetic ignores the correlation of operands.
 //!
-//! Naive and optimized code has no refinements, and endpoints never cross there.
+//! Naive and optimized code has no refinements, so endpoints never cross there.
 //!
 //! Code does not test for empty intervals: a test needs both endpoints, and often only one is
-//! computed. Operations are applied to crossing endpoints, which may lie outside static bounds.
-//! That is harmless until they are joined with endpoints of nonempty intervals. Then case selection
-//! may take the wrong operand for the greater one, and a NaN may replace a bound. So where control
-//! flow joins, endpoints of intervals that may be empty are clamped to static bounds. At outputs,
-//! if NaN is suppressed, static bounds replace a NaN. A condition may be empty, too: then it is
-//! "certainly true" and "never true" at once, neither arm runs, and all results of the `if` or loop
-//! may be empty. Which intervals may be empty is known at compile time (`may_be_empty`).
+//! computed. It applies operations to crossing endpoints, and results may lie outside static
+//! bounds. That is harmless until they are joined with endpoints of nonempty intervals. There, case
+//! selection might take the wrong operand for the greater one, and a NaN might replace a bound. So
+//! at control-flow joins, endpoints of intervals that may be empty are clamped to static bounds. At
+//! outputs, if NaN is suppressed, static bounds replace a NaN. A condition may be empty, too: then
+//! it is both "certainly true" and "never true", neither arm runs, and all results of the `if` or
+//! loop may be empty. The analysis `may_be_empty` determines the intervals that may be empty.
 
-use super::{Point, Refinement, Related, Relation};
+use super::{PointShader, Refinement, Relation, RelationInfo};
 use crate::builder::Builder;
 use crate::interval::Bounds;
 use crate::ir::{Block, Emit, Op, Stmt, Value};
 
-/// For each value, whether its endpoints may cross, or depend on endpoints that may.
-pub(super) fn may_be_empty(point: &Point<'_>, related: &Related) -> Vec<bool> {
-    let mut walk = Walk { point, related, empty: vec![false; point.function.len()] };
+/// Returns, for each value, whether its endpoints may cross, or depend on endpoints that may.
+pub(super) fn may_be_empty(point: &PointShader<'_>, related: &RelationInfo) -> Vec<bool> {
+    let mut walk = EmptinessWalk { point, related, empty: vec![false; point.function.len()] };
     // Parameters of a loop carry emptiness from one iteration to the next.
     loop {
         let before = walk.empty.clone();
@@ -39,14 +40,14 @@ pub(super) fn may_be_empty(point: &Point<'_>, related: &Related) -> Vec<bool> {
     }
 }
 
-struct Walk<'a> {
-    point: &'a Point<'a>,
-    related: &'a Related,
+struct EmptinessWalk<'a> {
+    point: &'a PointShader<'a>,
+    related: &'a RelationInfo,
     empty: Vec<bool>,
 }
 
-impl Walk<'_> {
-    /// Walks a block; `is_nested` if it belongs to an arm or a loop.
+impl EmptinessWalk<'_> {
+    /// Visits a block; `is_nested` if it belongs to an arm or a loop.
     fn block(&mut self, block: &Block, is_nested: bool) {
         for stmt in &block.stmts {
             match stmt {
@@ -56,11 +57,12 @@ impl Walk<'_> {
                         .function
                         .operation(*value)
                         .expect("statements define operations");
-                    let makes =
+                    let crosses =
                         |refinement: &Refinement| can_cross(refinement.relation(), is_nested);
-                    let is_made = self.related.refinements[value.index()].iter().any(makes);
+                    let may_cross_here =
+                        self.related.refinements[value.index()].iter().any(crosses);
                     self.empty[value.index()] =
-                        is_made || args.iter().any(|arg| self.empty[arg.index()]);
+                        may_cross_here || args.iter().any(|arg| self.empty[arg.index()]);
                 }
                 Stmt::If(node) => {
                     self.block(&node.then, true);
@@ -86,39 +88,39 @@ impl Walk<'_> {
         }
     }
 
-    /// A result may be empty if one of the values it joins is, or the condition. If the endpoints
-    /// of a condition cross, no member takes either arm, and no member leaves the loop.
+    /// A result may be empty if a joined value or the condition may be. If the endpoints of a
+    /// condition cross, no member takes either arm, and no member leaves the loop.
     fn join(&mut self, result: Value, from: &[Value]) {
         self.empty[result.index()] |= from.iter().any(|value| self.empty[value.index()]);
     }
 }
 
-/// Whether a refinement and the operation's own endpoints may have an empty intersection. If the
-/// refinement follows from preconditions, this can happen in any block; otherwise only in nested
-/// blocks, which no member may reach.
+/// Whether the endpoints of a refinement and of the interval lowering may have an empty
+/// intersection. If the refinement follows from preconditions, this can happen in any block;
+/// otherwise only in nested blocks, which possibly no member reaches.
 fn can_cross(relation: Relation, is_nested: bool) -> bool {
     is_nested || relation.needs_unit_vectors()
 }
 
-/// Endpoints of an interval that may be empty, with static bounds in place of NaN.
+/// Replaces NaN endpoints of an interval that may be empty by static bounds.
 pub(crate) fn without_nan(
     builder: &mut Builder,
     known: &Bounds,
     [lo, hi]: [Value; 2],
 ) -> [Value; 2] {
     let Bounds::Float(floats) = known else { return [lo, hi] };
-    let [least, most] = floats
+    let [min, max] = floats
         .pieces
         .hull()
         .unwrap_or([f32::NEG_INFINITY, f32::INFINITY])
         .map(|end| builder.f32(end));
     // If one operand is NaN, min and max return the first operand.
-    [builder.op(Op::Max, &[least, lo]), builder.op(Op::Min, &[most, hi])]
+    [builder.op(Op::Max, &[min, lo]), builder.op(Op::Min, &[max, hi])]
 }
 
-/// Endpoints of an interval that may be empty, clamped to its static bounds. They replace NaN as
-/// well, unless `keeps_nan`.
-pub(crate) fn clamped(
+/// Clamps endpoints of an interval that may be empty to its static bounds, which also replace NaN
+/// unless `keeps_nan`.
+pub(crate) fn clamp_to_bounds(
     builder: &mut Builder,
     known: &Bounds,
     [lo, hi]: [Value; 2],
@@ -133,9 +135,10 @@ pub(crate) fn clamped(
             let hull = ints.hull().unwrap_or([i32::MIN, i32::MAX]);
             ([Op::SMin, Op::SMax], hull.map(|end| builder.i32(end)))
         }
-        Bounds::Bool(bools) => {
-            ([Op::BAnd, Op::BOr], [!bools.no, bools.yes].map(|end| builder.bool(end)))
-        }
+        Bounds::Bool(bools) => (
+            [Op::BAnd, Op::BOr],
+            [!bools.may_be_false, bools.may_be_true].map(|end| builder.bool(end)),
+        ),
     };
     let [min, max] = ops;
     // If one operand is NaN, min and max return the first operand.
@@ -158,8 +161,7 @@ mod tests {
     use crate::lift::{self, Input, Lifted, Options};
     use crate::relations::{Axis, Relations};
 
-    /// Related code for a function of a unit vector's components and another float, with NaN
-    /// suppressed.
+    /// Related code for a function of a unit vector and another float, with NaN suppressed.
     fn lifted(body: &str) -> Lifted {
         let text = format!(
             "fn f(x: f32, y: f32, z: f32, a: f32) -> (r: f32) {{
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_of_boxes_without_unit_vectors_are_not_nan() {
+    fn outputs_are_not_nan_for_boxes_without_unit_vectors() {
         // The squared length is at least 1 by the precondition, and at most 0.12 by the box.
         let endpoints = [0.1f32, 0.2, 0.1, 0.2, 0.1, 0.2, -1.0, 1.0].map(f32::to_bits);
         for body in
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn values_made_of_squared_lengths_may_be_empty() {
+    fn values_computed_from_squared_lengths_may_be_empty() {
         assert!(
             output_may_be_empty("%5 = mul %4, a return %5")
                 && !output_may_be_empty("%5 = mul x, a return %5")
@@ -205,21 +207,21 @@ mod tests {
     #[test]
     fn results_may_be_empty_if_their_condition_may() {
         for (cond, expected) in [("%4", true), ("a", false)] {
-            let chosen = format!(
+            let if_body = format!(
                 "%5 = lt {cond}, 0.5 %6 = if %5 {{ yield x }} else {{ yield y }} return %6"
             );
-            assert_eq!(output_may_be_empty(&chosen), expected, "{chosen}");
-            let left = format!(
+            assert_eq!(output_may_be_empty(&if_body), expected, "{if_body}");
+            let loop_body = format!(
                 "%5 = loop (%6: f32 = x) {{ %7 = lt %6, {cond} while %7 else %6 %8 = add %6, 1.0 next %8 }} return %5"
             );
-            assert_eq!(output_may_be_empty(&left), expected, "{left}");
+            assert_eq!(output_may_be_empty(&loop_body), expected, "{loop_body}");
         }
     }
 
     #[test]
-    fn joins_of_empty_intervals_have_no_gaps_in_static_bounds() {
+    fn joins_of_intervals_that_may_be_empty_have_static_bounds_without_gaps() {
         let has_gap = |cond: &str| {
-            // e^a in one arm, −3 − e^x in the other one.
+            // e^a in one arm, −3 − e^x in the other.
             let lifted = lifted(&format!(
                 "%5 = lt {cond} %6 = if %5 {{ %7 = exp a yield %7 }}
                  else {{ %8 = exp x %9 = sub -3.0, %8 yield %9 }} return %6"
@@ -230,20 +232,20 @@ mod tests {
     }
 
     #[test]
-    fn loop_parameters_may_be_empty_if_a_round_makes_them_so() {
-        let round = |made: &str| {
+    fn loop_parameters_may_be_empty_if_an_iteration_makes_them_empty() {
+        let parameter_may_be_empty = |step: &str| {
             output_may_be_empty(&format!(
-                "%5 = loop (%6: f32 = x) {{ %7 = lt %6, 2.0 while %7 else %6 %8 = add %6, {made} next %8 }} return %5"
+                "%5 = loop (%6: f32 = x) {{ %7 = lt %6, 2.0 while %7 else %6 %8 = add %6, {step} next %8 }} return %5"
             ))
         };
-        assert!(round("%4") && !round("1.0"));
+        assert!(parameter_may_be_empty("%4") && !parameter_may_be_empty("1.0"));
     }
 
     /// Endpoints clamped to static bounds, as bits.
     fn clamp(known: &Bounds, ty: Type, endpoints: [u32; 2], keeps_nan: bool) -> [u32; 2] {
         let mut builder = Builder::new("clamp", Rules::Exact);
         let [lo, hi] = ["lo", "hi"].map(|name| builder.input(name, ty));
-        let [lo, hi] = clamped(&mut builder, known, [lo, hi], keeps_nan);
+        let [lo, hi] = clamp_to_bounds(&mut builder, known, [lo, hi], keeps_nan);
         let function = builder.finish(vec![("lo".into(), lo), ("hi".into(), hi)]);
         interpreter::run(&function, &[], &endpoints, 1)
             .expect("there is no loop")
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn clamped_endpoints_are_static_bounds_at_most() {
+    fn clamped_endpoints_are_within_static_bounds() {
         let known = Bounds::Float(Floats::between(0.25, 2.0));
         let floats = |endpoints: [f32; 2], keeps_nan| {
             clamp(&known, Type::F32, endpoints.map(f32::to_bits), keeps_nan).map(f32::from_bits)
@@ -265,8 +267,8 @@ mod tests {
         assert_eq!(clamp(&ints, Type::I32, [9, -3i32 as u32], false), [7, -1i32 as u32]);
         let [no, yes] = [false, true].map(Word::to_bits);
         let (never, either) = (
-            Bounds::Bool(Bools { no: true, yes: false }),
-            Bounds::Bool(Bools { no: true, yes: true }),
+            Bounds::Bool(Bools { may_be_false: true, may_be_true: false }),
+            Bounds::Bool(Bools { may_be_false: true, may_be_true: true }),
         );
         assert_eq!(clamp(&never, Type::Bool, [yes, no], false), [no, no]);
         assert_eq!(clamp(&either, Type::Bool, [yes, no], false), [yes, no]);

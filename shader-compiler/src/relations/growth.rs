@@ -1,10 +1,11 @@
-//! How a value grows with one of the values that it is computed from: for real numbers, and at
-//! compile time.
+//! How a value grows with one of the values that it is computed from. This is a compile-time
+//! analysis over real numbers.
 //!
 //! f(t) has a *slope* t f'(t), and an *elasticity*, a number E with t f'(t) = E f(t) (the
-//! derivative of log f in log t). Both are ranges that hold for all t of an interval on which t has
-//! one sign, and for all other operands. Elasticities of products add; slopes do not. Slopes of
-//! sums add; elasticities do not. Where f is not 0, one follows from the other. So:
+//! derivative of log f with respect to log t). Both are represented by ranges that hold for all t
+//! in an interval of one sign, and for all other operands. Elasticities of products add; slopes do
+//! not. Slopes of sums add; elasticities do not. Where f is not 0, one follows from the other.
+//! Rules:
 //!
 //! | f | elasticity | slope |
 //! |---|---|---|
@@ -13,32 +14,32 @@
 //! | a b | E_a + E_b | a S_b + b S_a |
 //! | a / b | E_a − E_b | |
 //! | √a | E_a / 2 | |
-//! | a + b | of one sign: between E_a and E_b, E_b + w (E_a − E_b) with w = a / (a + b) | S_a + S_b |
-//! | a − b ≥ 0 | of a, b ≥ 0: E_a + ρ (E_a − E_b) with ρ = b / (a − b) | S_a − S_b |
-//! | max, min | either | either |
+//! | a + b | same sign: between E_a and E_b, E_b + w (E_a − E_b) with w = a / (a + b) | S_a + S_b |
+//! | a − b ≥ 0 | a, b ≥ 0: E_a + ρ (E_a − E_b) with ρ = b / (a − b) | S_a − S_b |
+//! | max, min | hull of both | hull of both |
 //! | eᵃ | S_a | |
 //! | log a | | E_a |
 //! | aᵇ | S_b log a + b E_a, and b log a (E_b + E_{log a}) | |
 //!
-//! With a = 1 + x, x ≥ 0, E_{log a} is E_x h(x), h(x) = x / ((1 + x) log (1 + x)), which decreases
-//! from 1: (1 + x) log (1 + x) is convex and has slope 1 at 0. For max(a, 0) it is E_a, for any E_a
-//! below 0: there the maximum and its slope are 0.
+//! For a = 1 + x with x ≥ 0, E_{log a} is E_x h(x) with h(x) = x / ((1 + x) log (1 + x)). h
+//! decreases from 1, since (1 + x) log (1 + x) is convex and has slope 1 at 0. The elasticity of
+//! max(a, 0) is E_a: where a < 0, the maximum and its slope are 0, so any number will do.
 
-use super::rounding::Error;
+use super::rounding::RoundingError;
 use crate::ir::Op;
 use crate::range::Range;
 
-/// Range, slope and elasticity of a value, and the error of its float.
+/// Range, slope and elasticity of a value as a function of t, and the error of its float.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     /// Range of the value.
     pub range: Range<f64>,
-    /// `None` if there is no such number, as where f is 0 and its slope is not.
+    /// `None` if unknown, for instance where f is 0 but its slope is not.
     pub elasticity: Option<Range<f64>>,
     pub slope: Range<f64>,
     /// Error of the float.
-    pub error: Error,
-    /// If the value is 1 + x: x and its elasticity.
+    pub error: RoundingError,
+    /// If the value is known to be 1 + x: the range and elasticity of x.
     pub above_one: Option<(Range<f64>, Option<Range<f64>>)>,
 }
 
@@ -49,7 +50,7 @@ impl Growth {
             range,
             elasticity: Some(Range::ZERO),
             slope: Range::ZERO,
-            error: Error::NONE,
+            error: RoundingError::EXACT,
             above_one: None,
         }
     }
@@ -63,8 +64,8 @@ impl Growth {
         self.slope.is_zero()
     }
 
-    /// Growth of an operation's result; `same` if its two operands are one value. `None` if
-    /// unknown, as for operations without [growth](crate::ir::OpFacts::has_growth).
+    /// Growth of an operation's result. `same` states that its two operands are one value. `None`
+    /// if unknown, for instance if the operation has no [growth](crate::ir::OpFacts::has_growth).
     pub fn apply(op: Op, args: &[Growth], same: bool) -> Option<Growth> {
         let growth = match (op, args) {
             (Op::Neg, [a]) => a.neg(),
@@ -89,7 +90,7 @@ impl Growth {
         Some(growth.refined())
     }
 
-    /// Refines elasticity and slope by each other.
+    /// Refines elasticity and slope with each other.
     pub fn refined(mut self) -> Growth {
         if !self.range.contains_zero() {
             let from_slope = self.slope.div(self.range);
@@ -122,7 +123,7 @@ impl Growth {
     fn add(&self, other: &Growth) -> Growth {
         let (a, b) = (self.range, other.range);
         let range = a.add(b);
-        let above = |one: &Growth, x: &Growth| {
+        let one_plus = |one: &Growth, x: &Growth| {
             (one.range == Range::ONE && one.is_independent()).then_some((x.range, x.elasticity))
         };
         Growth {
@@ -132,8 +133,8 @@ impl Growth {
                 .zip(other.elasticity)
                 .and_then(|(e, f)| elasticity_of_sum([a, b], range, [e, f])),
             slope: self.slope.add(other.slope),
-            error: self.error.of_sum(a, other.error, b, range),
-            above_one: above(self, other).or_else(|| above(other, self)),
+            error: self.error.add(a, other.error, b, range),
+            above_one: one_plus(self, other).or_else(|| one_plus(other, self)),
         }
     }
 
@@ -142,7 +143,7 @@ impl Growth {
             range: self.range.square(),
             elasticity: self.elasticity.map(|elasticity| elasticity.scale(2.0)),
             slope: self.range.mul(self.slope).scale(2.0),
-            error: self.error.of_product(self.range, self.error, self.range),
+            error: self.error.mul(self.range, self.error, self.range),
             above_one: None,
         }
     }
@@ -152,7 +153,7 @@ impl Growth {
             range: self.range.mul(other.range),
             elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.add(b)),
             slope: self.range.mul(other.slope).add(other.range.mul(self.slope)),
-            error: self.error.of_product(self.range, other.error, other.range),
+            error: self.error.mul(self.range, other.error, other.range),
             above_one: None,
         }
     }
@@ -163,7 +164,7 @@ impl Growth {
             range,
             elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.sub(b)),
             slope: self.slope.sub(range.mul(other.slope)).div(other.range),
-            error: self.error.of_quotient(self.range, other.error, other.range),
+            error: self.error.div(self.range, other.error, other.range),
             above_one: None,
         })
     }
@@ -173,7 +174,7 @@ impl Growth {
             range: self.range.sqrt(),
             elasticity: self.elasticity.map(|elasticity| elasticity.scale(0.5)),
             slope: Range::ALL,
-            error: self.error.of_root(self.range),
+            error: self.error.sqrt(self.range),
             above_one: None,
         })
     }
@@ -183,13 +184,13 @@ impl Growth {
             range: self.range.hull(other.range),
             elasticity: self.elasticity.zip(other.elasticity).map(|(a, b)| a.hull(b)),
             slope: self.slope.hull(other.slope),
-            error: self.error.either(other.error),
+            error: self.error.max(other.error),
             above_one: None,
         }
     }
 
     fn max(&self, other: &Growth) -> Growth {
-        let error = self.error.of_choice(other.error);
+        let error = self.error.min_max(other.error);
         for (a, b) in [(self, other), (other, self)] {
             if a.range.hi <= b.range.lo {
                 return Growth { error, ..*b };
@@ -209,26 +210,26 @@ impl Growth {
         Growth { range: self.range.max(other.range), error, ..self.either(other) }
     }
 
-    fn exp(&self, unit: f64) -> Growth {
+    fn exp(&self, ln_base: f64) -> Growth {
         Growth {
             range: self
                 .range
-                .mul(Range::singleton(unit).hull(Range::singleton(unit.next_up())))
+                .mul(Range::singleton(ln_base).hull(Range::singleton(ln_base.next_up())))
                 .exp(),
-            elasticity: Some(self.slope.scale(unit)),
+            elasticity: Some(self.slope.scale(ln_base)),
             slope: Range::ALL,
-            error: self.error.of_exponential(self.range, unit),
+            error: self.error.exp(self.range, ln_base),
             above_one: None,
         }
     }
 
-    fn log(&self, unit: f64) -> Option<Growth> {
-        let per_unit = Range::singleton(unit).hull(Range::singleton(unit.next_up()));
+    fn log(&self, ln_base: f64) -> Option<Growth> {
+        let divisor = Range::singleton(ln_base).hull(Range::singleton(ln_base.next_up()));
         self.range.is_nonnegative().then(|| Growth {
-            range: self.range.log().div(per_unit),
+            range: self.range.log().div(divisor),
             elasticity: None,
-            slope: self.elasticity.map_or(Range::ALL, |elasticity| elasticity.div(per_unit)),
-            error: self.error.of_logarithm(self.range, 1.0 / unit),
+            slope: self.elasticity.map_or(Range::ALL, |elasticity| elasticity.div(divisor)),
+            error: self.error.log(self.range, 1.0 / ln_base),
             above_one: None,
         })
     }
@@ -240,19 +241,20 @@ impl Growth {
         let log = self.range.log();
         let exponent = other.range.mul(log);
         let by_slope = self.elasticity.map(|e| other.slope.mul(log).add(other.range.mul(e)));
-        let of_log = match (self.above_one, self.elasticity) {
+        let log_elasticity = match (self.above_one, self.elasticity) {
             (Some((x, Some(elasticity))), _) if x.is_nonnegative() => {
-                Some(elasticity.mul(share_above_one(x)))
+                Some(elasticity.mul(log1p_elasticity(x)))
             }
             (_, Some(elasticity)) if !log.contains_zero() => Some(elasticity.div(log)),
             _ => None,
         };
-        let by_elasticity = other.elasticity.zip(of_log).map(|(e, l)| exponent.mul(e.add(l)));
+        let by_elasticity =
+            other.elasticity.zip(log_elasticity).map(|(e, l)| exponent.mul(e.add(l)));
         let elasticity = match (by_slope, by_elasticity) {
             (Some(a), Some(b)) => Some(a.intersect(b)),
             (a, b) => a.or(b),
         };
-        let error = self.error.of_power(self.range, other.error, other.range, exponent);
+        let error = self.error.pow(self.range, other.error, other.range, exponent);
         Some(Growth {
             range: exponent.exp(),
             elasticity,
@@ -269,46 +271,47 @@ fn elasticity_of_sum(
     sum: Range<f64>,
     [e, f]: [Range<f64>; 2],
 ) -> Option<Range<f64>> {
-    let agree =
+    let same_sign =
         a.is_nonnegative() && b.is_nonnegative() || a.is_nonpositive() && b.is_nonpositive();
-    if agree {
+    if same_sign {
         let (a, b) = (a.abs(), b.abs());
         // The smaller a, the smaller its weight.
         let weight =
             |a: f64, b: f64| Range::singleton(a).div(Range::singleton(a).add(Range::singleton(b)));
-        let whole = Range::new(0.0, 1.0);
-        let least = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.intersect(whole);
-        let most = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }
-            .intersect(whole);
+        let unit_range = Range::new(0.0, 1.0);
+        let min = if a.lo > 0.0 { weight(a.lo, b.hi) } else { Range::ZERO }.intersect(unit_range);
+        let max = if b.lo > 0.0 && a.hi.is_finite() { weight(a.hi, b.lo) } else { Range::ONE }
+            .intersect(unit_range);
         let mean = |w: f64| e.scale(w).add(f.mul(Range::ONE.sub(Range::singleton(w))));
-        return Some(mean(least.lo).hull(mean(most.hi)).intersect(e.hull(f)));
+        return Some(mean(min.lo).hull(mean(max.hi)).intersect(e.hull(f)));
     }
-    // The greater term, and the one that is subtracted.
+    // The elasticity of the greater term, the elasticity of the term that is subtracted, and its
+    // magnitude.
     let is_first = (a.is_nonnegative() && b.is_nonpositive() && sum.is_nonnegative())
         || (a.is_nonpositive() && b.is_nonnegative() && sum.is_nonpositive());
     let is_second = (b.is_nonnegative() && a.is_nonpositive() && sum.is_nonnegative())
         || (b.is_nonpositive() && a.is_nonnegative() && sum.is_nonpositive());
-    let (e, f, off) = match (is_first, is_second) {
+    let (e, f, subtracted) = match (is_first, is_second) {
         (true, _) => (e, f, b.abs()),
         (_, true) => (f, e, a.abs()),
         _ => return None,
     };
-    let ratio = off.div(sum.abs());
+    let ratio = subtracted.div(sum.abs());
     let ratio = Range::new(ratio.lo.max(0.0), ratio.hi.max(0.0));
     Some(e.add(ratio.mul(e.sub(f))))
 }
 
-/// h over a range of x ≥ 0.
-fn share_above_one(x: Range<f64>) -> Range<f64> {
+/// The range of h over a range of x ≥ 0.
+fn log1p_elasticity(x: Range<f64>) -> Range<f64> {
     let above = Range::ONE.add(Range::singleton(x.hi));
-    let least = if x.hi.is_finite() && x.hi > 1e-6 {
+    let min = if x.hi.is_finite() && x.hi > 1e-6 {
         Range::singleton(x.hi).div(above.mul(above.log())).lo
     } else {
         0.0
     };
     // (1 + x) log (1 + x) ≤ x (1 + x).
-    let least = if x.hi <= 1e-6 { Range::ONE.div(above).lo } else { least };
-    Range::new(least.clamp(0.0, 1.0), 1.0)
+    let min = if x.hi <= 1e-6 { Range::ONE.div(above).lo } else { min };
+    Range::new(min.clamp(0.0, 1.0), 1.0)
 }
 
 #[cfg(test)]
@@ -316,16 +319,17 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// A value in double precision with its slope, and the computed ranges of both.
+    /// A value and its slope in double precision, and the computed ranges of both.
     #[derive(Clone, Copy)]
-    struct Pair {
+    struct Sample {
         value: f64,
         slope: f64,
         growth: Growth,
     }
 
-    impl Pair {
-        fn holds(self) -> Pair {
+    impl Sample {
+        /// Checks that the value and its slope are within their ranges.
+        fn checked(self) -> Sample {
             let close = |range: Range<f64>, x: f64| {
                 let margin = 1e-9 * (1.0 + x.abs());
                 range.lo - margin <= x && x <= range.hi + margin
@@ -344,7 +348,7 @@ mod tests {
         }
     }
 
-    fn unary(op: Op, a: Pair) -> Option<Pair> {
+    fn unary(op: Op, a: Sample) -> Option<Sample> {
         let (value, derivative) = match op {
             Op::Neg => (-a.value, -1.0),
             Op::Abs => (a.value.abs(), a.value.signum()),
@@ -357,10 +361,10 @@ mod tests {
         };
         let growth = Growth::apply(op, &[a.growth], false)?;
         let slope = derivative * a.slope;
-        (value.abs() < 1e12 && slope.is_finite()).then_some(Pair { value, slope, growth })
+        (value.abs() < 1e12 && slope.is_finite()).then_some(Sample { value, slope, growth })
     }
 
-    fn binary(op: Op, a: Pair, b: Pair) -> Option<Pair> {
+    fn binary(op: Op, a: Sample, b: Sample) -> Option<Sample> {
         let (x, y) = (a.value, b.value);
         let (value, slope) = match op {
             Op::Add => (x + y, a.slope + b.slope),
@@ -372,36 +376,36 @@ mod tests {
             _ => (libm::pow(x, y), libm::pow(x, y) * (b.slope * libm::log(x) + y * a.slope / x)),
         };
         let growth = Growth::apply(op, &[a.growth, b.growth], false)?;
-        (value.abs() < 1e12 && slope.is_finite()).then_some(Pair { value, slope, growth })
+        (value.abs() < 1e12 && slope.is_finite()).then_some(Sample { value, slope, growth })
     }
 
     #[test]
     fn slopes_and_elasticities_of_random_functions_are_within_their_ranges() {
         let mut random = Random::new(17);
-        let mut known = 0;
+        let mut count = 0;
         for _ in 0..40_000 {
             let mut uniform = |low: f64, high: f64| {
                 low + (high - low) * random.below(1 << 16) as f64 / f64::from(1 << 16)
             };
             let t = uniform(0.01, 4.0);
             let source = Growth::identity(Range::new(t * uniform(0.3, 1.0), t * uniform(1.0, 3.0)));
-            let mut values = vec![Pair { value: t, slope: t, growth: source }];
+            let mut values = vec![Sample { value: t, slope: t, growth: source }];
             for constant in [1.0, 0.0, uniform(-2.0, 2.0)] {
-                values.push(Pair {
+                values.push(Sample {
                     value: constant,
                     slope: 0.0,
                     growth: Growth::independent(Range::singleton(constant)),
                 });
             }
-            let free = uniform(0.1, 2.0);
-            values.push(Pair {
-                value: free,
+            let other = uniform(0.1, 2.0);
+            values.push(Sample {
+                value: other,
                 slope: 0.0,
-                growth: Growth::independent(Range::new(free - 0.1, free + 0.3)),
+                growth: Growth::independent(Range::new(other - 0.1, other + 0.3)),
             });
             for _ in 0..8 {
                 let [a, b] = [(); 2].map(|()| *random.pick(&values));
-                let made = match random.below(3) {
+                let result = match random.below(3) {
                     0 => unary(
                         *random.pick(&[
                             Op::Neg,
@@ -429,22 +433,22 @@ mod tests {
                         b,
                     ),
                 };
-                let Some(pair) = made else { continue };
-                values.push(pair.holds());
-                known += usize::from(
-                    pair.slope != 0.0
-                        && pair
+                let Some(sample) = result else { continue };
+                values.push(sample.checked());
+                count += usize::from(
+                    sample.slope != 0.0
+                        && sample
                             .growth
                             .elasticity
                             .is_some_and(|e| e.is_nonnegative() || e.is_nonpositive()),
                 );
             }
         }
-        assert!(known > 20_000, "{known}");
+        assert!(count > 20_000, "{count}");
     }
 
     #[test]
-    fn operations_with_growth_are_those_that_facts_name() {
+    fn operations_with_growth_match_their_facts() {
         let a = Growth::identity(Range::new(1.5, 2.0));
         let b = Growth::independent(Range::singleton(3.0));
         for &op in Op::ALL {

@@ -1,45 +1,42 @@
 //! Relations between values, which interval arithmetic ignores (Clarberg et al. 2010 §7): a vector
 //! has unit length, two operands are the same value, x ≤ y.
 //!
-//! Each relation has a file of its own, which searches the point shader for a pattern. It yields up
-//! to two things for a value of the point shader:
+//! Each relation has its own file, which searches the point shader for a pattern. For a value that
+//! matches, it adds one or both of:
 //!
 //! - a [`Constraint`]: a fact known at compile time, which lets the lowering select cheaper cases;
 //! - a [`Refinement`]: a second pair of endpoints for the value, computed at run time from the
-//!   endpoints of values that it depends on. The bounding shader intersects them with those of the
-//!   interval lowering, so bounds are never wider than without relations. The one exception:
-//!   [`Monotone`] adds less than the least normal number, 2⁻¹²⁶, to outputs below that number.
+//!   endpoints of values that it depends on. The bounding shader intersects them with the endpoints
+//!   of the interval lowering, so bounds are never wider than without relations. The one exception:
+//!   [`Monotone`] adds less than the smallest normal number, 2⁻¹²⁶, to outputs below that number.
 //!
-//! [`Relation::Support`] differs: it clamps the endpoints of one value. If all unit vectors of a
-//! box lie beyond the clamp, bounds contain the results that occur and 0, and nothing more is
-//! guaranteed.
+//! [`Relation::Support`] differs: it clamps the endpoints of one value. If the value is clamped for
+//! all unit vectors of a box, bounds contain all results and 0, and nothing more is guaranteed.
 //!
-//! # What both must keep
+//! # Invariants
 //!
 //! - *Containment*: for all members x of the box that satisfy the [preconditions](Axis), the float
 //!   that the point shader computes lies within the endpoints, with no tolerance. Statements about
-//!   real numbers are widened by a proved bound of the rounding errors. The proof is in the
+//!   real numbers are widened by a proved bound on the rounding errors. The proof is in the
 //!   relation's file.
 //! - *Static bounds hold for endpoints*, not only for members: case selection relies on that. A
-//!   refinement may put endpoints where no member is, for instance between discrete values. So a
-//!   value with refinements has [`Constraint::replace`], which closes the gaps, and no endpoint of
-//!   a refinement is beyond the constraint on its own side. Debug builds check that on samples. A
-//!   relation that leaves endpoints unchanged has [`Constraint::observe`], and shows that the
-//!   endpoints of the interval lowering satisfy it.
-//! - If a box has no member that satisfies all conditions, endpoints may cross: [`emptiness`]
-//!   defines what that means.
+//!   refinement may compute endpoints that no member has, for instance between discrete values. So
+//!   it comes with [`Constraint::replace`], which closes the gaps, and its endpoints satisfy the
+//!   constraint, each on its own side. Debug builds check this on samples. A relation that leaves
+//!   endpoints unchanged adds [`Constraint::observe`], and proves that the endpoints of the
+//!   interval lowering satisfy it.
+//! - If no member of a box satisfies all conditions, endpoints may cross. [`emptiness`] defines
+//!   their meaning.
 //! - Endpoints of refinements are never NaN if the sources' endpoints are within their static
-//!   bounds. A value that can be NaN itself only has refinements with a [`Guard`], which are
+//!   bounds. For a value that can be NaN itself, all refinements have a [`Guard`]: they are
 //!   infinite if some member of the box may make the value NaN.
 //! - The sources of a refinement are in scope where the value is defined (see
-//!   `Point::for_each_operation`).
+//!   `PointShader::for_each_operation`).
 
 mod dot;
 pub mod emptiness;
 mod growth;
 mod half;
-#[cfg(test)]
-mod materials;
 mod monotone;
 pub(crate) mod order;
 mod powers;
@@ -49,6 +46,8 @@ mod rounding;
 mod soundness;
 mod squares;
 pub(crate) mod support;
+#[cfg(test)]
+mod testing;
 mod unit;
 
 use crate::analysis::Constraint;
@@ -69,27 +68,27 @@ use unit::UnitVector;
 
 /// An input that is a component of a unit vector.
 ///
-/// This is the precondition of related bounds. They hold for all members v of the box with ||v|² −
-/// 1| ≤ 2⁻²¹ and components within ±(1 + 2⁻²²). For two vectors of a [frame](Axis::frame), |u·v| ≤
-/// 2⁻²¹. For a vector [above](Axis::above) the surface, the dot product with the normal, in floats,
-/// is not negative.
+/// Declares the precondition of related bounds. They hold for all members v of the box with
+/// ||v|² − 1| ≤ 2⁻²¹ and components within ±(1 + 2⁻²²). Two vectors of a [frame](Axis::frame) must
+/// satisfy |u·v| ≤ 2⁻²¹. The dot product of a vector [above](Axis::above) the surface with the
+/// normal, in floats, must not be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Index of the vector.
     pub vector: usize,
     /// Index of the component: 0, 1 or 2.
     pub component: usize,
-    /// Whether the vector is one of three mutually perpendicular ones. There is at most one such
-    /// frame, and its normal comes first.
+    /// Whether the vector belongs to a frame of three mutually perpendicular vectors. There is at
+    /// most one frame, and its normal comes first.
     pub frame: bool,
-    /// Whether the vector is on the normal's side of the surface.
+    /// Whether the vector is on the same side of the surface as the normal.
     pub above: bool,
 }
 
-/// Bound of ||v|² − 1| for vectors that are inputs, and of |u·v| for those of a frame.
+/// Bound on ||v|² − 1| for input vectors, and on |u·v| for vectors of a frame.
 pub const SLACK: f64 = 1.0 / (1u32 << 21) as f64;
 
-/// Components of unit vectors that are inputs are within ± that: |v| ≤ √(1 + 2⁻²¹).
+/// Bound on the magnitude of the components of input unit vectors: |v| ≤ √(1 + 2⁻²¹).
 pub const UNIT: f32 = 1.0 + 1.0 / (1 << 22) as f32;
 
 /// A relation, which can be enabled or disabled.
@@ -115,7 +114,7 @@ pub enum Relation {
     Powers,
     /// Products of x and c − x.
     Products,
-    /// Values that are monotone in a value that they use several times.
+    /// Values that are monotone in a value that is used several times.
     Monotone,
 }
 
@@ -134,7 +133,7 @@ impl Relation {
         Relation::Monotone,
     ];
 
-    /// The name that options use.
+    /// The name used in options.
     pub const fn name(self) -> &'static str {
         match self {
             Relation::Unit => "unit",
@@ -155,7 +154,7 @@ impl Relation {
         matches!(self, Relation::Unit | Relation::Dot | Relation::Squares | Relation::Half)
     }
 
-    /// One line of help.
+    /// A line of help text.
     pub const fn help(self) -> &'static str {
         match self {
             Relation::Unit => {
@@ -189,7 +188,7 @@ impl fmt::Display for Relation {
 pub struct Relations(u16);
 
 impl Relations {
-    /// None, as in naive and optimized code.
+    /// No relations, as in naive and optimized code.
     pub const NONE: Relations = Relations(0);
 
     /// All relations, as in related code.
@@ -224,18 +223,18 @@ impl FromIterator<Relation> for Relations {
     }
 }
 
-/// A second pair of endpoints of a value, beside those of its interval lowering.
+/// A second pair of endpoints of a value, in addition to the pair from its interval lowering.
 #[derive(Clone, Debug)]
 pub enum Refinement {
-    /// A lower endpoint.
+    /// A constant lower endpoint.
     AtLeast(f32),
     /// For the dot product of two unit vectors.
     Dot(Dot),
-    /// For a value that is monotone in a value that it uses several times.
+    /// For a value that is monotone in a value that is used several times.
     Monotone(Monotone),
     /// For a value that depends on the order of two others.
     Order(Order),
-    /// For sums of squares of a unit vector's components.
+    /// For a sum of squares of components of a unit vector.
     Squares(Squares),
     /// For the squared length of a sum of unit vectors.
     SquaredLength(SquaredLength),
@@ -269,7 +268,7 @@ impl Refinement {
         }
     }
 
-    /// The values whose endpoints it needs; the value depends on them.
+    /// The values from which the endpoints are computed. The refined value depends on them.
     pub fn sources(&self) -> Vec<Value> {
         match self {
             Refinement::AtLeast(_) => vec![],
@@ -277,7 +276,7 @@ impl Refinement {
             Refinement::Order(order) => order.sources(),
             Refinement::Squares(squares) => squares.sources(),
             Refinement::SquaredLength(length) => length.sources(),
-            Refinement::NormalizedComponent(part) => part.sources(),
+            Refinement::NormalizedComponent(component) => component.sources(),
             Refinement::HalfVectorDot(half) => half.sources(),
             Refinement::Power(power) => power.sources(),
             Refinement::Quotient(quotient) => quotient.sources(),
@@ -286,19 +285,19 @@ impl Refinement {
         }
     }
 
-    /// Endpoints of the value, infinite if unbounded; `of` returns those of the sources.
+    /// Emits endpoints of the value, infinite if unbounded; `of` returns the endpoints of a source.
     pub fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
         match self {
-            Refinement::AtLeast(least) => [*least, f32::INFINITY].map(|end| emit.f32(end)),
+            Refinement::AtLeast(min) => [*min, f32::INFINITY].map(|end| emit.f32(end)),
             Refinement::Dot(dot) => dot.endpoints(emit, of),
             Refinement::Order(order) => order.endpoints(emit, of),
             Refinement::Squares(squares) => squares.endpoints(emit, of),
             Refinement::SquaredLength(length) => length.endpoints(emit, of),
-            Refinement::NormalizedComponent(part) => part.endpoints(emit, of),
+            Refinement::NormalizedComponent(component) => component.endpoints(emit, of),
             Refinement::HalfVectorDot(half) => half.endpoints(emit, of),
             Refinement::Power(power) => power.endpoints(emit, of),
             Refinement::Quotient(quotient) => quotient.endpoints(emit, of),
@@ -307,25 +306,25 @@ impl Refinement {
         }
     }
 
-    /// Whether it is infinite for boxes with a member that may make the value NaN.
+    /// Whether the endpoints are infinite for boxes with a member that may make the value NaN.
     fn is_guarded(&self) -> bool {
         match self {
             Refinement::Dot(dot) => dot.is_guarded(),
             Refinement::Squares(squares) => squares.is_guarded(),
-            Refinement::NormalizedComponent(part) => part.is_guarded(),
+            Refinement::NormalizedComponent(component) => component.is_guarded(),
             Refinement::HalfVectorDot(_) => true,
             _ => false,
         }
     }
 
-    /// Whether this endpoint is never wider than the one of the interval lowering, below 1e-30
-    /// aside, so that it replaces it.
-    pub fn is_within(&self, side: usize) -> bool {
-        matches!(self, Refinement::Monotone(monotone) if monotone.is_within(side))
+    /// Whether this endpoint is never wider than the endpoint of the interval lowering, except
+    /// below 1e-30, and therefore replaces it.
+    pub fn replaces_lowering(&self, side: usize) -> bool {
+        matches!(self, Refinement::Monotone(monotone) if monotone.replaces_lowering(side))
     }
 
-    /// Whether its endpoints are optimal, so that no others are needed.
-    pub fn is_exact(&self) -> bool {
+    /// Whether the endpoints are optimal, and therefore replace all others.
+    pub fn is_optimal(&self) -> bool {
         matches!(self, Refinement::Power(_))
     }
 }
@@ -334,19 +333,19 @@ impl Refinement {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     value: Value,
-    least: f32,
+    min: f32,
 }
 
 impl Guard {
-    /// The endpoints if the condition holds, else infinite ones.
+    /// Selects the endpoints if the condition holds, else infinite ones.
     fn guarded<E: Emit>(
         self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
         endpoints: [E::Value; 2],
     ) -> [E::Value; 2] {
-        let least = emit.f32(self.least);
-        let holds = emit.op(Op::Le, &[least, of(self.value)[0]]);
+        let min = emit.f32(self.min);
+        let holds = emit.op(Op::Le, &[min, of(self.value)[0]]);
         let infinite = [f32::NEG_INFINITY, f32::INFINITY].map(|end| emit.f32(end));
         [0, 1].map(|side| emit.op(Op::Select, &[holds, endpoints[side], infinite[side]]))
     }
@@ -354,32 +353,32 @@ impl Guard {
 
 /// The relations found in a function.
 #[derive(Clone, Debug)]
-pub struct Related {
-    /// For each value, known facts beyond those that the operations imply.
+pub struct RelationInfo {
+    /// For each value, facts beyond those that its operation implies.
     pub constraints: Vec<Constraint>,
     /// For each value, its refinements.
     pub refinements: Vec<Vec<Refinement>>,
     /// A value that matters only where it is positive.
     pub support: Option<Value>,
     /// Whether endpoints of values that depend on `support` may cross, for boxes in which it is
-    /// nowhere positive.
+    /// never positive.
     pub may_cross: bool,
-    /// For each value, whether it [may be empty](emptiness).
+    /// For each value, whether its interval [may be empty](emptiness).
     pub may_be_empty: Vec<bool>,
 }
 
-impl Related {
-    /// No relations, for the values of a function.
-    pub fn nothing(function: &Function) -> Related {
+impl RelationInfo {
+    /// The result for a function without relations.
+    pub fn empty(function: &Function) -> RelationInfo {
         let constraints = function.values.iter().map(|data| Constraint::none(data.ty)).collect();
         let (refinements, may_be_empty) =
             (vec![vec![]; function.len()], vec![false; function.len()]);
-        Related { constraints, refinements, support: None, may_cross: false, may_be_empty }
+        RelationInfo { constraints, refinements, support: None, may_cross: false, may_be_empty }
     }
 
-    /// Adds a refinement to a value. All members of the value are in `set`, and the refined
-    /// endpoints are in its hull. Skips values that can be NaN if the refinement has no guard.
-    fn add(&mut self, point: &Point<'_>, value: Value, refinement: Refinement, set: Bounds) {
+    /// Adds a refinement to a value. `set` must contain all members of the value, and its hull must
+    /// contain the refined endpoints. Skips values that can be NaN if the refinement has no guard.
+    fn add(&mut self, point: &PointShader<'_>, value: Value, refinement: Refinement, set: Bounds) {
         if !refinement.is_guarded()
             && matches!(&point.bounds[value.index()], Bounds::Float(Floats { nan: true, .. }))
         {
@@ -387,7 +386,7 @@ impl Related {
         }
         let constraint = Constraint::replace(set);
         debug_assert_eq!(
-            soundness::escaping(point, value, &refinement, &constraint),
+            soundness::find_violation(point, value, &refinement, &constraint),
             None,
             "{refinement:?} of {value:?}"
         );
@@ -402,18 +401,18 @@ impl Related {
 }
 
 /// The point shader in which relations are searched.
-pub(crate) struct Point<'a> {
+pub(crate) struct PointShader<'a> {
     pub function: &'a Function,
     /// For each value, whether it is an interval.
     pub is_interval: &'a [bool],
     /// Static bounds of the values, as known so far.
     pub bounds: Vec<Bounds>,
-    /// Triples of values that are unit vectors.
+    /// Unit vectors among the values.
     pub units: Vec<UnitVector>,
 }
 
-impl Point<'_> {
-    /// The least and the greatest float that a value can be, if it cannot be NaN.
+impl PointShader<'_> {
+    /// The minimum and maximum of a value; `None` if it can be NaN or is not a float.
     fn hull(&self, value: Value) -> Option<[f32; 2]> {
         match &self.bounds[value.index()] {
             Bounds::Float(floats) if !floats.nan => floats.pieces.hull(),
@@ -421,37 +420,37 @@ impl Point<'_> {
         }
     }
 
-    /// Whether a value cannot be NaN and is not negative.
-    fn is_positive(&self, value: Value) -> bool {
+    /// Whether a value can be neither NaN nor negative.
+    fn is_nonnegative(&self, value: Value) -> bool {
         self.hull(value).is_some_and(|[lo, _]| lo >= 0.0)
     }
 
-    /// Visits all operations on intervals, in order, each with the set of values in scope.
-    fn for_each_operation(&self, mut look: impl FnMut(Value, &[bool])) {
+    /// Calls `visit` for each operation on intervals, in order, with the set of values in scope.
+    fn for_each_operation(&self, mut visit: impl FnMut(Value, &[bool])) {
         let is_everywhere = |def: Def| matches!(def, Def::Input(_) | Def::Const(_));
         let mut scope: Vec<_> =
             self.function.values.iter().map(|data| is_everywhere(data.def)).collect();
-        self.walk(&self.function.body, &mut scope, &mut look);
+        self.walk(&self.function.body, &mut scope, &mut visit);
     }
 
-    fn walk(&self, block: &Block, scope: &mut [bool], look: &mut impl FnMut(Value, &[bool])) {
+    fn walk(&self, block: &Block, scope: &mut [bool], visit: &mut impl FnMut(Value, &[bool])) {
         let mut defined = vec![];
         for stmt in &block.stmts {
             let new = match stmt {
                 Stmt::Op(value) => {
                     if self.is_interval[value.index()] {
-                        look(*value, scope);
+                        visit(*value, scope);
                     }
                     std::slice::from_ref(value)
                 }
                 Stmt::If(node) => {
-                    self.walk(&node.then, scope, look);
-                    self.walk(&node.otherwise, scope, look);
+                    self.walk(&node.then, scope, visit);
+                    self.walk(&node.otherwise, scope, visit);
                     &node.results
                 }
                 Stmt::Loop(node) => {
                     for inner in [&node.head, &node.body] {
-                        self.walk(inner, scope, look);
+                        self.walk(inner, scope, visit);
                     }
                     &node.results
                 }
@@ -468,8 +467,8 @@ impl Point<'_> {
     }
 }
 
-/// Finds relations in a point shader for code that treats NaN in the given way; `solve` returns
-/// static bounds under constraints.
+/// Finds relations in a point shader, for a given NaN mode. `solve` computes static bounds under
+/// constraints.
 pub fn run(
     function: &Function,
     is_interval: &[bool],
@@ -477,12 +476,12 @@ pub fn run(
     relations: Relations,
     nan: Nan,
     solve: impl Fn(&[Constraint]) -> Vec<Bounds>,
-) -> Related {
-    let mut related = Related::nothing(function);
+) -> RelationInfo {
+    let mut related = RelationInfo::empty(function);
     if relations == Relations::NONE {
         return related;
     }
-    let mut point = Point {
+    let mut point = PointShader {
         function,
         is_interval,
         bounds: solve(&related.constraints),
@@ -493,13 +492,13 @@ pub fn run(
     }
     if relations.has(Relation::Unit) || relations.has(Relation::Dot) {
         dot::find(&point, relations, &mut related);
-        // The following relations need ranges.
+        // The following relations need current ranges.
         point.bounds = solve(&related.constraints);
     }
     if relations.has(Relation::Support)
         && let Some(z) = support::find(&point, nan, &related, &solve)
     {
-        related.constrain(z, support::positive());
+        related.constrain(z, support::clamp_constraint());
         point.bounds = solve(&related.constraints);
         related.support = Some(z);
     }
@@ -519,43 +518,43 @@ pub fn run(
         products::find(&point, &mut related);
     }
     if relations.has(Relation::Monotone) {
-        // This is the last relation, because it needs to know which values have endpoints other
-        // than those of their lowering.
+        // This relation comes last, because it needs to know which values have refinements.
         point.bounds = solve(&related.constraints);
         monotone::find(&point, &mut related);
     }
     related.may_cross = related.support.is_some_and(|z| support::may_cross(&point, &related, z));
     related.may_be_empty = emptiness::may_be_empty(&point, &related);
-    // Where an empty interval is joined, its endpoints are clamped to the hull of its static
-    // bounds, and may lie in their gaps.
+    // Control-flow joins clamp the endpoints of an empty interval to the hull of its static bounds,
+    // so they may lie in gaps.
     for (index, data) in function.values.iter().enumerate() {
         if related.may_be_empty[index] && matches!(data.def, Def::Param | Def::Result) {
             related.constrain(Value(index as u32), Constraint::replace(Bounds::all(data.ty)));
         }
     }
     if cfg!(debug_assertions) {
-        // Closed gaps may admit endpoints that were not known when a refinement was added.
+        // Closed gaps may admit source endpoints that static bounds excluded when a refinement was
+        // added.
         point.bounds = solve(&related.constraints);
         soundness::recheck(&point, &related);
     }
     related
 }
 
-/// Whether related bounds of an output lie within optimized ones, apart from the 2⁻¹²⁶ of
-/// [`Monotone`]. Not so if the output depends on an operation that is widened (`OpFacts::widening`)
-/// because its results are not quite monotone: results at the endpoints of a narrower operand may
-/// be a few ulps further out.
+/// Whether related bounds on an output are guaranteed to lie within optimized ones, apart from the
+/// 2⁻¹²⁶ of [`Monotone`]. They are not if the output depends on an operation that is widened
+/// (`OpFacts::widening`) because it is not quite monotone: results at the endpoints of a narrower
+/// operand may be a few ulps further out.
 pub fn only_tighten(point: &Function, output: usize) -> bool {
-    let mut one = point.clone();
-    one.body.yields = vec![point.body.yields[output]];
+    let mut only = point.clone();
+    only.body.yields = vec![point.body.yields[output]];
     let is_widened =
         |data: &ValueData| matches!(data.def, Def::Op { op, .. } if op.facts().widening > 0);
-    !std::iter::zip(liveness(&one), &point.values).any(|(live, data)| live && is_widened(data))
+    !std::iter::zip(liveness(&only), &point.values).any(|(live, data)| live && is_widened(data))
 }
 
-/// Bounds of an input under the precondition, which related code relies on whichever relations are
-/// enabled.
-pub fn of_input(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
+/// Bounds on an input under the precondition of related code, which does not depend on the
+/// relations that are enabled.
+pub fn input_bounds(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
         Some(_) if relations != Relations::NONE => {
             bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT)))

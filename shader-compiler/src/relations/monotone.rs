@@ -1,79 +1,80 @@
-//! Values that increase, or decrease, with a value that they use several times, as z / √(z² + y²)
-//! does with z.
+//! Values that increase, or decrease, in a value that is used several times, as z / √(z² + y²) does
+//! in z.
 //!
 //! Interval lowerings treat each use independently: for the upper endpoint, they take z̄ in the
-//! numerator and z̲ in the denominator. Suppose [`Growth`] proves that a value v, as a function of
-//! some uses of t, is increasing for real numbers, whatever its other operands are. Then v is at
-//! most its value with t̄ in all of these uses. So the operations from t to v are lowered a second
-//! time, with these uses of t *pinned* to a singleton and all other operands as intervals;
-//! unchanged operations are shared. In the following, v is increasing and the upper endpoint is
-//! sought. The other cases are symmetric.
+//! numerator and z̲ in the denominator. Suppose [`Growth`](super::growth::Growth) proves that a
+//! value v, as a function of some uses of t, is increasing for real numbers, for any other
+//! operands. Then v is at most its value with t̄ in all of these uses. So the operations from t to
+//! v are lowered a second time, with these uses of t *pinned* to a singleton and all other operands
+//! as intervals; operations that do not change are shared. In the following, v is increasing, and
+//! we compute the upper endpoint. The other cases are symmetric.
 //!
 //! # Proof
 //!
-//! F is the function of floats, G that of real numbers, by the same operations; u are all operands
-//! that are not pinned. F(t, u) is as close to G(t, u) ≤ G(t̄, u) as [`Error`] says. So is F(t̄,
-//! u), which is within the endpoints of the lowering. About t̄ and u, we only know that each is
-//! within its own bounds: so the bounds of the operations between are those of [`transfer`].
-//! Constraints of other relations need not hold at (t̄, u). There are two methods to compensate for
+//! Let F be the function of floats, G the function of real numbers with the same operations, and u
+//! all operands that are not pinned. [`RoundingError`] bounds the distance between F(t, u) and
+//! G(t, u), and between F(t̄, u) and G(t̄, u) ≥ G(t, u). F(t̄, u) is within the endpoints of the second
+//! lowering. About t̄ and u, we only know that each is within its own bounds. So the bounds on the
+//! operations between t and v are those of [`transfer`](crate::analysis::transfer::transfer):
+//! constraints of other relations need not hold at (t̄, u). There are two methods to compensate for
 //! rounding errors.
 //!
-//! - *Widening.* All of the uses are t̄, and the endpoint is widened. It is intersected with v's
-//!   own endpoint.
-//! - *Moving.* If v ≥ 0 and t ≥ 0, only the uses in which v may decrease are pinned, as the second
-//!   argument of v = F(t, t, u). There, the interval of t is reduced to [t', t̄], where t' is some
-//!   floats below t̄, or t̲. So F(t, t, u) is within the lowering's endpoints for members with t ≥
-//!   t'. For the others, G(t, t, u) ≤ G(t', t', u) ≤ (t'/t̄)ᵉ G(t̄, t', u) with the least
-//!   elasticity e of G in its first argument, which must be above 0: t' is chosen such that this
-//!   factor compensates for the relative errors. The absolute errors, from results below the least
-//!   normal number, are added. As [t', t̄] is within t's endpoints, the new endpoint is within that
-//!   of v's own lowering without the shift. It replaces that endpoint at no cost, if v is an output
-//!   or the shift is 0. Otherwise, operations after v might amplify the shift, and the two
-//!   endpoints are intersected. All of this requires that the operations between have the endpoints
-//!   of their lowering, so they have no refinements.
+//! - *Widening.* All of the uses are pinned to t̄, and the endpoint is widened. It is intersected
+//!   with the endpoint of v's own lowering.
+//! - *Moving.* If v ≥ 0 and t ≥ 0, only the uses in which v may decrease are pinned; they are the
+//!   second argument of v = F(t, t, u). There, the interval of t is reduced to [t', t̄], where t'
+//!   is some ulps below t̄, or t̲ if that is greater. So F(t, t, u) is within the lowering's
+//!   endpoints for members with t ≥ t'. For the others, G(t, t, u) ≤ G(t', t', u) ≤
+//!   (t'/t̄)ᵉ G(t̄, t', u), where e is the minimum elasticity of G in its first argument, which
+//!   must be positive: t' is chosen such that this factor compensates for the relative errors. The
+//!   absolute errors, which come from subnormal results, are added as a shift. As [t', t̄] is
+//!   within t's endpoints, the new endpoint without the shift is within the endpoint of v's own
+//!   lowering. It replaces that endpoint at no cost if v is an output or the shift is 0. Otherwise,
+//!   operations after v might amplify the shift, and the two endpoints are intersected. All of this
+//!   requires that the operations between t and v have the endpoints of their lowering, so they may
+//!   have no refinements.
 //!
-//! Moreover:
+//! Special cases:
 //!
-//! - *Pieces.* If t can have both signs, v is analyzed for t ≤ 0 and for t ≥ 0 separately; it is
-//!   continuous, since all operations are where they are defined. If v is 0 for t ≤ 0, that is not
-//!   above the endpoint, since v's lowering contains it, and all else is within the bounds for t ≥
-//!   0.
-//! - *Constraints.* They do hold at (t, u). On the path from there to t̄, a constraint remains
-//!   valid if the value moves away from it: a decreasing value stays below its upper constraint.
+//! - *Monotone pieces.* If t can have both signs, v is analyzed for t ≤ 0 and for t ≥ 0 separately.
+//!   v is continuous, since all operations are continuous where they are defined. If v is 0 for
+//!   t ≤ 0, only t ≥ 0 needs analysis: the endpoint of v's lowering is not below 0.
+//! - *Constraints.* They do hold at (t, u). From t to t̄, a constraint remains valid if the value
+//!   moves away from it: a decreasing value stays below its upper constraint.
 //! - *Guards.* If v is increasing only for t ≥ c, where some operation is max(t, c), the endpoint
 //!   holds for boxes with t̲ ≥ c.
 //! - *Clamped operands.* With a factor of unknown sign, it is unknown whether v is increasing. If
-//!   v, in floats, does not decrease with the factor, it does not decrease if the factor is
-//!   replaced by its maximum with 0, whose sign is known. That suffices for upper endpoints with
-//!   widening. With moving, members whose factor is not negative are as above. For the others, v
-//!   must be increasing in floats in the uses in which it decreased before: F(t, t, u) ≤ F(t, t',
-//!   u) for t < t'.
+//!   v, in floats, is non-decreasing in the factor, replacing the factor by its maximum with 0 does
+//!   not decrease v, and makes the sign known. That suffices for upper endpoints with widening.
+//!   With moving, the proof above covers members with a nonnegative factor. For a negative factor,
+//!   v must be increasing in floats in the uses in which it decreases for a nonnegative one:
+//!   F(t, t, u) ≤ F(t, t', u) for t < t'.
 
 mod pinned;
 mod search;
 
-use super::rounding::Error;
+use super::rounding::RoundingError;
 use crate::interval::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op, Value};
 use crate::range::Range;
 pub(super) use search::find;
 
-/// A value as a function of one that it uses several times.
+/// A value as a monotone function of a value that it uses several times.
 #[derive(Clone, Debug)]
 pub struct Monotone {
     /// The value that is used several times.
     source: Value,
-    /// The operations from the source to the value, or from those of its uses that are moved.
+    /// The operations that depend on the pinned uses of the source, up to the value.
     steps: Vec<Step>,
     /// Operands that are clamped to nonnegative values.
     clamped: Vec<Value>,
     /// Sign of the value.
     sign: Sign,
     /// How the lower and the upper endpoint are computed.
-    endpoints: [Option<End>; 2],
-    /// Whether moved endpoints replace those of the interval lowering: no operation on the path can
-    /// be NaN, which the lowering would have to report, and no operation after a shift can amplify
-    /// it.
+    endpoints: [Option<PinnedEndpoint>; 2],
+    /// Whether moved endpoints replace the endpoints of the interval lowering. This requires that
+    /// no operation on the path can be NaN, which the lowering would have to report, and that no
+    /// operation after a shift can amplify it.
     replaces: bool,
 }
 
@@ -114,11 +115,11 @@ impl Sign {
     }
 }
 
-/// How an endpoint is computed.
+/// How an endpoint is computed from a pinned source.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct End {
-    /// Index of the source's endpoint that it is computed from.
-    of: usize,
+struct PinnedEndpoint {
+    /// Index of the source's endpoint to which uses are pinned.
+    source_side: usize,
     method: Method,
 }
 
@@ -126,62 +127,61 @@ struct End {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Method {
     /// The endpoint is widened by the error. The source must not be below the guard.
-    Widening { error: Error, guard: Option<f32> },
-    /// The source is moved by a number of floats, and the endpoint shifted.
-    Moving { floats: i32, shift: f32 },
+    Widening { error: RoundingError, guard: Option<f32> },
+    /// Pinned uses are an interval of some ulps at an endpoint of the source, and the result is
+    /// shifted.
+    Moving { ulps: i32, shift: f32 },
 }
 
-/// Monotonicity of a value in the source.
+/// Direction in which a value moves as the source increases.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Monotonicity {
+enum Direction {
     Constant,
     Increasing,
     Decreasing,
 }
 
-impl Monotonicity {
-    /// From the sign of the slope, with the source in a range of one sign.
-    fn of(slope: Range<f64>, source: Range<f64>) -> Option<Monotonicity> {
+impl Direction {
+    /// The direction for a slope, with the source in a range of one sign.
+    fn of(slope: Range<f64>, source: Range<f64>) -> Option<Direction> {
         match (slope.is_nonnegative(), slope.is_nonpositive()) {
-            (true, true) => Some(Monotonicity::Constant),
+            (true, true) => Some(Direction::Constant),
             (true, _) => Some(if source.is_nonnegative() {
-                Monotonicity::Increasing
+                Direction::Increasing
             } else {
-                Monotonicity::Decreasing
+                Direction::Decreasing
             }),
             (_, true) => Some(if source.is_nonnegative() {
-                Monotonicity::Decreasing
+                Direction::Decreasing
             } else {
-                Monotonicity::Increasing
+                Direction::Increasing
             }),
             _ => None,
         }
     }
 
-    /// Monotonicity of the negated value.
-    fn reversed(self) -> Monotonicity {
+    /// Direction of the negated value.
+    fn reversed(self) -> Direction {
         match self {
-            Monotonicity::Constant => Monotonicity::Constant,
-            Monotonicity::Increasing => Monotonicity::Decreasing,
-            Monotonicity::Decreasing => Monotonicity::Increasing,
+            Direction::Constant => Direction::Constant,
+            Direction::Increasing => Direction::Decreasing,
+            Direction::Decreasing => Direction::Increasing,
         }
     }
 
-    /// Monotonicity of a product with a value of the given sign.
-    fn times(self, sign: Sign) -> Option<Monotonicity> {
+    /// Direction of the product with a constant of the given sign.
+    fn times(self, sign: Sign) -> Option<Direction> {
         match sign {
             Sign::Plus => Some(self),
             Sign::Minus => Some(self.reversed()),
-            Sign::Any => (self == Monotonicity::Constant).then_some(self),
+            Sign::Any => (self == Direction::Constant).then_some(self),
         }
     }
 
-    /// Monotonicity on two pieces, or of two operands combined.
-    fn and(self, other: Monotonicity) -> Option<Monotonicity> {
+    /// Direction on two pieces together, or of the sum of two values; `None` if unknown.
+    fn and(self, other: Direction) -> Option<Direction> {
         match (self, other) {
-            (Monotonicity::Constant, direction) | (direction, Monotonicity::Constant) => {
-                Some(direction)
-            }
+            (Direction::Constant, direction) | (direction, Direction::Constant) => Some(direction),
             (a, b) => (a == b).then_some(a),
         }
     }
@@ -197,12 +197,13 @@ fn is_finite(bounds: &Bounds) -> bool {
     }
 }
 
+/// The range of a float that is not NaN.
 fn range(floats: &Floats) -> Range<f64> {
     Range::new(f64::from(floats.low()), f64::from(floats.high()))
 }
 
 impl Monotone {
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         let other =
             |arg: &Arg| if let Arg::Other { value, .. } = arg { Some(*value) } else { None };
@@ -214,10 +215,14 @@ impl Monotone {
             .collect()
     }
 
-    /// Whether an endpoint is within that of the interval lowering already, below 1e-30 aside.
-    pub(super) fn is_within(&self, side: usize) -> bool {
+    /// Whether an endpoint replaces the one of the interval lowering. Except below 1e-30, it is
+    /// never wider.
+    pub(super) fn replaces_lowering(&self, side: usize) -> bool {
         self.replaces
-            && matches!(self.endpoints[side], Some(End { method: Method::Moving { .. }, .. }))
+            && matches!(
+                self.endpoints[side],
+                Some(PinnedEndpoint { method: Method::Moving { .. }, .. })
+            )
     }
 
     /// Endpoints with the source pinned; infinite if unknown.
@@ -227,28 +232,28 @@ impl Monotone {
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
         [0, 1].map(|side| {
-            let Some(end) = self.endpoints[side] else { return emit.f32(UNBOUNDED[side]) };
+            let Some(endpoint) = self.endpoints[side] else { return emit.f32(UNBOUNDED[side]) };
             let source = of(self.source);
-            match end.method {
+            match endpoint.method {
                 Method::Widening { error, guard } => {
-                    let x = self.end(emit, &of, side, [source[end.of]; 2]);
+                    let x = self.endpoint(emit, &of, side, [source[endpoint.source_side]; 2]);
                     let x = self.widened(emit, x, side, error);
                     let Some(floor) = guard else { return x };
                     let [floor, unbounded] = [floor, UNBOUNDED[side]].map(|x| emit.f32(x));
                     let is_above = emit.op(Op::Le, &[floor, source[0]]);
                     emit.op(Op::Select, &[is_above, x, unbounded])
                 }
-                Method::Moving { floats, shift } => {
-                    let part = self.part(emit, source, end.of, floats);
-                    let x = self.end(emit, &of, side, part);
+                Method::Moving { ulps, shift } => {
+                    let part = self.part(emit, source, endpoint.source_side, ulps);
+                    let x = self.endpoint(emit, &of, side, part);
                     self.shifted(emit, x, side, source, shift)
                 }
             }
         })
     }
 
-    /// One endpoint of the last step, with an interval for the source.
-    fn end<E: Emit<Value: PartialEq>>(
+    /// One endpoint of the last step, with a given interval for pinned uses.
+    fn endpoint<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: &impl Fn(Value) -> [E::Value; 2],
@@ -287,37 +292,39 @@ impl Monotone {
 
     /// Whether the source can be negative, or −0.
     fn is_signed(&self) -> bool {
-        let is_signed = |arg: &Arg| matches!(arg, Arg::Pinned(floats) if floats.low() < 0.0 || floats.negative_zero);
-        self.steps.iter().flat_map(|step| &step.args).any(is_signed)
+        self.steps.iter().flat_map(|step| &step.args).any(|arg| match arg {
+            Arg::Pinned(floats) => floats.low() < 0.0 || floats.negative_zero,
+            _ => false,
+        })
     }
 
-    /// The part of the source next to one endpoint, `floats` floats wide. The entire source if it
-    /// is not wider, or close to 0.
+    /// The part of the source at one endpoint, `ulps` wide. The entire source if it is not wider,
+    /// or if the endpoint is close to 0.
     fn part<E: Emit>(
         &self,
         emit: &mut E,
         [lo, hi]: [E::Value; 2],
-        end: usize,
-        floats: i32,
+        side: usize,
+        ulps: i32,
     ) -> [E::Value; 2] {
-        let count = emit.i32(floats);
-        if end == 1 {
+        let count = emit.i32(ulps);
+        if side == 1 {
             // For zeros and their neighbours, this is NaN, which the maximum ignores.
             let bits = emit.op(Op::Bits, &[hi]);
             let bits = emit.op(Op::ISub, &[bits, count]);
             let moved = emit.op(Op::Float, &[bits]);
             return [emit.op(Op::Max, &[lo, moved]), hi];
         }
-        // Not from 0, because arithmetic on subnormal numbers is slow.
+        // Do not start at 0, because arithmetic on subnormal numbers is slow.
         let tiny = emit.f32(MIN_MOVED_SOURCE);
-        let least = emit.op(Op::Max, &[tiny, lo]);
-        let bits = emit.op(Op::Bits, &[least]);
+        let min = emit.op(Op::Max, &[tiny, lo]);
+        let bits = emit.op(Op::Bits, &[min]);
         let bits = emit.op(Op::IAdd, &[bits, count]);
         let moved = emit.op(Op::Float, &[bits]);
         [lo, emit.op(Op::Min, &[hi, moved])]
     }
 
-    /// An endpoint moved outwards by a shift, for nonnegative sources.
+    /// Moves an endpoint outwards by a shift, for nonnegative sources.
     fn shifted<E: Emit>(
         &self,
         emit: &mut E,
@@ -338,8 +345,14 @@ impl Monotone {
         emit.op(Op::Add, &[x, shift])
     }
 
-    /// An endpoint moved outwards by the error.
-    fn widened<E: Emit>(&self, emit: &mut E, x: E::Value, side: usize, error: Error) -> E::Value {
+    /// Moves an endpoint outwards by an error.
+    fn widened<E: Emit>(
+        &self,
+        emit: &mut E,
+        x: E::Value,
+        side: usize,
+        error: RoundingError,
+    ) -> E::Value {
         let [factor, shift] = error.widening();
         let inverse = (1.0 / f64::from(factor)) as f32;
         // Away from 0, and towards 0.
@@ -362,11 +375,11 @@ fn is_same(args: &[Arg]) -> bool {
     matches!(args, [a, b] if a == b)
 }
 
-/// Sources are moved from at least this distance from 0, so that products with operands that are
-/// not much smaller are normal numbers.
+/// Minimum of moved sources, so that products with operands that are not much smaller are normal
+/// numbers.
 const MIN_MOVED_SOURCE: f32 = 1e-20;
 
-/// Endpoints without information.
+/// Endpoints of an unbounded interval.
 const UNBOUNDED: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
 
 fn interval<V>([lo, hi]: [V; 2], known: Bounds, singleton: bool) -> Interval<V> {
@@ -376,7 +389,7 @@ fn interval<V>([lo, hi]: [V; 2], known: Bounds, singleton: bool) -> Interval<V> 
 
 #[cfg(test)]
 mod tests {
-    use super::search::find_up_to;
+    use super::search::find_within_budget;
     use super::*;
     use crate::interpreter;
     use crate::ir::text::parse;
@@ -384,9 +397,9 @@ mod tests {
     use crate::lift::{self, Input, Lifted, Options};
     use crate::math::eval::ConstantEvaluator;
     use crate::random::Random;
-    use crate::relations::{Point, Related, Relation, Relations};
+    use crate::relations::{PointShader, Relation, RelationInfo, Relations};
 
-    /// A function with a range for each input.
+    /// A function and a range for each input.
     struct Case {
         function: Function,
         inputs: Vec<Input>,
@@ -414,7 +427,7 @@ mod tests {
             )
         }
 
-        /// Endpoints of a box: of any width, at bounds, at zeros and across kinks.
+        /// Endpoints of a random box: of any width, at bounds of inputs, at zeros and across kinks.
         fn endpoints(&self, random: &mut Random) -> Vec<[f32; 2]> {
             let end = |random: &mut Random, input: &Input| {
                 let Bounds::Float(floats) = &input.bounds else {
@@ -442,9 +455,9 @@ mod tests {
             self.inputs.iter().map(|input| end(random, input)).collect()
         }
 
-        /// Checks results of members against endpoints. Returns the median width relative to that
-        /// without relations, over endpoints that are narrower, and for what percentage of boxes
-        /// they are.
+        /// Checks results of members against endpoints. Returns the median of the width relative to
+        /// the width without relations, over boxes where it is narrower, and the percentage of such
+        /// boxes.
         fn check(&self, boxes: usize) -> (f64, usize) {
             let mut random = Random::new(11);
             let mut shares = vec![];
@@ -465,14 +478,17 @@ mod tests {
                     .copied()
                     .collect();
                 let (found, other) = (run(&related.function, &row), run(&other.function, &row));
-                // Except for the absolute error, below the least normal number.
+                // Bounds may be wider by the absolute error, which is below the smallest normal
+                // number.
                 assert!(
                     other[0] <= found[0] + 1e-30 && found[1] <= other[1] + 1e-30,
                     "{found:?} is wider than {other:?} for {endpoints:?}"
                 );
                 for _ in 0..6 {
-                    let member: Vec<f32> =
-                        endpoints.iter().map(|endpoints| inside(&mut random, *endpoints)).collect();
+                    let member: Vec<f32> = endpoints
+                        .iter()
+                        .map(|endpoints| random_member(&mut random, *endpoints))
+                        .collect();
                     let value = run(&self.function, &member)[0];
                     assert!(
                         found[0] <= value && value <= found[1],
@@ -488,24 +504,27 @@ mod tests {
             (shares.get(shares.len() / 2).copied().unwrap_or(1.0), shares.len() * 100 / boxes)
         }
 
-        /// Checks that `found` refinements are found, that narrower endpoints have at most the
-        /// given median relative width, and that at least `percent` of boxes have narrower ones.
-        fn tightens(&self, found: usize, share: f64, percent: usize) {
-            let (middle, count) = self.check(20_000);
-            assert_eq!(self.found(), found);
-            assert!(middle <= share && count >= percent, "{middle} of {count} %");
+        /// Checks that `refinements` are found, that at least `percent` of boxes have narrower
+        /// bounds, and that the median of their relative width is at most `width`.
+        fn assert_tightens(&self, refinements: usize, width: f64, percent: usize) {
+            let (median, narrower) = self.check(20_000);
+            assert_eq!(self.count_refinements(), refinements);
+            assert!(
+                median <= width && narrower >= percent,
+                "median relative width {median}, narrower for {narrower} % of boxes"
+            );
         }
 
         /// Number of refinements found.
-        fn found(&self) -> usize {
+        fn count_refinements(&self) -> usize {
             let related =
                 self.lifted(Nan::Ignore, Relations::NONE.with(Relation::Monotone)).related;
             related.refinements.iter().map(Vec::len).sum()
         }
     }
 
-    /// A member of an interval: an endpoint, one next to it, or any.
-    fn inside(random: &mut Random, [low, high]: [f32; 2]) -> f32 {
+    /// A random member of an interval: an endpoint, a neighbour of one, or any.
+    fn random_member(random: &mut Random, [low, high]: [f32; 2]) -> f32 {
         let x = match random.below(5) {
             0 => low,
             1 => high,
@@ -517,20 +536,20 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_monotone_in_either_part() {
+    fn shares_of_a_sum_are_monotone_in_both_terms() {
         let text = "fn f(a: f32, b: f32) -> (r: f32) {
             %0 = add a, b
             %1 = div a, %0
             return %1
         }";
         let case = Case::new(text, &[(true, 0.0, 4.0), (true, 1e-3, 4.0)]);
-        case.tightens(1, 0.45, 38);
+        case.assert_tightens(1, 0.45, 38);
     }
 
     #[test]
     fn components_of_normalized_vectors_are_monotone() {
-        // Longer than necessary, since such endpoints may only cost a share of all operations.
-        let to_and_fro: String = (0..8)
+        // Padding, since such endpoints may only cost a fraction of all operations.
+        let padding: String = (0..8)
             .map(|k| {
                 format!("%{} = exp %{}\n %{} = log %{}\n", 2 * k + 1, 2 * k, 2 * k + 2, 2 * k + 1)
             })
@@ -538,7 +557,7 @@ mod tests {
         let text = format!(
             "fn f(x: f32, y: f32, z: f32) -> (r: f32) {{
                 %0 = add y, 0.0
-                {to_and_fro}
+                {padding}
                 %20 = mul x, x
                 %21 = mul %16, %16
                 %22 = mul z, z
@@ -551,12 +570,12 @@ mod tests {
             }}"
         );
         let case = Case::new(&text, &[(true, -2.0, 2.0), (true, -2.0, 2.0), (true, 0.0, 2.0)]);
-        case.tightens(1, 0.6, 30);
+        case.assert_tightens(1, 0.6, 30);
     }
 
-    /// The last factors of Ward's model, with the lobe as a scalar.
     #[test]
-    fn cosine_over_a_root_of_it_is_monotone() {
+    fn cosine_over_its_root_is_monotone() {
+        // The last factors of Ward's model, with the lobe as a scalar.
         let text = "fn f(z: f32, w: f32, kd: f32, ks: f32) -> (r: f32) {
             %0 = mul z, w
             %1 = max %0, 1e-8
@@ -573,12 +592,12 @@ mod tests {
             text,
             &[(true, -1.0, 1.0), (false, 0.0, 1.0), (false, 0.0, 1.0), (true, 0.0, 1.0)],
         );
-        case.tightens(1, 0.36, 15);
+        case.assert_tightens(1, 0.36, 15);
     }
 
-    /// A factor of unknown sign that does not depend on the source.
     #[test]
     fn upper_endpoints_allow_factors_of_unknown_sign() {
+        // The factor of unknown sign does not depend on the source.
         let text = "fn f(z: f32, w: f32, f: f32) -> (r: f32) {
             %0 = max z, w
             %1 = max %0, 0.0001
@@ -589,13 +608,13 @@ mod tests {
             return %5
         }";
         let case = Case::new(text, &[(true, -1.0, 1.0), (false, 0.0, 1.0), (true, -0.1, 1.0)]);
-        case.tightens(1, 0.15, 12);
+        case.assert_tightens(1, 0.15, 12);
     }
 
-    /// The power in Ashikhmin and Shirley's model: (1 + t/z)^(−e/2t), where e/t is known to be at
-    /// most 1000.
     #[test]
-    fn powers_increase_with_a_value_shared_by_base_and_exponent() {
+    fn powers_increase_in_a_value_shared_by_base_and_exponent() {
+        // The power in Ashikhmin and Shirley's model: (1 + t/z)^(−e/2t), where e/t is known to be
+        // at most 1000.
         let text = "fn f(t: f32, e: f32, z: f32) -> (r: f32) {
             %0 = max t, 1e-20
             %1 = div e, %0
@@ -615,14 +634,14 @@ mod tests {
             let value = (0..solved.point.len()).find(|value| is(value, op)).expect("there is one");
             bounds[value] = bounds[value].meet(&Bounds::Float(Floats::between(low, high)));
         }
-        let point = Point {
+        let point = PointShader {
             function: &solved.point,
             is_interval: &solved.is_interval,
             bounds,
             units: vec![],
         };
-        let mut related = Related::nothing(&solved.point);
-        find_up_to(&point, u32::MAX, &mut related);
+        let mut related = RelationInfo::empty(&solved.point);
+        find_within_budget(&point, u32::MAX, &mut related);
         let result = solved.point.body.yields[0];
         let [refinement] = &related.refinements[result.index()][..] else {
             panic!("{:?}", related.refinements)
@@ -631,7 +650,7 @@ mod tests {
         let (mut narrow, mut count) = (0, 0);
         for _ in 0..200_000 {
             let mut endpoints = case.endpoints(&mut random);
-            let [t, z] = [0, 2].map(|k| inside(&mut random, endpoints[k]));
+            let [t, z] = [0, 2].map(|k| random_member(&mut random, endpoints[k]));
             let share = [1.0, 50.0, 999.0, 1000.0][random.below(4)]
                 * if random.once_in(2) { 1.0 } else { 0.5 };
             let e = share * t.max(1e-20);
@@ -661,9 +680,9 @@ mod tests {
     }
 
     #[test]
-    fn products_that_are_not_increasing_get_no_refinement() {
-        // x (1 − x) increases and decreases; x (1 + x) and x √(1 / (1 − x²)) have the same
-        // endpoints anyway for x ≥ 0.
+    fn products_that_do_not_benefit_get_no_refinement() {
+        // x (1 − x) is not monotone. For x ≥ 0, the interval lowerings of x (1 + x) and
+        // x √(1 / (1 − x²)) are exact.
         for text in ["sub 1.0, x", "add 1.0, x", "rsqrt %9"] {
             let text = format!(
                 "fn f(x: f32) -> (r: f32) {{
@@ -678,7 +697,7 @@ mod tests {
             for low in [0.0, -1.0] {
                 assert!(
                     low < 0.0 && !text.contains("rsqrt")
-                        || Case::new(&text, &[(true, low, 1.0)]).found() == 0,
+                        || Case::new(&text, &[(true, low, 1.0)]).count_refinements() == 0,
                     "{text}"
                 );
             }

@@ -1,60 +1,59 @@
-//! The order of two values: x ≤ y for all members of a box, from how they are computed and from the
-//! conditions of the arms that they are used in.
+//! The order of two values: x ≤ y for all members of a box. It follows from how the values are
+//! computed and from the conditions of the arms in which they are used.
 //!
-//! Sources of such facts: x ≤ max(x, y) and min(x, y) ≤ x; x ≤ x + a, x − a ≤ x and xb ≤ x for x, a
-//! ≥ 0 and 0 ≤ b ≤ 1; |x|, ⌊x⌋ and ⌈x⌉; sums, roots and products of ordered operands; static bounds
-//! of both; a comparison, in its arms. If x ≤ y:
+//! Facts about order come from: x ≤ max(x, y) and min(x, y) ≤ x; x ≤ x + a, x − a ≤ x and xb ≤ x
+//! for x, a ≥ 0 and 0 ≤ b ≤ 1; |x|, ⌊x⌋ and ⌈x⌉; sums, roots and products of ordered operands;
+//! static bounds on both; a comparison, in its arms. If x ≤ y:
 //!
 //! - y − x is not negative, and x − y is not positive;
 //! - x/y is at most 1 for 0 ≤ x, and y/x at least 1;
 //! - the comparison of x and y is decided, max(x, y) is y, and min(x, y) is x.
 //!
-//! Rounding needs no widening: floats are rounded to nearest, which keeps order, so fl(x + a) ≥
-//! fl(x) = x, and a quotient of at most 1 is rounded to one of at most 1. No value in the chain can
-//! be NaN.
+//! Endpoints need no widening: rounding to nearest is monotone, so fl(x + a) ≥ fl(x) = x, and a
+//! quotient of at most 1 is rounded to at most 1. No value in a derivation can be NaN.
 //!
 //! Each conclusion uses at most one condition. An arm runs if the endpoints of the compared values
-//! allow some member to take it, so conclusions from its condition do not make endpoints cross
-//! there, as long as other conditions do not refine them. In all other boxes, the results of the
-//! arm are discarded.
+//! allow some member to take it. So conclusions from its condition do not make endpoints cross
+//! there, as long as other conditions do not refine the same endpoints. For all other boxes, the
+//! results of the arm are discarded.
 
-use super::{Point, Refinement, Related};
+use super::{PointShader, Refinement, RelationInfo};
 use crate::analysis::Constraint;
 use crate::interval::{Bools, Bounds, Floats};
 use crate::ir::{Block, Emit, Function, Op, Stmt, Type, Value};
 
-/// What the order of two values implies for a third one.
+/// A consequence of the order of two values for a third one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
-    /// It lies between two constants.
+    /// The value lies between two constants.
     Between([f32; 2]),
-    /// It is a known boolean.
-    Is(bool),
-    /// It equals another value.
-    Same(Value),
+    /// The value is a known boolean.
+    Decided(bool),
+    /// The value equals another value.
+    EqualTo(Value),
 }
 
-/// Maximum length of a derivation.
-const STEPS: usize = 6;
+/// Maximum number of steps of a derivation.
+const MAX_STEPS: usize = 6;
 
-/// A known fact: the first value is at most the second.
-type Fact = [Value; 2];
+/// A known inequality: the first value is at most the second.
+type Inequality = [Value; 2];
 
-/// Finds values that order decides or refines.
-pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+/// Finds values that the order of other values decides or refines.
+pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     point.visit(&point.function.body, &mut vec![], related);
 }
 
 impl Order {
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         match *self {
-            Order::Same(value) => vec![value],
-            Order::Between(_) | Order::Is(_) => vec![],
+            Order::EqualTo(value) => vec![value],
+            Order::Between(_) | Order::Decided(_) => vec![],
         }
     }
 
-    /// The endpoints that it implies.
+    /// The implied endpoints.
     pub(super) fn endpoints<E: Emit>(
         &self,
         emit: &mut E,
@@ -62,14 +61,14 @@ impl Order {
     ) -> [E::Value; 2] {
         match *self {
             Order::Between(endpoints) => endpoints.map(|end| emit.f32(end)),
-            Order::Is(truth) => [emit.bool(truth); 2],
-            Order::Same(value) => of(value),
+            Order::Decided(truth) => [emit.bool(truth); 2],
+            Order::EqualTo(value) => of(value),
         }
     }
 }
 
-/// The comparisons that a condition implies if it is true, or if it is false: x ≤ y, or x < y.
-pub(crate) fn implied_orders(function: &Function, cond: Value, truth: bool) -> Vec<Fact> {
+/// The inequalities x ≤ y that a condition implies if its value is `truth`.
+pub(crate) fn implied_orders(function: &Function, cond: Value, truth: bool) -> Vec<Inequality> {
     match (function.operation(cond), truth) {
         (Some((Op::Lt | Op::Le, &[a, b])), true) => vec![[a, b]],
         (Some((Op::Lt | Op::Le, &[a, b])), false) => vec![[b, a]],
@@ -81,21 +80,22 @@ pub(crate) fn implied_orders(function: &Function, cond: Value, truth: bool) -> V
     }
 }
 
-impl Point<'_> {
-    fn visit(&self, block: &Block, facts: &mut Vec<Fact>, related: &mut Related) {
+impl PointShader<'_> {
+    /// Visits a block, given known inequalities.
+    fn visit(&self, block: &Block, facts: &mut Vec<Inequality>, related: &mut RelationInfo) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Op(value) if self.is_interval[value.index()] => {
-                    self.ordered(*value, facts, related)
+                    self.refine_by_order(*value, facts, related)
                 }
                 Stmt::Op(_) => {}
                 Stmt::If(node) => {
                     for (arm, truth) in [(&node.then, true), (&node.otherwise, false)] {
-                        let known = facts.len();
+                        let outer = facts.len();
                         facts.extend(implied_orders(self.function, node.cond, truth));
-                        // In the arms of an undecided condition, the endpoints of the compared
-                        // values refine each other.
-                        for &value in facts[known..]
+                        // In the arms of an undecided condition, the endpoints of compared values
+                        // clamp each other.
+                        for &value in facts[outer..]
                             .iter()
                             .flatten()
                             .filter(|_| self.is_interval[node.cond.index()])
@@ -103,7 +103,7 @@ impl Point<'_> {
                             related.constrain(value, Constraint::replace(Bounds::all(Type::F32)));
                         }
                         self.visit(arm, facts, related);
-                        facts.truncate(known);
+                        facts.truncate(outer);
                     }
                 }
                 Stmt::Loop(node) => {
@@ -114,87 +114,92 @@ impl Point<'_> {
         }
     }
 
-    /// Adds what order implies for a value.
-    fn ordered(&self, value: Value, facts: &[Fact], related: &mut Related) {
+    /// Adds the refinement that order implies for a value, if any.
+    fn refine_by_order(&self, value: Value, facts: &[Inequality], related: &mut RelationInfo) {
         const INFINITY: f32 = f32::INFINITY;
         let Some((op, &[a, b])) = self.function.operation(value) else { return };
         if self.function.ty(a) != Type::F32 {
             return;
         }
-        let at_most = |x, y| self.at_most(x, y, facts);
+        let is_le = |x, y| self.is_le(x, y, facts);
         let order = match op {
-            Op::Sub if at_most(b, a) => Order::Between([0.0, INFINITY]),
-            Op::Sub if at_most(a, b) => Order::Between([-INFINITY, 0.0]),
-            Op::Div if self.is_positive(a) && at_most(a, b) => Order::Between([-INFINITY, 1.0]),
-            Op::Div if self.hull(b).is_some_and(|[least, _]| least > 0.0) && at_most(b, a) => {
+            Op::Sub if is_le(b, a) => Order::Between([0.0, INFINITY]),
+            Op::Sub if is_le(a, b) => Order::Between([-INFINITY, 0.0]),
+            Op::Div if self.is_nonnegative(a) && is_le(a, b) => Order::Between([-INFINITY, 1.0]),
+            Op::Div if self.hull(b).is_some_and(|[min, _]| min > 0.0) && is_le(b, a) => {
                 Order::Between([1.0, INFINITY])
             }
-            Op::Le if at_most(a, b) => Order::Is(true),
-            Op::Lt if at_most(b, a) => Order::Is(false),
-            Op::Max if at_most(a, b) => Order::Same(b),
-            Op::Max if at_most(b, a) => Order::Same(a),
-            Op::Min if at_most(a, b) => Order::Same(a),
-            Op::Min if at_most(b, a) => Order::Same(b),
+            Op::Le if is_le(a, b) => Order::Decided(true),
+            Op::Lt if is_le(b, a) => Order::Decided(false),
+            Op::Max if is_le(a, b) => Order::EqualTo(b),
+            Op::Max if is_le(b, a) => Order::EqualTo(a),
+            Op::Min if is_le(a, b) => Order::EqualTo(a),
+            Op::Min if is_le(b, a) => Order::EqualTo(b),
             _ => return,
         };
         let known = &self.bounds[value.index()];
-        let limit = match order {
+        let implied = match order {
             Order::Between([lo, hi]) => Bounds::Float(Floats::between(lo, hi)),
-            Order::Is(truth) => Bounds::Bool(Bools { no: !truth, yes: truth }),
-            Order::Same(other) => {
+            Order::Decided(truth) => {
+                Bounds::Bool(Bools { may_be_false: !truth, may_be_true: truth })
+            }
+            Order::EqualTo(other) => {
                 Bounds::Float(Floats::of(self.bounds[other.index()].floats().pieces))
             }
         };
-        if known.meet(&limit) != *known {
-            related.add(self, value, Refinement::Order(order), limit);
+        if known.meet(&implied) != *known {
+            related.add(self, value, Refinement::Order(order), implied);
         }
     }
 
-    /// Whether x ≤ y, given known facts.
-    fn at_most(&self, x: Value, y: Value, facts: &[Fact]) -> bool {
-        // Whether another condition leaves both nonempty, whatever the endpoints are.
-        let leaves = |[a, b]: Fact, [low, high]: Fact| {
+    /// Whether x ≤ y can be proved with at most one of the known inequalities.
+    fn is_le(&self, x: Value, y: Value, facts: &[Inequality]) -> bool {
+        // Whether the intervals clamped by one inequality stay nonempty if another one holds as
+        // well.
+        let is_compatible = |[a, b]: Inequality, [low, high]: Inequality| {
             let below = |x: Value, y: Value| {
                 self.hull(x).zip(self.hull(y)).is_some_and(|(x, y)| x[1] <= y[0])
             };
             [a, b] == [low, high] || (high != a || below(low, b)) && (low != b || below(a, high))
         };
-        let by_fact = |&[a, b]: &Fact| {
-            let is_alone = facts.iter().all(|&other| leaves([a, b], other));
-            is_alone && self.follows(x, a, STEPS / 2) && self.follows(b, y, STEPS / 2)
+        let by_fact = |&[a, b]: &Inequality| {
+            let is_unaffected = facts.iter().all(|&other| is_compatible([a, b], other));
+            is_unaffected
+                && self.proves_le(x, a, MAX_STEPS / 2)
+                && self.proves_le(b, y, MAX_STEPS / 2)
         };
-        self.follows(x, y, STEPS) || facts.iter().any(by_fact)
+        self.proves_le(x, y, MAX_STEPS) || facts.iter().any(by_fact)
     }
 
-    /// Whether x ≤ y follows in at most `steps` steps.
-    fn follows(&self, x: Value, y: Value, steps: usize) -> bool {
-        let (Some([_, most]), Some([least, _])) = (self.hull(x), self.hull(y)) else {
+    /// Whether x ≤ y can be proved in at most `steps` steps.
+    fn proves_le(&self, x: Value, y: Value, steps: usize) -> bool {
+        let (Some([_, max]), Some([min, _])) = (self.hull(x), self.hull(y)) else {
             return false;
         };
-        if x == y || most <= least {
+        if x == y || max <= min {
             return true;
         }
         steps > 0
-            && (self.follows_from_below(x, y, steps - 1)
-                || self.follows_from_above(x, y, steps - 1)
-                || self.isomorphic_at_most(x, y, steps - 1))
+            && (self.proves_le_by_lhs(x, y, steps - 1)
+                || self.proves_le_by_rhs(x, y, steps - 1)
+                || self.proves_le_isomorphic(x, y, steps - 1))
     }
 
-    /// Whether all operands of x, or a value above x, are at most y.
-    fn follows_from_below(&self, x: Value, y: Value, steps: usize) -> bool {
+    /// Proves x ≤ y from bounds on the operands of x.
+    fn proves_le_by_lhs(&self, x: Value, y: Value, steps: usize) -> bool {
         let Some((op, args)) = self.function.operation(x) else { return false };
         let any = |holds: &dyn Fn(Value, Value) -> bool| {
             holds(args[0], args[1]) || holds(args[1], args[0])
         };
-        let is = |a: Value| self.follows(a, y, steps);
+        let is = |a: Value| self.proves_le(a, y, steps);
         match op {
             Op::Min => any(&|a, _| is(a)),
             Op::Max => is(args[0]) && is(args[1]),
             Op::Add => any(&|a, b| self.is_within(b, f32::NEG_INFINITY, 0.0) && is(a)),
-            Op::Sub => self.is_positive(args[1]) && is(args[0]),
-            Op::Mul => any(&|a, b| self.is_positive(a) && self.is_within(b, 0.0, 1.0) && is(a)),
+            Op::Sub => self.is_nonnegative(args[1]) && is(args[0]),
+            Op::Mul => any(&|a, b| self.is_nonnegative(a) && self.is_within(b, 0.0, 1.0) && is(a)),
             Op::Div => {
-                self.is_positive(args[0])
+                self.is_nonnegative(args[0])
                     && self.is_within(args[1], 1.0, f32::INFINITY)
                     && is(args[0])
             }
@@ -203,23 +208,23 @@ impl Point<'_> {
         }
     }
 
-    /// Whether x is at most all operands of y, or a value below y.
-    fn follows_from_above(&self, x: Value, y: Value, steps: usize) -> bool {
+    /// Proves x ≤ y from bounds on the operands of y.
+    fn proves_le_by_rhs(&self, x: Value, y: Value, steps: usize) -> bool {
         let Some((op, args)) = self.function.operation(y) else { return false };
         let any = |holds: &dyn Fn(Value, Value) -> bool| {
             holds(args[0], args[1]) || holds(args[1], args[0])
         };
-        let is = |a: Value| self.follows(x, a, steps);
+        let is = |a: Value| self.proves_le(x, a, steps);
         match op {
             Op::Max => any(&|a, _| is(a)),
             Op::Min => is(args[0]) && is(args[1]),
-            Op::Add => any(&|a, b| self.is_positive(b) && is(a)),
+            Op::Add => any(&|a, b| self.is_nonnegative(b) && is(a)),
             Op::Sub => self.is_within(args[1], f32::NEG_INFINITY, 0.0) && is(args[0]),
-            Op::Mul => {
-                any(&|a, b| self.is_positive(a) && self.is_within(b, 1.0, f32::INFINITY) && is(a))
-            }
+            Op::Mul => any(&|a, b| {
+                self.is_nonnegative(a) && self.is_within(b, 1.0, f32::INFINITY) && is(a)
+            }),
             Op::Div => {
-                self.is_positive(args[0])
+                self.is_nonnegative(args[0])
                     && self.is_within(args[1], f32::MIN_POSITIVE, 1.0)
                     && is(args[0])
             }
@@ -228,8 +233,8 @@ impl Point<'_> {
         }
     }
 
-    /// Whether x and y are results of the same operation, with operands of x at most those of y.
-    fn isomorphic_at_most(&self, x: Value, y: Value, steps: usize) -> bool {
+    /// Proves x ≤ y for results of the same operation, from the order of their operands.
+    fn proves_le_isomorphic(&self, x: Value, y: Value, steps: usize) -> bool {
         let (Some((op, a)), Some((other, b))) =
             (self.function.operation(x), self.function.operation(y))
         else {
@@ -238,20 +243,21 @@ impl Point<'_> {
         if op != other {
             return false;
         }
-        let is = |x: Value, y: Value| self.follows(x, y, steps);
+        let is = |x: Value, y: Value| self.proves_le(x, y, steps);
         match op {
             Op::Add => is(a[0], b[0]) && is(a[1], b[1]) || is(a[0], b[1]) && is(a[1], b[0]),
             Op::Sub => is(a[0], b[0]) && is(b[1], a[1]),
             Op::Neg => is(b[0], a[0]),
             Op::Sqrt => is(a[0], b[0]),
             Op::Mul => {
-                let positive = a.iter().chain(b).all(|&factor| self.is_positive(factor));
+                let positive = a.iter().chain(b).all(|&factor| self.is_nonnegative(factor));
                 positive && (is(a[0], b[0]) && is(a[1], b[1]) || is(a[0], b[1]) && is(a[1], b[0]))
             }
             _ => false,
         }
     }
 
+    /// Whether a value cannot be NaN and lies between two constants.
     fn is_within(&self, value: Value, low: f32, high: f32) -> bool {
         self.hull(value).is_some_and(|[lo, hi]| low <= lo && hi <= high)
     }

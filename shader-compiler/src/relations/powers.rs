@@ -1,14 +1,14 @@
-//! Odd powers, computed as products of one value such as x · (x²)². An interval lowering takes x
-//! and x² for independent if the sign of x is not known, and tries all corners.
+//! Odd powers, computed as products of one value such as x · (x²)². If the sign of x is not known,
+//! the interval lowering of the product treats x and x² as independent and takes all corners.
 //!
-//! In floats, as for reals, such a product is non-decreasing in x. A product of nonnegative numbers
-//! rounds monotonically in each of them, so |xⁿ| is non-decreasing in |x|, whatever the order of
-//! products. And xⁿ has the sign of x, since rounding is symmetric. So its endpoints are exactly
-//! the powers of the endpoints: they are results for members of the interval, which all valid
-//! bounds contain, and replace those of the interval lowering. Even powers need no refinement: a
-//! square is recognized as one, and not negative.
+//! In floats, as for real numbers, such a product is non-decreasing in x. A product of nonnegative
+//! floats is monotone in each of them, so |xⁿ| is non-decreasing in |x|, whatever the order of
+//! products. And xⁿ has the sign of x, since rounding is symmetric. So the endpoints of xⁿ are
+//! exactly the powers of the endpoints of x. They replace those of the interval lowering: they are
+//! results for members of the interval, so no valid bounds are tighter. Even powers need no
+//! refinement: squares are recognized, and are not negative.
 
-use super::{Point, Refinement, Related};
+use super::{PointShader, Refinement, RelationInfo};
 use crate::interval::Bounds;
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
@@ -17,13 +17,13 @@ use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
 #[derive(Clone, Debug)]
 pub struct Power {
     base: Value,
-    /// The products that compute it, in order: each of two earlier powers, by index. Index 0 is the
-    /// base.
+    /// The products that compute it, in order. Each is a pair of indices of earlier powers; index 0
+    /// is the base.
     products: Vec<[usize; 2]>,
 }
 
 /// Finds odd powers of values of unknown sign.
-pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     let powers = powers(point.function);
     for_each_stmt(&point.function.body, &mut |stmt| {
         let Stmt::Op(value) = stmt else { return };
@@ -35,13 +35,13 @@ pub(super) fn find(point: &Point<'_>, related: &mut Related) {
         let Bounds::Float(floats) = &point.bounds[base.index()] else { return };
         if degree % 2 == 1 && floats.low() < 0.0 && floats.high() > 0.0 {
             let mut found = Power { base, products: vec![] };
-            found.position(point.function, &mut vec![base], *value);
+            found.index_of(point.function, &mut vec![base], *value);
             related.add(point, *value, Refinement::Power(found), Bounds::all(Type::F32));
         }
     });
 }
 
-/// For each product, its base and its degree.
+/// Returns, for each product of powers of one value, the base and the degree.
 fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
     let mut powers = vec![None; function.len()];
     for_each_stmt(&function.body, &mut |stmt| {
@@ -54,19 +54,20 @@ fn powers(function: &Function) -> Vec<Option<(Value, u32)>> {
 }
 
 impl Power {
-    /// The index of a power among those computed so far.
-    fn position(&mut self, function: &Function, made: &mut Vec<Value>, value: Value) -> usize {
-        if let Some(position) = made.iter().position(|&other| other == value) {
-            return position;
+    /// Returns the index of a power among those computed so far. Computes it if necessary.
+    fn index_of(&mut self, function: &Function, computed: &mut Vec<Value>, value: Value) -> usize {
+        if let Some(index) = computed.iter().position(|&other| other == value) {
+            return index;
         }
         let (_, factors) = function.operation(value).expect("it is a product");
-        let product = [factors[0], factors[1]].map(|factor| self.position(function, made, factor));
+        let product =
+            [factors[0], factors[1]].map(|factor| self.index_of(function, computed, factor));
         self.products.push(product);
-        made.push(value);
-        made.len() - 1
+        computed.push(value);
+        computed.len() - 1
     }
 
-    /// The value whose endpoints it needs.
+    /// The value from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         vec![self.base]
     }
@@ -80,7 +81,7 @@ impl Power {
         of(self.base).map(|end| {
             let mut powers = vec![end];
             for product in &self.products {
-                let power = emit.op(Op::Mul, &product.map(|position| powers[position]));
+                let power = emit.op(Op::Mul, &product.map(|index| powers[index]));
                 powers.push(power);
             }
             powers[powers.len() - 1]
@@ -96,7 +97,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn odd_powers_never_decrease() {
+    fn odd_powers_are_monotone() {
         let text = "fn f(x: f32) -> (r: f32) {
             %0 = mul x, x
             %1 = mul %0, x
@@ -112,7 +113,7 @@ mod tests {
         let fifth = Value(base.0 + 3);
         assert_eq!(powers[fifth.index()], Some((base, 5)));
         let mut found = Power { base, products: vec![] };
-        found.position(&function, &mut vec![base], fifth);
+        found.index_of(&function, &mut vec![base], fifth);
         let at = |x: f32| {
             f32::from_bits(
                 found.endpoints(&mut ConstantEvaluator::default(), |_| [x.to_bits(); 2])[0],

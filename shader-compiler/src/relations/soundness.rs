@@ -1,10 +1,10 @@
-//! Checks every refinement that a relation adds, in debug builds. For endpoints of its sources that
-//! static bounds admit, its endpoints are not NaN, satisfy the constraint that comes with it, and
-//! are not −0 if the value never is. Case selection relies on all three. The samples are fixed, so
-//! that a compilation fails always or never.
+//! Checks every refinement that a relation adds, in debug builds. For source endpoints within
+//! static bounds, its endpoints must not be NaN, must satisfy the constraint that comes with it,
+//! and must not be −0 if the value never is. Case selection relies on all three. Samples are
+//! deterministic, so that a compilation fails always or never.
 
 use super::half::MARGIN;
-use super::{Guard, Point, Refinement, Related};
+use super::{Guard, PointShader, Refinement, RelationInfo};
 use crate::analysis::Constraint;
 use crate::interval::{Bounds, Floats};
 use crate::ir::types::Word;
@@ -12,9 +12,9 @@ use crate::ir::{Type, Value};
 use crate::math::eval::ConstantEvaluator;
 use crate::random::Random;
 
-/// Endpoints of a refinement that break a rule, with those of its sources.
+/// Endpoints of a refinement that violate a rule, with the endpoints of its sources.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Escape {
+pub(super) struct Violation {
     sources: Vec<(Value, [u32; 2])>,
     endpoints: [f32; 2],
 }
@@ -22,13 +22,13 @@ pub(super) struct Escape {
 /// Number of sampled boxes of the sources.
 const SAMPLES: usize = 24;
 
-/// The first sample with endpoints that break a rule.
-pub(super) fn escaping(
-    point: &Point<'_>,
+/// Returns the first sample in which endpoints violate a rule.
+pub(super) fn find_violation(
+    point: &PointShader<'_>,
     value: Value,
     refinement: &Refinement,
     constraint: &Constraint,
-) -> Option<Escape> {
+) -> Option<Violation> {
     if point.function.ty(value) != Type::F32 {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn escaping(
         let mut sources: Vec<_> = refinement
             .sources()
             .into_iter()
-            .map(|source| (source, endpoints(random, point, source)))
+            .map(|source| (source, random_endpoints(random, point, source)))
             .collect();
         clamp_components(point, &mut sources);
         let of = |value: Value| {
@@ -53,40 +53,41 @@ pub(super) fn escaping(
         let is_admitted = constraint.admits(known, endpoints);
         let has_wrong_zero = !known.floats().negative_zero
             && endpoints.iter().any(|end| *end == 0.0 && end.is_sign_negative());
-        (!is_admitted || has_wrong_zero).then_some(Escape { sources, endpoints })
+        (!is_admitted || has_wrong_zero).then_some(Violation { sources, endpoints })
     })
 }
 
-/// Clamps endpoints of the components of unit vectors whose guards hold, as
+/// Clamps endpoints of the components of unit vectors if their guard holds, as
 /// [`NormalizedComponent`](super::NormalizedComponent) does in code. Static bounds do not include
 /// this, since they hold without the guard, too.
-fn clamp_components(point: &Point<'_>, sources: &mut [(Value, [u32; 2])]) {
-    let most = 1.0 + 2.0 * MARGIN;
+fn clamp_components(point: &PointShader<'_>, sources: &mut [(Value, [u32; 2])]) {
+    let max = 1.0 + 2.0 * MARGIN;
     for unit in &point.units {
         let holds = |guard: Guard| {
             let mut guards = sources.iter().filter(|(source, _)| *source == guard.value);
-            guards.any(|(_, [lo, _])| f32::from_bits(*lo) >= guard.least)
+            guards.any(|(_, [lo, _])| f32::from_bits(*lo) >= guard.min)
         };
         if !unit.guard.is_some_and(holds) {
             continue;
         }
-        for (_, endpoints) in sources.iter_mut().filter(|(source, _)| unit.parts.contains(source)) {
-            *endpoints = endpoints.map(|end| f32::from_bits(end).clamp(-most, most).to_bits());
+        for (_, endpoints) in
+            sources.iter_mut().filter(|(source, _)| unit.components.contains(source))
+        {
+            *endpoints = endpoints.map(|end| f32::from_bits(end).clamp(-max, max).to_bits());
         }
     }
 }
 
-/// Checks all refinements against the static bounds under all constraints.
-///
-/// *Panics* if one breaks a rule.
-pub(super) fn recheck(point: &Point<'_>, related: &Related) {
+/// Checks all refinements against the static bounds under all constraints. Panics if one violates a
+/// rule.
+pub(super) fn recheck(point: &PointShader<'_>, related: &RelationInfo) {
     for (index, refinements) in related.refinements.iter().enumerate() {
         let (value, constraint) = (Value(index as u32), Constraint::none(Type::F32));
-        // Its own constraint was checked when it was added, and the constraints of other relations
-        // do not apply to it.
+        // The constraint of a refinement was checked when it was added, and the constraints of
+        // other relations do not apply to it.
         for refinement in refinements {
             assert_eq!(
-                escaping(point, value, refinement, &constraint),
+                find_violation(point, value, refinement, &constraint),
                 None,
                 "{refinement:?} of {value:?}"
             );
@@ -94,18 +95,20 @@ pub(super) fn recheck(point: &Point<'_>, related: &Related) {
     }
 }
 
-/// Endpoints of a value within its static bounds, with gaps closed: bits of one float, or of two in
-/// order.
-fn endpoints(random: &mut Random, point: &Point<'_>, value: Value) -> [u32; 2] {
+/// Random endpoints of a value within the hull of its static bounds, as bits. They are equal for a
+/// scalar.
+fn random_endpoints(random: &mut Random, point: &PointShader<'_>, value: Value) -> [u32; 2] {
     let mut pick = || match &point.bounds[value.index()] {
-        Bounds::Float(floats) => float(random, floats).to_bits(),
+        Bounds::Float(floats) => random_float(random, floats).to_bits(),
         Bounds::Int(ints) => {
             let [low, high] = ints.hull().unwrap_or([0, 0]);
             *random.pick(&[low, high]) as u32
         }
-        Bounds::Bool(bools) => {
-            Word::to_bits(if bools.no && bools.yes { random.once_in(2) } else { bools.yes })
-        }
+        Bounds::Bool(bools) => Word::to_bits(if bools.may_be_false && bools.may_be_true {
+            random.once_in(2)
+        } else {
+            bools.may_be_true
+        }),
     };
     let [a, b] = [pick(), pick()];
     let is_in_order = match point.function.ty(value) {
@@ -121,11 +124,11 @@ fn endpoints(random: &mut Random, point: &Point<'_>, value: Value) -> [u32; 2] {
     }
 }
 
-/// A float between the least and the greatest one that a value can be.
-fn float(random: &mut Random, floats: &Floats) -> f32 {
+/// A random float within the hull of static bounds.
+fn random_float(random: &mut Random, floats: &Floats) -> f32 {
     let Some([low, high]) = floats.pieces.hull() else { return 0.0 };
-    let [least, most] = [low.max(f32::MIN), high.min(f32::MAX)].map(f64::from);
-    let between = least + (most - least) * (random.below(1 << 16) as f64 / f64::from(1 << 16));
+    let [min, max] = [low.max(f32::MIN), high.min(f32::MAX)].map(f64::from);
+    let between = min + (max - min) * (random.below(1 << 16) as f64 / f64::from(1 << 16));
     match random.below(4) {
         0 => low,
         1 => high,
@@ -141,26 +144,26 @@ mod tests {
     use crate::relations::unit;
 
     #[test]
-    fn endpoints_beyond_the_constraint_or_of_the_wrong_zero_are_found() {
+    fn nan_negative_zeros_and_endpoints_beyond_the_constraint_are_violations() {
         let function =
             parse("fn f(a: f32) -> (r: f32) { %0 = abs a return %0 }").expect("it is well formed");
         let unit = Floats { negative_zero: false, ..Floats::between(0.0, 1.0) };
         let bounds = vec![Bounds::Float(unit); function.len()];
         let units = unit::find(&function, &[None]);
-        let point = Point { function: &function, is_interval: &[true, true], bounds, units };
+        let point = PointShader { function: &function, is_interval: &[true, true], bounds, units };
         let value = function.body.yields[0];
-        let escapes = |least: f32, set: Floats| {
+        let violates = |min: f32, set: Floats| {
             let constraint = Constraint::replace(Bounds::Float(set));
-            escaping(&point, value, &Refinement::AtLeast(least), &constraint).is_some()
+            find_violation(&point, value, &Refinement::AtLeast(min), &constraint).is_some()
         };
         let half = Floats::between(0.5, 1.0);
-        assert!(!escapes(0.5, half) && !escapes(0.75, half) && !escapes(0.0, unit));
+        assert!(!violates(0.5, half) && !violates(0.75, half) && !violates(0.0, unit));
         // The refinement claims that members are at least 0.5, but computes a lower endpoint below
         // that, a NaN, or a zero that abs never returns.
         assert!(
-            escapes(0.25, half)
-                && escapes(f32::NAN, half)
-                && escapes(-0.0, Floats::between(-1.0, 1.0))
+            violates(0.25, half)
+                && violates(f32::NAN, half)
+                && violates(-0.0, Floats::between(-1.0, 1.0))
         );
     }
 }

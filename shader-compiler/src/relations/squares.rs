@@ -1,27 +1,27 @@
-//! Squares of a unit vector's components add up to 1: x² + y² = 1 − z², 1 − z² = x² + y², 1 − x² −
-//! y² = z².
+//! Squares of the components of a unit vector add up to 1: x² + y² = 1 − z², 1 − z² = x² + y²,
+//! 1 − x² − y² = z².
 //!
 //! A value of the form c + k Σ pᵢ², over some components pᵢ of one unit vector, with k = ±1 and a
-//! constant c, equals c + k (1 − Σ rⱼ²) over the other components rⱼ. So it has the endpoints of
-//! that expression as well, and is at most c + 1 for k = 1, at least c − 1 for k = −1. The terms
-//! may come in any order, and (1 − z)(1 + z) counts as 1 − z². For vectors that can be shorter than
-//! 1, only one of the endpoints is valid and used.
+//! constant c, equals c + k (1 − Σ rⱼ²) over the other components rⱼ. So it is within the endpoints
+//! of that expression, and is at most c + 1 for k = 1, or at least c − 1 for k = −1. The terms may
+//! come in any order, and (1 − z)(1 + z) counts as 1 − z². For vectors that can be shorter than 1,
+//! only one of the endpoints is valid and used.
 //!
 //! # Rounding
 //!
 //! Let ||v|² − 1| ≤ α, u = 2⁻²⁴ and M = |c| + 1 + α. The value has at most four terms and three
-//! additions. Squares have a relative error of u, in all less than uM. Each sum has a relative
-//! error of u, and its magnitude is at most M (1 + 4u): together at most 4.02 uM, which includes
-//! the underflow of the squares, 2⁻¹⁴⁸. (1 − z)(1 + z) has a relative error of 3.01u. Its magnitude
-//! is at most 1 for |z| ≤ 1, and as small as 1 − |z| beyond. The endpoints are those of C − Σ rⱼ²
-//! or C + Σ rⱼ², of at most two squares of endpoints of intervals within ±(1 + 2⁻¹⁹): squares and
-//! their sum have an error of at most 4.03u, and the last sum of u (|c| + 3.1). So for C = c + k ±
-//! (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, the endpoints enclose
-//! the value. The widening is less than α + u (5.1 |c| + 11.3). For endpoints further out, the sum
-//! of squares exceeds 1 by far more than its error.
+//! additions. Squares have a relative error of u, in total less than uM. Each sum has a relative
+//! error of u, and its magnitude is at most M (1 + 4u). The total is at most 4.02 uM, which
+//! includes the underflow of the squares, 2⁻¹⁴⁸. (1 − z)(1 + z) has a relative error of 3.01u. Its
+//! magnitude is at most 1 for |z| ≤ 1, and of the order of |z| − 1 beyond. The endpoints are those
+//! of C − Σ rⱼ² or C + Σ rⱼ², with at most two squares of endpoints within ±(1 + 2⁻¹⁹): squares and
+//! their sum have an error of at most 4.03u, and the last sum has an error of u (|c| + 3.1). So for
+//! C = c + k ± (α + u (4.02 (|c| + 1 + α) + 4.03 + |c| + 3.1)), rounded away from c + k, the
+//! endpoints enclose the value. The widening is less than α + u (5.1 |c| + 11.3). For endpoints
+//! beyond ±(1 + 2⁻¹⁹), the sum of squares exceeds 1 by far more than its error.
 
 use super::unit::UnitVector;
-use super::{Guard, Point, Refinement, Related};
+use super::{Guard, PointShader, Refinement, RelationInfo};
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Emit, Function, Op, Value};
 
@@ -29,11 +29,11 @@ use crate::ir::{Emit, Function, Op, Value};
 #[derive(Clone, Debug)]
 pub struct Squares {
     /// The other components, and whether each is known to be nonnegative.
-    rest: Vec<(Value, bool)>,
-    /// Whether the squares of the others are subtracted: k = 1.
-    minus: bool,
+    others: Vec<(Value, bool)>,
+    /// Whether the squares of the other components are subtracted: k = 1.
+    subtracts: bool,
     /// C for the lower and the upper endpoint; infinite if unbounded.
-    limits: [f32; 2],
+    constants: [f32; 2],
     guard: Option<Guard>,
 }
 
@@ -43,39 +43,40 @@ struct Sum {
     squares: Vec<(Value, bool)>,
 }
 
-/// Finds sums of squares of a unit vector's components.
-pub(super) fn find(point: &Point<'_>, related: &mut Related) {
+/// Finds sums of squares of components of unit vectors.
+pub(super) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
     point.for_each_operation(|value, scope| {
         let Some(sum) = sum(point.function, value) else { return };
-        let made = |unit: &UnitVector| Squares::new(point, scope, unit, &sum);
-        let Some(squares) = point.units.iter().find_map(made) else { return };
-        let [least, most] = squares.limits;
-        let limit = match squares.guard {
+        let squares = |unit: &UnitVector| Squares::new(point, scope, unit, &sum);
+        let Some(squares) = point.units.iter().find_map(squares) else { return };
+        let [min, max] = squares.constants;
+        let implied = match squares.guard {
             Some(_) => Floats::all(),
-            None if squares.rest.is_empty() => Floats::between(least, most),
-            None if squares.minus => Floats::between(f32::NEG_INFINITY, most),
-            None => Floats::between(least, f32::INFINITY),
+            None if squares.others.is_empty() => Floats::between(min, max),
+            None if squares.subtracts => Floats::between(f32::NEG_INFINITY, max),
+            None => Floats::between(min, f32::INFINITY),
         };
-        related.add(point, value, Refinement::Squares(squares), Bounds::Float(limit));
+        related.add(point, value, Refinement::Squares(squares), Bounds::Float(implied));
     });
 }
 
-/// The constant and the squares of a sum.
+/// Matches a sum of squares and at most one constant.
 fn sum(function: &Function, value: Value) -> Option<Sum> {
-    if let Some(z) = conjugates(function, value) {
+    if let Some(z) = conjugate_product(function, value) {
         return Some(Sum { constant: 1.0, squares: vec![(z, true)] });
     }
     let (mut found, mut constants) = (Sum { constant: 0.0, squares: vec![] }, 0);
     let mut work = vec![(value, false)];
-    while let Some((value, minus)) = work.pop() {
+    while let Some((value, subtracts)) = work.pop() {
         match function.operation(value) {
-            Some((Op::Add, &[a, b])) => work.extend([(b, minus), (a, minus)]),
-            Some((Op::Sub, &[a, b])) => work.extend([(b, !minus), (a, minus)]),
-            Some((Op::Mul, &[a, b])) if a == b => found.squares.push((a, minus)),
+            Some((Op::Add, &[a, b])) => work.extend([(b, subtracts), (a, subtracts)]),
+            Some((Op::Sub, &[a, b])) => work.extend([(b, !subtracts), (a, subtracts)]),
+            Some((Op::Mul, &[a, b])) if a == b => found.squares.push((a, subtracts)),
             _ => {
                 let bits = function.constant(value).filter(|_| constants == 0)?;
                 constants += 1;
-                found.constant = f64::from(f32::from_bits(bits)) * if minus { -1.0 } else { 1.0 };
+                found.constant =
+                    f64::from(f32::from_bits(bits)) * if subtracts { -1.0 } else { 1.0 };
             }
         }
         if work.len() + found.squares.len() > 4 {
@@ -85,8 +86,8 @@ fn sum(function: &Function, value: Value) -> Option<Sum> {
     Some(found)
 }
 
-/// The z of (1 − z)(1 + z).
-fn conjugates(function: &Function, value: Value) -> Option<Value> {
+/// Matches (1 − z)(1 + z); returns z.
+fn conjugate_product(function: &Function, value: Value) -> Option<Value> {
     let (Op::Mul, &[a, b]) = function.operation(value)? else { return None };
     let is_one = |value: Value| function.constant(value) == Some(1.0f32.to_bits());
     [(a, b), (b, a)].into_iter().find_map(|(difference, sum)| {
@@ -102,62 +103,82 @@ fn conjugates(function: &Function, value: Value) -> Option<Value> {
 }
 
 impl Squares {
-    /// The bounds that a unit vector implies for a sum of its components' squares, if they are
-    /// tighter than those of the sum itself.
-    fn new(point: &Point<'_>, scope: &[bool], unit: &UnitVector, sum: &Sum) -> Option<Squares> {
-        let minus = !sum.squares.first()?.1;
-        let is_part =
-            |(part, negative): &(Value, bool)| unit.parts.contains(part) && *negative != minus;
-        let used = |part: &Value| sum.squares.iter().filter(|square| square.0 == *part).count();
-        let (size, constant) = (sum.constant.abs(), sum.constant);
-        // A square alone, or minus a constant 0, is its own bound. Without a constant, 0 may have a
-        // sign that the endpoints do not have.
-        let tells = if minus { constant != 0.0 || sum.squares.len() > 1 } else { constant != 0.0 };
-        if !sum.squares.iter().all(is_part)
-            || !unit.parts.iter().all(|part| used(part) <= 1)
-            || !tells
-            || size > 16.0
+    /// The refinement of a sum of squares of components of `unit`, if it may be tighter than the
+    /// interval lowering of the sum.
+    fn new(
+        point: &PointShader<'_>,
+        scope: &[bool],
+        unit: &UnitVector,
+        sum: &Sum,
+    ) -> Option<Squares> {
+        let subtracts = !sum.squares.first()?.1;
+        let is_component = |(component, negative): &(Value, bool)| {
+            unit.components.contains(component) && *negative != subtracts
+        };
+        let used =
+            |component: &Value| sum.squares.iter().filter(|square| square.0 == *component).count();
+        let (magnitude, constant) = (sum.constant.abs(), sum.constant);
+        // A single square, or 0 minus squares, gains nothing. Without a constant, 0 may have a sign
+        // that the endpoints do not have.
+        let is_informative =
+            if subtracts { constant != 0.0 || sum.squares.len() > 1 } else { constant != 0.0 };
+        if !sum.squares.iter().all(is_component)
+            || !unit.components.iter().all(|component| used(component) <= 1)
+            || !is_informative
+            || magnitude > 16.0
         {
             return None;
         }
-        let rest: Vec<_> = unit.parts.iter().copied().filter(|part| used(part) == 0).collect();
-        if !rest.iter().all(|part| scope[part.index()]) {
+        let others: Vec<_> =
+            unit.components.iter().copied().filter(|component| used(component) == 0).collect();
+        if !others.iter().all(|component| scope[component.index()]) {
             return None;
         }
-        let slack = unit.slack + (5.1 * size + 11.3) / f64::from(1 << 24);
-        let middle = constant + if minus { 1.0 } else { -1.0 };
-        let mut limits =
+        let slack = unit.slack + (5.1 * magnitude + 11.3) / f64::from(1 << 24);
+        let middle = constant + if subtracts { 1.0 } else { -1.0 };
+        let mut constants =
             [((middle - slack) as f32).next_down(), ((middle + slack) as f32).next_up()];
-        if unit.short {
-            limits[usize::from(!minus)] = if minus { f32::NEG_INFINITY } else { f32::INFINITY };
+        if unit.may_be_short {
+            constants[usize::from(!subtracts)] =
+                if subtracts { f32::NEG_INFINITY } else { f32::INFINITY };
         }
-        let rest = rest.into_iter().map(|part| (part, point.floats(part).low() >= 0.0)).collect();
-        Some(Squares { rest, minus, limits, guard: unit.guard })
+        let others = others
+            .into_iter()
+            .map(|component| (component, point.floats(component).low() >= 0.0))
+            .collect();
+        Some(Squares { others, subtracts, constants, guard: unit.guard })
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
-        self.rest.iter().map(|&(part, _)| part).chain(self.guard.map(|guard| guard.value)).collect()
+        self.others
+            .iter()
+            .map(|&(component, _)| component)
+            .chain(self.guard.map(|guard| guard.value))
+            .collect()
     }
 
     pub(super) fn is_guarded(&self) -> bool {
         self.guard.is_some()
     }
 
-    /// Endpoints from those of the other components.
+    /// Endpoints from the other components.
     pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
-        let mut endpoints = self.limits.map(|end| emit.f32(end));
-        let squares: Vec<_> =
-            self.rest.iter().map(|&(part, positive)| square(emit, of(part), positive)).collect();
+        let mut endpoints = self.constants.map(|end| emit.f32(end));
+        let squares: Vec<_> = self
+            .others
+            .iter()
+            .map(|&(component, positive)| square(emit, of(component), positive))
+            .collect();
         let total = squares
             .into_iter()
             .reduce(|a, b| [0, 1].map(|side| emit.op(Op::Add, &[a[side], b[side]])));
         if let Some([lo, hi]) = total {
-            endpoints = match self.minus {
+            endpoints = match self.subtracts {
                 true => {
                     [emit.op(Op::Sub, &[endpoints[0], hi]), emit.op(Op::Sub, &[endpoints[1], lo])]
                 }
@@ -185,14 +206,14 @@ fn square<E: Emit<Value: PartialEq>>(
     }
     let zero = emit.f32(0.0);
     let below = emit.op(Op::Neg, &[hi]);
-    let least = emit.op(Op::Max, &[lo, below]);
-    let least = emit.op(Op::Max, &[least, zero]);
-    [emit.op(Op::Mul, &[least, least]), emit.op(Op::Max, &[low, high])]
+    let min = emit.op(Op::Max, &[lo, below]);
+    let min = emit.op(Op::Max, &[min, zero]);
+    [emit.op(Op::Mul, &[min, min]), emit.op(Op::Max, &[low, high])]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::materials::{around, axes, compare, nearly_unit, related};
+    use super::super::testing::{axes, box_around, compare, nearly_unit, related};
     use super::super::{Refinement, Relation, Relations};
     use crate::bounding::Frame;
     use crate::interpreter;
@@ -226,14 +247,17 @@ mod tests {
         let mut narrow = [0; 6];
         for _ in 0..100_000 {
             let v = nearly_unit(&mut random, None);
-            let endpoints = around(&mut random, v);
+            let endpoints = box_around(&mut random, v);
             let values =
                 interpreter::run(&point, &[], &v.map(f32::to_bits), 1).expect("there is no loop");
             for (k, (&result, value)) in std::iter::zip(&point.body.yields, values).enumerate() {
                 let of = |value: crate::ir::Value| endpoints[value.index()].map(f32::to_bits);
-                let is_it = |refinement: &&Refinement| matches!(refinement, Refinement::Squares(_));
-                let refinement =
-                    found.refinements[result.index()].iter().find(is_it).expect("there is one");
+                let is_squares =
+                    |refinement: &&Refinement| matches!(refinement, Refinement::Squares(_));
+                let refinement = found.refinements[result.index()]
+                    .iter()
+                    .find(is_squares)
+                    .expect("each output has a refinement");
                 let [lo, hi] =
                     refinement.endpoints(&mut ConstantEvaluator::default(), of).map(f32::from_bits);
                 let value = f32::from_bits(value);

@@ -3,86 +3,91 @@
 
 use super::{Node, Region};
 
-/// Not a node, or not visited yet.
+/// Marks values that are not nodes, and nodes that have not been visited.
 const NONE: u32 = u32::MAX;
 
-/// The components of a region's nodes in dependence order. Within a component, nodes keep their
-/// order.
-pub(super) fn sorted(values: usize, region: &Region) -> Vec<Vec<usize>> {
+/// Returns the components of a region's nodes in dependence order. Within a component, nodes keep
+/// their order.
+pub(super) fn in_dependence_order(values: usize, region: &Region) -> Vec<Vec<usize>> {
     let mut nodes = vec![NONE; values];
     for (k, node) in region.nodes.iter().enumerate() {
         nodes[node.value.index()] = k as u32;
     }
     let sources = |node: &Node| {
-        let mut found = vec![];
-        region.for_each_source(node, &mut |value| {
+        let mut sources = vec![];
+        region.for_each_dependence(node, &mut |value| {
             if nodes[value.index()] != NONE {
-                found.push(nodes[value.index()] as usize);
+                sources.push(nodes[value.index()] as usize);
             }
         });
-        found
+        sources
     };
     let edges: Vec<_> = region.nodes.iter().map(sources).collect();
     let mut search = Search {
         edges,
-        order: vec![NONE; region.nodes.len()],
-        low: vec![NONE; region.nodes.len()],
+        index: vec![NONE; region.nodes.len()],
+        low_link: vec![NONE; region.nodes.len()],
         ..Search::default()
     };
     for root in 0..region.nodes.len() {
-        if search.order[root] == NONE {
-            search.from(root);
+        if search.index[root] == NONE {
+            search.visit_from(root);
         }
     }
-    search.found
+    search.components
 }
 
 #[derive(Default)]
 struct Search {
     edges: Vec<Vec<usize>>,
-    /// The index at which a node was visited; and the earliest node in an open component that it
-    /// reaches, `NONE` if its component is closed.
-    order: Vec<u32>,
-    low: Vec<u32>,
-    met: u32,
-    open: Vec<usize>,
-    found: Vec<Vec<usize>>,
+    /// For each node, the order in which it was visited.
+    index: Vec<u32>,
+    /// For each node, the least index that it reaches; `NONE` if its component is complete.
+    low_link: Vec<u32>,
+    /// Number of nodes visited so far.
+    visited: u32,
+    /// Visited nodes of incomplete components.
+    stack: Vec<usize>,
+    components: Vec<Vec<usize>>,
 }
 
 impl Search {
     fn enter(&mut self, node: usize) {
-        (self.order[node], self.low[node]) = (self.met, self.met);
-        self.met += 1;
-        self.open.push(node);
+        (self.index[node], self.low_link[node]) = (self.visited, self.visited);
+        self.visited += 1;
+        self.stack.push(node);
     }
 
-    fn from(&mut self, root: usize) {
-        // Nodes on the path, each with the number of edges that were followed.
+    fn visit_from(&mut self, root: usize) {
+        // Nodes on the path, each with the index of its next edge.
         let mut path = vec![(root, 0)];
         self.enter(root);
-        while let Some((node, followed)) = path.last_mut() {
+        while let Some((node, edge)) = path.last_mut() {
             let node = *node;
-            if let Some(&next) = self.edges[node].get(*followed) {
-                *followed += 1;
-                if self.order[next] == NONE {
+            if let Some(&next) = self.edges[node].get(*edge) {
+                *edge += 1;
+                if self.index[next] == NONE {
                     self.enter(next);
                     path.push((next, 0));
-                } else if self.low[next] != NONE {
-                    self.low[node] = self.low[node].min(self.order[next]);
+                } else if self.low_link[next] != NONE {
+                    self.low_link[node] = self.low_link[node].min(self.index[next]);
                 }
                 continue;
             }
             path.pop();
-            if let Some(&(before, _)) = path.last() {
-                self.low[before] = self.low[before].min(self.low[node]);
+            if let Some(&(parent, _)) = path.last() {
+                self.low_link[parent] = self.low_link[parent].min(self.low_link[node]);
             }
-            if self.low[node] == self.order[node] {
-                let start =
-                    self.open.iter().rposition(|&open| open == node).expect("the node is open");
-                let mut component = self.open.split_off(start);
-                component.iter().for_each(|&member| self.low[member] = NONE);
+            if self.low_link[node] == self.index[node] {
+                let start = self
+                    .stack
+                    .iter()
+                    .rposition(|&other| other == node)
+                    .expect("the node is on the stack");
+                let mut component = self.stack.split_off(start);
+                component.iter().for_each(|&member| self.low_link[member] = NONE);
                 component.sort_unstable();
-                self.found.push(component);
+                self.components.push(component);
             }
         }
     }

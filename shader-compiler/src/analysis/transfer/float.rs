@@ -1,10 +1,11 @@
-//! Results of operations on floats: the corners of each combination of the operands' pieces.
+//! Transfer functions of operations on floats: results at the corners of each combination of the
+//! operands' pieces.
 
 use super::transfer;
 use crate::interval::{Bools, Bounds, Floats, Ints, Nan, Pieces};
 use crate::ir::{Monotonicity, Op, OpFacts, Type, ZeroFrom};
 
-/// The least positive float.
+/// The smallest positive float.
 const MIN_POSITIVE: f32 = f32::from_bits(1);
 
 fn eval(op: Op, args: &[f32]) -> f32 {
@@ -15,15 +16,15 @@ fn eval(op: Op, args: &[f32]) -> f32 {
     f32::from_bits(op.eval(&words[..args.len()]))
 }
 
-/// A set of floats that collects the results at the corners of boxes.
-struct Found(Pieces<f32>);
+/// A set of floats that collects results at the corners of boxes.
+struct ResultSet(Pieces<f32>);
 
-impl Found {
+impl ResultSet {
     fn add(&mut self, low: f32, high: f32) {
         self.0.add(low, high);
     }
 
-    fn hull_of(&mut self, corners: &[f32]) {
+    fn add_hull(&mut self, corners: &[f32]) {
         let mut hull: Option<[f32; 2]> = None;
         for &x in corners.iter().filter(|x| !x.is_nan()) {
             hull = Some(hull.map_or([x, x], |[low, high]| {
@@ -41,7 +42,7 @@ fn is_infinite(a: &Floats) -> bool {
     a.low() == f32::NEG_INFINITY || a.high() == f32::INFINITY
 }
 
-/// Whether the sign bit of a float may be set, and may be clear.
+/// Returns whether the sign bit of a float may be set, and whether it may be clear.
 fn signs(a: &Floats) -> [bool; 2] {
     [a.low() < 0.0 || a.negative_zero, a.high() > 0.0 || a.positive_zero]
 }
@@ -62,11 +63,11 @@ fn tested(a: &Floats, mode: Nan) -> Floats {
     with_zeros(pieces, a.negative_zero, a.positive_zero, false)
 }
 
-pub(super) fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
+pub(super) fn transfer_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
     let a = &if op == Op::Abs { tested(a, mode) } else { *a };
     match op.signature().result {
         _ if matches!(op, Op::TruncateToInt | Op::ToS32 | Op::ToU32) => {
-            // From an endpoint that is NaN, code computes an arbitrary integer.
+            // For a NaN endpoint, code computes an arbitrary integer.
             let may_be_any = a.nan && mode == Nan::Propagate;
             return if may_be_any {
                 Bounds::all(Type::I32)
@@ -77,15 +78,15 @@ pub(super) fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
         Some(ty @ (Type::I32 | Type::Bool)) => return Bounds::all(ty),
         Some(Type::F32) | None => {}
     }
-    let OpFacts { range: [low, high], domain: [least, most], monotone, zeros, .. } = op.facts();
-    let made = a.low() < least || a.high() > most || monotone == [Monotonicity::Unknown];
+    let OpFacts { range: [low, high], domain: [min, max], monotone, zeros, .. } = op.facts();
+    let creates_nan = a.low() < min || a.high() > max || monotone == [Monotonicity::Unknown];
     // The test that an operand is nonnegative fails for NaN as well.
-    let nan = (a.nan || made) && !(op == Op::Sqrt && mode == Nan::Propagate);
+    let nan = (a.nan || creates_nan) && !(op == Op::Sqrt && mode == Nan::Propagate);
     if a.pieces.is_empty() {
-        // For an interval of NaN only, bounding code may compute any float.
+        // If all members are NaN, bounding code may compute any float.
         return Bounds::Float(Floats { nan, ..Floats::between(low, high) });
     }
-    let pieces = unary(op, a).within(low, high);
+    let pieces = unary_pieces(op, a).within(low, high);
     let [negative, positive] = signs(a);
     let [negative_zero, positive_zero] = zeros.map(|from| match from {
         ZeroFrom::Never => false,
@@ -98,51 +99,51 @@ pub(super) fn of_float(op: Op, a: &Floats, mode: Nan) -> Bounds {
     Bounds::Float(with_zeros(pieces, negative_zero, positive_zero, nan))
 }
 
-fn unary(op: Op, a: &Floats) -> Pieces<f32> {
-    let mut found = Found(Pieces::empty());
-    let OpFacts { range, domain: [least, most], monotone, widening, .. } = op.facts();
-    let spans = a.low() < 0.0 && a.high() > 0.0;
+fn unary_pieces(op: Op, a: &Floats) -> Pieces<f32> {
+    let mut results = ResultSet(Pieces::empty());
+    let OpFacts { range, domain: [min, max], monotone, widening, .. } = op.facts();
+    let spans_zero = a.low() < 0.0 && a.high() > 0.0;
     let is_monotone = matches!(monotone, [Monotonicity::Increasing | Monotonicity::Decreasing]);
     let is_split = monotone == [Monotonicity::SplitAtZero];
     if !is_monotone && !is_split {
         let [low, high] = range;
         match a.pieces.hull() {
             Some([x, y]) if op == Op::Fract && x == y && x.is_finite() => {
-                found.hull_of(&[eval(op, &[x])])
+                results.add_hull(&[eval(op, &[x])])
             }
-            _ => found.add(low, high),
+            _ => results.add(low, high),
         }
-        return found.0;
+        return results.0;
     }
     for [low, high] in a.pieces.iter() {
-        let [low, high] = [low, high].map(|end| end.max(least).min(most));
+        let [low, high] = [low, high].map(|end| end.max(min).min(max));
         match op {
             _ if is_split && low <= 0.0 && high >= 0.0 => {
-                found.hull_of(&[low, high, 0.0].map(|x| eval(op, &[x])))
+                results.add_hull(&[low, high, 0.0].map(|x| eval(op, &[x])))
             }
             Op::Sign => [low, high, 0.0f32.clamp(low, high)]
                 .into_iter()
-                .for_each(|x| found.hull_of(&[eval(op, &[x])])),
+                .for_each(|x| results.add_hull(&[eval(op, &[x])])),
             // A value clamped to 0 has the sign of that zero.
-            Op::Rsqrt => found.hull_of(&[low, high].map(|x| eval(op, &[x.abs()]))),
-            _ => found.hull_of(&[low, high].map(|x| eval(op, &[x]))),
+            Op::Rsqrt => results.add_hull(&[low, high].map(|x| eval(op, &[x.abs()]))),
+            _ => results.add_hull(&[low, high].map(|x| eval(op, &[x]))),
         }
     }
-    if is_split && spans {
-        found.hull_of(&[eval(op, &[0.0])]);
+    if is_split && spans_zero {
+        results.add_hull(&[eval(op, &[0.0])]);
     }
     if op == Op::Rsqrt && a.negative_zero {
-        found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+        results.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
     }
-    // The factor 1 ± k · 2⁻²³ moves a float by at most 2k floats.
-    if widening > 0 { widened(&found.0, 2 * u32::from(widening)) } else { found.0 }
+    // The factor 1 ± k · 2⁻²³ moves a float by at most 2k ulps.
+    if widening > 0 { widened(&results.0, 2 * u32::from(widening)) } else { results.0 }
 }
 
-/// Pieces with endpoints moved outwards by a number of floats.
-fn widened(pieces: &Pieces<f32>, by: u32) -> Pieces<f32> {
+/// Pieces with endpoints moved outwards by a number of ulps.
+fn widened(pieces: &Pieces<f32>, ulps: u32) -> Pieces<f32> {
     let mut wide = Pieces::empty();
     for [mut low, mut high] in pieces.iter() {
-        for _ in 0..by {
+        for _ in 0..ulps {
             (low, high) = (low.next_down(), high.next_up());
         }
         wide.add(low, high);
@@ -168,7 +169,7 @@ fn to_integer(op: Op, a: &Floats) -> Ints {
     ints
 }
 
-pub(super) fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
+pub(super) fn transfer_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -> Bounds {
     if matches!(op, Op::Lt | Op::Le | Op::Eq) {
         return Bounds::Bool(compare(op, a, b, mode));
     }
@@ -193,7 +194,7 @@ pub(super) fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -
         Op::Mul if same => square(a),
         Op::Mul => product(a, b, nan, mode),
         Op::Div => quotient(a, b, nan, mode),
-        Op::Min | Op::Max => least_or_most(op, a, b),
+        Op::Min | Op::Max => min_or_max(op, a, b),
         Op::Pow => power(a, b, nan),
         // The angle of two infinities is NaN.
         Op::Atan2 => {
@@ -209,14 +210,14 @@ pub(super) fn of_floats(op: Op, a: &Floats, b: &Floats, same: bool, mode: Nan) -
 }
 
 /// For each pair of pieces, the results at the four corners.
-fn corners(op: Op, a: &Floats, b: &Floats) -> Found {
-    let mut found = Found(Pieces::empty());
+fn corners(op: Op, a: &Floats, b: &Floats) -> ResultSet {
+    let mut results = ResultSet(Pieces::empty());
     for [a, c] in a.pieces.iter() {
         for [b, d] in b.pieces.iter() {
-            found.hull_of(&[[a, b], [a, d], [c, b], [c, d]].map(|corner| eval(op, &corner)));
+            results.add_hull(&[[a, b], [a, d], [c, b], [c, d]].map(|corner| eval(op, &corner)));
         }
     }
-    found
+    results
 }
 
 fn negated(a: &Floats) -> Floats {
@@ -226,106 +227,115 @@ fn negated(a: &Floats) -> Floats {
 }
 
 fn sum(a: &Floats, b: &Floats, nan: bool) -> Floats {
-    let mut found = Found(Pieces::empty());
+    let mut results = ResultSet(Pieces::empty());
     for [low, high] in a.pieces.iter() {
-        for [least, most] in b.pieces.iter() {
-            found.hull_of(&[low + least, high + most]);
+        for [min, max] in b.pieces.iter() {
+            results.add_hull(&[low + min, high + max]);
         }
     }
-    let clash = |a: &Floats, b: &Floats| a.low() == f32::NEG_INFINITY && b.high() == f32::INFINITY;
-    let made = clash(a, b) || clash(b, a);
-    if made {
-        // ∞ − ∞ leaves an endpoint unbounded.
-        found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
-        found.add(f32::INFINITY, f32::INFINITY);
+    let may_clash =
+        |a: &Floats, b: &Floats| a.low() == f32::NEG_INFINITY && b.high() == f32::INFINITY;
+    let creates_nan = may_clash(a, b) || may_clash(b, a);
+    if creates_nan {
+        // An endpoint that is ∞ − ∞ is unbounded.
+        results.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+        results.add(f32::INFINITY, f32::INFINITY);
     }
-    with_zeros(found.0, a.negative_zero && b.negative_zero, true, nan || made)
+    with_zeros(results.0, a.negative_zero && b.negative_zero, true, nan || creates_nan)
 }
 
 fn product(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
-    let mut found = corners(Op::Mul, a, b);
-    let made =
+    let mut results = corners(Op::Mul, a, b);
+    let creates_nan =
         (a.pieces.contains(0.0) && is_infinite(b)) || (b.pieces.contains(0.0) && is_infinite(a));
-    if made {
+    if creates_nan {
         // 0 · ∞, if NaN is suppressed.
-        found.add(0.0, 0.0);
+        results.add(0.0, 0.0);
     }
     let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
-    let (unlike, like) =
+    let (unlike_signs, like_signs) =
         (minus && positive || plus && negative, minus && negative || plus && positive);
     // Products of endpoints are tested. Products with zeros inside an interval are not.
     let untested = (has_inner_zero(a) && is_infinite(b)) || (has_inner_zero(b) && is_infinite(a));
-    let passes = if mode == Nan::Propagate { untested } else { made };
-    with_zeros(found.0, unlike, like || made, nan || passes)
+    let new_nan = if mode == Nan::Propagate { untested } else { creates_nan };
+    with_zeros(results.0, unlike_signs, like_signs || creates_nan, nan || new_nan)
 }
 
-/// Whether an interval may have a zero that is not one of its endpoints.
+/// Whether an interval may contain a zero that is not one of its endpoints.
 fn has_inner_zero(a: &Floats) -> bool {
     a.low() < 0.0 && a.high() > 0.0
 }
 
 fn square(a: &Floats) -> Floats {
-    let mut found = Found(Pieces::empty());
+    let mut results = ResultSet(Pieces::empty());
     for [low, high] in a.pieces.iter() {
-        let near = 0.0f32.clamp(low, high);
-        found.hull_of(&[low * low, near * near, high * high]);
+        let closest_to_zero = 0.0f32.clamp(low, high);
+        results.add_hull(&[low * low, closest_to_zero * closest_to_zero, high * high]);
     }
     if a.low() < 0.0 && a.high() > 0.0 {
-        found.add(0.0, 0.0);
+        results.add(0.0, 0.0);
     }
-    with_zeros(found.0, false, true, a.nan)
+    with_zeros(results.0, false, true, a.nan)
 }
 
 fn quotient(a: &Floats, b: &Floats, nan: bool, mode: Nan) -> Floats {
-    let mut found = Found(Pieces::empty());
-    // Separate sets, because pieces of one set might merge across 0.
+    let mut results = ResultSet(Pieces::empty());
+    // Two sets, because pieces of one set might merge across 0.
     let divisors = [
         b.pieces.within(f32::NEG_INFINITY, -MIN_POSITIVE),
         b.pieces.within(MIN_POSITIVE, f32::INFINITY),
     ];
     for [low, high] in a.pieces.iter() {
-        for [least, most] in divisors.iter().flat_map(Pieces::iter) {
-            found.hull_of(&[low / least, low / most, high / least, high / most]);
+        for [min, max] in divisors.iter().flat_map(Pieces::iter) {
+            results.add_hull(&[low / min, low / max, high / min, high / max]);
         }
     }
     let zero = b.pieces.contains(0.0);
-    // Whether an interval of the divisor can contain zeros of both signs, or one of unknown sign.
-    // Quotients are unbounded then.
-    let is_open = b.high() >= 0.0 && (b.low() < 0.0 || (zero && b.negative_zero));
-    if is_open || (zero && a.high() > 0.0) {
-        found.add(f32::INFINITY, f32::INFINITY);
+    // Whether an interval of the divisor can contain zeros of both signs, or a zero of unknown
+    // sign, so that quotients are unbounded.
+    let is_unbounded = b.high() >= 0.0 && (b.low() < 0.0 || (zero && b.negative_zero));
+    if is_unbounded || (zero && a.high() > 0.0) {
+        results.add(f32::INFINITY, f32::INFINITY);
     }
-    if is_open || (zero && a.low() < 0.0) {
-        found.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
+    if is_unbounded || (zero && a.low() < 0.0) {
+        results.add(f32::NEG_INFINITY, f32::NEG_INFINITY);
     }
     let both_zero = zero && a.pieces.contains(0.0);
-    let made = both_zero || (is_infinite(a) && is_infinite(b));
-    if made {
+    let creates_nan = both_zero || (is_infinite(a) && is_infinite(b));
+    if creates_nan {
         // 0 ÷ 0 and ∞ ÷ ∞, if NaN is suppressed.
-        found.add(0.0, 0.0);
+        results.add(0.0, 0.0);
     }
     let ([minus, plus], [negative, positive]) = (signs(a), signs(b));
-    let (unlike, like) =
+    let (unlike_signs, like_signs) =
         (minus && positive || plus && negative, minus && negative || plus && positive);
     // Quotients of endpoints are tested. Quotients by zeros inside an interval are not.
-    let passes =
-        if mode == Nan::Propagate && !is_open { both_zero && has_inner_zero(a) } else { made };
-    with_zeros(found.0, unlike, like || made, nan || passes)
+    let new_nan = if mode == Nan::Propagate && !is_unbounded {
+        both_zero && has_inner_zero(a)
+    } else {
+        creates_nan
+    };
+    with_zeros(results.0, unlike_signs, like_signs || creates_nan, nan || new_nan)
 }
 
-fn least_or_most(op: Op, a: &Floats, b: &Floats) -> Floats {
-    let mut found = corners(op, a, b).0;
+fn min_or_max(op: Op, a: &Floats, b: &Floats) -> Floats {
+    let mut results = corners(op, a, b).0;
     if b.nan {
-        found = found.join(&a.pieces);
+        results = results.join(&a.pieces);
     }
     if a.nan {
-        found = found.join(&b.pieces);
+        results = results.join(&b.pieces);
     }
-    with_zeros(found, a.negative_zero || b.negative_zero, a.positive_zero || b.positive_zero, a.nan)
+    with_zeros(
+        results,
+        a.negative_zero || b.negative_zero,
+        a.positive_zero || b.positive_zero,
+        a.nan,
+    )
 }
 
 fn power(a: &Floats, b: &Floats, nan: bool) -> Floats {
-    let made = a.low() < 0.0 || (a.pieces.contains(1.0) && is_infinite(b));
+    let creates_nan = a.low() < 0.0 || (a.pieces.contains(1.0) && is_infinite(b));
     let base = if a.low() < 0.0 {
         let mut pieces = a.pieces.within(0.0, f32::INFINITY);
         pieces.add(0.0, 0.0);
@@ -333,42 +343,48 @@ fn power(a: &Floats, b: &Floats, nan: bool) -> Floats {
     } else {
         *a
     };
-    let mut found = corners(Op::Pow, &base, b);
+    let mut results = corners(Op::Pow, &base, b);
     if a.pieces.contains(1.0) && is_infinite(b) {
-        found.add(0.0, f32::INFINITY);
+        results.add(0.0, f32::INFINITY);
     }
-    with_zeros(found.0.within(0.0, f32::INFINITY), false, true, nan || made)
+    with_zeros(results.0.within(0.0, f32::INFINITY), false, true, nan || creates_nan)
 }
 
 fn compare(op: Op, a: &Floats, b: &Floats, mode: Nan) -> Bools {
     if a.pieces.is_empty() || b.pieces.is_empty() {
-        return Bools { no: true, yes: true };
+        return Bools { may_be_false: true, may_be_true: true };
     }
     let nan = a.nan || b.nan;
-    // If NaN propagates, with a NaN endpoint everything is possible.
+    // If NaN propagates, everything is possible for a NaN endpoint.
     let is_unknown = nan && mode == Nan::Propagate;
     match op {
-        Op::Lt => Bools { no: nan || a.high() >= b.low(), yes: is_unknown || a.low() < b.high() },
-        Op::Le => Bools { no: nan || a.high() > b.low(), yes: is_unknown || a.low() <= b.high() },
+        Op::Lt => Bools {
+            may_be_false: nan || a.high() >= b.low(),
+            may_be_true: is_unknown || a.low() < b.high(),
+        },
+        Op::Le => Bools {
+            may_be_false: nan || a.high() > b.low(),
+            may_be_true: is_unknown || a.low() <= b.high(),
+        },
         Op::Eq => {
             let apart = a.high() < b.low() || b.high() < a.low();
             let equal = a.low() == a.high() && b.low() == b.high() && a.low() == b.low();
-            Bools { no: nan || !equal, yes: is_unknown || !apart }
+            Bools { may_be_false: nan || !equal, may_be_true: is_unknown || !apart }
         }
-        _ => Bools { no: true, yes: true },
+        _ => Bools { may_be_false: true, may_be_true: true },
     }
 }
 
 fn step(edge: &Floats, x: &Floats) -> Floats {
     let reached = compare(Op::Le, edge, x, Nan::Suppress);
-    let mut found = Pieces::empty();
-    if reached.no {
-        found.add(0.0, 0.0);
+    let mut results = Pieces::empty();
+    if reached.may_be_false {
+        results.add(0.0, 0.0);
     }
-    if reached.yes {
-        found.add(1.0, 1.0);
+    if reached.may_be_true {
+        results.add(1.0, 1.0);
     }
-    with_zeros(found, false, true, false)
+    with_zeros(results, false, true, false)
 }
 
 pub(super) fn smoothstep(low: &Floats, high: &Floats, x: &Floats, nan: Nan) -> Floats {
@@ -390,11 +406,11 @@ mod tests {
             let quotient = transfer(Op::Div, &[one, b], false, Nan::Suppress);
             quotient.floats().pieces.iter().collect::<Vec<_>>()
         };
-        let (least, most) = (f32::NEG_INFINITY, f32::INFINITY);
-        assert_eq!(pieces(of(1.0, most)), [[0.0, 1.0]]);
-        assert_eq!(pieces(of(-2.0, 4.0)), [[least, -0.5], [0.25, most]]);
-        assert_eq!(pieces(of(0.0, 4.0)), [[least, least], [0.25, most]]);
+        let (min, max) = (f32::NEG_INFINITY, f32::INFINITY);
+        assert_eq!(pieces(of(1.0, max)), [[0.0, 1.0]]);
+        assert_eq!(pieces(of(-2.0, 4.0)), [[min, -0.5], [0.25, max]]);
+        assert_eq!(pieces(of(0.0, 4.0)), [[min, min], [0.25, max]]);
         let positive = Bounds::Float(Floats { negative_zero: false, ..Floats::between(0.0, 4.0) });
-        assert_eq!(pieces(positive), [[0.25, most]]);
+        assert_eq!(pieces(positive), [[0.25, max]]);
     }
 }

@@ -1,17 +1,18 @@
-//! Results of operations on integers: exact corners if they fit, interval arithmetic otherwise.
+//! Transfer functions of operations on integers: exact corners if they fit, interval arithmetic
+//! otherwise.
 
 use super::float::with_zeros;
 use crate::interval::{Bools, Bounds, Facts, Interval, Ints, Nan, OpLowering, Pieces};
 use crate::ir::{Op, Type};
 use crate::math::eval::ConstantEvaluator;
 
-/// Products below this magnitude certainly fit. Code tests in floats whether a product fits.
+/// Products below this magnitude fit even by the test in code, which uses floats.
 const MAX_EXACT_PRODUCT: i64 = i32::MAX as i64 - 4096;
 
-pub(super) fn of_int(op: Op, a: &Ints) -> Bounds {
-    let least = a.hull().map_or(0, |[low, _]| low);
+pub(super) fn transfer_int(op: Op, a: &Ints) -> Bounds {
+    let min = a.hull().map_or(0, |[low, _]| low);
     match op {
-        Op::FromS32 | Op::FromU32 if op == Op::FromS32 || least >= 0 => {
+        Op::FromS32 | Op::FromU32 if op == Op::FromS32 || min >= 0 => {
             let mut pieces = Pieces::empty();
             a.iter().for_each(|[low, high]| pieces.add(low as f32, high as f32));
             Bounds::Float(with_zeros(pieces, false, true, false))
@@ -20,11 +21,11 @@ pub(super) fn of_int(op: Op, a: &Ints) -> Bounds {
             Bounds::Float(with_zeros(Pieces::one(0.0, 4294967296.0), false, true, false))
         }
         _ if op.signature().result == Some(Type::F32) => Bounds::all(Type::F32),
-        _ => by_lowering(op, &[a], false, Nan::Suppress),
+        _ => from_lowering(op, &[a], false, Nan::Suppress),
     }
 }
 
-pub(super) fn of_ints(op: Op, [a, b]: [&Ints; 2], same: bool, nan: Nan) -> Bounds {
+pub(super) fn transfer_ints(op: Op, [a, b]: [&Ints; 2], same: bool, nan: Nan) -> Bounds {
     match op {
         Op::IAdd => int_corners(a, b, |a, b| a + b),
         Op::ISub => int_corners(a, b, |a, b| a - b),
@@ -33,14 +34,14 @@ pub(super) fn of_ints(op: Op, [a, b]: [&Ints; 2], same: bool, nan: Nan) -> Bound
         }),
         Op::SMin => int_corners(a, b, |a, b| a.min(b)),
         Op::SMax => int_corners(a, b, |a, b| a.max(b)),
-        _ => by_lowering(op, &[a, b], same, nan),
+        _ => from_lowering(op, &[a, b], same, nan),
     }
 }
 
 /// The results at the four corners of each pair of pieces; unbounded if one does not fit, since
-/// others wrap.
+/// then some results wrap.
 fn int_corners(a: &Ints, b: &Ints, f: impl Fn(i64, i64) -> i64) -> Bounds {
-    let mut found = Pieces::empty();
+    let mut results = Pieces::empty();
     for [a, c] in a.iter() {
         for [b, d] in b.iter() {
             let corners = [[a, b], [a, d], [c, b], [c, d]];
@@ -51,15 +52,15 @@ fn int_corners(a: &Ints, b: &Ints, f: impl Fn(i64, i64) -> i64) -> Bounds {
                 };
                 (low, high) = (low.min(z), high.max(z));
             }
-            found.add(low, high);
+            results.add(low, high);
         }
     }
-    Bounds::Int(found)
+    Bounds::Int(results)
 }
 
-/// The endpoints that the lowering of an integer operation computes for the hull of each operand.
-/// Lowerings are not wider for narrower operands.
-fn by_lowering(op: Op, args: &[&Ints], same: bool, nan: Nan) -> Bounds {
+/// Bounds from the interval lowering of an integer operation, evaluated for the hull of each
+/// operand. Lowerings are not wider for narrower operands.
+fn from_lowering(op: Op, args: &[&Ints], same: bool, nan: Nan) -> Bounds {
     let hull = |ints: &&Ints| {
         let [lo, hi] = ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| end as u32);
         let facts = Facts { nan: false, negative_zero: false, singleton: false };
@@ -73,7 +74,7 @@ fn by_lowering(op: Op, args: &[&Ints], same: bool, nan: Nan) -> Bounds {
         _ => unreachable!("operations on integers have one or two operands"),
     };
     match op.signature().result {
-        Some(Type::Bool) => Bounds::Bool(Bools { no: lo == 0, yes: hi != 0 }),
+        Some(Type::Bool) => Bounds::Bool(Bools { may_be_false: lo == 0, may_be_true: hi != 0 }),
         _ => Bounds::Int(Pieces::one(lo as i32, hi as i32)),
     }
 }

@@ -2,12 +2,12 @@
 //! operands. Arithmetic on sets of intervals (Clarberg et al. 2010 §4.3, equation 9).
 //!
 //! Each combination of pieces of the operands is evaluated separately. An operation that is
-//! monotone in each operand, within a piece, has its extremes at the endpoints, so it is evaluated
-//! there, and the results of all combinations are united. Which operations are monotone, their
+//! monotone in each operand within a piece has its extremes at the endpoints, so it is evaluated
+//! there. The result is the union over all combinations. Which operations are monotone, their
 //! domains, and their ranges are stated in their [facts](crate::ir::facts). If neither these nor
 //! code here is more precise, a result is unbounded, including NaN. Two additions:
 //!
-//! - Bounds hold for the *endpoints* that bounding code computes, too, whose intervals span the
+//! - Bounds also hold for the *endpoints* that bounding code computes, and its intervals span the
 //!   gaps between pieces. If an operation is not monotone over a gap, as |x| and 1 ÷ x are not at
 //!   0, the results for such an interval are added.
 //! - If an operation returns NaN, bounding code that suppresses it clamps operands to the domain,
@@ -18,17 +18,20 @@ mod integer;
 
 use crate::interval::{Bools, Bounds, Nan};
 use crate::ir::{Op, Type};
-use float::{of_float, of_floats, smoothstep};
-use integer::{of_int, of_ints};
+use float::{smoothstep, transfer_float, transfer_floats};
+use integer::{transfer_int, transfer_ints};
 
-/// Static bounds of the result of an operation; `same` if the first two operands are one value.
+/// Computes static bounds on the result of an operation. `same` states that the first two operands
+/// are one value.
 ///
-/// *Panics* if operands are not of the operation's types.
+/// # Panics
+///
+/// If the types of the operands do not match the operation.
 pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
-    // For selects, one nonempty arm suffices.
+    // A select needs only one nonempty arm.
     let needed = if op == Op::Select { &args[..1] } else { args };
-    if needed.iter().any(Bounds::is_none) {
-        return Bounds::none(result_type(op, args));
+    if needed.iter().any(Bounds::is_empty) {
+        return Bounds::empty(result_type(op, args));
     }
     if op.is_load() {
         // The contents of a table are unknown.
@@ -38,18 +41,22 @@ pub fn transfer(op: Op, args: &[Bounds], same: bool, nan: Nan) -> Bounds {
         (Op::Smoothstep, [Bounds::Float(low), Bounds::Float(high), Bounds::Float(x)]) => {
             Bounds::Float(smoothstep(low, high, x, nan))
         }
-        (Op::Select, [Bounds::Bool(cond), then, otherwise]) => match (cond.yes, cond.no) {
-            (true, true) => then.join(otherwise),
-            (true, false) => *then,
-            _ => *otherwise,
-        },
-        (Op::BNot, [Bounds::Bool(a)]) => Bounds::Bool(Bools { no: a.yes, yes: a.no }),
+        (Op::Select, [Bounds::Bool(cond), then, otherwise]) => {
+            match (cond.may_be_true, cond.may_be_false) {
+                (true, true) => then.join(otherwise),
+                (true, false) => *then,
+                _ => *otherwise,
+            }
+        }
+        (Op::BNot, [Bounds::Bool(a)]) => {
+            Bounds::Bool(Bools { may_be_false: a.may_be_true, may_be_true: a.may_be_false })
+        }
         (Op::Any, [Bounds::Bool(a)]) => Bounds::Bool(*a),
-        (_, [Bounds::Float(a)]) => of_float(op, a, nan),
-        (_, [Bounds::Float(a), Bounds::Float(b)]) => of_floats(op, a, b, same, nan),
-        (_, [Bounds::Int(a)]) => of_int(op, a),
-        (_, [Bounds::Int(a), Bounds::Int(b)]) => of_ints(op, [a, b], same, nan),
-        (_, [Bounds::Bool(a), Bounds::Bool(b)]) => Bounds::Bool(of_bools(op, *a, *b)),
+        (_, [Bounds::Float(a)]) => transfer_float(op, a, nan),
+        (_, [Bounds::Float(a), Bounds::Float(b)]) => transfer_floats(op, a, b, same, nan),
+        (_, [Bounds::Int(a)]) => transfer_int(op, a),
+        (_, [Bounds::Int(a), Bounds::Int(b)]) => transfer_ints(op, [a, b], same, nan),
+        (_, [Bounds::Bool(a), Bounds::Bool(b)]) => Bounds::Bool(transfer_bools(op, *a, *b)),
         _ => Bounds::all(result_type(op, args)),
     }
 }
@@ -58,15 +65,21 @@ fn result_type(op: Op, args: &[Bounds]) -> Type {
     op.signature().result.unwrap_or(args[args.len() - 1].ty())
 }
 
-fn of_bools(op: Op, a: Bools, b: Bools) -> Bools {
+fn transfer_bools(op: Op, a: Bools, b: Bools) -> Bools {
     match op {
-        Op::BAnd => Bools { no: a.no || b.no, yes: a.yes && b.yes },
-        Op::BOr => Bools { no: a.no && b.no, yes: a.yes || b.yes },
-        Op::BXor => Bools {
-            no: (a.no && b.no) || (a.yes && b.yes),
-            yes: (a.no && b.yes) || (a.yes && b.no),
+        Op::BAnd => Bools {
+            may_be_false: a.may_be_false || b.may_be_false,
+            may_be_true: a.may_be_true && b.may_be_true,
         },
-        _ => Bools { no: true, yes: true },
+        Op::BOr => Bools {
+            may_be_false: a.may_be_false && b.may_be_false,
+            may_be_true: a.may_be_true || b.may_be_true,
+        },
+        Op::BXor => Bools {
+            may_be_false: (a.may_be_false && b.may_be_false) || (a.may_be_true && b.may_be_true),
+            may_be_true: (a.may_be_false && b.may_be_true) || (a.may_be_true && b.may_be_false),
+        },
+        _ => Bools { may_be_false: true, may_be_true: true },
     }
 }
 
@@ -79,11 +92,12 @@ mod tests {
     use crate::testing::random::word;
     use std::collections::BTreeMap;
 
-    /// An operand: bounds, and words within them, including the endpoints of pieces.
+    /// A random operand: bounds, and words within them that include the endpoints of pieces.
     fn operand(random: &mut Random, ty: Type) -> (Bounds, Vec<u32>) {
         let mut words: Vec<_> = (0..1 + random.below(6)).map(|_| word(random, ty)).collect();
-        let mut bounds =
-            words.iter().fold(Bounds::none(ty), |all, &word| all.join(&Bounds::constant(ty, word)));
+        let mut bounds = words
+            .iter()
+            .fold(Bounds::empty(ty), |all, &word| all.join(&Bounds::constant(ty, word)));
         match &mut bounds {
             Bounds::Float(floats) => {
                 if !floats.pieces.is_empty() && random.once_in(2) {
@@ -91,10 +105,11 @@ mod tests {
                 }
                 for [low, high] in floats.pieces.iter() {
                     let inner = low + (high - low) * (random.below(1000) as f32 / 1000.0);
-                    let near =
+                    let candidates =
                         [low, high, low.next_up(), high.next_down(), inner, 0.0, -0.0, 1.0, -1.0];
-                    words
-                        .extend(near.into_iter().filter(|&x| floats.contains(x)).map(f32::to_bits));
+                    words.extend(
+                        candidates.into_iter().filter(|&x| floats.contains(x)).map(f32::to_bits),
+                    );
                 }
             }
             Bounds::Int(ints) => {
@@ -151,7 +166,7 @@ mod tests {
         }
     }
 
-    /// A scalar or an interval within bounds, if they have one.
+    /// A random scalar or interval within bounds, if there is one.
     fn interval(
         random: &mut Random,
         op: Op,
@@ -167,8 +182,7 @@ mod tests {
         let facts = match bounds {
             Bounds::Float(floats) => {
                 let [a, b] = [lo, hi].map(f32::from_bits);
-                // If a box only has NaN, its endpoints are arbitrary. A select may take the other
-                // arm.
+                // If all members are NaN, endpoints are arbitrary. A select may take the other arm.
                 if (a.is_nan() || b.is_nan()) && !(singleton && op == Op::Select) {
                     return None;
                 }
@@ -179,7 +193,7 @@ mod tests {
             }
             _ => {
                 let [a, b] = [lo, hi].map(|word| word as i32);
-                // The word of true is −1.
+                // As an integer, true is −1.
                 if (a > b) != (bounds.ty() == Type::Bool) {
                     std::mem::swap(&mut lo, &mut hi);
                 }
@@ -259,12 +273,12 @@ mod tests {
                 "{}: {endpoints:?} is not in {bounds}",
                 op.name()
             );
-            assert!(!transfer(op, &[six, zero_or_nan], false, Nan::Suppress).bools().yes);
+            assert!(!transfer(op, &[six, zero_or_nan], false, Nan::Suppress).bools().may_be_true);
         }
     }
 
     #[test]
-    fn steps_and_choices_are_discrete() {
+    fn steps_and_selects_are_discrete() {
         let all = Bounds::Float(Floats::all());
         let step = transfer(Op::Step, &[all, all], false, Nan::Suppress);
         let a = Bounds::Float(Floats::between(2.0, 3.0));

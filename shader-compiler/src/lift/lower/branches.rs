@@ -1,48 +1,49 @@
-//! Lowering of ifs. An undecided if, whose condition is an interval, runs each arm if some member
-//! of the box may take it, and merges the results like a `select` with an interval condition
+//! Lowering of ifs. An if is undecided if its condition is an interval. It runs each arm that some
+//! member of the box may take, and merges the results like a `select` with an interval condition
 //! (Clarberg et al. 2010 §3.4).
 
 use super::{Endpoints, Lowering};
 use crate::builder::cost_of;
 use crate::interval::{Bounds, Nan};
 use crate::ir::{Block, Emit, If, Op, Stmt, Value};
-use crate::lift::Selected;
+use crate::lift::LoweredCase;
 use crate::relations::{Relation, order};
 
-/// Maximum cost of both arms of an undecided if, in basic operations, to run both unconditionally.
+/// Maximum total cost, in basic operations, at which both arms of an undecided if run
+/// unconditionally.
 const MAX_SPECULATION_COST: u32 = 24;
 
-/// An endpoint of a value that is clamped to that of another one.
+/// A clamp of one endpoint of a value by an endpoint of another value.
 pub(super) struct Clamp {
     value: Value,
     side: usize,
-    by: Value,
-    /// The endpoints before.
+    other: Value,
+    /// The endpoints of `value` before clamping.
     outer: Endpoints,
 }
 
 impl Lowering<'_> {
-    /// Lowers `work` in a block of its own. The block yields the results of `work`, whether a NaN
-    /// occurred, and the iteration count if there is one.
+    /// Runs `work` in a new block, which yields the results of `work`, whether a NaN occurred, and
+    /// the iteration count if there is one.
     fn arm(&mut self, work: impl FnOnce(&mut Self) -> Vec<Value>) -> Block {
         self.builder.open_arm();
         let outer = self.nan_seen.take();
-        let rounds = self.rounds;
+        let iterations = self.iterations;
         let mut yields = work(self);
         if self.options.nan == Nan::Propagate {
             let nan = self.nan_seen.unwrap_or_else(|| self.builder.bool(false));
             yields.push(nan);
         }
-        yields.extend(self.rounds);
-        (self.nan_seen, self.rounds) = (outer, rounds);
+        yields.extend(self.iterations);
+        (self.nan_seen, self.iterations) = (outer, iterations);
         self.builder.close_arm(&yields)
     }
 
-    /// Appends an if whose arms were built by [`arm`](Self::arm).
+    /// Appends an if with arms built by [`arm`](Self::arm).
     fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
         let mut results = self.builder.push_if(cond, then, otherwise);
-        if self.rounds.is_some() {
-            self.rounds = results.pop();
+        if self.iterations.is_some() {
+            self.iterations = results.pop();
         }
         if self.options.nan == Nan::Propagate {
             let nan = results.pop();
@@ -57,14 +58,14 @@ impl Lowering<'_> {
             std::iter::zip(&node.results, &arm.yields).filter(|(r, _)| self.is_live(**r)).collect();
         let joined = |(&result, &value)| {
             let endpoints = self.endpoints_for(result, value);
-            self.joinable(value, endpoints)
+            self.clamped_if_empty(value, endpoints)
         };
         live.into_iter().flat_map(joined).collect()
     }
 
-    /// Lowers the statements of an arm, for members of the box with a known condition. Returns the
-    /// endpoints of its live yields.
-    fn within(&mut self, node: &If, truth: bool) -> Vec<Value> {
+    /// Lowers the statements of the arm for a condition that is `truth`. Returns the endpoints of
+    /// its live yields.
+    fn lower_arm(&mut self, node: &If, truth: bool) -> Vec<Value> {
         let arm = if truth { &node.then } else { &node.otherwise };
         let cond = self.endpoints[node.cond.index()];
         let known = self.builder.bool(truth);
@@ -80,19 +81,18 @@ impl Lowering<'_> {
         yields
     }
 
-    /// Clamps the endpoints of compared values to the range in which a condition may be true, or
-    /// may be false.
+    /// Clamps the endpoints of compared values to the range in which a condition may be `truth`.
     ///
-    /// An arm runs if the unclamped endpoints allow some member to take it. So the clamped interval
-    /// is not empty after one comparison. The same holds for a value that is clamped on both sides,
-    /// if the two bounds are in order. If the arm does not run, or runs speculatively, its results
-    /// do not matter.
+    /// An arm runs if the unclamped endpoints allow some member to take it. So an interval clamped
+    /// by one comparison is not empty. The same holds for a value that is clamped on both sides, if
+    /// the two values that clamp it are in order. If the arm does not run, or runs speculatively
+    /// without being taken, its results are ignored.
     fn clamp_to_condition(&mut self, cond: Value, truth: bool) {
         if !self.options.relations.has(Relation::Order) || !self.is_interval(cond) {
             return;
         }
         let mut orders = order::implied_orders(self.point, cond, truth);
-        // Constants come first: they are in order with the most values.
+        // Constants come first: more values are known to be in order with them.
         orders.sort_by_key(|pair| !pair.iter().any(|&value| self.point.constant(value).is_some()));
         for [low, high] in orders {
             let [low_endpoints, high_endpoints] = [low, high].map(|value| {
@@ -100,42 +100,42 @@ impl Lowering<'_> {
                     self.clamps.iter().find(|clamp| clamp.value == value).map(|clamp| clamp.outer);
                 first.unwrap_or_else(|| self.endpoints(value))
             });
-            for (value, other, by, side, op) in [
+            for (value, other, end, side, op) in [
                 (low, high, high_endpoints[1], 1, Op::Min),
                 (high, low, low_endpoints[0], 0, Op::Max),
             ] {
-                let alone = self
+                let keeps_order = self
                     .clamps
                     .iter()
                     .filter(|clamp| clamp.value == value && clamp.side != side)
                     .all(|clamp| {
                         let [below, above] =
-                            if side == 1 { [clamp.by, other] } else { [other, clamp.by] };
+                            if side == 1 { [clamp.other, other] } else { [other, clamp.other] };
                         self.is_below(below, above)
                     });
-                if alone && self.can_clamp(value, other) {
+                if keeps_order && self.can_clamp(value, other) {
                     let outer = self.endpoints(value);
                     let mut endpoints = outer;
-                    endpoints[side] = self.builder.op(op, &[endpoints[side], by]);
-                    self.clamps.push(Clamp { value, side, by: other, outer });
+                    endpoints[side] = self.builder.op(op, &[endpoints[side], end]);
+                    self.clamps.push(Clamp { value, side, other, outer });
                     self.set(value, endpoints);
                 }
             }
         }
     }
 
-    /// Whether an interval may take over an endpoint of another value: neither is NaN, and no −0 is
+    /// Whether an endpoint of `other` may clamp `value`: neither can be NaN, and no −0 is
     /// introduced.
-    fn can_clamp(&self, value: Value, by: Value) -> bool {
+    fn can_clamp(&self, value: Value, other: Value) -> bool {
         let (Bounds::Float(a), Bounds::Float(b)) =
-            (&self.known.untested[value.index()], &self.known.untested[by.index()])
+            (&self.known.untested[value.index()], &self.known.untested[other.index()])
         else {
             return false;
         };
         self.is_interval(value) && !a.nan && !b.nan && (a.negative_zero || !b.negative_zero)
     }
 
-    /// Whether a value is at most another one, by static bounds.
+    /// Whether static bounds imply a ≤ b.
     fn is_below(&self, a: Value, b: Value) -> bool {
         match (&self.known.untested[a.index()], &self.known.untested[b.index()]) {
             (Bounds::Float(a), Bounds::Float(b)) => a.high() <= b.low(),
@@ -149,7 +149,7 @@ impl Lowering<'_> {
             node.results.iter().copied().filter(|&result| self.is_live(result)).collect();
         if !self.is_interval(node.cond) {
             let [then, otherwise] =
-                [true, false].map(|truth| self.arm(|lowering| lowering.within(node, truth)));
+                [true, false].map(|truth| self.arm(|lowering| lowering.lower_arm(node, truth)));
             let values = self.push_if(may, then, otherwise);
             for (result, endpoints) in results.into_iter().zip(values.chunks(2)) {
                 self.set(result, [endpoints[0], endpoints[1]]);
@@ -164,7 +164,7 @@ impl Lowering<'_> {
         let is_conditional = cheap.is_none_or(|cost| cost > MAX_SPECULATION_COST);
         let [then, otherwise] = [(true, may), (false, must_not)].map(|(truth, reached)| {
             if is_conditional {
-                let arm = self.arm(|lowering| lowering.within(node, truth));
+                let arm = self.arm(|lowering| lowering.lower_arm(node, truth));
                 let none = self.arm(|lowering| {
                     let zero = |result: &Value| {
                         [lowering.builder.constant(lowering.point.ty(*result), 0); 2]
@@ -174,7 +174,7 @@ impl Lowering<'_> {
                 return self.push_if(reached, arm, none);
             }
             let outer = self.nan_seen.take();
-            let yields = self.within(node, truth);
+            let yields = self.lower_arm(node, truth);
             let inner = std::mem::replace(&mut self.nan_seen, outer);
             if let Some(inner) = inner {
                 let nan = self.builder.op(Op::BAnd, &[reached, inner]);
@@ -184,7 +184,8 @@ impl Lowering<'_> {
         });
         let cond = self.interval(node.cond);
         for (k, &result) in results.iter().enumerate() {
-            let index = node.results.iter().position(|&r| r == result).expect("it is one of them");
+            let index =
+                node.results.iter().position(|&r| r == result).expect("it is a result of the if");
             let [mut t, mut e] = [node.then.yields[index], node.otherwise.yields[index]]
                 .map(|value| self.interval(value));
             [t.lo, t.hi] = [then[2 * k], then[2 * k + 1]];
@@ -195,11 +196,11 @@ impl Lowering<'_> {
             self.builder.set_origin(outer);
             self.set(result, endpoints);
             self.cases[result.index()] =
-                Some(Selected { case, operations: self.operations_since(before) });
+                Some(LoweredCase { case, operations: self.operations_since(before) });
         }
     }
 
-    /// Cost of a block without control flow.
+    /// Cost of a block in basic operations; `None` if it contains control flow.
     fn cost(&self, block: &Block) -> Option<u32> {
         block.stmts.iter().try_fold(0, |cost, stmt| match stmt {
             Stmt::Op(value) if !self.is_live(*value) => Some(cost),

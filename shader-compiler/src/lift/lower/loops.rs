@@ -1,9 +1,9 @@
-//! Lowering of loops. An undecided loop, whose condition is an interval, runs while some member may
-//! continue. In each iteration in which some member may exit, its exit values are united with the
-//! results, which start empty (Clarberg et al. 2010 §4.6). A loop might not terminate for
-//! intervals, though it does for all their members. Such a loop is aborted after a maximum number
-//! of iterations, counted together with enclosing and nested loops, and its results are set to
-//! their static bounds.
+//! Lowering of loops. A loop is undecided if its condition is an interval. It runs while some
+//! member may continue. Its results start empty; in each iteration in which some member may exit,
+//! they are extended by the exit values (Clarberg et al. 2010 §4.6). A loop might not terminate for
+//! an interval, although it terminates for all members. It is aborted after a maximum number of
+//! iterations, counted together with enclosing and nested loops, and its results are set to their
+//! static bounds.
 
 use super::{Endpoints, Lowering, tracked};
 use crate::builder::Builder;
@@ -11,7 +11,7 @@ use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Emit, Loop, Op, Stmt, Type, Value};
 
-/// A loop nest may take this many times the iterations of a single loop, in all.
+/// A loop nest may run this many times the maximum number of iterations of a single loop, in total.
 const NEST_FACTOR: u32 = 16;
 
 impl Lowering<'_> {
@@ -22,19 +22,19 @@ impl Lowering<'_> {
             (0..node.params.len()).filter(|&k| self.is_live(node.params[k])).collect();
         let results: Vec<_> =
             (0..node.results.len()).filter(|&k| self.is_live(node.results[k])).collect();
-        // Count iterations if intervals might keep a loop from terminating. All enclosing and
-        // nested loops share the count: each might run to its cap, and the product of caps is
-        // unbounded.
-        let outer_rounds = self.rounds;
-        let is_nest = self.rounds.is_some() || has_loop(node, |_| true);
-        let counts = self.rounds.is_some()
+        // Count iterations if intervals might keep a loop from terminating. Enclosing and nested
+        // loops share the count: if each ran to a cap of its own, the total would be the product of
+        // the caps.
+        let outer_rounds = self.iterations;
+        let is_nest = self.iterations.is_some() || has_loop(node, |_| true);
+        let counts = self.iterations.is_some()
             || has_loop(node, |inner| self.is_interval(inner.cond))
             || undecided && (is_nest || !self.terminates_by_counting(node));
 
-        // Parameters: those of the point shader, unions of results, whether a NaN occurred,
-        // iterations.
+        // Parameters: parameters of the point shader, unions of results, whether a NaN occurred,
+        // the iteration count.
         let mut init: Vec<_> =
-            params.iter().flat_map(|&k| self.widened(node.params[k], node.init[k])).collect();
+            params.iter().flat_map(|&k| self.assigned(node.params[k], node.init[k])).collect();
         let unions = init.len();
         if undecided {
             init.extend(
@@ -51,7 +51,7 @@ impl Lowering<'_> {
             init.push(outer_rounds.unwrap_or_else(|| self.builder.i32(0)));
         }
         let mut new = self.builder.open_loop(&init);
-        self.rounds = if counts { new.pop() } else { None };
+        self.iterations = if counts { new.pop() } else { None };
         self.nan_seen = if propagates { new.pop() } else { None };
         let union = new.split_off(unions);
         let mut next = new.into_iter();
@@ -65,26 +65,30 @@ impl Lowering<'_> {
         let mut continues = may;
         let exit = |&k: &usize| {
             let endpoints = self.endpoints_for(node.results[k], node.head.yields[k]);
-            if undecided { self.joinable(node.head.yields[k], endpoints) } else { endpoints }
+            if undecided {
+                self.clamped_if_empty(node.head.yields[k], endpoints)
+            } else {
+                endpoints
+            }
         };
         let mut exits: Vec<_> = results.iter().flat_map(exit).collect();
         if undecided {
             self.join(node, &results, must, &union, &mut exits);
         }
         let joined = exits.clone();
-        if let Some(rounds) = self.rounds.filter(|_| undecided) {
+        if let Some(iterations) = self.iterations.filter(|_| undecided) {
             let cap = if is_nest {
                 self.options.loop_cap.saturating_mul(NEST_FACTOR)
             } else {
                 self.options.loop_cap
             };
             let cap = self.builder.i32(cap.min(i32::MAX as u32) as i32);
-            let below = self.builder.op(Op::ULt, &[rounds, cap]);
+            let below = self.builder.op(Op::ULt, &[iterations, cap]);
             continues = self.builder.op(Op::BAnd, &[may, below]);
             let stays = self.builder.op(Op::BNot, &[may]);
             let ended = self.builder.op(Op::BOr, &[stays, below]);
             if propagates {
-                // For iterations that did not run, NaN is unknown.
+                // Iterations that did not run might have reported a NaN.
                 let aborted = self.builder.op(Op::BNot, &[ended]);
                 self.note_nan(Some(aborted));
             }
@@ -98,7 +102,7 @@ impl Lowering<'_> {
         if propagates {
             exits.push(self.nan_seen.expect("NaN is tracked as a parameter"));
         }
-        exits.extend(self.rounds.filter(|_| outer_rounds.is_some()));
+        exits.extend(self.iterations.filter(|_| outer_rounds.is_some()));
         self.builder.open_body(continues, &exits);
         let cond = self.endpoints[node.cond.index()];
         let yes = self.builder.bool(true);
@@ -107,7 +111,7 @@ impl Lowering<'_> {
         self.endpoints[node.cond.index()] = cond;
         let mut next: Vec<_> = params
             .iter()
-            .flat_map(|&k| self.widened(node.params[k], node.body.yields[k]))
+            .flat_map(|&k| self.assigned(node.params[k], node.body.yields[k]))
             .collect();
         if undecided {
             next.extend(joined);
@@ -115,13 +119,13 @@ impl Lowering<'_> {
         if propagates {
             next.push(self.nan_seen.expect("NaN is tracked as a parameter"));
         }
-        if let Some(rounds) = self.rounds {
+        if let Some(iterations) = self.iterations {
             let one = self.builder.i32(1);
-            next.push(self.builder.op(Op::IAdd, &[rounds, one]));
+            next.push(self.builder.op(Op::IAdd, &[iterations, one]));
         }
         let mut values = self.builder.close_loop(&next);
         self.nan_seen = outer;
-        self.rounds = if outer_rounds.is_some() { values.pop() } else { None };
+        self.iterations = if outer_rounds.is_some() { values.pop() } else { None };
         if propagates {
             let nan = values.pop();
             self.note_nan(nan);
@@ -131,21 +135,22 @@ impl Lowering<'_> {
         }
     }
 
-    /// The endpoints of `value`, which is assigned to a parameter; one endpoint if the parameter is
-    /// a scalar.
-    fn widened(&mut self, param: Value, value: Value) -> Vec<Value> {
+    /// The endpoints of `value` when it is assigned to a parameter; a single value if the parameter
+    /// is a scalar.
+    fn assigned(&mut self, param: Value, value: Value) -> Vec<Value> {
         let endpoints = self.endpoints_for(param, value);
         if self.is_interval(param) { endpoints.to_vec() } else { vec![endpoints[0]] }
     }
 
+    /// Takes the endpoints of a parameter from a list of new parameters.
     fn take(&self, param: Value, from: &mut impl Iterator<Item = Value>) -> Endpoints {
         let mut end = || from.next().expect("each endpoint has a new parameter");
         let lo = end();
         [lo, if self.is_interval(param) { end() } else { lo }]
     }
 
-    /// Unites the results so far with the values that members of the box may exit with, in place of
-    /// `exits`.
+    /// Extends the results so far by the values `exits` that members of the box may exit with.
+    /// Stores the results in `exits`.
     fn join(
         &mut self,
         node: &Loop,
@@ -161,7 +166,7 @@ impl Lowering<'_> {
             if self.options.nan == Nan::Propagate
                 && matches!(known, Bounds::Float(Floats { nan: true, .. }))
             {
-                // A union would ignore it.
+                // A union would ignore the NaN.
                 let [lo, hi] = [exits[0], exits[1]].map(|end| {
                     let is_not_nan = self.builder.op(Op::Eq, &[end, end]);
                     self.builder.op(Op::BNot, &[is_not_nan])
@@ -178,19 +183,21 @@ impl Lowering<'_> {
         }
     }
 
-    /// Static bounds of a value.
+    /// The static bounds of a value, as endpoints.
     fn static_hull(&mut self, value: Value) -> Endpoints {
         match &self.known.untested[value.index()] {
             Bounds::Float(floats) => [floats.low(), floats.high()].map(|end| self.builder.f32(end)),
             Bounds::Int(ints) => {
                 ints.hull().unwrap_or([i32::MIN, i32::MAX]).map(|end| self.builder.i32(end))
             }
-            Bounds::Bool(bools) => [!bools.no, bools.yes].map(|end| self.builder.bool(end)),
+            Bounds::Bool(bools) => {
+                [!bools.may_be_false, bools.may_be_true].map(|end| self.builder.bool(end))
+            }
         }
     }
 
-    /// Whether the loop terminates however wide the intervals are, because a scalar counter runs up
-    /// to a constant.
+    /// Whether the loop terminates for all intervals, because a scalar counter runs up to a
+    /// constant.
     fn terminates_by_counting(&self, node: &Loop) -> bool {
         let mut work = vec![node.cond];
         while let Some(cond) = work.pop() {
@@ -222,18 +229,18 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether a loop contains a loop that satisfies `is_one`.
-fn has_loop(node: &Loop, is_one: impl Fn(&Loop) -> bool) -> bool {
+/// Whether a loop contains a loop that satisfies `predicate`.
+fn has_loop(node: &Loop, predicate: impl Fn(&Loop) -> bool) -> bool {
     let mut found = false;
     for block in [&node.head, &node.body] {
         for_each_stmt(block, &mut |stmt| {
-            found |= matches!(stmt, Stmt::Loop(inner) if is_one(inner))
+            found |= matches!(stmt, Stmt::Loop(inner) if predicate(inner))
         });
     }
     found
 }
 
-/// Endpoints of the empty interval: a union without operands.
+/// Endpoints of the empty interval, the identity of unions.
 fn empty(builder: &mut Builder, ty: Type) -> Endpoints {
     match ty {
         Type::F32 => [f32::INFINITY, f32::NEG_INFINITY].map(|end| builder.f32(end)),
@@ -242,7 +249,7 @@ fn empty(builder: &mut Builder, ty: Type) -> Endpoints {
     }
 }
 
-/// Endpoints of the smallest interval around two.
+/// Endpoints of the hull of two intervals.
 fn hull(builder: &mut Builder, ty: Type, a: Endpoints, b: Endpoints) -> Endpoints {
     let ops = match ty {
         Type::F32 => [Op::Min, Op::Max],
@@ -261,7 +268,7 @@ mod tests {
 
     #[test]
     fn loop_nests_that_do_not_terminate_for_intervals_share_one_cap() {
-        // For a singleton, some hundred iterations: only a few of each loop.
+        // For a singleton, a few iterations of each loop, about a hundred in total.
         let text = "fn f(a: f32, n: i32) -> (r: f32) {
             %1 = loop (%2: f32 = a, %3: i32 = 0) {
                 %4 = lt %2, 1.0
@@ -304,7 +311,8 @@ mod tests {
         let options = Options { loop_cap: 50, ..Options::default() };
         let function = crate::lift::run(&function, &inputs, &[0], &options).function;
         let words = [(-1.5f32).to_bits(), 0.5f32.to_bits(), 1000];
-        let endpoints = interpreter::run(&function, &[], &words, 2000).expect("they end");
+        let endpoints =
+            interpreter::run(&function, &[], &words, 2000).expect("the loops terminate");
         assert!(
             f32::from_bits(endpoints[0]) < 1.0 && f32::from_bits(endpoints[1]) > 1.0,
             "{endpoints:x?}"

@@ -4,27 +4,27 @@
 //!
 //! # Dot products
 //!
-//! For h = (a + b) ÷ |a + b|, h·a = |a + b| ÷ 2 + (|a|² − |b|²) ÷ (2 |a + b|), whose last term is
-//! at most 2.01 (α + β) for |a + b| ≥ ¼, which a guard ensures ([`HalfVectorDot`]). In floats, a +
-//! b and thus h have an error of 2u + 4.6u, and the dot product of 6.7u + 3.02u. Half the root of
-//! an endpoint of S differs from |a + b| ÷ 2 by 3.7u, and the last sum has an error of 1.1u. In all
-//! 14.6u, and C = ±(2.01 (α + β) + 16u). If a + b was transformed into the frame before, so were a
-//! and b, each with its slack. α, β and u are those of `sum`, S that of `normalize`.
+//! For h = (a + b) ÷ |a + b|, h·a = |a + b| ÷ 2 + (|a|² − |b|²) ÷ (2 |a + b|). The last term is at
+//! most 2.01 (α + β) for |a + b| ≥ ¼, which a guard ensures ([`HalfVectorDot`]). In floats, a + b
+//! and thus h have an error of 2u + 4.6u, and the dot product has an error of 6.7u + 3.02u. Half
+//! the root of an endpoint of S differs from |a + b| ÷ 2 by 3.7u, and the last sum has an error of
+//! 1.1u. The total is 14.6u, so C = ±(2.01 (α + β) + 16u). If a + b is in the frame's coordinates,
+//! so are a and b, each with its slack. α, β and u are defined in `sum`, S in `normalize`.
 
 mod normalize;
 mod sum;
 
 use super::dot::{Term, terms};
 use super::unit::UnitVector;
-use super::{Guard, Point, Refinement, Related};
+use super::{Guard, PointShader, Refinement, RelationInfo};
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Emit, Function, Op, Value};
 use crate::passes::factor::uses;
 pub(super) use normalize::MARGIN;
 pub use normalize::NormalizedComponent;
-use normalize::{Divisor, NORMALIZED, quotient};
+use normalize::{Divisor, NORMALIZED_SLACK, quotient};
 pub use sum::SquaredLength;
-use sum::{across, added};
+use sum::{other_operand, summands};
 
 /// Unit roundoff u.
 const U: f64 = 1.0 / (1 << 24) as f64;
@@ -34,44 +34,54 @@ const U: f64 = 1.0 / (1 << 24) as f64;
 pub struct HalfVectorDot {
     /// Squared length of the sum of the two vectors.
     sum: Value,
-    /// Widening of half its root.
+    /// C, the widening of half the root of `sum`.
     margin: f32,
     guard: Guard,
 }
 
 /// A sum of two unit vectors, divided by its length.
 struct HalfVector {
-    parts: [Value; 3],
-    /// The components before the division.
+    components: [Value; 3],
+    /// The components of the sum.
     sums: [Value; 3],
-    /// Squared length.
-    length2: Value,
+    /// Squared length of the sum.
+    squared_length: Value,
     units: [UnitVector; 2],
 }
 
 /// Finds sums of unit vectors and normalized vectors, and registers the latter as unit vectors.
-pub(super) fn find(point: &mut Point<'_>, related: &mut Related) {
+pub(super) fn find(point: &mut PointShader<'_>, related: &mut RelationInfo) {
     let mut uses = uses(point.function);
-    let divided = divided(point, &uses, related);
-    let mut halves = vec![];
-    for (divisor, quotients) in &divided {
+    let normalized = find_normalized(point, &uses, related);
+    let mut half_vectors = vec![];
+    for (divisor, quotients) in &normalized {
         let of = |k: usize| {
-            let before = divisor.squares.get(k)?.part;
+            let before = divisor.squares.get(k)?.component;
             quotients.iter().find(|[component, _]| *component == before).map(|&[_, value]| value)
         };
         let (Some(x), Some(y), Some(z)) = (of(0), of(1), of(2)) else { continue };
-        let (short, guard) = (divisor.short, divisor.guard);
-        point.units.push(UnitVector { short, guard, ..UnitVector::new([x, y, z], NORMALIZED) });
-        let sums = [0, 1, 2].map(|k| divisor.squares[k].part);
-        if let Some(units) = added(point, sums).filter(|_| !short) {
-            halves.push(HalfVector { parts: [x, y, z], sums, length2: divisor.sum, units });
+        let (may_be_short, guard) = (divisor.may_be_short, divisor.guard);
+        point.units.push(UnitVector {
+            may_be_short,
+            guard,
+            ..UnitVector::new([x, y, z], NORMALIZED_SLACK)
+        });
+        let sums = [0, 1, 2].map(|k| divisor.squares[k].component);
+        if let Some(units) = summands(point, sums).filter(|_| !may_be_short) {
+            half_vectors.push(HalfVector {
+                components: [x, y, z],
+                sums,
+                squared_length: divisor.sum,
+                units,
+            });
         }
     }
     let point = &*point;
     point.for_each_operation(|value, _| {
         let Some(terms) = terms(point.function, value) else { return };
-        if let Some(half) =
-            halves.iter().find_map(|vector| HalfVectorDot::new(point.function, &terms, vector))
+        if let Some(half) = half_vectors
+            .iter()
+            .find_map(|vector| HalfVectorDot::new(point.function, &terms, vector))
         {
             related.add(
                 point,
@@ -79,72 +89,80 @@ pub(super) fn find(point: &mut Point<'_>, related: &mut Related) {
                 Refinement::HalfVectorDot(half),
                 Bounds::Float(Floats::all()),
             );
-            // Refinements of its terms are of no use.
+            // Its factors need no refinements for this use.
             terms.iter().flat_map(|term| term.factors).for_each(|factor| {
                 let count = &mut uses[factor.index()];
                 *count = count.saturating_sub(1);
             });
         }
     });
-    for (divisor, quotients) in &divided {
+    for (divisor, quotients) in &normalized {
         for &[component, value] in quotients.iter().filter(|[_, value]| uses[value.index()] > 0) {
-            let part = NormalizedComponent::new(point, component, divisor);
-            let most = 1.0 + 2.0 * MARGIN;
+            let component = NormalizedComponent::new(point, component, divisor);
+            let max = 1.0 + 2.0 * MARGIN;
             let limit =
-                if part.is_guarded() { Floats::all() } else { Floats::between(-most, most) };
-            related.add(point, value, Refinement::NormalizedComponent(part), Bounds::Float(limit));
+                if component.is_guarded() { Floats::all() } else { Floats::between(-max, max) };
+            related.add(
+                point,
+                value,
+                Refinement::NormalizedComponent(component),
+                Bounds::Float(limit),
+            );
         }
     }
 }
 
-/// Adds refinements of sums of unit vectors. Returns components of normalized vectors, before and
-/// after the division, by divisor.
-fn divided(
-    point: &Point<'_>,
+/// Adds refinements of squared lengths of sums of unit vectors. Returns the components of
+/// normalized vectors, before and after the division, grouped by divisor.
+fn find_normalized(
+    point: &PointShader<'_>,
     uses: &[u32],
-    related: &mut Related,
+    related: &mut RelationInfo,
 ) -> Vec<(Divisor, Vec<[Value; 2]>)> {
-    let mut divided: Vec<(Divisor, Vec<[Value; 2]>)> = vec![];
+    let mut normalized: Vec<(Divisor, Vec<[Value; 2]>)> = vec![];
     point.for_each_operation(|value, scope| {
         if let Some(length) =
             SquaredLength::new(point, value, scope).filter(|_| uses[value.index()] > 1)
         {
-            let limit = Bounds::Float(Floats::between(f32::NEG_INFINITY, length.limits[1]));
+            let limit = Bounds::Float(Floats::between(f32::NEG_INFINITY, length.constants[1]));
             related.add(point, value, Refinement::SquaredLength(length), limit);
         }
         let Some((component, divisor)) = quotient(point, value) else { return };
-        match divided.iter_mut().find(|(other, _)| *other == divisor) {
-            Some((_, parts)) => parts.push([component, value]),
-            None => divided.push((divisor, vec![[component, value]])),
+        match normalized.iter_mut().find(|(other, _)| *other == divisor) {
+            Some((_, components)) => components.push([component, value]),
+            None => normalized.push((divisor, vec![[component, value]])),
         }
     });
-    divided
+    normalized
 }
 
 impl HalfVectorDot {
-    /// The dot product of a half vector and one of its two vectors.
+    /// Matches the dot product of a half vector and one of its two vectors.
     fn new(function: &Function, terms: &[Term; 3], vector: &HalfVector) -> Option<HalfVectorDot> {
-        let other = across(terms, vector.parts)?;
-        // Each sum has one component of either vector. If all components belong to one vector, they
-        // are in order.
-        let is_in = |(sum, part): (Value, &Value)| {
-            function.operation(sum).is_some_and(|(_, args)| args.contains(part))
+        let other = other_operand(terms, vector.components)?;
+        // Each sum adds one component of either vector. So if the components of `other` are addends
+        // and belong to one vector, they are in order.
+        let is_in = |(sum, component): (Value, &Value)| {
+            function.operation(sum).is_some_and(|(_, args)| args.contains(component))
         };
         if !std::iter::zip(vector.sums, &other).all(is_in) {
             return None;
         }
-        vector.units.iter().find(|unit| unit.parts.iter().all(|part| other.contains(part)))?;
+        vector
+            .units
+            .iter()
+            .find(|unit| unit.components.iter().all(|component| other.contains(component)))?;
         let margin = 2.01 * (vector.units[0].slack + vector.units[1].slack) + 16.0 * U;
-        let guard = Guard { value: vector.length2, least: 1.0 / 16.0 };
-        Some(HalfVectorDot { sum: vector.length2, margin: (margin as f32).next_up(), guard })
+        let guard = Guard { value: vector.squared_length, min: 1.0 / 16.0 };
+        Some(HalfVectorDot { sum: vector.squared_length, margin: (margin as f32).next_up(), guard })
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(super) fn sources(&self) -> Vec<Value> {
         vec![self.sum]
     }
 
-    /// Half the root of the squared length, widened.
+    /// Endpoints of half the root of the squared length, widened.
     pub(super) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -164,7 +182,7 @@ impl HalfVectorDot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::materials::{Bounder, around, axes, compare, nearly_unit};
+    use super::super::testing::{Bounder, axes, box_around, compare, nearly_unit};
     use super::super::{Relation, Relations};
     use crate::bounding::Frame;
     use crate::interval::Nan;
@@ -226,9 +244,9 @@ mod tests {
                 let b =
                     if random.once_in(20) { a.map(|x| -x) } else { nearly_unit(&mut random, near) };
                 let b_endpoints =
-                    if random.once_in(2) { b.map(|x| [x, x]) } else { around(&mut random, b) };
+                    if random.once_in(2) { b.map(|x| [x, x]) } else { box_around(&mut random, b) };
                 let endpoints: Vec<_> =
-                    around(&mut random, a).into_iter().chain(b_endpoints).collect();
+                    box_around(&mut random, a).into_iter().chain(b_endpoints).collect();
                 let member: Vec<_> = a.into_iter().chain(b).collect();
                 let bounds = bounders.each_ref().map(|bounder| bounder.run(&endpoints, [&member]));
                 for (count, (plain, tight)) in

@@ -1,34 +1,34 @@
 //! Normalized vectors: `normalize(v)`, `v / length(v)` and `v * inverseSqrt(dot(v, v))`.
 //!
 //! With u = 2⁻²⁴, let S be the sum of squares in floats. S is finite and at least 2⁻¹⁰⁰, so that
-//! subnormal squares are negligible. It has a relative error of 3.01u, its root of 2.51u, a
-//! quotient of 3.52u and a product with the rounded reciprocal of 4.53u. So vₖ ÷ |v| has a relative
-//! error of 4.6u, and |v ÷ |v||² of 10u: a unit vector. If S is clamped to a least value, the
+//! subnormal squares are negligible. The relative error of S is 3.01u, of its root 2.51u, of a
+//! quotient 3.52u, and of a product with the rounded reciprocal 4.53u. So vₖ ÷ |v| has a relative
+//! error of 4.6u, and |v ÷ |v||² of 10u: v ÷ |v| is a unit vector. If S is clamped from below, the
 //! vector can be shorter.
 //!
-//! S is less than 2⁻¹⁰⁰ for v close to 0. That includes sums of unit vectors that are nearly
-//! opposite: vectors such as (10⁻³⁰, 0, 1) + (0, 0, −1) are divided by 0. Unless static bounds
-//! exclude it, a [`Guard`] tests the lower endpoint of S at run time. If the guard fails, nothing
-//! is known.
+//! S is less than 2⁻¹⁰⁰ for v close to 0, in particular for sums of unit vectors that are nearly
+//! opposite: (10⁻³⁰, 0, 1) + (0, 0, −1) is divided by 0. Unless static bounds exclude it, a
+//! [`Guard`] tests the lower endpoint of S at run time. If the guard fails, nothing is known.
 //!
-//! Its components are vₖ ÷ √(vₖ² + q), where q is the sum of the other squares
-//! ([`NormalizedComponent`]). That increases with vₖ, decreases with q for vₖ ≥ 0 and increases
-//! with q for vₖ ≤ 0. So its endpoints are at those of vₖ and of q. Also, vₖ² + q = S is not below
-//! the lower endpoint of S. In floats, endpoints of q computed from those of squares have a
-//! relative error of u with respect to any member, which changes the quotient by 0.6u, or 1.6u by
-//! those of S; the square of vₖ and two sums of 3.01u, which changes it by 1.6u; the root and the
-//! quotient by 2u. As |vₖ ÷ |v|| is at most 1, and with 1.1u for the last sum, a margin of 16u >
-//! 4.6u + 1.6u + 1.6u + 2u + 1.1u, including underflow, is sufficient.
+//! The components of v ÷ |v| are vₖ ÷ √(vₖ² + q), where q is the sum of the other squares
+//! ([`NormalizedComponent`]). This increases with vₖ, decreases with q for vₖ ≥ 0 and increases
+//! with q for vₖ ≤ 0. So its endpoints are at the endpoints of vₖ and q. Also, vₖ² + q = S is not
+//! below the lower endpoint of S. Rounding changes the quotient as follows: endpoints of q,
+//! computed from endpoints of squares, have a relative error of u with respect to any member, which
+//! changes it by 0.6u, and endpoints of S change it by 1.6u; the square of vₖ and two sums have an
+//! error of 3.01u, which changes it by 1.6u; the root and the quotient change it by 2u. As |vₖ ÷
+//! |v|| is at most 1, and the last sum adds 1.1u, a margin of 16u > 4.6u + 1.6u + 1.6u + 2u + 1.1u,
+//! including underflow, is sufficient.
 
 use super::U;
 use crate::ir::{Emit, Function, Op, Value};
-use crate::relations::{Guard, Point};
+use crate::relations::{Guard, PointShader};
 
-/// Least sum of squares for which underflow is negligible: 2⁻¹⁰⁰.
+/// Minimum sum of squares for which underflow is negligible: 2⁻¹⁰⁰.
 const MIN_SQUARED_LENGTH: f32 = f32::from_bits((127 - 100) << 23);
 
-/// Bound of ||v|² − 1| for normalized vectors.
-pub(super) const NORMALIZED: f64 = 10.0 * U;
+/// Bound on ||v|² − 1| for normalized vectors.
+pub(super) const NORMALIZED_SLACK: f64 = 10.0 * U;
 
 /// Widening of components' endpoints.
 pub(in crate::relations) const MARGIN: f32 = 16.0 / (1 << 24) as f32;
@@ -36,24 +36,25 @@ pub(in crate::relations) const MARGIN: f32 = 16.0 / (1 << 24) as f32;
 /// A component of a normalized vector.
 #[derive(Clone, Debug)]
 pub struct NormalizedComponent {
-    /// The component before the division, its square, and the least value that the square is
-    /// clamped to.
+    /// The component before the division.
     component: Value,
+    /// The minimum that its square is clamped to; 0 for none.
     floor: f32,
-    /// Its sign, if known: nonnegative (`true`) or nonpositive.
+    /// Whether the component is nonnegative or nonpositive, if known.
     sign: Option<bool>,
     /// Squares of the other components.
     others: Vec<Value>,
-    /// Squared length, and the least value that it is clamped to.
+    /// Squared length.
     sum: Value,
-    least: f32,
+    /// The minimum that the squared length is clamped to; 0 for none.
+    min_squared_length: f32,
     guard: Option<Guard>,
 }
 
-/// A term of a sum of squares: `value` is `part` · `part`, clamped to at least `floor`.
+/// A term of a sum of squares: `value` is the square of `component`, or its maximum with `floor`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Square {
-    pub(super) part: Value,
+    pub(super) component: Value,
     value: Value,
     pub(super) floor: f32,
 }
@@ -61,30 +62,31 @@ pub(super) struct Square {
 /// The length that a vector is divided by.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Divisor {
-    /// The divisor, or the factor that is its reciprocal.
+    /// The length, or its reciprocal.
     value: Value,
     pub(super) squares: Vec<Square>,
     /// Squared length, possibly clamped.
     pub(super) sum: Value,
-    /// The least value that the squared length is clamped to.
-    least: f32,
+    /// The minimum that the squared length is clamped to; 0 for none.
+    min_squared_length: f32,
     pub(super) guard: Option<Guard>,
-    pub(super) short: bool,
+    /// Whether quotients may be shorter than 1, because something is clamped.
+    pub(super) may_be_short: bool,
 }
 
-/// The component and the divisor of a quotient, if the divisor is a length.
-pub(super) fn quotient(point: &Point<'_>, value: Value) -> Option<(Value, Divisor)> {
+/// Matches a component divided by its vector's length. Returns the component and the divisor.
+pub(super) fn quotient(point: &PointShader<'_>, value: Value) -> Option<(Value, Divisor)> {
     let (op, args) = point.function.operation(value)?;
     let (Op::Div | Op::Mul, &[a, b]) = (op, args) else { return None };
-    let found = |component: Value, by: Value| {
-        let divisor = Divisor::new(point, by, op == Op::Mul)?;
+    let matched = |component: Value, divisor: Value| {
+        let divisor = Divisor::new(point, divisor, op == Op::Mul)?;
         divisor
             .squares
             .iter()
-            .any(|square| square.part == component)
+            .any(|square| square.component == component)
             .then_some((component, divisor))
     };
-    found(a, b).or_else(|| if op == Op::Mul { found(b, a) } else { None })
+    matched(a, b).or_else(|| if op == Op::Mul { matched(b, a) } else { None })
 }
 
 /// The terms of a sum of two or three squares.
@@ -93,7 +95,7 @@ pub(super) fn squares(function: &Function, sum: Value) -> Option<Vec<Square>> {
     while let Some(value) = work.pop() {
         let (square, floor) = clamped_below(function, value);
         match function.operation(square)? {
-            (Op::Mul, &[a, b]) if a == b => found.push(Square { part: a, value, floor }),
+            (Op::Mul, &[a, b]) if a == b => found.push(Square { component: a, value, floor }),
             (Op::Add, &[a, b]) if floor == 0.0 => work.extend([b, a]),
             _ => return None,
         }
@@ -101,13 +103,14 @@ pub(super) fn squares(function: &Function, sum: Value) -> Option<Vec<Square>> {
             return None;
         }
     }
-    // A component that occurs twice does not belong to a unit vector.
-    let is_single =
-        |square: &Square| found.iter().filter(|other| other.part == square.part).count() == 1;
-    (found.len() > 1 && found.iter().all(is_single)).then_some(found)
+    // If a component occurs twice, this is not the squared length of a vector.
+    let is_unique = |square: &Square| {
+        found.iter().filter(|other| other.component == square.component).count() == 1
+    };
+    (found.len() > 1 && found.iter().all(is_unique)).then_some(found)
 }
 
-/// The operand of a square root, and the square of the least value that the root is clamped to.
+/// The operand of a square root, and the square of the minimum that the root is clamped to.
 fn root(function: &Function, value: Value) -> Option<(Value, f32)> {
     let (root, floor) = clamped_below(function, value);
     match function.operation(root)? {
@@ -129,10 +132,10 @@ fn clamped_below(function: &Function, value: Value) -> (Value, f32) {
 }
 
 impl Divisor {
-    /// A length, or its reciprocal.
-    fn new(point: &Point<'_>, value: Value, reciprocal: bool) -> Option<Divisor> {
+    /// Matches a length, or its reciprocal.
+    fn new(point: &PointShader<'_>, value: Value, reciprocal: bool) -> Option<Divisor> {
         let function = point.function;
-        let (sum, least) = match (reciprocal, function.operation(value)?) {
+        let (sum, min_squared_length) = match (reciprocal, function.operation(value)?) {
             (false, _) => root(function, value)?,
             (true, (Op::Rsqrt, &[sum])) => (sum, 0.0),
             (true, (Op::Div, &[one, length]))
@@ -148,17 +151,18 @@ impl Divisor {
         if known.nan || known.high() == f32::INFINITY {
             return None;
         }
-        let short =
-            least > 0.0 || clamped_to > 0.0 || squares.iter().any(|square| square.floor > 0.0);
-        let is_safe = known.low() >= MIN_SQUARED_LENGTH || least >= MIN_SQUARED_LENGTH;
-        let guard = (!is_safe).then_some(Guard { value: sum, least: MIN_SQUARED_LENGTH });
-        Some(Divisor { value, squares, sum, least, guard, short })
+        let may_be_short = min_squared_length > 0.0
+            || clamped_to > 0.0
+            || squares.iter().any(|square| square.floor > 0.0);
+        let is_safe = known.low() >= MIN_SQUARED_LENGTH || min_squared_length >= MIN_SQUARED_LENGTH;
+        let guard = (!is_safe).then_some(Guard { value: sum, min: MIN_SQUARED_LENGTH });
+        Some(Divisor { value, squares, sum, min_squared_length, guard, may_be_short })
     }
 }
 
 impl NormalizedComponent {
     pub(super) fn new(
-        point: &Point<'_>,
+        point: &PointShader<'_>,
         component: Value,
         divisor: &Divisor,
     ) -> NormalizedComponent {
@@ -166,12 +170,12 @@ impl NormalizedComponent {
         let others = divisor
             .squares
             .iter()
-            .filter(|square| square.part != component)
+            .filter(|square| square.component != component)
             .map(|square| square.value);
         let floor = divisor
             .squares
             .iter()
-            .filter(|square| square.part == component)
+            .filter(|square| square.component == component)
             .map(|square| square.floor);
         let sign = if floats.low() >= 0.0 {
             Some(true)
@@ -184,12 +188,12 @@ impl NormalizedComponent {
             sign,
             others: others.collect(),
             sum: divisor.sum,
-            least: divisor.least,
+            min_squared_length: divisor.min_squared_length,
             guard: divisor.guard,
         }
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(in crate::relations) fn sources(&self) -> Vec<Value> {
         [self.component, self.sum].into_iter().chain(self.others.iter().copied()).collect()
     }
@@ -198,7 +202,7 @@ impl NormalizedComponent {
         self.guard.is_some()
     }
 
-    /// Endpoints from those of the component before the division, the other squares and the sum.
+    /// Endpoints from the component before the division, the other squares and the sum.
     pub(in crate::relations) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
@@ -220,7 +224,7 @@ impl NormalizedComponent {
                     emit.op(Op::Select, &[is_below, below, above])
                 }
             };
-            self.end(emit, v, q, of(self.sum)[0], side)
+            self.endpoint(emit, v, q, of(self.sum)[0], side)
         });
         match self.guard {
             Some(guard) => guard.guarded(emit, of, endpoints),
@@ -228,8 +232,8 @@ impl NormalizedComponent {
         }
     }
 
-    /// v ÷ √(v² + q), widened.
-    fn end<E: Emit>(
+    /// One endpoint: v ÷ √(v² + q), widened.
+    fn endpoint<E: Emit>(
         &self,
         emit: &mut E,
         v: E::Value,
@@ -237,7 +241,7 @@ impl NormalizedComponent {
         sum: E::Value,
         side: usize,
     ) -> E::Value {
-        let clamped = |emit: &mut E, value: E::Value, floor: f32| {
+        let clamp = |emit: &mut E, value: E::Value, floor: f32| {
             if floor == 0.0 {
                 return value;
             }
@@ -245,11 +249,11 @@ impl NormalizedComponent {
             emit.op(Op::Max, &[value, floor])
         };
         let square = emit.op(Op::Mul, &[v, v]);
-        let square = clamped(emit, square, self.floor);
-        let length2 = emit.op(Op::Add, &[square, q]);
-        let length2 = emit.op(Op::Max, &[length2, sum]);
-        let length2 = clamped(emit, length2, self.least);
-        let length = emit.op(Op::Sqrt, &[length2]);
+        let square = clamp(emit, square, self.floor);
+        let squared_length = emit.op(Op::Add, &[square, q]);
+        let squared_length = emit.op(Op::Max, &[squared_length, sum]);
+        let squared_length = clamp(emit, squared_length, self.min_squared_length);
+        let length = emit.op(Op::Sqrt, &[squared_length]);
         let quotient = emit.op(Op::Div, &[v, length]);
         let margin = emit.f32(if side == 0 { -MARGIN } else { MARGIN });
         emit.op(Op::Add, &[quotient, margin])
@@ -261,10 +265,10 @@ mod tests {
     use super::super::tests::{NAN, half};
     use crate::random::Random;
     use crate::relations::Relations;
-    use crate::relations::materials::{Bounder, around, nearly_unit};
+    use crate::relations::testing::{Bounder, box_around, nearly_unit};
 
     #[test]
-    fn vectors_divided_by_their_length_are_within_the_endpoints() {
+    fn normalized_vectors_are_within_the_endpoints() {
         let text = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32, e: f32) {
             %0 = mul x, x
             %1 = mul y, y
@@ -295,7 +299,7 @@ mod tests {
             for _ in 0..20_000 {
                 let scale = *random.pick(&[1.0, 1.0, 1e-2, 1e-6, 1e-14, 1e-16, 1e-22, 1e-30]);
                 let v = nearly_unit(&mut random, None).map(|x| x * scale);
-                let mut endpoints = around(&mut random, v);
+                let mut endpoints = box_around(&mut random, v);
                 if random.once_in(2) {
                     endpoints = std::array::from_fn(|k| {
                         endpoints[k].map(|end| (v[k] + (end - v[k]) * scale).clamp(-1.0, 1.0))
@@ -326,7 +330,8 @@ mod tests {
 
     #[test]
     fn lookalikes_of_unit_vectors_are_rejected() {
-        // A component that occurs twice, and a floor whose square is infinite.
+        // In the first function, a component occurs twice; in the second, the square of the floor
+        // is infinite.
         let twice = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32, c: f32, d: f32) {
             %0 = mul x, x
             %1 = add %0, %0
@@ -342,7 +347,7 @@ mod tests {
             %11 = div x, %10
             return %5, %6, %9, %11
         }";
-        let raised = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32) {
+        let infinite_floor = "fn f(x: f32, y: f32, z: f32) -> (a: f32, b: f32) {
             %0 = mul x, 1e19
             %1 = mul z, 1e19
             %2 = mul %0, %0
@@ -355,11 +360,13 @@ mod tests {
             return %7, %8
         }";
         let mut random = Random::new(41);
-        for (text, nan) in [twice, raised].into_iter().flat_map(|text| NAN.map(|nan| (text, nan))) {
+        for (text, nan) in
+            [twice, infinite_floor].into_iter().flat_map(|text| NAN.map(|nan| (text, nan)))
+        {
             let bounder = Bounder::new(text, &[None; 3], half(), nan);
             for _ in 0..5000 {
                 let v = nearly_unit(&mut random, None);
-                bounder.run(&around(&mut random, v), [&v]);
+                bounder.run(&box_around(&mut random, v), [&v]);
             }
         }
     }

@@ -1,26 +1,27 @@
 //! Sums a + b of two unit vectors, and their squared lengths.
 //!
 //! For real numbers, |a + b|² = 2|a|² + 2|b|² − |a − b|². So it is at most 4 minus the squared
-//! distance of the boxes of a and b, and at least 4 minus the greatest squared distance of their
-//! members ([`SquaredLength`]). The same holds if a + b is transformed into the frame, and for x² +
-//! y² + max(z², ε), which is at most ε greater. The refinement takes some fifty instructions, so it
-//! is applied only to sums of squares that are used more than once: there, it tightens bounds more
-//! than in a single factor.
+//! distance between the boxes of a and b, and at least 4 minus the maximum squared distance between
+//! their members ([`SquaredLength`]). The same holds if a + b is transformed into the frame, and
+//! for x² + y² + max(z², ε), which is at most ε greater. The refinement takes some fifty
+//! instructions, so it is applied only to sums of squares that are used more than once, where it
+//! tightens bounds most.
 //!
-//! Let ||a|²−1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. In floats, a + b has a relative error of u in
-//! each component, |a + b|² of 2.01u, and its sum of squares of another 3.01u: together, with |a +
-//! b|² < 4.0001, 20.2u. The squared distance, with six operations, each term rounded once per
-//! operation, has a relative error of 5.01u: 20.1u if it is at most 4.0001, as it is whenever the
-//! bound is useful. The last difference has an error of 4.1u. So C = 4 ± (2α + 2β + 46u).
-//! Transformed into the frame, whose QᵀQ has eigenvalues within 1 ± 3·2⁻²¹ (see `unit`), |a + b|²
-//! changes by another 97u. The dot products in floats, each with an error of 3.02u · 2.0001, or
-//! those of a and b and their sum, of 8.1u, change |a + b| by 14.1u and its square by 57u: 154u.
+//! Let ||a|² − 1| ≤ α, ||b|² − 1| ≤ β and u = 2⁻²⁴. In floats, each component of a + b has a
+//! relative error of u, which changes |a + b|² by 2.01u; its sum of squares adds 3.01u. With
+//! |a + b|² < 4.0001, the total is 20.2u. The squared distance has a relative error of 5.01u,
+//! from the differences (which count twice), squares and two sums: 20.1u if it is at most 4.0001,
+//! as it is whenever the bound is useful. The last difference has an error of 4.1u. So C = 4 ± (2α
+//! + 2β + 46u). In the coordinates of a frame Q, where QᵀQ has eigenvalues within 1 ± 3·2⁻²¹ (see
+//! `unit`), |a + b|² changes by another 97u. The dot products in floats have an error of
+//! 3.02u · 2.0001 each; with dot products of a and of b and their sum, it is 8.1u. This changes
+//! |a + b| by 14.1u and its square by 57u: 154u in total.
 
 use super::U;
 use super::normalize::{Square, squares};
 use crate::ir::{Emit, Function, Op, Value};
-use crate::relations::Point;
-use crate::relations::dot::{Term, gap, terms};
+use crate::relations::PointShader;
+use crate::relations::dot::{Term, interval_distance, terms};
 use crate::relations::unit::UnitVector;
 
 /// The squared length of a sum of two unit vectors.
@@ -29,31 +30,30 @@ pub struct SquaredLength {
     a: [Value; 3],
     b: [Value; 3],
     /// C for the lower and the upper endpoint.
-    pub(super) limits: [f32; 2],
+    pub(super) constants: [f32; 2],
 }
 
-/// Two unit vectors whose sum is a triple of values.
+/// Two unit vectors that were added.
 struct UnitVectorSum {
     units: [UnitVector; 2],
-    /// Whether the sum was transformed into the frame.
+    /// Whether the sum is in the coordinates of the frame.
     in_frame: bool,
 }
 
 impl UnitVectorSum {
-    /// The unit vectors whose sum is these three values, in any order.
-    fn new(point: &Point<'_>, parts: [Value; 3]) -> Option<UnitVectorSum> {
-        if let Some(units) = added(point, parts) {
+    /// Finds two unit vectors with these components of their sum, in any order.
+    fn new(point: &PointShader<'_>, components: [Value; 3]) -> Option<UnitVectorSum> {
+        if let Some(units) = summands(point, components) {
             return Some(UnitVectorSum { units, in_frame: false });
         }
         let frame: Vec<_> = point.units.iter().filter(|unit| unit.is_frame()).collect();
-        let along = |part: Value| {
-            frame
-                .iter()
-                .enumerate()
-                .find_map(|(k, axis)| Some((k, addends_across(point.function, part, axis.parts)?)))
+        let along = |component: Value| {
+            frame.iter().enumerate().find_map(|(k, axis)| {
+                Some((k, addends_along(point.function, component, axis.components)?))
+            })
         };
         let [(i, addends), (j, second), (k, third)] =
-            [along(parts[0])?, along(parts[1])?, along(parts[2])?];
+            [along(components[0])?, along(components[1])?, along(components[2])?];
         if i == j
             || j == k
             || k == i
@@ -61,19 +61,25 @@ impl UnitVectorSum {
         {
             return None;
         }
-        let units =
-            summed(point, |a, b| (0..3).all(|k| is_pair(addends[k], [a.parts[k], b.parts[k]])))?;
+        let units = unit_pair_with_sum(point, |a, b| {
+            (0..3).all(|k| is_pair(addends[k], [a.components[k], b.components[k]]))
+        })?;
         Some(UnitVectorSum { units, in_frame: true })
     }
 }
 
-/// The components of two vectors whose sum is multiplied with `axis`, by one dot product or two.
-fn addends_across(function: &Function, part: Value, axis: [Value; 3]) -> Option<[[Value; 2]; 3]> {
-    let other = |value: Value| across(&terms(function, value)?, axis);
-    if let Some([x, y, z]) = other(part) {
+/// Matches the coordinate along `axis` of a sum of two vectors: one dot product, or the sum of two.
+/// Returns the components of the vectors in pairs.
+fn addends_along(
+    function: &Function,
+    component: Value,
+    axis: [Value; 3],
+) -> Option<[[Value; 2]; 3]> {
+    let other = |value: Value| other_operand(&terms(function, value)?, axis);
+    if let Some([x, y, z]) = other(component) {
         return Some([addends(function, x)?, addends(function, y)?, addends(function, z)?]);
     }
-    let [a, b] = addends(function, part)?;
+    let [a, b] = addends(function, component)?;
     let (a, b) = (other(a)?, other(b)?);
     Some([0, 1, 2].map(|k| [a[k], b[k]]))
 }
@@ -89,12 +95,12 @@ fn is_pair([a, b]: [Value; 2], pair: [Value; 2]) -> bool {
     pair == [a, b] || pair == [b, a]
 }
 
-/// The other vector of a dot product with `one`.
-pub(super) fn across(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value; 3]> {
-    let other = one.map(|part| {
-        terms.iter().filter(|term| !term.minus).find_map(|term| match term.factors {
-            [a, b] if a == part => Some(b),
-            [b, a] if a == part => Some(b),
+/// The other vector of a dot product with the vector `one`.
+pub(super) fn other_operand(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value; 3]> {
+    let other = one.map(|component| {
+        terms.iter().filter(|term| !term.negated).find_map(|term| match term.factors {
+            [a, b] if a == component => Some(b),
+            [b, a] if a == component => Some(b),
             _ => None,
         })
     });
@@ -102,22 +108,22 @@ pub(super) fn across(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value; 3]> {
     Some([x, y, z])
 }
 
-/// The unit vectors whose sum is these three values, in any order, component by component.
-pub(super) fn added(point: &Point<'_>, parts: [Value; 3]) -> Option<[UnitVector; 2]> {
-    let [x, y, z] = parts.map(|part| addends(point.function, part));
+/// Finds two unit vectors with these components of their sum, in any order.
+pub(super) fn summands(point: &PointShader<'_>, components: [Value; 3]) -> Option<[UnitVector; 2]> {
+    let [x, y, z] = components.map(|component| addends(point.function, component));
     let sums = [x?, y?, z?];
-    summed(point, |a, b| {
-        (0..3).all(|k| sums.iter().any(|sum| is_pair(*sum, [a.parts[k], b.parts[k]])))
+    unit_pair_with_sum(point, |a, b| {
+        (0..3).all(|k| sums.iter().any(|sum| is_pair(*sum, [a.components[k], b.components[k]])))
     })
 }
 
-/// Two vectors that are certainly unit vectors, and whose sum is given.
-fn summed(
-    point: &Point<'_>,
+/// Finds two vectors that are certainly unit vectors and satisfy `is_sum`.
+fn unit_pair_with_sum(
+    point: &PointShader<'_>,
     is_sum: impl Fn(&UnitVector, &UnitVector) -> bool,
 ) -> Option<[UnitVector; 2]> {
     let units: Vec<_> =
-        point.units.iter().filter(|unit| unit.guard.is_none() && !unit.short).collect();
+        point.units.iter().filter(|unit| unit.guard.is_none() && !unit.may_be_short).collect();
     units.iter().enumerate().find_map(|(k, a)| {
         let b = units[k + 1..].iter().find(|b| is_sum(a, b))?;
         Some([**a, **b])
@@ -125,54 +131,60 @@ fn summed(
 }
 
 impl SquaredLength {
-    /// The sum of squares of the components of a sum of two unit vectors.
-    pub(super) fn new(point: &Point<'_>, value: Value, scope: &[bool]) -> Option<SquaredLength> {
+    /// Matches the squared length of a sum of two unit vectors.
+    pub(super) fn new(
+        point: &PointShader<'_>,
+        value: Value,
+        scope: &[bool],
+    ) -> Option<SquaredLength> {
         let squares: [Square; 3] = squares(point.function, value)?.try_into().ok()?;
         let UnitVectorSum { units: [a, b], in_frame } =
-            UnitVectorSum::new(point, squares.map(|square| square.part))?;
-        if !a.parts.iter().chain(&b.parts).all(|part| scope[part.index()]) {
+            UnitVectorSum::new(point, squares.map(|square| square.component))?;
+        if !a.components.iter().chain(&b.components).all(|component| scope[component.index()]) {
             return None;
         }
         let slack = 2.0 * (a.slack + b.slack) + if in_frame { 200.0 * U } else { 46.0 * U };
-        let raised: f64 = squares.iter().map(|square| f64::from(square.floor)).sum();
-        let limits =
-            [((4.0 - slack) as f32).next_down(), ((4.0 + slack + 1.01 * raised) as f32).next_up()];
-        Some(SquaredLength { a: a.parts, b: b.parts, limits })
+        let clamp_slack: f64 = squares.iter().map(|square| f64::from(square.floor)).sum();
+        let constants = [
+            ((4.0 - slack) as f32).next_down(),
+            ((4.0 + slack + 1.01 * clamp_slack) as f32).next_up(),
+        ];
+        Some(SquaredLength { a: a.components, b: b.components, constants })
     }
 
-    /// The values whose endpoints it needs.
+    /// The values from which the endpoints are computed.
     pub(in crate::relations) fn sources(&self) -> Vec<Value> {
         self.a.into_iter().chain(self.b).collect()
     }
 
-    /// Endpoints from the distance of the vectors.
+    /// Endpoints from the distances between the vectors.
     pub(in crate::relations) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,
         of: impl Fn(Value) -> [E::Value; 2],
     ) -> [E::Value; 2] {
         let pairs = std::iter::zip(self.a, self.b).map(|(a, b)| [of(a), of(b)]).collect::<Vec<_>>();
-        let [least, most] = self.limits.map(|end| emit.f32(end));
+        let [min, max] = self.constants.map(|end| emit.f32(end));
         let [far, near] = [true, false].map(|far| {
             let squares: Vec<_> = pairs
                 .iter()
                 .map(|&[a, b]| {
                     if far {
-                        return reach2(emit, a, b);
+                        return squared_max_distance(emit, a, b);
                     }
-                    let gap = gap(emit, a, b, false);
+                    let gap = interval_distance(emit, a, b, false);
                     emit.op(Op::Mul, &[gap, gap])
                 })
                 .collect();
             let sum = emit.op(Op::Add, &[squares[0], squares[1]]);
             emit.op(Op::Add, &[sum, squares[2]])
         });
-        [emit.op(Op::Sub, &[least, far]), emit.op(Op::Sub, &[most, near])]
+        [emit.op(Op::Sub, &[min, far]), emit.op(Op::Sub, &[max, near])]
     }
 }
 
-/// Squared greatest distance between members of two intervals.
-fn reach2<E: Emit<Value: PartialEq>>(
+/// Squared maximum distance between members of two intervals.
+fn squared_max_distance<E: Emit<Value: PartialEq>>(
     emit: &mut E,
     [a_lo, a_hi]: [E::Value; 2],
     [b_lo, b_hi]: [E::Value; 2],

@@ -1,13 +1,13 @@
-//! Some uses of a value, pinned to one of its endpoints: how the result grows with them, and the
-//! error of its float.
+//! Uses of a value that are pinned to one of its endpoints: the growth of the result with them, and
+//! the error of its float.
 
-use super::{Arg, End, Method, Monotone, Monotonicity, Sign, Step, is_same, range};
+use super::{Arg, Direction, Method, Monotone, PinnedEndpoint, Sign, Step, is_same, range};
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Op, Value};
 use crate::range::Range;
-use crate::relations::Point;
+use crate::relations::PointShader;
 use crate::relations::growth::Growth;
-use crate::relations::rounding::Error;
+use crate::relations::rounding::RoundingError;
 
 /// Maximum relative error of a refinement; beyond it, endpoints are not expected to tighten.
 const MAX_RELATIVE_ERROR: f64 = 1e-2;
@@ -16,29 +16,34 @@ const MAX_RELATIVE_ERROR: f64 = 1e-2;
 pub(super) struct PinnedUses<'a> {
     pub steps: Vec<Step>,
     pub clamped: Vec<Value>,
-    /// Bounds of all values for a nonnegative source, if only that half was analyzed because the
+    /// Bounds of all values for a nonnegative source, if only that half is analyzed because the
     /// value is 0 elsewhere.
-    pub half: Option<&'a [Bounds]>,
-    pub direction: Option<Monotonicity>,
-    pub endpoints: [Option<End>; 2],
+    pub positive_half: Option<&'a [Bounds]>,
+    pub direction: Option<Direction>,
+    pub endpoints: [Option<PinnedEndpoint>; 2],
 }
 
 impl<'a> PinnedUses<'a> {
     pub fn new(
-        point: &Point<'_>,
+        point: &PointShader<'_>,
         steps: Vec<Step>,
         clamped: Vec<Value>,
-        half: Option<&'a [Bounds]>,
+        positive_half: Option<&'a [Bounds]>,
     ) -> PinnedUses<'a> {
-        let mut pinned = PinnedUses { steps, clamped, half, direction: None, endpoints: [None; 2] };
+        let mut pinned =
+            PinnedUses { steps, clamped, positive_half, direction: None, endpoints: [None; 2] };
         for up in [true, false] {
-            let Some((direction, error, guard)) = pinned.guarded(point, up) else { continue };
+            let Some((direction, error, guard)) = pinned.direction_and_guard(point, up) else {
+                continue;
+            };
             pinned.direction = Some(direction);
-            // The endpoint of the value that this endpoint of the source yields.
-            let upper = (direction == Monotonicity::Decreasing) != up;
+            // Whether this endpoint of the source yields the upper endpoint of the value.
+            let upper = (direction == Direction::Decreasing) != up;
             if error.relative <= MAX_RELATIVE_ERROR && (upper || pinned.clamped.is_empty()) {
-                pinned.endpoints[usize::from(upper)] =
-                    Some(End { of: usize::from(up), method: Method::Widening { error, guard } });
+                pinned.endpoints[usize::from(upper)] = Some(PinnedEndpoint {
+                    source_side: usize::from(up),
+                    method: Method::Widening { error, guard },
+                });
             }
         }
         pinned
@@ -48,15 +53,19 @@ impl<'a> PinnedUses<'a> {
         self.endpoints.iter().any(Option::is_some)
     }
 
-    /// The monotonicity of the value as the source increases (`up`) or decreases, everywhere or
-    /// from a constant on.
-    fn guarded(&self, point: &Point<'_>, up: bool) -> Option<(Monotonicity, Error, Option<f32>)> {
+    /// The direction of the value and the error of its float, for a source that is moved up or
+    /// down. The result may hold only for sources above a guard.
+    fn direction_and_guard(
+        &self,
+        point: &PointShader<'_>,
+        up: bool,
+    ) -> Option<(Direction, RoundingError, Option<f32>)> {
         let entire = range(self.source());
-        if let Some(half) = self.half {
+        if let Some(positive_half) = self.positive_half {
             let is_zero =
                 self.growth(&point.bounds, None, Range::new(entire.lo, 0.0), up)?.range.is_zero();
-            let growth = self.growth(half, None, Range::new(0.0, entire.hi), up)?;
-            let direction = Monotonicity::of(growth.slope, Range::ONE)
+            let growth = self.growth(positive_half, None, Range::new(0.0, entire.hi), up)?;
+            let direction = Direction::of(growth.slope, Range::ONE)
                 .filter(|_| is_zero && growth.range.is_nonnegative());
             return direction.map(|direction| (direction, growth.error, None));
         }
@@ -77,42 +86,43 @@ impl<'a> PinnedUses<'a> {
             })
     }
 
-    /// The number of floats by which to move the source, and the shift of the endpoints, if the
-    /// uses at some steps counteract the others.
-    pub fn margin(
+    /// The number of ulps by which to move the source, and the shift of the endpoints, if the uses
+    /// at some steps counteract the others.
+    pub fn move_and_shift(
         &self,
-        point: &Point<'_>,
-        is_against: impl Fn(&Step) -> bool,
+        point: &PointShader<'_>,
+        counteracts: impl Fn(&Step) -> bool,
     ) -> Option<(i32, f32)> {
-        let (entire, bounds) = (range(self.source()), self.half.unwrap_or(&point.bounds));
-        if entire.lo < 0.0 && self.half.is_none() || entire.hi > 1e30 {
+        let (entire, bounds) = (range(self.source()), self.positive_half.unwrap_or(&point.bounds));
+        if entire.lo < 0.0 && self.positive_half.is_none() || entire.hi > 1e30 {
             return None;
         }
         let piece = Range::new(entire.lo.max(0.0), entire.hi);
         let all = self.growth(bounds, None, piece, true)?;
-        Monotonicity::of(all.slope, piece)
+        Direction::of(all.slope, piece)
             .filter(|&direction| Some(direction) == self.direction && all.range.is_nonnegative())?;
-        let others = self.growth_except(bounds, None, piece, true, is_against)?;
+        let others = self.growth_except(bounds, None, piece, true, counteracts)?;
         let elasticity = others.elasticity?;
-        let least = if self.direction == Some(Monotonicity::Increasing) {
+        let min_elasticity = if self.direction == Some(Direction::Increasing) {
             elasticity.lo
         } else {
             -elasticity.hi
         };
-        if least <= 0.0 || all.error.relative > MAX_RELATIVE_ERROR {
+        if min_elasticity <= 0.0 || all.error.relative > MAX_RELATIVE_ERROR {
             return None;
         }
-        all.error.moving(least)
+        all.error.source_move(min_elasticity)
     }
 
+    /// Static bounds of the source.
     pub fn source(&self) -> &Floats {
         let pinned = |arg: &'_ Arg| matches!(arg, Arg::Pinned(_));
         let arg = self.steps.iter().flat_map(|step| &step.args).find(|arg| pinned(arg));
-        let Some(Arg::Pinned(floats)) = arg else { unreachable!("some use is pinned") };
+        let Some(Arg::Pinned(floats)) = arg else { unreachable!("at least one use is pinned") };
         floats
     }
 
-    /// Positive constants that the source is combined with by a maximum.
+    /// The positive constants c in operations max(source, c).
     fn floors(&self) -> Vec<f32> {
         let floor = |step: &Step| match (step.op, &step.args[..]) {
             (
@@ -125,39 +135,42 @@ impl<'a> PinnedUses<'a> {
         self.steps.iter().filter_map(floor).collect()
     }
 
+    /// The direction of the value on all pieces, and the error of its float.
     fn direction(
         &self,
-        point: &Point<'_>,
+        point: &PointShader<'_>,
         pieces: &[Range<f64>],
         up: bool,
-    ) -> Option<(Monotonicity, Error)> {
-        let mut all = (Monotonicity::Constant, Error::NONE);
-        // Values computed from a clamped operand are not values of members, and a constraint that
-        // the value moves away from on one piece may be violated on the other.
-        let limits = (self.clamped.is_empty() && pieces.len() == 1).then_some(&point.bounds[..]);
+    ) -> Option<(Direction, RoundingError)> {
+        let mut all = (Direction::Constant, RoundingError::EXACT);
+        // Values computed from a clamped operand are not values of members, so constraints need not
+        // hold for them. A constraint that a value moves away from on one piece may be violated on
+        // the other.
+        let constraints =
+            (self.clamped.is_empty() && pieces.len() == 1).then_some(&point.bounds[..]);
         for &piece in pieces {
-            let growth = self.growth(&point.bounds, limits, piece, up)?;
-            all = (all.0.and(Monotonicity::of(growth.slope, piece)?)?, all.1.either(growth.error));
+            let growth = self.growth(&point.bounds, constraints, piece, up)?;
+            all = (all.0.and(Direction::of(growth.slope, piece)?)?, all.1.max(growth.error));
         }
         Some(all)
     }
 
-    /// Growth of the value, with the source in a range of one sign, increasing or decreasing.
+    /// Growth of the value, with the source in a range of one sign and moving up or down.
     pub fn growth(
         &self,
         bounds: &[Bounds],
-        limits: Option<&[Bounds]>,
+        constraints: Option<&[Bounds]>,
         source: Range<f64>,
         up: bool,
     ) -> Option<Growth> {
-        self.growth_except(bounds, limits, source, up, |_| false)
+        self.growth_except(bounds, constraints, source, up, |_| false)
     }
 
     /// The same, with the source kept constant in some steps.
     fn growth_except(
         &self,
         bounds: &[Bounds],
-        limits: Option<&[Bounds]>,
+        constraints: Option<&[Bounds]>,
         source: Range<f64>,
         up: bool,
         is_constant: impl Fn(&Step) -> bool,
@@ -178,19 +191,19 @@ impl<'a> PinnedUses<'a> {
             };
             let args: Vec<_> = step.args.iter().map(of).collect();
             let mut growth = Growth::apply(step.op, &args, is_same(&step.args))?;
-            if let Some(limits) = limits {
-                apply_constraint(&mut growth, &limits[step.value.index()], source, up);
+            if let Some(constraints) = constraints {
+                apply_constraint(&mut growth, &constraints[step.value.index()], source, up);
             }
             growths.push(growth);
         }
         growths.pop()
     }
 
-    /// The refinement with all uses pinned to one endpoint of the source, unless only one half was
-    /// analyzed.
+    /// The refinement with all uses pinned to one endpoint of the source; `None` if only one half
+    /// was analyzed.
     pub fn widening(self, source: Value) -> Option<Monotone> {
         let sign = Sign::of(&self.steps.last().expect("there are steps").bounds);
-        self.half.is_none().then_some(Monotone {
+        self.positive_half.is_none().then_some(Monotone {
             source,
             steps: self.steps,
             clamped: self.clamped,
@@ -201,28 +214,29 @@ impl<'a> PinnedUses<'a> {
     }
 }
 
-/// Applies the constraint on a value that moves away from it.
-fn apply_constraint(growth: &mut Growth, limit: &Bounds, source: Range<f64>, up: bool) {
-    let (Some(direction), Bounds::Float(limit)) = (Monotonicity::of(growth.slope, source), limit)
+/// Applies a constraint on each side from which the value moves away.
+fn apply_constraint(growth: &mut Growth, constraint: &Bounds, source: Range<f64>, up: bool) {
+    let (Some(direction), Bounds::Float(constraint)) =
+        (Direction::of(growth.slope, source), constraint)
     else {
         return;
     };
-    let Error { relative, absolute } = growth.error;
+    let RoundingError { relative, absolute } = growth.error;
     if relative >= 0.5 || !absolute.is_finite() {
         return;
     }
     // Upper bound of the real number, if the float is at most x.
-    let most = |x: f64| {
+    let upper_bound = |x: f64| {
         let x = x + absolute;
-        let most = if x >= 0.0 { x / (1.0 - relative) } else { x / (1.0 + relative) };
-        most + most.abs() * 1e-12
+        let upper_bound = if x >= 0.0 { x / (1.0 - relative) } else { x / (1.0 + relative) };
+        upper_bound + upper_bound.abs() * 1e-12
     };
     let mut range = growth.range;
-    if (direction == Monotonicity::Decreasing) == up || direction == Monotonicity::Constant {
-        range.hi = range.hi.min(most(f64::from(limit.high())));
+    if (direction == Direction::Decreasing) == up || direction == Direction::Constant {
+        range.hi = range.hi.min(upper_bound(f64::from(constraint.high())));
     }
-    if (direction == Monotonicity::Increasing) == up || direction == Monotonicity::Constant {
-        range.lo = range.lo.max(-most(-f64::from(limit.low())));
+    if (direction == Direction::Increasing) == up || direction == Direction::Constant {
+        range.lo = range.lo.max(-upper_bound(-f64::from(constraint.low())));
     }
     if range.lo <= range.hi && range != growth.range {
         growth.range = range;

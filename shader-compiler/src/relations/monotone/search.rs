@@ -1,40 +1,44 @@
-//! Search for values that are monotone in a value that they use several times.
+//! Search for values that are monotone in a value that is used several times.
 
 use super::pinned::PinnedUses;
-use super::{Arg, End, Method, Monotone, Monotonicity, Sign, Step, is_finite, is_same, range};
+use super::{
+    Arg, Direction, Method, Monotone, PinnedEndpoint, Sign, Step, is_finite, is_same, range,
+};
 use crate::analysis::transfer::transfer;
 use crate::builder::cost_of;
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::function::{ValueData, for_each_stmt};
-use crate::ir::{self, Block, Def, Function, Op, OpFacts, Stmt, Type, Value};
+use crate::ir::{Block, Def, Function, Monotonicity, Op, OpFacts, Stmt, Type, Value};
 use crate::range::Range;
-use crate::relations::{Point, Refinement, Related};
+use crate::relations::{PointShader, Refinement, RelationInfo};
 use std::cell::Cell;
 
 /// Maximum number of uses of a source.
 const MAX_USES: usize = 12;
 
-/// Refinements that do not replace endpoints may cost one in this many of all operations, in total.
+/// The total cost of refinements that do not replace endpoints is limited to the cost of all
+/// operations divided by this.
 const COST_DIVISOR: u32 = 16;
 
-/// The same if the sign of a cosine is known, which saves more than that.
+/// The same if [support](crate::relations::Relation::Support) was found, which saves more than
+/// that.
 const COST_DIVISOR_WITH_SUPPORT: u32 = 5;
 
-/// Finds values that are monotone in a value that they use several times.
-pub(in crate::relations) fn find(point: &Point<'_>, related: &mut Related) {
-    let mut all = 0;
+/// Finds values that are monotone in a value that is used several times.
+pub(in crate::relations) fn find(point: &PointShader<'_>, related: &mut RelationInfo) {
+    let mut total = 0;
     point.for_each_operation(|value, _| {
-        all += point.function.operation(value).map_or(0, |(op, _)| cost_of(op))
+        total += point.function.operation(value).map_or(0, |(op, _)| cost_of(op))
     });
-    let share = if related.support.is_some() { COST_DIVISOR_WITH_SUPPORT } else { COST_DIVISOR };
-    find_up_to(point, all / share, related);
+    let divisor = if related.support.is_some() { COST_DIVISOR_WITH_SUPPORT } else { COST_DIVISOR };
+    find_within_budget(point, total / divisor, related);
 }
 
-/// The same, where refinements that do not replace endpoints may cost at most `most` basic
+/// The same, where refinements that do not replace endpoints may cost at most `budget` basic
 /// operations.
-pub(super) fn find_up_to(point: &Point<'_>, most: u32, related: &mut Related) {
-    let budget = Cell::new(most);
-    let plain = vec![Cell::new(false); point.function.len()];
+pub(super) fn find_within_budget(point: &PointShader<'_>, budget: u32, related: &mut RelationInfo) {
+    let budget = Cell::new(budget);
+    let must_keep_lowering = vec![Cell::new(false); point.function.len()];
     blocks(&point.function.body, &mut |block| {
         let ops: Vec<_> = block
             .stmts
@@ -42,16 +46,17 @@ pub(super) fn find_up_to(point: &Point<'_>, most: u32, related: &mut Related) {
             .filter_map(|stmt| if let Stmt::Op(value) = stmt { Some(*value) } else { None })
             .collect();
         for (source, sites) in sources(point, &ops) {
-            let (masks, half) = (vec![0; point.function.len()], half(point, &ops, source));
+            let (masks, positive_half) =
+                (vec![0; point.function.len()], positive_half(point, &ops, source));
             Search {
                 point,
                 ops: &ops,
                 source,
                 sites,
                 masks,
-                half,
+                positive_half,
                 found: vec![],
-                plain: &plain,
+                must_keep_lowering: &must_keep_lowering,
                 budget: &budget,
             }
             .run(related);
@@ -59,6 +64,7 @@ pub(super) fn find_up_to(point: &Point<'_>, most: u32, related: &mut Related) {
     });
 }
 
+/// Calls `f` for a block and all nested blocks.
 fn blocks<'a>(block: &'a Block, f: &mut impl FnMut(&'a Block)) {
     f(block);
     for stmt in &block.stmts {
@@ -74,69 +80,69 @@ fn blocks<'a>(block: &'a Block, f: &mut impl FnMut(&'a Block)) {
     }
 }
 
-/// Intervals that several operations of a block use, each with these operations.
-fn sources(point: &Point<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
+/// Intervals that several operations of a block use, with these operations.
+fn sources(point: &PointShader<'_>, ops: &[Value]) -> Vec<(Value, Vec<Value>)> {
     let mut users: Vec<Vec<Value>> = vec![vec![]; point.function.len()];
     for &value in ops {
         let (op, args) = point.function.operation(value).expect("statements define operations");
         for &arg in args {
-            let is_one = point.is_interval[arg.index()]
+            let is_source = point.is_interval[arg.index()]
                 && point.function.ty(arg) == Type::F32
                 && is_finite(&point.bounds[arg.index()]);
             let users = &mut users[arg.index()];
-            if is_one && op.facts().has_growth && users.last() != Some(&value) {
+            if is_source && op.facts().has_growth && users.last() != Some(&value) {
                 users.push(value);
             }
         }
     }
-    let of = |(index, users): (usize, Vec<Value>)| {
+    let source = |(index, users): (usize, Vec<Value>)| {
         ((2..=MAX_USES).contains(&users.len())).then_some((Value(index as u32), users))
     };
-    users.into_iter().enumerate().filter_map(of).collect()
+    users.into_iter().enumerate().filter_map(source).collect()
 }
 
 /// Bounds of all values for a nonnegative source; `None` if the source has one sign.
-fn half(point: &Point<'_>, ops: &[Value], source: Value) -> Option<Vec<Bounds>> {
+fn positive_half(point: &PointShader<'_>, ops: &[Value], source: Value) -> Option<Vec<Bounds>> {
     let floats = point.bounds[source.index()].floats();
     if floats.low() >= 0.0 || floats.high() <= 0.0 {
         return None;
     }
-    let mut half = point.bounds.clone();
-    half[source.index()] = Bounds::Float(Floats::between(0.0, floats.high()));
+    let mut positive_half = point.bounds.clone();
+    positive_half[source.index()] = Bounds::Float(Floats::between(0.0, floats.high()));
     for &value in ops {
         let (op, args) = point.function.operation(value).expect("statements define operations");
-        if !args.iter().any(|arg| half[arg.index()] != point.bounds[arg.index()]) {
+        if !args.iter().any(|arg| positive_half[arg.index()] != point.bounds[arg.index()]) {
             continue;
         }
-        let operands: Vec<_> = args.iter().map(|arg| half[arg.index()]).collect();
+        let operands: Vec<_> = args.iter().map(|arg| positive_half[arg.index()]).collect();
         let same = matches!(args, [a, b] if a == b);
-        half[value.index()] =
+        positive_half[value.index()] =
             transfer(op, &operands, same, Nan::Suppress).meet(&point.bounds[value.index()]);
     }
-    Some(half)
+    Some(positive_half)
 }
 
 /// Search of one block for values that are monotone in a source.
 struct Search<'a> {
-    point: &'a Point<'a>,
+    point: &'a PointShader<'a>,
     ops: &'a [Value],
     source: Value,
-    /// The operations that use it.
+    /// The operations that use the source.
     sites: Vec<Value>,
     /// For each value, a bit mask of the sites that it depends on.
     masks: Vec<u32>,
     /// Bounds of all values for a nonnegative source; `None` if the source has one sign.
-    half: Option<Vec<Bounds>>,
-    /// The values found so far, with masks of their pinned sites.
+    positive_half: Option<Vec<Bounds>>,
+    /// The values refined so far, with masks of their pinned sites.
     found: Vec<(Value, u32)>,
-    /// Values that must keep the endpoints of their lowering.
-    plain: &'a [Cell<bool>],
+    /// Whether each value must keep the endpoints of its lowering.
+    must_keep_lowering: &'a [Cell<bool>],
     /// Remaining budget for refinements that do not replace endpoints.
     budget: &'a Cell<u32>,
 }
 
 impl Search<'_> {
-    fn run(mut self, related: &mut Related) {
+    fn run(mut self, related: &mut RelationInfo) {
         for &value in self.ops {
             let (op, args) =
                 self.point.function.operation(value).expect("statements define operations");
@@ -147,61 +153,70 @@ impl Search<'_> {
                 continue;
             }
             let site = self.sites.iter().position(|&site| site == value).map_or(0, |bit| 1 << bit);
-            let parts: Vec<u32> = args.iter().map(|arg| self.masks[arg.index()]).collect();
-            let mask = parts.iter().fold(site, |mask, part| mask | part);
+            let operand_masks: Vec<u32> = args.iter().map(|arg| self.masks[arg.index()]).collect();
+            let mask = operand_masks.iter().fold(site, |mask, operand| mask | operand);
             self.masks[value.index()] = mask;
-            // Several uses come together here.
-            if !self.plain[value.index()].get()
+            // Several uses meet at this value.
+            if !self.must_keep_lowering[value.index()].get()
                 && mask.count_ones() > 1
-                && parts.iter().all(|&part| part != mask)
+                && operand_masks.iter().all(|&operand| operand != mask)
             {
-                self.join(value, mask, &parts, related);
+                self.refine(value, mask, &operand_masks, related);
             }
         }
     }
 
-    /// Examines a value in which several uses come together.
-    fn join(&mut self, value: Value, mask: u32, parts: &[u32], related: &mut Related) {
+    /// Tries to refine a value at which several uses meet.
+    fn refine(
+        &mut self,
+        value: Value,
+        mask: u32,
+        operand_masks: &[u32],
+        related: &mut RelationInfo,
+    ) {
         let path = self.path(value);
-        let units = self.units(mask, &path);
+        let groups = self.groups(mask, &path);
         let directions: Vec<_> =
-            units.iter().map(|&unit| (unit, self.monotonicity(&path, unit))).collect();
-        let is_spread = |sites: u32| parts.iter().all(|&part| sites & !part != 0);
-        let monotone = |directions: &[(u32, Option<Monotonicity>)], half| {
-            let sites = directions.iter().fold(0, |sites, (unit, _)| sites | unit);
+            groups.iter().map(|&group| (group, self.direction(&path, group))).collect();
+        let is_spread = |sites: u32| operand_masks.iter().all(|&operand| sites & !operand != 0);
+        let monotone = |directions: &[(u32, Option<Direction>)], positive_half| {
+            let sites = directions.iter().fold(0, |sites, (group, _)| sites | group);
             let differ = directions.iter().any(|(_, direction)| *direction != directions[0].1);
             (differ && is_spread(sites))
-                .then(|| self.pin(&path, sites, half))
+                .then(|| self.pin(&path, sites, positive_half))
                 .flatten()
                 .map(|pinned| (sites, pinned))
         };
-        let halves = [Some(self.half.as_deref()), self.half.is_some().then_some(None)];
-        for (directions, half) in attempts(&directions)
-            .iter()
-            .flat_map(|directions| halves.into_iter().flatten().map(move |half| (directions, half)))
-        {
-            let Some((mut sites, mut pinned)) = monotone(directions, half) else { continue };
-            // Units with the same monotonicity have the same endpoint without being pinned.
+        let halves =
+            [Some(self.positive_half.as_deref()), self.positive_half.is_some().then_some(None)];
+        for (directions, positive_half) in attempts(&directions).iter().flat_map(|directions| {
+            halves.into_iter().flatten().map(move |positive_half| (directions, positive_half))
+        }) {
+            let Some((mut sites, mut pinned)) = monotone(directions, positive_half) else {
+                continue;
+            };
+            // Drop groups that need not be pinned: those that move the value in its overall
+            // direction take the right endpoint anyway.
             let mut needed = directions.clone();
-            for unit in directions
+            for group in directions
                 .iter()
                 .filter(|(_, direction)| *direction == pinned.direction)
-                .map(|&(unit, _)| unit)
+                .map(|&(group, _)| group)
                 .collect::<Vec<_>>()
             {
                 let rest: Vec<_> =
-                    needed.iter().copied().filter(|&(other, _)| other != unit).collect();
-                if let Some(less) = monotone(&rest, half)
+                    needed.iter().copied().filter(|&(other, _)| other != group).collect();
+                if let Some(less) = monotone(&rest, positive_half)
                     .filter(|(_, less)| less.clamped.len() <= pinned.clamped.len())
                 {
                     needed = rest;
                     (sites, pinned) = less;
                 }
             }
-            let is_plain = |step: &Step| {
+            let keeps_lowering = |step: &Step| {
                 step.value == value || related.refinements[step.value.index()].is_empty()
             };
-            let moving = if pinned.steps.iter().all(is_plain) {
+            let moving = if pinned.steps.iter().all(keeps_lowering) {
                 self.moving(&path, sites, &pinned)
             } else {
                 None
@@ -212,7 +227,7 @@ impl Search<'_> {
                     .steps
                     .iter()
                     .filter(|step| step.value != value)
-                    .for_each(|step| self.plain[step.value.index()].set(true));
+                    .for_each(|step| self.must_keep_lowering[step.value.index()].set(true));
             }
             let Some(found) = moving
                 .or_else(|| pinned.widening(self.source).filter(|widened| self.spend(widened)))
@@ -233,7 +248,7 @@ impl Search<'_> {
         left.is_some()
     }
 
-    /// The operations from the source to a value, in order.
+    /// The operations on paths from the source to a value, in order.
     fn path(&self, value: Value) -> Vec<Value> {
         let mut on_path = vec![false; self.masks.len()];
         on_path[value.index()] = true;
@@ -250,31 +265,36 @@ impl Search<'_> {
         path
     }
 
-    /// Groups of sites: those that are pinned together on the path already, and the rest one by
-    /// one.
-    fn units(&self, mask: u32, path: &[Value]) -> Vec<u32> {
-        let mut units: Vec<u32> = vec![];
+    /// Groups of sites: those that earlier refinements on the path pin together, and the others one
+    /// by one.
+    fn groups(&self, mask: u32, path: &[Value]) -> Vec<u32> {
+        let mut groups: Vec<u32> = vec![];
         let mut rest = mask;
         for &(value, sites) in self.found.iter().rev() {
             if path.contains(&value) && sites & !rest == 0 {
-                units.push(sites);
+                groups.push(sites);
                 rest &= !sites;
             }
         }
-        units.extend((0..self.sites.len()).map(|bit| 1 << bit).filter(|bit| rest & bit != 0));
-        units
+        groups.extend((0..self.sites.len()).map(|bit| 1 << bit).filter(|bit| rest & bit != 0));
+        groups
     }
 
-    /// The monotonicity of the path's last value in some uses, where the source has one sign.
-    fn monotonicity(&self, path: &[Value], sites: u32) -> Option<Monotonicity> {
-        let bounds = self.half.as_ref().unwrap_or(&self.point.bounds);
+    /// The direction of the path's last value in some uses, for a source of one sign.
+    fn direction(&self, path: &[Value], sites: u32) -> Option<Direction> {
+        let bounds = self.positive_half.as_ref().unwrap_or(&self.point.bounds);
         let steps = self.steps(path, sites, &[])?;
         let clamped = clampable(&steps, bounds);
-        let pinned =
-            PinnedUses { steps, clamped, half: None, direction: None, endpoints: [None; 2] };
+        let pinned = PinnedUses {
+            steps,
+            clamped,
+            positive_half: None,
+            direction: None,
+            endpoints: [None; 2],
+        };
         let entire = range(pinned.source());
-        let piece = if self.half.is_some() { Range::new(0.0, entire.hi) } else { entire };
-        Monotonicity::of(pinned.growth(bounds, None, piece, true)?.slope, piece)
+        let piece = if self.positive_half.is_some() { Range::new(0.0, entire.hi) } else { entire };
+        Direction::of(pinned.growth(bounds, None, piece, true)?.slope, piece)
     }
 
     /// The path's last value as a function of the source at these sites. Operands are clamped only
@@ -283,11 +303,11 @@ impl Search<'_> {
         &'t self,
         path: &[Value],
         sites: u32,
-        half: Option<&'t [Bounds]>,
+        positive_half: Option<&'t [Bounds]>,
     ) -> Option<PinnedUses<'t>> {
         let steps = self.steps(path, sites, &[])?;
-        let clamped = clampable(&steps, half.unwrap_or(&self.point.bounds));
-        let pinned = PinnedUses::new(self.point, steps, vec![], half);
+        let clamped = clampable(&steps, positive_half.unwrap_or(&self.point.bounds));
+        let pinned = PinnedUses::new(self.point, steps, vec![], positive_half);
         if pinned.is_monotone() {
             return Some(pinned);
         }
@@ -295,12 +315,13 @@ impl Search<'_> {
             return None;
         }
         let steps = self.steps(path, sites, &self.parts(&clamped, true))?;
-        Some(PinnedUses::new(self.point, steps, clamped, half)).filter(PinnedUses::is_monotone)
+        Some(PinnedUses::new(self.point, steps, clamped, positive_half))
+            .filter(PinnedUses::is_monotone)
     }
 
-    /// Whether all values that the path depends on, through operations, are never NaN.
+    /// Whether no value on which the path depends can be NaN; `false` if control flow is involved.
     fn is_nan_free(&self, path: &[Value]) -> bool {
-        let Point { function, bounds, .. } = self.point;
+        let PointShader { function, bounds, .. } = self.point;
         let (mut seen, mut work) = (vec![false; function.len()], path.to_vec());
         while let Some(value) = work.pop() {
             if std::mem::replace(&mut seen[value.index()], true) {
@@ -320,7 +341,7 @@ impl Search<'_> {
         true
     }
 
-    /// The nonnegative, or the nonpositive, part of operands of unknown sign.
+    /// The nonnegative or nonpositive parts of operands of unknown sign.
     fn parts(&self, clamped: &[Value], positive: bool) -> Vec<(Value, Floats)> {
         let part = |&value: &Value| {
             let floats = self.point.bounds[value.index()].floats();
@@ -336,47 +357,46 @@ impl Search<'_> {
         clamped.iter().map(part).collect()
     }
 
-    /// The sites in which the last step has the given monotonicity, in floats.
-    fn sites_with(&self, steps: &[Step], direction: Monotonicity) -> u32 {
-        let goes = |bit: &usize| {
+    /// The sites in which the last step moves in the given direction, in floats.
+    fn sites_with(&self, steps: &[Step], direction: Direction) -> u32 {
+        let matches_direction = |bit: &usize| {
             let site = self.sites[*bit];
-            float_monotonicity(steps, |step, arg| {
-                step.value == site && matches!(arg, Arg::Pinned(_))
-            }) == Some(direction)
+            float_direction(steps, |step, arg| step.value == site && matches!(arg, Arg::Pinned(_)))
+                == Some(direction)
         };
-        (0..self.sites.len()).filter(goes).fold(0, |sites, bit| sites | 1 << bit)
+        (0..self.sites.len()).filter(matches_direction).fold(0, |sites, bit| sites | 1 << bit)
     }
 
-    /// The refinement that only moves the uses in which the value does not have its overall
-    /// monotonicity step by step. It needs no widening.
+    /// The refinement that only moves the uses in which the steps do not have the overall direction
+    /// of the value. It needs no widening.
     fn moving(&self, path: &[Value], sites: u32, pinned: &PinnedUses<'_>) -> Option<Monotone> {
         let direction = pinned.direction?;
-        let mut against = sites & !self.sites_with(&pinned.steps, direction);
+        let mut counteracting = sites & !self.sites_with(&pinned.steps, direction);
         if !pinned.clamped.is_empty() {
-            // For a negative operand, they must have the overall monotonicity.
+            // For a negative operand, these must have the overall direction.
             let steps = self.steps(path, sites, &self.parts(&pinned.clamped, false))?;
-            against &=
+            counteracting &=
                 if pinned.clamped.len() == 1 { self.sites_with(&steps, direction) } else { 0 };
         }
-        if against == 0 {
+        if counteracting == 0 {
             return None;
         }
-        let goes_against = |step: &Step| {
+        let counteracts = |step: &Step| {
             (0..self.sites.len())
-                .any(|bit| against >> bit & 1 == 1 && self.sites[bit] == step.value)
+                .any(|bit| counteracting >> bit & 1 == 1 && self.sites[bit] == step.value)
         };
-        let (floats, shift) = pinned.margin(self.point, goes_against)?;
+        let (ulps, shift) = pinned.move_and_shift(self.point, counteracts)?;
         let is_only_output =
             path.last().is_some_and(|&value| is_only_output(self.point.function, value));
-        let steps = self.steps(path, against, &[])?;
+        let steps = self.steps(path, counteracting, &[])?;
         let bounds = steps.last().expect("there are steps").bounds;
         let (sign, [low, high]) =
             (Sign::of(&bounds), [bounds.floats().low(), bounds.floats().high()]);
-        let end = |side: usize| End {
-            of: if direction == Monotonicity::Increasing { side } else { 1 - side },
-            method: Method::Moving { floats, shift },
+        let end = |side: usize| PinnedEndpoint {
+            source_side: if direction == Direction::Increasing { side } else { 1 - side },
+            method: Method::Moving { ulps, shift },
         };
-        // A shift must not violate static bounds.
+        // With a shift, endpoints must remain within static bounds.
         (high >= 1e-20 && (low >= 0.0 || low <= -1e-20)).then(|| Monotone {
             source: self.source,
             steps,
@@ -387,9 +407,9 @@ impl Search<'_> {
         })
     }
 
-    /// The operations on the path, if all are finite.
+    /// The operations on the path that depend on some sites; `None` if one might not be finite.
     fn steps(&self, path: &[Value], sites: u32, clamped: &[(Value, Floats)]) -> Option<Vec<Step>> {
-        let Point { function, bounds, is_interval, .. } = self.point;
+        let PointShader { function, bounds, is_interval, .. } = self.point;
         let mut steps: Vec<Step> = vec![];
         for &value in path.iter().filter(|value| self.masks[value.index()] & sites != 0) {
             let (op, args) = function.operation(value).expect("they are operations");
@@ -399,7 +419,7 @@ impl Search<'_> {
                 .position(|&site| site == value)
                 .is_some_and(|bit| sites >> bit & 1 == 1);
             let arg = |&value: &Value| {
-                // A later refinement may replace the endpoints of either.
+                // Hulls, since a later refinement may replace endpoints.
                 let known = bounds[value.index()].hull();
                 if is_pinned && value == self.source {
                     return Arg::Pinned(*known.floats());
@@ -428,24 +448,24 @@ impl Search<'_> {
     }
 }
 
-/// Sets of units to pin, in order of preference: all; all with known monotonicity; these without
-/// one of them.
-fn attempts(units: &[(u32, Option<Monotonicity>)]) -> Vec<Vec<(u32, Option<Monotonicity>)>> {
+/// Sets of groups to pin, in order of preference: all groups; all with a known direction; all of
+/// these except one.
+fn attempts(groups: &[(u32, Option<Direction>)]) -> Vec<Vec<(u32, Option<Direction>)>> {
     let known: Vec<_> =
-        units.iter().copied().filter(|(_, direction)| direction.is_some()).collect();
-    let without = |unit: &(u32, Option<Monotonicity>)| {
-        known.iter().copied().filter(|other| other != unit).collect::<Vec<_>>()
+        groups.iter().copied().filter(|(_, direction)| direction.is_some()).collect();
+    let without = |group: &(u32, Option<Direction>)| {
+        known.iter().copied().filter(|other| other != group).collect::<Vec<_>>()
     };
-    let mut attempts = vec![units.to_vec()];
-    if known.len() < units.len() {
+    let mut attempts = vec![groups.to_vec()];
+    if known.len() < groups.len() {
         attempts.push(known.clone());
     }
     attempts.extend(known.iter().map(without));
-    attempts.retain(|units| units.len() > 1);
+    attempts.retain(|groups| groups.len() > 1);
     attempts
 }
 
-/// Whether a value is an output and has no other use.
+/// Whether a value is an output without other uses.
 fn is_only_output(function: &Function, value: Value) -> bool {
     let is_operand =
         |data: &ValueData| matches!(data.def, Def::Op { args, .. } if args.contains(&value));
@@ -464,34 +484,36 @@ fn is_only_output(function: &Function, value: Value) -> bool {
     function.body.yields.contains(&value) && !is_yielded && !function.values.iter().any(is_operand)
 }
 
-/// Other operands of unknown sign in which the last step is non-decreasing, in floats.
+/// Operands of unknown sign, other than the source, in which the last step is non-decreasing in
+/// floats.
 fn clampable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
-    let mut all: Vec<Value> = vec![];
+    let mut clampable: Vec<Value> = vec![];
     for arg in steps.iter().flat_map(|step| &step.args) {
         let Arg::Other { value, .. } = arg else { continue };
-        if matches!(&bounds[value.index()], Bounds::Float(floats) if floats.low() < 0.0 && floats.high() > 0.0)
-            && !all.contains(value)
-        {
-            all.push(*value);
+        let has_unknown_sign = match &bounds[value.index()] {
+            Bounds::Float(floats) => floats.low() < 0.0 && floats.high() > 0.0,
+            _ => false,
+        };
+        if has_unknown_sign && !clampable.contains(value) {
+            clampable.push(*value);
         }
     }
-    all.retain(|&operand| {
-        let is_it =
+    clampable.retain(|&operand| {
+        let is_operand =
             |_: &Step, arg: &Arg| matches!(arg, Arg::Other { value, .. } if *value == operand);
-        float_monotonicity(steps, is_it) == Some(Monotonicity::Increasing)
+        float_direction(steps, is_operand) == Some(Direction::Increasing)
     });
-    all
+    clampable
 }
 
-/// The monotonicity of the last step in some operands, in floats. `None` unless each step is
-/// monotone.
-fn float_monotonicity(steps: &[Step], is_it: impl Fn(&Step, &Arg) -> bool) -> Option<Monotonicity> {
-    let mut directions: Vec<Monotonicity> = vec![];
+/// The direction of the last step in some operands, in floats. `None` unless each step is monotone.
+fn float_direction(steps: &[Step], is_operand: impl Fn(&Step, &Arg) -> bool) -> Option<Direction> {
+    let mut directions: Vec<Direction> = vec![];
     for step in steps {
         let of = |arg: &Arg| match arg {
             Arg::Step(step) => directions[*step],
-            arg if is_it(step, arg) => Monotonicity::Increasing,
-            _ => Monotonicity::Constant,
+            arg if is_operand(step, arg) => Direction::Increasing,
+            _ => Direction::Constant,
         };
         let sign = |arg: &Arg| {
             let bounds = match arg {
@@ -501,18 +523,18 @@ fn float_monotonicity(steps: &[Step], is_it: impl Fn(&Step, &Arg) -> bool) -> Op
             };
             Sign::of(&bounds)
         };
-        let which: Vec<Monotonicity> = step.args.iter().map(of).collect();
-        let direction = match (step.op, &step.args[..], &which[..]) {
-            (_, _, which) if which.iter().all(|&direction| direction == Monotonicity::Constant) => {
-                Monotonicity::Constant
+        let operand_directions: Vec<Direction> = step.args.iter().map(of).collect();
+        let direction = match (step.op, &step.args[..], &operand_directions[..]) {
+            (_, _, operand_directions)
+                if operand_directions.iter().all(|&direction| direction == Direction::Constant) =>
+            {
+                Direction::Constant
             }
             (Op::Add | Op::Max | Op::Min, _, &[a, b]) => a.and(b)?,
             (Op::Sub, _, &[a, b]) => a.and(b.reversed())?,
             (op, _, &[a]) => match op.facts() {
-                OpFacts { monotone: [ir::Monotonicity::Increasing], widening: 0, .. } => a,
-                OpFacts { monotone: [ir::Monotonicity::Decreasing], widening: 0, .. } => {
-                    a.reversed()
-                }
+                OpFacts { monotone: [Monotonicity::Increasing], widening: 0, .. } => a,
+                OpFacts { monotone: [Monotonicity::Decreasing], widening: 0, .. } => a.reversed(),
                 _ => return None,
             },
             (Op::Mul, [x, y], &[a, b]) => a.times(sign(y))?.and(b.times(sign(x))?)?,

@@ -370,7 +370,7 @@ fn int_between(random: &mut Random, ints: &Ints, [low, high]: [i32; 2]) -> i32 {
 }
 
 fn random_bool(random: &mut Random, bools: Bools) -> bool {
-    if bools.no && bools.yes { random.once_in(2) } else { bools.yes }
+    if bools.may_be_false && bools.may_be_true { random.once_in(2) } else { bools.may_be_true }
 }
 
 #[cfg(test)]

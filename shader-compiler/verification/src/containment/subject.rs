@@ -219,8 +219,8 @@ fn random_bounds(random: &mut Random, ty: Type) -> Bounds {
         }
         Type::Bool => *random.pick(&[
             Bounds::all(Type::Bool),
-            Bounds::Bool(Bools { no: true, yes: false }),
-            Bounds::Bool(Bools { no: false, yes: true }),
+            Bounds::Bool(Bools { may_be_false: true, may_be_true: false }),
+            Bounds::Bool(Bools { may_be_false: false, may_be_true: true }),
         ]),
     }
 }

@@ -1,23 +1,23 @@
-//! Converts control flow of single lanes to control flow of SIMD groups (predication).
+//! Predication: converts control flow of single lanes to control flow of SIMD groups.
 //!
 //! A group takes a branch if *any* of its lanes does. Lanes that would not have taken it are
 //! *idle*: they compute, but their results are discarded. After this pass, the condition of every
-//! if and loop is an `any`, which is uniform over the group, and `select` on the lane's own
-//! condition merges results.
+//! if and loop is an `any`, which is uniform over the group. A `select` on the lane's own condition
+//! merges results.
 //!
-//! - An if whose arms are cheap runs both, and selects. An expensive arm runs if any lane needs it;
-//!   a cheap arm next to it runs before the if; two expensive arms become two ifs.
-//! - A loop runs while any lane continues. A lane that has exited keeps its parameters, by select.
-//!   So the head recomputes, in every iteration, what it computed when the lane exited: a false
-//!   condition and the same results. Therefore the loop needs no mask of active lanes and results
-//!   need no select. Parameters that neither condition nor results depend on need not be kept.
-//! - Idle lanes compute with meaningless values, so their conditions must not count: within arms
-//!   and bodies, conditions are combined with the *mask* of the lanes for which the block runs. The
+//! - If both arms of an if are cheap, both run, followed by selects. An expensive arm runs if any
+//!   lane needs it; a cheap arm next to it runs before the if; two expensive arms become two ifs.
+//! - A loop runs while any lane continues. A select preserves the parameters of a lane that has
+//!   exited. So in every iteration, the head recomputes a false condition and the same results for
+//!   it. Therefore the loop needs no mask of active lanes, and results need no select. Parameters
+//!   on which neither condition nor results depend need not be preserved.
+//! - Idle lanes compute meaningless values, so their conditions must not count: within arms and
+//!   bodies, conditions are combined with the *mask* of the lanes for which the block runs. The
 //!   head of a loop runs for all lanes that entered the loop.
 //! - A condition is uniform if it depends only on constants and on counters of loops that all lanes
 //!   exit together. It needs no select and no mask.
 //!
-//! For a single lane, `any` is the lane's condition, and the function computes what it did before.
+//! For a single lane, `any` is the lane's condition, so results do not change.
 
 use crate::builder::cost_of;
 use crate::builder::rewrite::{Open, Pass, Rewriter, rewrite};
@@ -37,17 +37,17 @@ const UNIFORM_SPECULATION_LIMIT: u32 = 8;
 pub fn run(function: &Function) -> Function {
     let mut builder = Builder::new(&function.name, Rules::Exact);
     builder.set_speculation(None);
-    rewrite(function, builder, Lanes { uniform: uniform(function), mask: None })
+    rewrite(function, builder, Predication { uniform: uniform(function), mask: None })
 }
 
-struct Lanes {
+struct Predication {
     /// Whether each value of the old function is uniform.
     uniform: Vec<bool>,
     /// The lanes for which the block runs; `None` for all.
     mask: Option<Value>,
 }
 
-impl Pass for Lanes {
+impl Pass for Predication {
     fn if_(&mut self, rewriter: &mut Rewriter<'_>, node: &If) {
         let cond = rewriter.get(node.cond);
         if rewriter.builder.known_bool(cond).is_some() {
@@ -58,7 +58,7 @@ impl Pass for Lanes {
         let values = if cheap && cheap_otherwise {
             let (then, otherwise) =
                 (rewriter.arm(self, node, true), rewriter.arm(self, node, false));
-            select_all(&mut rewriter.builder, cond, &then, &otherwise)
+            emit_selects(&mut rewriter.builder, cond, &then, &otherwise)
         } else if self.uniform[node.cond.index()] {
             self.branch(rewriter, node, cond)
         } else if cheap {
@@ -88,14 +88,14 @@ impl Pass for Lanes {
         }
         let is_uniform = self.uniform[node.cond.index()];
         let exits = rewriter.exits(node);
-        let kept = if is_uniform {
+        let preserved = if is_uniform {
             FxHashSet::default()
         } else if has_loop(&node.head) {
-            // Lanes that have exited run the inner loop as well, and must not do so with values
-            // that they never had while active.
+            // Lanes that have exited run the inner loop as well. Values that they never had while
+            // active might keep it from terminating.
             params.iter().copied().collect()
         } else {
-            kept(&rewriter.builder, &params, &exits, cond)
+            parameters_to_preserve(&rewriter.builder, &params, &exits, cond)
         };
         let active = if is_uniform { cond } else { self.masked(&mut rewriter.builder, cond) };
         let any = rewriter.builder.op(Op::Any, &[active]);
@@ -106,7 +106,7 @@ impl Pass for Lanes {
             self.with_mask(active, |pass| rewriter.body(pass, node, &next))
         };
         let next = std::iter::zip(next, params).map(|(next, param)| {
-            if kept.contains(&param) {
+            if preserved.contains(&param) {
                 rewriter.builder.op(Op::Select, &[active, next, param])
             } else {
                 next
@@ -119,8 +119,8 @@ impl Pass for Lanes {
     }
 }
 
-impl Lanes {
-    /// The lanes of the block in which a condition holds.
+impl Predication {
+    /// The lanes of the current block for which a condition holds.
     fn masked(&self, builder: &mut Builder, cond: Value) -> Value {
         match self.mask {
             Some(mask) => builder.op(Op::BAnd, &[cond, mask]),
@@ -128,8 +128,8 @@ impl Lanes {
         }
     }
 
-    /// Runs `work` in a block for the lanes of a mask.
-    fn with_mask<T>(&mut self, mask: Value, work: impl FnOnce(&mut Lanes) -> T) -> T {
+    /// Calls `work` with a mask for the block that it emits.
+    fn with_mask<T>(&mut self, mask: Value, work: impl FnOnce(&mut Predication) -> T) -> T {
         let outer = self.mask.replace(mask);
         let result = work(self);
         self.mask = outer;
@@ -147,7 +147,7 @@ impl Lanes {
         rewriter.builder.push_if(any, then, otherwise)
     }
 
-    /// Emits an arm that runs if any lane takes it. Its values are merged with those of the other
+    /// Emits an arm that runs if any lane takes it. Merges its values with the values of the other
     /// arm, if that has been emitted already.
     fn guarded(
         &mut self,
@@ -166,10 +166,11 @@ impl Lanes {
         let level = rewriter.builder.depth() - 1;
         let values = self.with_mask(active, |pass| rewriter.arm(pass, node, truth));
         let builder = &mut rewriter.builder;
-        // Values defined before the if are merged after it, those of the arm inside the arm.
-        let inner: Vec<_> = values.iter().map(|&value| builder.level(value) == level).collect();
+        // Merge values defined in the arm inside the arm, and others after the if.
+        let defined_inside: Vec<_> =
+            values.iter().map(|&value| builder.level(value) == level).collect();
         let mut yields = (vec![], vec![]);
-        for (k, &value) in values.iter().enumerate().filter(|&(k, _)| inner[k]) {
+        for (k, &value) in values.iter().enumerate().filter(|&(k, _)| defined_inside[k]) {
             let ty = builder.ty(value);
             yields.1.push(other.map_or_else(|| builder.constant(ty, 0), |other| other[k]));
             yields.0.push(
@@ -181,8 +182,8 @@ impl Lanes {
         let otherwise = builder.close_arm(&yields.1);
         let mut merged = builder.push_if(any, then, otherwise).into_iter();
         let merge = |(k, value): (usize, Value)| {
-            if inner[k] {
-                return merged.next().expect("there is a result for each value of the arm");
+            if defined_inside[k] {
+                return merged.next().expect("each value defined in the arm has a result");
             }
             other.map_or(value, |other| builder.op(Op::Select, &[cond, value, other[k]]))
         };
@@ -221,7 +222,8 @@ fn has_loop(block: &Block) -> bool {
     found
 }
 
-fn select_all(
+/// Merges the values of two arms.
+fn emit_selects(
     builder: &mut Builder,
     cond: Value,
     then: &[Value],
@@ -230,9 +232,14 @@ fn select_all(
     std::iter::zip(then, otherwise).map(|(&t, &e)| builder.op(Op::Select, &[cond, t, e])).collect()
 }
 
-/// The loop parameters that lanes must keep when they exit: those that the condition and the exits
-/// depend on. The head is the innermost open block.
-fn kept(builder: &Builder, params: &[Value], exits: &[Value], cond: Value) -> FxHashSet<Value> {
+/// The loop parameters that must be preserved when a lane exits: those on which the condition and
+/// the exit values depend. The head must be the innermost open block.
+fn parameters_to_preserve(
+    builder: &Builder,
+    params: &[Value],
+    exits: &[Value],
+    cond: Value,
+) -> FxHashSet<Value> {
     let head = builder.depth() - 1;
     let mut work: Vec<_> = exits.iter().copied().chain([cond]).collect();
     let mut seen = FxHashSet::default();
@@ -250,15 +257,16 @@ fn kept(builder: &Builder, params: &[Value], exits: &[Value], cond: Value) -> Fx
     params.iter().copied().filter(|param| seen.contains(param)).collect()
 }
 
-/// Whether each value is uniform over all lanes, including idle ones: it depends on no input.
+/// Returns, for each value, whether it is uniform over all lanes, including idle ones: it depends
+/// on no input.
 fn uniform(function: &Function) -> Vec<bool> {
     let mut uniform: Vec<_> =
         function.values.iter().map(|data| matches!(data.def, Def::Const(_))).collect();
-    uniform_block(function, &function.body, &mut uniform);
+    mark_uniform(function, &function.body, &mut uniform);
     uniform
 }
 
-fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
+fn mark_uniform(function: &Function, block: &Block, uniform: &mut [bool]) {
     for stmt in &block.stmts {
         match stmt {
             Stmt::Op(value) => {
@@ -266,8 +274,8 @@ fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
                 uniform[value.index()] = args.iter().all(|arg| uniform[arg.index()]);
             }
             Stmt::If(i) => {
-                uniform_block(function, &i.then, uniform);
-                uniform_block(function, &i.otherwise, uniform);
+                mark_uniform(function, &i.then, uniform);
+                mark_uniform(function, &i.otherwise, uniform);
                 for (k, result) in i.results.iter().enumerate() {
                     uniform[result.index()] = [i.cond, i.then.yields[k], i.otherwise.yields[k]]
                         .iter()
@@ -280,8 +288,8 @@ fn uniform_block(function: &Function, block: &Block, uniform: &mut [bool]) {
                 }
                 // Assume that parameters are uniform, until the fixpoint iteration refutes it.
                 loop {
-                    uniform_block(function, &l.head, uniform);
-                    uniform_block(function, &l.body, uniform);
+                    mark_uniform(function, &l.head, uniform);
+                    mark_uniform(function, &l.body, uniform);
                     let mut changed = false;
                     for (param, next) in std::iter::zip(&l.params, &l.body.yields) {
                         let holds = uniform[l.cond.index()] && uniform[next.index()];
@@ -398,23 +406,23 @@ mod tests {
         }
     }
 
-    /// Number of iterations of all loops of a function for a single lane.
-    fn iterations_alone(function: &Function, row: &[u32]) -> usize {
-        let mut low = 0;
-        let mut high = 1 << 20;
-        while low < high {
-            let middle = (low + high) / 2;
+    /// Number of iterations of all loops of a function, run for a single lane.
+    fn count_iterations(function: &Function, row: &[u32]) -> usize {
+        let mut lo = 0;
+        let mut hi = 1 << 20;
+        while lo < hi {
+            let middle = (lo + hi) / 2;
             if interpreter::run(function, &random::tables(), row, middle).is_ok() {
-                high = middle
+                hi = middle
             } else {
-                low = middle + 1
+                lo = middle + 1
             }
         }
-        low as usize
+        lo as usize
     }
 
-    /// Checks that lanes in a group compute the same as alone, and that no loop continues for
-    /// idle lanes alone.
+    /// Checks that each lane of a group computes the same as a single lane, and that no loop
+    /// continues only for idle lanes.
     fn check(before: &Function, rows: &[Vec<u32>]) -> Function {
         let after = passes::lower(before);
         verify_lowered(&after).unwrap_or_else(|error| panic!("{error}\n{before}"));
@@ -428,7 +436,7 @@ mod tests {
         });
         for rows in rows.chunks_exact(LANES) {
             let (group, iterations) = Group::run(&after, rows);
-            let mut alone = 0;
+            let mut single_lane_iterations = 0;
             for (lane, row) in rows.iter().enumerate() {
                 let expected = interpreter::run(before, &random::tables(), row, 1 << 20)
                     .expect("loops terminate");
@@ -441,12 +449,12 @@ mod tests {
                     group[lane]
                 );
                 if iterations > 0 {
-                    alone += iterations_alone(before, row);
+                    single_lane_iterations += count_iterations(before, row);
                 }
             }
             assert!(
-                has_loops_in_heads || iterations <= alone,
-                "{iterations} iterations for {alone}\n{before}\n{after}"
+                has_loops_in_heads || iterations <= single_lane_iterations,
+                "{iterations} iterations, more than {single_lane_iterations} of single lanes\n{before}\n{after}"
             );
         }
         after
@@ -457,9 +465,9 @@ mod tests {
         check(&before, &random::rows(&before.inputs, 400, 7))
     }
 
-    fn count(function: &Function, is: impl Fn(&Stmt) -> bool) -> usize {
+    fn count(function: &Function, predicate: impl Fn(&Stmt) -> bool) -> usize {
         let mut count = 0;
-        for_each_stmt(&function.body, &mut |stmt| count += usize::from(is(stmt)));
+        for_each_stmt(&function.body, &mut |stmt| count += usize::from(predicate(stmt)));
         count
     }
 
@@ -468,10 +476,9 @@ mod tests {
     }
 
     fn selects(function: &Function) -> usize {
-        count(
-            function,
-            |stmt| matches!(stmt, Stmt::Op(value) if function.operation(*value).is_some_and(|(op, _)| op == Op::Select)),
-        )
+        let is_select =
+            |value: Value| function.operation(value).is_some_and(|(op, _)| op == Op::Select);
+        count(function, |stmt| matches!(stmt, Stmt::Op(value) if is_select(*value)))
     }
 
     /// An expensive dependency chain from one value to another.
@@ -518,7 +525,7 @@ mod tests {
                    return %r, %s
                  }}"
             ));
-            // The other result is a minimum.
+            // The other result becomes a minimum.
             assert_eq!((ifs(&lowered), selects(&lowered)), (1, 1), "{lowered}");
         }
     }
@@ -537,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn exited_lanes_keep_parameters_that_the_head_uses() {
+    fn parameters_that_the_head_uses_are_preserved_after_exit() {
         let lowered = check_text(
             "fn f(x: f32, n: i32) -> (r: f32) {
                %limit = and n, 63
@@ -552,7 +559,7 @@ mod tests {
                return %r
              }",
         );
-        // Not %w, which the head does not use.
+        // %w is not preserved, since the head does not use it.
         assert_eq!(selects(&lowered), 2, "{lowered}");
     }
 
@@ -597,7 +604,7 @@ mod tests {
 
     #[test]
     fn idle_lanes_do_not_keep_loops_running() {
-        // Alone, a lane whose n is at least 8 never enters the loop, which would not end for it.
+        // A single lane with n ≥ 8 never enters the loop, which would not terminate for it.
         check_text(
             "fn f(x: f32, n: i32) -> (r: f32) {
                %few = ult n, 8
@@ -644,19 +651,19 @@ mod tests {
     #[test]
     fn groups_and_single_lanes_agree() {
         for seed in 0..400 {
-            random_function(seed);
+            check_random_function(seed);
         }
     }
 
     #[test]
-    #[ignore = "minutes; for changes of this pass: cargo test -p lightbound-shader --release -- --ignored"]
-    fn groups_and_single_lanes_agree_slow() {
+    #[ignore = "takes minutes: cargo test -p lightbound-shader --release --lib passes::predication -- --ignored"]
+    fn groups_and_single_lanes_agree_for_many_random_functions() {
         for seed in 1000..40_000 {
-            random_function(seed);
+            check_random_function(seed);
         }
     }
 
-    fn random_function(seed: u64) {
+    fn check_random_function(seed: u64) {
         let options = Options { ifs: true, loops: true, ..Options::any(seed, false) };
         let before = random::function(seed, &options);
         check(&before, &random::rows(&before.inputs, 8 * LANES, seed));

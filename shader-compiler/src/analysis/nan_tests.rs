@@ -1,30 +1,30 @@
-//! Finds NaN tests that can replace others. If NaN propagates, naive bounding code tests operands
-//! of many operations (Clarberg et al. 2010 §4.7). A single test where a value is defined can
-//! replace them all, if it reports a NaN for no more boxes: if naive code is certain to report one
-//! eventually whenever that endpoint of the value is infinite or NaN. After such a test the value
-//! is finite on that side, for all uses, so that products and quotients of it need no tests either.
+//! Placement of NaN tests. If NaN propagates, naive bounding code tests operands of many operations
+//! (Clarberg et al. 2010 §4.7). A single test where a value is defined can replace them all, if it
+//! reports a NaN for no more boxes: naive code must be certain to report one eventually whenever
+//! that endpoint of the value is infinite or NaN. After such a test, that endpoint is finite for
+//! all uses, so that products and quotients of it need no tests either.
 //!
 //! This is a backward analysis. Operations that test an operand report it; sums and products
 //! propagate an infinite endpoint to their results. A use counts only if it is certain to run
 //! whenever the value is defined, that is, if it is in the same block. Likewise, one test covers
-//! others: if an infinite or NaN endpoint implies one of a value that is tested, it needs no test
-//! of its own.
+//! others: an endpoint needs no test of its own if, whenever it is infinite or NaN, so is an
+//! endpoint that is tested.
 
 use super::Endpoints;
 use crate::interval::{Bounds, Floats};
 use crate::ir::{Block, Function, Op, Stmt, Type, Value};
 
-/// The NaN tests made where a value is defined.
+/// The NaN tests emitted where a value is defined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tests {
+pub struct NanTests {
     /// Endpoints that are tested to be finite.
     pub tested: Endpoints,
-    /// Endpoints that are finite if all tests, of all values, hold.
+    /// Endpoints that are finite if the tests of all values pass.
     pub finite: Endpoints,
 }
 
-impl Tests {
-    /// Bounds of a float if all tests hold.
+impl NanTests {
+    /// Bounds on the float if all tests pass.
     pub fn bounds(&self) -> Bounds {
         let Endpoints { lo, hi } = self.finite;
         let [low, high] = [
@@ -35,37 +35,37 @@ impl Tests {
     }
 }
 
-/// For each value, the tests to make where it is defined. `is_interval` says which values are
-/// intervals, `bounds` are static bounds.
-pub fn run(function: &Function, is_interval: &[bool], bounds: &[Bounds]) -> Vec<Tests> {
-    let nothing = || vec![Endpoints::default(); function.len()];
-    let mut walk = Walk {
+/// Determines, for each value, the tests to emit where it is defined. `is_interval` marks the
+/// values that are intervals; `bounds` are static bounds.
+pub fn run(function: &Function, is_interval: &[bool], bounds: &[Bounds]) -> Vec<NanTests> {
+    let none = || vec![Endpoints::default(); function.len()];
+    let mut walk = TestWalk {
         function,
         is_interval,
         bounds,
-        reported: nothing(),
-        covered: nothing(),
+        reported: none(),
+        covered: none(),
         in_block: vec![false; function.len()],
-        tests: vec![Tests::default(); function.len()],
+        tests: vec![NanTests::default(); function.len()],
     };
     walk.block(&function.body);
     walk.tests
 }
 
-struct Walk<'a> {
+struct TestWalk<'a> {
     function: &'a Function,
     is_interval: &'a [bool],
     bounds: &'a [Bounds],
     /// Endpoints that naive code is certain to report if they are infinite or NaN.
     reported: Vec<Endpoints>,
-    /// The same for code with only these tests.
+    /// The same for code that has only the tests found so far.
     covered: Vec<Endpoints>,
     /// Whether a value is defined by an operation of the current block.
     in_block: Vec<bool>,
-    tests: Vec<Tests>,
+    tests: Vec<NanTests>,
 }
 
-impl Walk<'_> {
+impl TestWalk<'_> {
     fn block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
@@ -100,11 +100,11 @@ impl Walk<'_> {
                 lo: floats.low() == f32::NEG_INFINITY,
                 hi: floats.high() == f32::INFINITY,
             };
-            let open = if floats.nan { Endpoints::BOTH } else { infinite };
-            let finite = self.reported[index].and(open);
-            let tested = finite.but(self.covered[index]);
-            self.tests[index] = Tests { tested, finite };
-            self.covered[index] = self.covered[index].or(tested);
+            let unbounded = if floats.nan { Endpoints::BOTH } else { infinite };
+            let finite = self.reported[index].intersection(unbounded);
+            let tested = finite.difference(self.covered[index]);
+            self.tests[index] = NanTests { tested, finite };
+            self.covered[index] = self.covered[index].union(tested);
         }
         let (op, args) = self.function.operation(value).expect("statements define operations");
         for (k, &arg) in args.iter().enumerate() {
@@ -114,47 +114,48 @@ impl Walk<'_> {
             {
                 let reported = self.reported_by(op, args, k, self.reported[index]);
                 let covered = self.propagated(op, args, k, self.covered[index]);
-                self.reported[arg.index()] = self.reported[arg.index()].or(reported);
-                self.covered[arg.index()] = self.covered[arg.index()].or(covered);
+                self.reported[arg.index()] = self.reported[arg.index()].union(reported);
+                self.covered[arg.index()] = self.covered[arg.index()].union(covered);
             }
         }
     }
 
-    /// Endpoints of an argument that a use reports in naive code, if `of_result` of its result are
-    /// reported.
-    fn reported_by(&self, op: Op, args: &[Value], k: usize, of_result: Endpoints) -> Endpoints {
+    /// Endpoints of argument `k` that an operation reports in naive code, if the endpoints
+    /// `result_sides` of its result are reported.
+    fn reported_by(&self, op: Op, args: &[Value], k: usize, result_sides: Endpoints) -> Endpoints {
         match op {
             Op::Max | Op::Min | Op::Abs | Op::Exp | Op::Exp2 | Op::Sinh | Op::Cosh | Op::Tanh => {
                 Endpoints::UPPER
             }
             Op::Sin | Op::Cos | Op::Tan | Op::Fract => Endpoints::BOTH,
-            Op::Mul if args[0] == args[1] => Endpoints { lo: of_result.hi, hi: true },
-            // Products of endpoints are tested, so a NaN is reported.
+            Op::Mul if args[0] == args[1] => Endpoints { lo: result_sides.hi, hi: true },
+            // Products of endpoints are tested and report a NaN.
             Op::Mul if !self.has_sign(args[1 - k]) => {
-                if of_result == Endpoints::BOTH && !self.may_be_nan(args[1 - k]) {
+                if result_sides == Endpoints::BOTH && !self.may_be_nan(args[1 - k]) {
                     Endpoints::BOTH
                 } else {
                     Endpoints::default()
                 }
             }
-            _ => self.propagated(op, args, k, of_result),
+            _ => self.propagated(op, args, k, result_sides),
         }
     }
 
-    /// Endpoints of an argument which, if infinite or NaN, make one of `of_result` infinite or NaN.
-    fn propagated(&self, op: Op, args: &[Value], k: usize, of_result: Endpoints) -> Endpoints {
+    /// Endpoints of argument `k` that, if infinite or NaN, make one of the endpoints `result_sides`
+    /// of the result infinite or NaN.
+    fn propagated(&self, op: Op, args: &[Value], k: usize, result_sides: Endpoints) -> Endpoints {
         match op {
-            Op::Add => of_result,
-            Op::Sub if k == 0 => of_result,
-            Op::Sub | Op::Neg => of_result.swapped(),
-            Op::Mul if args[0] == args[1] => Endpoints { lo: of_result.hi, hi: of_result.hi },
+            Op::Add => result_sides,
+            Op::Sub if k == 0 => result_sides,
+            Op::Sub | Op::Neg => result_sides.swapped(),
+            Op::Mul if args[0] == args[1] => Endpoints { lo: result_sides.hi, hi: result_sides.hi },
             // All terms of an endpoint come from one endpoint of the argument.
             Op::Mul if self.has_sign(args[1 - k]) && !self.may_be_nan(args[1 - k]) => {
-                of_result.swapped_if(self.bounds[args[1 - k].index()].floats().high() <= 0.0)
+                result_sides.swapped_if(self.bounds[args[1 - k].index()].floats().high() <= 0.0)
             }
             // A NaN in the second operand would be ignored.
-            Op::Max if k == 0 => Endpoints { lo: false, hi: of_result.hi },
-            Op::Exp | Op::Exp2 => Endpoints { lo: false, hi: of_result.hi },
+            Op::Max if k == 0 => Endpoints { lo: false, hi: result_sides.hi },
+            Op::Exp | Op::Exp2 => Endpoints { lo: false, hi: result_sides.hi },
             _ => Endpoints::default(),
         }
     }
@@ -177,8 +178,8 @@ mod tests {
     use crate::interval::Nan;
     use crate::ir::text::parse;
 
-    /// Endpoints that are tested, and endpoints that are finite if these are.
-    fn found(body: &str) -> [Vec<String>; 2] {
+    /// Endpoints that are tested, and endpoints that are finite if the tests pass.
+    fn tested_and_finite(body: &str) -> [Vec<String>; 2] {
         let function = parse(&format!("fn f(a: f32, b: f32, c: bool) -> (r: f32) {{ {body} }}"))
             .expect("it is well formed");
         let inputs = [
@@ -188,16 +189,16 @@ mod tests {
         ];
         let is_interval = vec![true; function.len()];
         let bounds = solve::run(&function, &is_interval, &inputs, Nan::Propagate, None);
-        let found = run(&function, &is_interval, &bounds);
+        let values = run(&function, &is_interval, &bounds);
         let name = |index: usize| crate::ir::text::name(&function, Value(index as u32));
-        [|tests: &Tests| tests.tested, |tests: &Tests| tests.finite].map(|said| {
+        [|tests: &NanTests| tests.tested, |tests: &NanTests| tests.finite].map(|select| {
             let mut names = vec![];
-            for (index, tests) in found.iter().enumerate() {
-                let endpoints = [(said(tests).lo, "lo"), (said(tests).hi, "hi")];
+            for (index, tests) in values.iter().enumerate() {
+                let endpoints = [(select(tests).lo, "lo"), (select(tests).hi, "hi")];
                 names.extend(
                     endpoints
                         .into_iter()
-                        .filter(|(said, _)| *said)
+                        .filter(|(selected, _)| *selected)
                         .map(|(_, end)| format!("{}.{end}", name(index))),
                 );
             }
@@ -206,7 +207,7 @@ mod tests {
     }
 
     fn tests(body: &str) -> Vec<String> {
-        let [tested, _] = found(body);
+        let [tested, _] = tested_and_finite(body);
         tested
     }
 
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn factors_that_a_zero_may_hide_are_tested() {
+    fn factors_are_tested_if_the_other_factor_may_be_zero() {
         let text = "%0 = add a, b  %1 = mul %0, a  %2 = mul %1, %1  %3 = max %2, 1.0  return %3";
         assert_eq!(tests(text), ["%0.lo", "%0.hi", "%2.hi"]);
     }
@@ -236,11 +237,11 @@ mod tests {
     #[test]
     fn differences_propagate_the_opposite_endpoint() {
         let text = "%0 = mul a, b  %1 = sub 1.0, %0  %2 = max %1, 0.0  %3 = mul %0, a  %4 = add %2, %3  return %4";
-        assert_eq!(found(text), [vec!["%1.hi"], vec!["%0.lo", "%1.hi"]]);
+        assert_eq!(tested_and_finite(text), [vec!["%1.hi"], vec!["%0.lo", "%1.hi"]]);
     }
 
     #[test]
-    fn uses_in_arms_are_not_certain() {
+    fn uses_in_arms_place_no_tests_outside() {
         let text =
             "%0 = mul a, b  %1 = if c { %2 = max %0, 0.0  yield %2 } else { yield a }  return %1";
         assert_eq!(tests(text), [""; 0]);

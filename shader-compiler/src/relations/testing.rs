@@ -1,7 +1,7 @@
-//! Shared by tests of relations: unit vectors of floats, boxes around them, and materials bounded
-//! with and without relations.
+//! Test support: random unit vectors in floats, boxes around them, and materials bounded with and
+//! without relations.
 
-use super::{Axis, Related, Relations, SLACK, run};
+use super::{Axis, RelationInfo, Relations, SLACK, run};
 use crate::analysis::{Constraint, solve};
 use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
 use crate::interval::{Bounds, Floats, Nan};
@@ -11,13 +11,13 @@ use crate::lift::{self, Input, Lifted, Options, Sides, classify};
 use crate::random::Random;
 use crate::{Arena, Settings, Shader, Target, interpreter};
 
-/// A vector of floats whose length differs from 1 by the maximum that the precondition allows, up
-/// or down, or less.
+/// A random vector in floats. The precondition barely allows its length, which is below or above 1,
+/// or it is as close to 1 as floats allow.
 pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] {
     loop {
         let scale = *random.pick(&[1.0, 1e-1, 1e-3]);
-        let mut part = || random.below(2_000_001) as f64 / 1e6 - 1.0;
-        let v = [part(), part(), part()];
+        let mut component = || random.below(2_000_001) as f64 / 1e6 - 1.0;
+        let v = [component(), component(), component()];
         let v = match close_to {
             Some(center) => [0, 1, 2].map(|k| f64::from(center[k]) + scale * v[k]),
             None => v,
@@ -26,8 +26,8 @@ pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] 
         if length < 1e-3 {
             continue;
         }
-        let wanted = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
-        let v = v.map(|x| (x / length * wanted) as f32);
+        let target_length = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
+        let v = v.map(|x| (x / length * target_length) as f32);
         if (dot(v, v) - 1.0).abs() <= SLACK {
             return v;
         }
@@ -38,16 +38,16 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f64 {
     std::iter::zip(a, b).map(|(a, b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// A box around a vector: along each axis wide, narrow, or a single float.
-pub fn around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
-    let widest = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
+/// A random box around a vector: wide, narrow, or a single point.
+pub fn box_around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
+    let max_width = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
     v.map(|x| {
-        let far = [(); 2].map(|()| widest * (random.below(1000) as f32 / 1000.0));
+        let far = [(); 2].map(|()| max_width * (random.below(1000) as f32 / 1000.0));
         [(x - far[0]).max(-super::UNIT), (x + far[1]).min(super::UNIT)]
     })
 }
 
-/// Axes of the inputs of `vectors` unit vectors.
+/// Declares inputs as the components of `vectors` unit vectors.
 pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
     let axis = |input: usize| {
         Some(Axis { vector: input / 3, component: input % 3, frame: false, above: false })
@@ -55,8 +55,8 @@ pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
     (0..3 * vectors).map(axis).collect()
 }
 
-/// The relations found in a function whose inputs are all intervals.
-pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> Related {
+/// Finds relations in a function if all inputs are intervals.
+pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> RelationInfo {
     let is_interval = classify::classify(point, &vec![true; axes.len()]);
     let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
     let solve = |constraints: &[Constraint]| {
@@ -71,7 +71,7 @@ pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) ->
     run(point, &is_interval, axes, relations, Nan::Propagate, solve)
 }
 
-/// A function with bounds of its outputs.
+/// A function and its bounding shader.
 pub struct Bounder {
     lifted: Lifted,
     nan: Nan,
@@ -89,9 +89,7 @@ impl Bounder {
         Bounder { lifted: lift::run(&point, &inputs, &outputs, &options), nan }
     }
 
-    /// Bounds of the outputs, which must contain those of the members.
-    ///
-    /// *Panics* if they are not.
+    /// Returns bounds on the outputs. Panics unless they contain the outputs for all members.
     pub fn run<'a, M: AsRef<[f32]> + ?Sized + 'a>(
         &self,
         endpoints: &[[f32; 2]],
@@ -112,19 +110,19 @@ impl Bounder {
                 std::iter::zip(values.into_iter().map(f32::from_bits), bounds.iter().copied())
                     .enumerate()
             {
-                let says = format!(
+                let message = format!(
                     "output {k} of {:?} in {endpoints:?}: {value} is not in [{lo}, {hi}], {:?}",
                     member.as_ref(),
                     self.nan
                 );
                 match self.nan {
                     Nan::Propagate if value.is_nan() => {
-                        assert!(!(lo > f32::NEG_INFINITY || hi < f32::INFINITY), "{says}")
+                        assert!(!(lo > f32::NEG_INFINITY || hi < f32::INFINITY), "{message}")
                     }
-                    Nan::Suppress => assert!(!lo.is_nan() && !hi.is_nan(), "{says}"),
+                    Nan::Suppress => assert!(!lo.is_nan() && !hi.is_nan(), "{message}"),
                     _ => {}
                 }
-                assert!(!(value < lo || hi < value), "{says}");
+                assert!(!(value < lo || hi < value), "{message}");
             }
         }
         bounds
@@ -134,20 +132,19 @@ impl Bounder {
 /// Comparison of a material's bounds with and without relations, over boxes around light directions
 /// that satisfy the precondition.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Compared {
-    /// Number of members' results that were checked.
+pub struct Comparison {
+    /// Number of results of members that were checked.
     pub members: usize,
-    /// Number of boxes whose bounds with relations are finite.
+    /// Number of bounds that are finite with relations.
     pub boxes: usize,
-    /// Number of boxes whose bounds are infinite without relations.
+    /// Number of these that are infinite without relations.
     pub unbounded: usize,
-    /// Mean of log₂ of the upper bound without relations over the one with them.
+    /// Mean of log₂ of the ratio of upper bounds, without relations to with relations.
     pub gain: f64,
 }
 
-/// Checks results against bounds with relations, and these against bounds without.
-///
-/// *Panics* if a result is not within bounds, or these are wider.
+/// Checks results against bounds with relations, and these against bounds without. Panics if a
+/// result is not within bounds, or if bounds are wider with relations.
 pub fn compare(
     source: &str,
     frame: Frame,
@@ -155,9 +152,10 @@ pub fn compare(
     relations: Relations,
     degrees: f64,
     boxes: usize,
-) -> Compared {
-    let shader = Shader::parse("test.wgsl", source).expect("the shader is right");
-    let integrand = Integrand::new(&shader, &Settings::default(), frame).expect("it compiles");
+) -> Comparison {
+    let shader = Shader::parse("test.wgsl", source).expect("the shader is valid");
+    let integrand =
+        Integrand::new(&shader, &Settings::default(), frame).expect("the shader compiles");
     let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
     let kernels = [Relations::NONE, relations].map(|relations| {
         let lifted = integrand
@@ -166,9 +164,9 @@ pub fn compare(
             .expect("the target is available")
     });
     let mut random = Random::new(23);
-    let mut compared = Compared::default();
+    let mut comparison = Comparison::default();
     for _ in 0..boxes {
-        let (endpoints, members) = cone(&mut random, frame, degrees, inputs.len());
+        let (endpoints, members) = random_light_box(&mut random, frame, degrees, inputs.len());
         let bounds = kernels.each_ref().map(|kernel| {
             let (mut boxes, mut limits) = (Boxes::new(kernel, 1), Limits::new(kernel, 1));
             endpoints
@@ -178,49 +176,49 @@ pub fn compare(
             kernel.run(&[], &boxes, &mut limits);
             [0, 1, 2].map(|output| limits.get(0, output))
         });
-        let mut exempt = false;
+        let mut is_exempt = false;
         for member in &members {
             let words: Vec<_> = member.iter().map(|x| x.to_bits()).collect();
             let values =
-                interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops end");
+                interpreter::run(&integrand.point, &[], &words, 1 << 20).expect("loops terminate");
             for (k, value) in values.into_iter().map(f32::from_bits).enumerate() {
-                let [plain, tight] = [0, 1].map(|kind| bounds[kind][k]);
-                // If code that ignores NaN returns one, its bounds are void.
-                exempt |=
+                let [plain, tight] = [0, 1].map(|index| bounds[index][k]);
+                // Bounds of code that ignores NaN are meaningless if a NaN occurs.
+                is_exempt |=
                     nan == Nan::Ignore && (value.is_nan() || plain.iter().any(|end| end.is_nan()));
                 let within = !(value < tight[0] || tight[1] < value);
                 let reports_nan = nan != Nan::Propagate
                     || !value.is_nan()
                     || !(tight[0] > f32::NEG_INFINITY || tight[1] < f32::INFINITY);
                 assert!(
-                    exempt || within && reports_nan,
+                    is_exempt || within && reports_nan,
                     "{value} of {member:?} in {endpoints:?} is not in {tight:?}, {plain:?}, {nan:?}"
                 );
-                compared.members += usize::from(!exempt);
+                comparison.members += usize::from(!is_exempt);
             }
         }
         for [plain, tight] in [0, 1, 2].map(|k| [bounds[0][k], bounds[1][k]]) {
             let wider = tight[0] < plain[0] || plain[1] < tight[1];
             assert!(
-                exempt || !wider,
+                is_exempt || !wider,
                 "{tight:?} is wider than {plain:?} for {endpoints:?}, {nan:?}"
             );
             if tight[1].is_finite() && tight[1] > 1e-6 {
-                compared.boxes += 1;
-                compared.unbounded += usize::from(!plain[1].is_finite());
-                let most =
+                comparison.boxes += 1;
+                comparison.unbounded += usize::from(!plain[1].is_finite());
+                let max =
                     if plain[1].is_finite() { f64::from(plain[1]) } else { f64::from(f32::MAX) };
-                compared.gain += libm::log2(most / f64::from(tight[1]));
+                comparison.gain += libm::log2(max / f64::from(tight[1]));
             }
         }
     }
-    compared.gain /= compared.boxes.max(1) as f64;
-    compared
+    comparison.gain /= comparison.boxes.max(1) as f64;
+    comparison
 }
 
-/// A box of light directions in a cone, other inputs as singletons, and members of the box that
-/// satisfy the precondition. Parameters are 0.5.
-fn cone(
+/// A random box of light directions within some degrees, with other inputs as singletons, and
+/// members that satisfy the precondition. Parameters are 0.5.
+fn random_light_box(
     random: &mut Random,
     frame: Frame,
     degrees: f64,
@@ -229,11 +227,12 @@ fn cone(
     let [t, b, n] = loop {
         let [n, other] = [(); 2].map(|()| nearly_unit(random, None).map(f64::from));
         let t = normalized(cross(n, other));
-        let all = [t, cross(n, t), n].map(|axis| axis.map(|x| x as f32));
-        let is_exact =
-            |i: usize, j: usize| (dot(all[i], all[j]) - f64::from(u8::from(i == j))).abs() <= SLACK;
-        if (0..9).all(|k| is_exact(k / 3, k % 3)) {
-            break all;
+        let frame_axes = [t, cross(n, t), n].map(|axis| axis.map(|x| x as f32));
+        let is_orthonormal = |i: usize, j: usize| {
+            (dot(frame_axes[i], frame_axes[j]) - f64::from(u8::from(i == j))).abs() <= SLACK
+        };
+        if (0..9).all(|k| is_orthonormal(k / 3, k % 3)) {
+            break frame_axes;
         }
     };
     let world = frame == Frame::World;
@@ -253,8 +252,8 @@ fn cone(
     let radius = (degrees.to_radians() * (random.below(1000) as f64 / 1000.0)) as f32;
     let mut endpoints: Vec<_> =
         wi.map(|x| [(x - radius).max(-super::UNIT), (x + radius).min(super::UNIT)]).to_vec();
-    let numbers = wo.into_iter().chain([n, t, b].into_iter().flatten().filter(|_| world));
-    endpoints.extend(numbers.map(|x| [x; 2]));
+    let singletons = wo.into_iter().chain([n, t, b].into_iter().flatten().filter(|_| world));
+    endpoints.extend(singletons.map(|x| [x; 2]));
     endpoints.resize(inputs, [0.5; 2]);
     let mut lights = vec![wi];
     for _ in 0..40 {

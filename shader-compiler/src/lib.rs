@@ -144,7 +144,7 @@ pub mod texture;
 
 pub use compile::{Error, compile, compile_bounds};
 pub use error::CompileError;
-pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides};
+pub use frontend::{Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, SurfaceSides};
 pub use jit::Arena;
 pub use kernel::{Batch, InstrumentedKernel, Kernel};
 pub use target::Target;

@@ -157,7 +157,7 @@ fn retain_live_in_place(live: &[bool], counterparts: &[Value], values: &mut Vec<
 
 /// A loop that was opened.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenLoop {
     /// Its parameters.
     pub params: Vec<Value>,
     /// For each parameter, the old value of the next iteration.
@@ -344,7 +344,7 @@ impl Rewriter<'_> {
         if self.old.constant(node.cond) == Some(0) {
             return self.head_only(pass, node);
         }
-        let Open { next, .. } = self.open_loop(node);
+        let OpenLoop { next, .. } = self.open_loop(node);
         self.stmts(pass, &node.head);
         let cond = self.get(node.cond);
         // Rebuilding nested heads twice would double the work with each level, so they are left to
@@ -384,7 +384,7 @@ impl Rewriter<'_> {
     }
 
     /// Opens a loop with the live parameters of an old one.
-    pub fn open_loop(&mut self, node: &Loop) -> Open {
+    pub fn open_loop(&mut self, node: &Loop) -> OpenLoop {
         // Old parameters, new initial values and old next values of the parameters that are kept.
         let (mut params, mut init, mut next) = (vec![], vec![], vec![]);
         // Old parameters that are merged with another one.
@@ -412,7 +412,7 @@ impl Rewriter<'_> {
             let value = self.get(equal);
             self.set(param, value);
         }
-        Open { params: new, next }
+        OpenLoop { params: new, next }
     }
 
     /// Whether two old values are equal, assuming that the two in `pair` are.

@@ -2,7 +2,7 @@
 
 use super::translate::{Fault, Translator};
 use super::{
-    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source, textures,
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, SurfaceSides, Source, textures,
 };
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Function, Op, Type, Value};
@@ -39,7 +39,7 @@ pub(super) fn function(
         |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
     let together = "`sample` and `pdf` are optional, but need each other";
     let (name, handle) = match entry {
-        Entry::Shaded => ("shaded", Some(contract.brdf)),
+        Entry::Integrand => ("shaded", Some(contract.brdf)),
         Entry::Brdf => ("brdf", Some(contract.brdf)),
         Entry::Sample => {
             ("sample", Some(contract.sample.ok_or_else(|| missing("sample", together))?))
@@ -48,7 +48,7 @@ pub(super) fn function(
         Entry::Setup => ("material", None),
     };
     let setup =
-        contract.material.filter(|_| settings.setup == Setup::Within || entry == Entry::Setup);
+        contract.material.filter(|_| settings.setup == Setup::Inlined || entry == Entry::Setup);
     if entry == Entry::Setup && setup.is_none() {
         return Err(missing("material", "it is optional, and computes the members of `Material`"));
     }
@@ -88,13 +88,13 @@ pub(super) fn function(
     let mut ports = match entry {
         Entry::Sample => outputs("wi", XYZ, &result),
         Entry::Pdf => vec![("pdf".to_owned(), result[0])],
-        Entry::Setup => contract.members.iter().flat_map(Parameter::words).zip(result).collect(),
+        Entry::Setup => contract.members.iter().flat_map(Parameter::component_names).zip(result).collect(),
         Entry::Brdf => [
             outputs("brdf", RGB, &result),
             shaded(&mut builder, shader.sides, directions[0][2], &result),
         ]
         .concat(),
-        Entry::Shaded => shaded(&mut builder, shader.sides, directions[0][2], &result),
+        Entry::Integrand => shaded(&mut builder, shader.sides, directions[0][2], &result),
     };
     if builder.known_bool(capped) != Some(false) {
         ports.push(("capped".to_owned(), capped));
@@ -105,16 +105,16 @@ pub(super) fn function(
 /// The integrand: the BRDF with the cosine of `wi`.
 fn shaded(
     builder: &mut Builder,
-    sides: Sides,
+    sides: SurfaceSides,
     wi_z: Value,
     brdf: &[Value],
 ) -> Vec<(String, Value)> {
     let cosine = match sides {
-        Sides::One => {
+        SurfaceSides::One => {
             let zero = builder.f32(0.0);
             builder.op(Op::Max, &[wi_z, zero])
         }
-        Sides::Both => builder.op(Op::Abs, &[wi_z]),
+        SurfaceSides::Both => builder.op(Op::Abs, &[wi_z]),
     };
     let shaded: Vec<_> = brdf.iter().map(|&value| builder.op(Op::Mul, &[value, cosine])).collect();
     outputs("s", RGB, &shaded)
@@ -152,7 +152,7 @@ fn clamped(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Va
 /// proof for loops about their range.
 fn words(builder: &mut Builder, parameter: &Parameter) -> Vec<Value> {
     let inputs: Vec<_> =
-        parameter.words().map(|name| builder.input(&name, parameter.scalar.ty())).collect();
+        parameter.component_names().map(|name| builder.input(&name, parameter.scalar.ty())).collect();
     match parameter.scalar {
         Scalar::I32 | Scalar::U32 => {
             inputs.into_iter().map(|input| clamped(builder, parameter, input)).collect()
@@ -273,7 +273,7 @@ mod tests {
         let inputs = [&WI[..], &WO, &MATERIAL].concat();
         let brdf = [("brdf.r", 1.5), ("brdf.g", 3.0), ("brdf.b", 5.0)];
         let shaded = [("s.r", 3.0), ("s.g", 6.0), ("s.b", 10.0)];
-        assert_eq!(floats(&evaluate(SHADER, Entry::Shaded, &inputs)), shaded);
+        assert_eq!(floats(&evaluate(SHADER, Entry::Integrand, &inputs)), shaded);
         assert_eq!(floats(&evaluate(SHADER, Entry::Brdf, &inputs)), [brdf, shaded].concat());
         assert_eq!(floats(&evaluate(SHADER, Entry::Pdf, &inputs)), [("pdf", 2.75)]);
         let u = [("u.x", 0x3f00_0000), ("u.y", 0x3e80_0000)];
@@ -284,7 +284,7 @@ mod tests {
         );
         let mut thin = [&WI[..], &WO, &MATERIAL].concat();
         thin[10].1 = !0;
-        assert_eq!(floats(&evaluate(SHADER, Entry::Shaded, &thin))[0], ("s.r", 14.0));
+        assert_eq!(floats(&evaluate(SHADER, Entry::Integrand, &thin))[0], ("s.r", 14.0));
     }
 
     #[test]
@@ -293,12 +293,12 @@ mod tests {
         let mut inputs = [WI, WO].concat();
         inputs[2].1 = (-0.5_f32).to_bits();
         assert_eq!(
-            floats(&evaluate(text, Entry::Shaded, &inputs)),
+            floats(&evaluate(text, Entry::Integrand, &inputs)),
             [("s.r", 0.0), ("s.g", 0.0), ("s.b", 0.0)]
         );
         let both = format!("//! sides: both\n{text}");
         assert_eq!(
-            floats(&evaluate(&both, Entry::Shaded, &inputs)),
+            floats(&evaluate(&both, Entry::Integrand, &inputs)),
             [("s.r", 0.5), ("s.g", 1.0), ("s.b", 1.5)]
         );
     }
@@ -322,7 +322,7 @@ mod tests {
         let inputs: Vec<_> =
             WI.into_iter().chain(WO).chain(words.into_iter().map(|name| (name, one))).collect();
         assert_eq!(
-            floats(&evaluate(text, Entry::Shaded, &inputs)),
+            floats(&evaluate(text, Entry::Integrand, &inputs)),
             [("s.r", 4.0), ("s.g", 4.0), ("s.b", 4.0)]
         );
         let shader = Shader::parse("test.wgsl", text).expect("it is valid");
@@ -343,13 +343,13 @@ mod tests {
     #[test]
     fn capped_loops_are_reported() {
         let text = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = wi; loop { if x.x > wo.x { break; } x *= 2.0; } return x; }";
-        let outputs = evaluate(text, Entry::Shaded, &[WI, WO].concat());
+        let outputs = evaluate(text, Entry::Integrand, &[WI, WO].concat());
         assert_eq!(outputs.last(), Some(&("capped".to_owned(), 0)));
         let mut inputs = [WI, WO].concat();
         inputs[0].1 = 0;
         let shader = Shader::parse("test.wgsl", text).expect("it is valid");
         let function = shader
-            .function(Entry::Shaded, &Settings { loop_cap: 10, ..Settings::default() })
+            .function(Entry::Integrand, &Settings { loop_cap: 10, ..Settings::default() })
             .expect("it is supported");
         let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
         assert_eq!(

@@ -45,7 +45,7 @@ pub struct Shader {
     module: naga::Module,
     info: naga::valid::ModuleInfo,
     contract: Contract,
-    sides: Sides,
+    sides: SurfaceSides,
     description: String,
 }
 
@@ -94,7 +94,7 @@ impl Source {
 
 /// The sides of a surface to which a material scatters light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sides {
+pub enum SurfaceSides {
     /// Reflection on the side of the normal: s = brdf · max(wi.z, 0), used where wo.z > 0.
     #[default]
     One,
@@ -102,13 +102,13 @@ pub enum Sides {
     Both,
 }
 
-impl Sides {
+impl SurfaceSides {
     /// Whether the material scatters light into a `wo` with this z component. If not, BRDF and
     /// integrand are 0 and the shader, which need not handle that side, is not evaluated.
     pub fn covers(self, wo_z: f32) -> bool {
         match self {
-            Sides::One => wo_z > 0.0,
-            Sides::Both => true,
+            SurfaceSides::One => wo_z > 0.0,
+            SurfaceSides::Both => true,
         }
     }
 }
@@ -242,7 +242,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { setup: Setup::Within, textures: vec![], overrides: vec![], loop_cap: 1 << 16 }
+        Settings { setup: Setup::Inlined, textures: vec![], overrides: vec![], loop_cap: 1 << 16 }
     }
 }
 
@@ -370,7 +370,7 @@ impl Shader {
     }
 
     /// The sides to which the material scatters light.
-    pub fn sides(&self) -> Sides {
+    pub fn sides(&self) -> SurfaceSides {
         self.sides
     }
 

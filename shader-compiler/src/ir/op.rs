@@ -14,7 +14,7 @@
 //! All operations are pure and total: no traps, no undefined results. Tables do not change while
 //! code runs. NaN payloads and signs are unspecified.
 
-use super::table::TABLES;
+use super::table::MAX_TABLES;
 use super::types::{Any, Type, Word};
 use crate::texture::Access;
 
@@ -57,7 +57,7 @@ impl Op {
     /// an [`Access`]. `None` if the argument is invalid.
     pub fn table(self, first: u32) -> Option<u32> {
         match self {
-            Op::Load => Some(first).filter(|&table| table < TABLES),
+            Op::Load => Some(first).filter(|&table| table < MAX_TABLES),
             op if op.is_load() => Access::unpack(first).map(|access| access.table),
             _ => None,
         }

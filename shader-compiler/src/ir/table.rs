@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 /// Upper bound (exclusive) on the index of a table.
-pub const TABLES: u32 = 1 << 16;
+pub const MAX_TABLES: u32 = 1 << 16;
 
 /// Words that [`Op::Load`](super::Op::Load) reads: at least one, and at most 2³¹, so that indices
 /// stay nonnegative on machines that treat them as signed.

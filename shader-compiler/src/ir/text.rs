@@ -41,7 +41,7 @@ use std::fmt::{self, Write};
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Line { text, .. } in lines(self, &NoNotes) {
+        for Line { text, .. } in lines(self, &NoAnnotations) {
             writeln!(f, "{text}")?;
         }
         Ok(())
@@ -49,7 +49,7 @@ impl fmt::Display for Function {
 }
 
 /// Annotations of values in the text of a function.
-pub trait Notes {
+pub trait Annotations {
     /// Whether the value's name is in brackets.
     fn brackets(&self, value: Value) -> bool;
     /// Comment at the value's definition.
@@ -57,9 +57,9 @@ pub trait Notes {
 }
 
 /// No notes.
-struct NoNotes;
+struct NoAnnotations;
 
-impl Notes for NoNotes {
+impl Annotations for NoAnnotations {
     fn brackets(&self, _: Value) -> bool {
         false
     }
@@ -70,7 +70,7 @@ impl Notes for NoNotes {
 
 /// The text of a function with annotations: comments follow the lines that define values; those of
 /// inputs have lines of their own. The text parses as the function if no name is in brackets.
-pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
+pub fn annotated(function: &Function, notes: &dyn Annotations) -> String {
     /// Rightmost column at which comments are aligned; longer lines push theirs further.
     const MAX_COMMENT_COLUMN: usize = 48;
     let lines = lines(function, notes);
@@ -195,7 +195,7 @@ struct Line {
 }
 
 /// The text of a function.
-fn lines(function: &Function, notes: &dyn Notes) -> Vec<Line> {
+fn lines(function: &Function, notes: &dyn Annotations) -> Vec<Line> {
     let mut printer =
         Printer { function, notes, numbers: numbers(function), lines: vec![], indent: 1 };
     printer.function();
@@ -204,7 +204,7 @@ fn lines(function: &Function, notes: &dyn Notes) -> Vec<Line> {
 
 struct Printer<'a> {
     function: &'a Function,
-    notes: &'a dyn Notes,
+    notes: &'a dyn Annotations,
     numbers: Vec<Option<u32>>,
     lines: Vec<Line>,
     indent: usize,

@@ -3,7 +3,7 @@
 
 use super::Lifted;
 use crate::ir::function::for_each_stmt;
-use crate::ir::text::{Notes, annotated, name};
+use crate::ir::text::{Annotations, annotated, name};
 use crate::ir::{Function, Stmt, Value};
 use crate::relations::{Refinement, Related, Relation, Relations};
 use rustc_hash::FxHashSet;
@@ -48,7 +48,7 @@ struct Intervals<'a> {
     lifted: &'a Lifted,
 }
 
-impl Notes for Intervals<'_> {
+impl Annotations for Intervals<'_> {
     fn brackets(&self, value: Value) -> bool {
         self.lifted.is_interval[value.index()]
     }
@@ -61,7 +61,7 @@ struct Selection<'a> {
     intervals: Intervals<'a>,
 }
 
-impl Notes for Selection<'_> {
+impl Annotations for Selection<'_> {
     fn brackets(&self, value: Value) -> bool {
         self.intervals.brackets(value)
     }
@@ -97,7 +97,7 @@ struct Origins<'a> {
     first: FxHashSet<Value>,
 }
 
-impl Notes for Origins<'_> {
+impl Annotations for Origins<'_> {
     fn brackets(&self, _: Value) -> bool {
         false
     }

@@ -112,7 +112,7 @@ struct Bounder {
     outputs: Vec<String>,
     bound_sides: Sides,
     ranges: Ranges,
-    surface: lightbound_shader::Sides,
+    surface: lightbound_shader::SurfaceSides,
     textures: Vec<Texture>,
     /// Number of parts that boxes are split into.
     parts: Option<usize>,
@@ -297,7 +297,7 @@ impl Bounder {
 
     /// The endpoints of a word for the bounding shader.
     fn ends(&self, word: usize, ends: [u32; 2]) -> [u32; 2] {
-        if word == WO_Z && self.surface == lightbound_shader::Sides::One {
+        if word == WO_Z && self.surface == lightbound_shader::SurfaceSides::One {
             // The shader only bounds directions in front.
             const FRONT: f32 = f32::from_bits(1);
             return ends.map(|bits| f32::from_bits(bits).max(FRONT).to_bits());

@@ -4,7 +4,7 @@ use super::csv::Kind;
 use super::inputs::Run;
 use super::remarks::Remarks;
 use super::values::{Span, Wrong};
-use lightbound_shader::{Batch, Kernel, Sides, Texture};
+use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
 
 /// Names of the results of a row.
 pub const OUTPUTS: [&str; 6] = ["brdf.r", "brdf.g", "brdf.b", "s.r", "s.g", "s.b"];
@@ -16,14 +16,14 @@ pub const DIRECTIONS: [&str; 6] = ["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z
 #[derive(Debug)]
 pub struct Evaluator {
     kernel: Kernel,
-    sides: Sides,
+    sides: SurfaceSides,
     textures: Vec<Texture>,
     pub remarks: Remarks,
 }
 
 impl Evaluator {
     /// The evaluator of a compiled `Entry::Brdf` of a shader with these sides and textures.
-    pub fn new(kernel: Kernel, sides: Sides, textures: Vec<Texture>) -> Evaluator {
+    pub fn new(kernel: Kernel, sides: SurfaceSides, textures: Vec<Texture>) -> Evaluator {
         let names = |ports: &[lightbound_shader::ir::Port]| {
             ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>()
         };

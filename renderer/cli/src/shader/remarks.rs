@@ -3,7 +3,7 @@
 use super::csv::Kind;
 use super::values::Span;
 use crate::console;
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// Tolerance for the squared length of unit vectors, large enough for directions typed with a few
 /// digits.
@@ -57,7 +57,7 @@ impl Remarks {
 
     /// Counts a row for a material with these sides. Returns whether the viewer may be on one of
     /// them.
-    pub fn note(&mut self, row: &[Span], sides: Sides) -> bool {
+    pub fn note(&mut self, row: &[Span], sides: SurfaceSides) -> bool {
         let not_unit = |first: usize| {
             !contains_unit([0, 1, 2].map(|k| row[first + k].ends.map(f32::from_bits)))
         };

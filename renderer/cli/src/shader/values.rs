@@ -107,7 +107,7 @@ pub fn assign<T: From<u32>>(
 
 /// The first parameter, or component of one, without a value.
 pub fn missing<T>(parameters: &[Parameter], words: &[Option<T>]) -> Option<String> {
-    let names = parameters.iter().flat_map(Parameter::words).zip(words);
+    let names = parameters.iter().flat_map(Parameter::component_names).zip(words);
     let mut missing = names.filter(|(_, word)| word.is_none()).map(|(name, _)| name);
     let name = missing.next()?;
     // A parameter whose components all lack values is named without a component.

@@ -29,7 +29,7 @@
 use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
 use lightbound_math::sampling::warp::{disk_to_square, sin_cos_eighth, uniform_disk};
 use lightbound_math::{DirectionBoxes, Vec2, Vec3, vec2};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use lightbound_shader::relations::UNIT;
 use std::f32::consts::FRAC_1_SQRT_2;
 
@@ -45,10 +45,10 @@ const MIN_COSINE: f32 = 1.0 / 4096.0;
 pub const LEVELS: u32 = 10;
 
 /// Returns the width of the domain, which is the number of its squares.
-pub fn width(sides: Sides) -> f32 {
+pub fn width(sides: SurfaceSides) -> f32 {
     match sides {
-        Sides::One => 1.0,
-        Sides::Both => 2.0,
+        SurfaceSides::One => 1.0,
+        SurfaceSides::Both => 2.0,
     }
 }
 
@@ -111,7 +111,7 @@ impl DirectionCell {
     }
 
     /// Returns the minimum x and y, and the size. Both are exact.
-    pub fn rectangle(&self, sides: Sides) -> (Vec2, Vec2) {
+    pub fn rectangle(&self, sides: SurfaceSides) -> (Vec2, Vec2) {
         let columns = self.level + self.level.div_ceil(2);
         let rows = self.level + self.level / 2;
         let extent = vec2(width(sides) / (1u32 << columns) as f32, 1.0 / (1u32 << rows) as f32);
@@ -120,7 +120,7 @@ impl DirectionCell {
 
     /// Maps a position in the cell, relative to the cell in [0, 1)², to a direction.
     #[inline]
-    pub fn direction(&self, sides: Sides, position: Vec2) -> Vec3 {
+    pub fn direction(&self, sides: SurfaceSides, position: Vec2) -> Vec3 {
         let (corner, extent) = self.rectangle(sides);
         let far = corner + extent;
         // Rounding up to the far edge would leave the cell.
@@ -130,7 +130,7 @@ impl DirectionCell {
     /// Returns direction boxes and centres of the cell's parts. The box of a part contains every
     /// computed direction of a position in the part, and every vector that has unit length to
     /// within 2⁻²¹ and whose position is in the part.
-    pub fn parts(&self, sides: Sides) -> Parts {
+    pub fn parts(&self, sides: SurfaceSides) -> Parts {
         let QuadrantCells { min, max, signs } = self.mirrored(sides);
         let mut boxes = boxes(&min, &max);
         for (k, signs) in signs.iter().enumerate() {
@@ -141,14 +141,14 @@ impl DirectionCell {
 
     /// Returns the directions of the centres of the cell's parts.
     #[inline]
-    pub fn centers(&self, sides: Sides) -> [Lanes; 3] {
+    pub fn centers(&self, sides: SurfaceSides) -> [Lanes; 3] {
         let QuadrantCells { min, max, signs } = self.mirrored(sides);
         mirror(centers(&min, &max), &signs)
     }
 
     /// Returns the cell's parts, mirrored into the positive quadrant.
     #[inline]
-    fn mirrored(&self, sides: Sides) -> QuadrantCells {
+    fn mirrored(&self, sides: SurfaceSides) -> QuadrantCells {
         let (_, rows) = division(self.level);
         let (corner, extent) = self.child(0).rectangle(sides);
         let mut mirrored = QuadrantCells {
@@ -283,10 +283,10 @@ mod tests {
     use lightbound_math::sampling::ONE_MINUS_EPSILON;
     use lightbound_shader::random::Random;
 
-    const SIDES: [Sides; 2] = [Sides::One, Sides::Both];
+    const SIDES: [SurfaceSides; 2] = [SurfaceSides::One, SurfaceSides::Both];
 
     /// Returns the part of a cell that contains a position.
-    fn lane_of(cell: &DirectionCell, sides: Sides, p: Vec2) -> Option<usize> {
+    fn lane_of(cell: &DirectionCell, sides: SurfaceSides, p: Vec2) -> Option<usize> {
         (0..LANES).find(|&lane| {
             let (corner, extent) = cell.child(lane).rectangle(sides);
             p.cmpge(corner).all() && p.cmplt(corner + extent).all()

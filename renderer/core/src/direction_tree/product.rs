@@ -291,7 +291,7 @@ mod tests {
     use lightbound_math::sampling::luminance;
     use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
     use lightbound_math::{Frame, Transform, vec3};
-    use lightbound_shader::Sides;
+    use lightbound_shader::SurfaceSides;
     use lightbound_shader::random::Random;
 
     /// Creates an image that is given by column and row, under a transform.
@@ -593,8 +593,8 @@ mod tests {
 
     #[test]
     fn products_of_empty_trees_have_no_samples() {
-        let mut empty = DirectionTree::cosine(Sides::One);
-        empty.set(Sides::One, std::iter::empty());
+        let mut empty = DirectionTree::cosine(SurfaceSides::One);
+        empty.set(SurfaceSides::One, std::iter::empty());
         let (_, environment) = &environments()[0];
         let product = product(empty.unshifted(), environment, &Frame::from_normal(Vec3::Z));
         assert!(
@@ -606,8 +606,8 @@ mod tests {
     #[test]
     fn two_sided_products_sample_both_sides() {
         let random = &mut Random::new(5);
-        let tree = DirectionTree::cosine(Sides::Both);
-        let table = TreeTable::new(Sides::Both, 1, 1, 1 << 30).expect("the table fits");
+        let tree = DirectionTree::cosine(SurfaceSides::Both);
+        let table = TreeTable::new(SurfaceSides::Both, 1, 1, 1 << 30).expect("the table fits");
         let shifted = table.tree(vec3(0.48, 0.6, -0.64), |_, of| *of = tree.clone());
         let environment =
             environment(16, skewed(), |x, y| Vec3::splat(if x < 8 { 1.0 } else { 0.1 * y as f32 }));

@@ -13,7 +13,7 @@ use super::table::TreeTable;
 use lightbound_math::direction_box::LANES;
 use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{Vec3, vec2, vec3};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// Maximum accepted [loss](AdaptiveBuilder::loss). Building a tree per point is slower by about the
 /// same factor.
@@ -92,9 +92,9 @@ impl AdaptiveBuilder<'_> {
 
 /// Returns one of the compared `wo`: from the normal to the horizon, at all azimuths, and also from
 /// below for two-sided shaders.
-fn view_of(view: u32, sides: Sides) -> Vec3 {
+fn view_of(view: u32, sides: SurfaceSides) -> Vec3 {
     let z = (view as f32 + 0.4) / VIEWS as f32;
     let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * view as f32);
-    let below = sides == Sides::Both && view % 2 == 1;
+    let below = sides == SurfaceSides::Both && view % 2 == 1;
     vec3(r * libm::cosf(phi), r * libm::sinf(phi), if below { -z } else { z })
 }

@@ -11,7 +11,7 @@ use super::table::ShiftedTree;
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Vec2, Vec3, vec2};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use std::f32::consts::FRAC_1_PI;
 
 /// Bits of each coordinate of a [`CellPath`]: two for each split into four, one for each split into
@@ -21,7 +21,7 @@ const PATH_BITS: u32 = LEVELS + LEVELS.div_ceil(2);
 /// A density of directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionTree {
-    sides: Sides,
+    sides: SurfaceSides,
     /// Split cells: the domain first, children after their parents. Empty if no light is scattered.
     nodes: Vec<Node>,
 }
@@ -42,13 +42,13 @@ impl Node {
 
 impl DirectionTree {
     /// Returns the density |cos θ|/π over the hemisphere, or |cos θ|/2π over the sphere.
-    pub fn cosine(sides: Sides) -> DirectionTree {
+    pub fn cosine(sides: SurfaceSides) -> DirectionTree {
         let mass = [1.0 / LANES as f32; LANES];
         DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }] }
     }
 
     /// Sets the nodes, whose masses sum to 1. Without nodes, the tree is empty.
-    pub(super) fn set(&mut self, sides: Sides, nodes: impl Iterator<Item = Node>) {
+    pub(super) fn set(&mut self, sides: SurfaceSides, nodes: impl Iterator<Item = Node>) {
         self.sides = sides;
         self.nodes.clear();
         self.nodes.extend(nodes);
@@ -68,7 +68,7 @@ impl DirectionTree {
     pub const NODE_BYTES: usize = size_of::<Node>();
 
     /// Returns the sides on which directions are sampled.
-    pub(super) fn sides(&self) -> Sides {
+    pub(super) fn sides(&self) -> SurfaceSides {
         self.sides
     }
 
@@ -215,7 +215,7 @@ pub(super) struct CellPath {
 impl CellPath {
     /// Creates the path of a direction.
     #[inline]
-    pub fn of(wi: Vec3, sides: Sides) -> CellPath {
+    pub fn of(wi: Vec3, sides: SurfaceSides) -> CellPath {
         let p = position(wi) * vec2(1.0 / width(sides), 1.0);
         let scale = (1u32 << PATH_BITS) as f32;
         CellPath { x: (p.x * scale) as u32, y: (p.y * scale) as u32 }
@@ -278,7 +278,7 @@ mod tests {
     use lightbound_shader::random::Random;
 
     /// Creates a tree with random masses, some of which are 0.
-    fn random_tree(random: &mut Random, sides: Sides, splits: usize) -> DirectionTree {
+    fn random_tree(random: &mut Random, sides: SurfaceSides, splits: usize) -> DirectionTree {
         let mut nodes = vec![Node::LEAVES];
         let mut levels = vec![0];
         for _ in 0..splits {
@@ -309,7 +309,7 @@ mod tests {
     fn sample_density_equals_pdf() {
         let random = &mut Random::new(1);
         for round in 0..200 {
-            let sides = [Sides::One, Sides::Both][round % 2];
+            let sides = [SurfaceSides::One, SurfaceSides::Both][round % 2];
             let tree = random_tree(random, sides, 1 << (round % 9));
             assert!(tree.at_edges(random, 500) < 0.01);
             let p = tree.chi_square(random, 5000);
@@ -321,10 +321,10 @@ mod tests {
     fn pdf_matches_sampling_frequency() {
         let random = &mut Random::new(2);
         for (name, sides, splits) in [
-            ("one split", Sides::One, 0),
-            ("40 splits", Sides::One, 40),
-            ("100 splits", Sides::One, 100),
-            ("both sides", Sides::Both, 60),
+            ("one split", SurfaceSides::One, 0),
+            ("40 splits", SurfaceSides::One, 40),
+            ("100 splits", SurfaceSides::One, 100),
+            ("both sides", SurfaceSides::Both, 60),
         ] {
             let tree = random_tree(random, sides, splits);
             let draw = |u| tree.sample(u).map(|(wi, _)| wi);
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn cosine_tree_has_cosine_density() {
         let random = &mut Random::new(3);
-        for (sides, share) in [(Sides::One, 1.0), (Sides::Both, 0.5)] {
+        for (sides, share) in [(SurfaceSides::One, 1.0), (SurfaceSides::Both, 0.5)] {
             let tree = DirectionTree::cosine(sides);
             for _ in 0..1000 {
                 let wi = unit(random);
@@ -356,8 +356,8 @@ mod tests {
         }
         let mut rest = 0.75;
         assert_eq!((sample_index(&[0.25, 0.25, 0.25, 0.25], &mut rest), rest), (Some(3), 0.0));
-        let mut tree = DirectionTree::cosine(Sides::One);
-        tree.set(Sides::One, std::iter::empty());
+        let mut tree = DirectionTree::cosine(SurfaceSides::One);
+        tree.set(SurfaceSides::One, std::iter::empty());
         assert_eq!((tree.sample(vec2(0.5, 0.5)), tree.pdf(Vec3::Z)), (None, 0.0));
     }
 }

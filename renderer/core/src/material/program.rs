@@ -4,7 +4,7 @@ use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::builder::rewrite::depends;
 use lightbound_shader::{
-    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides,
+    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, SurfaceSides,
     Target, Texture, passes, scattering,
 };
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Program {
     /// Name of the shader's file.
     pub name: String,
     /// The sides of the surface to which it scatters light.
-    pub sides: Sides,
+    pub sides: SurfaceSides,
     /// Computes the material parameters at a surface point. Inputs are the [surface
     /// words](Program::surface_words) and those of the [settable](Program::settable) parameters;
     /// outputs are the members of WGSL's `Material`. Without a setup, the settable parameters are
@@ -86,7 +86,7 @@ impl Program {
             parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
             has_sampler: shader.has_sampler(),
             shader: shader.clone(),
-            settings: Settings { setup: Setup::Before, ..settings.clone() },
+            settings: Settings { setup: Setup::Precomputed, ..settings.clone() },
         })
     }
 

@@ -6,7 +6,7 @@ use lightbound::geometry::{Hit, Surface};
 use lightbound::material::{Material, Program, ShaderBinding, ShaderInstance, Specular};
 use lightbound::texture::Lookup;
 use lightbound_math::{Vec3, vec3};
-use lightbound_shader::{Batch, Kernel, Sides, Texture};
+use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
 
 /// The BSDF at a point: all surfaces that its mixes may select.
 pub struct Bsdf<'a> {
@@ -137,7 +137,7 @@ impl<'a> Shader<'a> {
     /// A direction in the frame of the shader. For one-sided shaders it is mirrored so that `wo` is
     /// above.
     fn to_shader(&self, w: Vec3, wo: Vec3) -> Vec3 {
-        let mirrored = self.bound.program.sides == Sides::One && wo.z < 0.0;
+        let mirrored = self.bound.program.sides == SurfaceSides::One && wo.z < 0.0;
         if mirrored { vec3(w.x, w.y, -w.z) } else { w }
     }
 

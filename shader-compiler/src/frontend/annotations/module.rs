@@ -1,7 +1,7 @@
 //! The module's doc comments: the description of a material, and whether it transmits light.
 
 use super::super::lexer::SourceRange;
-use super::super::{ShaderError, Sides, Source};
+use super::super::{ShaderError, SurfaceSides, Source};
 use super::clauses::lines;
 
 const HELP: &str =
@@ -19,9 +19,9 @@ fn sides_value(line: &str) -> Option<&str> {
 }
 
 /// Parses the sides and the description of a material from the module's doc comments.
-pub(in crate::frontend) fn module(source: &Source) -> Result<(Sides, String), ShaderError> {
+pub(in crate::frontend) fn module(source: &Source) -> Result<(SurfaceSides, String), ShaderError> {
     let [head, rest] = source.module_docs();
-    let mut sides: Option<(Sides, SourceRange)> = None;
+    let mut sides: Option<(SurfaceSides, SourceRange)> = None;
     let mut description = vec![];
     for (range, line) in trimmed_lines(source, &head) {
         let Some(value) = sides_value(line) else {
@@ -29,8 +29,8 @@ pub(in crate::frontend) fn module(source: &Source) -> Result<(Sides, String), Sh
             continue;
         };
         let value = match value {
-            "one" => Sides::One,
-            "both" => Sides::Both,
+            "one" => SurfaceSides::One,
+            "both" => SurfaceSides::Both,
             "" => {
                 let error = source.error("expected `sides: one` or `sides: both`");
                 return Err(error.at(range, "here").help(HELP));
@@ -54,7 +54,7 @@ pub(in crate::frontend) fn module(source: &Source) -> Result<(Sides, String), Sh
         }
     }
     let description = description.join("\n").trim().to_owned();
-    Ok((sides.map_or(Sides::One, |(sides, _)| sides), description))
+    Ok((sides.map_or(SurfaceSides::One, |(sides, _)| sides), description))
 }
 
 fn trimmed_lines<'a>(source: &'a Source, docs: &[SourceRange]) -> Vec<(SourceRange, &'a str)> {
@@ -79,12 +79,12 @@ mod tests {
     fn sides_and_description_are_parsed() {
         for (text, sides, description) in [
             (
-                "//! Glass.\n//! Sides: both.\n//!\n//! Sides are many.\nBRDF",
-                Sides::Both,
+                "//! Glass.\n//! SurfaceSides: both.\n//!\n//! SurfaceSides are many.\nBRDF",
+                SurfaceSides::Both,
                 "Glass.\n\nSides are many.",
             ),
-            ("/*!\n * Metal.\n * sides: one\n */BRDF", Sides::One, "Metal."),
-            ("// note\n//! Metal.\nBRDF //! not the material\n", Sides::One, "Metal."),
+            ("/*!\n * Metal.\n * sides: one\n */BRDF", SurfaceSides::One, "Metal."),
+            ("// note\n//! Metal.\nBRDF //! not the material\n", SurfaceSides::One, "Metal."),
         ] {
             let shader = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!((shader.sides(), shader.description()), (sides, description));

@@ -13,7 +13,7 @@ use crate::scene::{MaterialId, SceneBuilder};
 use crate::settings::BoundMode;
 use lightbound_math::sampling::testing::assert_chi_square;
 use lightbound_math::{Aabb, Frame, Transform, Viewpoint, vec2, vec3};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// Samples light from a selected light, with its density.
 fn sample(
@@ -136,7 +136,7 @@ fn random_receiver(
     let parameters = random_parameters(program, k as u32);
     let frame = Frame::from_normal(random.cube().normalize());
     let out = random.cube().normalize();
-    let both_sides = program.sides == Sides::Both;
+    let both_sides = program.sides == SurfaceSides::Both;
     let side = if both_sides { 1.0 } else { 1f32.copysign(frame.n.dot(out)) };
     let p = random.cube();
     let view = Viewpoint::new(p, &frame, side);

@@ -39,7 +39,7 @@ use crate::settings;
 use crate::settings::{LightcutsSettings, RenderSettings};
 use lightbound_math::sampling::{PathKey, Sampler, hash, unit_float};
 use lightbound_math::{Ray, Vec2, Vec3, Viewpoint, vec2};
-use lightbound_shader::{Sides, Target};
+use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -317,7 +317,7 @@ impl<'a> LightcutsWorker<'a> {
         depth: u32,
     ) {
         let scene = self.scene;
-        let both_sides = scene.shaders[instance.shader as usize].program.sides == Sides::Both;
+        let both_sides = scene.shaders[instance.shader as usize].program.sides == SurfaceSides::Both;
         let (side, wo) = at.mirrored(both_sides);
         let view = Viewpoint::new(at.surface.p, &at.surface.frame, side);
         let point = ShadingPoint {
@@ -379,7 +379,7 @@ impl<'a> LightcutsWorker<'a> {
     fn albedo(&mut self, at: &EyeVertex<'_>, instance: &ShaderInstance, u: Vec2) -> Vec3 {
         let scene = self.scene;
         let binding = &scene.shaders[instance.shader as usize];
-        let (_, wo) = at.mirrored(binding.program.sides == Sides::Both);
+        let (_, wo) = at.mirrored(binding.program.sides == SurfaceSides::Both);
         let object = || scene.geometry.object_position(at.hit, at.surface.p);
         let mut batch = self.shading.begin(binding, 1);
         batch.push(instance, at.surface, object, (u, wo));

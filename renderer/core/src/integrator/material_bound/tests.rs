@@ -14,7 +14,7 @@ use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec2, vec3};
 use lightbound_shader::random::Random;
 use lightbound_shader::texture::Texture;
-use lightbound_shader::{Arena, Batch, Settings, Shader, Sides, Target};
+use lightbound_shader::{Arena, Batch, Settings, Shader, SurfaceSides, Target};
 use std::sync::{Arc, LazyLock};
 
 /// Number of shading points of each material, and groups of eight clusters at each point.
@@ -61,7 +61,7 @@ struct ShadingView {
 
 impl ShadingView {
     /// Returns a random shading point. One of four is seen at a grazing angle.
-    fn new(random: &mut Random, sides: Sides) -> ShadingView {
+    fn new(random: &mut Random, sides: SurfaceSides) -> ShadingView {
         loop {
             let (p, frame, mut out) = (8.0 * in_cube(random), frame(random), unit(random));
             if random.once_in(4) {
@@ -72,10 +72,10 @@ impl ShadingView {
                 };
                 out = frame.to_world(grazing);
             }
-            let side = if sides == Sides::One && frame.n.dot(out) < 0.0 { -1.0 } else { 1.0 };
+            let side = if sides == SurfaceSides::One && frame.n.dot(out) < 0.0 { -1.0 } else { 1.0 };
             let viewpoint = Viewpoint::new(p, &frame, side);
             let wo = viewpoint.local_direction(out);
-            if wo.z > 1e-9 || (sides == Sides::Both && wo.z.abs() > 1e-9) {
+            if wo.z > 1e-9 || (sides == SurfaceSides::Both && wo.z.abs() > 1e-9) {
                 return ShadingView { p, frame, side, viewpoint, wo };
             }
         }

@@ -27,7 +27,7 @@ use crate::scene::Scene;
 use crate::settings::{PathSettings, RenderSettings};
 use lightbound_math::sampling::{PathKey, Sampler};
 use lightbound_math::{Ray, Vec3, vec2};
-use lightbound_shader::{Sides, Target};
+use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 
 /// The path tracer. It is unbiased: nothing is clamped.
@@ -486,8 +486,8 @@ impl<'a> Wavefront<'a> {
         let (mut side, mut eta, mut specular_probability) = (1.0, 1.0, 1.0);
         if let (Some(batch), Some(instance)) = (batch, scattering) {
             match batch.binding().program.sides {
-                Sides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
-                Sides::Both => eta = instance.eta,
+                SurfaceSides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
+                SurfaceSides::Both => eta = instance.eta,
             }
             specular_probability = specular.map_or(0.0, |specular| specular.share(wo));
             let object = || scene.geometry.object_position(hit, surface.p);

@@ -3,7 +3,7 @@
 use super::cases::Case;
 use super::{TestMaterial, numbers, sphere};
 use glam::DVec3;
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// The BSDF of Walter et al. 2007 in double precision, for GGX microfacets with roughness 0.3 and
 /// 0.08 and Smith's G₂. `eta` is the refractive index on the side of wi over that on the side of
@@ -50,12 +50,12 @@ fn metal_and_glass_match_the_published_formulas() {
                 let index = |w: DVec3| if w.z > 0.0 { 1.0 } else { 1.5 };
                 let expected =
                     copper.map(|metal| match (material.shader.sides(), wi.z * wo.z > 0.0) {
-                        (Sides::One, true) => microfacets(wi, wo, 1.0, |c| metal_fresnel(c, metal)),
-                        (Sides::One, false) => 0.0,
-                        (Sides::Both, true) => {
+                        (SurfaceSides::One, true) => microfacets(wi, wo, 1.0, |c| metal_fresnel(c, metal)),
+                        (SurfaceSides::One, false) => 0.0,
+                        (SurfaceSides::Both, true) => {
                             microfacets(wi, wo, 1.0, |c| glass_fresnel(c, index(-wo) / index(wo)))
                         }
-                        (Sides::Both, false) => {
+                        (SurfaceSides::Both, false) => {
                             let eta = index(wi) / index(wo);
                             microfacets(wi, wo, eta, |c| 1.0 - glass_fresnel(c, eta))
                         }

@@ -13,7 +13,7 @@ use lightbound_math::sampling::{ONE_MINUS_EPSILON, hash, unit_float};
 use lightbound_math::{Vec3, vec3};
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::{evaluate, scatter};
-use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, Sides, Target, passes};
+use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, SurfaceSides, Target, passes};
 
 /// Angles of `wo` from the normal and azimuths off the axes, degrees.
 const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (30.0, 20.0), (60.0, 130.0), (85.0, 250.0)];
@@ -109,7 +109,7 @@ impl TestMaterial {
             .take_while(|member| member.name != "eta")
             .map(|member| member.size)
             .sum();
-        let refracts = self.shader.sides() == Sides::Both && at < self.parameters.len();
+        let refracts = self.shader.sides() == SurfaceSides::Both && at < self.parameters.len();
         if refracts && w.z < 0.0 { f32::from_bits(self.parameters[at]) } else { 1.0 }
     }
 
@@ -122,7 +122,7 @@ impl TestMaterial {
         let below = above
             .iter()
             .map(|wo| vec3(wo.y, -wo.x, -wo.z))
-            .filter(|_| self.shader.sides() == Sides::Both);
+            .filter(|_| self.shader.sides() == SurfaceSides::Both);
         above.iter().copied().chain(below).collect()
     }
 

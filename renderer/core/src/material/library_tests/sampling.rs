@@ -6,7 +6,7 @@ use lightbound_math::sampling::pdf_check::{DirectionSampler, Domain, check};
 use lightbound_math::sampling::testing::thorough;
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec2, Vec3, vec2};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use std::f32::consts::FRAC_1_PI;
 
 #[test]
@@ -94,7 +94,7 @@ fn samplers_have_less_variance_than_cosine_sampling() {
             let relative = (deviation / mean).powi(2);
             // The second moment under cosine sampling, estimated with the sampler's own samples,
             // which resolve the peak.
-            let share = if material.shader.sides() == Sides::Both { 0.5 } else { 1.0 };
+            let share = if material.shader.sides() == SurfaceSides::Both { 0.5 } else { 1.0 };
             let second = |light: &Scattered| {
                 let cosine = f64::from(share * FRAC_1_PI * light.wi.z.abs());
                 f64::from(light.weight().element_sum()) * f64::from(light.s.element_sum())

@@ -34,8 +34,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let shader = Shader::parse(&name, &text)?;
     let settings = args.source.overrides(&shader)?;
     let point = point_shader(&shader, Entry::Integrand, &settings)?;
-    let time =
-        median_time(|| compile(&Shader::parse(&name, &text)?, Entry::Integrand, &settings, target))?;
+    let time = median_time(|| {
+        compile(&Shader::parse(&name, &text)?, Entry::Integrand, &settings, target)
+    })?;
     let checks = Checks::run(&shader, &settings, target)?;
     let fact = |name: &str, text: String| vec![name.to_owned(), text];
     let mut facts = vec![

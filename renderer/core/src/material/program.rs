@@ -4,8 +4,8 @@ use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::builder::rewrite::depends;
 use lightbound_shader::{
-    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, SurfaceSides,
-    Target, Texture, passes, scattering,
+    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError,
+    SurfaceSides, Target, Texture, passes, scattering,
 };
 use std::sync::Arc;
 

@@ -317,7 +317,8 @@ impl<'a> LightcutsWorker<'a> {
         depth: u32,
     ) {
         let scene = self.scene;
-        let both_sides = scene.shaders[instance.shader as usize].program.sides == SurfaceSides::Both;
+        let both_sides =
+            scene.shaders[instance.shader as usize].program.sides == SurfaceSides::Both;
         let (side, wo) = at.mirrored(both_sides);
         let view = Viewpoint::new(at.surface.p, &at.surface.frame, side);
         let point = ShadingPoint {

@@ -72,7 +72,8 @@ impl ShadingView {
                 };
                 out = frame.to_world(grazing);
             }
-            let side = if sides == SurfaceSides::One && frame.n.dot(out) < 0.0 { -1.0 } else { 1.0 };
+            let side =
+                if sides == SurfaceSides::One && frame.n.dot(out) < 0.0 { -1.0 } else { 1.0 };
             let viewpoint = Viewpoint::new(p, &frame, side);
             let wo = viewpoint.local_direction(out);
             if wo.z > 1e-9 || (sides == SurfaceSides::Both && wo.z.abs() > 1e-9) {

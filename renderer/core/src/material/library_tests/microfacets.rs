@@ -50,7 +50,9 @@ fn metal_and_glass_match_the_published_formulas() {
                 let index = |w: DVec3| if w.z > 0.0 { 1.0 } else { 1.5 };
                 let expected =
                     copper.map(|metal| match (material.shader.sides(), wi.z * wo.z > 0.0) {
-                        (SurfaceSides::One, true) => microfacets(wi, wo, 1.0, |c| metal_fresnel(c, metal)),
+                        (SurfaceSides::One, true) => {
+                            microfacets(wi, wo, 1.0, |c| metal_fresnel(c, metal))
+                        }
                         (SurfaceSides::One, false) => 0.0,
                         (SurfaceSides::Both, true) => {
                             microfacets(wi, wo, 1.0, |c| glass_fresnel(c, index(-wo) / index(wo)))

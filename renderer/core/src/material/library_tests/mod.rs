@@ -13,7 +13,9 @@ use lightbound_math::sampling::{ONE_MINUS_EPSILON, hash, unit_float};
 use lightbound_math::{Vec3, vec3};
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::{evaluate, scatter};
-use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, SurfaceSides, Target, passes};
+use lightbound_shader::{
+    Arena, Batch, Kernel, Parameter, Settings, Shader, SurfaceSides, Target, passes,
+};
 
 /// Angles of `wo` from the normal and azimuths off the axes, degrees.
 const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (30.0, 20.0), (60.0, 130.0), (85.0, 250.0)];

@@ -1,8 +1,8 @@
-//! Detection of isomorphic loops: they execute the same statements on the same values, up to renaming
-//! of the values that they define.
+//! Detection of isomorphic loops: they execute the same statements on the same values, up to
+//! renaming of the values that they define.
 //!
-//! The [`builder`](super) value-numbers each operation when it is appended, but a loop only when it is
-//! complete. Functions assembled from several parts repeat loops if the parts compute the same
+//! The [`builder`](super) value-numbers each operation when it is appended, but a loop only when it
+//! is complete. Functions assembled from several parts repeat loops if the parts compute the same
 //! values.
 
 use crate::ir::function::{Block, Function, Loop, Stmt, Value};
@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 /// Maps the values of a loop to those of an isomorphic one.
 pub(super) type Correspondence = FxHashMap<Value, Value>;
 
-/// Compares two loops of `function`. Maps the values that `new` defines to those of `old`, or returns
-/// `None` if the loops are not isomorphic. The results may differ, since they only list the values
-/// used after a loop.
+/// Compares two loops of `function`. Maps the values that `new` defines to those of `old`, or
+/// returns `None` if the loops are not isomorphic. The results may differ, since they only list the
+/// values used after a loop.
 pub(super) fn correspondence(
     function: &Function,
     new: &Loop,
@@ -106,8 +106,8 @@ mod tests {
     use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
     use crate::testing::{random, same};
 
-    /// Squares `x` while it is below 16. Exits with `x` and with `other`, which is defined before the
-    /// loop.
+    /// Squares `x` while it is below 16. Exits with `x` and with `other`, which is defined before
+    /// the loop.
     fn squaring_loop(b: &mut Builder, x: Value, other: Value) -> Vec<Value> {
         let limit = b.f32(16.0);
         let params = b.open_loop(&[x]);

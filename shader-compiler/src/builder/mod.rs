@@ -8,8 +8,8 @@
 //! 4. Loop-invariant code motion out of all loops in which it is invariant. This is always legal,
 //!    since operations are pure.
 //!
-//! Ifs with cheap arms become selects. A loop that is `isomorphic` to one in scope is merged with it.
-//! A pass that rebuilds a function through a builder gets all of this.
+//! Ifs with cheap arms become selects. A loop that is `isomorphic` to one in scope is merged with
+//! it. A pass that rebuilds a function through a builder gets all of this.
 
 mod isomorphic;
 pub mod rewrite;
@@ -93,8 +93,8 @@ impl Builder {
         }
     }
 
-    /// Sets the limit on the cost of speculated arms, in basic operations. `None` keeps all ifs, which
-    /// suits conditions that are uniform over the group.
+    /// Sets the limit on the cost of speculated arms, in basic operations. `None` keeps all ifs,
+    /// which suits conditions that are uniform over the group.
     pub fn set_speculation(&mut self, cost: Option<u32>) {
         self.speculation = cost;
     }
@@ -381,8 +381,8 @@ impl Builder {
         self.loop_results(level, index, exits, &map)
     }
 
-    /// Finds an isomorphic loop in scope. Returns the level of its block, the index of its statement,
-    /// and the correspondence of values.
+    /// Finds an isomorphic loop in scope. Returns the level of its block, the index of its
+    /// statement, and the correspondence of values.
     fn isomorphic_loop(&self, node: &Loop) -> Option<(usize, usize, Correspondence)> {
         self.scopes.iter().enumerate().find_map(|(level, scope)| {
             scope.stmts.iter().enumerate().find_map(|(index, stmt)| {
@@ -392,9 +392,9 @@ impl Builder {
         })
     }
 
-    /// Returns the values that a loop exits with. If the loop defines them, they become results of the
-    /// loop at this level and index, which is the loop itself or an isomorphic one in an outer block;
-    /// `map` maps values to those of the latter. A loop without results is removed.
+    /// Returns the values that a loop exits with. If the loop defines them, they become results of
+    /// the loop at this level and index, which is the loop itself or an isomorphic one in an outer
+    /// block; `map` maps values to those of the latter. A loop without results is removed.
     fn loop_results(
         &mut self,
         level: usize,

@@ -1,5 +1,6 @@
-//! Rebuilds a function through a [`Builder`]. A pass defines how it rewrites operations, ifs or loops.
-//! It shares everything else, including the builder's folding, value numbering and code motion.
+//! Rebuilds a function through a [`Builder`]. A pass defines how it rewrites operations, ifs or
+//! loops. It shares everything else, including the builder's folding, value numbering and code
+//! motion.
 //!
 //! The walk over the old function contributes simplifications that a builder alone cannot do:
 //!
@@ -177,8 +178,8 @@ pub struct Rewriter<'a> {
     live: Vec<bool>,
     /// Old values with assumed constants, and their previous mappings.
     assumed: Vec<(Value, Option<Value>)>,
-    /// Whether the head of a loop is being rebuilt a second time. Nested heads are then rebuilt only
-    /// once.
+    /// Whether the head of a loop is being rebuilt a second time. Nested heads are then rebuilt
+    /// only once.
     is_repeat: bool,
 }
 
@@ -284,8 +285,8 @@ impl Rewriter<'_> {
         yields
     }
 
-    /// Rebuilds the statements of a loop's body, in which the condition holds. Returns the new values
-    /// of `next`.
+    /// Rebuilds the statements of a loop's body, in which the condition holds. Returns the new
+    /// values of `next`.
     pub fn body(&mut self, pass: &mut impl Pass, node: &Loop, next: &[Value]) -> Vec<Value> {
         let before = self.assume(node.cond, true);
         self.stmts(pass, &node.body);
@@ -295,8 +296,8 @@ impl Rewriter<'_> {
     }
 
     /// Assumes the value of a condition, and of the operands that follow from it, while statements
-    /// that it guards are rebuilt. Returns the argument for [`forget`](Self::forget), which ends the
-    /// assumption.
+    /// that it guards are rebuilt. Returns the argument for [`forget`](Self::forget), which ends
+    /// the assumption.
     fn assume(&mut self, cond: Value, truth: bool) -> usize {
         let before = self.assumed.len();
         let mut work = vec![(cond, truth)];
@@ -352,8 +353,8 @@ impl Rewriter<'_> {
         let OpenLoop { next, .. } = self.open_loop(node);
         self.stmts(pass, &node.head);
         let cond = self.get(node.cond);
-        // Rebuilding nested heads twice would double the work with each level of nesting, so they are
-        // left to the next pass.
+        // Rebuilding nested heads twice would double the work with each level of nesting, so they
+        // are left to the next pass.
         if self.builder.known_bool(cond) == Some(false) && !self.is_repeat {
             self.builder.abandon_head();
             self.is_repeat = true;
@@ -390,8 +391,8 @@ impl Rewriter<'_> {
 
     /// Opens a loop with the live parameters of an old one.
     pub fn open_loop(&mut self, node: &Loop) -> OpenLoop {
-        // For the parameters to keep: the old parameter, its new initial value, and its old value in
-        // the next iteration.
+        // For the parameters to keep: the old parameter, its new initial value, and its old value
+        // in the next iteration.
         let (mut params, mut init, mut next) = (vec![], vec![], vec![]);
         // Old parameters to merge with another one.
         let mut merged = vec![];

@@ -2,8 +2,8 @@
 //! detect that a clamp has no effect, or that a counter stays below a limit.
 //!
 //! Queries run while a function is being built, so they look only a few operations deep. Static
-//! bounds analysis ([`solve`](crate::analysis::solve)) covers all operations, but needs the finished
-//! function.
+//! bounds analysis ([`solve`](crate::analysis::solve)) covers all operations, but needs the
+//! finished function.
 
 use crate::ir::{Def, Function, Op, Type, Value};
 use crate::range::Range;

@@ -1,7 +1,8 @@
 //! WGSL's bit-manipulation and packing built-ins: bit fields, `frexp` and `ldexp`, packed formats,
 //! binary16.
 //!
-//! No rounding relies on adding and subtracting a magic constant, which simplification could remove.
+//! No rounding relies on adding and subtracting a magic constant, which simplification could
+//! remove.
 
 use super::builtins::{max_of, min_of};
 use super::operators::choose;

@@ -1,9 +1,9 @@
 //! Control flow: statements become structured blocks without early exits.
 //!
 //! Translating a sequence of steps returns its [`Flow`]: the conditions under which control leaves
-//! it by `return`, `break` or `continue`. The steps after an early exit run only if it is not taken.
-//! If one arm of an `if` always exits, these steps move into the other arm: `if c { return a; } rest`
-//! becomes `if c { return a; } else { rest }`. Otherwise they get an `if` of their own.
+//! it by `return`, `break` or `continue`. The steps after an early exit run only if it is not
+//! taken. If one arm of an `if` always exits, these steps move into the other arm: `if c { return
+//! a; } rest` becomes `if c { return a; } else { rest }`. Otherwise they get an `if` of their own.
 //!
 //! Arms are merged in [`super::arms`]; loops are in [`super::loops`].
 
@@ -231,8 +231,7 @@ impl<'m> Translator<'m> {
 #[cfg(test)]
 mod tests {
     use crate::frontend::testing::{check, check_all, fault, shape, translate};
-    use crate::ir::Function;
-    use crate::ir::function::Stmt;
+    use crate::ir::{Function, Op, Stmt};
 
     #[test]
     fn arms_of_ifs_are_merged() {
@@ -266,7 +265,10 @@ mod tests {
             f.body
                 .stmts
                 .iter()
-                .filter(|s| matches!(s, Stmt::Op(v) if f.operation(*v).is_some_and(|(op, _)| op == crate::ir::Op::Select)))
+                .filter(|stmt| match stmt {
+                    Stmt::Op(value) => f.operation(*value).is_some_and(|(op, _)| op == Op::Select),
+                    _ => false,
+                })
                 .count()
         };
         assert_eq!((shape(&f), selects(&f)), ([0; 3], 2));

@@ -1,8 +1,8 @@
 //! Locations of names, types and doc comments within declarations.
 //!
-//! naga records spans only for whole declarations, not for struct members, parameters or their types.
-//! This module finds these among the tokens within a span. Text that naga rejects has no spans, so
-//! messages about it search the tokens by keyword.
+//! naga records spans only for whole declarations, not for struct members, parameters or their
+//! types. This module finds these among the tokens within a span. Text that naga rejects has no
+//! spans, so messages about it search the tokens by keyword.
 
 use super::Source;
 use super::lexer::{SourceRange, TokenKind};

@@ -1,8 +1,8 @@
 //! Effects of statements, determined without translation: which slots a loop may assign, and which
 //! statements leave a block.
 //!
-//! Results are conservative; rewriting removes loop parameters that never change. Traversals stop at
-//! [`MAX_DEPTH`], as translation does.
+//! Results are conservative; rewriting removes loop parameters that never change. Traversals stop
+//! at [`MAX_DEPTH`], as translation does.
 
 use super::control::Step;
 use super::translate::{Frame, MAX_DEPTH, Operand, Slots, Translator};
@@ -195,6 +195,7 @@ enum Enclosing {
     InnerLoop,
 }
 
+/// Whether a statement of a block may leave the loop, or if `continues`, the iteration.
 fn block_exits(block: &Block, enclosing: Enclosing, depth: u32, continues: bool) -> bool {
     block.iter().any(|statement| statement_exits(statement, enclosing, depth, continues))
 }
@@ -229,12 +230,21 @@ fn statement_exits(
 impl Step<'_> {
     /// Whether a step of a loop's body may leave the loop.
     pub fn leaves_loop(&self) -> bool {
-        matches!(self, Step::Statement(statement, _) if statement_exits(statement, Enclosing::Loop, 0, false))
+        self.exits(false)
     }
 
-    /// Whether a step of a loop's body may skip steps after it.
+    /// Whether a step of a loop's body may skip the steps after it.
     pub fn leaves_iteration(&self) -> bool {
-        matches!(self, Step::Statement(statement, _) if statement_exits(statement, Enclosing::Loop, 0, true))
+        self.exits(true)
+    }
+
+    fn exits(&self, continues: bool) -> bool {
+        match self {
+            Step::Statement(statement, _) => {
+                statement_exits(statement, Enclosing::Loop, 0, continues)
+            }
+            Step::BreakIf(_) => false,
+        }
     }
 }
 

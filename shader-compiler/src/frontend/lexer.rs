@@ -1,7 +1,7 @@
 //! Tokens and doc comments of a shader, with their locations.
 //!
-//! naga keeps no tokens, but messages about text that it rejects need them, and so does the check of
-//! nesting before it runs. The lexer accepts any text; naga rejects text that is not WGSL.
+//! naga keeps no tokens, but messages about text that it rejects need them, and so does the check
+//! of nesting before it runs. The lexer accepts any text; naga rejects text that is not WGSL.
 //!
 //! The lexer also collects doc comments. naga's `DocComments` have no locations for messages to
 //! point at; they omit overrides, and doc comments after an ordinary comment; and naga 30 assigns
@@ -47,14 +47,14 @@ fn is_blank(c: char) -> bool {
     is_line_break(c) || matches!(c, ' ' | '\t' | '\u{200e}' | '\u{200f}')
 }
 
-/// Whether a character belongs to a word. Accepts all non-ASCII characters except blanks; naga checks
-/// which ones identifiers may contain.
+/// Whether a character belongs to a word. Accepts all non-ASCII characters except blanks; naga
+/// checks which ones identifiers may contain.
 fn is_word(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii() && !is_blank(c)
 }
 
-/// Length of the block comment at the start of `text`. Comments nest; an unclosed one extends to the
-/// end.
+/// Length of the block comment at the start of `text`. Comments nest; an unclosed one extends to
+/// the end.
 fn block_comment(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut k) = (1, 2);
@@ -82,8 +82,8 @@ fn number(text: &str) -> usize {
     text.len()
 }
 
-/// For a doc comment, returns whether it documents the module; `None` for other comments. As in Rust,
-/// `////`, `/***` and `/**/` start ordinary comments.
+/// For a doc comment, returns whether it documents the module; `None` for other comments. As in
+/// Rust, `////`, `/***` and `/**/` start ordinary comments.
 fn doc_comment(comment: &str) -> Option<bool> {
     if comment.starts_with("//!") || comment.starts_with("/*!") {
         return Some(true);

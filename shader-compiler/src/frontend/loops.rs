@@ -1,7 +1,7 @@
 //! Loops. The loop parameters are the iteration count and the slots that the loop may assign, which
 //! [`super::effects`] determines beforehand; later rewriting removes those that never change. The
-//! head ends with the last step that may leave the loop; the remaining steps and `continuing` are the
-//! body. A loop with `break if` has an empty body.
+//! head ends with the last step that may leave the loop; the remaining steps and `continuing` are
+//! the body. A loop with `break if` has an empty body.
 //!
 //! A loop stops after a fixed number of iterations. If it would have continued, it sets [`CAPPED`],
 //! and the enclosing loops stop as well.

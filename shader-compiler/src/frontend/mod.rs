@@ -373,8 +373,8 @@ impl Shader {
     }
 
     /// Parameters in the order of the inputs. If there is a `fn material`, these are the members of
-    /// `SurfacePoint`, followed by those of `Material` if `fn material` takes one. Otherwise they are
-    /// the members of `Material`.
+    /// `SurfacePoint`, followed by those of `Material` if `fn material` takes one. Otherwise they
+    /// are the members of `Material`.
     pub fn parameters(&self) -> &[Parameter] {
         &self.contract.parameters
     }
@@ -399,8 +399,8 @@ impl Shader {
         &self.contract.textures
     }
 
-    /// The `override` declarations, which [`Settings`] can set. Only a literal initializer is listed
-    /// as the default.
+    /// The `override` declarations, which [`Settings`] can set. Only a literal initializer is
+    /// listed as the default.
     pub fn overrides(&self) -> &[Parameter] {
         &self.contract.overrides
     }

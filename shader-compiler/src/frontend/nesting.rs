@@ -1,7 +1,7 @@
 //! Limits on the nesting of a shader, checked before naga runs.
 //!
-//! naga limits the recursion depth of its parser. But it then walks expressions, `else if` chains and
-//! chains of declarations recursively, without a limit on their depth.
+//! naga limits the recursion depth of its parser. But it then walks expressions, `else if` chains
+//! and chains of declarations recursively, without a limit on their depth.
 
 use super::lexer::{SourceRange, TokenKind};
 use super::{ShaderError, Source};
@@ -21,7 +21,8 @@ const DECLARATIONS: [&str; 7] =
 /// Nesting depths of a text.
 #[derive(Clone, Debug, Default)]
 struct Nesting {
-    /// Maximum number of brackets around any token; an `else` counts as a bracket around what follows.
+    /// Maximum number of brackets around any token; an `else` counts as a bracket around what
+    /// follows.
     brackets: usize,
     /// Maximum number of operators and brackets on the path from an expression's root to a leaf.
     operators: usize,

@@ -64,8 +64,8 @@ pub(crate) fn negate(b: &mut Builder, a: Value) -> Value {
     b.op(Op::ISub, &[zero, a])
 }
 
-/// `left op right`, for operands given by type and leaves. Matrix products follow linear algebra; all
-/// other operations are component-wise, with scalars broadcast.
+/// `left op right`, for operands given by type and leaves. Matrix products follow linear algebra;
+/// all other operations are component-wise, with scalars broadcast.
 pub(crate) fn binary(
     b: &mut Builder,
     op: Bin,

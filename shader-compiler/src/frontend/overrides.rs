@@ -1,5 +1,5 @@
-//! Values of `override` declarations. naga evaluates other constants while it parses; expressions of
-//! overrides are translated.
+//! Values of `override` declarations. naga evaluates other constants while it parses; expressions
+//! of overrides are translated.
 
 use super::layout::{scalar_type, unsupported_scalar};
 use super::translate::{Fault, Frame, Leaves, Translator};

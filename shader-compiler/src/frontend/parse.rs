@@ -1,16 +1,17 @@
 //! Parses text into a validated naga module, without stack overflows or panics.
 //!
 //! naga is recursive, so deeply nested text could overflow its stack and abort the process.
-//! [`nesting`] therefore limits the depth first, and naga runs on a thread with a stack large enough
-//! for these limits, even if naga was compiled without optimization. Panics in naga become errors.
+//! [`nesting`] therefore limits the depth first, and naga runs on a thread with a stack large
+//! enough for these limits, even if naga was compiled without optimization. Panics in naga become
+//! errors.
 
 use super::{ShaderError, Source, contract, diagnostics, nesting, textures};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-/// Surface data that shaders may use; appended to texts that mention it. The defaults describe a point
-/// at the origin.
+/// Surface data that shaders may use; appended to texts that mention it. The defaults describe a
+/// point at the origin.
 const SURFACE_POINT: &str = "
 struct SurfacePoint {
     /// The point in world space, in units of the scene. default: 0
@@ -55,8 +56,8 @@ fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, Shader
         .map_err(|error| diagnostics::validation_error(source, module, &error))
 }
 
-/// Checks the types in initializers of overrides (`override x = 1.0 << 2;`). naga's validator checks
-/// expressions in functions, but not at module scope.
+/// Checks the types in initializers of overrides (`override x = 1.0 << 2;`). naga's validator
+/// checks expressions in functions, but not at module scope.
 fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderError> {
     let mut module = module.clone();
     let function = naga::Function {

@@ -23,8 +23,8 @@ pub(crate) struct Pointer {
 }
 
 impl Index {
-    /// Selects the element at this index, or the last one if it is out of range, by a balanced tree of
-    /// selects. `leaf` returns the elements.
+    /// Selects the element at this index, or the last one if it is out of range, by a balanced tree
+    /// of selects. `leaf` returns the elements.
     ///
     /// The tree compares with `<` rather than `=`, so that for an interval of indices, bounding
     /// shaders compute the hull of exactly the elements in it.

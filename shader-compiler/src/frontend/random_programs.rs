@@ -1,4 +1,5 @@
-//! Tests control flow: compares translated random programs with direct execution of their statements.
+//! Tests control flow: compares translated random programs with direct execution of their
+//! statements.
 
 use super::testing::{CAP, Numbers, run, translate};
 use crate::{passes, testing};
@@ -508,8 +509,8 @@ fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Ve
     [r, q, s, 0].map(|x| x as u32).to_vec()
 }
 
-/// Checks programs in the interpreter, after each pass, and as machine code. They compute integers, so
-/// that results are exact. The rows differ, so that the lanes of a group diverge.
+/// Checks programs in the interpreter, after each pass, and as machine code. They compute integers,
+/// so that results are exact. The rows differ, so that the lanes of a group diverge.
 fn check_programs(seeds: std::ops::Range<u64>) {
     let targets = testing::targets();
     for seed in seeds {

@@ -1,9 +1,11 @@
-//! Textures: their declarations and lookup settings, and the translation of WGSL's texture functions.
+//! Textures: their declarations and lookup settings, and the translation of WGSL's texture
+//! functions.
 //!
-//! Images have one mip level, so gradients, biases and levels have no effect, as in WGSL. The renderer
-//! sets filter and wrap mode per texture; sampler objects carry no state. Coordinates follow the
-//! renderer's convention, with v up, and so do offsets and the corners of `textureGather`.
-//! `textureLoad` counts texels from the top left, and clamps coordinates to the image.
+//! Images have one mip level, so gradients, biases and levels have no effect, as in WGSL. The
+//! renderer sets filter and wrap mode per texture; sampler objects carry no state. Coordinates
+//! follow the renderer's convention, with v up, and so do offsets and the corners of
+//! `textureGather`. `textureLoad` counts texels from the top left, and clamps coordinates to the
+//! image.
 
 use super::translate::{Fault, Frame, Leaves, Operand, Translator};
 use super::{Settings, Shader, ShaderError, diagnostics};
@@ -208,7 +210,8 @@ mod tests {
     use crate::texture::{Filter, Lookup, Texture, Wrap};
     use crate::{Entry, Settings, Shader};
 
-    /// An image with this red channel, row by row from the top; the other channels add 10, 20 and 30.
+    /// An image with this red channel, row by row from the top; the other channels add 10, 20 and
+    /// 30.
     fn image(width: u32, red: &[f32]) -> Texture {
         Texture::new(
             width,
@@ -219,8 +222,8 @@ mod tests {
     const DECLARATIONS: &str =
         "var t: texture_2d<f32>; var other: texture_2d<f32>; var s: sampler;";
 
-    /// Evaluates a `brdf` with these declarations and this body for each pair of coordinates, passed as
-    /// `wi.xy`.
+    /// Evaluates a `brdf` with these declarations and this body for each pair of coordinates,
+    /// passed as `wi.xy`.
     fn evaluate(
         declarations: &str,
         body: &str,

@@ -4,8 +4,8 @@
 //! Calls are inlined. Values are lists of [leaves](super::layout). Variables are lists of *slots*,
 //! which hold the current SSA value of each leaf, so that stores become definitions.
 //! [Pointers](super::pointers) are resolved to slots, and are never values. Early exits become
-//! conditions ([`super::control`]). Expressions are evaluated where naga emits them; constants, which
-//! it does not emit, at their first use.
+//! conditions ([`super::control`]). Expressions are evaluated where naga emits them; constants,
+//! which it does not emit, at their first use.
 //!
 //! Nesting, number of values and work are limited; exceeding a limit is a [`Fault`].
 
@@ -93,7 +93,8 @@ pub(crate) struct Frame<'m> {
     pub carried: Vec<Handle<Expression>>,
 }
 
-/// Translates a sequence of calls into one builder. Private variables keep their values between calls.
+/// Translates a sequence of calls into one builder. Private variables keep their values between
+/// calls.
 pub(crate) struct Translator<'m> {
     pub(super) module: &'m Module,
     pub(super) info: &'m ModuleInfo,
@@ -177,8 +178,8 @@ impl<'m> Translator<'m> {
         translator
     }
 
-    /// Translates a call, given the leaves of each argument; returns the leaves of the result. After a
-    /// fault, the builder must not be used.
+    /// Translates a call, given the leaves of each argument; returns the leaves of the result.
+    /// After a fault, the builder must not be used.
     pub fn call(
         &mut self,
         function: Handle<naga::Function>,

@@ -7,8 +7,8 @@
 //! operation's definition.
 //!
 //! Interval lowerings are code. The match in
-//! [`OpLowering::apply`](crate::interval::OpLowering::apply), which has no wildcard arm either, lists
-//! them.
+//! [`OpLowering::apply`](crate::interval::OpLowering::apply), which has no wildcard arm either,
+//! lists them.
 
 use super::Op;
 use std::f32::consts::{FRAC_PI_2, PI};
@@ -18,14 +18,14 @@ use std::f32::consts::{FRAC_PI_2, PI};
 pub struct OpFacts {
     /// Smallest and largest float result, except for NaN.
     pub range: [f32; 2],
-    /// Domain of the first operand. Outside of it, the result is NaN. Within it, operations with one
-    /// operand never return NaN, unless their monotonicity is [unknown](Monotonicity::Unknown).
+    /// Domain of the first operand. Outside of it, the result is NaN. Within it, operations with
+    /// one operand never return NaN, unless their monotonicity is [unknown](Monotonicity::Unknown).
     pub domain: [f32; 2],
     /// How the float result depends on each operand if the others are fixed.
     pub monotone: &'static [Monotonicity],
-    /// How far float results violate the monotonicity: a factor k, such that multiplying the smallest
-    /// and the largest result at the endpoints of an interval by 1 ± k · 2⁻²³ compensates for it. The
-    /// k are measured (`math/TABLE.md`).
+    /// How far float results violate the monotonicity: a factor k, such that multiplying the
+    /// smallest and the largest result at the endpoints of an interval by 1 ± k · 2⁻²³ compensates
+    /// for it. The k are measured (`math/TABLE.md`).
     pub widening: u8,
     /// Operands for which the result can be −0, and those for which it can be +0.
     pub zeros: [ZeroFrom; 2],

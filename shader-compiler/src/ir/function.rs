@@ -3,8 +3,8 @@
 //! A function is a tree of [`Block`]s. A block is a list of statements, which run in order: an
 //! operation, which defines one value; an [`If`] with two arms; or a [`Loop`], which exits between
 //! its two blocks, the head and the body. Control flow joins only at the results of an if and at
-//! the parameters and results of a loop, which take the place of phis. A value is in scope after its
-//! definition in the same block, and in nested blocks. So dominance is nesting, and needs no
+//! the parameters and results of a loop, which take the place of phis. A value is in scope after
+//! its definition in the same block, and in nested blocks. So dominance is nesting, and needs no
 //! analysis.
 //!
 //! The front end converts WGSL's early exits (`return`, `break`, `continue`) to conditions. This
@@ -89,9 +89,9 @@ pub struct If {
 
 /// A loop with one exit, between head and body.
 ///
-/// Initially `params` are `init`. In each iteration the head runs first. If `cond`, a value in scope
-/// at its end, is false, the loop exits, and the head's yields become `results`. Otherwise the body
-/// runs, in the scope of the head, and its yields become `params`.
+/// Initially `params` are `init`. In each iteration the head runs first. If `cond`, a value in
+/// scope at its end, is false, the loop exits, and the head's yields become `results`. Otherwise
+/// the body runs, in the scope of the head, and its yields become `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// Initial values of `params`.

@@ -4,11 +4,11 @@
 //! A row gives the name in textual IR, the types, whether the arguments commute, and the scalar
 //! definition, which the interpreter and constant folding run.
 //!
-//! - A *basic* operation (`{ … }`) is one machine instruction, or a short fixed sequence of them, in
-//!   every backend.
-//! - A *composite* operation (`via …`) is a sequence of basic operations in [`crate::math`], written
-//!   once and generic over [`Emit`]. The constant evaluator runs the sequence to define the operation;
-//!   a builder records it as the expansion that backends see. So the two cannot differ.
+//! - A *basic* operation (`{ … }`) is one machine instruction, or a short fixed sequence of them,
+//!   in every backend.
+//! - A *composite* operation (`via …`) is a sequence of basic operations in [`crate::math`],
+//!   written once and generic over [`Emit`]. The constant evaluator runs the sequence to define the
+//!   operation; a builder records it as the expansion that backends see. So the two cannot differ.
 //! - A *load* reads [tables](super::Table): `read …` defines it, or it is composite. Its first
 //!   argument is a constant that [identifies the table](Op::table), so that code can address it
 //!   directly. Tables are known only at run time, so loads are never folded.

@@ -8,8 +8,8 @@ pub const MAX_TABLES: u32 = 1 << 16;
 /// An array of 1 to 2³¹ words that [`Op::Load`](super::Op::Load) reads. The limit keeps indices
 /// nonnegative on machines that treat them as signed.
 ///
-/// Machine code reads `base` and `last` at the offsets [`Table::BASE`] and [`Table::LAST`], since the
-/// layout of a slice is not guaranteed.
+/// Machine code reads `base` and `last` at the offsets [`Table::BASE`] and [`Table::LAST`], since
+/// the layout of a slice is not guaranteed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Table<'t> {

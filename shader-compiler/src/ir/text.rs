@@ -22,11 +22,11 @@
 //! ```
 //!
 //! Inputs appear by name, constants are written inline, and other values are numbered in order of
-//! appearance. The spelling of a constant shows its type: floats have a decimal point or an exponent,
-//! or are `inf` or `nan`; integers are decimal or hexadecimal; bools are `true` and `false`. The
-//! parser also accepts names for values (`%sum`). Port names that are not identifiers are quoted, and
-//! `//` starts a comment. The parser does not simplify. Printing a parsed function reproduces its
-//! text, except for layout, names, the spelling of constants, and NaN payloads.
+//! appearance. The spelling of a constant shows its type: floats have a decimal point or an
+//! exponent, or are `inf` or `nan`; integers are decimal or hexadecimal; bools are `true` and
+//! `false`. The parser also accepts names for values (`%sum`). Port names that are not identifiers
+//! are quoted, and `//` starts a comment. The parser does not simplify. Printing a parsed function
+//! reproduces its text, except for layout, names, the spelling of constants, and NaN payloads.
 
 mod lexer;
 mod parse;
@@ -67,7 +67,8 @@ impl Annotations for NoAnnotations {
 }
 
 /// The text of a function with annotations. A comment follows the line that defines its value;
-/// comments on inputs precede the function. The text parses as the function if no name is in brackets.
+/// comments on inputs precede the function. The text parses as the function if no name is in
+/// brackets.
 pub fn annotated(function: &Function, annotations: &dyn Annotations) -> String {
     /// Maximum column at which comments are aligned; the comment of a longer line follows it.
     const MAX_COMMENT_COLUMN: usize = 48;

@@ -119,8 +119,8 @@ pub(super) fn div<B: Context>(b: &mut B, relaxed: bool, x: Value, y: Value) -> O
     Some(match (form(b, x), form(b, y)) {
         (_, Const(bits)) => {
             let (c, inverse) = (f32::from_bits(bits), 1.0 / f32::from_bits(bits));
-            // If the divisor is a power of two, quotient and product are the same real number, even if
-            // the inverse is subnormal.
+            // If the divisor is a power of two, quotient and product are the same real number, even
+            // if the inverse is subnormal.
             let is_exact = bits & 0x007f_ffff == 0 && inverse != 0.0 && inverse.is_finite();
             if is_exact || relaxed && c.is_normal() && inverse.is_normal() {
                 let inverse = b.f32(inverse);
@@ -158,7 +158,10 @@ pub(super) fn sqrt<B: Context>(b: &mut B, relaxed: bool, x: Value) -> Option<Val
 
 /// Whether two values are float constants of the same sign.
 fn same_sign<B: Context>(b: &B, x: Value, y: Value) -> bool {
-    matches!((number(b, x), number(b, y)), (Some(x), Some(y)) if x.is_sign_negative() == y.is_sign_negative())
+    match (number(b, x), number(b, y)) {
+        (Some(x), Some(y)) => x.is_sign_negative() == y.is_sign_negative(),
+        _ => false,
+    }
 }
 
 /// Returns a merged constant if it is a normal float.

@@ -135,8 +135,8 @@ pub(super) fn divide<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Optio
             let mask = b.constant(Type::I32, divisor - 1);
             b.op(And, &[x, mask])
         }
-        // The shift rounds down, but negative quotients must round up: add 2ⁿ − 1 to negative numbers
-        // first. Not for n = 31, since 2³¹ is negative.
+        // The shift rounds down, but negative quotients must round up: add 2ⁿ − 1 to negative
+        // numbers first. Not for n = 31, since 2³¹ is negative.
         (SDiv | SRem, _, Some(n @ 1..=30)) => {
             let (n, top, rest) = (b.i32(n), b.i32(31), b.i32(32 - n));
             let sign = b.op(AShr, &[x, top]);

@@ -2,9 +2,9 @@
 //!
 //! The builder calls [`simplify`] for each operation that it appends. A rule is an arm of a `match`
 //! on the forms of the arguments; each file holds the rules for one group of operations. *Exact*
-//! rules preserve every bit of the value, except for NaN payloads and signs. *Relaxed* rules, guarded
-//! by `if relaxed`, may change the value, and run only before the point shader is fixed ([`Rules`]).
-//! Relaxed rules change:
+//! rules preserve every bit of the value, except for NaN payloads and signs. *Relaxed* rules,
+//! guarded by `if relaxed`, may change the value, and run only before the point shader is fixed
+//! ([`Rules`]). Relaxed rules change:
 //!
 //! - the sign of a zero: x + 0 → x, 0 − x → −x, −(x − y) → y − x, |√x| → √x;
 //! - non-finite values: x · 0 → 0, x − x → 0, x ÷ x → 1, xʸ for negative x and small integers y,
@@ -39,8 +39,8 @@ use select::select;
 /// Which simplifications a builder may apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// All simplifications, including those that may change rounding, the sign of a zero, or non-finite
-    /// values. Only before the point shader is fixed.
+    /// All simplifications, including those that may change rounding, the sign of a zero, or
+    /// non-finite values. Only before the point shader is fixed.
     Relaxed,
     /// Simplifications that preserve every bit of every value, except for NaN payloads and signs.
     Exact,

@@ -44,8 +44,8 @@ pub(super) fn write<'a, E: Emit>(
     (e.op(op, &args), &rest[1..])
 }
 
-/// Checks that each left-hand side becomes its right-hand side under exact and relaxed rules, and that
-/// both have the same bits.
+/// Checks that each left-hand side becomes its right-hand side under exact and relaxed rules, and
+/// that both have the same bits.
 pub(super) fn check_exact(rewrites: &[(&str, &str)]) {
     for (left, right) in rewrites {
         check_rewrite(Rules::Exact, left, right);

@@ -1,6 +1,6 @@
-//! Recursive-descent parser for the textual form of a function, with one token of lookahead. It checks
-//! names and argument counts. The verifier checks the rest; its line numbers, which refer to the
-//! printed form, are mapped back to the text.
+//! Recursive-descent parser for the textual form of a function, with one token of lookahead. It
+//! checks names and argument counts. The verifier checks the rest; its line numbers, which refer to
+//! the printed form, are mapped back to the text.
 
 use super::lexer::{Lexer, Parsed, SyntaxError, Token, number};
 use super::{NAMED_CONSTANTS, quoted};

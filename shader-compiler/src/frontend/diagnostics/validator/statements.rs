@@ -34,7 +34,10 @@ impl InvalidFunction<'_> {
         let declared =
             self.function.result.as_ref().map(|result| type_name(self.module, result.ty));
         let returned = |value| {
-            self.location_in(value, &|statement| matches!(statement, Statement::Return { value: Some(v) } if *v == value))
+            self.location_in(value, &|statement| match statement {
+                Statement::Return { value: Some(v) } => *v == value,
+                _ => false,
+            })
         };
         match (value, declared) {
             (Some(value), Some(declared)) => {
@@ -138,10 +141,10 @@ impl InvalidFunction<'_> {
         };
         let name =
             variable.and_then(|variable| self.function.local_variables[variable].name.as_deref());
-        let location = self.location_in(
-            value,
-            &|statement| matches!(statement, Statement::Store { pointer: p, value: v } if (*p, *v) == (pointer, value)),
-        );
+        let location = self.location_in(value, &|statement| match statement {
+            Statement::Store { pointer: p, value: v } => (*p, *v) == (pointer, value),
+            _ => false,
+        });
         let message = match name {
             Some(name) => format!("cannot assign `{found}` to `{name}`, which is `{expected}`"),
             None => format!("cannot assign `{found}` to a variable of type `{expected}`"),

@@ -1,5 +1,5 @@
-//! Ranges of values, derived from their definitions and those of their operands. They suffice to
-//! detect that a clamp has no effect, or that a counter stays below a limit.
+//! Ranges of values, derived from the operations that define them and their operands. They suffice
+//! to detect that a clamp has no effect, or that a counter stays below a limit.
 //!
 //! Queries run while a function is being built, so they look only a few operations deep. Static
 //! bounds analysis ([`solve`](crate::analysis::solve)) covers all operations, but needs the

@@ -2,8 +2,9 @@
 //!
 //! Translating a sequence of steps returns its [`Flow`]: the conditions under which control leaves
 //! it by `return`, `break` or `continue`. The steps after an early exit run only if it is not
-//! taken. If one arm of an `if` always exits, these steps move into the other arm: `if c { return
-//! a; } rest` becomes `if c { return a; } else { rest }`. Otherwise they get an `if` of their own.
+//! taken. If one arm of an `if` always exits, these steps move into the other arm:
+//! `if c { return a; } rest` becomes `if c { return a; } else { rest }`. Otherwise they get an `if`
+//! of their own.
 //!
 //! Arms are merged in [`super::arms`]; loops are in [`super::loops`].
 

@@ -17,7 +17,7 @@ pub(super) const RETURN: usize = 0;
 pub(super) const BREAK: usize = 1;
 pub(super) const CONTINUE: usize = 2;
 
-/// The exits of a sequence of steps, of which at most one is taken.
+/// The exits of a sequence of steps. At most one is taken.
 pub(super) type Flow = [Exit; 3];
 
 /// Control falls through to the next step.

@@ -232,7 +232,7 @@ pub enum Setup {
 pub struct Settings {
     /// Where the members of `Material` are computed.
     pub setup: Setup,
-    /// Lookup settings of textures, by name; the default is that of [`Lookup`].
+    /// Lookup settings of textures, by name. Other textures use the default [`Lookup`].
     pub textures: Vec<(String, Lookup)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,

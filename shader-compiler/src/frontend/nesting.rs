@@ -21,8 +21,8 @@ const DECLARATIONS: [&str; 7] =
 /// Nesting depths of a text.
 #[derive(Clone, Debug, Default)]
 struct Nesting {
-    /// Maximum number of brackets around any token; an `else` counts as a bracket around what
-    /// follows.
+    /// Maximum number of brackets around any token; an `else` counts as a bracket around the
+    /// code after it.
     brackets: usize,
     /// Maximum number of operators and brackets on the path from an expression's root to a leaf.
     operators: usize,

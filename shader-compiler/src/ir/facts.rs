@@ -419,7 +419,7 @@ mod tests {
                     };
                     let is_number = |&bits: &u32| ty != Type::F32 || !f32::from_bits(bits).is_nan();
                     let mut results = |sign: &[i32]| -> Vec<u32> {
-                        // Without −0, whose result may differ from that of +0.
+                        // Without −0, since its result may differ from the one for +0.
                         let has_sign = |&&bits: &&u32| {
                             bits != 1 << 31
                                 && sign.contains(&(rank(types[k], bits).signum() as i32))

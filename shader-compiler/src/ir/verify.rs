@@ -184,7 +184,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Brings a value into scope, at its definition. `role` describes what it must be.
+    /// Brings a value into scope, at its definition. `role` names the expected definition.
     fn define(&mut self, value: Value, role: &str, matches: impl Fn(Def) -> bool) -> Check {
         self.ty(value)?;
         ensure(matches(self.function.def(value)), || {

@@ -265,7 +265,7 @@ impl Builder {
         Block { stmts, yields: yields.to_vec() }
     }
 
-    /// Appends an if, of arms that have just been closed. Returns one value per yield.
+    /// Appends an if with arms that have just been closed. Returns one value per yield.
     pub fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
         debug_assert_eq!(
             then.yields.len(),

@@ -22,7 +22,7 @@ pub(crate) fn frexp(b: &mut Builder, x: Value) -> (Value, Value) {
     let (normal, infinite, zero_float) =
         (b.f32(f32::MIN_POSITIVE), b.f32(f32::INFINITY), b.f32(0.0));
     let magnitude = b.op(Op::Abs, &[x]);
-    // Scales subnormals to normal floats.
+    // Scale subnormals to normal floats.
     let subnormal = b.op(Op::Lt, &[magnitude, normal]);
     let factor = b.f32((1 << 24) as f32);
     let scaled = b.op(Op::Mul, &[x, factor]);

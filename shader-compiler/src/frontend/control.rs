@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn early_returns_leave_no_flags_behind() {
+    fn early_returns_become_selects_without_flags() {
         let source = "fn f(x: i32) -> i32 {
             if x < 0 { return -1; }
             if x > 10 { return 11; }

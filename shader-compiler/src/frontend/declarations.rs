@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// The name that a declaration introduces after its keyword.
+    /// Location of the name that follows the keyword of a declaration.
     pub fn declared_name(&self, declaration: naga::Span) -> SourceRange {
         declaration.to_range().map_or(0..0, |range| {
             let name = self.token_at(range.start) + 1;
@@ -183,7 +183,7 @@ impl Source {
         )
     }
 
-    /// The innermost bracket that is never closed.
+    /// Location of the innermost unclosed bracket.
     pub fn unclosed(&self) -> Option<SourceRange> {
         let mut open = vec![];
         for (k, token) in self.tokens.iter().enumerate() {

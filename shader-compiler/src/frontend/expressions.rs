@@ -10,7 +10,7 @@ use super::translate::{Fault, Frame, Leaves, Operand, Translator};
 use crate::ir::{Emit, Value};
 use naga::{Expression, Handle, Literal, Span, TypeInner};
 
-/// Maximum depth of constants that refer to constants.
+/// Maximum length of a chain of constants that refer to each other.
 const MAX_CONSTANT_DEPTH: u32 = 250;
 
 impl<'m> Translator<'m> {

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn doc_comments_record_next_token_and_whether_they_trail() {
+    fn doc_comments_record_next_token_and_is_trailing() {
         let text = "//! a\n/// b\nx, /// c\n//// d\n/***/ /** e */ y, /*! f */\n/**/";
         let docs: Vec<_> = lex(text)
             .1

@@ -50,7 +50,7 @@ enum Stmt {
     Call(usize, Expr, usize),
 }
 
-/// Which statements may be generated.
+/// The statements that may be generated, and their maximum nesting depth.
 #[derive(Clone, Copy)]
 struct Context {
     depth: u32,

@@ -23,7 +23,7 @@ pub struct OpFacts {
     pub domain: [f32; 2],
     /// How the float result depends on each operand if the others are fixed.
     pub monotone: &'static [Monotonicity],
-    /// How far float results violate the monotonicity: a factor k, such that multiplying the
+    /// How far float results violate the monotonicity: a number k such that multiplying the
     /// smallest and the largest result at the endpoints of an interval by 1 ± k · 2⁻²³ compensates
     /// for it. The k are measured (`math/TABLE.md`).
     pub widening: u8,

@@ -490,12 +490,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in ".*") {
+        fn arbitrary_text_does_not_panic(text in ".*") {
             let _ = parse(&text);
         }
 
         #[test]
-        fn no_mutation_panics(edits in prop::collection::vec((any::<prop::sample::Index>(), 0..8usize, "[%a-z0-9.,{}()=:\" \n-]{0,8}"), 1..4)) {
+        fn mutated_text_does_not_panic(edits in prop::collection::vec((any::<prop::sample::Index>(), 0..8usize, "[%a-z0-9.,{}()=:\" \n-]{0,8}"), 1..4)) {
             let mut text: Vec<char> = SAMPLE.chars().collect();
             for (at, length, new) in edits {
                 let at = at.index(text.len() + 1);

@@ -380,7 +380,7 @@ impl Shader {
     }
 
     /// The [parameters](Shader::parameters) that the surface point supplies, which come first.
-    pub fn surface(&self) -> &[Parameter] {
+    pub fn surface_parameters(&self) -> &[Parameter] {
         &self.contract.surface
     }
 

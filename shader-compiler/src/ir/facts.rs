@@ -115,7 +115,7 @@ impl OpFacts {
     }
 
     /// The result is NaN for infinite operands.
-    const fn of_finite(self) -> OpFacts {
+    const fn finite_domain(self) -> OpFacts {
         self.domain(f32::MIN, f32::MAX)
     }
 
@@ -205,7 +205,7 @@ impl Op {
             // Short sequences on floats.
             Op::Rem => sequence(&[Unknown, Unknown]),
             Op::Sign => sequence(&[Increasing]).range(-1.0, 1.0).zeros(NegativeZero, PositiveZero),
-            Op::Fract => sequence(&[Periodic]).range(0.0, 1.0).of_finite().no_negative_zero(),
+            Op::Fract => sequence(&[Periodic]).range(0.0, 1.0).finite_domain().no_negative_zero(),
             Op::Step => sequence(&[Decreasing, Increasing]).range(0.0, 1.0).no_negative_zero(),
             Op::Smoothstep => sequence(&[Unknown, Unknown, EitherWay])
                 .range(0.0, 1.0)
@@ -224,8 +224,8 @@ impl Op {
                 .domain(0.0, INFINITY)
                 .no_negative_zero()
                 .growth(),
-            Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).of_finite(),
-            Op::Tan => elementary(&[Periodic]).of_finite(),
+            Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).finite_domain(),
+            Op::Tan => elementary(&[Periodic]).finite_domain(),
             Op::Asin => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).domain(-1.0, 1.0),
             Op::Acos => elementary(&[Decreasing]).range(0.0, PI).domain(-1.0, 1.0),
             Op::Atan => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).widening(1),

@@ -71,7 +71,8 @@ impl Program {
         target: Target,
     ) -> Result<Program, ProgramError> {
         let kernel = |function| Kernel::compile(arena, &passes::lower(&function), target);
-        let surface: usize = shader.surface().iter().map(|parameter| parameter.size).sum();
+        let surface: usize =
+            shader.surface_parameters().iter().map(|parameter| parameter.size).sum();
         assert!(
             surface == 0 || surface == Program::SURFACE_WORDS,
             "the renderer and the compiler agree about the surface"

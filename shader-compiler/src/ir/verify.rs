@@ -170,7 +170,7 @@ impl Verifier<'_> {
 
     fn count(&self, found: usize, expected: usize, role: &str) -> Check {
         ensure(found == expected, || {
-            format!("expected a value for each of {expected} {role}s, found {found}")
+            format!("wrong number of {role}s: expected {expected}, found {found}")
         })
     }
 
@@ -501,27 +501,27 @@ mod tests {
     fn counts_must_match() {
         assert_eq!(
             violation(|f, _| f.body.yields.pop()),
-            "line 16, `return %4`: expected a value for each of 2 outputs, found 1"
+            "line 16, `return %4`: wrong number of outputs: expected 2, found 1"
         );
         assert_eq!(
             violation(|f, _| if_(f).then.yields.pop()),
-            "line 5, `yield %3`: expected a value for each of 2 results, found 1"
+            "line 5, `yield %3`: wrong number of results: expected 2, found 1"
         );
         assert_eq!(
             violation(|f, v| if_(f).otherwise.yields.push(v(0))),
-            "line 7, `yield a, i, %0`: expected a value for each of 2 results, found 3"
+            "line 7, `yield a, i, %0`: wrong number of results: expected 2, found 3"
         );
         assert_eq!(
             violation(|f, _| loop_(f).head.yields.pop()),
-            "line 11, `while %7`: expected a value for each of 1 results, found 0"
+            "line 11, `while %7`: wrong number of results: expected 1, found 0"
         );
         assert_eq!(
             violation(|f, _| loop_(f).body.yields.pop()),
-            "line 14, `next %8`: expected a value for each of 2 parameters, found 1"
+            "line 14, `next %8`: wrong number of parameters: expected 2, found 1"
         );
         assert!(
             violation(|f, _| loop_(f).init.pop())
-                .ends_with("expected a value for each of 2 parameters, found 1")
+                .ends_with("wrong number of parameters: expected 2, found 1")
         );
         let arity = violation(|f, v| set_arg(f, v(8), 2, v(1)));
         assert_eq!(

@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(error(&body("return i")), "2:1: output `r` must be f32, but i is i32");
         assert_eq!(
             error(&body("return a, b")),
-            "2:1: expected a value for each of 1 outputs, found 2"
+            "2:1: wrong number of outputs: expected 1, found 2"
         );
         assert_eq!(
             error(&body("if a {\n  yield\n} else {\n  yield\n}\nreturn a")),

@@ -79,7 +79,7 @@ mod tests {
     fn sides_and_description_are_parsed() {
         for (text, sides, description) in [
             (
-                "//! Glass.\n//! SurfaceSides: both.\n//!\n//! SurfaceSides are many.\nBRDF",
+                "//! Glass.\n//! Sides: both.\n//!\n//! Sides are many.\nBRDF",
                 SurfaceSides::Both,
                 "Glass.\n\nSides are many.",
             ),

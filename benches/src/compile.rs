@@ -58,7 +58,7 @@ fn measure(name: &str, source: &str, target: Target) -> [f64; 7] {
     let shader = materials::parse(name, black_box(source));
     let parse_end = start.elapsed();
     let function = shader
-        .function(Entry::Shaded, &Settings::default())
+        .function(Entry::Integrand, &Settings::default())
         .expect("materials of the library translate");
     let translate_end = start.elapsed();
     let optimized = passes::optimize(&function);

@@ -27,7 +27,7 @@ pub fn parse(name: &str, source: &str) -> Shader {
 pub fn point_shader(shader: &Shader) -> Function {
     passes::optimize(
         &shader
-            .function(Entry::Shaded, &Settings::default())
+            .function(Entry::Integrand, &Settings::default())
             .unwrap_or_else(|error| panic!("{error}")),
     )
 }

@@ -9,7 +9,7 @@ use crate::lift::Options;
 use crate::passes;
 use crate::target::Target;
 
-/// Why a shader could not be compiled.
+/// An error of [`compile`] or [`compile_bounds`].
 #[derive(Debug, miette::Diagnostic, thiserror::Error)]
 pub enum Error {
     /// The shader is invalid.
@@ -21,14 +21,16 @@ pub enum Error {
     Compile(#[from] CompileError),
 }
 
-/// Compiles a function of a shader for the fastest target of this machine, with default settings.
+/// Compiles an entry point of a shader for the fastest target of this machine, with default
+/// settings.
 pub fn compile(shader: &Shader, entry: Entry) -> Result<Kernel, Error> {
     let point = passes::optimize(&shader.function(entry, &Settings::default())?);
     Ok(Kernel::compile(&Arena::new(), &passes::lower(&point), Target::best())?)
 }
 
 /// Compiles the bounding shader of a shader's integrand for the fastest target of this machine,
-/// with default settings: directions are in the shading frame, parameters in their declared ranges.
+/// with default settings: directions are in the shading frame, and parameters in their declared
+/// ranges.
 pub fn compile_bounds(
     shader: &Shader,
     spans: Spans,

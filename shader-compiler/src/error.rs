@@ -1,4 +1,4 @@
-//! Errors of compilation.
+//! Errors of code generation.
 
 use crate::target::Target;
 
@@ -6,14 +6,14 @@ use crate::target::Target;
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// The machine lacks a CPU feature that the target requires.
-    #[error("this machine does not run code for `{0}`")]
+    #[error("this machine cannot run code for `{0}`")]
     Unavailable(Target),
     /// The code needs a larger stack frame than a thread can be expected to hold.
     #[error(
-        "the function keeps {0} bytes at a time, more than fit on the stack: use fewer or smaller arrays"
+        "the function needs {0} bytes of stack, which is too much: use fewer or smaller arrays"
     )]
     Stack(usize),
-    /// The system refused memory for code.
-    #[error("no memory for machine code")]
+    /// The operating system did not provide memory for code.
+    #[error("cannot allocate memory for machine code")]
     Memory(#[source] std::io::Error),
 }

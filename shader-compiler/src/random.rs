@@ -3,8 +3,7 @@
 /// A small pseudo-random number generator (SplitMix64: Steele et al. 2014), the same on all
 /// machines.
 ///
-/// It cannot be cloned: a clone would repeat the same numbers, so samples from both would be
-/// correlated.
+/// Not `Clone`: a clone would repeat the same numbers, so samples from both would be correlated.
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -33,7 +32,7 @@ impl Random {
     }
 
     /// A random element of a slice.
-    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
+    pub fn pick<'a, T>(&mut self, slice: &'a [T]) -> &'a T {
+        &slice[self.below(slice.len())]
     }
 }

@@ -1,6 +1,6 @@
 //! Compile-time ranges of numbers: closed intervals from `lo` to `hi`.
 //!
-//! One type serves three kinds of numbers, which differ in how they [compute endpoints](Endpoint):
+//! The type is generic over the numbers, which differ in how they [compute endpoints](Endpoint):
 //!
 //! | range | elements | endpoints of a sum |
 //! |---|---|---|
@@ -12,9 +12,9 @@
 //! are finite. No endpoint is NaN.
 //!
 //! A range does not track NaN or the sign of a zero, and has no gaps.
-//! [`Bounds`](crate::interval::Bounds) are unions of ranges with flags for these; code selection
-//! uses them, and static bounds analysis computes them for an entire function. They cannot replace
-//! ranges: the builder looks at a few operations while a function is still being built, before any
+//! [`Bounds`](crate::interval::Bounds), which static bounds analysis computes for an entire
+//! function and code selection uses, are unions of ranges with flags for these. They cannot replace
+//! ranges: the builder looks at a few operations while a function is being built, before any
 //! analysis, and proofs about real numbers need endpoints that are rounded outward.
 
 /// All numbers from `lo` to `hi`, inclusive.
@@ -51,7 +51,7 @@ impl Endpoint for f64 {
         if s.is_nan() {
             return unbounded(up);
         }
-        // The rounding error, exactly (Knuth's TwoSum).
+        // The exact rounding error (Knuth's TwoSum).
         let part = s - self;
         round_outward(s, (self - (s - part)) + (other - part), up)
     }
@@ -90,16 +90,19 @@ fn unbounded<T: Endpoint>(up: bool) -> T {
     if up { T::UNBOUNDED_ABOVE } else { T::UNBOUNDED_BELOW }
 }
 
+/// The smaller of two numbers that are not NaN.
 fn lesser<T: PartialOrd>(a: T, b: T) -> T {
     if b < a { b } else { a }
 }
 
+/// The larger of two numbers that are not NaN.
 fn greater<T: PartialOrd>(a: T, b: T) -> T {
     if b > a { b } else { a }
 }
 
 impl<T: Endpoint> Range<T> {
     pub const ZERO: Range<T> = Range { lo: T::ZERO, hi: T::ZERO };
+    /// All numbers.
     pub const ALL: Range<T> = Range { lo: T::UNBOUNDED_BELOW, hi: T::UNBOUNDED_ABOVE };
     /// All numbers ≥ 0.
     pub const NONNEGATIVE: Range<T> = Range { lo: T::ZERO, hi: T::UNBOUNDED_ABOVE };
@@ -189,7 +192,7 @@ impl Range<f64> {
         self.corners(other, product)
     }
 
-    /// All numbers if the divisor may be 0 in its interior.
+    /// The quotient; all numbers if 0 lies inside the divisor.
     pub fn div(self, other: Range<f64>) -> Range<f64> {
         if self.is_zero() {
             return Range::ZERO;
@@ -203,10 +206,11 @@ impl Range<f64> {
         self.corners(Range::new(signed(other.lo), signed(other.hi)), quotient)
     }
 
-    fn corners(self, other: Range<f64>, of: fn(f64, f64, bool) -> f64) -> Range<f64> {
+    /// Range of an operation that attains its extrema at endpoints of both operands.
+    fn corners(self, other: Range<f64>, op: fn(f64, f64, bool) -> f64) -> Range<f64> {
         let pairs =
             [(self.lo, other.lo), (self.lo, other.hi), (self.hi, other.lo), (self.hi, other.hi)];
-        let endpoints = |up| pairs.map(|(a, b)| of(a, b, up));
+        let endpoints = |up| pairs.map(|(a, b)| op(a, b, up));
         Range {
             lo: endpoints(false).into_iter().fold(f64::INFINITY, f64::min),
             hi: endpoints(true).into_iter().fold(f64::NEG_INFINITY, f64::max),
@@ -224,7 +228,7 @@ impl Range<f64> {
         }
     }
 
-    /// Requires nonnegative numbers.
+    /// Square roots. Requires nonnegative numbers.
     pub fn sqrt(self) -> Range<f64> {
         let root = |x: f64, up| {
             let s = x.sqrt();
@@ -238,7 +242,7 @@ impl Range<f64> {
         Range { lo: exp(self.lo, false), hi: exp(self.hi, true) }
     }
 
-    /// Requires nonnegative numbers.
+    /// Natural logarithms. Requires nonnegative numbers.
     pub fn log(self) -> Range<f64> {
         let log = |x: f64, up| widen(libm::log(x), x == 1.0, up);
         Range { lo: log(self.lo, false), hi: log(self.hi, true) }
@@ -246,7 +250,7 @@ impl Range<f64> {
 }
 
 /// Rounds an endpoint outward. Its exact value is x + δ; `error` has the sign of δ, or is NaN if
-/// that is unknown.
+/// the sign is unknown.
 fn round_outward(x: f64, error: f64, up: bool) -> f64 {
     match up {
         _ if x.is_infinite() => x,
@@ -256,6 +260,7 @@ fn round_outward(x: f64, error: f64, up: bool) -> f64 {
     }
 }
 
+/// Endpoint of a product, rounded outward.
 fn product(a: f64, b: f64, up: bool) -> f64 {
     if a == 0.0 || b == 0.0 {
         return 0.0;
@@ -265,6 +270,7 @@ fn product(a: f64, b: f64, up: bool) -> f64 {
     round_outward(p, if p.abs() < 1e-250 { f64::NAN } else { a.mul_add(b, -p) }, up)
 }
 
+/// Endpoint of a quotient, rounded outward.
 fn quotient(a: f64, b: f64, up: bool) -> f64 {
     if a == 0.0 || b.is_infinite() && a.is_finite() {
         return 0.0;
@@ -284,7 +290,7 @@ fn quotient(a: f64, b: f64, up: bool) -> f64 {
     )
 }
 
-/// Widens an endpoint computed by `libm`, whose error is below a few ulps.
+/// Widens an endpoint that `libm` computed with an error of a few ulps, unless it is exact.
 fn widen(x: f64, exact: bool, up: bool) -> f64 {
     let margin = if exact || x.is_infinite() { 0.0 } else { x.abs() * 1e-14 + 1e-300 };
     if up { x + margin } else { x - margin }
@@ -326,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_of_floats_are_results_of_the_operation() {
+    fn endpoints_of_floats_match_float_arithmetic() {
         let tiny = Range::singleton(1e-30f32);
         assert_eq!(Range::singleton(1.0f32).add(tiny), Range::singleton(1.0));
         assert_eq!(Range::singleton(f32::MAX).add(Range::singleton(f32::MAX)).lo, f32::INFINITY);

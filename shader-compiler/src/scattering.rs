@@ -11,7 +11,7 @@
 
 use crate::builder::rewrite::{append, sweep};
 use crate::builder::{Builder, Rules};
-use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, Sides};
+use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, SurfaceSides};
 use crate::ir::{Emit, Function, Op, Port, Value};
 use crate::passes;
 use std::f32::consts::{FRAC_1_PI, TAU};
@@ -75,19 +75,19 @@ struct Parts {
     shaded: Function,
     /// `sample` and `pdf`.
     sampler: Option<(Function, Function)>,
-    sides: Sides,
+    sides: SurfaceSides,
 }
 
 impl Parts {
     fn new(shader: &Shader, settings: &Settings) -> Result<Parts, ShaderError> {
-        let settings = Settings { setup: Setup::Before, ..settings.clone() };
+        let settings = Settings { setup: Setup::Precomputed, ..settings.clone() };
         let part =
             |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, &settings)?));
         let sampler = shader
             .has_sampler()
             .then(|| Ok::<_, ShaderError>((part(Entry::Sample)?, part(Entry::Pdf)?)));
         Ok(Parts {
-            shaded: part(Entry::Shaded)?,
+            shaded: part(Entry::Integrand)?,
             sampler: sampler.transpose()?,
             sides: shader.sides(),
         })
@@ -142,11 +142,11 @@ impl Joint {
 }
 
 /// A direction with density cos θ/π over the hemisphere, or half of that over both.
-fn cosine(b: &mut Builder, sides: Sides, [u, v]: [Value; 2]) -> [Value; 3] {
+fn cosine(b: &mut Builder, sides: SurfaceSides, [u, v]: [Value; 2]) -> [Value; 3] {
     let one = b.f32(1.0);
     let (u, below) = match sides {
-        Sides::One => (u, None),
-        Sides::Both => {
+        SurfaceSides::One => (u, None),
+        SurfaceSides::Both => {
             // The first random number selects the side, and is then remapped to [0, 1) for reuse.
             let (half, two) = (b.f32(0.5), b.f32(2.0));
             let below = b.op(Op::Lt, &[u, half]);
@@ -172,13 +172,13 @@ fn cosine(b: &mut Builder, sides: Sides, [u, v]: [Value; 2]) -> [Value; 3] {
 }
 
 /// Density of [`cosine`].
-fn cosine_pdf(b: &mut Builder, sides: Sides, z: Value) -> Value {
+fn cosine_pdf(b: &mut Builder, sides: SurfaceSides, z: Value) -> Value {
     let (cosine, scale) = match sides {
-        Sides::One => {
+        SurfaceSides::One => {
             let zero = b.f32(0.0);
             (b.op(Op::Max, &[z, zero]), FRAC_1_PI)
         }
-        Sides::Both => (b.op(Op::Abs, &[z]), 0.5 * FRAC_1_PI),
+        SurfaceSides::Both => (b.op(Op::Abs, &[z]), 0.5 * FRAC_1_PI),
     };
     let scale = b.f32(scale);
     b.op(Op::Mul, &[cosine, scale])
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn joined_functions_have_the_bits_of_their_parts() {
-        let settings = Settings { setup: Setup::Before, ..Settings::default() };
+        let settings = Settings { setup: Setup::Precomputed, ..Settings::default() };
         let shader = shader(&[SHADER, SAMPLER].concat());
         let part =
             |entry| passes::optimize(&shader.function(entry, &settings).expect("it is valid"));
@@ -225,7 +225,7 @@ mod tests {
             let directions: Vec<f32> =
                 wi.iter().map(|&bits| f32::from_bits(bits)).chain(rest).collect();
             let expected =
-                [run(&part(Entry::Shaded), &directions), run(&part(Entry::Pdf), &directions)]
+                [run(&part(Entry::Integrand), &directions), run(&part(Entry::Pdf), &directions)]
                     .concat();
             assert_eq!(run(&evaluate, &directions), expected);
             assert_eq!(run(&scatter, &[&u[..], &rest].concat()), [wi, expected].concat());

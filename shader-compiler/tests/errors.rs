@@ -123,7 +123,7 @@ fn translation() {
     for (name, text) in texts {
         let shader =
             Shader::parse(name, &text).unwrap_or_else(|error| panic!("{name}: {}", render(&error)));
-        let error = shader.function(Entry::Shaded, &Settings::default()).expect_err(name);
+        let error = shader.function(Entry::Integrand, &Settings::default()).expect_err(name);
         assert_eq!(jargon(&error, &text), None, "{name}");
         messages += &format!("{name}\n{}\n", render(&error));
     }
@@ -139,7 +139,7 @@ fn settings() {
     let mut messages = String::new();
     let function = |overrides: &[(&str, f64)]| {
         let overrides = overrides.iter().map(|(name, x)| ((*name).to_owned(), *x)).collect();
-        shader.function(Entry::Shaded, &Settings { overrides, ..Settings::default() })
+        shader.function(Entry::Integrand, &Settings { overrides, ..Settings::default() })
     };
     assert!(function(&[("lobes", 3.0), ("flag", 0.0)]).is_ok());
     for overrides in [
@@ -156,7 +156,7 @@ fn settings() {
         let textures = vec![("wod".to_owned(), Lookup::default())];
         render(
             &shader
-                .function(Entry::Shaded, &Settings { textures, ..Settings::default() })
+                .function(Entry::Integrand, &Settings { textures, ..Settings::default() })
                 .expect_err("there is no such texture"),
         )
     };

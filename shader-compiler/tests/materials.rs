@@ -10,7 +10,7 @@ use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::interpreter;
 use lightbound_shader::ir::Function;
 use lightbound_shader::{
-    Arena, Batch, Entry, Kernel, Parameter, Settings, Shader, Sides, Target, passes,
+    Arena, Batch, Entry, Kernel, Parameter, Settings, Shader, SurfaceSides, Target, passes,
 };
 
 /// A direction or a color.
@@ -248,8 +248,8 @@ impl Random {
     }
 
     /// 1, or randomly 1 or −1 for a material that scatters to both sides.
-    fn side(&mut self, sides: Sides) -> f64 {
-        if sides == Sides::Both && self.next() < 0.5 { -1.0 } else { 1.0 }
+    fn side(&mut self, sides: SurfaceSides) -> f64 {
+        if sides == SurfaceSides::Both && self.next() < 0.5 { -1.0 } else { 1.0 }
     }
 
     /// A value of a parameter, often an endpoint of its range; distributed logarithmically over
@@ -486,7 +486,7 @@ fn materials_are_finite_everywhere_and_zero_below_the_horizon() {
                     kernel.target()
                 );
                 assert!(found.iter().all(|x| x.is_finite()), "{at}");
-                let one_sided = shader.sides() == Sides::One;
+                let one_sided = shader.sides() == SurfaceSides::One;
                 assert!(row[2] > 0.0 || !one_sided || found[3..].iter().all(|&s| s == 0.0), "{at}");
                 assert!(row[2] < 0.0 || found.iter().all(|&x| x >= 0.0), "{at}");
             }
@@ -583,7 +583,7 @@ fn materials_conserve_energy() {
         let material =
             MATERIALS.iter().find(|material| material.name == name).expect("the material is there");
         let kernel =
-            material.kernels(Entry::Shaded).pop().expect("the interpreter is always there");
+            material.kernels(Entry::Integrand).pop().expect("the interpreter is always there");
         for parameters in parameters {
             for degrees in [0.0f64, 30.0, 60.0, 80.0, 88.0] {
                 let (sin, cos) = degrees.to_radians().sin_cos();
@@ -601,7 +601,7 @@ fn materials_conserve_energy() {
 #[test]
 fn fractal_iterates_as_long_as_its_orbit() {
     let material = &MATERIALS[5];
-    let function = material.function(Entry::Shaded);
+    let function = material.function(Entry::Integrand);
     let shader = material.shader();
     let mut parameters: Vec<f64> = shader
         .parameters()
@@ -633,7 +633,7 @@ fn fractal_iterates_as_long_as_its_orbit() {
 
 #[test]
 fn fractal_is_as_large_as_in_the_paper() {
-    let lowered = passes::lower(&passes::optimize(&MATERIALS[5].function(Entry::Shaded)));
+    let lowered = passes::lower(&passes::optimize(&MATERIALS[5].function(Entry::Integrand)));
     // Clarberg et al. 2010, table 1, reports 447 instructions.
     let instructions = Code::compile(&lowered, Isa::Sse41).counts().total;
     assert!((300..=700).contains(&instructions), "{instructions} instructions");

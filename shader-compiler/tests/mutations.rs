@@ -122,7 +122,7 @@ fn run(text: &str, case: u64) -> bool {
     let mut translated = false;
     if let Ok(shader) = shader {
         let settings = Settings { loop_cap: 100, ..Settings::default() };
-        for entry in [Entry::Shaded, Entry::Brdf, Entry::Sample, Entry::Pdf] {
+        for entry in [Entry::Integrand, Entry::Brdf, Entry::Sample, Entry::Pdf] {
             match shader.function(entry, &settings) {
                 Ok(_) => translated = true,
                 Err(error) => check(text, &error, case),

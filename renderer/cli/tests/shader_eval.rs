@@ -222,7 +222,7 @@ fn eval_matches_the_interpreted_point_shader() {
         let table = eval_table(&dir, &format!("{DIRECTIONS}\n{}\n", rows.join("\n")), &[]);
         let shader = Shader::parse("a", &text).unwrap();
         let point =
-            passes::optimize(&shader.function(Entry::Shaded, &Settings::default()).unwrap());
+            passes::optimize(&shader.function(Entry::Integrand, &Settings::default()).unwrap());
         let defaults: Vec<u32> = shader.parameters().iter().flat_map(default_words).collect();
         for (row, values) in rows.iter().zip(&table) {
             let directions: Vec<f32> = row.split(',').map(|x| x.parse().unwrap()).collect();

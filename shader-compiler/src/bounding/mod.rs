@@ -47,7 +47,7 @@ use crate::builder::rewrite::{append, clean};
 use crate::builder::{Builder, Rules};
 use crate::error::CompileError;
 use crate::frontend::{
-    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides as Surface,
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, SurfaceSides,
 };
 use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::{Emit, Function, Op, Type, Value};
@@ -102,7 +102,7 @@ pub struct Integrand {
     /// Indices of its outputs that are bounded: the colour channels of s, or its luminance.
     pub outputs: Vec<usize>,
     frame: Frame,
-    sides: Surface,
+    sides: SurfaceSides,
     parameters: Vec<Parameter>,
 }
 
@@ -113,7 +113,7 @@ impl Integrand {
         settings: &Settings,
         frame: Frame,
     ) -> Result<Integrand, ShaderError> {
-        Integrand::of(shader, settings, frame, Entry::Shaded)
+        Integrand::of(shader, settings, frame, Entry::Integrand)
     }
 
     /// The BRDF alone, in place of s, for integration over projected solid angle.
@@ -137,8 +137,8 @@ impl Integrand {
             Frame::World => passes::optimize(&in_world(&local)),
         };
         let parameters = match settings.setup {
-            Setup::Within => shader.parameters(),
-            Setup::Before => shader.members(),
+            Setup::Inlined => shader.parameters(),
+            Setup::Precomputed => shader.members(),
         };
         Ok(Integrand {
             point,
@@ -174,7 +174,7 @@ impl Integrand {
         let directions =
             self.point.inputs[..directions].iter().map(|port| match (ranges, &port.name[..]) {
                 (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
-                (_, "wo.z") if self.frame == Frame::Local && self.sides == Surface::One => {
+                (_, "wo.z") if self.frame == Frame::Local && self.sides == SurfaceSides::One => {
                     Bounds::Float(Floats::between(0.0, UNIT))
                 }
                 _ => Bounds::Float(Floats::between(-UNIT, UNIT)),
@@ -195,7 +195,7 @@ impl Integrand {
             vector,
             component: input % 3,
             frame: vector >= 2,
-            above: vector == 1 && self.sides == Surface::One,
+            above: vector == 1 && self.sides == SurfaceSides::One,
         })
     }
 

@@ -1,9 +1,9 @@
-//! Detection of isomorphic loops: the same statements on the same values, up to the renaming of the
-//! values that they define.
+//! Detection of isomorphic loops: they execute the same statements on the same values, up to
+//! renaming of the values that they define.
 //!
-//! Operations are value-numbered one by one as they are appended ([`builder`](super)); a loop only
-//! once it is complete. Functions assembled from parts repeat loops, since each part computes what
-//! it needs.
+//! The [`builder`](super) value-numbers each operation when it is appended, but a loop only when it
+//! is complete. Functions assembled from several parts repeat loops if the parts compute the same
+//! values.
 
 use crate::ir::function::{Block, Function, Loop, Stmt, Value};
 use rustc_hash::FxHashMap;
@@ -11,49 +11,52 @@ use rustc_hash::FxHashMap;
 /// Maps the values of a loop to those of an isomorphic one.
 pub(super) type Correspondence = FxHashMap<Value, Value>;
 
-/// Compares `new` with `old`, both of `function`. Returns the old values that correspond to those
-/// that the new loop defines, or `None` if the loops are not isomorphic. The results may differ:
-/// they only list the values used after the loop.
+/// Compares two loops of `function`. Maps the values that `new` defines to those of `old`, or
+/// returns `None` if the loops are not isomorphic. The results may differ, since they only list the
+/// values used after a loop.
 pub(super) fn correspondence(
     function: &Function,
     new: &Loop,
     old: &Loop,
 ) -> Option<Correspondence> {
-    let mut comparison = Comparison { function, names: Correspondence::default() };
-    comparison.iteration(new, old).then_some(comparison.names)
+    let mut comparison = Comparison { function, map: Correspondence::default() };
+    comparison.iteration(new, old).then_some(comparison.map)
 }
 
 struct Comparison<'a> {
     function: &'a Function,
-    names: Correspondence,
+    map: Correspondence,
 }
 
 impl Comparison<'_> {
-    /// The corresponding value of the old loop.
-    fn name(&self, value: Value) -> Value {
-        self.names.get(&value).copied().unwrap_or(value)
+    /// The value of the old loop that corresponds to a value of the new one.
+    fn corresponding(&self, value: Value) -> Value {
+        self.map.get(&value).copied().unwrap_or(value)
     }
 
-    fn same(&self, new: &[Value], old: &[Value]) -> bool {
-        new.len() == old.len() && std::iter::zip(new, old).all(|(&new, &old)| self.name(new) == old)
+    /// Whether the new values correspond to the old ones.
+    fn correspond(&self, new: &[Value], old: &[Value]) -> bool {
+        new.len() == old.len()
+            && std::iter::zip(new, old).all(|(&new, &old)| self.corresponding(new) == old)
     }
 
-    fn rename(&mut self, new: &[Value], old: &[Value]) -> bool {
-        self.names.extend(std::iter::zip(new, old).map(|(&new, &old)| (new, old)));
+    /// Records that the new values correspond to the old ones; false if their numbers differ.
+    fn record(&mut self, new: &[Value], old: &[Value]) -> bool {
+        self.map.extend(std::iter::zip(new, old).map(|(&new, &old)| (new, old)));
         new.len() == old.len()
     }
 
-    /// Compares everything except the yields of the head.
+    /// Compares two loops, except for the yields of their heads.
     fn iteration(&mut self, new: &Loop, old: &Loop) -> bool {
-        self.same(&new.init, &old.init)
-            && self.rename(&new.params, &old.params)
+        self.correspond(&new.init, &old.init)
+            && self.record(&new.params, &old.params)
             && self.stmts(&new.head.stmts, &old.head.stmts)
-            && self.name(new.cond) == old.cond
+            && self.corresponding(new.cond) == old.cond
             && self.block(&new.body, &old.body)
     }
 
     fn block(&mut self, new: &Block, old: &Block) -> bool {
-        self.stmts(&new.stmts, &old.stmts) && self.same(&new.yields, &old.yields)
+        self.stmts(&new.stmts, &old.stmts) && self.correspond(&new.yields, &old.yields)
     }
 
     fn stmts(&mut self, new: &[Stmt], old: &[Stmt]) -> bool {
@@ -63,18 +66,18 @@ impl Comparison<'_> {
     fn stmt(&mut self, new: &Stmt, old: &Stmt) -> bool {
         match (new, old) {
             (&Stmt::Op(new), &Stmt::Op(old)) => {
-                self.operation(new, old) && self.rename(&[new], &[old])
+                self.operation(new, old) && self.record(&[new], &[old])
             }
             (Stmt::If(new), Stmt::If(old)) => {
-                self.name(new.cond) == old.cond
+                self.corresponding(new.cond) == old.cond
                     && self.block(&new.then, &old.then)
                     && self.block(&new.otherwise, &old.otherwise)
-                    && self.rename(&new.results, &old.results)
+                    && self.record(&new.results, &old.results)
             }
             (Stmt::Loop(new), Stmt::Loop(old)) => {
                 self.iteration(new, old)
-                    && self.same(&new.head.yields, &old.head.yields)
-                    && self.rename(&new.results, &old.results)
+                    && self.correspond(&new.head.yields, &old.head.yields)
+                    && self.record(&new.results, &old.results)
             }
             _ => false,
         }
@@ -86,10 +89,10 @@ impl Comparison<'_> {
         else {
             return false;
         };
-        // Arguments of commutative operations are ordered by value, which may differ.
+        // Commutative operations order their arguments by handle, which differs between the loops.
         op == other
-            && (self.same(new, old)
-                || op.is_commutative() && self.same(&[new[1], new[0]], &old[..2]))
+            && (self.correspond(new, old)
+                || op.is_commutative() && self.correspond(&[new[1], new[0]], &old[..2]))
     }
 }
 
@@ -101,11 +104,11 @@ mod tests {
     use crate::ir::function::for_each_stmt;
     use crate::ir::verify::verify;
     use crate::ir::{Emit, Function, Op, Stmt, Type, Value};
-    use crate::testing::random;
-    use crate::testing::same;
+    use crate::testing::{random, same};
 
-    /// Squares `x` while it is below 16; exits with it and with `other`, defined before the loop.
-    fn squares(b: &mut Builder, x: Value, other: Value) -> Vec<Value> {
+    /// Squares `x` while it is below 16. Exits with `x` and with `other`, which is defined before
+    /// the loop.
+    fn squaring_loop(b: &mut Builder, x: Value, other: Value) -> Vec<Value> {
         let limit = b.f32(16.0);
         let params = b.open_loop(&[x]);
         let below = b.op(Op::Lt, &[params[0], limit]);
@@ -115,16 +118,16 @@ mod tests {
     }
 
     #[test]
-    fn value_from_before_a_loop_is_not_a_result_of_an_outer_one() {
+    fn value_defined_before_a_loop_is_not_a_result_of_an_outer_loop() {
         let mut b = Builder::new("arms", Rules::Exact);
         b.set_speculation(None);
         let x = b.input("x", Type::F32);
-        let first = squares(&mut b, x, x)[0];
+        let first = squaring_loop(&mut b, x, x)[0];
         let limit = b.f32(100.0);
         let cond = b.op(Op::Lt, &[first, limit]);
         b.open_arm();
         let root = b.op(Op::Sqrt, &[x]);
-        let again = squares(&mut b, x, root);
+        let again = squaring_loop(&mut b, x, root);
         let sum = b.op(Op::Add, &[again[0], again[1]]);
         let then = b.close_arm(&[sum]);
         b.open_arm();
@@ -137,7 +140,8 @@ mod tests {
         };
         assert_eq!([4.0_f32, 15.0].map(run), [18.0_f32, 15.0].map(f32::to_bits), "{function}");
     }
-    fn loops(function: &Function) -> usize {
+
+    fn count_loops(function: &Function) -> usize {
         let mut loops = 0;
         for_each_stmt(&function.body, &mut |stmt| {
             loops += usize::from(matches!(stmt, Stmt::Loop(_)))
@@ -145,8 +149,8 @@ mod tests {
         loops
     }
 
-    /// A function followed by itself, in an arm of an if if `inside`.
-    fn twice(once: &Function, inside: bool) -> Function {
+    /// Appends a function to itself; `in_arm` puts the copy in an arm of an if.
+    fn twice(once: &Function, in_arm: bool) -> Function {
         let pass = |b: &mut Builder, op, args: &[Value]| b.op(op, args);
         let mut builder = Builder::new("twice", Rules::Exact);
         builder.set_speculation(None);
@@ -154,11 +158,11 @@ mod tests {
             once.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
         let arm = builder.input("arm", Type::Bool);
         let (mut builder, first) = append(once, builder, &inputs, pass);
-        if inside {
+        if in_arm {
             builder.open_arm();
         }
         let (mut builder, mut second) = append(once, builder, &inputs, pass);
-        if inside {
+        if in_arm {
             let then = builder.close_arm(&second);
             builder.open_arm();
             let otherwise = builder.close_arm(&first);
@@ -170,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn random_functions_appended_to_themselves_compute_the_same() {
-        let (mut shared, mut all) = (0, 0);
+    fn functions_appended_to_themselves_compute_same_results_twice() {
+        let (mut shared, mut total) = (0, 0);
         for seed in 0..1000 {
             let options = random::Options {
                 ops: 120,
@@ -181,10 +185,11 @@ mod tests {
                 lowered: false,
             };
             let once = clean(&random::function(seed, &options), Builder::new("once", Rules::Exact));
-            for inside in [false, true] {
-                let twice = twice(&once, inside);
+            for in_arm in [false, true] {
+                let twice = twice(&once, in_arm);
                 assert_eq!(verify(&twice), Ok(()), "seed {seed}: {twice}");
-                (shared, all) = (shared + 2 * loops(&once) - loops(&twice), all + loops(&once));
+                shared += 2 * count_loops(&once) - count_loops(&twice);
+                total += count_loops(&once);
                 for mut row in random::special_rows(&once.inputs, 4, seed) {
                     let run = |function, row: &[u32]| {
                         interpreter::run(function, &random::tables(), row, 1 << 22)
@@ -194,9 +199,9 @@ mod tests {
                     row.push(!0);
                     let results = run(&twice, &row);
                     for (k, port) in once.outputs.iter().enumerate() {
-                        for found in [results[k], results[once.outputs.len() + k]] {
+                        for result in [results[k], results[once.outputs.len() + k]] {
                             assert!(
-                                same(port.ty, found, expected[k]),
+                                same(port.ty, result, expected[k]),
                                 "seed {seed}, {row:x?}: {twice}"
                             );
                         }
@@ -205,6 +210,6 @@ mod tests {
             }
         }
         // Some loops differ in the order of the operations hoisted out of them.
-        assert!(all > 300 && 10 * shared > 9 * all, "{shared} of {all} loops are shared");
+        assert!(total > 300 && 10 * shared > 9 * total, "{shared} of {total} loops are shared");
     }
 }

@@ -1,11 +1,15 @@
 //! The builder, which constructs all functions and simplifies them on the fly.
 //!
-//! Every operation that is appended is first folded, if its arguments are constants; then
-//! simplified (`simplify`); then looked up among the operations in scope (global value numbering by
-//! hash-consing; since dominance is nesting, a scoped table suffices); and finally hoisted out of
-//! all loops in which it is invariant (loop-invariant code motion, which is always legal because
-//! operations are pure). Ifs with cheap arms become selects. A loop that is `isomorphic` to one in
-//! scope is merged with it. A pass that rebuilds a function through a builder gets all of this.
+//! Each appended operation goes through four steps:
+//!
+//! 1. Constant folding, if its arguments are constants.
+//! 2. Algebraic simplification (`simplify`).
+//! 3. Global value numbering by hash-consing. A scoped table suffices, since dominance is nesting.
+//! 4. Loop-invariant code motion out of all loops in which it is invariant. This is always legal,
+//!    since operations are pure.
+//!
+//! Ifs with cheap arms become selects. A loop that is `isomorphic` to one in scope is merged with
+//! it. A pass that rebuilds a function through a builder gets all of this.
 
 mod isomorphic;
 pub mod rewrite;
@@ -20,6 +24,7 @@ use crate::ir::types::Type;
 use isomorphic::{Correspondence, correspondence};
 use rustc_hash::FxHashMap;
 
+/// Key of value numbering: an op and its arguments, ordered if they commute.
 type Key = (Op, [Value; 3]);
 
 /// The role of an open block.
@@ -37,8 +42,8 @@ enum ScopeKind {
 struct Scope {
     kind: ScopeKind,
     stmts: Vec<Stmt>,
-    /// Keys of known operations to remove when the scope closes.
-    known: Vec<Key>,
+    /// Keys to remove from the value table when the scope closes.
+    keys: Vec<Key>,
 }
 
 /// Builds a [`Function`].
@@ -51,8 +56,9 @@ pub struct Builder {
     /// Index of the scope in which each value is defined.
     levels: Vec<u32>,
     constants: FxHashMap<(Type, u32), Value>,
-    known: FxHashMap<Key, Value>,
-    /// Origin of the next values.
+    /// Operations in scope.
+    value_table: FxHashMap<Key, Value>,
+    /// Origin of the next values; see [`ValueData`].
     origin: Option<Value>,
 }
 
@@ -65,7 +71,7 @@ pub(crate) fn cost_of(op: Op) -> u32 {
 }
 
 impl Builder {
-    /// An empty function.
+    /// Starts an empty function.
     pub fn new(name: &str, rules: Rules) -> Builder {
         let function = Function {
             name: name.to_owned(),
@@ -74,7 +80,7 @@ impl Builder {
             body: Block::default(),
             values: Vec::with_capacity(256),
         };
-        let scope = Scope { kind: ScopeKind::StraightLine, stmts: vec![], known: vec![] };
+        let scope = Scope { kind: ScopeKind::StraightLine, stmts: vec![], keys: vec![] };
         Builder {
             function,
             rules,
@@ -82,18 +88,18 @@ impl Builder {
             scopes: vec![scope],
             levels: vec![],
             constants: FxHashMap::default(),
-            known: FxHashMap::default(),
+            value_table: FxHashMap::default(),
             origin: None,
         }
     }
 
     /// Sets the limit on the cost of speculated arms, in basic operations. `None` keeps all ifs,
-    /// for conditions that are uniform over the group.
+    /// which suits conditions that are uniform over the group.
     pub fn set_speculation(&mut self, cost: Option<u32>) {
         self.speculation = cost;
     }
 
-    /// Which simplifications are enabled.
+    /// The enabled simplifications.
     pub fn rules(&self) -> Rules {
         self.rules
     }
@@ -118,7 +124,7 @@ impl Builder {
     pub(crate) fn reserve(&mut self, values: usize) {
         self.function.values.reserve(values);
         self.levels.reserve(values);
-        self.known.reserve(values);
+        self.value_table.reserve(values);
     }
 
     /// Number of open blocks.
@@ -126,13 +132,12 @@ impl Builder {
         self.scopes.len()
     }
 
-    /// Index of the scope in which the value is defined: it is invariant in the blocks of deeper
-    /// scopes.
+    /// Index of the scope in which a value is defined. The value is invariant in deeper scopes.
     pub(crate) fn level(&self, value: Value) -> usize {
         self.levels[value.index()] as usize
     }
 
-    /// The value of a bool if it is constant.
+    /// The value of a bool, if it is constant.
     pub fn known_bool(&self, value: Value) -> Option<bool> {
         self.function.constant(value).map(|bits| bits != 0)
     }
@@ -154,7 +159,11 @@ impl Builder {
     /// Appends an operation, or returns an existing value.
     fn append(&mut self, op: Op, args: &[Value]) -> Value {
         debug_assert_eq!(args.len(), op.arity(), "{} takes {} arguments", op.name(), op.arity());
-        debug_assert!(self.types_fit(op, args), "wrong types for {}", op.name());
+        debug_assert!(
+            self.types_match(op, args),
+            "arguments of {} have the right types",
+            op.name()
+        );
         if let Some(bits) = self.fold(op, args) {
             return self.constant(self.result_type(op, args), bits);
         }
@@ -169,30 +178,32 @@ impl Builder {
         if let Some(value) = simplify::simplify(self, op, &key[..args.len()]) {
             return value;
         }
-        if let Some(&value) = self.known.get(&(op, key)) {
+        if let Some(&value) = self.value_table.get(&(op, key)) {
             return value;
         }
         let level = self.placement(&key[..args.len()]);
         let value =
             self.define(self.result_type(op, &key[..args.len()]), Def::Op { op, args: key }, level);
         self.scopes[level].stmts.push(Stmt::Op(value));
-        self.learn(level, (op, key), value);
+        self.record(level, (op, key), value);
         value
     }
 
-    /// Order of commuting arguments: constants come last.
+    /// Sort key of commuting arguments: constants come last.
     fn order(&self, value: Value) -> (bool, Value) {
         (self.function.constant(value).is_some(), value)
     }
 
-    fn learn(&mut self, level: usize, key: Key, value: Value) {
-        self.known.insert(key, value);
+    /// Adds an operation to the value table.
+    fn record(&mut self, level: usize, key: Key, value: Value) {
+        self.value_table.insert(key, value);
         // The scope of the function's body closes last.
         if level > 0 {
-            self.scopes[level].known.push(key);
+            self.scopes[level].keys.push(key);
         }
     }
 
+    /// Evaluates an operation if its arguments are constants.
     fn fold(&self, op: Op, args: &[Value]) -> Option<u32> {
         if op.is_load() {
             return None;
@@ -208,36 +219,36 @@ impl Builder {
         op.signature().result.unwrap_or_else(|| self.ty(args[args.len() - 1]))
     }
 
-    fn types_fit(&self, op: Op, args: &[Value]) -> bool {
+    fn types_match(&self, op: Op, args: &[Value]) -> bool {
         let mut any = None;
-        op.signature().args.iter().zip(args).all(|(want, &arg)| match want {
+        op.signature().args.iter().zip(args).all(|(expected, &arg)| match expected {
             Some(ty) => *ty == self.ty(arg),
             None => *any.get_or_insert(self.ty(arg)) == self.ty(arg),
         })
     }
 
-    /// The outermost enclosing scope in which the arguments are defined and from which only loops
-    /// are exited.
+    /// The outermost scope to which an operation with these arguments can be hoisted: the arguments
+    /// are defined there, and only loops lie between it and the open block.
     fn placement(&self, args: &[Value]) -> usize {
-        let needed = args.iter().map(|arg| self.levels[arg.index()]).max().unwrap_or(0) as usize;
+        let min_level = args.iter().map(|arg| self.levels[arg.index()]).max().unwrap_or(0) as usize;
         let mut level = self.scopes.len() - 1;
         loop {
             level = match self.scopes[level].kind {
-                ScopeKind::Head { .. } if needed < level => level - 1,
-                ScopeKind::Body { .. } if needed < level - 1 => level - 2,
+                ScopeKind::Head { .. } if min_level < level => level - 1,
+                ScopeKind::Body { .. } if min_level < level - 1 => level - 2,
                 _ => return level,
             };
         }
     }
 
     fn open(&mut self, kind: ScopeKind) {
-        self.scopes.push(Scope { kind, stmts: vec![], known: vec![] });
+        self.scopes.push(Scope { kind, stmts: vec![], keys: vec![] });
     }
 
     fn close(&mut self) -> (ScopeKind, Vec<Stmt>) {
         let scope = self.scopes.pop().expect("a block is open");
-        for key in &scope.known {
-            self.known.remove(key);
+        for key in &scope.keys {
+            self.value_table.remove(key);
         }
         (scope.kind, scope.stmts)
     }
@@ -254,12 +265,12 @@ impl Builder {
         Block { stmts, yields: yields.to_vec() }
     }
 
-    /// Appends an if whose arms have just been closed. Returns one value per yield.
+    /// Appends an if with arms that have just been closed. Returns one value per yield.
     pub fn push_if(&mut self, cond: Value, then: Block, otherwise: Block) -> Vec<Value> {
         debug_assert_eq!(
             then.yields.len(),
             otherwise.yields.len(),
-            "arms yield equally many values"
+            "both arms yield the same number of values"
         );
         if let Some((Op::BNot, &[cond])) = self.function.operation(cond) {
             return self.push_if(cond, otherwise, then);
@@ -275,16 +286,16 @@ impl Builder {
         let yields =
             (std::mem::take(&mut node.then.yields), std::mem::take(&mut node.otherwise.yields));
         let results = std::iter::zip(yields.0, yields.1).map(|(t, e)| {
-            // Results that are equal in both arms need no if, nor do selects between values defined
-            // before it.
+            // A value that both arms yield needs no result; a choice between values defined before
+            // the if is a select.
             if t == e {
                 return t;
             }
             if self.speculation.is_some() && self.level(t) <= level && self.level(e) <= level {
                 return self.op(Op::Select, &[cond, t, e]);
             }
-            let same = |k: &usize| (node.then.yields[*k], node.otherwise.yields[*k]) == (t, e);
-            if let Some(k) = (0..node.results.len()).find(same) {
+            let is_same = |k: &usize| (node.then.yields[*k], node.otherwise.yields[*k]) == (t, e);
+            if let Some(k) = (0..node.results.len()).find(is_same) {
                 return node.results[k];
             }
             let result = self.define(self.ty(t), Def::Result, level);
@@ -300,7 +311,7 @@ impl Builder {
         results
     }
 
-    /// Whether an arm is cheap enough to be speculated.
+    /// Whether an arm is cheap enough for speculation.
     fn is_cheap(&self, arm: &Block) -> bool {
         let Some(limit) = self.speculation else { return false };
         let cost = arm.stmts.iter().try_fold(0, |cost, stmt| match stmt {
@@ -311,17 +322,15 @@ impl Builder {
         cost.is_some()
     }
 
-    /// Moves the operations of a closed arm into the open block, where they may be merged with
-    /// existing ones or hoisted out of loops; returns the arm's yields.
+    /// Moves the operations of a closed arm into the open block, where they may merge with existing
+    /// ones or be hoisted out of loops. Returns the arm's yields.
     fn splice(&mut self, arm: Block) -> Vec<Value> {
         let mut moved: Vec<(Value, Value)> = vec![];
         let find = |moved: &[(Value, Value)], old: Value| {
             moved.iter().find(|m| m.0 == old).map_or(old, |m| m.1)
         };
         for stmt in &arm.stmts {
-            let Stmt::Op(value) = *stmt else {
-                unreachable!("arms that are spliced hold operations alone")
-            };
+            let Stmt::Op(value) = *stmt else { unreachable!("cheap arms contain only operations") };
             let Def::Op { op, args } = self.function.def(value) else {
                 unreachable!("statements define operations")
             };
@@ -346,7 +355,7 @@ impl Builder {
         self.open(ScopeKind::Body { cond, exits: exits.to_vec() });
     }
 
-    /// Closes the body and the loop; `next` are the next values of the parameters. Returns one
+    /// Closes the body and the loop. `next` holds the parameters of the next iteration. Returns one
     /// value per exit.
     pub fn close_loop(&mut self, next: &[Value]) -> Vec<Value> {
         let (ScopeKind::Body { cond, exits }, body) = self.close() else {
@@ -355,7 +364,7 @@ impl Builder {
         let (ScopeKind::Head { init, params }, head) = self.close() else {
             unreachable!("a body is within a head")
         };
-        debug_assert_eq!(next.len(), params.len(), "a loop's body yields its parameters");
+        debug_assert_eq!(next.len(), params.len(), "the body yields one value per parameter");
         let level = self.scopes.len() - 1;
         let node = Loop {
             init,
@@ -365,46 +374,46 @@ impl Builder {
             body: Block { stmts: body, yields: next.to_vec() },
             results: vec![],
         };
-        let (level, index, names) = self.isomorphic_loop(&node).unwrap_or_else(|| {
+        let (level, index, map) = self.isomorphic_loop(&node).unwrap_or_else(|| {
             self.scopes[level].stmts.push(Stmt::Loop(Box::new(node)));
             (level, self.scopes[level].stmts.len() - 1, Correspondence::default())
         });
-        self.exit(level, index, exits, &names)
+        self.loop_results(level, index, exits, &map)
     }
 
     /// Finds an isomorphic loop in scope. Returns the level of its block, the index of its
-    /// statement, and the correspondence of the values.
+    /// statement, and the correspondence of values.
     fn isomorphic_loop(&self, node: &Loop) -> Option<(usize, usize, Correspondence)> {
         self.scopes.iter().enumerate().find_map(|(level, scope)| {
             scope.stmts.iter().enumerate().find_map(|(index, stmt)| {
-                let Stmt::Loop(known) = stmt else { return None };
-                Some((level, index, correspondence(&self.function, node, known)?))
+                let Stmt::Loop(existing) = stmt else { return None };
+                Some((level, index, correspondence(&self.function, node, existing)?))
             })
         })
     }
 
-    /// Returns the values of the exits of a loop whose head was closed in the open block. They are
-    /// results of the loop at this index, which may be in an outer block; `names` maps values to
-    /// those of that loop. A loop without results is removed.
-    fn exit(
+    /// Returns the values that a loop exits with. If the loop defines them, they become results of
+    /// the loop at this level and index, which is the loop itself or an isomorphic one in an outer
+    /// block; `map` maps values to those of the latter. A loop without results is removed.
+    fn loop_results(
         &mut self,
         level: usize,
         index: usize,
         exits: Vec<Value>,
-        names: &Correspondence,
+        map: &Correspondence,
     ) -> Vec<Value> {
         let Stmt::Loop(mut node) = self.scopes[level].stmts.remove(index) else {
             unreachable!("the statement is a loop")
         };
-        let here = self.scopes.len() - 1;
+        let open_level = self.scopes.len() - 1;
         let results = exits.into_iter().map(|exit| {
-            // A value defined before the loop is not a result of it, and cannot be one of a
-            // loop further out.
-            if self.level(exit) <= here {
+            // A value defined before the loop is not a result of it. Nor can it be a result of an
+            // outer loop, which may precede its definition.
+            if self.level(exit) <= open_level {
                 return exit;
             }
-            let exit = names.get(&exit).copied().unwrap_or(exit);
-            if let Some(k) = node.head.yields.iter().position(|&known| known == exit) {
+            let exit = map.get(&exit).copied().unwrap_or(exit);
+            if let Some(k) = node.head.yields.iter().position(|&yielded| yielded == exit) {
                 return node.results[k];
             }
             let result = self.define(self.ty(exit), Def::Result, level);

@@ -1,17 +1,20 @@
-//! Rebuilding a function through a [`Builder`]. Passes are written this way: they define how
-//! operations, ifs or loops are rewritten, and share everything else, including the builder's
-//! folding, value numbering and code motion.
+//! Rebuilds a function through a [`Builder`]. A pass defines how it rewrites operations, ifs or
+//! loops. It shares everything else, including the builder's folding, value numbering and code
+//! motion.
 //!
-//! The walk over the old function also contributes simplifications that a builder alone cannot do:
-//! dead code is not rebuilt; conditions are constants in the arms and bodies that they guard; a
-//! parameter that keeps its initial value is replaced by it; parameters that evolve identically are
-//! merged; loops that exit in the first iteration are replaced by their heads.
+//! The walk over the old function contributes simplifications that a builder alone cannot do:
+//!
+//! - Dead code is not rebuilt.
+//! - Conditions are constants in the arms and bodies that they guard.
+//! - A loop parameter that keeps its initial value is replaced by it.
+//! - Loop parameters that evolve identically are merged.
+//! - A loop that exits in the first iteration is replaced by its head.
 
 use super::Builder;
 use crate::ir::function::{Block, Def, Function, If, Loop, Stmt, Value, ValueData, for_each_stmt};
 use crate::ir::op::{Emit, Op};
 
-/// Rewrites the parts of a function. A closure is a pass that rewrites only operations.
+/// Rewrites operations, ifs and loops. A closure is a pass that rewrites only operations.
 pub trait Pass: Sized {
     /// Appends the replacement of the operation that defined `old`; `args` are its new arguments.
     fn op(&mut self, builder: &mut Builder, old: Value, op: Op, args: &[Value]) -> Value {
@@ -36,7 +39,7 @@ impl<F: FnMut(&mut Builder, Op, &[Value]) -> Value> Pass for F {
     }
 }
 
-/// Rebuilds `old` in the empty `builder`. The result has no dead code.
+/// Rebuilds `old` in an empty builder. The result has no dead code.
 pub fn rewrite(old: &Function, mut builder: Builder, pass: impl Pass) -> Function {
     let inputs: Vec<_> = old.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
     let (builder, outputs) = append(old, builder, &inputs, pass);
@@ -62,24 +65,24 @@ pub fn append(
     });
     let map = map.collect();
     let mut rewriter =
-        Rewriter { old, builder, map, live: liveness(old), assumed: vec![], again: false };
+        Rewriter { old, builder, map, live: liveness(old), assumed: vec![], is_repeat: false };
     rewriter.stmts(&mut pass, &old.body);
     let outputs = rewriter.mapped(&old.body.yields);
     (rewriter.builder, outputs)
 }
 
-/// Whether some of the outputs may depend on the input at this index.
+/// Whether any of these outputs may depend on the input at this index.
 pub fn depends(function: &Function, outputs: &[usize], input: usize) -> bool {
-    let mut of_them = function.clone();
-    of_them.body.yields = outputs.iter().map(|&output| function.body.yields[output]).collect();
+    let mut restricted = function.clone();
+    restricted.body.yields = outputs.iter().map(|&output| function.body.yields[output]).collect();
     let is_input = |value: &ValueData| matches!(value.def, Def::Input(k) if k as usize == input);
-    std::iter::zip(liveness(&of_them), &function.values)
+    std::iter::zip(liveness(&restricted), &function.values)
         .any(|(live, value)| live && is_input(value))
 }
 
-/// Whether each value is live, that is, an output depends on it.
+/// Computes for each value whether it is live: whether an output depends on it.
 pub fn liveness(function: &Function) -> Vec<bool> {
-    // Values that parameters and results come from.
+    // Values that each parameter or result depends on.
     let mut sources = vec![[Value(0); 3]; function.len()];
     for_each_stmt(&function.body, &mut |stmt| match stmt {
         Stmt::Op(_) => {}
@@ -112,7 +115,7 @@ pub fn liveness(function: &Function) -> Vec<bool> {
     live
 }
 
-/// Removes dead code, including parameters and results that only feed themselves.
+/// Removes dead code, including parameters and results that only depend on each other.
 pub fn sweep(function: &mut Function) {
     let live = liveness(function);
     sweep_block(&mut function.body, &live);
@@ -149,18 +152,18 @@ fn sweep_block(block: &mut Block, live: &[bool]) {
     });
 }
 
-/// Retains the `values` whose counterpart in `counterparts` is live.
+/// Retains each value for which the value at the same index in `counterparts` is live.
 fn retain_live_in_place(live: &[bool], counterparts: &[Value], values: &mut Vec<Value>) {
     let mut counterparts = counterparts.iter();
     values.retain(|_| counterparts.next().is_some_and(|value| live[value.index()]));
 }
 
-/// A loop that was opened.
+/// A loop that has been opened.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenLoop {
     /// Its parameters.
     pub params: Vec<Value>,
-    /// For each parameter, the old value of the next iteration.
+    /// For each parameter, its old value in the next iteration.
     pub next: Vec<Value>,
 }
 
@@ -173,11 +176,11 @@ pub struct Rewriter<'a> {
     pub builder: Builder,
     map: Vec<Option<Value>>,
     live: Vec<bool>,
-    /// The previous mapping of old values that are assumed to be known.
+    /// Old values with assumed constants, and their previous mappings.
     assumed: Vec<(Value, Option<Value>)>,
-    /// Whether the head of a loop is being rebuilt a second time; nested heads are then rebuilt
-    /// once.
-    again: bool,
+    /// Whether the head of a loop is being rebuilt a second time. Nested heads are then rebuilt
+    /// only once.
+    is_repeat: bool,
 }
 
 impl Rewriter<'_> {
@@ -223,16 +226,16 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The values that are live.
+    /// Returns the live ones among old values.
     pub fn live(&self, values: &[Value]) -> Vec<Value> {
         values.iter().copied().filter(|&value| self.is_live(value)).collect()
     }
 
-    /// The `values` whose counterpart in `counterparts` is live.
+    /// Returns each value for which the value at the same index in `counterparts` is live.
     pub fn retain_live(&self, counterparts: &[Value], values: &[Value]) -> Vec<Value> {
         std::iter::zip(counterparts, values)
-            .filter(|(b, _)| self.is_live(**b))
-            .map(|(_, &v)| v)
+            .filter(|(counterpart, _)| self.is_live(**counterpart))
+            .map(|(_, &value)| value)
             .collect()
     }
 
@@ -270,7 +273,7 @@ impl Rewriter<'_> {
         self.builder.set_origin(outer);
     }
 
-    /// Rebuilds the statements of an if's arm, in which the condition is known; returns its live
+    /// Rebuilds the statements of an arm, in which the condition is known. Returns the arm's live
     /// yields.
     pub fn arm(&mut self, pass: &mut impl Pass, node: &If, truth: bool) -> Vec<Value> {
         let arm = if truth { &node.then } else { &node.otherwise };
@@ -282,8 +285,8 @@ impl Rewriter<'_> {
         yields
     }
 
-    /// Rebuilds the statements of a loop's body, in which the condition holds; returns the next
-    /// values of `params`.
+    /// Rebuilds the statements of a loop's body, in which the condition holds. Returns the new
+    /// values of `next`.
     pub fn body(&mut self, pass: &mut impl Pass, node: &Loop, next: &[Value]) -> Vec<Value> {
         let before = self.assume(node.cond, true);
         self.stmts(pass, &node.body);
@@ -292,9 +295,9 @@ impl Rewriter<'_> {
         next
     }
 
-    /// Assumes the value of a condition, and of the operands that it implies. Such values are used
-    /// only where the assumption holds, so results do not depend on it elsewhere. Returns the
-    /// argument for [`forget`](Self::forget).
+    /// Assumes the value of a condition, and of the operands that follow from it, while statements
+    /// that it guards are rebuilt. Returns the argument for [`forget`](Self::forget), which ends
+    /// the assumption.
     fn assume(&mut self, cond: Value, truth: bool) -> usize {
         let before = self.assumed.len();
         let mut work = vec![(cond, truth)];
@@ -306,23 +309,26 @@ impl Rewriter<'_> {
             let constant = self.builder.bool(truth);
             self.set(value, constant);
             match self.old.operation(value) {
-                Some((Op::BNot, &[of])) => work.push((of, !truth)),
-                Some((Op::BAnd, of)) if truth => work.extend([(of[0], true), (of[1], true)]),
-                Some((Op::BOr, of)) if !truth => work.extend([(of[0], false), (of[1], false)]),
+                Some((Op::BNot, &[arg])) => work.push((arg, !truth)),
+                Some((Op::BAnd, args)) if truth => work.extend(args.iter().map(|&arg| (arg, true))),
+                Some((Op::BOr, args)) if !truth => {
+                    work.extend(args.iter().map(|&arg| (arg, false)));
+                }
                 _ => {}
             }
         }
         before
     }
 
+    /// Drops all assumptions made since `before`.
     fn forget(&mut self, before: usize) {
         while self.assumed.len() > before {
-            let (value, new) = self.assumed.pop().expect("more values are assumed than before");
+            let (value, new) = self.assumed.pop().expect("there are more assumptions than before");
             self.map[value.index()] = new;
         }
     }
 
-    /// Rebuilds an if as an if, or as the only arm that runs.
+    /// Rebuilds an if, or only the arm that runs if the condition is constant.
     pub fn if_(&mut self, pass: &mut impl Pass, node: &If) {
         let results = self.live(&node.results);
         let cond = self.get(node.cond);
@@ -339,21 +345,21 @@ impl Rewriter<'_> {
         self.set_all(&results, &new);
     }
 
-    /// Rebuilds a loop as a loop, or as its head alone if it exits in the first iteration.
+    /// Rebuilds a loop, or only its head if it exits in the first iteration.
     pub fn loop_(&mut self, pass: &mut impl Pass, node: &Loop) {
         if self.old.constant(node.cond) == Some(0) {
             return self.head_only(pass, node);
         }
-        let Open { next, .. } = self.open_loop(node);
+        let OpenLoop { next, .. } = self.open_loop(node);
         self.stmts(pass, &node.head);
         let cond = self.get(node.cond);
-        // Rebuilding nested heads twice would double the work with each level, so they are left to
-        // the next pass.
-        if self.builder.known_bool(cond) == Some(false) && !self.again {
+        // Rebuilding nested heads twice would double the work with each level of nesting, so they
+        // are left to the next pass.
+        if self.builder.known_bool(cond) == Some(false) && !self.is_repeat {
             self.builder.abandon_head();
-            self.again = true;
+            self.is_repeat = true;
             self.head_only(pass, node);
-            self.again = false;
+            self.is_repeat = false;
             return;
         }
         let exits = self.exits(node);
@@ -384,26 +390,28 @@ impl Rewriter<'_> {
     }
 
     /// Opens a loop with the live parameters of an old one.
-    pub fn open_loop(&mut self, node: &Loop) -> Open {
-        // Old parameters, new initial values and old next values of the parameters that are kept.
+    pub fn open_loop(&mut self, node: &Loop) -> OpenLoop {
+        // For the parameters to keep: the old parameter, its new initial value, and its old value
+        // in the next iteration.
         let (mut params, mut init, mut next) = (vec![], vec![], vec![]);
-        // Old parameters that are merged with another one.
+        // Old parameters to merge with another one.
         let mut merged = vec![];
         for (k, &param) in node.params.iter().enumerate() {
             if !self.is_live(param) {
                 continue;
             }
-            let (first, then) = (self.get(node.init[k]), node.body.yields[k]);
-            let equal = (0..params.len())
-                .find(|&j| init[j] == first && self.agree(next[j], then, (params[j], param), 4));
-            if then == param || then == node.init[k] {
-                self.set(param, first);
+            let (start, update) = (self.get(node.init[k]), node.body.yields[k]);
+            let equal = (0..params.len()).find(|&j| {
+                init[j] == start && self.are_equal(next[j], update, (params[j], param), 4)
+            });
+            if update == param || update == node.init[k] {
+                self.set(param, start);
             } else if let Some(equal) = equal {
                 merged.push((param, params[equal]));
             } else {
                 params.push(param);
-                init.push(first);
-                next.push(then);
+                init.push(start);
+                next.push(update);
             }
         }
         let new = self.builder.open_loop(&init);
@@ -412,17 +420,18 @@ impl Rewriter<'_> {
             let value = self.get(equal);
             self.set(param, value);
         }
-        Open { params: new, next }
+        OpenLoop { params: new, next }
     }
 
-    /// Whether two old values are equal, assuming that the two in `pair` are.
-    fn agree(&self, a: Value, b: Value, pair: (Value, Value), depth: u32) -> bool {
+    /// Whether two old values are equal, if the two values in `pair` are. Looks up to `depth`
+    /// operations deep.
+    fn are_equal(&self, a: Value, b: Value, pair: (Value, Value), depth: u32) -> bool {
         if a == b || (a, b) == pair {
             return true;
         }
         match (self.old.operation(a), self.old.operation(b)) {
             (Some((f, x)), Some((g, y))) if f == g && depth > 0 => {
-                std::iter::zip(x, y).all(|(&x, &y)| self.agree(x, y, pair, depth - 1))
+                std::iter::zip(x, y).all(|(&x, &y)| self.are_equal(x, y, pair, depth - 1))
             }
             (Some(_), _) | (_, Some(_)) => false,
             _ => {
@@ -446,16 +455,16 @@ mod tests {
     use crate::ir::text::parse;
 
     #[track_caller]
-    fn becomes(before: &str, after: &str) {
+    fn assert_cleaned(before: &str, after: &str) {
         let text = |body: &str| {
             format!("fn f(a: f32, b: f32, c: bool, n: i32) -> (r: f32, s: f32) {{ {body} }}")
         };
-        let parsed =
+        let parse_body =
             |body: &str| parse(&text(body)).unwrap_or_else(|error| panic!("{error}\n{body}"));
-        let before = parsed(before);
+        let before = parse_body(before);
         let new = clean(&before, Builder::new(&before.name, Rules::Exact));
         crate::ir::verify::verify(&new).unwrap_or_else(|error| panic!("{error}\n{new}"));
-        assert_eq!(new.to_string(), parsed(after).to_string());
+        assert_eq!(new.to_string(), parse_body(after).to_string());
     }
 
     #[test]
@@ -466,15 +475,16 @@ mod tests {
             return %x, %w
         }";
         let function = parse(text).unwrap_or_else(|error| panic!("{error}"));
-        let of = |outputs: &[usize]| [0, 1, 2, 3].map(|input| depends(&function, outputs, input));
-        assert_eq!(of(&[0]), [true, false, false, false]);
-        assert_eq!(of(&[1]), [true, true, true, false]);
-        assert_eq!(of(&[0, 1]), of(&[1]));
+        let dependencies =
+            |outputs: &[usize]| [0, 1, 2, 3].map(|input| depends(&function, outputs, input));
+        assert_eq!(dependencies(&[0]), [true, false, false, false]);
+        assert_eq!(dependencies(&[1]), [true, true, true, false]);
+        assert_eq!(dependencies(&[0, 1]), dependencies(&[1]));
     }
 
     #[test]
     fn dead_code_is_removed() {
-        becomes(
+        assert_cleaned(
             "%x = add a, b
              %u, %v = loop (%p: f32 = a, %q: f32 = %x, %i: i32 = 0) {
                %y = mul %p, b
@@ -499,7 +509,7 @@ mod tests {
 
     #[test]
     fn flattened_arms_are_value_numbered_and_hoisted() {
-        becomes(
+        assert_cleaned(
             "%u = loop (%p: f32 = a, %i: i32 = 0) {
                %go = slt %i, n
                while %go else %p
@@ -525,7 +535,7 @@ mod tests {
 
     #[test]
     fn conditions_are_constants_in_guarded_blocks() {
-        becomes(
+        assert_cleaned(
             "%e = lt a, b
              %both = band %e, c
              %r, %s = if %both {
@@ -555,7 +565,7 @@ mod tests {
 
     #[test]
     fn equal_and_invariant_parameters_are_merged() {
-        becomes(
+        assert_cleaned(
             "%u, %v, %w = loop (%p: f32 = a, %i: i32 = 0, %k: i32 = 0, %q: f32 = b) {
                %go = slt %i, n
                while %go else %p, %q, %p
@@ -583,8 +593,8 @@ mod tests {
     }
 
     #[test]
-    fn loop_that_exits_immediately_becomes_its_head() {
-        becomes(
+    fn loop_that_exits_in_the_first_iteration_becomes_its_head() {
+        assert_cleaned(
             "%u = loop (%p: f32 = a, %i: i32 = 0) {
                %x = mul %p, b
                %low = umin %i, 0
@@ -600,8 +610,8 @@ mod tests {
     }
 
     #[test]
-    fn invariant_results_are_replaced() {
-        becomes(
+    fn loop_results_defined_before_the_loop_are_replaced() {
+        assert_cleaned(
             "%x = add a, b
              %u, %v = loop (%i: i32 = 0) {
                %f = from_s32 %i

@@ -1,19 +1,19 @@
-//! Ranges of values, derived from the few operations that define them. They suffice to detect that
-//! a clamp has no effect, or that a counter stays below a limit.
+//! Ranges of values, derived from the operations that define them and their operands. They suffice
+//! to detect that a clamp has no effect, or that a counter stays below a limit.
 //!
-//! Queries run while a function is being built, so they look only a few operations deep and along
-//! one path. Static bounds analysis ([`solve`](crate::analysis::solve)) covers all operations on
-//! all paths, and needs the finished function.
+//! Queries run while a function is being built, so they look only a few operations deep. Static
+//! bounds analysis ([`solve`](crate::analysis::solve)) covers all operations, but needs the
+//! finished function.
 
 use crate::ir::{Def, Function, Op, Type, Value};
 use crate::range::Range;
 
-/// Maximum depth of operations to look through.
-const DEPTH: u32 = 4;
+/// Maximum number of operations on a path from a value to its operands.
+const MAX_DEPTH: u32 = 4;
 
 /// The floats that a value can take, except for NaN; −0 and +0 are not distinguished.
 pub fn float(function: &Function, value: Value) -> Range<f32> {
-    float_within(function, value, DEPTH)
+    float_within(function, value, MAX_DEPTH)
 }
 
 fn float_within(function: &Function, value: Value, depth: u32) -> Range<f32> {
@@ -53,8 +53,8 @@ fn float_within(function: &Function, value: Value, depth: u32) -> Range<f32> {
     }
 }
 
-/// Ranges of integers that are known by other means.
-pub type Known<'a> = &'a dyn Fn(Value) -> Option<Range<i64>>;
+/// Ranges of integers that the caller knows.
+pub type KnownRanges<'a> = &'a dyn Fn(Value) -> Option<Range<i64>>;
 
 /// All signed integers.
 pub const SIGNED: Range<i64> = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 };
@@ -63,12 +63,12 @@ pub const SIGNED: Range<i64> = Range { lo: i32::MIN as i64, hi: i32::MAX as i64 
 pub const UNSIGNED: Range<i64> = Range { lo: 0, hi: u32::MAX as i64 };
 
 /// The integers that a value can take, read as signed.
-pub fn signed(function: &Function, value: Value, known: Known) -> Range<i64> {
-    signed_within(function, value, known, DEPTH)
+pub fn signed(function: &Function, value: Value, known: KnownRanges) -> Range<i64> {
+    signed_within(function, value, known, MAX_DEPTH)
 }
 
 /// The integers that a value can take, read as unsigned.
-pub fn unsigned(function: &Function, value: Value, known: Known) -> Range<i64> {
+pub fn unsigned(function: &Function, value: Value, known: KnownRanges) -> Range<i64> {
     as_unsigned(signed(function, value, known))
 }
 
@@ -83,7 +83,7 @@ pub fn as_unsigned(range: Range<i64>) -> Range<i64> {
     }
 }
 
-fn signed_within(function: &Function, value: Value, known: Known, depth: u32) -> Range<i64> {
+fn signed_within(function: &Function, value: Value, known: KnownRanges, depth: u32) -> Range<i64> {
     if let Def::Const(bits) = function.def(value) {
         return Range::singleton(i64::from(bits as i32));
     }
@@ -94,17 +94,16 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
         return SIGNED;
     };
     let range = |k: usize| signed_within(function, args[k], known, depth);
-    // A result that does not fit wraps, and is unbounded.
-    let fit = |range: Range<i64>| if SIGNED.includes(range) { range } else { SIGNED };
+    // A result that may overflow wraps around.
+    let wrap = |range: Range<i64>| if SIGNED.includes(range) { range } else { SIGNED };
     let amount = |k: usize| function.constant(args[k]).map(|bits| bits & 31);
     let a = if function.ty(args[0]) == Type::I32 { range(0) } else { SIGNED };
     match op {
-        Op::IAdd => fit(a.add(range(1))),
-        Op::ISub => fit(a.sub(range(1))),
+        Op::IAdd => wrap(a.add(range(1))),
+        Op::ISub => wrap(a.sub(range(1))),
         Op::SMin => a.min(range(1)),
         Op::SMax => a.max(range(1)),
-        // The minimum and the bitwise and are at most the operand whose top bit is known to be
-        // clear.
+        // The result is no greater than an operand with a clear top bit.
         Op::UMin | Op::And if a.is_nonnegative() || range(1).is_nonnegative() => {
             let nonnegative = [a, range(1)].into_iter().filter(|range| range.is_nonnegative());
             Range::new(0, nonnegative.map(|range| range.hi).min().unwrap_or(SIGNED.hi))
@@ -118,7 +117,7 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
             None => SIGNED,
         },
         Op::Shl => match amount(1) {
-            Some(n) => fit(Range::new(a.lo << n, a.hi << n)),
+            Some(n) => wrap(Range::new(a.lo << n, a.hi << n)),
             None => SIGNED,
         },
         Op::URem => match function.constant(args[1]) {
@@ -126,7 +125,7 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
             _ => SIGNED,
         },
         Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => Range::new(0, 32),
-        // A float that is in range becomes an integer in range; NaN becomes 0.
+        // The conversion is monotone, and NaN becomes 0.
         Op::ToS32 => {
             let Range { lo, hi } = float_within(function, args[0], depth);
             Range::new(i64::from(lo as i32), i64::from(hi as i32)).hull(Range::ZERO)
@@ -140,8 +139,8 @@ fn signed_within(function: &Function, value: Value, known: Known, depth: u32) ->
     }
 }
 
-/// The result of a comparison of integers, if their ranges decide it.
-pub fn compare(function: &Function, op: Op, args: &[Value], known: Known) -> Option<bool> {
+/// The result of an integer comparison, if the ranges decide it.
+pub fn compare(function: &Function, op: Op, args: &[Value], known: KnownRanges) -> Option<bool> {
     let less = |a: Range<i64>, b: Range<i64>| (a.hi < b.lo || a.lo >= b.hi).then_some(a.hi < b.lo);
     match op {
         Op::SLt => less(signed(function, args[0], known), signed(function, args[1], known)),

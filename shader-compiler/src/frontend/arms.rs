@@ -1,19 +1,20 @@
-//! The arms of an `if`. Each is translated on the same slots, which are restored afterwards. Slots,
+//! The arms of an `if`. Both start from the same slots, which are restored after each arm. Slots,
 //! exits and carried expressions that differ at the ends of the arms become results of the `if`.
 
 use super::exits::{BREAK, CONTINUE, Exit, Flow, NO_EXIT, RETURN, as_exit, as_value};
 use super::operators::not;
-use super::translate::{Fault, Frame, Item, Translator};
+use super::pointers::{Index, Pointer};
+use super::translate::{Fault, Frame, Operand, Translator};
 use crate::ir::{self, Emit, Value};
 
 /// A translated arm.
 pub(super) struct Arm {
     pub block: ir::Block,
-    /// Changed slots, sorted, with their values at the end.
+    /// Changed slots, sorted, with their values at the end of the arm.
     pub changes: Vec<(u32, Value)>,
     pub flow: Flow,
-    /// The frame's carried expressions at the end.
-    pub carried: Vec<Item>,
+    /// The frame's carried expressions at the end of the arm.
+    pub carried: Vec<Operand>,
 }
 
 impl<'m> Translator<'m> {
@@ -24,35 +25,35 @@ impl<'m> Translator<'m> {
         translate: impl FnOnce(&mut Self, &mut Frame<'m>) -> Result<Flow, Fault>,
     ) -> Result<Arm, Fault> {
         self.builder.open_arm();
-        let mark = self.trail.len();
+        let mark = self.undo_log.len();
         let before: Vec<_> =
-            frame.carried.iter().map(|expression| frame.items[expression.index()]).collect();
+            frame.carried.iter().map(|expression| frame.operands[expression.index()]).collect();
         let flow = translate(self, frame)?;
         let changes = self.changes(mark);
         self.charge(changes.len())?;
-        // Slots beyond the end belonged to calls.
-        while self.trail.len() > mark {
-            let (slot, old) = self.trail.pop().expect("the trail is longer than the mark");
+        // Slots beyond the end belonged to calls that have returned.
+        while self.undo_log.len() > mark {
+            let (slot, old) = self.undo_log.pop().expect("the undo log is longer than at the mark");
             if let Some(value) = self.slots.get_mut(slot as usize) {
                 *value = old;
             }
         }
         let mut carried = before;
-        for (item, expression) in carried.iter_mut().zip(&frame.carried) {
-            // What was known before the arm need not be carried.
-            let known = std::mem::replace(item, Item::Unknown);
-            let now = std::mem::replace(&mut frame.items[expression.index()], known);
-            if let Item::Unknown = known {
-                *item = now;
+        for (operand, expression) in carried.iter_mut().zip(&frame.carried) {
+            // Expressions evaluated before the arm need not be carried.
+            let before = std::mem::replace(operand, Operand::Unevaluated);
+            let after = std::mem::replace(&mut frame.operands[expression.index()], before);
+            if let Operand::Unevaluated = before {
+                *operand = after;
             }
         }
         let block = self.builder.close_arm(&[]);
         Ok(Arm { block, changes, flow, carried })
     }
 
-    /// Slots that changed since the trail had this length, sorted, with their values.
+    /// Slots that changed since the undo log had this length, sorted, with their current values.
     pub(super) fn changes(&self, mark: usize) -> Vec<(u32, Value)> {
-        let mut slots: Vec<_> = self.trail[mark..]
+        let mut slots: Vec<_> = self.undo_log[mark..]
             .iter()
             .map(|&(slot, _)| slot)
             .filter(|&s| (s as usize) < self.slots.len())
@@ -62,7 +63,7 @@ impl<'m> Translator<'m> {
         slots.into_iter().map(|slot| (slot, self.slots[slot as usize])).collect()
     }
 
-    /// Merges the arms of an `if`.
+    /// Appends an `if` with these arms, and merges their slots, exits and carried expressions.
     pub(super) fn join(
         &mut self,
         frame: &mut Frame<'m>,
@@ -72,8 +73,8 @@ impl<'m> Translator<'m> {
     ) -> Flow {
         let [mut then, mut otherwise] = arms;
         let mut slots = vec![];
-        for (slot, t, e) in merged(&self.slots, &then.changes, &otherwise.changes) {
-            if tail && slot >= frame.floor {
+        for (slot, t, e) in merge_changes(&self.slots, &then.changes, &otherwise.changes) {
+            if tail && slot >= frame.first_dead_slot {
                 continue;
             }
             if t == e {
@@ -85,14 +86,14 @@ impl<'m> Translator<'m> {
             }
         }
         let mut flow = NO_EXIT;
-        let mut joined = vec![];
-        for way in [RETURN, BREAK, CONTINUE] {
-            flow[way] = match (then.flow[way], otherwise.flow[way]) {
+        let mut yielded_exits = vec![];
+        for kind in [RETURN, BREAK, CONTINUE] {
+            flow[kind] = match (then.flow[kind], otherwise.flow[kind]) {
                 (t, e) if t == e => t,
                 (Exit::Always, Exit::Never) => Exit::If(condition),
                 (Exit::Never, Exit::Always) => Exit::If(not(&mut self.builder, condition)),
                 (t, e) => {
-                    joined.push(way);
+                    yielded_exits.push(kind);
                     then.block.yields.push(as_value(&mut self.builder, t));
                     otherwise.block.yields.push(as_value(&mut self.builder, e));
                     Exit::Never
@@ -101,19 +102,19 @@ impl<'m> Translator<'m> {
         }
         let mut carried = vec![];
         for (k, &expression) in frame.carried.iter().enumerate() {
-            let (item, from, to) = match (then.carried[k], otherwise.carried[k]) {
-                (Item::Unknown, Item::Unknown) => continue,
-                (item, Item::Unknown) => {
-                    (item, &mut then.block.yields, &mut otherwise.block.yields)
+            let (operand, from, to) = match (then.carried[k], otherwise.carried[k]) {
+                (Operand::Unevaluated, Operand::Unevaluated) => continue,
+                (operand, Operand::Unevaluated) => {
+                    (operand, &mut then.block.yields, &mut otherwise.block.yields)
                 }
-                (_, item) => (item, &mut otherwise.block.yields, &mut then.block.yields),
+                (_, operand) => (operand, &mut otherwise.block.yields, &mut then.block.yields),
             };
-            for value in self.values_of(item) {
+            for value in self.values_of(operand) {
                 from.push(value);
-                // Never read: users of the expression do not run where it was skipped.
+                // Never read: the users of the expression are skipped along with it.
                 to.push(self.builder.constant(self.builder.ty(value), 0));
             }
-            carried.push((expression, item));
+            carried.push((expression, operand));
         }
         if then.block.yields.is_empty() {
             return flow;
@@ -122,46 +123,52 @@ impl<'m> Translator<'m> {
         for (slot, value) in slots.into_iter().zip(&mut results) {
             self.set(slot, value);
         }
-        for (way, value) in joined.into_iter().zip(&mut results) {
-            flow[way] = as_exit(&self.builder, value);
+        for (kind, value) in yielded_exits.into_iter().zip(&mut results) {
+            flow[kind] = as_exit(&self.builder, value);
         }
-        for (expression, item) in carried {
-            frame.items[expression.index()] = self.with_values(item, &mut results);
+        for (expression, operand) in carried {
+            frame.operands[expression.index()] = self.with_values(operand, &mut results);
         }
         flow
     }
 
-    /// The values that an item consists of.
-    fn values_of(&self, item: Item) -> Vec<Value> {
-        match item {
-            Item::Leaves(leaves) => self.leaves(leaves).to_vec(),
-            Item::Place(place) => self.indices_of(place).iter().map(|index| index.value).collect(),
-            Item::Texture(_) | Item::Sampler | Item::Unknown => vec![],
+    /// Returns the SSA values in an operand.
+    fn values_of(&self, operand: Operand) -> Vec<Value> {
+        match operand {
+            Operand::Leaves(leaves) => self.leaves(leaves).to_vec(),
+            Operand::Pointer(pointer) => {
+                self.indices_of(pointer).iter().map(|index| index.value).collect()
+            }
+            Operand::Texture(_) | Operand::Sampler | Operand::Unevaluated => vec![],
         }
     }
 
-    /// An item with its values replaced.
-    fn with_values(&mut self, item: Item, values: &mut impl Iterator<Item = Value>) -> Item {
-        match item {
-            Item::Leaves(leaves) => {
+    /// Replaces the SSA values in an operand.
+    fn with_values(
+        &mut self,
+        operand: Operand,
+        values: &mut impl Iterator<Item = Value>,
+    ) -> Operand {
+        match operand {
+            Operand::Leaves(leaves) => {
                 let values: Vec<_> = values.take(self.leaves(leaves).len()).collect();
-                Item::Leaves(self.push(&values))
+                Operand::Leaves(self.push(&values))
             }
-            Item::Place(place) => {
+            Operand::Pointer(pointer) => {
                 let start = self.indices.len() as u32;
-                for index in self.indices_of(place) {
+                for index in self.indices_of(pointer) {
                     let value = values.next().expect("a value for each index");
-                    self.indices.push(super::places::Index { value, ..index });
+                    self.indices.push(Index { value, ..index });
                 }
-                Item::Place(super::places::Place { indices: (start, place.indices.1), ..place })
+                Operand::Pointer(Pointer { indices: (start, pointer.indices.1), ..pointer })
             }
-            Item::Texture(_) | Item::Sampler | Item::Unknown => item,
+            Operand::Texture(_) | Operand::Sampler | Operand::Unevaluated => operand,
         }
     }
 }
 
-/// Slots that either arm changed, with their values after each arm.
-fn merged(
+/// Merges the changes of two arms: slots that either changed, with their values after each arm.
+fn merge_changes(
     slots: &[Value],
     then: &[(u32, Value)],
     otherwise: &[(u32, Value)],

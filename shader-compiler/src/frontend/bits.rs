@@ -1,7 +1,8 @@
 //! WGSL's bit-manipulation and packing built-ins: bit fields, `frexp` and `ldexp`, packed formats,
 //! binary16.
 //!
-//! Rounding never adds and subtracts a magic constant, which algebraic simplification could remove.
+//! No rounding relies on adding and subtracting a magic constant, which simplification could
+//! remove.
 
 use super::builtins::{max_of, min_of};
 use super::operators::choose;
@@ -15,13 +16,13 @@ const F16_MIN_POSITIVE: f32 = 1.0 / (1 << 14) as f32;
 /// 2¹⁶ − 2⁴, the smallest float that rounds to infinity in binary16.
 const F16_OVERFLOW: f32 = 65520.0;
 
-/// `x` as a fraction in [½, 1) and an exponent of two. For zero, infinity and NaN, the fraction is
-/// `x` and the exponent is 0.
+/// Splits `x` into a fraction in [½, 1) and an exponent of two. For zero, infinity and NaN, the
+/// fraction is `x` and the exponent is 0.
 pub(crate) fn frexp(b: &mut Builder, x: Value) -> (Value, Value) {
     let (normal, infinite, zero_float) =
         (b.f32(f32::MIN_POSITIVE), b.f32(f32::INFINITY), b.f32(0.0));
     let magnitude = b.op(Op::Abs, &[x]);
-    // Scales subnormals to normal floats.
+    // Scale subnormals to normal floats.
     let subnormal = b.op(Op::Lt, &[magnitude, normal]);
     let factor = b.f32((1 << 24) as f32);
     let scaled = b.op(Op::Mul, &[x, factor]);
@@ -45,8 +46,8 @@ pub(crate) fn frexp(b: &mut Builder, x: Value) -> (Value, Value) {
 
 /// x·2ⁿ, rounded once.
 ///
-/// x is multiplied by three powers of two. The first two products are exact unless the result is
-/// zero or infinite.
+/// Multiplies x by three powers of two. The first two products are exact unless the result is zero
+/// or infinite.
 pub(crate) fn ldexp(b: &mut Builder, x: Value, n: Value) -> Value {
     let (low, high) = (b.i32(-126), b.i32(127));
     let (mut rest, mut powers) = (n, vec![]);
@@ -83,8 +84,8 @@ pub(crate) fn first_leading_bit(b: &mut Builder, kind: Kind, x: Value) -> Value 
     b.op(Op::ISub, &[last, zeros])
 }
 
-/// Offset and width of a bit field, clamped to the 32-bit word, and whether it is empty.
-fn field(b: &mut Builder, offset: Value, count: Value) -> (Value, Value, Value) {
+/// Returns offset and width of a bit field, clamped to the 32-bit word, and whether it is empty.
+fn clamp_field(b: &mut Builder, offset: Value, count: Value) -> (Value, Value, Value) {
     let (width, zero) = (b.i32(32), b.i32(0));
     let offset = b.op(Op::UMin, &[offset, width]);
     let max_count = b.op(Op::ISub, &[width, offset]);
@@ -94,7 +95,7 @@ fn field(b: &mut Builder, offset: Value, count: Value) -> (Value, Value, Value) 
 
 /// Extracts bits `offset .. offset + count`, sign-extended for signed integers.
 pub(crate) fn extract(b: &mut Builder, kind: Kind, x: Value, offset: Value, count: Value) -> Value {
-    let (offset, count, empty) = field(b, offset, count);
+    let (offset, count, empty) = clamp_field(b, offset, count);
     let (width, zero) = (b.i32(32), b.i32(0));
     let down = b.op(Op::ISub, &[width, count]);
     let up = b.op(Op::ISub, &[down, offset]);
@@ -105,15 +106,15 @@ pub(crate) fn extract(b: &mut Builder, kind: Kind, x: Value, offset: Value, coun
 
 /// `x` with bits `offset .. offset + count` replaced by the low bits of `new`.
 pub(crate) fn insert(b: &mut Builder, x: Value, new: Value, offset: Value, count: Value) -> Value {
-    let (offset, count, empty) = field(b, offset, count);
+    let (offset, count, empty) = clamp_field(b, offset, count);
     let (width, ones) = (b.i32(32), b.i32(-1));
     let unused = b.op(Op::ISub, &[width, count]);
     let low = b.op(Op::LShr, &[ones, unused]);
     let mask = b.op(Op::Shl, &[low, offset]);
     let (outside, shifted) = (b.op(Op::Xor, &[mask, ones]), b.op(Op::Shl, &[new, offset]));
     let (kept, inserted) = (b.op(Op::And, &[x, outside]), b.op(Op::And, &[shifted, mask]));
-    let both = b.op(Op::Or, &[kept, inserted]);
-    choose(b, empty, x, both)
+    let merged = b.op(Op::Or, &[kept, inserted]);
+    choose(b, empty, x, merged)
 }
 
 /// Packs the low bits of 2 or 4 words into one.
@@ -143,14 +144,14 @@ pub(crate) fn split(b: &mut Builder, word: Value, parts: usize, kind: Kind) -> V
         .collect()
 }
 
-/// The integer that represents 1.0 in a normalized field of a word with 2 or 4 fields.
+/// The integer that represents 1.0 in a normalized field, if a word has 2 or 4 fields.
 fn unit(parts: usize, kind: Kind) -> f32 {
     let bits = 32 / parts as i32 - i32::from(kind == Kind::Sint);
     ((1 << bits) - 1) as f32
 }
 
-/// Packs floats into one word as snorm fields, clamped to [−1, 1], or unorm fields, clamped to [0,
-/// 1].
+/// Packs floats into one word, as snorm fields clamped to [−1, 1] or unorm fields clamped to
+/// [0, 1].
 pub(crate) fn pack_norm(b: &mut Builder, x: &[Value], kind: Kind) -> Value {
     let (low, one, half) =
         (b.f32(if kind == Kind::Sint { -1.0 } else { 0.0 }), b.f32(1.0), b.f32(0.5));
@@ -185,9 +186,9 @@ pub(crate) fn unpack_norm(
     }
 }
 
-/// Bits of |x| rounded to a 10-bit fraction, ties to even. For results that are normal in binary16,
+/// Bits of |x| rounded to a 10-bit fraction, ties to even. For results that are normal in binary16
 /// or overflow it.
-fn rounded_bits(b: &mut Builder, magnitude: Value) -> Value {
+fn round_to_normal(b: &mut Builder, magnitude: Value) -> Value {
     let word = b.op(Op::Bits, &[magnitude]);
     let (shift, one, below_half) = (b.i32(13), b.i32(1), b.i32(0xfff));
     let last = b.op(Op::LShr, &[word, shift]);
@@ -197,7 +198,7 @@ fn rounded_bits(b: &mut Builder, magnitude: Value) -> Value {
 }
 
 /// |x| in units of 2⁻²⁴, rounded, ties to even. For results that are subnormal in binary16.
-fn rounded_units(b: &mut Builder, magnitude: Value) -> Value {
+fn round_to_subnormal(b: &mut Builder, magnitude: Value) -> Value {
     let unit = b.f32((1 << 24) as f32);
     let units = b.op(Op::Mul, &[magnitude, unit]);
     b.op(Op::Round, &[units])
@@ -212,17 +213,17 @@ pub(crate) fn quantize_to_f16(b: &mut Builder, x: Value) -> Value {
 /// Bits of the binary16 nearest to x; infinite if |x| ≥ 65520.
 pub(crate) fn to_f16(b: &mut Builder, x: Value) -> Value {
     let magnitude = b.op(Op::Abs, &[x]);
-    let units = rounded_units(b, magnitude);
+    let units = round_to_subnormal(b, magnitude);
     let small = b.op(Op::TruncateToInt, &[units]);
-    let rounded = rounded_bits(b, magnitude);
+    let rounded = round_to_normal(b, magnitude);
     let (rebias, shift) = (b.i32((127 - 15) << 23), b.i32(13));
     let normal = b.op(Op::ISub, &[rounded, rebias]);
     let normal = b.op(Op::LShr, &[normal, shift]);
     let (infinite, nan) = (b.i32(0x7c00), b.i32(0x7e00));
     let (least_normal, least_infinite, infinity) =
         (b.f32(F16_MIN_POSITIVE), b.f32(F16_OVERFLOW), b.f32(f32::INFINITY));
-    let is_number = b.op(Op::Le, &[magnitude, infinity]);
-    let large = choose(b, is_number, infinite, nan);
+    let is_not_nan = b.op(Op::Le, &[magnitude, infinity]);
+    let large = choose(b, is_not_nan, infinite, nan);
     let finite = b.op(Op::Lt, &[magnitude, least_infinite]);
     let rest = choose(b, finite, normal, large);
     let subnormal = b.op(Op::Lt, &[magnitude, least_normal]);
@@ -233,7 +234,7 @@ pub(crate) fn to_f16(b: &mut Builder, x: Value) -> Value {
     b.op(Op::Or, &[half, sign])
 }
 
-/// The float with the value of a binary16, given its bits.
+/// Converts the bits of a binary16 to a float, exactly.
 pub(crate) fn from_f16(b: &mut Builder, half: Value) -> Value {
     let (magnitude, sign, max_finite) = (b.i32(0x7fff), b.i32(0x8000), b.i32(0x7bff));
     let (shift, sixteen) = (b.i32(13), b.i32(16));
@@ -371,7 +372,7 @@ mod tests {
         let mut numbers = Numbers::new(4);
         for _ in 0..2000 {
             let v: [f32; 4] = std::array::from_fn(|_| {
-                if numbers.below(4) == 0 { numbers.float() } else { numbers.tame() / 3.0 }
+                if numbers.below(4) == 0 { numbers.float() } else { numbers.moderate() / 3.0 }
             });
             let part = |x: f32, low: f32, unit: f32| {
                 let x = if x.is_nan() { low } else { x };
@@ -462,7 +463,7 @@ mod tests {
         }
     }
 
-    /// The value of a binary16, from its definition.
+    /// The value of a binary16 by definition.
     fn half_value(half: u16) -> f32 {
         let (sign, exponent, fraction) =
             (half >> 15, i32::from(half >> 10 & 31), f64::from(half & 0x3ff));
@@ -497,16 +498,20 @@ mod tests {
                 (half_value(half), if half == 0x7bff { 65536.0 } else { half_value(half + 1) });
             let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
             let even = if half % 2 == 0 { half } else { half + 1 };
-            for (x, to) in [
+            for (x, rounded) in [
                 (low, half),
                 (middle.next_down(), half),
                 (middle, even),
                 (middle.next_up(), half + 1),
             ] {
-                let quantized = half_value(to).to_bits();
+                let quantized = half_value(rounded).to_bits();
                 check(&f, &[x.to_bits()], &[quantized, quantized]);
                 check(&f, &[(-x).to_bits()], &[quantized | 1 << 31, quantized | 1 << 31]);
-                check(&g, &[x.to_bits()], &[u32::from(to) | (u32::from(to) | 0x8000) << 16]);
+                check(
+                    &g,
+                    &[x.to_bits()],
+                    &[u32::from(rounded) | (u32::from(rounded) | 0x8000) << 16],
+                );
             }
         }
         for x in [1e6, f32::MAX, f32::INFINITY, f32::NAN] {

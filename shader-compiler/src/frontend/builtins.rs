@@ -1,12 +1,12 @@
-//! WGSL's mathematical functions on leaves.
+//! WGSL's mathematical built-ins, in terms of leaves.
 //!
-//! Functions of hardware or [`crate::math`] are one operation per component. The others follow the
-//! WGSL specification. Where it leaves a choice:
+//! Functions that the IR has an op for become one op per component. The others follow the WGSL
+//! specification. Where it leaves a choice:
 //!
-//! - `fma(a, b, c)` rounds twice, since results are the same on all targets and not all have fma.
-//! - `normalize(v)` is `v / length(v)` and not `v * inverseSqrt(dot(v, v))`: it rounds once less, so
-//!   that the length is closer to 1.
-//! - `mix(a, b, t)` is `a * (1 - t) + b * t`, which is exact at both ends.
+//! - `fma(a, b, c)` rounds twice: results are the same on all targets, and not all have fma.
+//! - `normalize(v)` is `v / length(v)` rather than `v * inverseSqrt(dot(v, v))`, which rounds once
+//!   more, so that the length is closer to 1.
+//! - `mix(a, b, t)` is `a * (1 - t) + b * t`, which is exact for t = 0 and t = 1.
 //! - `clamp(x, low, high)` is `min(max(x, low), high)`, which propagates a NaN in `x`.
 
 use super::bits;
@@ -15,8 +15,8 @@ use crate::builder::Builder;
 use crate::ir::{Emit, Op, Value};
 use naga::{MathFunction as Fun, ScalarKind as Kind, TypeInner};
 
-/// Applies a function to arguments given by their leaves; missing arguments are empty. `ty` is the
-/// type of the first. The error is a message.
+/// Applies a function to the leaves of its arguments; missing arguments are empty. `ty` is the type
+/// of the first argument. Returns an error message for an unknown function.
 pub(crate) fn math(
     b: &mut Builder,
     fun: Fun,
@@ -27,35 +27,39 @@ pub(crate) fn math(
     let kind = ty.scalar_kind().expect("arguments are made of scalars");
     let [x, y, z, _] = args;
     if let Some(op) = float_op(fun) {
-        each(args, out, |args| b.op(op, args));
+        componentwise(args, out, |args| b.op(op, args));
         return Ok(());
     }
     match fun {
-        Fun::Abs => each(args, out, |args| absolute(b, kind, args[0])),
-        Fun::Min => each(args, out, |args| b.op(min_of(kind), args)),
-        Fun::Max => each(args, out, |args| b.op(max_of(kind), args)),
-        Fun::Clamp => each(args, out, |args| {
+        Fun::Abs => componentwise(args, out, |args| abs(b, kind, args[0])),
+        Fun::Min => componentwise(args, out, |args| b.op(min_of(kind), args)),
+        Fun::Max => componentwise(args, out, |args| b.op(max_of(kind), args)),
+        Fun::Clamp => componentwise(args, out, |args| {
             let raised = b.op(max_of(kind), &[args[0], args[1]]);
             b.op(min_of(kind), &[raised, args[2]])
         }),
-        Fun::Saturate => each(args, out, |args| saturate(b, args[0])),
-        Fun::Radians => each(args, out, |args| scale(b, args[0], std::f64::consts::PI / 180.0)),
-        Fun::Degrees => each(args, out, |args| scale(b, args[0], 180.0 / std::f64::consts::PI)),
-        Fun::Sign if kind == Kind::Float => each(args, out, |args| b.op(Op::Sign, args)),
-        Fun::Sign => each(args, out, |args| {
+        Fun::Saturate => componentwise(args, out, |args| saturate(b, args[0])),
+        Fun::Radians => {
+            componentwise(args, out, |args| scale(b, args[0], std::f64::consts::PI / 180.0))
+        }
+        Fun::Degrees => {
+            componentwise(args, out, |args| scale(b, args[0], 180.0 / std::f64::consts::PI))
+        }
+        Fun::Sign if kind == Kind::Float => componentwise(args, out, |args| b.op(Op::Sign, args)),
+        Fun::Sign => componentwise(args, out, |args| {
             let (one, minus_one) = (b.i32(1), b.i32(-1));
             let below = b.op(Op::SMin, &[args[0], one]);
             b.op(Op::SMax, &[below, minus_one])
         }),
-        Fun::Fma => each(args, out, |args| {
+        Fun::Fma => componentwise(args, out, |args| {
             let product = b.op(Op::Mul, &[args[0], args[1]]);
             b.op(Op::Add, &[product, args[2]])
         }),
-        Fun::Mix => each(args, out, |args| mix(b, args)),
+        Fun::Mix => componentwise(args, out, |args| mix(b, args)),
         Fun::Modf => {
-            let whole: Vec<_> = x.iter().map(|&x| b.op(Op::Trunc, &[x])).collect();
-            out.extend(x.iter().zip(&whole).map(|(&x, &whole)| b.op(Op::Sub, &[x, whole])));
-            out.extend(whole);
+            let integral: Vec<_> = x.iter().map(|&x| b.op(Op::Trunc, &[x])).collect();
+            out.extend(x.iter().zip(&integral).map(|(&x, &i)| b.op(Op::Sub, &[x, i])));
+            out.extend(integral);
         }
         Fun::Frexp => {
             let (fractions, exponents): (Vec<_>, Vec<_>) =
@@ -63,8 +67,8 @@ pub(crate) fn math(
             out.extend(fractions);
             out.extend(exponents);
         }
-        Fun::Ldexp => each(args, out, |args| bits::ldexp(b, args[0], args[1])),
-        Fun::QuantizeToF16 => each(args, out, |args| bits::quantize_to_f16(b, args[0])),
+        Fun::Ldexp => componentwise(args, out, |args| bits::ldexp(b, args[0], args[1])),
+        Fun::QuantizeToF16 => componentwise(args, out, |args| bits::quantize_to_f16(b, args[0])),
         Fun::Dot => out.push(dot(b, kind, x.iter().copied(), y)),
         Fun::Cross => {
             for (i, j) in [(1, 2), (2, 0), (0, 1)] {
@@ -74,8 +78,9 @@ pub(crate) fn math(
         }
         Fun::Length => out.push(length(b, x)),
         Fun::Distance => {
-            let between: Vec<_> = x.iter().zip(y).map(|(&x, &y)| b.op(Op::Sub, &[x, y])).collect();
-            out.push(length(b, &between));
+            let difference: Vec<_> =
+                x.iter().zip(y).map(|(&x, &y)| b.op(Op::Sub, &[x, y])).collect();
+            out.push(length(b, &difference));
         }
         Fun::Normalize => {
             let length = length(b, x);
@@ -83,9 +88,9 @@ pub(crate) fn math(
         }
         Fun::FaceForward => {
             let (cos, zero) = (dot(b, kind, y.iter().copied(), z), b.f32(0.0));
-            let faces = b.op(Op::Lt, &[cos, zero]);
+            let is_facing = b.op(Op::Lt, &[cos, zero]);
             let flipped: Vec<_> = x.iter().map(|&x| b.op(Op::Neg, &[x])).collect();
-            select(b, &[faces], x, &flipped, out);
+            select(b, &[is_facing], x, &flipped, out);
         }
         Fun::Reflect => {
             let (cos, two) = (dot(b, kind, y.iter().copied(), x), b.f32(2.0));
@@ -111,17 +116,21 @@ pub(crate) fn math(
                 out.push(determinant(b, x, rows, 0, &columns));
             }
         }
-        Fun::CountTrailingZeros => each(args, out, |args| b.op(Op::TrailingZeros, args)),
-        Fun::CountLeadingZeros => each(args, out, |args| b.op(Op::LeadingZeros, args)),
-        Fun::CountOneBits => each(args, out, |args| b.op(Op::CountOnes, args)),
-        Fun::ReverseBits => each(args, out, |args| b.op(Op::ReverseBits, args)),
-        Fun::FirstTrailingBit => each(args, out, |args| bits::first_trailing_bit(b, args[0])),
-        Fun::FirstLeadingBit => each(args, out, |args| bits::first_leading_bit(b, kind, args[0])),
+        Fun::CountTrailingZeros => componentwise(args, out, |args| b.op(Op::TrailingZeros, args)),
+        Fun::CountLeadingZeros => componentwise(args, out, |args| b.op(Op::LeadingZeros, args)),
+        Fun::CountOneBits => componentwise(args, out, |args| b.op(Op::CountOnes, args)),
+        Fun::ReverseBits => componentwise(args, out, |args| b.op(Op::ReverseBits, args)),
+        Fun::FirstTrailingBit => {
+            componentwise(args, out, |args| bits::first_trailing_bit(b, args[0]))
+        }
+        Fun::FirstLeadingBit => {
+            componentwise(args, out, |args| bits::first_leading_bit(b, kind, args[0]))
+        }
         Fun::ExtractBits => {
-            each(args, out, |args| bits::extract(b, kind, args[0], args[1], args[2]))
+            componentwise(args, out, |args| bits::extract(b, kind, args[0], args[1], args[2]))
         }
         Fun::InsertBits => {
-            each(args, out, |args| bits::insert(b, args[0], args[1], args[2], args[3]))
+            componentwise(args, out, |args| bits::insert(b, args[0], args[1], args[2], args[3]))
         }
         Fun::Dot4I8Packed | Fun::Dot4U8Packed => {
             let kind = if fun == Fun::Dot4I8Packed { Kind::Sint } else { Kind::Uint };
@@ -165,7 +174,7 @@ pub(crate) fn math(
     Ok(())
 }
 
-/// The operation of a function of floats that is a single one.
+/// Returns the op that computes a function of floats, if there is one.
 fn float_op(fun: Fun) -> Option<Op> {
     Some(match fun {
         Fun::Cos => Op::Cos,
@@ -199,8 +208,8 @@ fn float_op(fun: Fun) -> Option<Op> {
     })
 }
 
-/// Applies `f` component-wise; scalars are broadcast.
-fn each(args: [&[Value]; 4], out: &mut Vec<Value>, mut f: impl FnMut(&[Value]) -> Value) {
+/// Applies `f` to each component; scalars are broadcast.
+fn componentwise(args: [&[Value]; 4], out: &mut Vec<Value>, mut f: impl FnMut(&[Value]) -> Value) {
     let count = args.iter().take_while(|arg| !arg.is_empty()).count();
     let size = args.iter().map(|arg| arg.len()).max().unwrap_or(0);
     for k in 0..size {
@@ -228,7 +237,7 @@ pub(crate) fn max_of(kind: Kind) -> Op {
     }
 }
 
-fn absolute(b: &mut Builder, kind: Kind, x: Value) -> Value {
+fn abs(b: &mut Builder, kind: Kind, x: Value) -> Value {
     match kind {
         Kind::Float => b.op(Op::Abs, &[x]),
         Kind::Sint => {
@@ -278,13 +287,13 @@ fn refract(b: &mut Builder, i: &[Value], n: &[Value], eta: Value, out: &mut Vec<
     let eta_square = b.op(Op::Mul, &[eta, eta]);
     let refracted = b.op(Op::Mul, &[eta_square, sin_square]);
     let k = b.op(Op::Sub, &[one, refracted]);
-    let total = b.op(Op::Lt, &[k, zero]);
+    let is_total = b.op(Op::Lt, &[k, zero]);
     let (root, scaled) = (b.op(Op::Sqrt, &[k]), b.op(Op::Mul, &[eta, cos]));
     let along = b.op(Op::Add, &[scaled, root]);
     for (&i, &n) in i.iter().zip(n) {
         let (tangent, normal) = (b.op(Op::Mul, &[eta, i]), b.op(Op::Mul, &[along, n]));
         let t = b.op(Op::Sub, &[tangent, normal]);
-        out.push(choose(b, total, zero, t));
+        out.push(choose(b, is_total, zero, t));
     }
 }
 
@@ -315,7 +324,7 @@ mod tests {
     use crate::ir::Op;
     use naga::MathFunction as Fun;
 
-    fn words(floats: &[f32]) -> Vec<u32> {
+    fn to_words(floats: &[f32]) -> Vec<u32> {
         floats.iter().map(|x| x.to_bits()).collect()
     }
 
@@ -332,8 +341,8 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_one_operation_use_it() {
-        let named = [
+    fn functions_with_an_op_translate_to_it() {
+        let functions = [
             ("cos", Fun::Cos),
             ("cosh", Fun::Cosh),
             ("sin", Fun::Sin),
@@ -363,8 +372,8 @@ mod tests {
             ("inverseSqrt", Fun::InverseSqrt),
         ];
         let mut numbers = Numbers::new(1);
-        for (name, fun) in named {
-            let op = float_op(fun).expect("it is one operation");
+        for (name, fun) in functions {
+            let op = float_op(fun).expect("the function has an op");
             let count = op.arity();
             let args = ["x", "y", "z"][..count].join(", ");
             let scalar = translate(&format!(
@@ -420,7 +429,7 @@ mod tests {
                 x.trunc(),
                 y.trunc(),
             ];
-            check(&f, &words(&[x, y, z]), &words(&expected));
+            check(&f, &to_words(&[x, y, z]), &to_words(&expected));
         }
     }
 
@@ -460,8 +469,8 @@ mod tests {
         let mut numbers = Numbers::new(4);
         for _ in 0..2000 {
             let [x, y, z]: [[f32; 3]; 3] =
-                std::array::from_fn(|_| std::array::from_fn(|_| numbers.tame() / 4.0));
-            let eta = numbers.tame().abs();
+                std::array::from_fn(|_| std::array::from_fn(|_| numbers.moderate() / 4.0));
+            let eta = numbers.moderate().abs();
             let length = |v: &[f32; 3]| dot(v, v).sqrt();
             let mut expected = vec![dot(&x, &y)];
             expected.extend([
@@ -482,7 +491,7 @@ mod tests {
                 ),
             );
             let inputs: Vec<_> = x.into_iter().chain(y).chain(z).chain([eta]).collect();
-            check(&f, &words(&inputs), &words(&expected));
+            check(&f, &to_words(&inputs), &to_words(&expected));
         }
     }
 
@@ -492,7 +501,7 @@ mod tests {
             translate("fn f(i: vec3f, n: vec3f, eta: f32) -> vec3f { return refract(i, n, eta); }");
         // 30° into glass: sin t = sin i / 1.5.
         let inputs = [0.5, 0.0, -(0.75f32.sqrt()), 0.0, 0.0, 1.0, 1.0 / 1.5];
-        let t = run(&f, &words(&inputs)).into_iter().map(f32::from_bits).collect::<Vec<_>>();
+        let t = run(&f, &to_words(&inputs)).into_iter().map(f32::from_bits).collect::<Vec<_>>();
         assert!(
             (t[0] - 1.0 / 3.0).abs() < 1e-6 && (t[2] + (1.0f32 - 1.0 / 9.0).sqrt()).abs() < 1e-6,
             "{t:?}"
@@ -511,12 +520,16 @@ mod tests {
         );
         let mut numbers = Numbers::new(5);
         for _ in 0..200 {
-            let m: [f32; 16] = std::array::from_fn(|_| numbers.tame());
-            let out: Vec<_> = run(&f, &words(&m)).into_iter().map(f32::from_bits).collect();
+            let m: [f32; 16] = std::array::from_fn(|_| numbers.moderate());
+            let out: Vec<_> = run(&f, &to_words(&m)).into_iter().map(f32::from_bits).collect();
             assert_eq!(out[..6], [m[0], m[4], m[8], m[1], m[5], m[9]]);
             for n in 2..=4 {
-                let (expected, found) = (determinant_by_elimination(&m, n), f64::from(out[4 + n]));
-                assert!((expected - found).abs() < 1e-3, "{n}: {expected} {found}");
+                let (expected, computed) =
+                    (determinant_by_elimination(&m, n), f64::from(out[4 + n]));
+                assert!(
+                    (expected - computed).abs() < 1e-3,
+                    "{n}×{n}: expected {expected}, computed {computed}"
+                );
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Control flow: statements become structured blocks without early exits.
 //!
-//! Translating a sequence of steps returns its [`Flow`]: whether, and under which conditions,
-//! control leaves it by `return`, `break` or `continue`. The steps after an early exit run only
-//! where it is not taken. If one arm of an `if` always exits, they move into the other arm:
+//! Translating a sequence of steps returns its [`Flow`]: the conditions under which control leaves
+//! it by `return`, `break` or `continue`. The steps after an early exit run only if it is not
+//! taken. If one arm of an `if` always exits, these steps move into the other arm:
 //! `if c { return a; } rest` becomes `if c { return a; } else { rest }`. Otherwise they get an `if`
 //! of their own.
 //!
@@ -11,7 +11,7 @@
 use super::arms::Arm;
 use super::effects::never_falls_through;
 use super::exits::{BREAK, CONTINUE, Exit, Flow, NO_EXIT, RETURN, any_exit, as_exit, exit_by};
-use super::translate::{Fault, Frame, Item, Translator};
+use super::translate::{Fault, Frame, Operand, Translator};
 use crate::ir::{self, Value};
 use naga::{Block, Expression, Handle, Span, Statement};
 
@@ -24,7 +24,7 @@ pub(crate) enum Step<'m> {
     BreakIf(Handle<Expression>),
 }
 
-/// The steps of a block, with nested blocks flattened.
+/// Returns the steps of a block, with nested blocks flattened.
 pub(super) fn steps_of(block: &Block) -> Vec<Step<'_>> {
     let mut steps = Vec::with_capacity(block.len());
     let mut open = vec![block.span_iter()];
@@ -46,8 +46,8 @@ impl<'m> Translator<'m> {
         self.sequence(frame, &steps_of(block), true).map(drop)
     }
 
-    /// Translates steps in order. `tail` says that the call ends with them, so that its variables are
-    /// dead afterwards.
+    /// Translates steps in order. `tail` is true if the call ends after them, so that its variables
+    /// are dead.
     pub(super) fn sequence(
         &mut self,
         frame: &mut Frame<'m>,
@@ -55,12 +55,12 @@ impl<'m> Translator<'m> {
         tail: bool,
     ) -> Result<Flow, Fault> {
         self.descend()?;
-        let flow = self.sequence_here(frame, steps, tail)?;
+        let flow = self.sequence_at_depth(frame, steps, tail)?;
         self.depth -= 1;
         Ok(flow)
     }
 
-    fn sequence_here(
+    fn sequence_at_depth(
         &mut self,
         frame: &mut Frame<'m>,
         steps: &[Step<'m>],
@@ -111,15 +111,15 @@ impl<'m> Translator<'m> {
             }
             Statement::Store { pointer, value } => {
                 let value = self.value(frame, *value)?;
-                match self.item(frame, *pointer)? {
-                    Item::Place(place) => self.store(place, value)?,
+                match self.operand(frame, *pointer)? {
+                    Operand::Pointer(pointer) => self.store(pointer, value)?,
                     _ => return Err(self.statement_fault("this cannot be assigned in a material")),
                 }
             }
             Statement::Call { function, arguments, result } => {
                 let mut args = Vec::with_capacity(arguments.len());
                 for &argument in arguments {
-                    args.push(self.item(frame, argument)?);
+                    args.push(self.operand(frame, argument)?);
                 }
                 let span = self.span;
                 self.descend()?;
@@ -127,7 +127,7 @@ impl<'m> Translator<'m> {
                 self.depth -= 1;
                 self.span = span;
                 if let Some(result) = result {
-                    frame.items[result.index()] = Item::Leaves(value);
+                    frame.operands[result.index()] = Operand::Leaves(value);
                 }
             }
             Statement::Return { value } => {
@@ -146,7 +146,7 @@ impl<'m> Translator<'m> {
                 return self.switch(frame, *selector, cases, tail);
             }
             Statement::Loop { body, continuing, break_if } => {
-                return self.repeat(frame, [body, continuing], *break_if);
+                return self.translate_loop(frame, [body, continuing], *break_if);
             }
             Statement::Block(_) | Statement::If { .. } => unreachable!("handled in `sequence`"),
             Statement::Kill => {
@@ -175,7 +175,7 @@ impl<'m> Translator<'m> {
         Fault { message: message.to_owned(), span: self.span, help: Some(help.to_owned()) }
     }
 
-    /// Translates `rest` for the case that no exit in `flow` is taken.
+    /// Translates `rest`, which runs only if no exit in `flow` is taken.
     pub(super) fn guarded(
         &mut self,
         frame: &mut Frame<'m>,
@@ -189,19 +189,19 @@ impl<'m> Translator<'m> {
             Exit::If(_) if rest.is_empty() => return Ok(flow),
             Exit::If(condition) => condition,
         };
-        // In the arm of the exit, an exit under the same condition is always taken.
+        // In the exit's arm, an exit under the same condition is always taken.
         let flow = flow.map(|exit| if exit == Exit::If(condition) { Exit::Always } else { exit });
         let exited = Arm {
             block: ir::Block::default(),
             changes: vec![],
             flow,
-            carried: vec![Item::Unknown; frame.carried.len()],
+            carried: vec![Operand::Unevaluated; frame.carried.len()],
         };
         let rest = self.arm(frame, |translator, frame| translator.sequence(frame, rest, tail))?;
         Ok(self.join(frame, condition, [exited, rest], tail))
     }
 
-    /// Translates an `if`. Returns whether `rest`, the steps after it, moved into one of its arms.
+    /// Translates an `if`. Also returns whether `rest`, the steps after it, moved into an arm.
     fn branch(
         &mut self,
         frame: &mut Frame<'m>,
@@ -232,8 +232,7 @@ impl<'m> Translator<'m> {
 #[cfg(test)]
 mod tests {
     use crate::frontend::testing::{check, check_all, fault, shape, translate};
-    use crate::ir::Function;
-    use crate::ir::function::Stmt;
+    use crate::ir::{Function, Op, Stmt};
 
     #[test]
     fn arms_of_ifs_are_merged() {
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn early_returns_leave_no_flags_behind() {
+    fn early_returns_become_selects_without_flags() {
         let source = "fn f(x: i32) -> i32 {
             if x < 0 { return -1; }
             if x > 10 { return 11; }
@@ -267,7 +266,10 @@ mod tests {
             f.body
                 .stmts
                 .iter()
-                .filter(|s| matches!(s, Stmt::Op(v) if f.operation(*v).is_some_and(|(op, _)| op == crate::ir::Op::Select)))
+                .filter(|stmt| match stmt {
+                    Stmt::Op(value) => f.operation(*value).is_some_and(|(op, _)| op == Op::Select),
+                    _ => false,
+                })
                 .count()
         };
         assert_eq!((shape(&f), selects(&f)), ([0; 3], 2));
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn known_conditions_translate_one_arm() {
+    fn constant_conditions_translate_one_arm() {
         let f = translate(
             "const on = true;
             fn g(x: i32, flag: bool) -> i32 { if flag { return x; } for (var i = 0; i < x; i++) {} return 0; }
@@ -305,20 +307,20 @@ mod tests {
 
     #[test]
     fn unsupported_statements_are_rejected() {
-        let (found, text) = fault("fn f(x: f32) -> f32 { if x > 0.0 { discard; } return x; }");
+        let (error, text) = fault("fn f(x: f32) -> f32 { if x > 0.0 { discard; } return x; }");
         assert_eq!(
-            (&found.message[..], &text[..]),
+            (&error.message[..], &text[..]),
             ("`discard` cannot be used in a material", "discard;")
         );
-        let (found, _) = fault("fn f(x: f32) -> f32 { workgroupBarrier(); return x; }");
-        assert_eq!(found.message, "barriers cannot be used in a material");
-        let (found, text) = fault(
+        let (error, _) = fault("fn f(x: f32) -> f32 { workgroupBarrier(); return x; }");
+        assert_eq!(error.message, "barriers cannot be used in a material");
+        let (error, text) = fault(
             "@group(0) @binding(0) var<storage, read_write> n: atomic<u32>; fn f(x: u32) -> u32 { atomicAdd(&n, x); return x; }",
         );
         assert_eq!(
-            (found.message.contains("atomics"), &text[..]),
+            (error.message.contains("atomics"), &text[..]),
             (true, "atomicAdd"),
-            "{found:?}"
+            "{error:?}"
         );
     }
 
@@ -326,8 +328,8 @@ mod tests {
     fn deep_nesting_is_rejected() {
         let returns: String =
             (0..400).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
-        let (found, _) = fault(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"));
-        assert!(found.message.contains("nest"), "{found:?}");
+        let (error, _) = fault(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"));
+        assert!(error.message.contains("nest"), "{error:?}");
         let returns: String =
             (0..150).map(|k| format!("if x == {k} {{ return {k} * 3; }} ")).collect();
         check_all(&format!("fn f(x: i32) -> i32 {{ {returns} return 0; }}"), 0..160, |x| {
@@ -335,8 +337,8 @@ mod tests {
         });
         let chain: String =
             (0..400).map(|k| format!("if x == {k} {{ a = {k} * 3; }} else ")).collect();
-        let (found, _) =
+        let (error, _) =
             fault(&format!("fn f(x: i32) -> i32 {{ var a = 0; {chain} {{ a = 1; }} return a; }}"));
-        assert!(found.message.contains("nest"), "{found:?}");
+        assert!(error.message.contains("nest"), "{error:?}");
     }
 }

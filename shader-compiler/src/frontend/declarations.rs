@@ -1,13 +1,13 @@
 //! Locations of names, types and doc comments within declarations.
 //!
-//! naga's spans cover whole declarations; it drops those of struct members, parameters and their
-//! types. This module finds them among the tokens within a span. Text that naga rejects has no
+//! naga records spans only for whole declarations, not for struct members, parameters or their
+//! types. This module finds these among the tokens within a span. Text that naga rejects has no
 //! spans, so messages about it search the tokens by keyword.
 
 use super::Source;
 use super::lexer::{SourceRange, TokenKind};
 
-/// Name and type of a struct member or parameter. A range is empty if it is not found.
+/// Locations of the name and type of a struct member or parameter; empty if not found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Member {
     pub name: SourceRange,
@@ -15,6 +15,7 @@ pub(super) struct Member {
 }
 
 impl Source {
+    /// Text of a token; empty if there is no such token.
     pub fn spelling(&self, token: usize) -> &str {
         self.tokens.get(token).map_or("", |token| &self.text()[token.range.clone()])
     }
@@ -33,7 +34,7 @@ impl Source {
         }
     }
 
-    /// The name that a declaration introduces after its keyword.
+    /// Location of the name that follows the keyword of a declaration.
     pub fn declared_name(&self, declaration: naga::Span) -> SourceRange {
         declaration.to_range().map_or(0..0, |range| {
             let name = self.token_at(range.start) + 1;
@@ -41,7 +42,7 @@ impl Source {
         })
     }
 
-    /// Range of a function's signature, which ends before its body.
+    /// Range of a function's declaration up to its body.
     pub fn signature(&self, function: naga::Span) -> SourceRange {
         function.to_range().map_or(0..0, |range| {
             let first = self.token_at(range.start);
@@ -53,16 +54,16 @@ impl Source {
     /// Finds a member of a struct or a parameter of a function.
     pub fn member(&self, declaration: naga::Span, name: &str) -> Member {
         let Some(range) = declaration.to_range() else { return Member::default() };
-        let found = (self.token_at(range.start)..self.token_at(range.end))
+        let token = (self.token_at(range.start)..self.token_at(range.end))
             .find(|&k| self.spelling(k) == name && self.spelling(k + 1) == ":");
-        found.map_or(Member::default(), |k| Member {
+        token.map_or(Member::default(), |k| Member {
             name: self.tokens[k].range.clone(),
             ty: self.ty(k + 2),
         })
     }
 
-    /// Range of the type that starts at a token. Outside parentheses, `<` and `>` enclose template
-    /// arguments.
+    /// Range of the type that starts at a token. `<` and `>` enclose template arguments, except in
+    /// parentheses.
     fn ty(&self, first: usize) -> SourceRange {
         let (mut parentheses, mut angles) = (0, 0);
         let end = (first..self.tokens.len()).find(|&k| {
@@ -80,7 +81,7 @@ impl Source {
         self.range(first, end.unwrap_or(first))
     }
 
-    /// The doc comments in front of the member or override with this name.
+    /// The doc comments before the member or override whose name is at this location.
     pub fn doc_comments(&self, name: &SourceRange) -> Vec<SourceRange> {
         let name = self.token_at(name.start);
         // Attributes may come between comments and names.
@@ -112,8 +113,8 @@ impl Source {
         [head, rest].map(|docs| docs.into_iter().map(|doc| doc.range.clone()).collect())
     }
 
-    /// Doc comments that are not attached to a declaration: at the end of a line of code, in the
-    /// body of a function, or in the middle or at the end of a declaration.
+    /// Doc comments that are not attached to a declaration: at the end of a line of code, in a
+    /// function body, or within or after a declaration.
     pub fn stray_docs(&self) -> impl Iterator<Item = SourceRange> {
         let bodies = self.bodies();
         self.docs.iter().filter(|doc| !doc.is_module).filter_map(move |doc| {
@@ -161,7 +162,7 @@ impl Source {
             .find(|&k| self.spelling(k) == name && self.spelling(k - 1) == keyword)
     }
 
-    /// Names of the members of the struct whose name is at this token index.
+    /// Names of the members of a struct, given the token index of the struct's name.
     pub fn member_names(&self, name: usize) -> impl Iterator<Item = &str> {
         (name..self.tokens.len())
             .take_while(move |&k| self.spelling(k) != "}")
@@ -169,20 +170,20 @@ impl Source {
             .map(move |k| self.spelling(k))
     }
 
-    /// Names that the text declares, in any scope.
+    /// Names declared in any scope.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         const KEYWORDS: [&str; 8] =
             ["let", "var", "const", "fn", "struct", "alias", "override", ">"];
         (0..self.tokens.len()).filter(move |&k| self.tokens[k].kind == TokenKind::Word).filter_map(
             move |k| {
-                let declared = k > 0 && KEYWORDS.contains(&self.spelling(k - 1))
+                let is_declared = k > 0 && KEYWORDS.contains(&self.spelling(k - 1))
                     || self.spelling(k + 1) == ":";
-                declared.then(|| self.spelling(k))
+                is_declared.then(|| self.spelling(k))
             },
         )
     }
 
-    /// The innermost bracket that is never closed.
+    /// Location of the innermost unclosed bracket.
     pub fn unclosed(&self) -> Option<SourceRange> {
         let mut open = vec![];
         for (k, token) in self.tokens.iter().enumerate() {
@@ -245,9 +246,9 @@ mod tests {
     fn annotations_of_overrides_may_follow_attributes() {
         let text = "/// Count.\n@id(7) /** range: [0, 3] */ override n: i32 = 2; override m = 1;\nstruct Material { a: f32 }";
         let shader = parse(&format!("{text}{BRDF}"));
-        let found: Vec<_> =
+        let overrides: Vec<_> =
             shader.overrides().iter().map(|o| (o.doc.as_str(), o.range[1])).collect();
-        assert_eq!(found, [("Count.", 3.0), ("", f64::from(i32::MAX))]);
+        assert_eq!(overrides, [("Count.", 3.0), ("", f64::from(i32::MAX))]);
     }
 
     #[test]

@@ -1,25 +1,25 @@
-//! Effects of statements, determined without translating them: which slots a loop may assign, and
-//! which statements leave a block.
+//! Effects of statements, determined without translation: which slots a loop may assign, and which
+//! statements leave a block.
 //!
-//! The answers are conservative: rewriting later removes loop parameters that never change. Walks
-//! stop at [`MAX_DEPTH`], as translation does.
+//! Results are conservative; rewriting removes loop parameters that never change. Traversals stop
+//! at [`MAX_DEPTH`], as translation does.
 
 use super::control::Step;
-use super::translate::{Frame, Item, MAX_DEPTH, Slots, Translator};
+use super::translate::{Frame, MAX_DEPTH, Operand, Slots, Translator};
 use naga::{Block, Expression, GlobalVariable, Handle, Module, Statement};
 
 /// Effects of calling a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
-    /// Globals that it may assign, sorted.
+    /// Globals that the function may assign, sorted.
     globals: Vec<Handle<GlobalVariable>>,
     /// Pointer arguments through which it may assign, sorted.
     params: Vec<u32>,
-    /// Whether it loops.
+    /// Whether the function contains loops.
     loops: bool,
 }
 
-/// Calls `f` for every statement of a block in pre-order.
+/// Calls `f` for every statement of a block in preorder.
 fn walk<'m>(block: &'m Block, depth: u32, f: &mut dyn FnMut(&'m Statement)) {
     for statement in block {
         walk_statement(statement, depth, f);
@@ -91,9 +91,9 @@ fn effects_of(module: &Module, function: &naga::Function, callees: &[Effects]) -
     effects
 }
 
-/// Assignments in a loop.
-pub(crate) struct Assigned {
-    /// Sorted, without duplicates.
+/// Slots that a loop may assign.
+pub(crate) struct AssignedSlots {
+    /// The slots, sorted, without duplicates.
     pub slots: Vec<u32>,
     /// Whether there are inner loops.
     pub loops: bool,
@@ -101,12 +101,14 @@ pub(crate) struct Assigned {
 
 impl<'m> Translator<'m> {
     /// Slots that the blocks may assign.
-    pub fn assigned(&mut self, frame: &Frame<'m>, blocks: [&'m Block; 2]) -> Assigned {
+    pub fn assigned(&mut self, frame: &Frame<'m>, blocks: [&'m Block; 2]) -> AssignedSlots {
         let mut slots: Vec<Slots> = vec![];
         let mut loops = false;
         for block in blocks {
             walk(block, 0, &mut |statement| match statement {
-                Statement::Store { pointer, .. } => slots.extend(self.reach(frame, *pointer)),
+                Statement::Store { pointer, .. } => {
+                    slots.extend(self.pointee_slots(frame, *pointer))
+                }
                 Statement::Call { function, arguments, .. } => {
                     let effects = self.effects(*function);
                     loops |= effects.loops;
@@ -114,9 +116,11 @@ impl<'m> Translator<'m> {
                         effects.params.iter().map(|&param| arguments[param as usize]).collect();
                     let globals = effects.globals.clone();
                     slots.extend(
-                        params.into_iter().filter_map(|pointer| self.reach(frame, pointer)),
+                        params.into_iter().filter_map(|pointer| self.pointee_slots(frame, pointer)),
                     );
-                    slots.extend(globals.into_iter().filter_map(|global| self.private(global)));
+                    slots.extend(
+                        globals.into_iter().filter_map(|global| self.private_slots(global)),
+                    );
                 }
                 Statement::Loop { .. } => loops = true,
                 _ => {}
@@ -128,7 +132,7 @@ impl<'m> Translator<'m> {
             slots.into_iter().flat_map(|slots| slots.start..slots.start + slots.len).collect();
         all.sort_unstable();
         all.dedup();
-        Assigned { slots: all, loops }
+        AssignedSlots { slots: all, loops }
     }
 
     /// Effects of calling a function. Callees precede callers, so this does not recurse.
@@ -144,15 +148,15 @@ impl<'m> Translator<'m> {
     }
 
     /// Slots of a private variable.
-    fn private(&self, global: Handle<GlobalVariable>) -> Option<Slots> {
+    fn private_slots(&self, global: Handle<GlobalVariable>) -> Option<Slots> {
         match self.globals[global.index()] {
-            Ok(Item::Place(place)) => Some(place.slots),
+            Ok(Operand::Pointer(pointer)) => Some(pointer.slots),
             _ => None,
         }
     }
 
-    /// Slots that a pointer may point to: a part of a variable, up to the first dynamic index.
-    fn reach(&self, frame: &Frame<'m>, pointer: Handle<Expression>) -> Option<Slots> {
+    /// Slots that a pointer may refer to: the part of a variable up to the first dynamic index.
+    fn pointee_slots(&self, frame: &Frame<'m>, pointer: Handle<Expression>) -> Option<Slots> {
         let mut chain = vec![];
         let mut root = pointer;
         while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } =
@@ -163,10 +167,10 @@ impl<'m> Translator<'m> {
         }
         let mut slots = match frame.expressions[root] {
             Expression::LocalVariable(variable) => frame.locals[variable.index()],
-            Expression::GlobalVariable(variable) => self.private(variable)?,
+            Expression::GlobalVariable(variable) => self.private_slots(variable)?,
             Expression::FunctionArgument(index) => match frame.args[index as usize] {
-                Item::Place(place) if place.indices.1 == 0 => place.slots,
-                Item::Place(place) => return Some(self.hull(place)),
+                Operand::Pointer(pointer) if pointer.indices.1 == 0 => pointer.slots,
+                Operand::Pointer(pointer) => return Some(self.hull(pointer)),
                 _ => return None,
             },
             _ => return None,
@@ -180,33 +184,45 @@ impl<'m> Translator<'m> {
     }
 }
 
-/// The innermost construct around a statement, as seen from a loop.
+/// The innermost construct around a statement in a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum Enclosing {
+    /// The loop itself.
     Loop,
+    /// A `switch` in the loop.
     Switch,
+    /// Another loop in the loop.
     InnerLoop,
 }
 
-fn block_exits(block: &Block, within: Within, depth: u32, continues: bool) -> bool {
-    block.iter().any(|statement| statement_exits(statement, within, depth, continues))
+/// Whether a statement of a block may leave the loop, or if `continues`, the iteration.
+fn block_exits(block: &Block, enclosing: Enclosing, depth: u32, continues: bool) -> bool {
+    block.iter().any(|statement| statement_exits(statement, enclosing, depth, continues))
 }
 
-fn statement_exits(statement: &Statement, within: Within, depth: u32, continues: bool) -> bool {
-    let inner = |block: &Block, within| {
-        depth < MAX_DEPTH && block_exits(block, within, depth + 1, continues)
+fn statement_exits(
+    statement: &Statement,
+    enclosing: Enclosing,
+    depth: u32,
+    continues: bool,
+) -> bool {
+    let inner = |block: &Block, enclosing| {
+        depth < MAX_DEPTH && block_exits(block, enclosing, depth + 1, continues)
     };
     match statement {
         Statement::Return { .. } | Statement::Kill => true,
-        Statement::Break => within == Within::Loop,
-        Statement::Continue => continues && within != Within::InnerLoop,
-        Statement::Block(block) => inner(block, within),
-        Statement::If { accept, reject, .. } => inner(accept, within) || inner(reject, within),
-        Statement::Switch { cases, .. } => {
-            let within = if within == Within::Loop { Within::Switch } else { within };
-            cases.iter().any(|case| inner(&case.body, within))
+        Statement::Break => enclosing == Enclosing::Loop,
+        Statement::Continue => continues && enclosing != Enclosing::InnerLoop,
+        Statement::Block(block) => inner(block, enclosing),
+        Statement::If { accept, reject, .. } => {
+            inner(accept, enclosing) || inner(reject, enclosing)
         }
-        Statement::Loop { body, .. } => inner(body, Within::InnerLoop),
+        Statement::Switch { cases, .. } => {
+            let enclosing =
+                if enclosing == Enclosing::Loop { Enclosing::Switch } else { enclosing };
+            cases.iter().any(|case| inner(&case.body, enclosing))
+        }
+        Statement::Loop { body, .. } => inner(body, Enclosing::InnerLoop),
         _ => false,
     }
 }
@@ -214,16 +230,25 @@ fn statement_exits(statement: &Statement, within: Within, depth: u32, continues:
 impl Step<'_> {
     /// Whether a step of a loop's body may leave the loop.
     pub fn leaves_loop(&self) -> bool {
-        matches!(self, Step::Statement(statement, _) if statement_exits(statement, Within::Loop, 0, false))
+        self.exits(false)
     }
 
-    /// Whether a step of a loop's body may skip steps after it.
+    /// Whether a step of a loop's body may skip the steps after it.
     pub fn leaves_iteration(&self) -> bool {
-        matches!(self, Step::Statement(statement, _) if statement_exits(statement, Within::Loop, 0, true))
+        self.exits(true)
+    }
+
+    fn exits(&self, continues: bool) -> bool {
+        match self {
+            Step::Statement(statement, _) => {
+                statement_exits(statement, Enclosing::Loop, 0, continues)
+            }
+            Step::BreakIf(_) => false,
+        }
     }
 }
 
-/// Whether control never reaches the end of a block, without looking into loops and switches.
+/// Whether control never reaches the end of a block. Loops and switches are not analysed.
 pub(crate) fn never_falls_through(block: &Block, depth: u32) -> bool {
     match block.last() {
         Some(
@@ -239,7 +264,7 @@ pub(crate) fn never_falls_through(block: &Block, depth: u32) -> bool {
     }
 }
 
-/// Marks the expressions that steps use as operands in `used`, which is indexed by expression.
+/// Marks the operands of steps in `used`, which is indexed by expression.
 pub(crate) fn mark_used(frame: &Frame, steps: &[Step], used: &mut [bool]) {
     for step in steps {
         match step {
@@ -249,7 +274,7 @@ pub(crate) fn mark_used(frame: &Frame, steps: &[Step], used: &mut [bool]) {
                 match statement {
                     Statement::Emit(range) => {
                         range.clone().for_each(|expression| {
-                            operands(&frame.expressions[expression], &mut mark)
+                            for_each_operand(&frame.expressions[expression], &mut mark)
                         });
                     }
                     Statement::If { condition, .. } => mark(*condition),
@@ -267,8 +292,8 @@ pub(crate) fn mark_used(frame: &Frame, steps: &[Step], used: &mut [bool]) {
     }
 }
 
-/// Calls `f` for the operands of an expression of a kind that is translated.
-fn operands(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
+/// Calls `f` for each operand of a translatable expression.
+fn for_each_operand(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
     match *expression {
         Expression::Compose { ref components, .. } => components.iter().copied().for_each(f),
         Expression::Access { base, index } => [base, index].into_iter().for_each(f),
@@ -282,7 +307,7 @@ fn operands(expression: &Expression, f: &mut impl FnMut(Handle<Expression>)) {
             [condition, accept, reject].into_iter().for_each(f)
         }
         Expression::Relational { argument, .. } => f(argument),
-        // Textures, samplers and offsets are constants; levels are ignored.
+        // Textures, samplers and offsets are constant; levels are ignored.
         Expression::ImageSample { coordinate, .. } | Expression::ImageLoad { coordinate, .. } => {
             f(coordinate)
         }

@@ -1,15 +1,15 @@
-//! Entry points: functions of a shader with named scalar inputs and outputs.
+//! Entry points: IR functions with named scalar inputs and outputs.
 
 use super::translate::{Fault, Translator};
 use super::{
-    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Sides, Source, textures,
+    Entry, Parameter, Scalar, Settings, Setup, Shader, ShaderError, Source, SurfaceSides, textures,
 };
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Function, Op, Type, Value};
 use naga::Handle;
 
-/// Inputs for the components of a vector.
-fn vector(builder: &mut Builder, name: &str, components: &[&str]) -> Vec<Value> {
+/// Adds inputs for the components of a vector.
+fn vector_input(builder: &mut Builder, name: &str, components: &[&str]) -> Vec<Value> {
     components
         .iter()
         .map(|component| builder.input(&format!("{name}.{component}"), Type::F32))
@@ -19,13 +19,14 @@ fn vector(builder: &mut Builder, name: &str, components: &[&str]) -> Vec<Value> 
 const XYZ: [&str; 3] = ["x", "y", "z"];
 const RGB: [&str; 3] = ["r", "g", "b"];
 
+/// Names the components of an output.
 fn outputs(name: &str, components: [&str; 3], values: &[Value]) -> Vec<(String, Value)> {
     std::iter::zip(components, values)
         .map(|(component, &value)| (format!("{name}.{component}"), value))
         .collect()
 }
 
-/// Translates an entry.
+/// Translates an entry point.
 pub(super) fn function(
     shader: &Shader,
     entry: Entry,
@@ -37,45 +38,43 @@ pub(super) fn function(
     textures::check_settings(shader, settings)?;
     let missing =
         |name: &str, help: &str| source.error(format!("the shader has no `fn {name}`")).help(help);
-    let together = "`sample` and `pdf` are optional, but need each other";
+    let help = "`sample` and `pdf` are optional, but need each other";
     let (name, handle) = match entry {
-        Entry::Shaded => ("shaded", Some(contract.brdf)),
+        Entry::Integrand => ("shaded", Some(contract.brdf)),
         Entry::Brdf => ("brdf", Some(contract.brdf)),
-        Entry::Sample => {
-            ("sample", Some(contract.sample.ok_or_else(|| missing("sample", together))?))
-        }
-        Entry::Pdf => ("pdf", Some(contract.pdf.ok_or_else(|| missing("pdf", together))?)),
+        Entry::Sample => ("sample", Some(contract.sample.ok_or_else(|| missing("sample", help))?)),
+        Entry::Pdf => ("pdf", Some(contract.pdf.ok_or_else(|| missing("pdf", help))?)),
         Entry::Setup => ("material", None),
     };
     let setup =
-        contract.material.filter(|_| settings.setup == Setup::Within || entry == Entry::Setup);
+        contract.material.filter(|_| settings.setup == Setup::Inlined || entry == Entry::Setup);
     if entry == Entry::Setup && setup.is_none() {
         return Err(missing("material", "it is optional, and computes the members of `Material`"));
     }
     let mut builder = Builder::new(name, Rules::Exact);
     let directions = match entry {
         Entry::Sample => {
-            vec![vector(&mut builder, "u", &XYZ[..2]), vector(&mut builder, "wo", &XYZ)]
+            vec![vector_input(&mut builder, "u", &XYZ[..2]), vector_input(&mut builder, "wo", &XYZ)]
         }
         Entry::Setup => vec![],
-        _ => vec![vector(&mut builder, "wi", &XYZ), vector(&mut builder, "wo", &XYZ)],
+        _ => vec![vector_input(&mut builder, "wi", &XYZ), vector_input(&mut builder, "wo", &XYZ)],
     };
     let parameters = if setup.is_some() { &contract.parameters } else { &contract.members };
     let parameters: Vec<_> =
-        parameters.iter().flat_map(|parameter| words(&mut builder, parameter)).collect();
+        parameters.iter().flat_map(|parameter| component_inputs(&mut builder, parameter)).collect();
     let mut translator = Translator::new(&shader.module, &shader.info, builder, settings);
     // Functions may omit their last parameter.
     let call =
         |translator: &mut Translator, handle: Handle<naga::Function>, args: &[Vec<Value>]| {
-            let taken = &args[..shader.module.functions[handle].arguments.len()];
-            translator.call(handle, taken).map_err(|fault| refused(source, fault))
+            let args = &args[..shader.module.functions[handle].arguments.len()];
+            translator.call(handle, args).map_err(|fault| shader_error(source, fault))
         };
     let material = match setup {
         Some(setup) => {
             let surface = contract.surface.iter().map(|parameter| parameter.size).sum();
-            let (surface, set) = parameters.split_at(surface);
-            let members = call(&mut translator, setup, &[surface.to_vec(), set.to_vec()])?;
-            limited(&mut translator.builder, &contract.members, members)
+            let (surface, settable) = parameters.split_at(surface);
+            let members = call(&mut translator, setup, &[surface.to_vec(), settable.to_vec()])?;
+            clamp_members(&mut translator.builder, &contract.members, members)
         }
         None => parameters,
     };
@@ -88,13 +87,15 @@ pub(super) fn function(
     let mut ports = match entry {
         Entry::Sample => outputs("wi", XYZ, &result),
         Entry::Pdf => vec![("pdf".to_owned(), result[0])],
-        Entry::Setup => contract.members.iter().flat_map(Parameter::words).zip(result).collect(),
+        Entry::Setup => {
+            contract.members.iter().flat_map(Parameter::component_names).zip(result).collect()
+        }
         Entry::Brdf => [
             outputs("brdf", RGB, &result),
-            shaded(&mut builder, shader.sides, directions[0][2], &result),
+            integrand(&mut builder, shader.sides, directions[0][2], &result),
         ]
         .concat(),
-        Entry::Shaded => shaded(&mut builder, shader.sides, directions[0][2], &result),
+        Entry::Integrand => integrand(&mut builder, shader.sides, directions[0][2], &result),
     };
     if builder.known_bool(capped) != Some(false) {
         ports.push(("capped".to_owned(), capped));
@@ -102,33 +103,35 @@ pub(super) fn function(
     Ok(builder.finish(ports))
 }
 
-/// The integrand: the BRDF with the cosine of `wi`.
-fn shaded(
+/// The integrand: the BRDF times the cosine of `wi`.
+fn integrand(
     builder: &mut Builder,
-    sides: Sides,
+    sides: SurfaceSides,
     wi_z: Value,
     brdf: &[Value],
 ) -> Vec<(String, Value)> {
     let cosine = match sides {
-        Sides::One => {
+        SurfaceSides::One => {
             let zero = builder.f32(0.0);
             builder.op(Op::Max, &[wi_z, zero])
         }
-        Sides::Both => builder.op(Op::Abs, &[wi_z]),
+        SurfaceSides::Both => builder.op(Op::Abs, &[wi_z]),
     };
-    let shaded: Vec<_> = brdf.iter().map(|&value| builder.op(Op::Mul, &[value, cosine])).collect();
-    outputs("s", RGB, &shaded)
+    let s: Vec<_> = brdf.iter().map(|&value| builder.op(Op::Mul, &[value, cosine])).collect();
+    outputs("s", RGB, &s)
 }
 
-/// Members as computed by `fn material`, clamped to their ranges, which analyses rely on. NaN becomes
-/// the lower endpoint.
-fn limited(builder: &mut Builder, members: &[Parameter], values: Vec<Value>) -> Vec<Value> {
-    let all = members.iter().flat_map(|member| std::iter::repeat_n(member, member.size));
-    std::iter::zip(values, all).map(|(value, member)| clamped(builder, member, value)).collect()
+/// Clamps the results of `fn material` to the ranges of the members, which analyses rely on. NaN
+/// becomes the lower endpoint.
+fn clamp_members(builder: &mut Builder, members: &[Parameter], values: Vec<Value>) -> Vec<Value> {
+    let members = members.iter().flat_map(|member| std::iter::repeat_n(member, member.size));
+    std::iter::zip(values, members)
+        .map(|(value, member)| clamp_to_range(builder, member, value))
+        .collect()
 }
 
-/// A component of a parameter, clamped to the parameter's range. NaN becomes the lower endpoint.
-fn clamped(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Value {
+/// Clamps a component of a parameter to the parameter's range. NaN becomes the lower endpoint.
+fn clamp_to_range(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Value {
     let (scalar, [low, high]) = (parameter.scalar, parameter.range);
     let (max, min) = match scalar {
         Scalar::F32 => (Op::Max, Op::Min),
@@ -136,32 +139,34 @@ fn clamped(builder: &mut Builder, parameter: &Parameter, mut value: Value) -> Va
         Scalar::U32 => (Op::UMax, Op::UMin),
         Scalar::Bool => return value,
     };
-    let end = |builder: &mut Builder, x: f64| builder.constant(scalar.ty(), scalar.bits(x));
+    let endpoint = |builder: &mut Builder, x: f64| builder.constant(scalar.ty(), scalar.bits(x));
     if low > f64::NEG_INFINITY {
-        let low = end(builder, low);
+        let low = endpoint(builder, low);
         value = builder.op(max, &[low, value]);
     }
     if high < f64::INFINITY {
-        let high = end(builder, high);
+        let high = endpoint(builder, high);
         value = builder.op(min, &[value, high]);
     }
     value
 }
 
-/// The inputs of a parameter. Clamping integers, which are in range already, tells the termination
-/// proof for loops about their range.
-fn words(builder: &mut Builder, parameter: &Parameter) -> Vec<Value> {
-    let inputs: Vec<_> =
-        parameter.words().map(|name| builder.input(&name, parameter.scalar.ty())).collect();
+/// Adds inputs for the components of a parameter. Integers are clamped, although they are in range
+/// already, so that the proof that loops terminate knows their range.
+fn component_inputs(builder: &mut Builder, parameter: &Parameter) -> Vec<Value> {
+    let inputs: Vec<_> = parameter
+        .component_names()
+        .map(|name| builder.input(&name, parameter.scalar.ty()))
+        .collect();
     match parameter.scalar {
         Scalar::I32 | Scalar::U32 => {
-            inputs.into_iter().map(|input| clamped(builder, parameter, input)).collect()
+            inputs.into_iter().map(|input| clamp_to_range(builder, parameter, input)).collect()
         }
         Scalar::F32 | Scalar::Bool => inputs,
     }
 }
 
-fn refused(source: &Source, fault: Fault) -> ShaderError {
+fn shader_error(source: &Source, fault: Fault) -> ShaderError {
     let error = source.error(fault.message).at_span(fault.span, "here");
     ShaderError { help: fault.help, ..error }
 }
@@ -187,7 +192,7 @@ fn check_overrides(
                 _ => error.help(format!("there are {}", super::diagnostics::list(&names, "and"))),
             });
         };
-        let wrong = match parameter.scalar {
+        let expected = match parameter.scalar {
             Scalar::F32 if (*x as f32).is_finite() => None,
             Scalar::F32 => Some("a finite number"),
             Scalar::I32 | Scalar::U32 if x.fract() == 0.0 => None,
@@ -196,7 +201,7 @@ fn check_overrides(
             Scalar::Bool => Some("0 or 1"),
         };
         let error = |message: String| source.error(message).at(location(name), "declared here");
-        if let Some(expected) = wrong {
+        if let Some(expected) = expected {
             return Err(error(format!(
                 "the override `{name}` must be {expected}, but {x} was given"
             )));
@@ -210,8 +215,7 @@ fn check_overrides(
     }
     for (_, declaration) in shader.module.overrides.iter() {
         let name = declaration.name.as_deref().unwrap_or("");
-        if declaration.init.is_none() && !settings.overrides.iter().any(|(given, _)| given == name)
-        {
+        if declaration.init.is_none() && !settings.overrides.iter().any(|(key, _)| key == name) {
             let error = source
                 .error(format!("the override `{name}` has no value"))
                 .at(location(name), "declared here without a value");
@@ -269,12 +273,12 @@ mod tests {
     ];
 
     #[test]
-    fn ports_are_named_after_components() {
+    fn ports_have_names_of_components() {
         let inputs = [&WI[..], &WO, &MATERIAL].concat();
         let brdf = [("brdf.r", 1.5), ("brdf.g", 3.0), ("brdf.b", 5.0)];
-        let shaded = [("s.r", 3.0), ("s.g", 6.0), ("s.b", 10.0)];
-        assert_eq!(floats(&evaluate(SHADER, Entry::Shaded, &inputs)), shaded);
-        assert_eq!(floats(&evaluate(SHADER, Entry::Brdf, &inputs)), [brdf, shaded].concat());
+        let s = [("s.r", 3.0), ("s.g", 6.0), ("s.b", 10.0)];
+        assert_eq!(floats(&evaluate(SHADER, Entry::Integrand, &inputs)), s);
+        assert_eq!(floats(&evaluate(SHADER, Entry::Brdf, &inputs)), [brdf, s].concat());
         assert_eq!(floats(&evaluate(SHADER, Entry::Pdf, &inputs)), [("pdf", 2.75)]);
         let u = [("u.x", 0x3f00_0000), ("u.y", 0x3e80_0000)];
         let inputs = [&u[..], &WO, &MATERIAL].concat();
@@ -284,7 +288,7 @@ mod tests {
         );
         let mut thin = [&WI[..], &WO, &MATERIAL].concat();
         thin[10].1 = !0;
-        assert_eq!(floats(&evaluate(SHADER, Entry::Shaded, &thin))[0], ("s.r", 14.0));
+        assert_eq!(floats(&evaluate(SHADER, Entry::Integrand, &thin))[0], ("s.r", 14.0));
     }
 
     #[test]
@@ -293,12 +297,12 @@ mod tests {
         let mut inputs = [WI, WO].concat();
         inputs[2].1 = (-0.5_f32).to_bits();
         assert_eq!(
-            floats(&evaluate(text, Entry::Shaded, &inputs)),
+            floats(&evaluate(text, Entry::Integrand, &inputs)),
             [("s.r", 0.0), ("s.g", 0.0), ("s.b", 0.0)]
         );
         let both = format!("//! sides: both\n{text}");
         assert_eq!(
-            floats(&evaluate(&both, Entry::Shaded, &inputs)),
+            floats(&evaluate(&both, Entry::Integrand, &inputs)),
             [("s.r", 0.5), ("s.g", 1.0), ("s.b", 1.5)]
         );
     }
@@ -310,7 +314,7 @@ mod tests {
             fn material(p: SurfacePoint) -> Material { return Material(p.normal + vec3f(p.uv, p.position.x * p.object_position.y)); }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd; }";
         let one = 1_f32.to_bits();
-        let words = [
+        let names = [
             "position.x",
             "position.y",
             "position.z",
@@ -318,11 +322,11 @@ mod tests {
             "object_position.y",
             "object_position.z",
         ];
-        let words = [&words[..], &["normal.x", "normal.y", "normal.z", "uv.x", "uv.y"]].concat();
+        let names = [&names[..], &["normal.x", "normal.y", "normal.z", "uv.x", "uv.y"]].concat();
         let inputs: Vec<_> =
-            WI.into_iter().chain(WO).chain(words.into_iter().map(|name| (name, one))).collect();
+            WI.into_iter().chain(WO).chain(names.into_iter().map(|name| (name, one))).collect();
         assert_eq!(
-            floats(&evaluate(text, Entry::Shaded, &inputs)),
+            floats(&evaluate(text, Entry::Integrand, &inputs)),
             [("s.r", 4.0), ("s.g", 4.0), ("s.b", 4.0)]
         );
         let shader = Shader::parse("test.wgsl", text).expect("it is valid");
@@ -343,13 +347,13 @@ mod tests {
     #[test]
     fn capped_loops_are_reported() {
         let text = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f { var x = wi; loop { if x.x > wo.x { break; } x *= 2.0; } return x; }";
-        let outputs = evaluate(text, Entry::Shaded, &[WI, WO].concat());
+        let outputs = evaluate(text, Entry::Integrand, &[WI, WO].concat());
         assert_eq!(outputs.last(), Some(&("capped".to_owned(), 0)));
         let mut inputs = [WI, WO].concat();
         inputs[0].1 = 0;
         let shader = Shader::parse("test.wgsl", text).expect("it is valid");
         let function = shader
-            .function(Entry::Shaded, &Settings { loop_cap: 10, ..Settings::default() })
+            .function(Entry::Integrand, &Settings { loop_cap: 10, ..Settings::default() })
             .expect("it is supported");
         let words: Vec<_> = inputs.iter().map(|(_, bits)| *bits).collect();
         assert_eq!(

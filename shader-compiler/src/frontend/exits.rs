@@ -1,14 +1,14 @@
-//! Exits of statements: whether control leaves them by `return`, `break` or `continue`, never, always
-//! or under a condition.
+//! Early exits of statements by `return`, `break` and `continue`, with their conditions.
 
 use crate::builder::Builder;
 use crate::ir::{Emit, Op, Value};
 
-/// When control leaves by one of the ways below.
+/// Whether control takes an exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     Never,
     Always,
+    /// If this bool is true.
     If(Value),
 }
 
@@ -17,18 +17,20 @@ pub(super) const RETURN: usize = 0;
 pub(super) const BREAK: usize = 1;
 pub(super) const CONTINUE: usize = 2;
 
-/// The exits of a sequence of steps; at most one is taken.
+/// The exits of a sequence of steps. At most one is taken.
 pub(super) type Flow = [Exit; 3];
 
-/// Falls through to the next step.
+/// Control falls through to the next step.
 pub(super) const NO_EXIT: Flow = [Exit::Never; 3];
 
-pub(super) fn exit_by(way: usize) -> Flow {
+/// The flow that always takes this exit.
+pub(super) fn exit_by(kind: usize) -> Flow {
     let mut flow = NO_EXIT;
-    flow[way] = Exit::Always;
+    flow[kind] = Exit::Always;
     flow
 }
 
+/// Logical or, folded if an operand is constant.
 pub(super) fn or(b: &mut Builder, x: Value, y: Value) -> Value {
     match (b.known_bool(x), b.known_bool(y)) {
         (Some(false), _) | (_, Some(true)) => y,
@@ -46,7 +48,7 @@ pub(super) fn any_exit(b: &mut Builder, exits: &[Exit]) -> Exit {
     })
 }
 
-/// Whether an exit is taken, as a bool.
+/// Converts an exit to a bool.
 pub(super) fn as_value(b: &mut Builder, exit: Exit) -> Value {
     match exit {
         Exit::Never => b.bool(false),
@@ -55,6 +57,7 @@ pub(super) fn as_value(b: &mut Builder, exit: Exit) -> Value {
     }
 }
 
+/// Converts a bool to an exit.
 pub(super) fn as_exit(b: &Builder, value: Value) -> Exit {
     match b.known_bool(value) {
         Some(false) => Exit::Never,

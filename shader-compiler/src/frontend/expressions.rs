@@ -1,16 +1,16 @@
-//! Expressions: each becomes leaves, or a place if it is a pointer, at the point where naga emits
-//! it. Constants and the like, which are not emitted, are evaluated at their first use. They fold to
+//! Expressions. Each is evaluated, to leaves or to a pointer, where naga emits it. Constants and
+//! other expressions that naga does not emit are evaluated at their first use; they fold to IR
 //! constants, which are in scope everywhere.
 
 use super::builtins;
-use super::layout::{MAX_LEAVES, narrow, scalar_type};
+use super::layout::{MAX_LEAVES, scalar_type, unsupported_scalar};
 use super::operators;
-use super::places::{Index, Place};
-use super::translate::{Fault, Frame, Item, Leaves, Translator};
+use super::pointers::{Index, Pointer};
+use super::translate::{Fault, Frame, Leaves, Operand, Translator};
 use crate::ir::{Emit, Value};
 use naga::{Expression, Handle, Literal, Span, TypeInner};
 
-/// Maximum depth of constants that refer to constants.
+/// Maximum length of a chain of constants that refer to each other.
 const MAX_CONSTANT_DEPTH: u32 = 250;
 
 impl<'m> Translator<'m> {
@@ -22,7 +22,7 @@ impl<'m> Translator<'m> {
         resolution.inner_with(&self.module.types)
     }
 
-    /// A fault at an expression, or at its statement if the expression has no span.
+    /// A fault at an expression, or at the current statement if the expression has no span.
     pub(super) fn fault(
         &self,
         frame: &Frame<'m>,
@@ -42,15 +42,15 @@ impl<'m> Translator<'m> {
         if span.is_defined() { span } else { self.span }
     }
 
-    /// The result of an expression: the one when it was emitted, or if it is never emitted, its
-    /// constant result.
-    pub(super) fn item(
+    /// Returns the result of an expression, which was computed where naga emitted it. Evaluates
+    /// constants, which naga does not emit.
+    pub(super) fn operand(
         &mut self,
         frame: &mut Frame<'m>,
         expression: Handle<Expression>,
-    ) -> Result<Item, Fault> {
-        match frame.items[expression.index()] {
-            Item::Unknown => {
+    ) -> Result<Operand, Fault> {
+        match frame.operands[expression.index()] {
+            Operand::Unevaluated => {
                 self.constant_depth += 1;
                 if self.constant_depth > MAX_CONSTANT_DEPTH {
                     self.constant_depth -= 1;
@@ -61,25 +61,26 @@ impl<'m> Translator<'m> {
                         None,
                     ));
                 }
-                let item = self.evaluate(frame, expression);
+                let operand = self.evaluate(frame, expression);
                 self.constant_depth -= 1;
-                item
+                operand
             }
-            item => Ok(item),
+            operand => Ok(operand),
         }
     }
 
+    /// Leaves of an expression that is not a pointer.
     pub(super) fn value(
         &mut self,
         frame: &mut Frame<'m>,
         expression: Handle<Expression>,
     ) -> Result<Leaves, Fault> {
-        match self.item(frame, expression)? {
-            Item::Leaves(leaves) => Ok(leaves),
-            Item::Place(_) | Item::Unknown => {
+        match self.operand(frame, expression)? {
+            Operand::Leaves(leaves) => Ok(leaves),
+            Operand::Pointer(_) | Operand::Unevaluated => {
                 Err(self.fault(frame, expression, "a pointer cannot be a value", None))
             }
-            Item::Texture(_) | Item::Sampler => {
+            Operand::Texture(_) | Operand::Sampler => {
                 Err(self.fault(frame, expression, "a texture cannot be a value", None))
             }
         }
@@ -98,13 +99,13 @@ impl<'m> Translator<'m> {
     /// Value of a module-scope expression.
     pub(super) fn constant(&mut self, expression: Handle<Expression>) -> Result<Leaves, Fault> {
         let mut frame =
-            self.constants.take().expect("constants refer to constants within their own frame");
+            self.constants.take().expect("constants refer to each other within one frame");
         let value = self.value(&mut frame, expression);
         self.constants = Some(frame);
         value
     }
 
-    /// Value of a module-scope expression that an expression of any frame refers to.
+    /// Value of a module-scope expression, for use in any frame.
     pub(super) fn constant_in(
         &mut self,
         frame: &mut Frame<'m>,
@@ -118,35 +119,35 @@ impl<'m> Translator<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         handle: Handle<Expression>,
-    ) -> Result<Item, Fault> {
+    ) -> Result<Operand, Fault> {
         self.charge(1)?;
         let expressions = frame.expressions;
-        let item = match expressions[handle] {
+        let operand = match expressions[handle] {
             Expression::Access { base, index } => self.access(frame, base, index)?,
             Expression::AccessIndex { base, index } => {
                 // Evaluated expressions have translatable types.
-                let item = self.item(frame, base)?;
+                let operand = self.operand(frame, base)?;
                 let part = self.layout.part(self.ty(frame, base), index);
-                match item {
-                    Item::Leaves(leaves) => Item::Leaves(self.part(leaves, part)),
-                    Item::Place(place) => Item::Place(place.part(part)),
-                    Item::Texture(_) | Item::Sampler | Item::Unknown => {
-                        unreachable!("operands are evaluated, and have parts")
+                match operand {
+                    Operand::Leaves(leaves) => Operand::Leaves(self.part(leaves, part)),
+                    Operand::Pointer(pointer) => Operand::Pointer(pointer.part(part)),
+                    Operand::Texture(_) | Operand::Sampler | Operand::Unevaluated => {
+                        unreachable!("only values and pointers have parts")
                     }
                 }
             }
             Expression::FunctionArgument(index) => frame.args[index as usize],
             Expression::LocalVariable(variable) => {
-                Item::Place(Place::whole(frame.locals[variable.index()]))
+                Operand::Pointer(Pointer::to_variable(frame.locals[variable.index()]))
             }
             Expression::GlobalVariable(variable) => match &self.globals[variable.index()] {
-                Ok(item) => *item,
+                Ok(operand) => *operand,
                 Err(fault) => {
                     return Err(Fault { span: self.span_of(frame, handle), ..fault.clone() });
                 }
             },
-            Expression::Load { pointer } => match self.item(frame, pointer)? {
-                Item::Place(place) => Item::Leaves(self.load(place)?),
+            Expression::Load { pointer } => match self.operand(frame, pointer)? {
+                Operand::Pointer(pointer) => Operand::Leaves(self.load(pointer)?),
                 _ => {
                     return Err(self.fault(
                         frame,
@@ -157,17 +158,17 @@ impl<'m> Translator<'m> {
                 }
             },
             ref expression => {
-                let leaves = self.compound(frame, handle, expression)?;
+                let leaves = self.value_expression(frame, handle, expression)?;
                 self.charge(leaves.len())?;
-                Item::Leaves(leaves)
+                Operand::Leaves(leaves)
             }
         };
-        frame.items[handle.index()] = item;
-        Ok(item)
+        frame.operands[handle.index()] = operand;
+        Ok(operand)
     }
 
-    /// Evaluates an expression that is a value for any operands.
-    fn compound(
+    /// Evaluates an expression that cannot be a pointer.
+    fn value_expression(
         &mut self,
         frame: &mut Frame<'m>,
         handle: Handle<Expression>,
@@ -240,7 +241,7 @@ impl<'m> Translator<'m> {
                     .expect("operands of conversions are made of scalars");
                 let to = naga::Scalar { kind, width: convert.unwrap_or(from.width) };
                 if scalar_type(to).is_none() {
-                    return Err(narrow(to, self.span_of(frame, handle)));
+                    return Err(unsupported_scalar(to, self.span_of(frame, handle)));
                 }
                 let args = [self.value(frame, expr)?];
                 Ok(self
@@ -276,33 +277,33 @@ impl<'m> Translator<'m> {
         frame: &mut Frame<'m>,
         base: Handle<Expression>,
         index: Handle<Expression>,
-    ) -> Result<Item, Fault> {
-        let item = self.item(frame, base)?;
+    ) -> Result<Operand, Fault> {
+        let operand = self.operand(frame, base)?;
         let index = self.scalar(frame, index)?;
-        let (count, stride) = self.layout.parts(self.ty(frame, base));
+        let (count, stride) = self.layout.elements(self.ty(frame, base));
         // Indices out of range, including negative ones, refer to the last element.
         let known = self
             .builder
             .function()
             .constant(index)
             .map(|index| (index.min(count - 1) * stride, stride));
-        Ok(match (item, known) {
-            (Item::Leaves(leaves), Some(part)) => Item::Leaves(self.part(leaves, part)),
-            (Item::Leaves(leaves), None) => {
-                Item::Leaves(self.pick(leaves, Index { value: index, count, stride })?)
+        Ok(match (operand, known) {
+            (Operand::Leaves(leaves), Some(part)) => Operand::Leaves(self.part(leaves, part)),
+            (Operand::Leaves(leaves), None) => {
+                Operand::Leaves(self.select_element(leaves, Index { value: index, count, stride })?)
             }
-            (Item::Place(place), Some(part)) => Item::Place(place.part(part)),
-            (Item::Place(place), None) => {
-                Item::Place(self.index(place, Index { value: index, count, stride }))
+            (Operand::Pointer(pointer), Some(part)) => Operand::Pointer(pointer.part(part)),
+            (Operand::Pointer(pointer), None) => {
+                Operand::Pointer(self.index(pointer, Index { value: index, count, stride }))
             }
-            (Item::Texture(_) | Item::Sampler | Item::Unknown, _) => {
-                unreachable!("operands are evaluated, and have parts")
+            (Operand::Texture(_) | Operand::Sampler | Operand::Unevaluated, _) => {
+                unreachable!("only values and pointers have elements")
             }
         })
     }
 
-    /// Selects an element of a value.
-    fn pick(&mut self, leaves: Leaves, index: Index) -> Result<Leaves, Fault> {
+    /// Selects the element of a value at a dynamic index.
+    fn select_element(&mut self, leaves: Leaves, index: Index) -> Result<Leaves, Fault> {
         self.charge(leaves.len())?;
         let (leaves, ()) = self.compute([leaves], |b, [values], out| {
             for k in 0..index.stride {
@@ -318,13 +319,13 @@ impl<'m> Translator<'m> {
             Literal::I32(x) => self.builder.i32(x),
             Literal::U32(x) => self.builder.i32(x as i32),
             Literal::Bool(x) => self.builder.bool(x),
-            other => return Err(narrow(other.scalar(), span)),
+            other => return Err(unsupported_scalar(other.scalar(), span)),
         };
         Ok(self.push(&[value]))
     }
 }
 
-/// Why an expression cannot be translated, and the remedy.
+/// Explains why an expression cannot be translated; also returns help.
 fn unsupported(expression: &Expression) -> (&'static str, &'static str) {
     match expression {
         Expression::Derivative { .. } => (

@@ -15,11 +15,11 @@ pub(crate) const MAX_LEAVES: u32 = 4096;
 /// Number of leaves of each type of a module.
 pub(crate) struct Layout<'m> {
     module: &'m Module,
-    /// By type; `None` if values of the type cannot be translated.
+    /// Indexed by type; `None` if values of the type cannot be translated.
     sizes: Vec<Option<u32>>,
 }
 
-/// The IR's type of a scalar, if it has one.
+/// IR type of a scalar; `None` if it is not supported.
 pub(crate) fn scalar_type(scalar: naga::Scalar) -> Option<Type> {
     match (scalar.kind, scalar.width) {
         (ScalarKind::Float, 4) => Some(Type::F32),
@@ -42,7 +42,7 @@ fn pointee<'t>(module: &'t Module, inner: &'t TypeInner) -> Cow<'t, TypeInner> {
 }
 
 impl<'m> Layout<'m> {
-    /// Computes the layout of a module's types, each of which follows the types that it contains.
+    /// Computes the layout of a module's types. naga lists a type after the types that it contains.
     pub fn new(module: &'m Module) -> Layout<'m> {
         let mut layout = Layout { module, sizes: Vec::with_capacity(module.types.len()) };
         for (_, ty) in module.types.iter() {
@@ -52,7 +52,7 @@ impl<'m> Layout<'m> {
         layout
     }
 
-    /// Number of leaves.
+    /// Number of leaves of a type; `None` if values of the type cannot be translated.
     pub fn size(&self, inner: &TypeInner) -> Option<u32> {
         match *inner {
             TypeInner::Scalar(scalar) => scalar_type(scalar).map(|_| 1),
@@ -75,10 +75,10 @@ impl<'m> Layout<'m> {
         self.sizes[ty.index()].expect("parts of translatable types are translatable")
     }
 
-    /// Types of the leaves of a type that has a size.
+    /// Types of the leaves of a translatable type.
     pub fn leaves(&self, inner: &TypeInner) -> Vec<Type> {
         let mut out = Vec::with_capacity(self.size(inner).unwrap_or(0) as usize);
-        // Not recursive, since structs may nest as deep as there are declarations.
+        // Not recursive, since every declared struct may contain the previous one.
         let mut work = vec![inner];
         while let Some(inner) = work.pop() {
             match *inner {
@@ -107,8 +107,7 @@ impl<'m> Layout<'m> {
         out
     }
 
-    /// First leaf and number of leaves of the part with this index, of a type or of the target of a
-    /// pointer.
+    /// First leaf and number of leaves of a member or element, of a type or of a pointer's target.
     pub fn part(&self, inner: &TypeInner, index: u32) -> (u32, u32) {
         match *pointee(self.module, inner) {
             TypeInner::Struct { ref members, .. } => {
@@ -117,15 +116,15 @@ impl<'m> Layout<'m> {
                 (before, self.known_size(members[index as usize].ty))
             }
             ref other => {
-                let (_, stride) = self.parts(other);
+                let (_, stride) = self.elements(other);
                 (index * stride, stride)
             }
         }
     }
 
-    /// Number of elements, and of leaves of each, of an indexable type or of the target of a
-    /// pointer.
-    pub fn parts(&self, inner: &TypeInner) -> (u32, u32) {
+    /// Number of elements, and number of leaves per element, of an indexable type or of a pointer's
+    /// target.
+    pub fn elements(&self, inner: &TypeInner) -> (u32, u32) {
         match *pointee(self.module, inner) {
             TypeInner::Vector { size, .. } => (size as u32, 1),
             TypeInner::Matrix { columns, rows, .. } => (columns as u32, rows as u32),
@@ -136,7 +135,7 @@ impl<'m> Layout<'m> {
         }
     }
 
-    /// Why a type cannot be translated.
+    /// Explains why a type cannot be translated.
     pub fn fault(&self, inner: &TypeInner, span: Span) -> Fault {
         let mut inner = inner;
         loop {
@@ -178,7 +177,7 @@ impl<'m> Layout<'m> {
             TypeInner::Scalar(s)
             | TypeInner::Vector { scalar: s, .. }
             | TypeInner::Matrix { scalar: s, .. } => {
-                return narrow(s, span);
+                return unsupported_scalar(s, span);
             }
             _ => (
                 "values of this type".to_owned(),
@@ -193,8 +192,8 @@ impl<'m> Layout<'m> {
     }
 }
 
-/// The fault that a scalar type is not supported.
-pub(crate) fn narrow(scalar: naga::Scalar, span: Span) -> Fault {
+/// The fault for an unsupported scalar type.
+pub(crate) fn unsupported_scalar(scalar: naga::Scalar, span: Span) -> Fault {
     let (letter, instead) = match scalar.kind {
         ScalarKind::Float | ScalarKind::AbstractFloat => ('f', "f32"),
         ScalarKind::Uint => ('u', "u32"),
@@ -232,7 +231,7 @@ mod tests {
 
     #[test]
     fn faults_name_the_unsupported_type() {
-        let part = |ty: &str| {
+        let nested = |ty: &str| {
             leaves_of(
                 &format!(
                     "enable f16; struct A {{ x: {ty} }} struct B {{ y: f32, a: array<A, 2> }}"
@@ -240,19 +239,19 @@ mod tests {
                 "B",
             )
         };
-        assert_eq!(part("f16").unwrap_err(), "`f16` is not supported");
-        assert_eq!(part("vec2<u64>").unwrap_err(), "`u64` is not supported");
-        assert_eq!(part("mat2x2<f64>").unwrap_err(), "`f64` is not supported");
-        assert_eq!(part("atomic<u32>").unwrap_err(), "atomics cannot be used in a material");
+        assert_eq!(nested("f16").unwrap_err(), "`f16` is not supported");
+        assert_eq!(nested("vec2<u64>").unwrap_err(), "`u64` is not supported");
+        assert_eq!(nested("mat2x2<f64>").unwrap_err(), "`f64` is not supported");
+        assert_eq!(nested("atomic<u32>").unwrap_err(), "atomics cannot be used in a material");
         assert_eq!(
-            part("array<f32, 5000>").unwrap_err(),
+            nested("array<f32, 5000>").unwrap_err(),
             "a value of more than 4096 scalars cannot be used in a material"
         );
         assert_eq!(
-            part("array<f32, 4000>").unwrap_err(),
+            nested("array<f32, 4000>").unwrap_err(),
             "a value of more than 4096 scalars cannot be used in a material"
         );
-        assert_eq!(part("array<array<f32, 3>, 500>").map(|leaves| leaves.len()), Ok(3001));
+        assert_eq!(nested("array<array<f32, 3>, 500>").map(|leaves| leaves.len()), Ok(3001));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Tokens and doc comments of a shader, with their locations.
 //!
-//! naga keeps no tokens. Messages about text that it rejects, and the limits that are checked
-//! before it runs, need them. The lexer accepts any text; naga complains about what is not WGSL.
+//! naga keeps no tokens, but messages about text that it rejects need them, and so does the check
+//! of nesting before it runs. The lexer accepts any text; naga rejects text that is not WGSL.
 //!
-//! Doc comments are read here as well. naga's `DocComments` have no locations, so that no message
-//! could point at a wrong range; they leave out overrides and what follows an ordinary comment; and
-//! naga 30 assigns the comments of struct members to the wrong members (wgpu issue 10249).
+//! The lexer also collects doc comments. naga's `DocComments` have no locations for messages to
+//! point at; they omit overrides, and doc comments after an ordinary comment; and naga 30 assigns
+//! the comments of struct members to the wrong members (wgpu issue 10249).
 
 use std::ops::Range;
 
-/// Range of bytes in the text.
+/// Byte range in the text.
 pub(super) type SourceRange = Range<usize>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +34,11 @@ pub(super) struct DocComment {
     pub is_module: bool,
     /// Index of the token that follows.
     pub next_token: usize,
-    /// Ends a line of code, and so describes nothing that follows.
+    /// Whether the comment ends a line of code, so that it does not document the next declaration.
     pub is_trailing: bool,
 }
 
-/// Line breaks of WGSL, which end line comments.
+/// Whether a character is a WGSL line break, which ends line comments.
 fn is_line_break(c: char) -> bool {
     matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -47,14 +47,14 @@ fn is_blank(c: char) -> bool {
     is_line_break(c) || matches!(c, ' ' | '\t' | '\u{200e}' | '\u{200f}')
 }
 
-/// Whether a character belongs to a word. Unicode allows some in identifiers that are not letters;
-/// naga checks which.
+/// Whether a character belongs to a word. Accepts all non-ASCII characters except blanks; naga
+/// checks which ones identifiers may contain.
 fn is_word(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii() && !is_blank(c)
 }
 
-/// Length of the block comment at the start of `text`; comments nest, and an unclosed one extends
-/// to the end.
+/// Length of the block comment at the start of `text`. Comments nest; an unclosed one extends to
+/// the end.
 fn block_comment(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut k) = (1, 2);
@@ -68,12 +68,13 @@ fn block_comment(text: &str) -> usize {
     k
 }
 
+/// Length of the number at the start of `text`.
 fn number(text: &str) -> usize {
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
     let mut previous = ' ';
     for (k, c) in text.char_indices() {
-        let exponent = matches!((hexadecimal, previous), (false, 'e' | 'E') | (true, 'p' | 'P'));
-        if !(c.is_ascii_alphanumeric() || c == '.' || exponent && matches!(c, '+' | '-')) {
+        let in_exponent = matches!((hexadecimal, previous), (false, 'e' | 'E') | (true, 'p' | 'P'));
+        if !(c.is_ascii_alphanumeric() || c == '.' || in_exponent && matches!(c, '+' | '-')) {
             return k;
         }
         previous = c;
@@ -81,8 +82,8 @@ fn number(text: &str) -> usize {
     text.len()
 }
 
-/// Whether a comment is a doc comment, and if so whether it documents the module. As in Rust,
-/// `////`, `/***` and `/**/` start ordinary comments.
+/// For a doc comment, returns whether it documents the module; `None` for other comments. As in
+/// Rust, `////`, `/***` and `/**/` start ordinary comments.
 fn doc_comment(comment: &str) -> Option<bool> {
     if comment.starts_with("//!") || comment.starts_with("/*!") {
         return Some(true);
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn doc_comments_know_what_they_follow() {
+    fn doc_comments_record_next_token_and_is_trailing() {
         let text = "//! a\n/// b\nx, /// c\n//// d\n/***/ /** e */ y, /*! f */\n/**/";
         let docs: Vec<_> = lex(text)
             .1

@@ -1,8 +1,8 @@
-//! Locates the statement that naga rejects without a span.
+//! Locates a statement that naga rejects without a span.
 //!
-//! Some type errors leave naga's parser without a span. The text is then parsed again with
-//! statements replaced by blanks: the culprit is the last statement without which the message
-//! changes.
+//! Some type errors of naga's parser have no span. The text is then parsed again with the rest of a
+//! function body, from some statement on, replaced by blanks. The culprit is the first statement
+//! whose inclusion reproduces the message; a binary search finds it.
 
 use super::Source;
 use super::lexer::SourceRange;
@@ -10,9 +10,9 @@ use super::lexer::SourceRange;
 /// Maximum number of parses.
 const MAX_PARSES: usize = 200;
 
-/// The statement for which naga gives this message.
+/// Finds the statement that causes this message of naga.
 pub(super) fn statement(source: &Source, message: &str) -> Option<SourceRange> {
-    let is_same = |text: &str| {
+    let reproduces = |text: &str| {
         let error = naga::front::wgsl::parse_str(text).err();
         error.is_some_and(|error| {
             error.labels().len() == 0 && without_digits(error.message()) == without_digits(message)
@@ -20,7 +20,7 @@ pub(super) fn statement(source: &Source, message: &str) -> Option<SourceRange> {
     };
     let start = |token: usize| source.tokens[token].range.start;
     let is_culprit = |&&(open, close): &&(usize, usize)| {
-        !is_same(&blanked(source, start(open) + 1, (open, close)))
+        !reproduces(&blank_rest(source, start(open) + 1, (open, close)))
     };
     let bodies = source.bodies();
     let &body = bodies.iter().take(MAX_PARSES / 2).find(is_culprit)?;
@@ -28,11 +28,11 @@ pub(super) fn statement(source: &Source, message: &str) -> Option<SourceRange> {
         .filter(|&k| matches!(source.spelling(k), ";" | "{" | "}"))
         .map(|k| source.tokens[k].range.end)
         .collect();
-    // The first end up to which the text is rejected.
+    // The first end at which the text so far reproduces the message.
     let (mut accepted, mut rejected) = (0, ends.len() - 1);
     while accepted < rejected {
         let middle = (accepted + rejected) / 2;
-        if is_same(&blanked(source, ends[middle], body)) {
+        if reproduces(&blank_rest(source, ends[middle], body)) {
             rejected = middle
         } else {
             accepted = middle + 1
@@ -43,14 +43,14 @@ pub(super) fn statement(source: &Source, message: &str) -> Option<SourceRange> {
     Some(ends[rejected] - statement.trim_start().len()..ends[rejected])
 }
 
-/// A message without its handles, which depend on the text before.
+/// Removes naga's handles from a message, which depend on the preceding text.
 fn without_digits(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// The text with a function's body blank from a location on, except for the braces that close what
-/// is open there.
-fn blanked(source: &Source, from: usize, (open, close): (usize, usize)) -> String {
+/// Returns the text with a function body replaced by blanks from a location on, except for braces
+/// that close the open blocks.
+fn blank_rest(source: &Source, from: usize, (open, close): (usize, usize)) -> String {
     let mut depth = 0_usize;
     for k in (open..=close).take_while(|&k| source.tokens[k].range.start < from) {
         match source.spelling(k) {

@@ -1,10 +1,10 @@
-//! Loops. The loop parameters are the slots that the loop may assign, determined beforehand, and
-//! the iteration count; later rewriting removes those that never change. The head ends with the
-//! last step that may leave the loop; the remaining steps and `continuing` are the body. A loop with
-//! `break if` has no body.
+//! Loops. The loop parameters are the iteration count and the slots that the loop may assign, which
+//! [`super::effects`] determines beforehand; later rewriting removes those that never change. The
+//! head ends with the last step that may leave the loop; the remaining steps and `continuing` are
+//! the body. A loop with `break if` has an empty body.
 //!
-//! A loop stops after a fixed number of iterations, and sets [`CAPPED`] if it would have continued;
-//! the loops around it then stop as well.
+//! A loop stops after a fixed number of iterations. If it would have continued, it sets [`CAPPED`],
+//! and the enclosing loops stop as well.
 
 use super::control::{Step, steps_of};
 use super::effects::mark_used;
@@ -15,6 +15,7 @@ use crate::builder::Builder;
 use crate::ir::{Emit, Op, Type, Value};
 use naga::{Block, Expression, Handle, Statement};
 
+/// Logical and, folded if an operand is constant.
 fn and(b: &mut Builder, x: Value, y: Value) -> Value {
     match (b.known_bool(x), b.known_bool(y)) {
         (Some(true), _) | (_, Some(false)) => y,
@@ -24,8 +25,8 @@ fn and(b: &mut Builder, x: Value, y: Value) -> Value {
 }
 
 impl<'m> Translator<'m> {
-    /// Translates a loop with its body and `continuing` block.
-    pub(super) fn repeat(
+    /// Translates a loop; `blocks` are its body and its `continuing` block.
+    pub(super) fn translate_loop(
         &mut self,
         frame: &mut Frame<'m>,
         blocks: [&'m Block; 2],
@@ -41,7 +42,7 @@ impl<'m> Translator<'m> {
         let carried = carried(frame, head, body, &continuing);
         let outer = std::mem::replace(&mut frame.carried, carried);
 
-        // Parameters: assigned slots, the iteration count, and whether an inner loop was capped.
+        // Parameters: assigned slots, the iteration count, and `CAPPED` if there are inner loops.
         let assigned = self.assigned(frame, blocks);
         let mut slots = assigned.slots;
         if assigned.loops {
@@ -51,7 +52,7 @@ impl<'m> Translator<'m> {
         let mut init: Vec<_> = slots.iter().map(|&slot| self.slots[slot as usize]).collect();
         init.push(self.builder.i32(0));
         let params = self.builder.open_loop(&init);
-        let mark = self.trail.len();
+        let mark = self.undo_log.len();
         for (&slot, &param) in slots.iter().zip(&params) {
             self.set(slot, param);
         }
@@ -83,7 +84,7 @@ impl<'m> Translator<'m> {
                 .iter()
                 .map(|change| change.0)
                 .eq(changes.iter().map(|change| change.0)),
-            "the slots that a loop assigns were determined beforehand"
+            "`assigned` returns all slots that the loop assigns"
         );
         for (&(slot, _), &result) in changes.iter().zip(&results) {
             self.set(slot, result);
@@ -124,8 +125,8 @@ impl<'m> Translator<'m> {
     }
 }
 
-/// Expressions of a loop that are used after a possible early exit. The steps after the exit are in
-/// an arm, so that values which they define must be carried out of it.
+/// Expressions of a loop that are used after a possible early exit. The steps after the exit are
+/// translated in an arm, so that the values that they define must be carried out of it.
 fn carried<'m>(
     frame: &Frame<'m>,
     head: &[Step<'m>],
@@ -133,11 +134,11 @@ fn carried<'m>(
     continuing: &[Step<'m>],
 ) -> Vec<Handle<Expression>> {
     let mut exits = head.iter().chain(body).map(Step::leaves_iteration);
-    // If only the last step of the head may exit, and none of the body, everything is in scope.
-    let simple =
+    // If only the last step of the head may exit, and none of the body, all values are in scope.
+    let all_in_scope =
         head.split_last().is_none_or(|(_, before)| !before.iter().any(Step::leaves_iteration))
             && !exits.by_ref().skip(head.len()).any(|exits| exits);
-    if simple {
+    if all_in_scope {
         return vec![];
     }
     let mut used = vec![false; frame.expressions.len()];
@@ -149,6 +150,7 @@ fn carried<'m>(
     carried
 }
 
+/// The expressions that steps emit.
 fn emitted<'s>(steps: &'s [Step]) -> impl Iterator<Item = Handle<Expression>> + 's {
     let ranges = steps.iter().filter_map(|step| match step {
         Step::Statement(Statement::Emit(range), _) => Some(range.clone()),
@@ -163,24 +165,24 @@ mod tests {
     use crate::ir::function::{Stmt, for_each_stmt};
 
     #[test]
-    fn all_kinds_of_loops_have_few_parameters() {
-        let kinds = [
+    fn loops_have_only_necessary_parameters() {
+        let loops = [
             "for (var i = 0; i < x; i++) { s += i; }",
             "var i = 0; while i < x { s += i; i++; }",
             "var i = 0; loop { if i >= x { break; } s += i; i++; }",
             "var i = 0; loop { if i >= x { break; } s += i; continuing { i++; } }",
             "var i = 0; if x > 0 { loop { s += i; continuing { i++; break if i >= x; } } }",
         ];
-        for kind in kinds {
-            let source = format!("fn f(x: i32) -> i32 {{ var s = 0; {kind} return s; }}");
+        for text in loops {
+            let source = format!("fn f(x: i32) -> i32 {{ var s = 0; {text} return s; }}");
             check_all(&source, -1..20, |x| (0..x).sum());
-            // The iteration count, the loop's own counter, the sum.
+            // The iteration count, `i` and `s`.
             assert_eq!(shape(&translate(&source))[1..], [1, 3], "{source}");
         }
     }
 
     #[test]
-    fn the_head_of_a_loop_is_only_its_condition() {
+    fn loop_head_contains_only_the_condition() {
         let f = translate(
             "fn f(x: i32) -> i32 { var s = 0; for (var i = 0; i < x; i++) { s += i; } return s; }",
         );
@@ -190,13 +192,13 @@ mod tests {
                 heads.push((l.head.stmts.len(), l.body.stmts.len()));
             }
         });
-        // The head: i < x, k < cap, their conjunction, and the update of `capped` in two or three
-        // operations. The body: s + i, i + 1, k + 1.
+        // The head computes i < x, k < cap, their conjunction, and `capped` in two or three
+        // operations; the body computes s + i, i + 1 and k + 1.
         assert!(heads.len() == 1 && heads[0].0 <= 7 && heads[0].1 == 3, "{heads:?}");
     }
 
     #[test]
-    fn a_continue_in_the_head_skips_the_body() {
+    fn continue_in_the_head_skips_the_body() {
         let source = "fn f(x: i32) -> i32 {
             var i = 0;
             var s = 0;
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_loops_with_returns() {
+    fn returns_leave_nested_loops() {
         let source = "fn f(x: i32) -> i32 {
             var n = 0;
             for (var i = 0; i < 6; i++) {
@@ -322,13 +324,13 @@ mod tests {
         {
             assert_eq!(run(&f, &[n]), [iterations, capped], "{n}");
         }
-        let at_the_end = translate(
+        let break_at_end = translate(
             "fn f(n: u32) -> u32 { var i = 0u; loop { i++; continuing { break if i >= n; } } return i; }",
         );
         for (n, iterations, capped) in
             [(0, 1, 0), (CAP, CAP, 0), (CAP + 1, CAP + 1, 0), (CAP + 2, CAP + 1, !0)]
         {
-            assert_eq!(run(&at_the_end, &[n]), [iterations, capped], "{n}");
+            assert_eq!(run(&break_at_end, &[n]), [iterations, capped], "{n}");
         }
     }
 
@@ -342,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_around_a_capped_loop_stop() {
+    fn enclosing_loops_stop_with_a_capped_loop() {
         let f = translate(
             "fn spin(n: i32) -> i32 { var i = 0; while i != n { i++; } return i; }
             fn f(n: i32) -> i32 {
@@ -351,14 +353,14 @@ mod tests {
                 return s;
             }",
         );
-        // The iterations before the cap is reached, and the one in which it is.
+        // All iterations up to the one in which `spin` is capped.
         let out = run(&f, &[-1i32 as u32]);
         assert_eq!(out, [3 * 900 + 1 + CAP, !0]);
         assert_eq!(run(&f, &[2]), [900 * 900 + 900 * 2, 0]);
     }
 
     #[test]
-    fn a_capped_loop_in_an_untaken_arm_does_not_count() {
+    fn capped_loop_in_an_arm_not_taken_is_ignored() {
         let f = translate(
             "fn f(x: i32) -> i32 { var a = 0; if x > 0 { while a != -1 { a++; } } return a; }",
         );

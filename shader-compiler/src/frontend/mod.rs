@@ -22,9 +22,9 @@ mod nesting;
 mod operators;
 mod overrides;
 mod parse;
-mod places;
+mod pointers;
 #[cfg(test)]
-mod programs;
+mod random_programs;
 mod switch;
 #[cfg(test)]
 mod testing;
@@ -45,15 +45,15 @@ pub struct Shader {
     module: naga::Module,
     info: naga::valid::ModuleInfo,
     contract: Contract,
-    sides: Sides,
+    sides: SurfaceSides,
     description: String,
 }
 
-/// A shader's text, with its tokens and doc comments.
+/// Text, tokens and doc comments of a shader.
 #[derive(Clone, Debug)]
 struct Source {
     file: Arc<NamedSource<String>>,
-    /// The author's text, and what was appended to it.
+    /// The author's text, followed by appended declarations.
     text: String,
     tokens: Vec<Token>,
     docs: Vec<DocComment>,
@@ -66,7 +66,7 @@ impl Source {
         Source { file, text: text.to_owned(), tokens, docs }
     }
 
-    /// Appends a predeclared declaration.
+    /// Appends a predeclared struct.
     fn append(&mut self, declaration: &str) {
         self.text += declaration;
         (self.tokens, self.docs) = lexer::lex(&self.text);
@@ -76,8 +76,8 @@ impl Source {
         &self.text
     }
 
-    /// The author's text.
-    fn written(&self) -> &str {
+    /// The text without appended declarations.
+    fn author_text(&self) -> &str {
         self.file.inner()
     }
 
@@ -92,9 +92,9 @@ impl Source {
     }
 }
 
-/// The sides of a surface to which a material scatters light.
+/// The sides of a surface that a material scatters light to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sides {
+pub enum SurfaceSides {
     /// Reflection on the side of the normal: s = brdf · max(wi.z, 0), used where wo.z > 0.
     #[default]
     One,
@@ -102,13 +102,13 @@ pub enum Sides {
     Both,
 }
 
-impl Sides {
-    /// Whether the material scatters light into a `wo` with this z component. If not, BRDF and
-    /// integrand are 0 and the shader, which need not handle that side, is not evaluated.
+impl SurfaceSides {
+    /// Whether the material scatters light into a `wo` with this z component. Otherwise BRDF and
+    /// integrand are 0, and the shader is not evaluated.
     pub fn covers(self, wo_z: f32) -> bool {
         match self {
-            Sides::One => wo_z > 0.0,
-            Sides::Both => true,
+            SurfaceSides::One => wo_z > 0.0,
+            SurfaceSides::Both => true,
         }
     }
 }
@@ -125,8 +125,8 @@ pub struct Parameter {
     pub scalar: Scalar,
     /// Number of components: 1 for scalars, 2 to 4 for vectors.
     pub size: usize,
-    /// Least and greatest value of each component, representable in the scalar type; infinite if a
-    /// float has no limit.
+    /// Minimum and maximum of each component, representable in the scalar type; infinite if a float
+    /// is unbounded.
     pub range: [f64; 2],
     /// Default value of each component, representable in the scalar type.
     pub default: Option<Vec<f64>>,
@@ -183,9 +183,9 @@ impl Scalar {
 }
 
 impl Parameter {
-    /// Names of the parameter's scalars: `exponent`, or `kd.x`, `kd.y`, `kd.z`. The ports of functions
-    /// have these names.
-    pub fn words(&self) -> impl Iterator<Item = String> + '_ {
+    /// Names of the parameter's components, which are also names of ports: `exponent`, or `kd.x`,
+    /// `kd.y`, `kd.z`.
+    pub fn component_names(&self) -> impl Iterator<Item = String> + '_ {
         (0..self.size).map(|k| {
             if self.size == 1 {
                 self.name.clone()
@@ -196,53 +196,54 @@ impl Parameter {
     }
 }
 
-/// An entry point of a shader. Inputs are the directions that the function takes, `wi.x` … `wo.z`, then
-/// the scalars of the [parameters](Shader::parameters), or of the [members](Shader::members) of
-/// `Material` ([`Setup`]).
+/// An entry point of a shader. Its inputs are the directions that the WGSL function takes, `wi.x` …
+/// `wo.z`, and the components of the [parameters](Shader::parameters) or of the
+/// [members](Shader::members) of `Material` ([`Setup`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The integrand: outputs `s.r`, `s.g`, `s.b`, 1/sr.
-    Shaded,
+    Integrand,
     /// BRDF and integrand: outputs `brdf.r`, `brdf.g`, `brdf.b`, `s.r`, `s.g`, `s.b`.
     Brdf,
     /// `fn sample`: inputs `u.x`, `u.y`, `wo.x` …; outputs `wi.x`, `wi.y`, `wi.z`. An error if the
-    /// shader has none.
+    /// shader has no sampler.
     Sample,
-    /// `fn pdf`: outputs `pdf`, 1/sr. An error if the shader has none.
+    /// `fn pdf`: output `pdf`, 1/sr. An error if the shader has no sampler.
     Pdf,
-    /// `fn material`: inputs the words of the [parameters](Shader::parameters) alone; outputs the
-    /// words of the [members](Shader::members). An error if the shader has none.
+    /// `fn material`: inputs are only the components of the [parameters](Shader::parameters);
+    /// outputs are the components of the [members](Shader::members). An error if the shader has no
+    /// `fn material`.
     Setup,
 }
 
-/// Where the members of `Material` are computed, for shaders with `fn material`.
+/// Where shaders with `fn material` compute the members of `Material`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Setup {
-    /// In each function, which inlines `fn material`. Inputs are the
+    /// In each entry point, which inlines `fn material`. Inputs are the
     /// [parameters](Shader::parameters).
     #[default]
-    Within,
+    Inlined,
     /// Beforehand, by [`Entry::Setup`]. Inputs are the [members](Shader::members).
-    Before,
+    Precomputed,
 }
 
-/// Settings of translation.
+/// Settings for translating a shader to IR.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where members of `Material` are computed.
+    /// Where the members of `Material` are computed.
     pub setup: Setup,
-    /// Lookup settings of textures, by name; others have [`Lookup`]'s defaults.
+    /// Lookup settings of textures, by name. Other textures use the default [`Lookup`].
     pub textures: Vec<(String, Lookup)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,
-    /// Maximum number of iterations of a loop. Unless it is proven that no loop reaches it, the
-    /// function has another output, the bool `capped`.
+    /// Maximum number of iterations of a loop. If a loop may reach it, the function has another
+    /// output, the bool `capped`.
     pub loop_cap: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { setup: Setup::Within, textures: vec![], overrides: vec![], loop_cap: 1 << 16 }
+        Settings { setup: Setup::Inlined, textures: vec![], overrides: vec![], loop_cap: 1 << 16 }
     }
 }
 
@@ -255,37 +256,37 @@ pub struct ShaderError {
     /// File name and text.
     #[source_code]
     pub source_code: Arc<NamedSource<String>>,
-    /// Locations in bytes with explanations; the first is that of the error.
+    /// Labelled byte ranges; the first is the location of the error.
     #[label(collection)]
     pub labels: Vec<LabeledSpan>,
-    /// The remedy.
+    /// How to fix the error.
     #[help]
     pub help: Option<String>,
 }
 
-/// Maximum column of excerpts, bytes: miette cannot show columns from 2¹⁶, and a tab takes four.
+/// Last column shown in excerpts, in bytes: miette is limited to 2¹⁶ columns, and a tab takes four.
 const MAX_COLUMN: usize = 1 << 13;
 
 impl ShaderError {
-    /// Adds a label; 0..0, as in naga, is no location.
+    /// Adds a label, unless the location is 0..0, which means none, as in naga.
     fn at(mut self, location: SourceRange, label: impl Into<String>) -> ShaderError {
         if location == (0..0) {
             return self;
         }
-        // Locations in appended text are moved to the end of the author's.
+        // Clamp locations in appended declarations to the end of the author's text.
         let text = self.source_code.inner();
-        let boundary = |at: usize| {
+        let char_boundary = |at: usize| {
             (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0)
         };
-        let start = boundary(location.start);
-        let end = boundary(location.end).max(start);
-        let line = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
-        if start - line(start) > MAX_COLUMN || end - line(end) > MAX_COLUMN {
+        let start = char_boundary(location.start);
+        let end = char_boundary(location.end).max(start);
+        let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |k| k + 1);
+        if start - line_start(start) > MAX_COLUMN || end - line_start(end) > MAX_COLUMN {
             if self.labels.is_empty() {
                 self.message += &format!(
                     " (line {}, column {})",
                     text[..start].matches('\n').count() + 1,
-                    start - line(start) + 1
+                    start - line_start(start) + 1
                 );
             }
             return self;
@@ -307,7 +308,7 @@ impl ShaderError {
         }
     }
 
-    /// Adds a remedy.
+    /// Sets the help text.
     fn help(mut self, help: impl Into<String>) -> ShaderError {
         self.help = Some(help.into());
         self
@@ -327,34 +328,31 @@ impl Shader {
         Ok(Shader { source, module, info, contract, sides, description })
     }
 
-    /// The file's name.
+    /// Name of the file.
     pub fn name(&self) -> &str {
         self.source.file.name()
     }
 
-    /// The author's text.
+    /// Text of the file.
     pub fn text(&self) -> &str {
-        self.source.file.inner()
+        self.source.author_text()
     }
 
-    /// Line numbers of the author's loops, starting from 1.
+    /// Line numbers of the loops, starting from 1.
     pub fn loop_lines(&self) -> Vec<u32> {
-        let written = self.source.written();
+        let text = self.source.author_text();
         let mut lines = Vec::new();
         let mut blocks: Vec<_> =
             self.module.functions.iter().map(|(_, function)| &function.body).collect();
         while let Some(block) = blocks.pop() {
             for (statement, span) in block.span_iter() {
-                blocks.extend(contract::inner_blocks(statement));
-                // Appended text is not the author's.
+                blocks.extend(contract::nested_blocks(statement));
                 let start =
-                    span.to_range().map(|range| range.start).filter(|&start| start < written.len());
+                    span.to_range().map(|range| range.start).filter(|&start| start < text.len());
                 if let (naga::Statement::Loop { .. }, Some(start)) = (statement, start) {
                     lines.push(
-                        1 + written.as_bytes()[..start]
-                            .iter()
-                            .filter(|&&byte| byte == b'\n')
-                            .count() as u32,
+                        1 + text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count()
+                            as u32,
                     );
                 }
             }
@@ -364,34 +362,34 @@ impl Shader {
         lines
     }
 
-    /// The module's doc comment, `//! …`, without `sides`.
+    /// The module's doc comment, `//! …`, without the clause `sides`.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// The sides to which the material scatters light.
-    pub fn sides(&self) -> Sides {
+    /// The sides that the material scatters light to.
+    pub fn sides(&self) -> SurfaceSides {
         self.sides
     }
 
-    /// Parameters in the order in which they are inputs of functions. With `fn material`: the members
-    /// of `SurfacePoint`, then those of `Material` if it takes a `Material`. Otherwise the members of
-    /// `Material`.
+    /// Parameters in the order of the inputs. If there is a `fn material`, these are the members of
+    /// `SurfacePoint`, followed by those of `Material` if `fn material` takes one. Otherwise they
+    /// are the members of `Material`.
     pub fn parameters(&self) -> &[Parameter] {
         &self.contract.parameters
     }
 
-    /// The [parameters](Shader::parameters) that come from the surface, which are the first.
-    pub fn surface(&self) -> &[Parameter] {
+    /// The [parameters](Shader::parameters) that the surface point supplies, which come first.
+    pub fn surface_parameters(&self) -> &[Parameter] {
         &self.contract.surface
     }
 
-    /// The other [parameters](Shader::parameters), which the author of a scene can set.
+    /// The other [parameters](Shader::parameters), which a scene can set.
     pub fn settable(&self) -> &[Parameter] {
         &self.contract.parameters[self.contract.surface.len()..]
     }
 
-    /// The members of `Material`, which `brdf`, `sample` and `pdf` take.
+    /// The members of `Material`, the argument of `brdf`, `sample` and `pdf`.
     pub fn members(&self) -> &[Parameter] {
         &self.contract.members
     }
@@ -401,8 +399,8 @@ impl Shader {
         &self.contract.textures
     }
 
-    /// The `override` declarations, which [`Settings`] can set; the default is known if the initializer
-    /// is a plain number.
+    /// The `override` declarations, which [`Settings`] can set. Only a literal initializer is
+    /// listed as the default.
     pub fn overrides(&self) -> &[Parameter] {
         &self.contract.overrides
     }
@@ -412,7 +410,7 @@ impl Shader {
         self.contract.sample.is_some()
     }
 
-    /// Whether the shader computes its material from the surface point, `fn material`.
+    /// Whether the shader has `fn material`, which computes the material from the surface point.
     pub fn has_setup(&self) -> bool {
         self.contract.material.is_some()
     }

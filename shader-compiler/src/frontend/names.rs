@@ -57,8 +57,11 @@ const FOREIGN: [(&str, &str); 44] = [
     ("textureSize", "textureDimensions"),
 ];
 
-/// The remedy for an unknown name, given the names that the shader declares.
-pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) -> Option<String> {
+/// Help for an unknown name, given the names that the shader declares.
+pub(super) fn suggestion<'a>(
+    name: &str,
+    declared: impl Iterator<Item = &'a str>,
+) -> Option<String> {
     if let Some((_, known)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
         return Some(format!("in WGSL, `{name}` is called `{known}`"));
     }
@@ -67,7 +70,7 @@ pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) ->
             return Some("declare it: `const PI = 3.14159265358979;`".to_owned());
         }
         "mod" | "fmod" => return Some("the remainder is written `a % b`".to_owned()),
-        "mul" => return Some("the product is written `a * b`, of matrices too".to_owned()),
+        "mul" => return Some("the product is written `a * b`, also for matrices".to_owned()),
         "rcp" => return Some("the reciprocal is written `1.0 / x`".to_owned()),
         "Material" => {
             return Some("declare `struct Material { … }`, or remove the parameter".to_owned());
@@ -82,7 +85,7 @@ pub(super) fn remedy<'a>(name: &str, declared: impl Iterator<Item = &'a str>) ->
     }
 }
 
-/// The WGSL name of a type of another shading language.
+/// WGSL's name for a type of another shading language.
 pub(super) fn wgsl(name: &str) -> &str {
     match name {
         "vec2" => "vec2f",
@@ -92,19 +95,21 @@ pub(super) fn wgsl(name: &str) -> &str {
     }
 }
 
-/// The name most similar to another, if any is similar. A single letter is similar to none.
+/// Returns the known name that is most similar to `name`, if any is similar enough. Nothing is
+/// similar to a single letter.
 pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let letters = name.chars().count();
     let limit = letters.div_ceil(3).min(3).min(letters.saturating_sub(1));
-    let near =
+    let candidates =
         known.filter(|known| *known != name).map(|known| (distance(name, known, limit), known));
-    near.filter(|&(distance, _)| distance <= limit)
+    candidates
+        .filter(|&(distance, _)| distance <= limit)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, known)| known)
 }
 
-/// Edit distance with transpositions (optimal string alignment), ignoring case; any value above
-/// `limit` if it exceeds `limit`.
+/// Edit distance with transpositions (optimal string alignment), ignoring case. A distance above
+/// `limit` is not exact.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let letters = |s: &str| s.chars().flat_map(char::to_lowercase).take(64).collect::<Vec<_>>();
     let (a, b) = (letters(a), letters(b));
@@ -114,7 +119,7 @@ fn distance(a: &str, b: &str, limit: usize) -> usize {
     let mut rows = [vec![0; b.len() + 1], vec![0; b.len() + 1], (0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {
         rows.rotate_left(1);
-        // Two rows up, one row up, and the current one.
+        // The row before the previous one, the previous row, and the current row.
         let [row_2, row_1, row] = &mut rows;
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
@@ -149,11 +154,11 @@ mod tests {
     #[test]
     fn similar_and_foreign_names_are_suggested() {
         let declared = ["cosine", "exponent"];
-        let remedy = |name| remedy(name, declared.into_iter());
-        assert_eq!(remedy("cosin").as_deref(), Some("did you mean `cosine`?"));
-        assert_eq!(remedy("Normalise").as_deref(), Some("did you mean `normalize`?"));
-        assert_eq!(remedy("lerp").as_deref(), Some("in WGSL, `lerp` is called `mix`"));
-        assert_eq!(remedy("flaot").as_deref(), Some("in WGSL, `float` is called `f32`"));
-        assert_eq!((remedy("unheard_of"), remedy("t")), (None, None));
+        let suggestion = |name| suggestion(name, declared.into_iter());
+        assert_eq!(suggestion("cosin").as_deref(), Some("did you mean `cosine`?"));
+        assert_eq!(suggestion("Normalise").as_deref(), Some("did you mean `normalize`?"));
+        assert_eq!(suggestion("lerp").as_deref(), Some("in WGSL, `lerp` is called `mix`"));
+        assert_eq!(suggestion("flaot").as_deref(), Some("in WGSL, `float` is called `f32`"));
+        assert_eq!((suggestion("unheard_of"), suggestion("t")), (None, None));
     }
 }

@@ -1,12 +1,12 @@
 //! Limits on the nesting of a shader, checked before naga runs.
 //!
-//! naga limits how deep its parser recurses, but not how deep the expressions, `else if` chains and
-//! chains of declarations are that it then walks recursively.
+//! naga limits the recursion depth of its parser. But it then walks expressions, `else if` chains
+//! and chains of declarations recursively, without a limit on their depth.
 
 use super::lexer::{SourceRange, TokenKind};
 use super::{ShaderError, Source};
 
-/// Maximum nesting depth of brackets, with `else` after `else`.
+/// Maximum nesting depth of brackets and chained `else`.
 const MAX_BRACKETS: usize = 100;
 
 /// Maximum depth of an expression.
@@ -18,39 +18,40 @@ const MAX_DECLARATIONS: usize = 2000;
 const DECLARATIONS: [&str; 7] =
     ["struct", "fn", "const", "var", "override", "alias", "const_assert"];
 
-/// Nesting of a text.
+/// Nesting depths of a text.
 #[derive(Clone, Debug, Default)]
 struct Nesting {
-    /// Maximum number of brackets around any token; `else` counts as one around what follows.
+    /// Maximum number of brackets around any token; an `else` counts as a bracket around the
+    /// code after it.
     brackets: usize,
-    /// Maximum number of operators and brackets from the root of an expression to a leaf.
+    /// Maximum number of operators and brackets on the path from an expression's root to a leaf.
     operators: usize,
-    /// Where the greater of the two is reached.
+    /// Last token at which either maximum grew.
     deepest: SourceRange,
-    /// Number of declarations outside of functions.
+    /// Number of declarations at module scope.
     declarations: usize,
 }
 
-/// Contents of an open bracket, up to a token.
+/// State of an open bracket.
 #[derive(Default)]
 struct Level {
     /// Operators since the last separator.
     operators: usize,
-    /// Depth of the deepest bracket since then.
+    /// Depth of the deepest bracket since the last separator.
     inner: usize,
-    /// Depth of the deepest element before.
+    /// Depth of the deepest element before the last separator.
     deepest: usize,
     /// Number of `else` since the last separator.
     elses: usize,
 }
 
 impl Level {
-    /// Depth of the last element.
+    /// Depth of the current element.
     fn depth(&self) -> usize {
         self.operators + self.inner
     }
 
-    /// Starts a new element; returns the number of `else` in the last one.
+    /// Starts a new element; returns the number of `else` in the previous one.
     fn separate(&mut self) -> usize {
         let elses = self.elses;
         *self = Level { deepest: self.deepest.max(self.depth()), ..Level::default() };
@@ -59,7 +60,7 @@ impl Level {
 }
 
 fn top(levels: &mut [Level]) -> &mut Level {
-    levels.last_mut().expect("the outermost level stays")
+    levels.last_mut().expect("the outermost level is never popped")
 }
 
 fn nesting(source: &Source) -> Nesting {
@@ -79,7 +80,7 @@ fn nesting(source: &Source) -> Nesting {
             }
             ")" | "]" | "}" => {
                 if levels.len() > 1 {
-                    let mut closed = levels.pop().expect("there are two");
+                    let mut closed = levels.pop().expect("there are two levels");
                     brackets -= closed.separate() + 1;
                     let level = top(&mut levels);
                     level.inner = level.inner.max(closed.deepest + 1);
@@ -106,7 +107,7 @@ fn nesting(source: &Source) -> Nesting {
     nesting
 }
 
-/// Rejects text on which naga could exhaust its stack.
+/// Rejects text that could overflow naga's stack.
 pub(super) fn check(source: &Source) -> Result<(), ShaderError> {
     let nesting = nesting(source);
     let (message, help) = if nesting.brackets > MAX_BRACKETS {

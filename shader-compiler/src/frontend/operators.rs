@@ -1,7 +1,7 @@
-//! Operators of WGSL on leaves: arithmetic, comparisons, logic, conversions, products with
-//! matrices.
+//! WGSL's operators, in terms of leaves: arithmetic, comparisons, logic, conversions, matrix
+//! products.
 //!
-//! Sums of products (matrix × vector and the like) are added from left to right, without fma.
+//! Sums of products, as in matrix × vector, are added from left to right, without fma.
 
 use crate::builder::Builder;
 use crate::ir::{Emit, Op, Type, Value};
@@ -14,7 +14,7 @@ pub(crate) fn at(values: &[Value], k: usize) -> Value {
     if values.len() == 1 { values[0] } else { values[k] }
 }
 
-/// Logical not, which cancels an existing one.
+/// Logical not; a double negation cancels.
 pub(crate) fn not(b: &mut Builder, a: Value) -> Value {
     match b.function().operation(a) {
         Some((Op::BNot, args)) => args[0],
@@ -22,7 +22,7 @@ pub(crate) fn not(b: &mut Builder, a: Value) -> Value {
     }
 }
 
-/// Σ a·b from left to right.
+/// Σ x·y, added from left to right.
 pub(crate) fn dot(
     b: &mut Builder,
     kind: Kind,
@@ -58,14 +58,14 @@ pub(crate) fn unary(
     }
 }
 
-/// −a of an integer, wrapping.
+/// −a for integers, wrapping.
 pub(crate) fn negate(b: &mut Builder, a: Value) -> Value {
     let zero = b.i32(0);
     b.op(Op::ISub, &[zero, a])
 }
 
-/// `left op right`, for operands given by type and leaves. Products with matrices are those of linear
-/// algebra; all other operations are component-wise, with scalars broadcast.
+/// `left op right`, for operands given by type and leaves. Matrix products follow linear algebra;
+/// all other operations are component-wise, with scalars broadcast.
 pub(crate) fn binary(
     b: &mut Builder,
     op: Bin,
@@ -108,7 +108,7 @@ pub(crate) fn binary(
     }
 }
 
-/// One of three operations by scalar kind.
+/// Selects an op by scalar kind.
 fn by_kind(kind: Kind, float: Op, sint: Op, uint: Op) -> Op {
     match kind {
         Kind::Float | Kind::AbstractFloat => float,
@@ -119,16 +119,16 @@ fn by_kind(kind: Kind, float: Op, sint: Op, uint: Op) -> Op {
 }
 
 fn scalar_binary(b: &mut Builder, op: Bin, kind: Kind, x: Value, y: Value) -> Value {
-    let bools = kind == Kind::Bool;
+    let is_bool = kind == Kind::Bool;
     let op = match op {
         Bin::Add => by_kind(kind, Op::Add, Op::IAdd, Op::IAdd),
         Bin::Subtract => by_kind(kind, Op::Sub, Op::ISub, Op::ISub),
         Bin::Multiply => by_kind(kind, Op::Mul, Op::IMul, Op::IMul),
         Bin::Divide => by_kind(kind, Op::Div, Op::SDiv, Op::UDiv),
         Bin::Modulo => by_kind(kind, Op::Rem, Op::SRem, Op::URem),
-        Bin::And if bools => Op::BAnd,
-        Bin::InclusiveOr if bools => Op::BOr,
-        Bin::ExclusiveOr if bools => Op::BXor,
+        Bin::And if is_bool => Op::BAnd,
+        Bin::InclusiveOr if is_bool => Op::BOr,
+        Bin::ExclusiveOr if is_bool => Op::BXor,
         Bin::And => Op::And,
         Bin::InclusiveOr => Op::Or,
         Bin::ExclusiveOr => Op::Xor,
@@ -136,29 +136,30 @@ fn scalar_binary(b: &mut Builder, op: Bin, kind: Kind, x: Value, y: Value) -> Va
         Bin::LogicalOr => Op::BOr,
         Bin::ShiftLeft => Op::Shl,
         Bin::ShiftRight => by_kind(kind, Op::LShr, Op::AShr, Op::LShr),
-        Bin::NotEqual if bools => Op::BXor,
-        Bin::Equal if !bools => by_kind(kind, Op::Eq, Op::IEq, Op::IEq),
+        Bin::NotEqual if is_bool => Op::BXor,
+        Bin::Equal if !is_bool => by_kind(kind, Op::Eq, Op::IEq, Op::IEq),
         Bin::Less => by_kind(kind, Op::Lt, Op::SLt, Op::ULt),
         Bin::LessEqual if kind == Kind::Float => Op::Le,
         Bin::Greater => return scalar_binary(b, Bin::Less, kind, y, x),
         Bin::GreaterEqual if kind == Kind::Float => {
             return scalar_binary(b, Bin::LessEqual, kind, y, x);
         }
-        // The others are negations.
-        Bin::Equal => return opposite(b, Bin::NotEqual, kind, x, y),
-        Bin::NotEqual => return opposite(b, Bin::Equal, kind, x, y),
-        Bin::LessEqual => return opposite(b, Bin::Less, kind, y, x),
-        Bin::GreaterEqual => return opposite(b, Bin::Less, kind, x, y),
+        // The IR has no ops for these.
+        Bin::Equal => return negated(b, Bin::NotEqual, kind, x, y),
+        Bin::NotEqual => return negated(b, Bin::Equal, kind, x, y),
+        Bin::LessEqual => return negated(b, Bin::Less, kind, y, x),
+        Bin::GreaterEqual => return negated(b, Bin::Less, kind, x, y),
     };
     b.op(op, &[x, y])
 }
 
-fn opposite(b: &mut Builder, op: Bin, kind: Kind, x: Value, y: Value) -> Value {
+/// The negation of a comparison.
+fn negated(b: &mut Builder, op: Bin, kind: Kind, x: Value, y: Value) -> Value {
     let value = scalar_binary(b, op, kind, x, y);
     not(b, value)
 }
 
-/// `accept` if `cond`, else `reject`; equal values need no select.
+/// `accept` if `cond`, else `reject`. Emits no select if the result is known.
 pub(crate) fn choose(b: &mut Builder, cond: Value, accept: Value, reject: Value) -> Value {
     match b.known_bool(cond) {
         _ if accept == reject => accept,
@@ -181,7 +182,7 @@ pub(crate) fn select(
     }
 }
 
-/// `all` and `any` of bools.
+/// The functions `all` and `any`.
 pub(crate) fn relational(
     b: &mut Builder,
     fun: RelationalFunction,
@@ -193,12 +194,12 @@ pub(crate) fn relational(
         RelationalFunction::Any => Op::BOr,
         _ => return Err(format!("`{fun:?}` is not a function of WGSL")),
     };
-    let joined = a.iter().copied().reduce(|x, y| b.op(op, &[x, y]));
-    out.push(joined.expect("vectors have components"));
+    let result = a.iter().copied().reduce(|x, y| b.op(op, &[x, y]));
+    out.push(result.expect("vectors have components"));
     Ok(())
 }
 
-/// Value conversion or bitcast.
+/// Converts values, or reinterprets their bits if `bits_only`.
 pub(crate) fn convert(
     b: &mut Builder,
     from: Kind,
@@ -208,7 +209,7 @@ pub(crate) fn convert(
     out: &mut Vec<Value>,
 ) {
     for &a in a {
-        let value = if bits_only { bitcast(b, to, a) } else { converted(b, from, to, a) };
+        let value = if bits_only { bitcast(b, to, a) } else { convert_value(b, from, to, a) };
         out.push(value);
     }
 }
@@ -221,7 +222,7 @@ fn bitcast(b: &mut Builder, to: Kind, a: Value) -> Value {
     }
 }
 
-fn converted(b: &mut Builder, from: Kind, to: Kind, a: Value) -> Value {
+fn convert_value(b: &mut Builder, from: Kind, to: Kind, a: Value) -> Value {
     match (from, to) {
         (Kind::Float, Kind::Sint) => b.op(Op::ToS32, &[a]),
         (Kind::Float, Kind::Uint) => b.op(Op::ToU32, &[a]),
@@ -253,13 +254,8 @@ mod tests {
     use crate::ir::Op;
     use crate::ir::types::Word;
 
-    /// Evaluates an operation whose semantics are tested elsewhere.
-    fn op(op: Op, args: &[u32]) -> u32 {
-        op.eval(args)
-    }
-
     #[test]
-    fn float_operators_apply_the_ir_operations() {
+    fn float_operators_match_ir_ops() {
         let f = translate(
             "struct R { r: array<f32, 6>, b: array<bool, 6> }
             fn f(x: f32, y: f32) -> R {
@@ -272,7 +268,7 @@ mod tests {
                 (numbers.float(), if numbers.below(8) == 0 { 0.5 } else { numbers.float() });
             let inputs = [x.to_bits(), y.to_bits()];
             let mut expected = [x + y, x - y, x * y, x / y, 0.0, -x].map(f32::to_bits).to_vec();
-            expected[4] = op(Op::Rem, &inputs);
+            expected[4] = Op::Rem.eval(&inputs);
             expected.extend([x < y, x <= y, x > y, x >= y, x == y, x != y].map(Word::to_bits));
             check(&f, &inputs, &expected);
         }
@@ -312,11 +308,11 @@ mod tests {
                 ]
                 .to_vec()
             };
-            let mut expected = common(op(Op::UDiv, &[x, y]), op(Op::URem, &[x, y]));
+            let mut expected = common(Op::UDiv.eval(&[x, y]), Op::URem.eval(&[x, y]));
             expected.push(x >> (n & 31));
             expected.extend([x < y, x <= y, x > y, x >= y, x == y, x != y].map(Word::to_bits));
             check(&unsigned, &[x, y, n], &expected);
-            let mut expected = common(op(Op::SDiv, &[x, y]), op(Op::SRem, &[x, y]));
+            let mut expected = common(Op::SDiv.eval(&[x, y]), Op::SRem.eval(&[x, y]));
             expected.push((x as i32 >> (n & 31)) as u32);
             let (x, y) = (x as i32, y as i32);
             expected.extend([x < y, x <= y, x > y, x >= y, x == y, x != y].map(Word::to_bits));
@@ -374,7 +370,7 @@ mod tests {
         );
         let mut numbers = Numbers::new(4);
         for _ in 0..200 {
-            let inputs: [f32; 18] = std::array::from_fn(|_| numbers.tame());
+            let inputs: [f32; 18] = std::array::from_fn(|_| numbers.moderate());
             let (m, k, v, w, s) =
                 (&inputs[..6], &inputs[6..12], &inputs[12..15], &inputs[15..17], inputs[17]);
             let mut expected = vec![];
@@ -390,8 +386,8 @@ mod tests {
             expected.extend(m.iter().map(|m| m + m * s));
             expected.extend(m.iter().map(|m| m - s * m));
             expected.extend(m.iter().chain(m).map(|m| m * s));
-            let words = |floats: &[f32]| floats.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-            check(&f, &words(&inputs), &words(&expected));
+            let to_words = |floats: &[f32]| floats.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            check(&f, &to_words(&inputs), &to_words(&expected));
         }
     }
 
@@ -437,10 +433,10 @@ mod tests {
             let word = x.to_bits();
             let flag = u32::from(b);
             let mut expected =
-                vec![op(Op::ToS32, &[word]), u, flag, op(Op::ToU32, &[word]), i, flag];
+                vec![Op::ToS32.eval(&[word]), u, flag, Op::ToU32.eval(&[word]), i, flag];
             expected.extend([
                 (i as i32 as f32).to_bits(),
-                op(Op::FromU32, &[u]),
+                Op::FromU32.eval(&[u]),
                 (flag as f32).to_bits(),
             ]);
             expected.extend([x != 0.0, i != 0, u != 0].map(Word::to_bits));

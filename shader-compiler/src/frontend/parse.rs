@@ -1,8 +1,8 @@
-//! Parses text into a validated naga module, safely.
+//! Parses text into a validated naga module, without stack overflows or panics.
 //!
-//! naga is recursive, so that deeply nested text could exhaust its stack and end the process. The
-//! nesting is therefore limited first ([`nesting`]), and naga runs on a thread whose stack is large
-//! enough for the limits, even if naga was compiled without optimization. Panics in naga become
+//! naga is recursive, so deeply nested text could overflow its stack and abort the process.
+//! [`nesting`] therefore limits the depth first, and naga runs on a thread with a stack large
+//! enough for these limits, even if naga was compiled without optimization. Panics in naga become
 //! errors.
 
 use super::{ShaderError, Source, contract, diagnostics, nesting, textures};
@@ -10,7 +10,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-/// The surface data that shaders may use, appended to texts that mention it. The defaults describe a
+/// Surface data that shaders may use; appended to texts that mention it. The defaults describe a
 /// point at the origin.
 const SURFACE_POINT: &str = "
 struct SurfacePoint {
@@ -25,8 +25,8 @@ struct SurfacePoint {
 }
 ";
 
-/// Stack of naga's thread, bytes. Without optimization, naga was measured to need 50 KB per bracket,
-/// 10 KB per operator and 1 KB per declaration.
+/// Stack size of naga's thread, in bytes. Measurements: without optimization, naga needs 50 KB per
+/// bracket, 10 KB per operator and 1 KB per declaration.
 const STACK_SIZE: usize = 32 << 20;
 
 /// Appends `SurfacePoint` to a text that mentions it.
@@ -40,7 +40,7 @@ pub(super) fn add_surface_point(source: &mut Source) -> Result<(), ShaderError> 
             .at(source.tokens[declared].range.clone(), "declared here again");
         return Err(error.help("remove the declaration; the members are `position`, `object_position`, `normal` and `uv`"));
     }
-    // In text with an unclosed bracket, it would change the error message.
+    // After an unclosed bracket, the declaration would change the error message.
     if source.unclosed().is_none() {
         source.append(SURFACE_POINT);
     }
@@ -48,7 +48,7 @@ pub(super) fn add_surface_point(source: &mut Source) -> Result<(), ShaderError> 
 }
 
 fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, ShaderError> {
-    // Materials have no derivatives and no barriers, which would need uniform control flow.
+    // Materials have no derivatives and no barriers, which require uniform control flow.
     let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
     let mut validator = Validator::new(flags, Capabilities::SHADER_FLOAT16_IN_FLOAT32);
     validator
@@ -56,8 +56,8 @@ fn validate(source: &Source, module: &naga::Module) -> Result<ModuleInfo, Shader
         .map_err(|error| diagnostics::validation_error(source, module, &error))
 }
 
-/// Checks the types in expressions of overrides (`override x = 1.0 << 2;`). naga's validator checks
-/// them in functions, but not in the module.
+/// Checks the types in initializers of overrides (`override x = 1.0 << 2;`). naga's validator
+/// checks expressions in functions, but not at module scope.
 fn check_overrides(source: &Source, module: &naga::Module) -> Result<(), ShaderError> {
     let mut module = module.clone();
     let function = naga::Function {
@@ -83,7 +83,7 @@ pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), Shade
         }
         Ok((module, info))
     };
-    let caught = thread::scope(|scope| {
+    let result = thread::scope(|scope| {
         let name = "wgsl".to_owned();
         let thread = thread::Builder::new()
             .name(name)
@@ -97,7 +97,7 @@ pub(super) fn parse(source: &Source) -> Result<(naga::Module, ModuleInfo), Shade
             Err(error) => Err(format!("cannot start a thread to parse the shader: {error}")),
         }
     });
-    caught.unwrap_or_else(|message| {
+    result.unwrap_or_else(|message| {
         Err(source
             .error(message)
             .help("simplify the shader until it is accepted, to find the cause"))
@@ -109,23 +109,24 @@ mod tests {
     use crate::Shader;
 
     #[test]
-    fn expressions_of_overrides_are_checked() {
-        let shader = |case: &str| {
-            let overrides = format!("override a = 1.5; override n = 3; override b = {case};");
+    fn override_initializers_are_type_checked() {
+        let shader = |initializer: &str| {
+            let overrides =
+                format!("override a = 1.5; override n = 3; override b = {initializer};");
             Shader::parse(
-                "case",
+                "test.wgsl",
                 &format!(
                     "{overrides} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ return vec3f(f32(b)); }}"
                 ),
             )
         };
-        for wrong in
+        for invalid in
             ["a << 2u", "a & 1.5", "-(a > 1.0)", "~a", "select(a, 2.0, n)", "vec2f(a)[n] + n"]
         {
-            assert!(shader(wrong).is_err(), "{wrong}");
+            assert!(shader(invalid).is_err(), "{invalid}");
         }
-        for right in ["a * 2.0", "-n", "select(a, 2.0, n > 1)", "vec2f(a)[n] + 1"] {
-            shader(right).unwrap_or_else(|error| panic!("{right}: {error}"));
+        for valid in ["a * 2.0", "-n", "select(a, 2.0, n > 1)", "vec2f(a)[n] + 1"] {
+            shader(valid).unwrap_or_else(|error| panic!("{valid}: {error}"));
         }
     }
 }

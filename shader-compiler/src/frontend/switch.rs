@@ -1,4 +1,4 @@
-//! `switch` becomes a chain of `if`s, or a tree of them if there are many cases.
+//! Translates `switch` to a chain of `if`s, or to a tree if there are many cases.
 
 use super::control::{Step, steps_of};
 use super::exits::{BREAK, Exit, Flow, NO_EXIT, or};
@@ -6,13 +6,14 @@ use super::translate::{Fault, Frame, Translator};
 use crate::ir::{Emit, Op, Value};
 use naga::{Expression, Handle, SwitchValue};
 
-/// Cases of a `switch` with the same body; the default comes last and has no test.
+/// The cases of a `switch` that share a body.
 struct CaseGroup<'m> {
     steps: Vec<Step<'m>>,
+    /// Whether the selector matches a case; `None` if the default is among the cases.
     test: Option<Value>,
 }
 
-/// Maximum number of groups that become a chain.
+/// Maximum number of groups for a chain.
 const MAX_CHAIN: usize = 8;
 
 impl<'m> Translator<'m> {
@@ -64,7 +65,7 @@ impl<'m> Translator<'m> {
         Ok(flow)
     }
 
-    /// Translates groups one of which applies: the last if no other does.
+    /// Translates groups; the last one runs if no other matches.
     fn cases(
         &mut self,
         frame: &mut Frame<'m>,
@@ -80,8 +81,11 @@ impl<'m> Translator<'m> {
         let (first, second) = groups.split_at(split);
         let mut test = self.builder.bool(false);
         for group in first {
-            test =
-                or(&mut self.builder, test, group.test.expect("only the last group has no test"));
+            test = or(
+                &mut self.builder,
+                test,
+                group.test.expect("only the last group is the default"),
+            );
         }
         match self.builder.known_bool(test) {
             Some(true) => return self.cases(frame, first, tail),

@@ -10,15 +10,14 @@ use crate::ir::function::for_each_stmt;
 use crate::ir::verify::verify;
 use crate::ir::{Function, Stmt, Type};
 use crate::random::Random;
-use crate::testing::random;
-use crate::testing::same;
+use crate::testing::{random, same};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Handle, Module};
 
 /// Maximum number of iterations of a loop.
 pub(crate) const CAP: u32 = 1000;
 
-/// Parses and validates.
+/// Parses and validates a module.
 pub(crate) fn module(source: &str) -> (Module, ModuleInfo) {
     let mut module = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
@@ -40,7 +39,7 @@ pub(crate) fn leaves(module: &Module, ty: Handle<naga::Type>) -> Result<Vec<Type
     Ok(layout.leaves(inner))
 }
 
-/// Translates `f`; the outputs are its leaves, and `capped`.
+/// Translates `f`. The outputs are the leaves of its result, and `capped`.
 pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Result<Function, Fault> {
     let (module, info) = module(source);
     let (handle, function) = module
@@ -76,19 +75,19 @@ pub(crate) fn translate_with(source: &str, overrides: &[(String, f64)]) -> Resul
     Ok(function)
 }
 
-/// Translates `f`, which can be.
+/// Translates `f`, which must be valid.
 pub(crate) fn translate(source: &str) -> Function {
     translate_with(source, &[]).unwrap_or_else(|fault| panic!("{fault:?}\n{source}"))
 }
 
-/// What is wrong with `f`.
+/// Translates `f`, which must fail. Returns the fault, and the text at its location.
 pub(crate) fn fault(source: &str) -> (Fault, String) {
-    let fault = translate_with(source, &[]).expect_err("the shader is at fault");
+    let fault = translate_with(source, &[]).expect_err("translation should fail");
     let text = fault.span.to_range().map_or("", |range| &source[range]).to_owned();
     (fault, text)
 }
 
-/// Evaluates a function; its textures are those of random functions.
+/// Evaluates a function, with the textures of random functions.
 pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
     interpreter::run(function, &random::tables(), inputs, 1 << 24).expect("loops are capped")
 }
@@ -97,7 +96,7 @@ pub(crate) fn run(function: &Function, inputs: &[u32]) -> Vec<u32> {
 #[track_caller]
 pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
     let out = run(function, inputs);
-    let fits = expected.len() + 1 == out.len()
+    let matches = expected.len() + 1 == out.len()
         && out
             .iter()
             .zip(expected)
@@ -105,15 +104,15 @@ pub(crate) fn check(function: &Function, inputs: &[u32], expected: &[u32]) {
             .all(|((&a, &b), port)| same(port.ty, a, b));
     let floats = |words: &[u32]| words.iter().map(|&w| f32::from_bits(w)).collect::<Vec<_>>();
     assert!(
-        fits,
-        "inputs {inputs:x?} {:?}\ngives {out:x?} {:?}\nnot {expected:x?} {:?}",
+        matches,
+        "inputs {inputs:x?} {:?}\nresults {out:x?} {:?}\nexpected {expected:x?} {:?}",
         floats(inputs),
         floats(&out),
         floats(expected)
     );
 }
 
-/// Number of ifs, loops, and loop parameters.
+/// Numbers of ifs, loops, and loop parameters.
 pub(crate) fn shape(f: &Function) -> [usize; 3] {
     let mut shape = [0; 3];
     for_each_stmt(&f.body, &mut |stmt| match stmt {
@@ -127,6 +126,7 @@ pub(crate) fn shape(f: &Function) -> [usize; 3] {
     shape
 }
 
+/// Checks `f` for each input.
 #[track_caller]
 pub(crate) fn check_all(
     source: &str,
@@ -139,7 +139,7 @@ pub(crate) fn check_all(
     }
 }
 
-/// Test inputs, special and random, from a fixed seed.
+/// Generator of special and random test inputs.
 pub(crate) struct Numbers(Random);
 
 impl Numbers {
@@ -155,7 +155,7 @@ impl Numbers {
         self.bits() % count
     }
 
-    /// A float: special, or of a size that is common, or any.
+    /// A special float, one of moderate magnitude, or one with random bits.
     pub fn float(&mut self) -> f32 {
         const SPECIAL: [f32; 16] = [
             0.0,
@@ -182,12 +182,12 @@ impl Numbers {
         }
     }
 
-    /// A float without surprises, in [−4, 4].
-    pub fn tame(&mut self) -> f32 {
+    /// A uniform float in [−4, 4].
+    pub fn moderate(&mut self) -> f32 {
         (self.bits() as i32 as f64 / 2f64.powi(29)) as f32
     }
 
-    /// An integer: special, or small, or any.
+    /// A special integer, a small one, or one with random bits.
     pub fn int(&mut self) -> u32 {
         const SPECIAL: [u32; 8] = [0, 1, u32::MAX, 0x8000_0000, 0x7fff_ffff, 31, 32, 33];
         match self.below(4) {

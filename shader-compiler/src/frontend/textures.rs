@@ -1,11 +1,13 @@
-//! Textures: their declarations and lookup settings, and the translation of WGSL's texture functions.
+//! Textures: their declarations and lookup settings, and the translation of WGSL's texture
+//! functions.
 //!
-//! Images have one mip level, so that gradients, biases and levels have no effect, as in WGSL. The
-//! renderer sets filter and wrap mode per texture; sampler objects carry no state. Coordinates are
-//! the renderer's, with v up, and so are offsets and the corners of `textureGather`. `textureLoad`
-//! counts texels from the top left, and clamps coordinates to the image.
+//! Images have one mip level, so gradients, biases and levels have no effect, as in WGSL. The
+//! renderer sets filter and wrap mode per texture; sampler objects carry no state. Coordinates
+//! follow the renderer's convention, with v up, and so do offsets and the corners of
+//! `textureGather`. `textureLoad` counts texels from the top left, and clamps coordinates to the
+//! image.
 
-use super::translate::{Fault, Frame, Item, Leaves, Translator};
+use super::translate::{Fault, Frame, Leaves, Operand, Translator};
 use super::{Settings, Shader, ShaderError, diagnostics};
 use crate::ir::{Emit, Op};
 use crate::texture::{Access, Lookup, Taps, Wrap};
@@ -14,8 +16,8 @@ use naga::{
     TypeInner,
 };
 
-/// Range of texture offsets in each dimension, texels.
-const OFFSETS: std::ops::RangeInclusive<i32> = -8..=7;
+/// Range of texture offsets in each dimension, in texels.
+const OFFSET_RANGE: std::ops::RangeInclusive<i32> = -8..=7;
 
 /// Whether this is a supported type of image or sampler.
 pub(super) fn is_supported(inner: &TypeInner) -> bool {
@@ -29,7 +31,7 @@ pub(super) fn is_supported(inner: &TypeInner) -> bool {
     }
 }
 
-/// The textures of a module in order of declaration, which is the order of their tables.
+/// The textures of a module in order of declaration, which is also the order of the tables.
 pub(super) fn declared(module: &Module) -> Vec<Handle<GlobalVariable>> {
     let is_texture = |variable: &GlobalVariable| {
         let inner = &module.types[variable.ty].inner;
@@ -39,12 +41,12 @@ pub(super) fn declared(module: &Module) -> Vec<Handle<GlobalVariable>> {
     let mut textures: Vec<_> = variables.map(|(handle, _)| handle).collect();
     // naga orders declarations before their uses.
     textures.sort_by_key(|&handle| {
-        module.global_variables.get_span(handle).to_range().map_or(0, |place| place.start)
+        module.global_variables.get_span(handle).to_range().map_or(0, |range| range.start)
     });
     textures
 }
 
-/// Names of textures.
+/// Names of the textures, in order of declaration.
 pub(super) fn names(module: &Module) -> Vec<String> {
     let name = |handle: Handle<GlobalVariable>| {
         module.global_variables[handle].name.clone().unwrap_or_default()
@@ -52,7 +54,7 @@ pub(super) fn names(module: &Module) -> Vec<String> {
     declared(module).into_iter().map(name).collect()
 }
 
-/// Assigns bindings to textures and samplers. WGSL requires them; nothing here uses them.
+/// Assigns bindings to textures and samplers. naga requires them; the compiler ignores them.
 pub(super) fn bind(module: &mut Module) {
     let variables = module
         .global_variables
@@ -63,7 +65,7 @@ pub(super) fn bind(module: &mut Module) {
     }
 }
 
-/// Rejects settings of undeclared textures.
+/// Rejects settings for undeclared textures.
 pub(super) fn check_settings(shader: &Shader, settings: &Settings) -> Result<(), ShaderError> {
     let names: Vec<_> = shader.textures().iter().map(String::as_str).collect();
     for (name, _) in &settings.textures {
@@ -79,15 +81,15 @@ pub(super) fn check_settings(shader: &Shader, settings: &Settings) -> Result<(),
 }
 
 impl<'m> Translator<'m> {
-    /// The texture or sampler that a global variable is, if it is one.
-    pub(super) fn resource(&self, handle: Handle<GlobalVariable>) -> Option<Item> {
+    /// The operand for a global variable that is a texture or sampler.
+    pub(super) fn resource(&self, handle: Handle<GlobalVariable>) -> Option<Operand> {
         match self.module.types[self.module.global_variables[handle].ty].inner {
-            TypeInner::Sampler { .. } => Some(Item::Sampler),
+            TypeInner::Sampler { .. } => Some(Operand::Sampler),
             _ => self
                 .textures
                 .iter()
                 .position(|&texture| texture == handle)
-                .map(|number| Item::Texture(number as u32)),
+                .map(|index| Operand::Texture(index as u32)),
         }
     }
 
@@ -97,12 +99,13 @@ impl<'m> Translator<'m> {
         frame: &mut Frame<'m>,
         image: Handle<Expression>,
     ) -> Result<(u32, Lookup), Fault> {
-        let Item::Texture(number) = self.item(frame, image)? else {
+        let Operand::Texture(index) = self.operand(frame, image)? else {
             return Err(self.fault(frame, image, "this is not a texture", None));
         };
-        let name = self.module.global_variables[self.textures[number as usize]].name.as_deref();
-        let set = self.settings.textures.iter().rev().find(|(set, _)| Some(set.as_str()) == name);
-        Ok((number, set.map_or(Lookup::default(), |&(_, lookup)| lookup)))
+        let name = self.module.global_variables[self.textures[index as usize]].name.as_deref();
+        let lookups = &self.settings.textures;
+        let lookup = lookups.iter().rev().find(|(key, _)| Some(key.as_str()) == name);
+        Ok((index, lookup.map_or(Lookup::default(), |&(_, lookup)| lookup)))
     }
 
     /// Translates a texture lookup or query; `None` for other expressions.
@@ -115,7 +118,7 @@ impl<'m> Translator<'m> {
             Expression::ImageSample {
                 image, gather, coordinate, offset, clamp_to_edge, ..
             } => {
-                let (number, mut lookup) = self.texture(frame, image)?;
+                let (texture, mut lookup) = self.texture(frame, image)?;
                 if clamp_to_edge {
                     lookup.wrap = Wrap::Clamp;
                 }
@@ -124,40 +127,40 @@ impl<'m> Translator<'m> {
                     Some(offset) => self.offset(frame, offset)?,
                     None => [0, 0],
                 };
-                let plain = Access { offset: [right, -up], ..Access::new(number, 0, lookup) };
+                let base = Access { offset: [right, -up], ..Access::new(texture, 0, lookup) };
                 let accesses = match gather {
-                    None => [0, 1, 2, 3].map(|channel| Access { channel, ..plain }),
+                    None => [0, 1, 2, 3].map(|channel| Access { channel, ..base }),
                     // Corners in the order (min u, max v), (max u, max v), (max u, min v),
                     // (min u, min v); v is up.
                     Some(component) => [(0, 0), (1, 0), (1, 1), (0, 1)].map(|(x, y)| Access {
                         channel: component as u32,
                         taps: Taps::Corner,
                         offset: [right + x, y - up],
-                        ..plain
+                        ..base
                     }),
                 };
                 self.compute([coordinates], |b, [at], out| {
                     out.extend(accesses.map(|access| {
-                        let what = b.i32(access.pack() as i32);
-                        b.op(Op::Texel, &[what, at[0], at[1]])
+                        let access = b.i32(access.pack() as i32);
+                        b.op(Op::Texel, &[access, at[0], at[1]])
                     }));
                 })
             }
             Expression::ImageLoad { image, coordinate, .. } => {
-                let (number, lookup) = self.texture(frame, image)?;
+                let (texture, lookup) = self.texture(frame, image)?;
                 let coordinates = self.value(frame, coordinate)?;
                 self.compute([coordinates], |b, [at], out| {
                     out.extend([0, 1, 2, 3].map(|channel| {
-                        let what = b.i32(Access::new(number, channel, lookup).pack() as i32);
-                        b.op(Op::Fetch, &[what, at[0], at[1]])
+                        let access = b.i32(Access::new(texture, channel, lookup).pack() as i32);
+                        b.op(Op::Fetch, &[access, at[0], at[1]])
                     }));
                 })
             }
             Expression::ImageQuery { image, query } => {
-                let (number, _) = self.texture(frame, image)?;
+                let (texture, _) = self.texture(frame, image)?;
                 self.compute([], |b, [], out| match query {
                     ImageQuery::Size { .. } => out.extend([0, 1].map(|dimension| {
-                        let (table, word) = (b.i32(number as i32), b.i32(dimension));
+                        let (table, word) = (b.i32(texture as i32), b.i32(dimension));
                         b.op(Op::Load, &[table, word])
                     })),
                     ImageQuery::NumLevels | ImageQuery::NumLayers | ImageQuery::NumSamples => {
@@ -180,11 +183,13 @@ impl<'m> Translator<'m> {
         let components =
             [0, 1].map(|k| self.builder.known(self.leaf(leaves, k)).map(|bits| bits as i32));
         match components {
-            [Some(x), Some(y)] if OFFSETS.contains(&x) && OFFSETS.contains(&y) => Ok([x, y]),
+            [Some(x), Some(y)] if OFFSET_RANGE.contains(&x) && OFFSET_RANGE.contains(&y) => {
+                Ok([x, y])
+            }
             _ => {
-                let (least, most) = (OFFSETS.start(), OFFSETS.end());
+                let (min, max) = (OFFSET_RANGE.start(), OFFSET_RANGE.end());
                 let message = format!(
-                    "an offset must be a constant from {least} to {most} texels in each dimension"
+                    "an offset must be a constant from {min} to {max} texels in each dimension"
                 );
                 Err(self.fault(
                     frame,
@@ -205,7 +210,8 @@ mod tests {
     use crate::texture::{Filter, Lookup, Texture, Wrap};
     use crate::{Entry, Settings, Shader};
 
-    /// Red channel of each texel, row by row from the top; the other channels add 10, 20 and 30.
+    /// An image with this red channel, row by row from the top; the other channels add 10, 20 and
+    /// 30.
     fn image(width: u32, red: &[f32]) -> Texture {
         Texture::new(
             width,
@@ -216,8 +222,8 @@ mod tests {
     const DECLARATIONS: &str =
         "var t: texture_2d<f32>; var other: texture_2d<f32>; var s: sampler;";
 
-    /// Results of a `brdf` with these declarations and this body for each pair of coordinates,
-    /// `wi.xy`.
+    /// Evaluates a `brdf` with these declarations and this body for each pair of coordinates,
+    /// passed as `wi.xy`.
     fn evaluate(
         declarations: &str,
         body: &str,
@@ -240,8 +246,8 @@ mod tests {
         uv.iter().map(run).collect()
     }
 
-    /// The same for one image with default lookup settings.
-    fn values(body: &str, image: &Texture, uv: &[[f32; 2]]) -> Vec<[f32; 3]> {
+    /// Evaluates a body with one image and default lookup settings.
+    fn evaluate_body(body: &str, image: &Texture, uv: &[[f32; 2]]) -> Vec<[f32; 3]> {
         evaluate(DECLARATIONS, body, &[], &[image, image], uv)
     }
 
@@ -254,7 +260,7 @@ mod tests {
     fn v_points_up() {
         let image = image(2, &[1.0, 2.0, 3.0, 4.0]);
         let corners = [[0.25, 0.75], [0.75, 0.75], [0.25, 0.25], [0.75, 0.25]];
-        let found = values("return textureSample(t, s, wi.xy).rga;", &image, &corners);
+        let found = evaluate_body("return textureSample(t, s, wi.xy).rga;", &image, &corners);
         assert_eq!(found, [1.0, 2.0, 3.0, 4.0].map(|r| [r, r + 10.0, r + 30.0]));
     }
 
@@ -310,21 +316,25 @@ mod tests {
     fn levels_biases_and_gradients_have_no_effect() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let uv = coordinates(1);
-        let plain = values("return textureSample(t, s, wi.xy).rgb;", &image, &uv);
+        let expected = evaluate_body("return textureSample(t, s, wi.xy).rgb;", &image, &uv);
         for call in [
             "textureSampleLevel(t, s, wi.xy, 3.0)",
             "textureSampleLevel(t, s, wi.xy, wi.z)",
             "textureSampleBias(t, s, wi.xy, -2.0)",
             "textureSampleGrad(t, s, wi.xy, wi.xy, vec2f(7.0))",
         ] {
-            assert_eq!(values(&format!("return {call}.rgb;"), &image, &uv), plain, "{call}");
+            assert_eq!(
+                evaluate_body(&format!("return {call}.rgb;"), &image, &uv),
+                expected,
+                "{call}"
+            );
         }
         let sizes = "return vec3f(vec2f(textureDimensions(t)), f32(textureNumLevels(t) + textureDimensions(t, 0).y));";
-        assert_eq!(values(sizes, &image, &[[0.0, 0.0]]), [[3.0, 2.0, 3.0]]);
+        assert_eq!(evaluate_body(sizes, &image, &[[0.0, 0.0]]), [[3.0, 2.0, 3.0]]);
     }
 
     #[test]
-    fn base_clamp_to_edge_clamps() {
+    fn base_clamp_to_edge_overrides_the_wrap_mode() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let uv = coordinates(2);
         let clamp = [("t", Lookup { wrap: Wrap::Clamp, filter: Filter::Bilinear })];
@@ -336,7 +346,7 @@ mod tests {
             &uv,
         );
         assert_eq!(
-            values("return textureSampleBaseClampToEdge(t, s, wi.xy).rgb;", &image, &uv),
+            evaluate_body("return textureSampleBaseClampToEdge(t, s, wi.xy).rgb;", &image, &uv),
             expected
         );
     }
@@ -346,8 +356,8 @@ mod tests {
         let image = image(4, &(0..16).map(|k| (k * k) as f32).collect::<Vec<_>>());
         // Multiples of 1/8, so that sums are exact.
         let uv: Vec<_> = (0..64).map(|k| [(k % 8) as f32 / 8.0, (k / 8) as f32 / 8.0]).collect();
-        let moved: Vec<_> = uv.iter().map(|&[u, v]| [u + 3.0 / 4.0, v - 2.0 / 4.0]).collect();
-        let expected = values("return textureSample(t, s, wi.xy).rgb;", &image, &moved);
+        let shifted: Vec<_> = uv.iter().map(|&[u, v]| [u + 3.0 / 4.0, v - 2.0 / 4.0]).collect();
+        let expected = evaluate_body("return textureSample(t, s, wi.xy).rgb;", &image, &shifted);
         for call in [
             "textureSample(t, s, wi.xy, vec2(3, -2))",
             "textureSampleLevel(t, s, wi.xy, 0.0, vec2i(3, -2))",
@@ -369,7 +379,7 @@ mod tests {
     #[test]
     fn gather_returns_the_interpolated_texels() {
         let image = image(5, &(0..15).map(|k| (k * k) as f32).collect::<Vec<_>>());
-        let interpolated = |component: u32, offset: &str| {
+        let body = |component: u32, offset: &str| {
             format!(
                 "let f = fract(wi.xy * vec2f(textureDimensions(t)) - 0.5);
                 let g = textureGather({component}, t, s, wi.xy{offset});
@@ -382,14 +392,14 @@ mod tests {
                 let lookup = [("t", Lookup { wrap, filter: Filter::Bilinear })];
                 for [found, expected, _] in evaluate(
                     DECLARATIONS,
-                    &interpolated(component, offset),
+                    &body(component, offset),
                     &lookup,
                     &[&image],
                     &coordinates(3),
                 ) {
                     assert!(
                         (found - expected).abs() < 1e-2,
-                        "{wrap:?} {offset}: {found}, not {expected}"
+                        "{wrap:?}, offset `{offset}`: found {found}, expected {expected}"
                     );
                 }
             }
@@ -400,8 +410,9 @@ mod tests {
     fn load_counts_texels_from_the_top_left() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let load = |x: f32, y: f32| {
-            let signed = values("return textureLoad(t, vec2i(wi.xy), 0).rgb;", &image, &[[x, y]]);
-            let unsigned = values(
+            let signed =
+                evaluate_body("return textureLoad(t, vec2i(wi.xy), 0).rgb;", &image, &[[x, y]]);
+            let unsigned = evaluate_body(
                 "return textureLoad(t, bitcast<vec2u>(vec2i(wi.xy)), 9u).rgb;",
                 &image,
                 &[[x, y]],
@@ -421,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn control_flow_may_depend_on_anything() {
+    fn lookups_may_depend_on_control_flow_and_vice_versa() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let body = "
             if wi.x > 0.0 { return textureSample(t, s, wi.xy).rgb; }
@@ -433,6 +444,6 @@ mod tests {
                 continuing { break if textureLoad(t, vec2i(sum.xy), 0).x > sum.y; }
             }
             return select(sum, -textureSample(t, s, wi.xy).rgb, wi.y > 0.5 && textureSample(t, s, sum.xy).r > 2.0);";
-        assert_eq!(values(body, &image, &coordinates(4)).len(), 200);
+        assert_eq!(evaluate_body(body, &image, &coordinates(4)).len(), 200);
     }
 }

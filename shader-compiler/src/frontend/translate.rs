@@ -2,43 +2,44 @@
 //! appends their operations to a builder.
 //!
 //! Calls are inlined. Values are lists of [leaves](super::layout). Variables are lists of *slots*,
-//! which hold the current SSA value of each leaf, so that stores become definitions. Pointers are
-//! [places](super::places), never values. Early exits become conditions ([`super::control`]).
-//! Expressions are evaluated where naga emits them, constants and the like at their first use.
+//! which hold the current SSA value of each leaf, so that stores become definitions.
+//! [Pointers](super::pointers) are resolved to slots, and are never values. Early exits become
+//! conditions ([`super::control`]). Expressions are evaluated where naga emits them; constants,
+//! which it does not emit, at their first use.
 //!
 //! Nesting, number of values and work are limited; exceeding a limit is a [`Fault`].
 
 use super::Settings;
 use super::effects::Effects;
 use super::layout::{Layout, MAX_LEAVES};
-use super::places::{Index, Place};
+use super::pointers::{Index, Pointer};
 use super::textures;
 use crate::builder::Builder;
 use crate::ir::{Emit, Op, Value};
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{AddressSpace, Arena, Expression, Handle, Module, Span, TypeInner};
 
-/// Maximum nesting of blocks, calls and early exits together.
+/// Maximum combined nesting depth of blocks, calls and early exits.
 pub(crate) const MAX_DEPTH: u32 = 200;
 /// Maximum number of values in the translated function.
 const MAX_VALUES: usize = 200_000;
-/// Maximum number of leaves that are computed or moved.
+/// Maximum number of leaves computed or moved.
 const MAX_WORK: usize = 8_000_000;
 /// Maximum number of leaves of all live variables.
 const MAX_SLOTS: usize = 1 << 16;
 
-/// The reason why something cannot be translated.
+/// Explains why something cannot be translated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// Location; undefined if naga has none.
     pub span: Span,
-    /// The remedy.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
-/// A run of values in the translator's pool.
+/// Consecutive values in the translator's pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leaves {
     start: u32,
@@ -52,7 +53,7 @@ impl Leaves {
     }
 }
 
-/// A run of slots.
+/// Consecutive slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slots {
     pub start: u32,
@@ -61,61 +62,61 @@ pub(crate) struct Slots {
 
 /// The result of evaluating an expression.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Item {
+pub(crate) enum Operand {
     /// Not evaluated.
-    Unknown,
+    Unevaluated,
     /// A value.
     Leaves(Leaves),
     /// A pointer.
-    Place(Place),
-    /// The texture with this index.
+    Pointer(Pointer),
+    /// A texture, by index.
     Texture(u32),
     /// A sampler; it has no properties.
     Sampler,
 }
 
-/// An arena of expressions under evaluation: a function's, during one call of it, or the module's.
+/// State of expressions under evaluation: those of a function during one call, or the module's.
 pub(crate) struct Frame<'m> {
     pub expressions: &'m Arena<Expression>,
-    /// `None` for the module's.
+    /// `None` for module-scope expressions.
     pub info: Option<&'m FunctionInfo>,
-    /// Results, by expression.
-    pub items: Vec<Item>,
-    pub args: Vec<Item>,
-    /// Slots, by local variable.
+    /// Results, indexed by expression.
+    pub operands: Vec<Operand>,
+    pub args: Vec<Operand>,
+    /// Slots, indexed by local variable.
     pub locals: Vec<Slots>,
     /// Slots of the return value.
     pub result: Slots,
-    /// First slot that is dead after the call.
-    pub floor: u32,
-    /// Expressions to carry out of the arms of `if`s; see [`super::loops`].
+    /// The first slot that is dead after the call.
+    pub first_dead_slot: u32,
+    /// Expressions to carry out of arms; see [`super::loops`].
     pub carried: Vec<Handle<Expression>>,
 }
 
-/// Translates functions of a module into one builder, one after another. Private variables keep
-/// their values between calls.
+/// Translates a sequence of calls into one builder. Private variables keep their values between
+/// calls.
 pub(crate) struct Translator<'m> {
     pub(super) module: &'m Module,
     pub(super) info: &'m ModuleInfo,
     pub(super) layout: Layout<'m>,
     pub(super) builder: Builder,
     pub(super) settings: &'m Settings,
-    /// By index.
+    /// Textures, in order of their indices.
     pub(super) textures: Vec<Handle<naga::GlobalVariable>>,
-    /// The module's own expressions; taken while one of them is evaluated.
+    /// Frame of the module-scope expressions; taken while one of them is evaluated.
     pub(super) constants: Option<Frame<'m>>,
     pub(super) constant_depth: u32,
     pool: Vec<Value>,
     scratch: Vec<Value>,
-    /// Dynamic indices of places.
+    /// Dynamic indices that pointers refer to.
     pub(super) indices: Vec<Index>,
     /// Values of variables.
     pub(super) slots: Vec<Value>,
-    /// Log of changed slots with their previous values.
-    pub(super) trail: Vec<(u32, Value)>,
-    /// By global variable: its value, or why it cannot be used.
-    pub(super) globals: Vec<Result<Item, Fault>>,
-    /// By function, computed on demand.
+    /// Changed slots with their previous values, oldest first.
+    pub(super) undo_log: Vec<(u32, Value)>,
+    /// Operand of each global variable, or why it cannot be used.
+    pub(super) globals: Vec<Result<Operand, Fault>>,
+    /// Effects of each function, computed on demand.
     pub(super) effects: Vec<Effects>,
     pub(super) depth: u32,
     work: usize,
@@ -123,11 +124,11 @@ pub(crate) struct Translator<'m> {
     pub(super) span: Span,
 }
 
-/// Slot that holds whether any loop reached the cap.
+/// Slot of the bool that is true if any loop reached the cap.
 pub(crate) const CAPPED: u32 = 0;
 
 impl<'m> Translator<'m> {
-    /// A translator of a valid module.
+    /// Creates a translator for a valid module.
     pub fn new(
         module: &'m Module,
         info: &'m ModuleInfo,
@@ -138,11 +139,11 @@ impl<'m> Translator<'m> {
         let constants = Frame {
             expressions: &module.global_expressions,
             info: None,
-            items: vec![Item::Unknown; module.global_expressions.len()],
+            operands: vec![Operand::Unevaluated; module.global_expressions.len()],
             args: vec![],
             locals: vec![],
             result: Slots::default(),
-            floor: 0,
+            first_dead_slot: 0,
             carried: vec![],
         };
         let mut translator = Translator {
@@ -158,7 +159,7 @@ impl<'m> Translator<'m> {
             scratch: vec![],
             indices: vec![],
             slots: vec![capped],
-            trail: vec![],
+            undo_log: vec![],
             globals: vec![],
             effects: vec![],
             depth: 0,
@@ -168,23 +169,23 @@ impl<'m> Translator<'m> {
         for (handle, variable) in module.global_variables.iter() {
             let global = match translator.resource(handle) {
                 Some(resource) => Ok(resource),
-                None => {
-                    translator.place_global(variable).map(|slots| Item::Place(Place::whole(slots)))
-                }
+                None => translator
+                    .allocate_private(variable)
+                    .map(|slots| Operand::Pointer(Pointer::to_variable(slots))),
             };
             translator.globals.push(global);
         }
         translator
     }
 
-    /// Translates a call, given the leaves of each argument; returns the leaves of the result. After a
-    /// fault, the builder must not be used.
+    /// Translates a call, given the leaves of each argument; returns the leaves of the result.
+    /// After a fault, the builder must not be used.
     pub fn call(
         &mut self,
         function: Handle<naga::Function>,
         args: &[Vec<Value>],
     ) -> Result<Vec<Value>, Fault> {
-        let args = args.iter().map(|arg| Item::Leaves(self.push(arg))).collect();
+        let args = args.iter().map(|arg| Operand::Leaves(self.push(arg))).collect();
         let result = self.inline(function, args)?;
         Ok(self.leaves(result).to_vec())
     }
@@ -194,14 +195,14 @@ impl<'m> Translator<'m> {
         self.slots[CAPPED as usize]
     }
 
-    /// Ends translation.
+    /// Finishes translation.
     pub fn into_builder(self) -> Builder {
         self.builder
     }
 
     // Limits.
 
-    /// Adds to the work done, and checks the limits.
+    /// Adds to the work counter, and checks the limits.
     pub(super) fn charge(&mut self, work: usize) -> Result<(), Fault> {
         self.work += work;
         if self.work <= MAX_WORK
@@ -237,17 +238,19 @@ impl<'m> Translator<'m> {
 
     // The pool.
 
+    /// Adds values to the pool.
     pub(super) fn push(&mut self, values: &[Value]) -> Leaves {
         let start = self.pool.len() as u32;
         self.pool.extend_from_slice(values);
         Leaves { start, len: values.len() as u32 }
     }
 
+    /// The values of leaves.
     pub(super) fn leaves(&self, leaves: Leaves) -> &[Value] {
         &self.pool[leaves.start as usize..][..leaves.len as usize]
     }
 
-    /// Concatenates leaves.
+    /// Concatenates lists of leaves.
     pub(super) fn concatenate(&mut self, parts: &[Leaves]) -> Leaves {
         let start = self.pool.len() as u32;
         for part in parts {
@@ -260,13 +263,13 @@ impl<'m> Translator<'m> {
         self.leaves(leaves)[index]
     }
 
-    /// Part of an aggregate.
+    /// A part of an aggregate, given by its first leaf and number of leaves.
     pub(super) fn part(&self, leaves: Leaves, (start, len): (u32, u32)) -> Leaves {
         debug_assert!(start + len <= leaves.len, "a part lies within its aggregate");
         Leaves { start: leaves.start + start, len }
     }
 
-    /// Computes leaves from leaves; also returns the result of `f`.
+    /// Computes new leaves from others; also returns the result of `f`.
     pub(super) fn compute<const N: usize, R>(
         &mut self,
         args: [Leaves; N],
@@ -280,7 +283,7 @@ impl<'m> Translator<'m> {
         (Leaves { start, len: self.pool.len() as u32 - start }, result)
     }
 
-    /// Zeros of all leaves of a type.
+    /// The zero value of a type.
     pub(super) fn zeros(&mut self, inner: &TypeInner, span: Span) -> Result<Leaves, Fault> {
         if self.layout.size(inner).is_none_or(|size| size > MAX_LEAVES) {
             return Err(self.layout.fault(inner, span));
@@ -293,7 +296,7 @@ impl<'m> Translator<'m> {
 
     // Variables.
 
-    /// Allocates slots that hold `values`.
+    /// Allocates slots with initial values.
     pub(super) fn allocate(&mut self, values: Leaves) -> Result<Slots, Fault> {
         self.charge(values.len as usize)?;
         let slots = Slots { start: self.slots.len() as u32, len: values.len };
@@ -301,8 +304,8 @@ impl<'m> Translator<'m> {
         Ok(slots)
     }
 
-    /// Allocates a private variable; other kinds are rejected.
-    fn place_global(&mut self, variable: &naga::GlobalVariable) -> Result<Slots, Fault> {
+    /// Allocates slots for a private variable; rejects variables of other address spaces.
+    fn allocate_private(&mut self, variable: &naga::GlobalVariable) -> Result<Slots, Fault> {
         let kind = match variable.space {
             AddressSpace::Private => {
                 let values = match variable.init {
@@ -332,7 +335,7 @@ impl<'m> Translator<'m> {
     pub(super) fn inline(
         &mut self,
         handle: Handle<naga::Function>,
-        args: Vec<Item>,
+        args: Vec<Operand>,
     ) -> Result<Leaves, Fault> {
         let module = self.module;
         let function = &module.functions[handle];
@@ -341,19 +344,19 @@ impl<'m> Translator<'m> {
         let mut frame = Frame {
             expressions: &function.expressions,
             info: Some(&self.info[handle]),
-            items: vec![Item::Unknown; function.expressions.len()],
+            operands: vec![Operand::Unevaluated; function.expressions.len()],
             args,
             locals: Vec::with_capacity(function.local_variables.len()),
             result: Slots::default(),
-            floor: 0,
+            first_dead_slot: 0,
             carried: vec![],
         };
         if let Some(result) = &function.result {
-            // Only lanes that ignore the result can see it unset.
+            // Never observed: only lanes that ignore the result leave it unset.
             let zeros = self.zeros(&module.types[result.ty].inner, self.span)?;
             frame.result = self.allocate(zeros)?;
         }
-        frame.floor = self.slots.len() as u32;
+        frame.first_dead_slot = self.slots.len() as u32;
         for (local, variable) in function.local_variables.iter() {
             let values = match variable.init {
                 Some(init) => self.value(&mut frame, init)?,
@@ -413,7 +416,7 @@ mod tests {
     fn private_variables_keep_values_between_calls() {
         let source = "var<private> n = 5; fn f(x: i32) -> i32 { n += x; return n; }";
         let (module, info) = module(source);
-        let (handle, _) = module.functions.iter().next().expect("there is one");
+        let (handle, _) = module.functions.iter().next().expect("there is a function");
         let mut builder = Builder::new("f", Rules::Relaxed);
         let x = builder.input("x", Type::I32);
         let settings = Settings::default();
@@ -457,8 +460,8 @@ mod tests {
             ("fn f(x: u32) -> u32 { return u32(u64(x)); }", "`u64` is not supported", "u64(x)"),
         ];
         for (source, message, at) in cases {
-            let (found, text) = fault(source);
-            assert_eq!(found.message, message, "{source}");
+            let (error, text) = fault(source);
+            assert_eq!(error.message, message, "{source}");
             assert!(text.contains(at), "{source}: {text}");
         }
     }
@@ -485,18 +488,18 @@ mod tests {
             ("fn f(x: f32) -> f32 { return dpdx(x); }", "derivatives cannot be used in a material"),
         ];
         for (source, message) in cases {
-            let (found, text) = fault(source);
-            assert!(found.message.starts_with(message), "{source}: {found:?}");
-            assert!(!text.is_empty() && found.help.is_some(), "{source}: {found:?}");
+            let (error, text) = fault(source);
+            assert!(error.message.starts_with(message), "{source}: {error:?}");
+            assert!(!text.is_empty() && error.help.is_some(), "{source}: {error:?}");
         }
         // Unused variables are allowed.
         translate(
             "@group(0) @binding(0) var<uniform> u: f32; var<private> large: array<f32, 100000>; fn f(x: f32) -> f32 { return x; }",
         );
-        let (found, _) = fault(
+        let (error, _) = fault(
             "var<private> large: array<f32, 100000>; fn f(x: u32) -> f32 { return large[x]; }",
         );
-        assert!(found.message.contains("4096"), "{found:?}");
+        assert!(error.message.contains("4096"), "{error:?}");
     }
 
     #[test]
@@ -504,26 +507,26 @@ mod tests {
         let doubling: String = (1..40)
             .map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{0}(x) + g{0}(x); }} ", k - 1))
             .collect();
-        let (found, _) = fault(&format!(
+        let (error, _) = fault(&format!(
             "fn g0(x: f32) -> f32 {{ return x; }} {doubling} fn f(x: f32) -> f32 {{ return g39(x); }}"
         ));
-        assert_eq!(found.message, "the shader is too large");
+        assert_eq!(error.message, "the shader is too large");
         let chain: String = (1..2000)
             .map(|k| format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) * 2.0; }} ", k - 1))
             .collect();
-        let (found, _) = fault(&format!(
+        let (error, _) = fault(&format!(
             "fn g0(x: f32) -> f32 {{ return x; }} {chain} fn f(x: f32) -> f32 {{ return g1999(x); }}"
         ));
-        assert!(found.message.contains("nest"), "{found:?}");
-        let (found, _) =
+        assert!(error.message.contains("nest"), "{error:?}");
+        let (error, _) =
             fault("fn f(i: u32) -> f32 { var a: array<array<f32, 5000>, 5000>; return a[i][i]; }");
-        assert!(found.message.contains("4096"), "{found:?}");
+        assert!(error.message.contains("4096"), "{error:?}");
         let stores: String =
             (0..3000).map(|k| format!("a[(i + {k}u) & 4095u] = f32(i); ")).collect();
-        let (found, _) = fault(&format!(
+        let (error, _) = fault(&format!(
             "fn f(i: u32) -> f32 {{ var a: array<f32, 4000>; {stores} return a[i]; }}"
         ));
-        assert_eq!(found.message, "the shader is too large");
+        assert_eq!(error.message, "the shader is too large");
     }
 
     #[test]
@@ -543,10 +546,10 @@ mod tests {
             let mut numbers = Numbers::new(7);
             let mut results = vec![];
             for _ in 0..20 {
-                let mut inputs: Vec<_> = (0..6).map(|_| numbers.tame() / 4.0).collect();
+                let mut inputs: Vec<_> = (0..6).map(|_| numbers.moderate() / 4.0).collect();
                 inputs[5] = inputs[5].abs();
-                inputs.extend((0..3).map(|_| numbers.tame().abs() / 4.0));
-                inputs.push(1.0 + numbers.tame().abs());
+                inputs.extend((0..3).map(|_| numbers.moderate().abs() / 4.0));
+                inputs.push(1.0 + numbers.moderate().abs());
                 let inputs: Vec<_> = inputs.into_iter().map(f32::to_bits).collect();
                 results.push(run(&f, &inputs));
             }

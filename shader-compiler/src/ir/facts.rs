@@ -2,12 +2,13 @@
 //!
 //! The match in [`Op::facts`] has no wildcard arm, so an operation without a row does not compile.
 //! Defaults are conservative: any range, any sign of zero, not monotone. Analyses that treat all
-//! operations uniformly read these rows; a transfer function with more precise knowledge of an
-//! operation matches on it, and uses the row for the others. The tests below check each row against
-//! the operation's definition.
+//! operations uniformly read these rows. A transfer function that knows more about an operation
+//! matches on it, and uses the row for the others. The tests below check each row against the
+//! operation's definition.
 //!
-//! Interval lowerings are code, and are listed by the match of
-//! [`OpLowering::apply`](crate::interval::OpLowering::apply), which has no wildcard arm either.
+//! Interval lowerings are code. The match in
+//! [`OpLowering::apply`](crate::interval::OpLowering::apply), which has no wildcard arm either,
+//! lists them.
 
 use super::Op;
 use std::f32::consts::{FRAC_PI_2, PI};
@@ -17,19 +18,18 @@ use std::f32::consts::{FRAC_PI_2, PI};
 pub struct OpFacts {
     /// Smallest and largest float result, except for NaN.
     pub range: [f32; 2],
-    /// Domain of the first operand: for operands outside of it, the result is NaN. If the operation
-    /// has one operand, the result is NaN for no other non-NaN operand, unless the operation is
-    /// [not monotone](Monotonicity::Unknown).
+    /// Domain of the first operand. Outside of it, the result is NaN. Within it, operations with
+    /// one operand never return NaN, unless their monotonicity is [unknown](Monotonicity::Unknown).
     pub domain: [f32; 2],
-    /// How the result, as computed in floats, depends on each operand if the others are fixed.
+    /// How the float result depends on each operand if the others are fixed.
     pub monotone: &'static [Monotonicity],
-    /// How far computed results violate the monotonicity: multiplying the smallest and the largest
-    /// result at the endpoints of an interval by 1 ± k · 2⁻²³ compensates for it. The k are
-    /// measured (`math/TABLE.md`).
+    /// How far float results violate the monotonicity: a number k such that multiplying the
+    /// smallest and the largest result at the endpoints of an interval by 1 ± k · 2⁻²³ compensates
+    /// for it. The k are measured (`math/TABLE.md`).
     pub widening: u8,
-    /// Operands for which the result can be −0, and +0.
+    /// Operands for which the result can be −0, and those for which it can be +0.
     pub zeros: [ZeroFrom; 2],
-    /// Whether [relations](crate::relations) have slope, elasticity and error of the result.
+    /// Whether [relations](crate::relations) can derive slope, elasticity and error of the result.
     pub has_growth: bool,
     /// Cost class.
     pub cost: CostClass,
@@ -43,7 +43,7 @@ pub enum Monotonicity {
     Increasing,
     /// Nonincreasing.
     Decreasing,
-    /// Either of the two, depending on the other operands.
+    /// Increasing or decreasing, depending on the other operands.
     EitherWay,
     /// Nonincreasing up to zero and nondecreasing from there.
     SplitAtZero,
@@ -55,11 +55,11 @@ pub enum Monotonicity {
     Unknown,
 }
 
-/// For operations with one float operand: the operands for which the result can be a zero of a
-/// given sign.
+/// For operations with one float operand: the operands for which the result can be a zero of one
+/// sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroFrom {
-    /// None; holds for any operation.
+    /// No operand. Also valid for operations with several operands.
     Never,
     /// Only −0.
     NegativeZero,
@@ -114,8 +114,8 @@ impl OpFacts {
         OpFacts { domain: [low, high], ..self }
     }
 
-    /// NaN for infinities.
-    const fn of_finite(self) -> OpFacts {
+    /// The result is NaN for infinite operands.
+    const fn finite_domain(self) -> OpFacts {
         self.domain(f32::MIN, f32::MAX)
     }
 
@@ -205,13 +205,13 @@ impl Op {
             // Short sequences on floats.
             Op::Rem => sequence(&[Unknown, Unknown]),
             Op::Sign => sequence(&[Increasing]).range(-1.0, 1.0).zeros(NegativeZero, PositiveZero),
-            Op::Fract => sequence(&[Periodic]).range(0.0, 1.0).of_finite().no_negative_zero(),
+            Op::Fract => sequence(&[Periodic]).range(0.0, 1.0).finite_domain().no_negative_zero(),
             Op::Step => sequence(&[Decreasing, Increasing]).range(0.0, 1.0).no_negative_zero(),
             Op::Smoothstep => sequence(&[Unknown, Unknown, EitherWay])
                 .range(0.0, 1.0)
                 .widening(1)
                 .no_negative_zero(),
-            // −∞ for −0.
+            // Any range, since the result for −0 is −∞.
             Op::Rsqrt => sequence(&[Decreasing]).domain(0.0, INFINITY).no_negative_zero().growth(),
 
             // Elementary functions.
@@ -224,8 +224,8 @@ impl Op {
                 .domain(0.0, INFINITY)
                 .no_negative_zero()
                 .growth(),
-            Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).of_finite(),
-            Op::Tan => elementary(&[Periodic]).of_finite(),
+            Op::Sin | Op::Cos => elementary(&[Periodic]).range(-1.0, 1.0).finite_domain(),
+            Op::Tan => elementary(&[Periodic]).finite_domain(),
             Op::Asin => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).domain(-1.0, 1.0),
             Op::Acos => elementary(&[Decreasing]).range(0.0, PI).domain(-1.0, 1.0),
             Op::Atan => elementary(&[Increasing]).range(-FRAC_PI_2, FRAC_PI_2).widening(1),
@@ -264,8 +264,8 @@ mod tests {
         Op::ALL.iter().copied().filter(|op| !op.is_load())
     }
 
-    /// Operations from floats to a float.
-    fn of_floats() -> impl Iterator<Item = Op> {
+    /// Operations with float operands and a float result.
+    fn float_ops() -> impl Iterator<Item = Op> {
         let is_float = |ty: &Option<Type>| *ty == Some(Type::F32);
         non_loads().filter(move |op| {
             is_float(&op.signature().result) && op.signature().args.iter().all(is_float)
@@ -284,7 +284,7 @@ mod tests {
         op.signature().args.iter().map(|&ty| operand(random, ty)).collect()
     }
 
-    /// Index among all words of a type, in order.
+    /// Index of a word among all words of a type, in order.
     fn rank(ty: Type, bits: u32) -> i64 {
         match ty {
             Type::F32 if bits >> 31 == 1 => -i64::from(bits & 0x7fff_ffff),
@@ -294,6 +294,7 @@ mod tests {
         }
     }
 
+    /// The inverse of [`rank`].
     fn unrank(ty: Type, rank: i64) -> u32 {
         match ty {
             Type::F32 if rank < 0 => (-rank) as u32 | 1 << 31,
@@ -302,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Words of a type in ascending order: random and special ones, and a run of neighbors.
+    /// Words of a type in ascending order: random, special and consecutive ones.
     fn ascending(random: &mut Random, ty: Type) -> Vec<u32> {
         if ty == Type::Bool {
             return [0, 1].map(|rank| unrank(ty, rank)).to_vec();
@@ -320,16 +321,16 @@ mod tests {
 
     /// Whether results are nondecreasing, up to a widening.
     fn is_nondecreasing(ty: Type, results: impl Iterator<Item = u32>, widening: u8) -> bool {
-        let mut top = i64::MIN;
+        let mut max = i64::MIN;
         results.into_iter().all(|bits| {
-            top = top.max(rank(ty, bits));
+            max = max.max(rank(ty, bits));
             // The factor 1 − k · 2⁻²³ is a step of at most 2k floats.
-            top - rank(ty, bits) <= 2 * i64::from(widening)
+            max - rank(ty, bits) <= 2 * i64::from(widening)
         })
     }
 
     #[test]
-    fn rows_fit_signatures_and_expansions() {
+    fn rows_match_signatures_and_expansions() {
         struct Count(usize);
         impl Emit for Count {
             type Value = ();
@@ -347,13 +348,13 @@ mod tests {
             let is_sequence = matches!(facts.cost, CostClass::Sequence | CostClass::Elementary);
             assert_eq!(is_sequence, op.is_composite(), "{}", op.name());
         }
-        for op in of_floats().filter(|op| op.is_composite()) {
+        for op in float_ops().filter(|op| op.is_composite()) {
             let mut count = Count(0);
             count.op(op, &vec![(); op.arity()]);
             assert_eq!(
                 op.facts().cost == CostClass::Elementary,
                 count.0 > 20,
-                "{} takes {}",
+                "{} expands to {} basic operations",
                 op.name(),
                 count.0
             );
@@ -380,13 +381,13 @@ mod tests {
     #[test]
     fn results_are_nan_only_outside_domains() {
         let mut random = Random::new(4);
-        for op in of_floats() {
+        for op in float_ops() {
             let OpFacts { domain: [low, high], monotone, .. } = op.facts();
-            let ends = [low, high].map(|end| rank(Type::F32, end.to_bits()));
+            let endpoints = [low, high].map(|x| rank(Type::F32, x.to_bits()));
             for k in 0..40_000 {
                 let mut args = operands(&mut random, op);
                 if k < 200 {
-                    args[0] = unrank(Type::F32, ends[k % 2] + k as i64 / 2 - 50);
+                    args[0] = unrank(Type::F32, endpoints[k % 2] + k as i64 / 2 - 50);
                 }
                 let x = f32::from_bits(args[0]);
                 let result = f32::from_bits(op.eval(&args));
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_as_monotone_as_stated() {
+    fn monotonicity_holds() {
         let mut random = Random::new(5);
         for op in non_loads() {
             let OpFacts { monotone, widening, .. } = op.facts();
@@ -418,14 +419,14 @@ mod tests {
                     };
                     let is_number = |&bits: &u32| ty != Type::F32 || !f32::from_bits(bits).is_nan();
                     let mut results = |sign: &[i32]| -> Vec<u32> {
-                        // At zeros, −0 is tested separately.
-                        let is_in = |&&bits: &&u32| {
+                        // Without −0, since its result may differ from the one for +0.
+                        let has_sign = |&&bits: &&u32| {
                             bits != 1 << 31
                                 && sign.contains(&(rank(types[k], bits).signum() as i32))
                         };
                         words
                             .iter()
-                            .filter(is_in)
+                            .filter(has_sign)
                             .map(|&bits| result(bits))
                             .filter(is_number)
                             .collect()
@@ -450,7 +451,7 @@ mod tests {
                         // `tests/math.rs` defines the pieces.
                         Monotonicity::Periodic | Monotonicity::Unknown => true,
                     };
-                    assert!(holds, "operand {k} of {}, with {args:x?}", op.name());
+                    assert!(holds, "{} is {monotone:?} in operand {k}: {args:x?}", op.name());
                 }
             }
         }
@@ -459,7 +460,7 @@ mod tests {
     #[test]
     fn zeros_have_the_stated_signs() {
         let mut random = Random::new(6);
-        for op in of_floats() {
+        for op in float_ops() {
             let zeros = op.facts().zeros;
             for k in 0..40_000 {
                 let mut args = operands(&mut random, op);

@@ -1,25 +1,25 @@
 //! Functions: scalar SSA values in structured control flow.
 //!
-//! A function is a tree of [`Block`]s. A block is a list of statements that run in order: an
+//! A function is a tree of [`Block`]s. A block is a list of statements, which run in order: an
 //! operation, which defines one value; an [`If`] with two arms; or a [`Loop`], which exits between
 //! its two blocks, the head and the body. Control flow joins only at the results of an if and at
-//! the parameters and results of a loop, which take the place of phis. A value may be used where it
-//! is in scope: after its definition in the same block, and in nested blocks. So dominance is
-//! nesting, and needs no analysis.
+//! the parameters and results of a loop, which take the place of phis. A value is in scope after
+//! its definition in the same block, and in nested blocks. So dominance is nesting, and needs no
+//! analysis.
 //!
-//! The frontend has already converted WGSL's early exits (`return`, `break`, `continue`) to
-//! conditions. This costs nothing on a SIMD machine with masks, where lanes that exit are idle
-//! while the others continue.
+//! The front end converts WGSL's early exits (`return`, `break`, `continue`) to conditions. This
+//! costs nothing on a SIMD machine with masks, where lanes that exit are idle while the others
+//! continue.
 
 use super::op::Op;
 use super::types::Type;
 
-/// Handle of a value of one function.
+/// Handle of a value of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(pub u32);
 
 impl Value {
-    /// Index into arrays with an entry for each value.
+    /// Index into arrays with one entry per value.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -36,7 +36,7 @@ pub enum Def {
     Op {
         /// The operation.
         op: Op,
-        /// Its arguments, the first [arity](Op::arity) of which are used.
+        /// Its arguments; only the first [`Op::arity`] are used.
         args: [Value; 3],
     },
     /// A parameter of a loop.
@@ -54,19 +54,19 @@ pub struct Port {
     pub ty: Type,
 }
 
-/// Statements, and the values that the block yields.
+/// A list of statements, and the values that it yields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// The statements, in order.
     pub stmts: Vec<Stmt>,
-    /// Their meaning depends on the owner of the block: [`Function::body`], [`If`] or [`Loop`].
+    /// The values; their meaning depends on the block's role in [`Function`], [`If`] or [`Loop`].
     pub yields: Vec<Value>,
 }
 
-/// A step of a block.
+/// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stmt {
-    /// Computes a value that an operation defines.
+    /// Computes the value, which an operation defines.
     Op(Value),
     /// Runs one of two blocks.
     If(Box<If>),
@@ -83,20 +83,20 @@ pub struct If {
     pub then: Block,
     /// Runs if `cond` is false.
     pub otherwise: Block,
-    /// Defined after the statement.
+    /// In scope after the statement.
     pub results: Vec<Value>,
 }
 
 /// A loop with one exit, between head and body.
 ///
-/// `params` start as `init`. The head runs. If `cond`, a value in scope at its end, is false, the
-/// loop exits and the head's yields become `results`. Otherwise the body runs, in the scope of the
-/// head, and its yields are the next `params`.
+/// Initially `params` are `init`. In each iteration the head runs first. If `cond`, a value in
+/// scope at its end, is false, the loop exits, and the head's yields become `results`. Otherwise
+/// the body runs, in the scope of the head, and its yields become `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// Initial values of `params`.
     pub init: Vec<Value>,
-    /// Defined in head and body.
+    /// In scope in head and body.
     pub params: Vec<Value>,
     /// Runs once more than the body.
     pub head: Block,
@@ -104,7 +104,7 @@ pub struct Loop {
     pub cond: Value,
     /// Runs if `cond` is true.
     pub body: Block,
-    /// Defined after the statement.
+    /// In scope after the statement.
     pub results: Vec<Value>,
 }
 
@@ -153,17 +153,17 @@ impl Op {
 }
 
 impl Function {
-    /// Number of values, reachable or not; an upper bound on handles.
+    /// Number of values, including unused ones. Handles are below it.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are no values at all.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Adds a value. A statement must define it if it is an operation, parameter or result.
+    /// Adds a value. If it is an operation, parameter or result, a statement must define it.
     pub fn add(&mut self, ty: Type, def: Def) -> Value {
         let value = Value(self.values.len() as u32);
         self.values.push(ValueData { ty, def, origin: None });
@@ -204,7 +204,7 @@ impl Function {
         tables
     }
 
-    /// Operation and arguments of a value, if an operation defines it.
+    /// Operation and arguments of a value; `None` if something else defines it.
     pub fn operation(&self, value: Value) -> Option<(Op, &[Value])> {
         match &self.values[value.index()].def {
             Def::Op { op, args } => Some((*op, &args[..op.arity()])),

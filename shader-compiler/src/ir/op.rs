@@ -2,19 +2,21 @@
 //! which lists properties that analyses may assume.
 //!
 //! A row gives the name in textual IR, the types, whether the arguments commute, and the scalar
-//! definition, which the interpreter and constant folding run. A *basic* operation (`{ … }`) is a
-//! machine instruction or a short fixed sequence of them in every backend. A *composite* one
-//! (`via …`) is defined by a sequence of basic operations in [`crate::math`], written once and generic
-//! over [`Emit`]. The constant evaluator runs the sequence to define the operation; a builder
-//! records it as the expansion that backends see. So the two cannot differ. A *load* reads
-//! [tables](super::Table): `read …` defines it, or it is composite. Its first argument is a
-//! constant that [identifies the table](Op::table), so that code can address it directly. The
-//! contents of tables are known only at run time, so loads are never folded.
+//! definition, which the interpreter and constant folding run.
+//!
+//! - A *basic* operation (`{ … }`) is one machine instruction, or a short fixed sequence of them,
+//!   in every backend.
+//! - A *composite* operation (`via …`) is a sequence of basic operations in [`crate::math`],
+//!   written once and generic over [`Emit`]. The constant evaluator runs the sequence to define the
+//!   operation; a builder records it as the expansion that backends see. So the two cannot differ.
+//! - A *load* reads [tables](super::Table): `read …` defines it, or it is composite. Its first
+//!   argument is a constant that [identifies the table](Op::table), so that code can address it
+//!   directly. Tables are known only at run time, so loads are never folded.
 //!
 //! All operations are pure and total: no traps, no undefined results. Tables do not change while
 //! code runs. NaN payloads and signs are unspecified.
 
-use super::table::TABLES;
+use super::table::MAX_TABLES;
 use super::types::{Any, Type, Word};
 use crate::texture::Access;
 
@@ -43,28 +45,28 @@ pub trait Emit {
     }
 }
 
-/// Types of an operation's arguments and result. `None` is any type, the same throughout.
+/// Types of an operation's arguments and result. `None` is any type; all `None` are the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// One per argument.
+    /// Type of each argument.
     pub args: &'static [Option<Type>],
-    /// The result's.
+    /// Type of the result.
     pub result: Option<Type>,
 }
 
 impl Op {
     /// Index of the table that a load reads, given its first argument, which is the index itself or
-    /// an [`Access`]. `None` if the argument is invalid.
+    /// a packed [`Access`]. `None` if the argument is invalid.
     pub fn table(self, first: u32) -> Option<u32> {
         match self {
-            Op::Load => Some(first).filter(|&table| table < TABLES),
+            Op::Load => Some(first).filter(|&table| table < MAX_TABLES),
             op if op.is_load() => Access::unpack(first).map(|access| access.table),
             _ => None,
         }
     }
 }
 
-/// Whether a row has a flag, the first of the two.
+/// Whether the flag of a row, the second argument, equals the first argument.
 macro_rules! row_flag {
     (commutative commutative) => {
         true
@@ -108,8 +110,7 @@ macro_rules! ops {
                 match self { $(Op::$op => row_flag!(commutative $($flag)?)),* }
             }
 
-            /// Whether the operation reads a [table](Op::table), which the first argument
-            /// identifies.
+            /// Whether the operation reads a [table](Op::table).
             pub const fn is_load(self) -> bool {
                 match self { $(Op::$op => row_flag!(load $($flag)?)),* }
             }
@@ -118,7 +119,6 @@ macro_rules! ops {
             pub const fn is_composite(self) -> bool {
                 match self { $(Op::$op => ops!(@composite $def $($path)?)),* }
             }
-
         }
     };
     (@composite via $path:path) => { true };
@@ -129,7 +129,7 @@ macro_rules! ops {
 /// Passes the table to a macro: the rows define the operations here, and their evaluation in
 /// [`math`](crate::math).
 macro_rules! op_table { ($callback:ident) => { $callback! {
-    // Floats. Rounds to nearest even; subnormals are kept.
+    // Floats. Results are rounded to nearest even; subnormals are kept.
     /// a + b
     Add "add" commutative (a: f32, b: f32) -> f32, { a + b };
     /// a − b
@@ -152,7 +152,7 @@ macro_rules! op_table { ($callback:ident) => { $callback! {
     Floor "floor" (a: f32) -> f32, { a.floor() };
     /// ⌈a⌉
     Ceil "ceil" (a: f32) -> f32, { a.ceil() };
-    /// a rounded toward zero to an integer
+    /// a rounded toward zero
     Trunc "trunc" (a: f32) -> f32, { a.trunc() };
     /// a rounded to the nearest integer, ties to even
     Round "round" (a: f32) -> f32, { a.round_ties_even() };
@@ -301,14 +301,14 @@ macro_rules! op_table { ($callback:ident) => { $callback! {
     /// Bits in reverse order
     ReverseBits "reverse_bits" (a: u32) -> u32, via integer::reverse_bits;
 
-    // Composite operations on images, which are stored as tables; `what` is an
+    // Composite operations on images, which are stored as tables. `access` is a packed
     // [`Access`](crate::texture::Access).
     /// A channel of an image, sampled at texture coordinates: u to the right and v up, both from 0
     /// to 1 over the image
-    Texel "texel" load (what: u32, u: f32, v: f32) -> f32, via texture::texel;
+    Texel "texel" load (access: u32, u: f32, v: f32) -> f32, via texture::texel;
     /// A channel of a texel, with unsigned column and row counted from the top left; clamped to the
     /// image
-    Fetch "fetch" load (what: u32, column: u32, row: u32) -> f32, via texture::fetch;
+    Fetch "fetch" load (access: u32, column: u32, row: u32) -> f32, via texture::fetch;
 } } }
 pub(crate) use op_table;
 

@@ -2,20 +2,20 @@
 
 use std::mem::offset_of;
 
-/// Upper bound (exclusive) on the index of a table.
-pub const TABLES: u32 = 1 << 16;
+/// Maximum number of tables of a function.
+pub const MAX_TABLES: u32 = 1 << 16;
 
-/// Words that [`Op::Load`](super::Op::Load) reads: at least one, and at most 2³¹, so that indices
-/// stay nonnegative on machines that treat them as signed.
+/// An array of 1 to 2³¹ words that [`Op::Load`](super::Op::Load) reads. The limit keeps indices
+/// nonnegative on machines that treat them as signed.
 ///
-/// Machine code accesses `base` and `last` at these offsets, since the layout of a slice is not
-/// guaranteed.
+/// Machine code reads `base` and `last` at the offsets [`Table::BASE`] and [`Table::LAST`], since
+/// the layout of a slice is not guaranteed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Table<'t> {
     base: *const u32,
     words: &'t [u32],
-    /// The index of the last word.
+    /// Index of the last word.
     last: SplatIndex,
 }
 
@@ -31,7 +31,11 @@ impl<'t> Table<'t> {
     /// Offset of the index of the last word, repeated for each lane and aligned.
     pub const LAST: usize = offset_of!(Table<'static>, last);
 
-    /// *Panics* if there are no words, or more than 2³¹.
+    /// Creates a table of these words.
+    ///
+    /// # Panics
+    ///
+    /// If there are no words, or more than 2³¹.
     pub fn new(words: &'t [u32]) -> Table<'t> {
         assert!(
             !words.is_empty() && words.len() <= 1 << 31,

@@ -22,12 +22,11 @@
 //! ```
 //!
 //! Inputs appear by name, constants are written inline, and other values are numbered in order of
-//! appearance. A constant shows its type: floats have a point or an exponent or are `inf` or `nan`,
-//! integers are decimal or hexadecimal, bools are `true` and `false`. The parser also accepts other
-//! names for values (`%sum`). Port names that are not identifiers are quoted, and `//` starts a
-//! comment. Parsing constructs exactly what is written, without simplification. Printing a parsed
-//! function reproduces its text, except for layout, names, the spelling of constants, and NaN
-//! payloads.
+//! appearance. The spelling of a constant shows its type: floats have a decimal point or an
+//! exponent, or are `inf` or `nan`; integers are decimal or hexadecimal; bools are `true` and
+//! `false`. The parser also accepts names for values (`%sum`). Port names that are not identifiers
+//! are quoted, and `//` starts a comment. The parser does not simplify. Printing a parsed function
+//! reproduces its text, except for layout, names, the spelling of constants, and NaN payloads.
 
 mod lexer;
 mod parse;
@@ -41,25 +40,24 @@ use std::fmt::{self, Write};
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Line { text, .. } in lines(self, &NoNotes) {
+        for Line { text, .. } in lines(self, &NoAnnotations) {
             writeln!(f, "{text}")?;
         }
         Ok(())
     }
 }
 
-/// Annotations of values in the text of a function.
-pub trait Notes {
-    /// Whether the value's name is in brackets.
+/// Annotations of the values in a function's text.
+pub trait Annotations {
+    /// Whether to print the value's name in brackets.
     fn brackets(&self, value: Value) -> bool;
-    /// Comment at the value's definition.
+    /// The comment at the value's definition.
     fn comment(&self, value: Value) -> Option<String>;
 }
 
-/// No notes.
-struct NoNotes;
+struct NoAnnotations;
 
-impl Notes for NoNotes {
+impl Annotations for NoAnnotations {
     fn brackets(&self, _: Value) -> bool {
         false
     }
@@ -68,19 +66,21 @@ impl Notes for NoNotes {
     }
 }
 
-/// The text of a function with annotations: comments follow the lines that define values; those of
-/// inputs have lines of their own. The text parses as the function if no name is in brackets.
-pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
-    /// Rightmost column at which comments are aligned; longer lines push theirs further.
+/// The text of a function with annotations. A comment follows the line that defines its value;
+/// comments on inputs precede the function. The text parses as the function if no name is in
+/// brackets.
+pub fn annotated(function: &Function, annotations: &dyn Annotations) -> String {
+    /// Maximum column at which comments are aligned; the comment of a longer line follows it.
     const MAX_COMMENT_COLUMN: usize = 48;
-    let lines = lines(function, notes);
+    let lines = lines(function, annotations);
     let width = |line: &Line| line.text.chars().count();
     let commented = lines.iter().filter(|line| !line.comments.is_empty());
     let column =
         commented.map(width).filter(|&width| width <= MAX_COMMENT_COLUMN).max().unwrap_or(0);
     let mut text = String::new();
     for (index, data) in function.values.iter().enumerate() {
-        let (Def::Input(input), Some(comment)) = (data.def, notes.comment(Value(index as u32)))
+        let (Def::Input(input), Some(comment)) =
+            (data.def, annotations.comment(Value(index as u32)))
         else {
             continue;
         };
@@ -91,8 +91,8 @@ pub fn annotated(function: &Function, notes: &dyn Notes) -> String {
         text += &line.text;
         let column = column.max(width(line));
         for (k, comment) in line.comments.iter().enumerate() {
-            let (end, begin) = if k == 0 { ("", width(line)) } else { ("\n", 0) };
-            text += &format!("{end}{:1$}  // {comment}", "", column - begin);
+            let (separator, start) = if k == 0 { ("", width(line)) } else { ("\n", 0) };
+            text += &format!("{separator}{:1$}  // {comment}", "", column - start);
         }
         text += "\n";
     }
@@ -122,7 +122,7 @@ fn numbers(function: &Function) -> Vec<Option<u32>> {
     numbers
 }
 
-/// Displays a value's name. Total, so that invalid functions can be printed.
+/// Displays a value's name. Never fails, so that invalid functions can be printed.
 struct Name<'a> {
     function: &'a Function,
     numbers: &'a [Option<u32>],
@@ -147,8 +147,8 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// Names of constants.
-const CONSTANTS: [&str; 4] = ["true", "false", "inf", "nan"];
+/// Constants that are spelled like names.
+const NAMED_CONSTANTS: [&str; 4] = ["true", "false", "inf", "nan"];
 
 fn begins_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
@@ -158,12 +158,12 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
 }
 
-/// A name as printed: quoted unless it is an identifier.
+/// Quotes a name unless it is an identifier.
 fn quoted(name: &str) -> Cow<'_, str> {
-    let plain = name.starts_with(begins_name)
+    let is_identifier = name.starts_with(begins_name)
         && name.chars().all(continues_name)
-        && !CONSTANTS.contains(&name);
-    if plain {
+        && !NAMED_CONSTANTS.contains(&name);
+    if is_identifier {
         return name.into();
     }
     let mut text = String::from('"');
@@ -177,6 +177,7 @@ fn quoted(name: &str) -> Cow<'_, str> {
     text.into()
 }
 
+/// The spelling of a constant.
 fn literal(ty: Type, bits: u32) -> String {
     match ty {
         Type::F32 if f32::from_bits(bits).is_nan() => "nan".to_owned(),
@@ -190,21 +191,21 @@ fn literal(ty: Type, bits: u32) -> String {
 /// A line of text, without the newline.
 struct Line {
     text: String,
-    /// The first comment follows the text, others go below.
+    /// The first comment follows the text; the others go on lines below.
     comments: Vec<String>,
 }
 
-/// The text of a function.
-fn lines(function: &Function, notes: &dyn Notes) -> Vec<Line> {
+/// The lines of a function's text.
+fn lines(function: &Function, annotations: &dyn Annotations) -> Vec<Line> {
     let mut printer =
-        Printer { function, notes, numbers: numbers(function), lines: vec![], indent: 1 };
+        Printer { function, annotations, numbers: numbers(function), lines: vec![], indent: 1 };
     printer.function();
     printer.lines
 }
 
 struct Printer<'a> {
     function: &'a Function,
-    notes: &'a dyn Notes,
+    annotations: &'a dyn Annotations,
     numbers: Vec<Option<u32>>,
     lines: Vec<Line>,
     indent: usize,
@@ -227,12 +228,12 @@ impl Printer<'_> {
         let inputs = ports(&function.inputs, &|k| {
             let mut values = function.values.iter().zip(0..);
             values.any(|(data, value)| {
-                data.def == Def::Input(k as u32) && self.notes.brackets(Value(value))
+                data.def == Def::Input(k as u32) && self.annotations.brackets(Value(value))
             })
         });
         let yields = &function.body.yields;
         let outputs = ports(&function.outputs, &|k| {
-            yields.get(k).is_some_and(|&value| self.notes.brackets(value))
+            yields.get(k).is_some_and(|&value| self.annotations.brackets(value))
         });
         let head = format!("fn {}({inputs}) -> ({outputs}) {{", quoted(&function.name));
         self.lines.push(Line { text: head, comments: vec![] });
@@ -248,7 +249,8 @@ impl Printer<'_> {
     /// Writes a line that defines values.
     fn definition(&mut self, text: fmt::Arguments<'_>, values: &[Value]) {
         self.line(text);
-        let comments = values.iter().filter_map(|&value| Some((value, self.notes.comment(value)?)));
+        let comments =
+            values.iter().filter_map(|&value| Some((value, self.annotations.comment(value)?)));
         let comments = match values.len() {
             1 => comments.map(|(_, comment)| comment).collect(),
             _ => comments
@@ -260,7 +262,7 @@ impl Printer<'_> {
 
     fn name(&self, value: Value) -> String {
         let name = Name { function: self.function, numbers: &self.numbers, value };
-        let in_brackets = value.index() < self.function.len() && self.notes.brackets(value);
+        let in_brackets = value.index() < self.function.len() && self.annotations.brackets(value);
         if in_brackets { format!("[{name}]") } else { name.to_string() }
     }
 
@@ -282,6 +284,7 @@ impl Printer<'_> {
         }
     }
 
+    /// Writes a block; its last line is the keyword `end` with the yields.
     fn block(&mut self, block: &Block, end: &str) {
         for stmt in &block.stmts {
             match stmt {
@@ -303,7 +306,7 @@ impl Printer<'_> {
         self.line(format_args!("{end}{}", self.names(&block.yields)));
     }
 
-    fn inner(&mut self, block: &Block, end: &str) {
+    fn nested_block(&mut self, block: &Block, end: &str) {
         self.indent += 1;
         self.block(block, end);
         self.indent -= 1;
@@ -314,9 +317,9 @@ impl Printer<'_> {
             format_args!("{}if{} {{", self.results(&i.results), self.names(&[i.cond])),
             &i.results,
         );
-        self.inner(&i.then, "yield");
+        self.nested_block(&i.then, "yield");
         self.line(format_args!("}} else {{"));
-        self.inner(&i.otherwise, "yield");
+        self.nested_block(&i.otherwise, "yield");
         self.line(format_args!("}}"));
     }
 
@@ -334,8 +337,8 @@ impl Printer<'_> {
         );
         let exit = if l.head.yields.is_empty() { "" } else { " else" };
         let exit = format!("while{}{exit}", self.names(&[l.cond]));
-        self.inner(&l.head, &exit);
-        self.inner(&l.body, "next");
+        self.nested_block(&l.head, &exit);
+        self.nested_block(&l.body, "next");
         self.line(format_args!("}}"));
     }
 }

@@ -1,19 +1,19 @@
 //! Types of values, and their representation in a 32-bit word.
 //!
 //! Every value is one word, in the interpreter and in each lane of a SIMD register: a float, an
-//! integer (operations are signed or unsigned, types are not), or a bool. The bits of a bool are
-//! all ones or all zeros, so that it can serve as a mask.
+//! integer (signed or unsigned, depending on the operation), or a bool. The bits of a bool are all
+//! ones or all zeros, so that it can serve as a mask.
 
 use std::fmt;
 
 /// Type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// IEEE binary32.
+    /// An IEEE binary32 float.
     F32,
-    /// 32 bits; operations say whether they are signed.
+    /// A 32-bit integer, signed or unsigned depending on the operation.
     I32,
-    /// All bits set or none.
+    /// A bool: all bits are set, or none.
     Bool,
 }
 
@@ -82,7 +82,7 @@ impl Word for bool {
     }
 }
 
-/// A word of any type. All such arguments and results of an operation have the same type.
+/// A word of any type. All arguments and results of an operation with this type have the same type.
 #[derive(Clone, Copy)]
 pub(crate) struct Any(u32);
 

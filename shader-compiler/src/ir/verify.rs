@@ -1,5 +1,5 @@
-//! The IR verifier: every value is defined once and used only in scope, and all types and counts
-//! match.
+//! The IR verifier: checks that every value is defined once and used only in scope, and that types
+//! and counts match.
 
 use super::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use super::op::Op;
@@ -14,7 +14,7 @@ pub struct VerifyError {
     pub line: usize,
     /// Text of the line.
     pub text: String,
-    /// What is wrong. Values are named as in the text.
+    /// The problem. Values are named as in the text.
     pub message: String,
 }
 
@@ -25,7 +25,7 @@ pub fn verify(function: &Function) -> Result<(), VerifyError> {
 
 /// Verifies a function returned by [`passes::lower`](crate::passes::lower). In addition to the
 /// invariants of every function, operations are basic; conditions of ifs and loops are results of
-/// `any`, which have no other uses; and shift amounts are constants.
+/// `any`, which are used for nothing else; and shift amounts are constants.
 pub fn verify_lowered(function: &Function) -> Result<(), VerifyError> {
     check(function, true)
 }
@@ -38,7 +38,7 @@ fn check(function: &Function, lowered: bool) -> Result<(), VerifyError> {
         line: 1,
         defined: vec![false; count],
         in_scope: vec![false; count],
-        opened: vec![],
+        scope: vec![],
     };
     verifier.function().map_err(|message| {
         let text = function.to_string();
@@ -60,10 +60,10 @@ struct Verifier<'a> {
     defined: Vec<bool>,
     in_scope: Vec<bool>,
     /// Values in scope, in order of definition.
-    opened: Vec<Value>,
+    scope: Vec<Value>,
 }
 
-/// `Err` describes the violation.
+/// `Err` is a message about the violation.
 type Check = Result<(), String>;
 
 fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
@@ -78,10 +78,9 @@ impl Verifier<'_> {
         self.values()?;
         self.line += 1;
         self.stmts(&function.body)?;
-        let what = "output";
-        self.count(function.body.yields.len(), function.outputs.len(), what)?;
+        self.count(function.body.yields.len(), function.outputs.len(), "output")?;
         for (&value, port) in std::iter::zip(&function.body.yields, &function.outputs) {
-            self.operand(value, port.ty, || format!("{what} `{}`", port.name))?;
+            self.operand(value, port.ty, || format!("output `{}`", port.name))?;
         }
         Ok(())
     }
@@ -133,24 +132,24 @@ impl Verifier<'_> {
             .ok_or_else(|| format!("value {} does not exist", value.0))
     }
 
-    /// Type of a used value, which must be in scope.
-    fn used(&self, value: Value) -> Result<Type, String> {
+    /// Checks that a value is in scope; returns its type.
+    fn use_value(&self, value: Value) -> Result<Type, String> {
         let ty = self.ty(value)?;
         ensure(self.in_scope[value.index()], || format!("{} is not in scope", self.name(value)))?;
         Ok(ty)
     }
 
-    /// Checks a use other than as a condition, and its type.
-    fn operand(&self, value: Value, want: Type, what: impl Fn() -> String) -> Check {
-        let ty = self.used(value)?;
-        ensure(ty == want, || {
-            format!("{} is {}, which must be {want} but is {ty}", self.name(value), what())
+    /// Checks the use of a value as an operand, and its type. `role` describes the operand.
+    fn operand(&self, value: Value, expected: Type, role: impl Fn() -> String) -> Check {
+        let ty = self.use_value(value)?;
+        ensure(ty == expected, || {
+            format!("{} must be {expected}, but {} is {ty}", role(), self.name(value))
         })?;
         ensure(!(self.lowered && self.is_any(value)), || {
             format!(
-                "{} is {}, but results of `any` may only be conditions",
-                self.name(value),
-                what()
+                "{} must not be {}: results of `any` may only be conditions",
+                role(),
+                self.name(value)
             )
         })
     }
@@ -160,36 +159,41 @@ impl Verifier<'_> {
     }
 
     fn condition(&self, value: Value) -> Check {
-        let ty = self.used(value)?;
+        let ty = self.use_value(value)?;
         ensure(ty == Type::Bool, || {
-            format!("the condition {} must be bool but is {ty}", self.name(value))
+            format!("the condition must be bool, but {} is {ty}", self.name(value))
         })?;
         ensure(!self.lowered || self.is_any(value), || {
             format!("the condition {} must be a result of `any`", self.name(value))
         })
     }
 
-    fn count(&self, found: usize, want: usize, what: &str) -> Check {
-        ensure(found == want, || format!("{found} values for {want} {what}s"))
+    fn count(&self, found: usize, expected: usize, role: &str) -> Check {
+        ensure(found == expected, || {
+            format!("wrong number of {role}s: expected {expected}, found {found}")
+        })
     }
 
-    /// Checks values that flow into others of equal types.
-    fn flow(&self, from: &[Value], to: &[Value], what: &str) -> Check {
-        self.count(from.len(), to.len(), what)?;
+    /// Checks values that flow to parameters or results, which must have the same types.
+    fn flow(&self, from: &[Value], to: &[Value], role: &str) -> Check {
+        self.count(from.len(), to.len(), role)?;
         for (&from, &to) in std::iter::zip(from, to) {
-            let want = self.ty(to)?;
-            self.operand(from, want, || format!("a value of the {what} {}", self.name(to)))?;
+            let expected = self.ty(to)?;
+            self.operand(from, expected, || format!("the value of {role} {}", self.name(to)))?;
         }
         Ok(())
     }
 
-    fn define(&mut self, value: Value, what: &str, fits: impl Fn(Def) -> bool) -> Check {
+    /// Brings a value into scope, at its definition. `role` names the expected definition.
+    fn define(&mut self, value: Value, role: &str, matches: impl Fn(Def) -> bool) -> Check {
         self.ty(value)?;
-        ensure(fits(self.function.def(value)), || format!("{} is not {what}", self.name(value)))?;
+        ensure(matches(self.function.def(value)), || {
+            format!("{} is not {role}", self.name(value))
+        })?;
         let defined = std::mem::replace(&mut self.defined[value.index()], true);
         ensure(!defined, || format!("{} is defined twice", self.name(value)))?;
         self.in_scope[value.index()] = true;
-        self.opened.push(value);
+        self.scope.push(value);
         Ok(())
     }
 
@@ -206,23 +210,23 @@ impl Verifier<'_> {
 
     fn op(&mut self, value: Value) -> Check {
         self.ty(value)?;
-        let Def::Op { op, args: all } = self.function.def(value) else {
+        let Def::Op { op, args: padded } = self.function.def(value) else {
             return Err(format!("{} is not defined by an operation", self.name(value)));
         };
         ensure(!(self.lowered && op.is_composite()), || format!("`{}` is not basic", op.name()))?;
-        let (args, unused) = all.split_at(op.arity());
+        let (args, unused) = padded.split_at(op.arity());
         ensure(unused.iter().all(|&arg| arg == args[0]), || {
-            format!("`{}` takes {} arguments, but others are set", op.name(), op.arity())
+            format!("unused arguments of `{}` must repeat the first", op.name())
         })?;
         let signature = op.signature();
         let mut any = None;
         for (k, (&arg, ty)) in std::iter::zip(args, signature.args).enumerate() {
-            let found = self.used(arg)?;
-            let want = ty.unwrap_or_else(|| *any.get_or_insert(found));
-            self.operand(arg, want, || format!("argument {} of `{}`", k + 1, op.name()))?;
+            let found = self.use_value(arg)?;
+            let expected = ty.unwrap_or_else(|| *any.get_or_insert(found));
+            self.operand(arg, expected, || format!("argument {} of `{}`", k + 1, op.name()))?;
         }
-        let (want, found) = (signature.result.or(any), self.ty(value)?);
-        ensure(want == Some(found), || {
+        let (expected, found) = (signature.result.or(any), self.ty(value)?);
+        ensure(expected == Some(found), || {
             format!(
                 "{} is {found}, which is not the result type of `{}`",
                 self.name(value),
@@ -251,10 +255,10 @@ impl Verifier<'_> {
         self.condition(i.cond)?;
         for arm in [&i.then, &i.otherwise] {
             self.line += 1;
-            let outside = self.opened.len();
+            let mark = self.scope.len();
             self.stmts(arm)?;
             self.flow(&arm.yields, &i.results, "result")?;
-            self.leave(outside);
+            self.leave(mark);
             self.line += 1;
         }
         self.results(&i.results)
@@ -262,7 +266,7 @@ impl Verifier<'_> {
 
     fn loop_(&mut self, l: &Loop) -> Check {
         self.flow(&l.init, &l.params, "parameter")?;
-        let outside = self.opened.len();
+        let mark = self.scope.len();
         for &param in &l.params {
             self.define(param, "a parameter", |def| def == Def::Param)?;
         }
@@ -273,7 +277,7 @@ impl Verifier<'_> {
         self.line += 1;
         self.stmts(&l.body)?;
         self.flow(&l.body.yields, &l.params, "parameter")?;
-        self.leave(outside);
+        self.leave(mark);
         self.line += 1;
         self.results(&l.results)
     }
@@ -287,18 +291,19 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Removes the values defined since `outside` from scope.
-    fn leave(&mut self, outside: usize) {
-        for value in self.opened.drain(outside..) {
+    /// Removes the values defined since `mark` from the scope.
+    fn leave(&mut self, mark: usize) {
+        for value in self.scope.drain(mark..) {
             self.in_scope[value.index()] = false;
         }
     }
 }
 
-fn distinct(ports: &[Port], what: &str) -> Check {
+/// Checks that the names of ports are distinct.
+fn distinct(ports: &[Port], role: &str) -> Check {
     let mut names = FxHashSet::default();
-    let twice = ports.iter().find(|port| !names.insert(&port.name));
-    twice.map_or(Ok(()), |port| Err(format!("two {what} are named `{}`", port.name)))
+    let duplicate = ports.iter().find(|port| !names.insert(&port.name));
+    duplicate.map_or(Ok(()), |port| Err(format!("two {role} are named `{}`", port.name)))
 }
 
 #[cfg(test)]
@@ -327,10 +332,10 @@ mod tests {
 ";
 
     fn value(function: &Function, number: usize) -> Value {
-        let found = (0..function.len() as u32)
+        let value = (0..function.len() as u32)
             .map(Value)
             .find(|&v| super::super::text::name(function, v) == format!("%{number}"));
-        found.expect("the sample has the value")
+        value.expect("the sample has the value")
     }
 
     fn statement(function: &mut Function, index: usize) -> &mut Stmt {
@@ -347,12 +352,12 @@ mod tests {
         l
     }
 
-    /// The verifier's message for the sample after a change.
-    fn wrong<R>(change: impl FnOnce(&mut Function, &dyn Fn(usize) -> Value) -> R) -> String {
+    /// The verifier's message for the sample after an invalid change.
+    fn violation<R>(change: impl FnOnce(&mut Function, &dyn Fn(usize) -> Value) -> R) -> String {
         let original = parse(SAMPLE).unwrap();
         let mut function = original.clone();
         change(&mut function, &|number| value(&original, number));
-        verify(&function).expect_err("the change is wrong").to_string()
+        verify(&function).expect_err("the change is invalid").to_string()
     }
 
     fn set_arg(function: &mut Function, value: Value, k: usize, arg: Value) {
@@ -363,43 +368,43 @@ mod tests {
     #[test]
     fn uses_must_be_in_scope() {
         assert_eq!(
-            wrong(|f, v| f.body.yields[0] = v(3)),
+            violation(|f, v| f.body.yields[0] = v(3)),
             "line 16, `return %3, %2`: %3 is not in scope"
         );
         assert_eq!(
-            wrong(|f, v| f.body.yields[0] = v(5)),
+            violation(|f, v| f.body.yields[0] = v(5)),
             "line 16, `return %5, %2`: %5 is not in scope"
         );
         assert_eq!(
-            wrong(|f, v| f.body.yields[0] = v(8)),
+            violation(|f, v| f.body.yields[0] = v(8)),
             "line 16, `return %8, %2`: %8 is not in scope"
         );
         assert_eq!(
-            wrong(|f, v| if_(f).otherwise.yields[0] = v(3)),
+            violation(|f, v| if_(f).otherwise.yields[0] = v(3)),
             "line 7, `yield %3, i`: %3 is not in scope"
         );
         assert_eq!(
-            wrong(|f, v| loop_(f).head.yields[0] = v(8)),
+            violation(|f, v| loop_(f).head.yields[0] = v(8)),
             "line 11, `while %7 else %8`: %8 is not in scope"
         );
         assert_eq!(
-            wrong(|f, v| loop_(f).init[0] = v(5)),
+            violation(|f, v| loop_(f).init[0] = v(5)),
             "line 9, `%4 = loop (%5: f32 = %5, %6: i32 = 0) {`: %5 is not in scope"
         );
         assert_eq!(
-            wrong(|f, v| set_arg(f, v(8), 1, v(4))),
+            violation(|f, v| set_arg(f, v(8), 1, v(4))),
             "line 12, `%8 = mul %5, %4`: %4 is not in scope"
         );
         assert_eq!(
-            wrong(|f, v| set_arg(f, v(8), 1, v(8))),
+            violation(|f, v| set_arg(f, v(8), 1, v(8))),
             "line 12, `%8 = mul %5, %8`: %8 is not in scope"
         );
         assert_eq!(
-            wrong(|f, _| f.body.yields[0] = Value(99)),
+            violation(|f, _| f.body.yields[0] = Value(99)),
             "line 16, `return %undefined99, %2`: value 99 does not exist"
         );
         assert_eq!(
-            wrong(|f, _| f.body.stmts.remove(0)),
+            violation(|f, _| f.body.stmts.remove(0)),
             "line 2, `%0, %1 = if %undefined3 {`: %undefined3 is not in scope"
         );
         // The body of a loop is in the scope of its head.
@@ -413,21 +418,27 @@ mod tests {
     #[test]
     fn values_must_be_defined_once() {
         assert_eq!(
-            wrong(|f, v| f.body.stmts.push(Stmt::Op(v(0)))),
+            violation(|f, v| f.body.stmts.push(Stmt::Op(v(0)))),
             "line 16, `%0 = lt a, 0.5`: %0 is defined twice"
         );
         assert_eq!(
-            wrong(|f, v| if_(f).otherwise.stmts.push(Stmt::Op(v(3)))),
+            violation(|f, v| if_(f).otherwise.stmts.push(Stmt::Op(v(3)))),
             "line 7, `%3 = exp a`: %3 is defined twice"
         );
         assert_eq!(
-            wrong(|f, v| f.body.stmts.push(Stmt::Op(v(1)))),
+            violation(|f, v| f.body.stmts.push(Stmt::Op(v(1)))),
             "line 16, `%1 = ?`: %1 is not defined by an operation"
         );
-        assert_eq!(wrong(|f, v| loop_(f).results[0] = v(5)), "line 15, `}`: %4 is not a result");
-        assert_eq!(wrong(|f, v| loop_(f).results[0] = v(1)), "line 15, `}`: %1 is defined twice");
-        assert!(wrong(|f, v| loop_(f).params[0] = v(1)).ends_with("%1 is not a parameter"));
-        let twice = wrong(|f, v| {
+        assert_eq!(
+            violation(|f, v| loop_(f).results[0] = v(5)),
+            "line 15, `}`: %4 is not a result"
+        );
+        assert_eq!(
+            violation(|f, v| loop_(f).results[0] = v(1)),
+            "line 15, `}`: %1 is defined twice"
+        );
+        assert!(violation(|f, v| loop_(f).params[0] = v(1)).ends_with("%1 is not a parameter"));
+        let twice = violation(|f, v| {
             let ty = f.ty(v(6));
             f.values[v(5).index()].ty = ty;
             loop_(f).params[0] = v(6);
@@ -440,21 +451,21 @@ mod tests {
     #[test]
     fn types_must_match() {
         assert_eq!(
-            wrong(|f, v| set_arg(f, v(8), 1, v(6))),
-            "line 12, `%8 = mul %5, %6`: %6 is argument 2 of `mul`, which must be f32 but is i32"
+            violation(|f, v| set_arg(f, v(8), 1, v(6))),
+            "line 12, `%8 = mul %5, %6`: argument 2 of `mul` must be f32, but %6 is i32"
         );
         assert_eq!(
-            wrong(|f, v| f.values[v(8).index()].ty = Type::I32),
+            violation(|f, v| f.values[v(8).index()].ty = Type::I32),
             "line 12, `%8 = mul %5, %5`: %8 is i32, which is not the result type of `mul`"
         );
-        let select = wrong(|f, v| {
+        let select = violation(|f, v| {
             f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(5), v(6)] }
         });
         assert_eq!(
             select,
-            "line 12, `%8 = select %7, %5, %6`: %6 is argument 3 of `select`, which must be f32 but is i32"
+            "line 12, `%8 = select %7, %5, %6`: argument 3 of `select` must be f32, but %6 is i32"
         );
-        let select = wrong(|f, v| {
+        let select = violation(|f, v| {
             f.values[v(8).index()].def = Def::Op { op: Op::Select, args: [v(7), v(6), v(6)] }
         });
         assert_eq!(
@@ -462,86 +473,86 @@ mod tests {
             "line 12, `%8 = select %7, %6, %6`: %8 is f32, which is not the result type of `select`"
         );
         assert_eq!(
-            wrong(|f, v| f.body.yields[1] = v(4)),
-            "line 16, `return %4, %4`: %4 is output `n`, which must be i32 but is f32"
+            violation(|f, v| f.body.yields[1] = v(4)),
+            "line 16, `return %4, %4`: output `n` must be i32, but %4 is f32"
         );
         assert_eq!(
-            wrong(|f, v| if_(f).cond = v(4)),
+            violation(|f, v| if_(f).cond = v(4)),
             "line 3, `%1, %2 = if %4 {`: %4 is not in scope"
         );
-        let input = parse(SAMPLE).unwrap().body.stmts.len();
-        assert_eq!(input, 3);
         assert_eq!(
-            wrong(|f, _| if_(f).cond = Value(0)),
-            "line 3, `%1, %2 = if a {`: the condition a must be bool but is f32"
+            violation(|f, _| if_(f).cond = Value(0)),
+            "line 3, `%1, %2 = if a {`: the condition must be bool, but a is f32"
         );
         assert_eq!(
-            wrong(|f, v| loop_(f).cond = v(5)),
-            "line 11, `while %5 else %5`: the condition %5 must be bool but is f32"
+            violation(|f, v| loop_(f).cond = v(5)),
+            "line 11, `while %5 else %5`: the condition must be bool, but %5 is f32"
         );
-        let next = wrong(|f, v| loop_(f).body.yields[1] = v(8));
+        let next = violation(|f, v| loop_(f).body.yields[1] = v(8));
         assert_eq!(
             next,
-            "line 14, `next %8, %8`: %8 is a value of the parameter %6, which must be i32 but is f32"
+            "line 14, `next %8, %8`: the value of parameter %6 must be i32, but %8 is f32"
         );
-        let arm = wrong(|f, _| if_(f).then.yields[0] = Value(1));
-        assert_eq!(
-            arm,
-            "line 5, `yield i, 1`: i is a value of the result %1, which must be f32 but is i32"
-        );
+        let arm = violation(|f, _| if_(f).then.yields[0] = Value(1));
+        assert_eq!(arm, "line 5, `yield i, 1`: the value of result %1 must be f32, but i is i32");
     }
 
     #[test]
     fn counts_must_match() {
         assert_eq!(
-            wrong(|f, _| f.body.yields.pop()),
-            "line 16, `return %4`: 1 values for 2 outputs"
+            violation(|f, _| f.body.yields.pop()),
+            "line 16, `return %4`: wrong number of outputs: expected 2, found 1"
         );
         assert_eq!(
-            wrong(|f, _| if_(f).then.yields.pop()),
-            "line 5, `yield %3`: 1 values for 2 results"
+            violation(|f, _| if_(f).then.yields.pop()),
+            "line 5, `yield %3`: wrong number of results: expected 2, found 1"
         );
         assert_eq!(
-            wrong(|f, v| if_(f).otherwise.yields.push(v(0))),
-            "line 7, `yield a, i, %0`: 3 values for 2 results"
+            violation(|f, v| if_(f).otherwise.yields.push(v(0))),
+            "line 7, `yield a, i, %0`: wrong number of results: expected 2, found 3"
         );
         assert_eq!(
-            wrong(|f, _| loop_(f).head.yields.pop()),
-            "line 11, `while %7`: 0 values for 1 results"
+            violation(|f, _| loop_(f).head.yields.pop()),
+            "line 11, `while %7`: wrong number of results: expected 1, found 0"
         );
         assert_eq!(
-            wrong(|f, _| loop_(f).body.yields.pop()),
-            "line 14, `next %8`: 1 values for 2 parameters"
+            violation(|f, _| loop_(f).body.yields.pop()),
+            "line 14, `next %8`: wrong number of parameters: expected 2, found 1"
         );
-        assert!(wrong(|f, _| loop_(f).init.pop()).ends_with("1 values for 2 parameters"));
-        let arity = wrong(|f, v| set_arg(f, v(8), 2, v(1)));
+        assert!(
+            violation(|f, _| loop_(f).init.pop())
+                .ends_with("wrong number of parameters: expected 2, found 1")
+        );
+        let arity = violation(|f, v| set_arg(f, v(8), 2, v(1)));
         assert_eq!(
             arity,
-            "line 12, `%8 = mul %5, %5`: `mul` takes 2 arguments, but others are set"
+            "line 12, `%8 = mul %5, %5`: unused arguments of `mul` must repeat the first"
         );
     }
 
     #[test]
     fn ports_must_match() {
         assert!(
-            wrong(|f, _| f.inputs[1].name = "a".to_owned()).ends_with("two inputs are named `a`")
+            violation(|f, _| f.inputs[1].name = "a".to_owned())
+                .ends_with("two inputs are named `a`")
         );
         assert!(
-            wrong(|f, _| f.outputs[1].name = "r".to_owned()).ends_with("two outputs are named `r`")
+            violation(|f, _| f.outputs[1].name = "r".to_owned())
+                .ends_with("two outputs are named `r`")
         );
         assert!(
-            wrong(|f, _| f.inputs[1].ty = Type::F32)
+            violation(|f, _| f.inputs[1].ty = Type::F32)
                 .ends_with("input `i` of type f32 has a value of type i32")
         );
         assert!(
-            wrong(|f, _| f.inputs.pop())
+            violation(|f, _| f.inputs.pop())
                 .ends_with("a value refers to input 1, which does not exist")
         );
         assert!(
-            wrong(|f, _| f.inputs.push(Port { name: "b".to_owned(), ty: Type::F32 }))
+            violation(|f, _| f.inputs.push(Port { name: "b".to_owned(), ty: Type::F32 }))
                 .ends_with("input `b` has 0 values instead of one")
         );
-        let bits = wrong(|f, _| {
+        let bits = violation(|f, _| {
             f.values.push(super::super::function::ValueData {
                 ty: Type::Bool,
                 def: Def::Const(1),
@@ -552,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn lowered_functions_must_be_machine_operations() {
+    fn lowered_functions_must_consist_of_basic_operations() {
         let lowered = |line: &str| {
             let text = format!(
                 "fn f(a: f32, i: i32, c: bool) -> (r: f32, d: bool) {{
@@ -569,7 +580,7 @@ mod tests {
         assert_eq!(lowered("%x = shl i, i").unwrap_err(), "the amount of `shl` is not a constant");
         assert_eq!(
             lowered("%x = bnot %any").unwrap_err(),
-            "%0 is argument 1 of `bnot`, but results of `any` may only be conditions"
+            "argument 1 of `bnot` must not be %0: results of `any` may only be conditions"
         );
         assert_eq!(
             lowered("%x = if c { yield a } else { yield a }").unwrap_err(),
@@ -582,7 +593,7 @@ mod tests {
         let yields = "%x = if %any { yield %any } else { yield c }";
         assert_eq!(
             lowered(yields).unwrap_err(),
-            "%0 is a value of the result %1, but results of `any` may only be conditions"
+            "the value of result %1 must not be %0: results of `any` may only be conditions"
         );
     }
 
@@ -594,9 +605,10 @@ mod tests {
             );
             parse(&text).map(drop).map_err(|error| error.message)
         };
-        let look_up = |what: u32| {
-            let text =
-                format!("fn f(u: f32) -> (x: f32) {{\n  %x = texel {what}, u, u\n  return %x\n}}");
+        let look_up = |access: u32| {
+            let text = format!(
+                "fn f(u: f32) -> (x: f32) {{\n  %x = texel {access}, u, u\n  return %x\n}}"
+            );
             parse(&text).map(drop).map_err(|error| error.message)
         };
         read("0").unwrap();

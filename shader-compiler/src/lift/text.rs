@@ -3,7 +3,7 @@
 
 use super::Lifted;
 use crate::ir::function::for_each_stmt;
-use crate::ir::text::{Notes, annotated, name};
+use crate::ir::text::{Annotations, annotated, name};
 use crate::ir::{Function, Stmt, Value};
 use crate::relations::{Refinement, Relation, RelationInfo, Relations};
 use rustc_hash::FxHashSet;
@@ -51,7 +51,7 @@ struct IntervalNotes<'a> {
     lifted: &'a Lifted,
 }
 
-impl Notes for IntervalNotes<'_> {
+impl Annotations for IntervalNotes<'_> {
     fn brackets(&self, value: Value) -> bool {
         self.lifted.is_interval[value.index()]
     }
@@ -65,7 +65,7 @@ struct BoundsNotes<'a> {
     intervals: IntervalNotes<'a>,
 }
 
-impl Notes for BoundsNotes<'_> {
+impl Annotations for BoundsNotes<'_> {
     fn brackets(&self, value: Value) -> bool {
         self.intervals.brackets(value)
     }
@@ -102,7 +102,7 @@ struct OriginNotes<'a> {
     first: FxHashSet<Value>,
 }
 
-impl Notes for OriginNotes<'_> {
+impl Annotations for OriginNotes<'_> {
     fn brackets(&self, _: Value) -> bool {
         false
     }

@@ -20,7 +20,7 @@
 //! For a single lane, `any` is the lane's condition, so results do not change.
 
 use crate::builder::cost_of;
-use crate::builder::rewrite::{Open, Pass, Rewriter, rewrite};
+use crate::builder::rewrite::{OpenLoop, Pass, Rewriter, rewrite};
 use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Def, Emit, Function, If, Loop, Op, Stmt, Value};
@@ -79,7 +79,7 @@ impl Pass for Predication {
         if rewriter.old.constant(node.cond) == Some(0) {
             return rewriter.head_only(self, node);
         }
-        let Open { params, next } = rewriter.open_loop(node);
+        let OpenLoop { params, next } = rewriter.open_loop(node);
         rewriter.stmts(self, &node.head);
         let cond = rewriter.get(node.cond);
         if rewriter.builder.known_bool(cond) == Some(false) {

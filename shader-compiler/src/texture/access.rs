@@ -5,7 +5,8 @@ use super::{Filter, Lookup, Wrap};
 /// How an operation accesses an image: a constant that code is specialized for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Index of the table that holds the image, less than [`TABLES`](crate::ir::table::TABLES).
+    /// Index of the table that holds the image, less than
+    /// [`MAX_TABLES`](crate::ir::table::MAX_TABLES).
     pub table: u32,
     /// Index of the channel: 0 to 3 for red, green, blue, alpha.
     pub channel: u32,

@@ -58,7 +58,7 @@ fn shader_files() {
         );
         let shader =
             Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        for entry in [Entry::Shaded, Entry::Brdf] {
+        for entry in [Entry::Integrand, Entry::Brdf] {
             let function = shader
                 .function(entry, &settings)
                 .unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -95,7 +95,7 @@ fn plausible(shader: &Shader, function: &Function, seed: u64) -> Vec<u32> {
         let parameter = shader
             .parameters()
             .iter()
-            .find(|parameter| parameter.words().any(|word| word == port.name));
+            .find(|parameter| parameter.component_names().any(|word| word == port.name));
         match parameter {
             Some(parameter) => {
                 let [low, high] = parameter.range.map(|end| end.clamp(-10.0, 100.0));

@@ -113,7 +113,7 @@ struct BoundEvaluator {
     outputs: Vec<String>,
     bound_sides: Sides,
     ranges: Ranges,
-    material_sides: lightbound_shader::Sides,
+    material_sides: lightbound_shader::SurfaceSides,
     textures: Vec<Texture>,
     /// Number of parts that boxes are split into.
     parts: Option<usize>,
@@ -148,7 +148,7 @@ impl BoundEvaluator {
             });
         // Naive code that propagates NaN detects every NaN that the other code ignores.
         let nan_test_options = Options {
-            sides: Sides::Both,
+            sides: SurfaceSides::Both,
             nan: Nan::Propagate,
             tracking: Tracking::NONE,
             ..options
@@ -309,7 +309,7 @@ impl BoundEvaluator {
 
     /// The endpoints of a word for the bounding shader.
     fn kernel_endpoints(&self, word: usize, endpoints: [u32; 2]) -> [u32; 2] {
-        if word == WO_Z && self.material_sides == lightbound_shader::Sides::One {
+        if word == WO_Z && self.material_sides == lightbound_shader::SurfaceSides::One {
             // The bounding shader requires directions in front of the surface.
             const FRONT: f32 = f32::from_bits(1);
             return endpoints.map(|bits| f32::from_bits(bits).max(FRONT).to_bits());
@@ -341,7 +341,7 @@ impl BoundEvaluator {
         match self.bound_sides {
             Sides::Lower => vec![endpoints[0]],
             Sides::Upper => vec![endpoints[1]],
-            Sides::Both => endpoints.to_vec(),
+            SurfaceSides::Both => endpoints.to_vec(),
         }
     }
 
@@ -355,8 +355,8 @@ impl BoundEvaluator {
                 Sides::Lower => format!("at least {}", end(low)),
                 Sides::Upper if high.is_nan() => end(high),
                 Sides::Upper => format!("at most {}", end(high)),
-                Sides::Both if low.is_nan() && high.is_nan() => end(low),
-                Sides::Both => format!("{:width$} .. {}", end(low), end(high)),
+                SurfaceSides::Both if low.is_nan() && high.is_nan() => end(low),
+                SurfaceSides::Both => format!("{:width$} .. {}", end(low), end(high)),
             };
             vec![name.clone(), bound]
         };
@@ -385,9 +385,9 @@ impl MissingBound {
         match requested {
             Sides::Lower => below.then_some(MissingBound::Lower),
             Sides::Upper => above.then_some(MissingBound::Upper),
-            Sides::Both if below && above => Some(MissingBound::Both),
-            Sides::Both if low.is_nan() => Some(MissingBound::Lower),
-            Sides::Both => high.is_nan().then_some(MissingBound::Upper),
+            SurfaceSides::Both if below && above => Some(MissingBound::Both),
+            SurfaceSides::Both if low.is_nan() => Some(MissingBound::Lower),
+            SurfaceSides::Both => high.is_nan().then_some(MissingBound::Upper),
         }
     }
 
@@ -418,7 +418,7 @@ impl RowEvaluator for BoundEvaluator {
         let endpoints: &[&str] = match self.bound_sides {
             Sides::Lower => &["lo"],
             Sides::Upper => &["hi"],
-            Sides::Both => &["lo", "hi"],
+            SurfaceSides::Both => &["lo", "hi"],
         };
         self.outputs
             .iter()
@@ -484,7 +484,7 @@ mod tests {
         const INF: f32 = f32::INFINITY;
         const NAN: f32 = f32::NAN;
         let missing = |low, high| {
-            [Sides::Both, Sides::Lower, Sides::Upper]
+            [SurfaceSides::Both, Sides::Lower, Sides::Upper]
                 .map(|sides| MissingBound::find([low, high], sides))
         };
         let all = [Some(Both), Some(Lower), Some(Upper)];

@@ -9,7 +9,7 @@ use lightbound::material::parameters::{self, format_table};
 use lightbound::material::{Program, Setting, ShaderBinding, ShaderInstance, self_check};
 use lightbound_shader::backend::x86;
 use lightbound_shader::ir::{Function, Stmt, function::for_each_stmt};
-use lightbound_shader::{Arena, Entry, Parameter, Settings, Shader, Sides, Target, passes};
+use lightbound_shader::{Arena, Entry, Parameter, Settings, Shader, SurfaceSides, Target, passes};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,9 +33,10 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let text = args.source.read()?;
     let shader = Shader::parse(&name, &text)?;
     let settings = args.source.overrides(&shader)?;
-    let point = point_shader(&shader, Entry::Shaded, &settings)?;
-    let time =
-        median_time(|| compile(&Shader::parse(&name, &text)?, Entry::Shaded, &settings, target))?;
+    let point = point_shader(&shader, Entry::Integrand, &settings)?;
+    let time = median_time(|| {
+        compile(&Shader::parse(&name, &text)?, Entry::Integrand, &settings, target)
+    })?;
     let checks = Checks::run(&shader, &settings, target)?;
     let property = |name: &str, text: String| vec![name.to_owned(), text];
     let mut properties = vec![
@@ -166,8 +167,8 @@ fn median_time<T>(mut work: impl FnMut() -> Result<T, Error>) -> Result<Duration
 
 fn describe_sides(sides: Sides) -> &'static str {
     match sides {
-        Sides::One => "one: light is reflected where wo.z > 0",
-        Sides::Both => "both: light is scattered over the whole sphere",
+        SurfaceSides::One => "one: light is reflected where wo.z > 0",
+        SurfaceSides::Both => "both: light is scattered over the whole sphere",
     }
 }
 

@@ -16,7 +16,7 @@ pub const DIRECTIONS: [&str; 6] = ["wi.x", "wi.y", "wi.z", "wo.x", "wo.y", "wo.z
 #[derive(Debug)]
 pub struct BrdfEvaluator {
     kernel: Kernel,
-    sides: Sides,
+    sides: SurfaceSides,
     textures: Vec<Texture>,
     pub warnings: RowWarnings,
 }

@@ -42,7 +42,7 @@ fn table(width: usize) -> Result<String, Error> {
     let mut rows = vec![head];
     for entry in LIBRARY {
         let shader = Shader::parse(entry.name, entry.text)?;
-        let sides = if shader.sides() == Sides::Both { "both" } else { "one" };
+        let sides = if shader.sides() == SurfaceSides::Both { "both" } else { "one" };
         let sampler = if shader.has_sampler() { "own" } else { "bounds" };
         let names: Vec<&str> =
             shader.settable().iter().map(|parameter| parameter.name.as_str()).collect();

@@ -108,7 +108,7 @@ enum EntryName {
 impl EntryName {
     fn entry(self) -> Entry {
         match self {
-            EntryName::S => Entry::Shaded,
+            EntryName::S => Entry::Integrand,
             EntryName::Brdf => Entry::Brdf,
             EntryName::Sample => Entry::Sample,
             EntryName::Pdf => Entry::Pdf,

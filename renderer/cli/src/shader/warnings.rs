@@ -3,7 +3,7 @@
 use super::csv::InputKind;
 use super::values::WordRange;
 use crate::console;
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// Tolerance for the squared length of unit vectors: directions typed with a few digits pass.
 const UNIT_TOLERANCE: f32 = 1e-4;

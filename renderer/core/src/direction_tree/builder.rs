@@ -20,7 +20,7 @@ use super::tree::{DirectionTree, Node};
 use crate::material::ShaderBinding;
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes, greater};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use std::collections::BinaryHeap;
 use std::f32::consts::FRAC_1_PI;
 
@@ -108,7 +108,7 @@ impl<'a> AdaptiveBuilder<'a> {
     }
 
     /// Returns the sides on which the shader scatters.
-    pub(super) fn sides(&self) -> Sides {
+    pub(super) fn sides(&self) -> SurfaceSides {
         self.brdf.sides()
     }
 

@@ -29,7 +29,7 @@
 use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
 use lightbound_math::sampling::warp::{disk_to_square, sin_cos_octant, uniform_disk};
 use lightbound_math::{DirectionBoxes, Vec2, Vec3, vec2};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use lightbound_shader::relations::UNIT;
 use std::f32::consts::FRAC_1_SQRT_2;
 
@@ -47,8 +47,8 @@ pub const LEVELS: u32 = 10;
 /// Returns the width of the domain, which equals its number of squares.
 pub fn width(sides: Sides) -> f32 {
     match sides {
-        Sides::One => 1.0,
-        Sides::Both => 2.0,
+        SurfaceSides::One => 1.0,
+        SurfaceSides::Both => 2.0,
     }
 }
 
@@ -120,7 +120,7 @@ impl DirectionCell {
 
     /// Maps a position in the cell, relative to the cell in [0, 1)², to a direction.
     #[inline]
-    pub fn direction(&self, sides: Sides, position: Vec2) -> Vec3 {
+    pub fn direction(&self, sides: SurfaceSides, position: Vec2) -> Vec3 {
         let (corner, extent) = self.rectangle(sides);
         let far = corner + extent;
         // Rounding up to the far edge would leave the cell.
@@ -283,7 +283,7 @@ mod tests {
     use lightbound_math::sampling::ONE_MINUS_EPSILON;
     use lightbound_shader::random::Random;
 
-    const SIDES: [Sides; 2] = [Sides::One, Sides::Both];
+    const SIDES: [SurfaceSides; 2] = [SurfaceSides::One, SurfaceSides::Both];
 
     /// Returns the child of a cell that contains a position.
     fn lane_of(cell: &DirectionCell, sides: Sides, p: Vec2) -> Option<usize> {

@@ -13,14 +13,14 @@ use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{self, Options, Tracking};
 use lightbound_shader::relations::Relations;
-use lightbound_shader::{Arena, Batch, Kernel, Sides, Texture, passes};
+use lightbound_shader::{Arena, Batch, Kernel, SurfaceSides, Texture, passes};
 
 /// Kernels of a shader, shared by all threads.
 #[derive(Debug)]
 pub struct BrdfKernels {
     values: Kernel,
     bounds: BoundingKernel,
-    pub(super) sides: Sides,
+    pub(super) sides: SurfaceSides,
 }
 
 impl BrdfKernels {
@@ -84,7 +84,7 @@ impl<'a> Brdf<'a> {
         }
     }
 
-    pub fn sides(&self) -> Sides {
+    pub fn sides(&self) -> SurfaceSides {
         self.kernels.sides
     }
 

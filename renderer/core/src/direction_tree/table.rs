@@ -16,7 +16,7 @@ use super::cells::{direction, width};
 use super::tree::DirectionTree;
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Vec2, Vec3, vec2, vec3};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use std::f32::consts::{FRAC_1_PI, FRAC_1_SQRT_2};
 use std::sync::OnceLock;
 
@@ -29,7 +29,7 @@ const MAX_ROWS: usize = 32;
 /// Trees of a material for all `wo`.
 #[derive(Debug)]
 pub struct TreeTable {
-    sides: Sides,
+    sides: SurfaceSides,
     rows: usize,
     cells: Box<[OnceLock<DirectionTree>]>,
     suitable: OnceLock<bool>,
@@ -202,12 +202,12 @@ mod tests {
     #[test]
     fn cells_are_small_and_contain_their_centers() {
         let random = &mut Random::new(1);
-        for sides in [Sides::One, Sides::Both] {
+        for sides in [SurfaceSides::One, SurfaceSides::Both] {
             let table = TreeTable::new(sides, 1, 1, 1 << 30).expect("the table fits");
             let mut visited = vec![false; table.cells.len()];
             for _ in 0..100_000 {
                 let w = unit(random);
-                let wo = if sides == Sides::One { vec3(w.x, w.y, w.z.abs()) } else { w };
+                let wo = if sides == SurfaceSides::One { vec3(w.x, w.y, w.z.abs()) } else { w };
                 let (cell, center) = table.cell(wo);
                 visited[cell] = true;
                 assert_eq!(table.cell(center).0, cell, "{wo}");
@@ -217,7 +217,7 @@ mod tests {
             assert!(visited.iter().filter(|&&v| v).count() > visited.len() / 10 * 8);
         }
         for wo in [Vec3::Z, Vec3::X, -Vec3::Y, -Vec3::Z, vec3(1e-30, 0.0, 1.0)] {
-            let table = TreeTable::new(Sides::Both, 1, 1, 1 << 30).expect("the table fits");
+            let table = TreeTable::new(SurfaceSides::Both, 1, 1, 1 << 30).expect("the table fits");
             assert!((table.cell(wo).1 - wo).length() < 0.09);
         }
     }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn shifted_cosine_stays_cosine() {
         let random = &mut Random::new(2);
-        for sides in [Sides::One, Sides::Both] {
+        for sides in [SurfaceSides::One, SurfaceSides::Both] {
             let tree = DirectionTree::cosine(sides);
             for _ in 0..1000 {
                 let shifted = ShiftedTree { tree: &tree, shift: 0.08 * unit(random).truncate() };
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn table_memory_is_bounded() {
         const BYTES: usize = 1 << 24;
-        for sides in [Sides::One, Sides::Both] {
+        for sides in [SurfaceSides::One, SurfaceSides::Both] {
             for tables in [1, 7, 40, 100, 1000, usize::MAX] {
                 let Some(table) = TreeTable::new(sides, tables, 100, BYTES) else {
                     assert!(tables >= 100, "{tables} tables do not fit");
@@ -254,7 +254,7 @@ mod tests {
                         && (5 * tables * table_bytes > BYTES || table.rows == MAX_ROWS),
                     "{tables}"
                 );
-                let z_sign = if sides == Sides::Both { -1.0 } else { 1.0 };
+                let z_sign = if sides == SurfaceSides::Both { -1.0 } else { 1.0 };
                 for wo in [Vec3::X, Vec3::Y, Vec3::Z, vec3(-0.6, -0.48, z_sign * 0.64)] {
                     assert!(table.cell(wo).0 < table.cells.len(), "{wo}");
                 }

@@ -13,7 +13,7 @@ use super::table::TreeTable;
 use lightbound_math::direction_box::LANES;
 use lightbound_math::sampling::{hash, unit_float};
 use lightbound_math::{Vec3, vec2, vec3};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// Maximum accepted [loss](AdaptiveBuilder::table_loss). Building a tree per point is slower by
 /// about the same factor.

@@ -7,7 +7,7 @@ use lightbound_math::direction_box::testing::{uniform, unit};
 use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
 use lightbound_math::{Vec2, Vec3, vec2, vec3};
 use lightbound_shader::random::Random;
-use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, Sides, Target};
+use lightbound_shader::{Arena, Batch, Parameter, Settings, Shader, SurfaceSides, Target};
 use std::sync::Arc;
 
 /// Polar angles and azimuths of `wo`, degrees. No azimuth is aligned with an axis.
@@ -116,13 +116,13 @@ pub(super) fn random_vec2(random: &mut Random) -> Vec2 {
 }
 
 /// Returns a random `wo`, above the surface for one-sided shaders.
-pub(super) fn any_wo(random: &mut Random, sides: Sides) -> Vec3 {
+pub(super) fn any_wo(random: &mut Random, sides: SurfaceSides) -> Vec3 {
     let w = unit(random);
     let factor = if random.once_in(3) { 0.5f32.powi(random.below(14) as i32) } else { 1.0 };
     let w = vec3(w.x, w.y, w.z * factor).normalize();
     match sides {
-        Sides::One => vec3(w.x, w.y, w.z.abs().max(1e-6)),
-        Sides::Both => vec3(w.x, w.y, w.z.abs().max(1e-6).copysign(w.z)),
+        SurfaceSides::One => vec3(w.x, w.y, w.z.abs().max(1e-6)),
+        SurfaceSides::Both => vec3(w.x, w.y, w.z.abs().max(1e-6).copysign(w.z)),
     }
 }
 
@@ -300,7 +300,7 @@ fn lobes_narrower_than_the_first_cells_are_found() {
             let parameters = shader.parameters(|p, k| {
                 if &*p.name == "width" { f64::from(width) } else { f64::from(center[k]) }
             });
-            let wo = any_wo(random, Sides::One);
+            let wo = any_wo(random, SurfaceSides::One);
             let tree = shader.tree(wo, &parameters);
             let [reflected, variance] =
                 mean(&shader, (wo, &parameters), random, |u| tree.sample(u));

@@ -11,7 +11,7 @@ use super::table::ShiftedTree;
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Vec2, Vec3, vec2};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use std::f32::consts::FRAC_1_PI;
 
 /// Bits of each coordinate of a [`CellPath`]: two for each split into four, one for each split into
@@ -21,7 +21,7 @@ const PATH_BITS: u32 = LEVELS + LEVELS.div_ceil(2);
 /// A density of directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionTree {
-    sides: Sides,
+    sides: SurfaceSides,
     /// Split cells: the domain first, children after their parents. Empty if no light is scattered.
     nodes: Vec<Node>,
 }
@@ -68,7 +68,7 @@ impl DirectionTree {
     pub const NODE_BYTES: usize = size_of::<Node>();
 
     /// Returns the sides on which directions are sampled.
-    pub(super) fn sides(&self) -> Sides {
+    pub(super) fn sides(&self) -> SurfaceSides {
         self.sides
     }
 
@@ -283,7 +283,7 @@ mod tests {
     use lightbound_shader::random::Random;
 
     /// Creates a tree with random masses, some of which are 0.
-    fn random_tree(random: &mut Random, sides: Sides, splits: usize) -> DirectionTree {
+    fn random_tree(random: &mut Random, sides: SurfaceSides, splits: usize) -> DirectionTree {
         let mut nodes = vec![Node::LEAVES];
         let mut levels = vec![0];
         for _ in 0..splits {
@@ -314,7 +314,7 @@ mod tests {
     fn sample_density_equals_pdf() {
         let random = &mut Random::new(1);
         for round in 0..200 {
-            let sides = [Sides::One, Sides::Both][round % 2];
+            let sides = [SurfaceSides::One, SurfaceSides::Both][round % 2];
             let tree = random_tree(random, sides, 1 << (round % 9));
             assert!(tree.edge_fraction(random, 500) < 0.01);
             let p = tree.chi_square(random, 5000);
@@ -326,10 +326,10 @@ mod tests {
     fn pdf_matches_sampling_frequency() {
         let random = &mut Random::new(2);
         for (name, sides, splits) in [
-            ("one split", Sides::One, 0),
-            ("40 splits", Sides::One, 40),
-            ("100 splits", Sides::One, 100),
-            ("both sides", Sides::Both, 60),
+            ("one split", SurfaceSides::One, 0),
+            ("40 splits", SurfaceSides::One, 40),
+            ("100 splits", SurfaceSides::One, 100),
+            ("both sides", SurfaceSides::Both, 60),
         ] {
             let tree = random_tree(random, sides, splits);
             let draw = |u| tree.sample(u).map(|(wi, _)| wi);

@@ -4,8 +4,8 @@ use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::builder::rewrite::depends;
 use lightbound_shader::{
-    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError, Sides,
-    Target, Texture, passes, scattering,
+    Arena, CompileError, Entry, Kernel, Parameter, Settings, Setup, Shader, ShaderError,
+    SurfaceSides, Target, Texture, passes, scattering,
 };
 use std::sync::Arc;
 
@@ -74,7 +74,8 @@ impl Program {
         target: Target,
     ) -> Result<Program, ProgramError> {
         let kernel = |function| Kernel::compile(arena, &passes::lower(&function), target);
-        let surface: usize = shader.surface().iter().map(|parameter| parameter.size).sum();
+        let surface: usize =
+            shader.surface_parameters().iter().map(|parameter| parameter.size).sum();
         assert!(
             surface == 0 || surface == Program::SURFACE_WORDS,
             "the compiler's surface point has {surface} words, the renderer's {}",
@@ -90,7 +91,7 @@ impl Program {
             parameter_words: shader.members().iter().map(|parameter| parameter.size).sum(),
             has_sampler: shader.has_sampler(),
             shader: shader.clone(),
-            settings: Settings { setup: Setup::Before, ..settings.clone() },
+            settings: Settings { setup: Setup::Precomputed, ..settings.clone() },
         })
     }
 

@@ -6,7 +6,7 @@ use lightbound::geometry::{Hit, Surface};
 use lightbound::material::{Material, Program, ShaderBinding, ShaderInstance, Specular};
 use lightbound::texture::Lookup;
 use lightbound_math::{Vec3, vec3};
-use lightbound_shader::{Batch, Kernel, Sides, Texture};
+use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
 
 /// The BSDF at a point: all surface materials that its mixes can select.
 pub struct Bsdf<'a> {

@@ -1,7 +1,7 @@
 //! Floating-point sums, products, quotients, roots and signs.
 
 use super::Context;
-use super::Form::{Const, Do};
+use super::Form::{Apply, Const};
 use super::{MINUS_ONE, NEG_ZERO, ONE, ZERO, constant, form, number};
 use crate::builder::value_tracking;
 use crate::ir::{Op, Op::*, Type, Value};
@@ -9,14 +9,14 @@ use crate::ir::{Op, Op::*, Type, Value};
 pub(super) fn add<B: Context>(b: &mut B, relaxed: bool, x: Value, y: Value) -> Option<Value> {
     Some(match (form(b, x), form(b, y)) {
         (_, Const(NEG_ZERO)) => x,
-        (_, Do(Neg, [y, ..])) => b.op(Sub, &[x, y]),
-        (Do(Neg, [x, ..]), _) => b.op(Sub, &[y, x]),
+        (_, Apply(Neg, [y, ..])) => b.op(Sub, &[x, y]),
+        (Apply(Neg, [x, ..]), _) => b.op(Sub, &[y, x]),
         (_, Const(ZERO)) if relaxed => x,
-        (Do(Add, [x, c, _]), Const(_)) if relaxed && same_sign(b, c, y) => {
+        (Apply(Add, [x, c, _]), Const(_)) if relaxed && same_sign(b, c, y) => {
             let c = b.op(Add, &[c, y]);
             b.op(Add, &[x, c])
         }
-        (Do(Sub, [c, x, _]), Const(_)) if relaxed && same_sign(b, c, y) => {
+        (Apply(Sub, [c, x, _]), Const(_)) if relaxed && same_sign(b, c, y) => {
             let c = b.op(Add, &[c, y]);
             b.op(Sub, &[c, x])
         }
@@ -30,36 +30,36 @@ pub(super) fn sub<B: Context>(b: &mut B, relaxed: bool, x: Value, y: Value) -> O
             let minus = b.constant(Type::F32, bits ^ NEG_ZERO);
             b.op(Add, &[x, minus])
         }
-        (_, Do(Neg, [y, ..])) => b.op(Add, &[x, y]),
+        (_, Apply(Neg, [y, ..])) => b.op(Add, &[x, y]),
         (Const(NEG_ZERO), _) => b.op(Neg, &[y]),
         (Const(ZERO), _) if relaxed => b.op(Neg, &[y]),
         _ if relaxed && x == y => b.f32(0.0),
-        (_, Do(Floor, [z, ..])) if relaxed && z == x => b.op(Fract, &[x]),
+        (_, Apply(Floor, [z, ..])) if relaxed && z == x => b.op(Fract, &[x]),
         _ => return None,
     })
 }
 
 pub(super) fn neg<B: Context>(b: &mut B, relaxed: bool, x: Value) -> Option<Value> {
     Some(match form(b, x) {
-        Do(Neg, [x, ..]) => x,
-        Do(Mul, [x, c, _]) if constant(b, c).is_some() => {
+        Apply(Neg, [x, ..]) => x,
+        Apply(Mul, [x, c, _]) if constant(b, c).is_some() => {
             let c = b.op(Neg, &[c]);
             b.op(Mul, &[x, c])
         }
-        Do(Div, [c, x, _]) if constant(b, c).is_some() => {
+        Apply(Div, [c, x, _]) if constant(b, c).is_some() => {
             let c = b.op(Neg, &[c]);
             b.op(Div, &[c, x])
         }
-        Do(Sub, [x, y, _]) if relaxed => b.op(Sub, &[y, x]),
+        Apply(Sub, [x, y, _]) if relaxed => b.op(Sub, &[y, x]),
         _ => return None,
     })
 }
 
 pub(super) fn abs<B: Context>(b: &mut B, relaxed: bool, x: Value) -> Option<Value> {
     Some(match form(b, x) {
-        Do(Neg, [x, ..]) => b.op(Abs, &[x]),
-        Do(Abs, _) => x,
-        Do(Mul, [y, z, _]) if y == z => x,
+        Apply(Neg, [x, ..]) => b.op(Abs, &[x]),
+        Apply(Abs, _) => x,
+        Apply(Mul, [y, z, _]) if y == z => x,
         _ if relaxed && value_tracking::float(b.function(), x).is_nonnegative() => x,
         _ => return None,
     })
@@ -69,44 +69,45 @@ pub(super) fn mul<B: Context>(b: &mut B, relaxed: bool, x: Value, y: Value) -> O
     Some(match (form(b, x), form(b, y)) {
         (_, Const(ONE)) => x,
         (_, Const(MINUS_ONE)) => b.op(Neg, &[x]),
-        // Signs move outward, where they cancel others, or into constants.
-        (Do(Neg, [x, ..]), Const(_)) => {
+        // Signs move outward, where they may cancel, or into constants.
+        (Apply(Neg, [x, ..]), Const(_)) => {
             let c = b.op(Neg, &[y]);
             b.op(Mul, &[x, c])
         }
-        (Do(Neg, [x, ..]), _) => negated(b, Mul, x, y),
-        (_, Do(Neg, [y, ..])) => negated(b, Mul, x, y),
+        (Apply(Neg, [x, ..]), _) => negated(b, Mul, x, y),
+        (_, Apply(Neg, [y, ..])) => negated(b, Mul, x, y),
         (_, Const(ZERO | NEG_ZERO)) if relaxed => y,
-        (Do(Mul, [x, c, _]), Const(_)) if relaxed && constant(b, c).is_some() => {
+        (Apply(Mul, [x, c, _]), Const(_)) if relaxed && constant(b, c).is_some() => {
             let c = b.op(Mul, &[c, y]);
             let c = normal(b, c)?;
             b.op(Mul, &[x, c])
         }
-        (Do(Div, [c, x, _]), Const(_)) if relaxed && constant(b, c).is_some() => {
+        (Apply(Div, [c, x, _]), Const(_)) if relaxed && constant(b, c).is_some() => {
             let c = b.op(Mul, &[c, y]);
             let c = normal(b, c)?;
             b.op(Div, &[c, x])
         }
-        (Do(Sqrt, [z, ..]), _) if relaxed && x == y => z,
-        (Do(Rsqrt, [z, ..]), _) if relaxed && x == y => {
+        (Apply(Sqrt, [z, ..]), _) if relaxed && x == y => z,
+        (Apply(Rsqrt, [z, ..]), _) if relaxed && x == y => {
             let one = b.f32(1.0);
             b.op(Div, &[one, z])
         }
-        (Do(Rsqrt, [z, ..]), _) if relaxed && z == y => b.op(Sqrt, &[y]),
-        (_, Do(Rsqrt, [z, ..])) if relaxed && z == x => b.op(Sqrt, &[x]),
-        _ if relaxed => return switched(b, x, y).or_else(|| switched(b, y, x)),
+        (Apply(Rsqrt, [z, ..]), _) if relaxed && z == y => b.op(Sqrt, &[y]),
+        (_, Apply(Rsqrt, [z, ..])) if relaxed && z == x => b.op(Sqrt, &[x]),
+        _ if relaxed => return mul_by_select(b, x, y).or_else(|| mul_by_select(b, y, x)),
         _ => return None,
     })
 }
 
+/// The negation of an operation.
 fn negated<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Value {
     let value = b.op(op, &[x, y]);
     b.op(Neg, &[value])
 }
 
 /// Relaxed: (c ? 1 : 0) · x → c ? x : 0.
-fn switched<B: Context>(b: &mut B, switch: Value, x: Value) -> Option<Value> {
-    let Do(Select, [c, t, e]) = form(b, switch) else { return None };
+fn mul_by_select<B: Context>(b: &mut B, factor: Value, x: Value) -> Option<Value> {
+    let Apply(Select, [c, t, e]) = form(b, factor) else { return None };
     match (constant(b, t)?, constant(b, e)?) {
         (ONE, ZERO) => Some(b.op(Select, &[c, x, e])),
         (ZERO, ONE) => Some(b.op(Select, &[c, t, x])),
@@ -118,28 +119,28 @@ pub(super) fn div<B: Context>(b: &mut B, relaxed: bool, x: Value, y: Value) -> O
     Some(match (form(b, x), form(b, y)) {
         (_, Const(bits)) => {
             let (c, inverse) = (f32::from_bits(bits), 1.0 / f32::from_bits(bits));
-            // Multiplication by the inverse of a power of two, even a subnormal one, rounds the
-            // same exact value.
-            let exact = bits & 0x007f_ffff == 0 && inverse != 0.0 && inverse.is_finite();
-            if exact || relaxed && c.is_normal() && inverse.is_normal() {
+            // If the divisor is a power of two, quotient and product are the same real number, even
+            // if the inverse is subnormal.
+            let is_exact = bits & 0x007f_ffff == 0 && inverse != 0.0 && inverse.is_finite();
+            if is_exact || relaxed && c.is_normal() && inverse.is_normal() {
                 let inverse = b.f32(inverse);
                 return Some(b.op(Mul, &[x, inverse]));
             }
             return None;
         }
-        (Const(_), Do(Neg, [y, ..])) => {
+        (Const(_), Apply(Neg, [y, ..])) => {
             let c = b.op(Neg, &[x]);
             b.op(Div, &[c, y])
         }
-        (Do(Neg, [x, ..]), _) => negated(b, Div, x, y),
-        (_, Do(Neg, [y, ..])) => negated(b, Div, x, y),
+        (Apply(Neg, [x, ..]), _) => negated(b, Div, x, y),
+        (_, Apply(Neg, [y, ..])) => negated(b, Div, x, y),
         _ if relaxed && x == y => b.f32(1.0),
-        (Const(ONE), Do(Sqrt, [z, ..])) if relaxed => b.op(Rsqrt, &[z]),
-        (_, Do(Rsqrt, [z, ..])) if relaxed => {
+        (Const(ONE), Apply(Sqrt, [z, ..])) if relaxed => b.op(Rsqrt, &[z]),
+        (_, Apply(Rsqrt, [z, ..])) if relaxed => {
             let root = b.op(Sqrt, &[z]);
             b.op(Mul, &[x, root])
         }
-        (Const(_), Do(Mul, [z, c, _])) if relaxed && constant(b, c).is_some() => {
+        (Const(_), Apply(Mul, [z, c, _])) if relaxed && constant(b, c).is_some() => {
             let c = b.op(Div, &[x, c]);
             let c = normal(b, c)?;
             b.op(Div, &[c, z])
@@ -150,17 +151,20 @@ pub(super) fn div<B: Context>(b: &mut B, relaxed: bool, x: Value, y: Value) -> O
 
 pub(super) fn sqrt<B: Context>(b: &mut B, relaxed: bool, x: Value) -> Option<Value> {
     match form(b, x) {
-        Do(Mul, [y, z, _]) if relaxed && y == z => Some(b.op(Abs, &[y])),
+        Apply(Mul, [y, z, _]) if relaxed && y == z => Some(b.op(Abs, &[y])),
         _ => None,
     }
 }
 
 /// Whether two values are float constants of the same sign.
 fn same_sign<B: Context>(b: &B, x: Value, y: Value) -> bool {
-    matches!((number(b, x), number(b, y)), (Some(x), Some(y)) if x.is_sign_negative() == y.is_sign_negative())
+    match (number(b, x), number(b, y)) {
+        (Some(x), Some(y)) => x.is_sign_negative() == y.is_sign_negative(),
+        _ => false,
+    }
 }
 
-/// The value if it is a normal float constant, which may be a result of merging.
+/// Returns a merged constant if it is a normal float.
 fn normal<B: Context>(b: &B, value: Value) -> Option<Value> {
     number(b, value).is_some_and(f32::is_normal).then_some(value)
 }
@@ -237,9 +241,9 @@ mod tests {
     fn cancelling_constants_are_not_reassociated() {
         let text = "add(add(x, 12582912.0), -12582912.0)";
         check_rewrite(Rules::Relaxed, text, text);
-        let mut b = Builder::new("magic", Rules::Relaxed);
+        let mut b = Builder::new("f", Rules::Relaxed);
         let x = b.input("x", Type::F32);
         let sum = write(&mut b, &[x], "sub(add(x, 12582912.0), 12582912.0)").0;
-        assert!(matches!(form(&b, sum), Do(Add, _)) && sum != x);
+        assert!(matches!(form(&b, sum), Apply(Add, _)) && sum != x);
     }
 }

@@ -1,7 +1,7 @@
-//! Bitwise operations on integers and shifts; all rules are exact.
+//! Bitwise operations and shifts; all rules are exact.
 
 use super::Context;
-use super::Form::{Const, Do};
+use super::Form::{Apply, Const};
 use super::{constant, form, merge_constants};
 use crate::ir::{Op, Op::*, Type, Value};
 
@@ -36,7 +36,9 @@ pub(super) fn shift<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Option
         return match (form(b, x), form(b, y)) {
             (Const(0), _) => Some(x),
             (Const(u32::MAX), _) if op == AShr => Some(x),
-            (_, Do(And, [n, mask, _])) if constant(b, mask).is_some_and(|mask| mask & 31 == 31) => {
+            (_, Apply(And, [n, mask, _]))
+                if constant(b, mask).is_some_and(|mask| mask & 31 == 31) =>
+            {
                 Some(b.op(op, &[x, n]))
             }
             _ => None,
@@ -49,7 +51,7 @@ pub(super) fn shift<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Option
         let amount = b.i32((amount & 31) as i32);
         return Some(b.op(op, &[x, amount]));
     }
-    let Do(inner, [z, n, _]) = form(b, x) else { return None };
+    let Apply(inner, [z, n, _]) = form(b, x) else { return None };
     let n = constant(b, n)? & 31;
     match (inner, op) {
         _ if inner == op => {
@@ -60,7 +62,7 @@ pub(super) fn shift<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Option
             let sum = b.i32(sum as i32);
             Some(b.op(op, &[z, sum]))
         }
-        // Up and down again, or down and up: a mask.
+        // Opposite shifts by the same amount are a mask.
         (Shl, LShr) | (LShr, Shl) if n == amount => {
             let mask = b.constant(Type::I32, if op == LShr { !0 >> n } else { !0 << n });
             Some(b.op(And, &[z, mask]))

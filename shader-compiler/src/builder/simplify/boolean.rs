@@ -1,7 +1,7 @@
 //! Boolean logic; all rules are exact.
 
 use super::Context;
-use super::Form::{Const, Do};
+use super::Form::{Apply, Const};
 use super::{FALSE, constant, form};
 use crate::ir::{Op, Op::*, Type, Value};
 
@@ -11,7 +11,7 @@ pub(super) fn band<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
         Const(FALSE) => Some(y),
         Const(_) => Some(x),
         _ if is_not(b, x, y) => Some(b.bool(false)),
-        _ => absorbed(b, BAnd, BOr, x, y),
+        _ => absorb(b, BAnd, BOr, x, y),
     }
 }
 
@@ -21,7 +21,7 @@ pub(super) fn bor<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
         Const(FALSE) => Some(x),
         Const(_) => Some(y),
         _ if is_not(b, x, y) => Some(b.bool(true)),
-        _ => absorbed(b, BOr, BAnd, x, y),
+        _ => absorb(b, BOr, BAnd, x, y),
     }
 }
 
@@ -31,11 +31,11 @@ pub(super) fn bxor<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
         (_, Const(FALSE)) => x,
         (_, Const(_)) => b.op(BNot, &[x]),
         _ if is_not(b, x, y) => b.bool(true),
-        (Do(BNot, [x, ..]), _) => {
+        (Apply(BNot, [x, ..]), _) => {
             let value = b.op(BXor, &[x, y]);
             b.op(BNot, &[value])
         }
-        (_, Do(BNot, [y, ..])) => {
+        (_, Apply(BNot, [y, ..])) => {
             let value = b.op(BXor, &[x, y]);
             b.op(BNot, &[value])
         }
@@ -45,12 +45,12 @@ pub(super) fn bxor<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
 
 pub(super) fn bnot<B: Context>(b: &mut B, x: Value) -> Option<Value> {
     let (op, y, z) = match form(b, x) {
-        Do(BNot, [x, ..]) => return Some(x),
-        Do(op @ (SLt | ULt), [y, z, _]) => (op, y, z),
+        Apply(BNot, [x, ..]) => return Some(x),
+        Apply(op @ (SLt | ULt), [y, z, _]) => (op, y, z),
         _ => return None,
     };
-    // ¬(x < c) → c − 1 < x, and ¬(c < x) → x < c + 1. Nothing wraps: comparisons with the extreme
-    // values are folded already.
+    // ¬(x < c) → c − 1 < x, and ¬(c < x) → x < c + 1. Nothing wraps, since comparisons with extreme
+    // values have been folded.
     let next = |b: &mut B, c: u32, step: u32| b.constant(Type::I32, c.wrapping_add(step));
     match (constant(b, y), constant(b, z)) {
         (_, Some(c)) => {
@@ -66,34 +66,34 @@ pub(super) fn bnot<B: Context>(b: &mut B, x: Value) -> Option<Value> {
 }
 
 pub(super) fn any<B: Context>(b: &B, x: Value) -> Option<Value> {
-    matches!(form(b, x), Const(_) | Do(Any, _)).then_some(x)
+    matches!(form(b, x), Const(_) | Apply(Any, _)).then_some(x)
 }
 
 fn is_not<B: Context>(b: &B, x: Value, y: Value) -> bool {
-    matches!(form(b, x), Do(BNot, [z, ..]) if z == y)
-        || matches!(form(b, y), Do(BNot, [z, ..]) if z == x)
+    matches!(form(b, x), Apply(BNot, [z, ..]) if z == y)
+        || matches!(form(b, y), Apply(BNot, [z, ..]) if z == x)
 }
 
-/// If `of` is one of the two arguments of the operation `op`, the other one.
-fn other<B: Context>(b: &B, op: Op, value: Value, of: Value) -> Option<Value> {
+/// If `value` is the operation `op` on `arg` and another argument, returns the latter.
+fn other_arg<B: Context>(b: &B, op: Op, value: Value, arg: Value) -> Option<Value> {
     match form(b, value) {
-        Do(inner, [v, w, _]) if inner == op && v == of => Some(w),
-        Do(inner, [v, w, _]) if inner == op && w == of => Some(v),
+        Apply(inner, [v, w, _]) if inner == op && v == arg => Some(w),
+        Apply(inner, [v, w, _]) if inner == op && w == arg => Some(v),
         _ => None,
     }
 }
 
-/// Absorption: `outer` applied to x and y, where one is `inner` of the other: x & (x | y) → x, x &
-/// (¬x | y) → x & y.
-fn absorbed<B: Context>(b: &mut B, outer: Op, inner: Op, x: Value, y: Value) -> Option<Value> {
+/// Absorption. With `outer` = & and `inner` = |: x & (x | y) → x, x & (¬x | y) → x & y, and
+/// x & (x & y) → x & y.
+fn absorb<B: Context>(b: &mut B, outer: Op, inner: Op, x: Value, y: Value) -> Option<Value> {
     for (x, y) in [(x, y), (y, x)] {
-        if other(b, outer, y, x).is_some() {
+        if other_arg(b, outer, y, x).is_some() {
             return Some(y);
         }
-        if other(b, inner, y, x).is_some() {
+        if other_arg(b, inner, y, x).is_some() {
             return Some(x);
         }
-        if let Do(op, [v, w, _]) = form(b, y)
+        if let Apply(op, [v, w, _]) = form(b, y)
             && op == inner
         {
             if is_not(b, x, v) {

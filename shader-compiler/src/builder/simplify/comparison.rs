@@ -1,19 +1,19 @@
 //! Comparisons, minima and maxima of floats; all rules are exact.
 
 use super::Context;
-use super::Form::{Const, Do};
+use super::Form::{Apply, Const};
 use super::{NEG_ZERO, ZERO, constant, form, number};
 use crate::builder::value_tracking;
 use crate::ir::{Op, Op::*, Value};
 
 /// Exact. `min` is b < a ? b : a, `max` is a < b ? b : a.
 pub(super) fn min_max<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Option<Value> {
-    // Whether `limit` is never selected over `value`, or always, unless they are equal.
-    let within = |b: &B, value: Value, limit: f32| {
+    // Whether the result is always `value`, or always `limit`, unless they are equal.
+    let is_within = |b: &B, value: Value, limit: f32| {
         let range = value_tracking::float(b.function(), value);
         if op == Min { range.hi <= limit } else { range.lo >= limit }
     };
-    let beyond = |b: &B, value: Value, limit: f32| {
+    let is_beyond = |b: &B, value: Value, limit: f32| {
         let range = value_tracking::float(b.function(), value);
         if op == Min { range.lo >= limit } else { range.hi <= limit }
     };
@@ -21,27 +21,27 @@ pub(super) fn min_max<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Opti
         return Some(x);
     }
     if let Some(limit) = number(b, y)
-        && (limit.is_nan() || within(b, x, limit))
+        && (limit.is_nan() || is_within(b, x, limit))
     {
         return Some(x);
     }
     if let Some(limit) = number(b, x)
-        && (limit.is_nan() || beyond(b, y, limit))
+        && (limit.is_nan() || is_beyond(b, y, limit))
     {
         return Some(x);
     }
     Some(match (form(b, x), form(b, y)) {
-        (Do(inner, [z, c, _]), Const(_)) if inner == op && constant(b, c).is_some() => {
+        (Apply(inner, [z, c, _]), Const(_)) if inner == op && constant(b, c).is_some() => {
             let c = b.op(op, &[c, y]);
             b.op(op, &[z, c])
         }
-        (Const(_), Do(inner, [c, z, _])) if inner == op && constant(b, c).is_some() => {
+        (Const(_), Apply(inner, [c, z, _])) if inner == op && constant(b, c).is_some() => {
             let c = b.op(op, &[x, c]);
             b.op(op, &[c, z])
         }
-        (Do(inner, [v, w, _]), _) if inner == op && (y == v || y == w) => x,
-        (_, Do(inner, [v, ..])) if inner == op && x == v => y,
-        (Do(Neg, [x, ..]), Do(Neg, [y, ..])) => {
+        (Apply(inner, [v, w, _]), _) if inner == op && (y == v || y == w) => x,
+        (_, Apply(inner, [v, ..])) if inner == op && x == v => y,
+        (Apply(Neg, [x, ..]), Apply(Neg, [y, ..])) => {
             let value = b.op(if op == Min { Max } else { Min }, &[x, y]);
             b.op(Neg, &[value])
         }
@@ -54,20 +54,21 @@ pub(super) fn compare<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Opti
     if op == Lt && x == y {
         return Some(b.bool(false));
     }
-    let mirrored = |b: &mut B, x: Value, y: Value| {
+    // −x op −y, in terms of x and y.
+    let negated = |b: &mut B, x: Value, y: Value| {
         if op == Eq { b.op(op, &[x, y]) } else { b.op(op, &[y, x]) }
     };
     Some(match (form(b, x), form(b, y)) {
-        (Do(Neg, [x, ..]), Do(Neg, [y, ..])) => mirrored(b, x, y),
-        (Do(Neg, [x, ..]), Const(_)) => {
+        (Apply(Neg, [x, ..]), Apply(Neg, [y, ..])) => negated(b, x, y),
+        (Apply(Neg, [x, ..]), Const(_)) => {
             let c = b.op(Neg, &[y]);
-            mirrored(b, x, c)
+            negated(b, x, c)
         }
-        (Const(_), Do(Neg, [y, ..])) => {
+        (Const(_), Apply(Neg, [y, ..])) => {
             let c = b.op(Neg, &[x]);
-            mirrored(b, c, y)
+            negated(b, c, y)
         }
-        (Do(Abs, [x, ..]), Const(ZERO | NEG_ZERO)) if op == Eq => b.op(Eq, &[x, y]),
+        (Apply(Abs, [x, ..]), Const(ZERO | NEG_ZERO)) if op == Eq => b.op(Eq, &[x, y]),
         (Const(bits), _) | (_, Const(bits)) => {
             let [x, y] = [x, y].map(|value| value_tracking::float(b.function(), value));
             let never = match op {

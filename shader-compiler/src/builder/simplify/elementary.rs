@@ -1,19 +1,19 @@
 //! Powers and elementary functions; all rules are relaxed.
 
 use super::Context;
-use super::Form::{Const, Do};
+use super::Form::{Apply, Const};
 use super::{ONE, TWO, ZERO, form, number};
 use crate::ir::{Op, Op::*, Value};
 
-/// Largest exponent that is expanded to products.
-const POWER: f32 = 16.0;
+/// Maximum exponent of a power that is expanded to a product.
+const MAX_EXPONENT: f32 = 16.0;
 
 /// Relaxed.
 pub(super) fn pow<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
     match (form(b, x), form(b, y)) {
         (Const(ONE), _) => return Some(x),
         (Const(TWO), _) => return Some(b.op(Exp2, &[y])),
-        (Do(Sqrt, [z, ..]), Const(bits)) if bits != ZERO => {
+        (Apply(Sqrt, [z, ..]), Const(bits)) if bits != ZERO => {
             let half = b.f32(0.5 * f32::from_bits(bits));
             return Some(b.op(Pow, &[z, half]));
         }
@@ -30,13 +30,13 @@ pub(super) fn pow<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
     if exponent == -0.5 {
         return Some(b.op(Rsqrt, &[x]));
     }
-    let (whole, rest) = (exponent.abs().trunc(), exponent.abs().fract());
-    let few = if rest == 0.0 && exponent > 0.0 { POWER } else { 4.0 };
-    if whole > few || !(rest == 0.0 || rest == 0.5) {
+    let (integer, fraction) = (exponent.abs().trunc(), exponent.abs().fract());
+    let max = if fraction == 0.0 && exponent > 0.0 { MAX_EXPONENT } else { 4.0 };
+    if integer > max || !(fraction == 0.0 || fraction == 0.5) {
         return None;
     }
-    let root = if rest == 0.5 { Some(b.op(Sqrt, &[x])) } else { None };
-    let product = match (product(b, x, whole as u32), root) {
+    let root = if fraction == 0.5 { Some(b.op(Sqrt, &[x])) } else { None };
+    let product = match (product(b, x, integer as u32), root) {
         (Some(product), Some(root)) => b.op(Mul, &[product, root]),
         (product, root) => product.or(root)?,
     };
@@ -57,9 +57,9 @@ fn product<B: Context>(b: &mut B, x: Value, n: u32) -> Option<Value> {
     Some(if n.is_multiple_of(2) { square } else { b.op(Mul, &[square, x]) })
 }
 
-/// Relaxed: functions of their inverses, and symmetries.
+/// Relaxed: functions applied to their inverses, and symmetries.
 pub(super) fn elementary<B: Context>(b: &mut B, op: Op, x: Value) -> Option<Value> {
-    let Do(inner, [z, ..]) = form(b, x) else { return None };
+    let Apply(inner, [z, ..]) = form(b, x) else { return None };
     Some(match (op, inner) {
         (Exp, Log)
         | (Log, Exp)

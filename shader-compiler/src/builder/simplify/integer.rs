@@ -1,7 +1,7 @@
 //! Integer arithmetic and comparisons; all rules are exact.
 
 use super::Context;
-use super::Form::{Const, Do};
+use super::Form::{Apply, Const};
 use super::{constant, form, merge_constants};
 use crate::builder::value_tracking;
 use crate::ir::{Op, Op::*, Type, Value};
@@ -9,14 +9,14 @@ use crate::ir::{Op, Op::*, Type, Value};
 pub(super) fn iadd<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
     Some(match (form(b, x), form(b, y)) {
         (_, Const(0)) => x,
-        (Do(ISub, [v, w, _]), Const(_)) if constant(b, v).is_some() => {
+        (Apply(ISub, [v, w, _]), Const(_)) if constant(b, v).is_some() => {
             let c = b.op(IAdd, &[v, y]);
             b.op(ISub, &[c, w])
         }
-        (Do(ISub, [v, w, _]), _) if w == y => v,
-        (_, Do(ISub, [v, w, _])) if w == x => v,
-        (_, Do(ISub, [v, w, _])) if constant(b, v) == Some(0) => b.op(ISub, &[x, w]),
-        (Do(ISub, [v, w, _]), _) if constant(b, v) == Some(0) => b.op(ISub, &[y, w]),
+        (Apply(ISub, [v, w, _]), _) if w == y => v,
+        (_, Apply(ISub, [v, w, _])) if w == x => v,
+        (_, Apply(ISub, [v, w, _])) if constant(b, v) == Some(0) => b.op(ISub, &[x, w]),
+        (Apply(ISub, [v, w, _]), _) if constant(b, v) == Some(0) => b.op(ISub, &[y, w]),
         _ => return merge_constants(b, IAdd, x, y),
     })
 }
@@ -28,11 +28,11 @@ pub(super) fn isub<B: Context>(b: &mut B, x: Value, y: Value) -> Option<Value> {
             let minus = b.constant(Type::I32, bits.wrapping_neg());
             b.op(IAdd, &[x, minus])
         }
-        (Do(IAdd, [v, w, _]), _) if w == y => v,
-        (Do(IAdd, [v, w, _]), _) if v == y => w,
-        (_, Do(ISub, [v, w, _])) if v == x => w,
-        (_, Do(ISub, [v, w, _])) if constant(b, v) == Some(0) => b.op(IAdd, &[x, w]),
-        (Const(_), Do(IAdd, [w, c, _])) if constant(b, c).is_some() => {
+        (Apply(IAdd, [v, w, _]), _) if w == y => v,
+        (Apply(IAdd, [v, w, _]), _) if v == y => w,
+        (_, Apply(ISub, [v, w, _])) if v == x => w,
+        (_, Apply(ISub, [v, w, _])) if constant(b, v) == Some(0) => b.op(IAdd, &[x, w]),
+        (Const(_), Apply(IAdd, [w, c, _])) if constant(b, c).is_some() => {
             let c = b.op(ISub, &[x, c]);
             b.op(ISub, &[c, w])
         }
@@ -64,19 +64,19 @@ pub(super) fn integer_min_max<B: Context>(b: &mut B, op: Op, x: Value, y: Value)
         SMin | SMax => value_tracking::signed(b.function(), value, &|_| None),
         _ => value_tracking::unsigned(b.function(), value, &|_| None),
     };
-    let (of_x, of_y) = (range(x), range(y));
-    let (x_below, y_below) = (of_x.hi <= of_y.lo, of_y.hi <= of_x.lo);
-    let (first, second) =
+    let (x_range, y_range) = (range(x), range(y));
+    let (x_below, y_below) = (x_range.hi <= y_range.lo, y_range.hi <= x_range.lo);
+    let (is_x, is_y) =
         if matches!(op, SMin | UMin) { (x_below, y_below) } else { (y_below, x_below) };
-    if first {
+    if is_x {
         return Some(x);
     }
-    if second {
+    if is_y {
         return Some(y);
     }
     match (form(b, x), form(b, y)) {
-        (Do(inner, [v, w, _]), _) if inner == op && (y == v || y == w) => Some(x),
-        (_, Do(inner, [v, w, _])) if inner == op && (x == v || x == w) => Some(y),
+        (Apply(inner, [v, w, _]), _) if inner == op && (y == v || y == w) => Some(x),
+        (_, Apply(inner, [v, w, _])) if inner == op && (x == v || x == w) => Some(y),
         _ => merge_constants(b, op, x, y),
     }
 }
@@ -89,15 +89,15 @@ pub(super) fn integer_compare<B: Context>(b: &mut B, op: Op, x: Value, y: Value)
         return Some(b.bool(known));
     }
     Some(match (op, form(b, x), form(b, y)) {
-        (IEq, Do(IAdd, [z, c, _]), Const(_)) if constant(b, c).is_some() => {
+        (IEq, Apply(IAdd, [z, c, _]), Const(_)) if constant(b, c).is_some() => {
             let c = b.op(ISub, &[y, c]);
             b.op(IEq, &[z, c])
         }
-        (IEq, Do(Xor, [z, c, _]), Const(_)) if constant(b, c).is_some() => {
+        (IEq, Apply(Xor, [z, c, _]), Const(_)) if constant(b, c).is_some() => {
             let c = b.op(Xor, &[y, c]);
             b.op(IEq, &[z, c])
         }
-        (IEq, Do(ISub | Xor, [v, w, _]), Const(0)) => b.op(IEq, &[v, w]),
+        (IEq, Apply(ISub | Xor, [v, w, _]), Const(0)) => b.op(IEq, &[v, w]),
         (ULt, _, Const(1)) => {
             let zero = b.i32(0);
             b.op(IEq, &[x, zero])
@@ -113,10 +113,10 @@ pub(super) fn integer_compare<B: Context>(b: &mut B, op: Op, x: Value, y: Value)
 pub(super) fn divide<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Option<Value> {
     let divisor = constant(b, y)?;
     let power = divisor.is_power_of_two().then(|| divisor.trailing_zeros() as i32);
-    let remainder = matches!(op, URem | SRem);
+    let is_remainder = matches!(op, URem | SRem);
     Some(match (op, divisor, power) {
         (_, 0 | 1, _) => {
-            if remainder {
+            if is_remainder {
                 b.i32(0)
             } else {
                 x
@@ -135,8 +135,8 @@ pub(super) fn divide<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Optio
             let mask = b.constant(Type::I32, divisor - 1);
             b.op(And, &[x, mask])
         }
-        // Negative numbers must round up: 2ⁿ − 1 is added before the shift. (2³¹ itself is
-        // negative.)
+        // The shift rounds down, but negative quotients must round up: add 2ⁿ − 1 to negative
+        // numbers first. Not for n = 31, since 2³¹ is negative.
         (SDiv | SRem, _, Some(n @ 1..=30)) => {
             let (n, top, rest) = (b.i32(n), b.i32(31), b.i32(32 - n));
             let sign = b.op(AShr, &[x, top]);

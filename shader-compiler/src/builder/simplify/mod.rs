@@ -2,19 +2,18 @@
 //!
 //! The builder calls [`simplify`] for each operation that it appends. A rule is an arm of a `match`
 //! on the forms of the arguments; each file holds the rules for one group of operations. *Exact*
-//! rules preserve every bit of the value (except for NaN payloads and signs). *Relaxed* rules,
-//! guarded by `if relaxed`, may change it and run only before the point shader is fixed
+//! rules preserve every bit of the value, except for NaN payloads and signs. *Relaxed* rules,
+//! guarded by `if relaxed`, may change the value, and run only before the point shader is fixed
 //! ([`Rules`]). Relaxed rules change:
 //!
 //! - the sign of a zero: x + 0 → x, 0 − x → −x, −(x − y) → y − x, |√x| → √x;
-//! - non-finite values: x · 0 → 0, x − x → 0, x ÷ x → 1, xʸ of negative x for small integers y,
+//! - non-finite values: x · 0 → 0, x − x → 0, x ÷ x → 1, xʸ for negative x and small integers y,
 //!   results for x outside of a function's domain (exp (log x) → x, cos (acos x) → x,
-//!   √x · √x → x), results whose intermediate values would overflow (√(x²) → |x|);
-//! - rounding, by an ulp or two: x ÷ c → x · (1 ÷ c), merged constants (with equal signs, so that
-//!   nothing cancels), 1 ÷ √x, sin (acos x); more for xⁿ as products, whose error is that of the
-//!   products, below n/2 ulp.
+//!   √x · √x → x), results after intermediate overflow (√(x²) → |x|);
+//! - rounding, by an ulp or two: x ÷ c → x · (1 ÷ c), merged constants (of equal signs, so that
+//!   nothing cancels), 1 ÷ √x, sin (acos x); and by up to n/2 ulps: xⁿ as a product.
 //!
-//! They preserve intended cancellation: (x + c) − c stays.
+//! They preserve intended cancellation: (x + c) − c is not simplified.
 
 mod arithmetic;
 mod bits;
@@ -32,7 +31,7 @@ use arithmetic::{abs, add, div, mul, neg, sqrt, sub};
 use bits::{and, or, shift, xor};
 use boolean::{any, band, bnot, bor, bxor};
 use comparison::{compare, min_max};
-use conversion::{converse, from_u32, integral};
+use conversion::{from_u32, inverse_conversion, round_integer};
 use elementary::{elementary, pow};
 use integer::{divide, iadd, imul, integer_compare, integer_min_max, isub};
 use select::select;
@@ -40,30 +39,32 @@ use select::select;
 /// Which simplifications a builder may apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// All, including those that may change a value by rounding, by the sign of a zero, or if it is
-    /// not finite. Only before the point shader is fixed.
+    /// All simplifications, including those that may change rounding, the sign of a zero, or
+    /// non-finite values. Only before the point shader is fixed.
     Relaxed,
-    /// Those that preserve every bit of every value, except for NaN payloads.
+    /// Simplifications that preserve every bit of every value, except for NaN payloads and signs.
     Exact,
 }
 
-/// The function being built, as rules see it and append to it.
+/// The function being built, which rules read and append to.
 pub trait Context: Emit<Value = Value> {
     /// The function so far.
     fn function(&self) -> &Function;
-    /// Which rules apply.
+    /// The enabled rules.
     fn rules(&self) -> Rules;
 }
 
-/// The form of an argument that rules match on.
+/// The definition of an argument, in the form that rules match on.
 #[derive(Clone, Copy)]
 enum Form {
+    /// A constant with these bits.
     Const(u32),
-    Do(Op, [Value; 3]),
+    /// An operation and its arguments.
+    Apply(Op, [Value; 3]),
     Other,
 }
 
-use Form::{Const, Do};
+use Form::{Apply, Const};
 
 const ZERO: u32 = 0;
 const NEG_ZERO: u32 = 0x8000_0000;
@@ -73,8 +74,8 @@ const TWO: u32 = 0x4000_0000;
 const TRUE: u32 = !0;
 const FALSE: u32 = 0;
 
-/// A cheaper equivalent of an operation, if a rule applies. A constant argument of a commutative
-/// operation must be last.
+/// Returns a cheaper equivalent of an operation, if a rule applies. A constant argument of a
+/// commutative operation must be last.
 pub fn simplify<B: Context>(b: &mut B, op: Op, args: &[Value]) -> Option<Value> {
     let relaxed = b.rules() == Rules::Relaxed;
     let (x, y) = (args[0], *args.get(1).unwrap_or(&args[0]));
@@ -92,7 +93,7 @@ pub fn simplify<B: Context>(b: &mut B, op: Op, args: &[Value]) -> Option<Value> 
         Abs => abs(b, relaxed, x),
         Sqrt => sqrt(b, relaxed, x),
         Min | Max => min_max(b, op, x, y),
-        Floor | Ceil | Trunc | Round => integral(b, x),
+        Floor | Ceil | Trunc | Round => round_integer(b, x),
         Lt | Le | Eq => compare(b, op, x, y),
         IAdd => iadd(b, x, y),
         ISub => isub(b, x, y),
@@ -109,8 +110,8 @@ pub fn simplify<B: Context>(b: &mut B, op: Op, args: &[Value]) -> Option<Value> 
         BNot => bnot(b, x),
         Any => any(b, x),
         Select => select(b, relaxed, x, y, args[2]),
-        Bits => converse(b, Float, x),
-        Float => converse(b, Bits, x),
+        Bits => inverse_conversion(b, Float, x),
+        Float => inverse_conversion(b, Bits, x),
         Pow if relaxed => pow(b, x, y),
         Exp | Exp2 | Log | Log2 | Sin | Cos | Tan if relaxed => elementary(b, op, x),
         UDiv | URem | SDiv | SRem => divide(b, op, x, y),
@@ -122,7 +123,7 @@ pub fn simplify<B: Context>(b: &mut B, op: Op, args: &[Value]) -> Option<Value> 
 fn form<B: Context>(b: &B, value: Value) -> Form {
     match b.function().def(value) {
         Def::Const(bits) => Const(bits),
-        Def::Op { op, args } => Do(op, args),
+        Def::Op { op, args } => Apply(op, args),
         _ => Form::Other,
     }
 }
@@ -139,7 +140,7 @@ fn number<B: Context>(b: &B, value: Value) -> Option<f32> {
 /// Exact: (z op c) op d → z op (c op d) for constants c and d.
 fn merge_constants<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Option<Value> {
     match form(b, x) {
-        Do(inner, [z, c, _])
+        Apply(inner, [z, c, _])
             if inner == op && constant(b, c).is_some() && constant(b, y).is_some() =>
         {
             let c = b.op(op, &[c, y]);
@@ -151,19 +152,19 @@ fn merge_constants<B: Context>(b: &mut B, op: Op, x: Value, y: Value) -> Option<
 
 /// Exact: f(c ? k : l) → c ? f(k) : f(l), if k, l and f's other arguments are constants.
 fn fold_through_select<B: Context>(b: &mut B, op: Op, args: &[Value]) -> Option<Value> {
-    let mut choice = None;
+    let mut selected = None;
     for (k, &arg) in args.iter().enumerate() {
         match form(b, arg) {
             Const(_) => {}
-            Do(Select, [c, t, e])
-                if choice.is_none() && constant(b, t).is_some() && constant(b, e).is_some() =>
+            Apply(Select, [c, t, e])
+                if selected.is_none() && constant(b, t).is_some() && constant(b, e).is_some() =>
             {
-                choice = Some((k, c, t, e));
+                selected = Some((k, c, t, e));
             }
             _ => return None,
         }
     }
-    let (k, c, t, e) = choice?;
+    let (k, c, t, e) = selected?;
     let mut apply = |arm| {
         let mut args = [args[0], *args.get(1).unwrap_or(&arm), *args.get(2).unwrap_or(&arm)];
         args[k] = arm;

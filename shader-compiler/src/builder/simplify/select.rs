@@ -1,7 +1,8 @@
-//! Selects: of bools, nested selects, and minima, maxima and absolute values written as selects.
+//! Selects: between bools, nested selects, and selects that compute a minimum, maximum or absolute
+//! value.
 
 use super::Context;
-use super::Form::{Const, Do};
+use super::Form::{Apply, Const};
 use super::{FALSE, NEG_ZERO, TRUE, ZERO, constant, form};
 use crate::ir::{Op::*, Type, Value};
 
@@ -18,7 +19,7 @@ pub(super) fn select<B: Context>(
     match form(b, c) {
         Const(FALSE) => return Some(e),
         Const(_) => return Some(t),
-        Do(BNot, [c, ..]) => return Some(b.op(Select, &[c, e, t])),
+        Apply(BNot, [c, ..]) => return Some(b.op(Select, &[c, e, t])),
         _ => {}
     }
     if b.function().ty(t) == Type::Bool
@@ -27,17 +28,17 @@ pub(super) fn select<B: Context>(
         return Some(value);
     }
     Some(match (form(b, t), form(b, e)) {
-        (Do(Select, [d, v, _]), _) if d == c => b.op(Select, &[c, v, e]),
-        (_, Do(Select, [d, _, w])) if d == c => b.op(Select, &[c, t, w]),
-        (Do(Select, [d, v, w]), _) if w == e => {
+        (Apply(Select, [d, v, _]), _) if d == c => b.op(Select, &[c, v, e]),
+        (_, Apply(Select, [d, _, w])) if d == c => b.op(Select, &[c, t, w]),
+        (Apply(Select, [d, v, w]), _) if w == e => {
             let both = b.op(BAnd, &[c, d]);
             b.op(Select, &[both, v, e])
         }
-        (_, Do(Select, [d, v, w])) if v == t => {
+        (_, Apply(Select, [d, v, w])) if v == t => {
             let either = b.op(BOr, &[c, d]);
             b.op(Select, &[either, t, w])
         }
-        _ => return chosen_by_comparison(b, relaxed, c, t, e),
+        _ => return select_by_comparison(b, relaxed, c, t, e),
     })
 }
 
@@ -59,37 +60,37 @@ fn select_bool<B: Context>(b: &mut B, c: Value, t: Value, e: Value) -> Option<Va
     })
 }
 
-/// Minima, maxima and absolute values that are written as selects.
-fn chosen_by_comparison<B: Context>(
+/// Selects that compute a minimum, maximum or absolute value.
+fn select_by_comparison<B: Context>(
     b: &mut B,
     relaxed: bool,
     c: Value,
     t: Value,
     e: Value,
 ) -> Option<Value> {
-    let Do(op, [p, q, _]) = form(b, c) else { return None };
-    let (straight, crossed) = ((t, e) == (p, q), (t, e) == (q, p));
-    let zero = |value| matches!(constant(b, value), Some(ZERO | NEG_ZERO));
-    let negates = |value, of| matches!(form(b, value), Do(Neg, [z, ..]) if z == of);
+    let Apply(op, [p, q, _]) = form(b, c) else { return None };
+    let (same_order, opposite_order) = ((t, e) == (p, q), (t, e) == (q, p));
+    let is_zero = |value| matches!(constant(b, value), Some(ZERO | NEG_ZERO));
+    let negates = |value, x| matches!(form(b, value), Apply(Neg, [z, ..]) if z == x);
     Some(match op {
         // Exact; for `le` only if there is no NaN.
-        Lt | Le if straight && (op == Lt || relaxed) => b.op(Min, &[q, p]),
-        Lt | Le if crossed && (op == Lt || relaxed) => b.op(Max, &[p, q]),
+        Lt | Le if same_order && (op == Lt || relaxed) => b.op(Min, &[q, p]),
+        Lt | Le if opposite_order && (op == Lt || relaxed) => b.op(Max, &[p, q]),
         // x < 0 ? −x : x, and 0 < x ? x : −x.
         Lt | Le
             if relaxed
-                && ((zero(q) && e == p && negates(t, p))
-                    || (zero(p) && t == q && negates(e, q))) =>
+                && ((is_zero(q) && e == p && negates(t, p))
+                    || (is_zero(p) && t == q && negates(e, q))) =>
         {
-            let x = if zero(q) { p } else { q };
+            let x = if is_zero(q) { p } else { q };
             b.op(Abs, &[x])
         }
         // Exact.
-        SLt if straight => b.op(SMin, &[p, q]),
-        SLt if crossed => b.op(SMax, &[p, q]),
-        ULt if straight => b.op(UMin, &[p, q]),
-        ULt if crossed => b.op(UMax, &[p, q]),
-        IEq if straight || crossed => e,
+        SLt if same_order => b.op(SMin, &[p, q]),
+        SLt if opposite_order => b.op(SMax, &[p, q]),
+        ULt if same_order => b.op(UMin, &[p, q]),
+        ULt if opposite_order => b.op(UMax, &[p, q]),
+        IEq if same_order || opposite_order => e,
         _ => return None,
     })
 }

@@ -1,11 +1,11 @@
-//! Tests of rewrite rules, which are given as pairs of expressions.
+//! Tests rewrite rules, given as pairs of expressions.
 
 use crate::builder::{Builder, Rules};
 use crate::ir::{Emit, Op, Type, Value};
 use crate::math::eval::ConstantEvaluator;
 use crate::random::Random;
 
-/// Variables of the expressions: x y z are floats, i j k integers, p q r bools.
+/// Variables in expressions: x, y and z are floats, i, j and k integers, p, q and r bools.
 const VARIABLES: &str = "xyzijkpqr";
 
 fn type_of(index: usize) -> Type {
@@ -44,7 +44,8 @@ pub(super) fn write<'a, E: Emit>(
     (e.op(op, &args), &rest[1..])
 }
 
-/// Checks that each left-hand side becomes its right-hand side under all rules, with the same bits.
+/// Checks that each left-hand side becomes its right-hand side under exact and relaxed rules, and
+/// that both have the same bits.
 pub(super) fn check_exact(rewrites: &[(&str, &str)]) {
     for (left, right) in rewrites {
         check_rewrite(Rules::Exact, left, right);
@@ -69,7 +70,7 @@ pub(super) fn check_rewrite(rules: Rules, left: &str, right: &str) {
     assert!(left_value == right_value, "{left} → {right}: {function:?}");
 }
 
-/// Both sides of a rewrite in one function.
+/// Builds both sides of a rewrite in one function.
 fn build(rules: Rules, left: &str, right: &str) -> (Builder, [Value; 2]) {
     let mut b = Builder::new("rule", rules);
     let variables: Vec<_> =
@@ -93,7 +94,7 @@ fn check_same_bits(left: &str, right: &str, rows: usize) {
     }
 }
 
-/// Special words and random bits.
+/// A special or random word.
 fn word(random: &mut Random, ty: Type, row: usize) -> u32 {
     const FLOATS: [f32; 14] = [
         0.0,

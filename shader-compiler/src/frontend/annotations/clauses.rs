@@ -3,7 +3,7 @@
 use super::super::lexer::SourceRange;
 use super::super::{ShaderError, Source};
 
-/// The lines of doc comments without their markers, each with its start in the text.
+/// Returns the lines of doc comments without comment markers, each with its position in the text.
 pub(super) fn lines<'a>(text: &'a str, docs: &[SourceRange]) -> Vec<(usize, &'a str)> {
     let mut lines = vec![];
     for doc in docs {
@@ -27,7 +27,7 @@ pub(super) fn lines<'a>(text: &'a str, docs: &[SourceRange]) -> Vec<(usize, &'a 
     lines
 }
 
-/// Kinds of clauses.
+/// A clause of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clause {
     Range,
@@ -47,7 +47,7 @@ impl Clause {
     pub fn help(self) -> &'static str {
         match self {
             Clause::Range => {
-                "a range is written `range: [0, 1]`; `(` and `)` exclude an endpoint, `inf` means no limit"
+                "a range is written `range: [0, 1]`; `(` and `)` exclude an endpoint, `inf` means unbounded"
             }
             Clause::Default => {
                 "a default is written `default: 0.5`, or `default: (0.5, 0.2, 0.1)` for a vector"
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         self.at = self.end - self.rest().trim_start().len();
     }
 
-    /// Skips a prefix, whatever its case; returns whether it was there.
+    /// Skips a prefix, ignoring case; returns whether the text starts with it.
     fn skip(&mut self, prefix: &str) -> bool {
         let found =
             self.rest().get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
@@ -112,15 +112,15 @@ impl<'a> Cursor<'a> {
         self.source.error(message).at(range, label).help(self.clause.help())
     }
 
-    /// The error that something else was expected here.
-    fn expected(&self, what: &str) -> ShaderError {
+    /// The error for an unexpected word.
+    fn unexpected(&self, expected: &str) -> ShaderError {
         let range = self.next_word();
         let found = &self.source.text()[range.clone()];
         let found =
             if found.is_empty() { "the end of the line".to_owned() } else { format!("`{found}`") };
         self.error(
             range,
-            format!("expected {what}, found {found}"),
+            format!("expected {expected}, found {found}"),
             format!("in this {}", self.clause.name()),
         )
     }
@@ -128,16 +128,16 @@ impl<'a> Cursor<'a> {
     fn digits(&mut self) -> Option<f64> {
         let rest = self.rest();
         let mut previous = ' ';
-        let exponent =
+        let is_exponent_sign =
             |previous: char, c: char| matches!(previous, 'e' | 'E') && matches!(c, '+' | '-');
         let length = rest
             .find(|c: char| {
-                let part = c.is_ascii_digit()
+                let in_number = c.is_ascii_digit()
                     || c == '.'
                     || matches!(c, 'e' | 'E') && previous.is_ascii_digit()
-                    || exponent(previous, c);
+                    || is_exponent_sign(previous, c);
                 previous = c;
-                !part
+                !in_number
             })
             .unwrap_or(rest.len());
         // A full stop at the end of a sentence is not part of the number.
@@ -185,17 +185,17 @@ impl<'a> Cursor<'a> {
             return Ok(Literal { value, range: word });
         }
         let number = self.number();
-        let more = self.rest().starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let continues = self.rest().starts_with(|c: char| c.is_alphanumeric() || c == '_');
         match number {
-            Some(x) if !more => Ok(Literal { value: Number::Float(x), range: start..self.at }),
+            Some(x) if !continues => Ok(Literal { value: Number::Float(x), range: start..self.at }),
             _ => {
                 self.at = start;
-                Err(self.expected("a number"))
+                Err(self.unexpected("a number"))
             }
         }
     }
 
-    /// Numbers up to a closing bracket; also returns whether that is `]`.
+    /// Numbers up to a closing bracket; also returns whether the bracket is `]`.
     fn list(&mut self) -> Result<(Vec<Literal>, bool), ShaderError> {
         let mut list = vec![self.literal()?];
         loop {
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
                 return Ok((list, false));
             }
             if !self.skip(",") {
-                return Err(self.expected("`,` or a closing bracket"));
+                return Err(self.unexpected("`,` or a closing bracket"));
             }
             list.push(self.literal()?);
         }
@@ -219,29 +219,30 @@ impl<'a> Cursor<'a> {
         if self.rest().is_empty() || self.skip(",") || self.skip(";") || self.skip(".") {
             return Ok(());
         }
-        Err(self.expected(&format!("`,` or the end of the line after the {}", self.clause.name())))
+        Err(self
+            .unexpected(&format!("`,` or the end of the line after the {}", self.clause.name())))
     }
 }
 
-/// The doc comment of a parameter.
+/// A parameter's doc comment, split into clauses and text.
 #[derive(Default)]
 pub(super) struct Clauses {
-    /// Text other than the clauses.
+    /// The text without the clauses.
     pub doc: String,
-    pub range: Option<(Range, SourceRange)>,
+    pub range: Option<(RangeClause, SourceRange)>,
     pub default: Option<(Vec<Literal>, SourceRange)>,
 }
 
 /// A range as written: its endpoints, and whether it includes them.
-pub(super) struct Range {
+pub(super) struct RangeClause {
     pub endpoints: [Literal; 2],
     pub closed: [bool; 2],
 }
 
-/// The first clause in a line, where its name starts, and where its value starts.
+/// Finds the first clause in a line; returns the positions where its name and its value start.
 ///
-/// `range [0, 1]` and `default = 2` are found too, without a value, so that the missing colon can
-/// be reported.
+/// Also finds `range [0, 1]` and `default = 2`, with `None` for the value, so that the caller can
+/// report the missing colon.
 pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> {
     let mut words = line.char_indices().filter(|&(k, c)| {
         let previous = line[..k].chars().next_back();
@@ -273,7 +274,7 @@ pub(super) fn find_clause(line: &str) -> Option<(Clause, usize, Option<usize>)> 
 
 /// Parses the doc comment of a parameter.
 pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, ShaderError> {
-    let mut found = Clauses::default();
+    let mut clauses = Clauses::default();
     let mut doc = vec![];
     for (start, line) in lines(source.text(), docs) {
         let end = start + line.len();
@@ -288,10 +289,10 @@ pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, 
             };
             let mut cursor = Cursor { source, clause, at: at + value, end };
             cursor.skip_spaces();
-            let twice = match clause {
+            let first = match clause {
                 Clause::Range => {
                     let range = parse_range(&mut cursor)?;
-                    found.range.replace((range, name.start..cursor.at)).map(|(_, range)| range)
+                    clauses.range.replace((range, name.start..cursor.at)).map(|(_, range)| range)
                 }
                 Clause::Default => {
                     let default = if cursor.skip("[") || cursor.skip("(") {
@@ -299,10 +300,13 @@ pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, 
                     } else {
                         vec![cursor.literal()?]
                     };
-                    found.default.replace((default, name.start..cursor.at)).map(|(_, range)| range)
+                    clauses
+                        .default
+                        .replace((default, name.start..cursor.at))
+                        .map(|(_, range)| range)
                 }
             };
-            if let Some(first) = twice {
+            if let Some(first) = first {
                 let message = format!("there are two {}s", clause.name());
                 return Err(source
                     .error(message)
@@ -315,23 +319,23 @@ pub(super) fn clauses(source: &Source, docs: &[SourceRange]) -> Result<Clauses, 
         prose += &source.text()[at..end];
         doc.push(prose.trim().trim_end_matches([',', ';']).trim_end().to_owned());
     }
-    found.doc = doc.join("\n").trim().to_owned();
-    Ok(found)
+    clauses.doc = doc.join("\n").trim().to_owned();
+    Ok(clauses)
 }
 
-fn parse_range(cursor: &mut Cursor<'_>) -> Result<Range, ShaderError> {
-    let closed = cursor.skip("[");
-    if !closed && !cursor.skip("(") {
-        return Err(cursor.expected("`[` or `(`"));
+fn parse_range(cursor: &mut Cursor<'_>) -> Result<RangeClause, ShaderError> {
+    let lo_closed = cursor.skip("[");
+    if !lo_closed && !cursor.skip("(") {
+        return Err(cursor.unexpected("`[` or `(`"));
     }
     let start = cursor.at - 1;
-    let (endpoints, also_closed) = cursor.list()?;
+    let (endpoints, hi_closed) = cursor.list()?;
     let range = start..cursor.at;
     match <[Literal; 2]>::try_from(endpoints) {
-        Ok(endpoints) => Ok(Range { endpoints, closed: [closed, also_closed] }),
+        Ok(endpoints) => Ok(RangeClause { endpoints, closed: [lo_closed, hi_closed] }),
         Err(endpoints) => {
             let message = format!("a range has two endpoints, not {}", endpoints.len());
-            Err(cursor.error(range, message, "expected the least and the greatest value"))
+            Err(cursor.error(range, message, "expected a minimum and a maximum"))
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Annotations in doc comments: ranges and defaults of parameters, and the sides of a material.
+//! Annotations in doc comments: ranges and defaults of parameters, and the sides that a material
+//! scatters light to.
 //!
 //! ```wgsl
 //! //! sides: both
@@ -13,9 +14,9 @@
 //! }
 //! ```
 //!
-//! A parenthesis excludes an endpoint: the range is stored as a closed one that ends at the next
-//! number of the type. Numbers are decimal, `inf` (or `∞`), or multiples and fractions of `pi` (or
-//! `π`). A clause that cannot be parsed is an error, since its author relies on it.
+//! A parenthesis excludes an endpoint. The range is stored as a closed one, which ends at the
+//! adjacent number of the type. Numbers are decimal, `inf` (or `∞`), or multiples and fractions of
+//! `pi` (or `π`). A clause that cannot be parsed is an error, since its author relies on it.
 
 mod clauses;
 mod module;
@@ -24,10 +25,10 @@ pub(super) use module::module;
 
 use super::lexer::SourceRange;
 use super::{Parameter, Scalar, ShaderError, Source};
-use clauses::{Clause, Literal, Number, Range, clauses, find_clause, lines};
+use clauses::{Clause, Literal, Number, RangeClause, clauses, find_clause, lines};
 
 /// Formats a number for messages.
-fn spell(x: f64) -> String {
+fn format_number(x: f64) -> String {
     if x.is_infinite() {
         if x < 0.0 { "-inf".to_owned() } else { "inf".to_owned() }
     } else {
@@ -35,8 +36,8 @@ fn spell(x: f64) -> String {
     }
 }
 
-/// The least and greatest finite values of a type.
-fn limits(scalar: Scalar) -> [f64; 2] {
+/// The smallest and largest finite values of a type.
+fn finite_range(scalar: Scalar) -> [f64; 2] {
     match scalar {
         Scalar::F32 => [f64::from(f32::MIN), f64::from(f32::MAX)],
         Scalar::I32 => [f64::from(i32::MIN), f64::from(i32::MAX)],
@@ -77,10 +78,10 @@ fn convert(
             &source.text()[literal.range.clone()]
         )));
     }
-    let [lo, hi] = limits(scalar);
+    let [lo, hi] = finite_range(scalar);
     if !(lo..=hi).contains(&x) {
         let help = match clause {
-            Clause::Range => "write `inf` or `-inf` if there is no limit".to_owned(),
+            Clause::Range => "write `inf` or `-inf` if the range is unbounded".to_owned(),
             Clause::Default if scalar == Scalar::F32 => {
                 format!("`f32` ranges from {lo:e} to {hi:e}")
             }
@@ -95,7 +96,7 @@ fn convert(
     Ok(if scalar == Scalar::F32 { f64::from(x as f32) } else { x })
 }
 
-/// The closed endpoint that replaces an open one.
+/// Returns the closed endpoint that replaces an open one.
 fn close(scalar: Scalar, end: f64, is_lower: bool) -> f64 {
     match (scalar, is_lower) {
         (Scalar::F32, true) => f64::from((end as f32).next_up()),
@@ -108,7 +109,7 @@ fn close(scalar: Scalar, end: f64, is_lower: bool) -> f64 {
 fn check_range(
     source: &Source,
     scalar: Scalar,
-    range: &Range,
+    range: &RangeClause,
     location: &SourceRange,
 ) -> Result<[f64; 2], ShaderError> {
     if scalar == Scalar::Bool {
@@ -120,17 +121,24 @@ fn check_range(
     let lo = convert(source, Clause::Range, scalar, &range.endpoints[0])?;
     let hi = convert(source, Clause::Range, scalar, &range.endpoints[1])?;
     if lo > hi {
-        let message = format!("the range is empty: {} is greater than {}", spell(lo), spell(hi));
-        return Err(source.error(message).at(location.clone(), "the least value comes first"));
+        let message = format!(
+            "the range is empty: {} is greater than {}",
+            format_number(lo),
+            format_number(hi)
+        );
+        return Err(source.error(message).at(location.clone(), "the minimum comes first"));
     }
     let closed = [
         if range.closed[0] { lo } else { close(scalar, lo, true) },
         if range.closed[1] { hi } else { close(scalar, hi, false) },
     ];
     // Integers have no infinities.
-    let [least, greatest] =
-        if scalar == Scalar::F32 { [f64::NEG_INFINITY, f64::INFINITY] } else { limits(scalar) };
-    let closed = closed.map(|end| end.clamp(least, greatest));
+    let [min, max] = if scalar == Scalar::F32 {
+        [f64::NEG_INFINITY, f64::INFINITY]
+    } else {
+        finite_range(scalar)
+    };
+    let closed = closed.map(|end| end.clamp(min, max));
     if closed[0] > closed[1] {
         let error = source
             .error("the range is empty")
@@ -140,7 +148,7 @@ fn check_range(
     Ok(closed)
 }
 
-/// A parameter with the annotations in its doc comment.
+/// Creates a parameter from the annotations in its doc comment.
 pub(super) fn parameter(
     source: &Source,
     name: &str,
@@ -152,7 +160,7 @@ pub(super) fn parameter(
     let range = match &clauses.range {
         Some((range, location)) => check_range(source, scalar, range, location)?,
         None if scalar == Scalar::F32 => [f64::NEG_INFINITY, f64::INFINITY],
-        None => limits(scalar),
+        None => finite_range(scalar),
     };
     let default = match &clauses.default {
         Some((literals, location)) => {
@@ -185,9 +193,9 @@ fn default(
         if !(range[0]..=range[1]).contains(&x) {
             let message = format!(
                 "the default {} is outside the range from {} to {}",
-                spell(x),
-                spell(range[0]),
-                spell(range[1])
+                format_number(x),
+                format_number(range[0]),
+                format_number(range[1])
             );
             return Err(source.error(message).at(literal.range.clone(), "outside the range"));
         }
@@ -212,7 +220,7 @@ pub(super) fn reject_default(source: &Source, docs: &[SourceRange]) -> Result<()
     }
 }
 
-/// Rejects ranges and defaults in comments that describe no declaration.
+/// Rejects ranges and defaults in doc comments that are not attached to a declaration.
 pub(super) fn reject_stray(source: &Source) -> Result<(), ShaderError> {
     for doc in source.stray_docs() {
         for (start, line) in lines(source.text(), std::slice::from_ref(&doc)) {
@@ -235,8 +243,8 @@ mod tests {
     use super::*;
     use crate::frontend::Shader;
 
-    /// The parameter of a shader with this comment before a member of this type.
-    fn read(comment: &str, ty: &str) -> Result<Parameter, ShaderError> {
+    /// Parses a shader in which this comment precedes a member of this type.
+    fn parse_member(comment: &str, ty: &str) -> Result<Parameter, ShaderError> {
         let text = format!(
             "struct Material {{\n{comment}\n    k: {ty},\n}}\nfn brdf(i: vec3f, o: vec3f, m: Material) -> vec3f {{ return i; }}"
         );
@@ -245,15 +253,15 @@ mod tests {
 
     #[test]
     fn ranges_are_parsed_and_closed() {
-        let (least, inf) = (f64::from(f32::from_bits(1)), f64::INFINITY);
+        let (min_positive, inf) = (f64::from(f32::from_bits(1)), f64::INFINITY);
         let (pi, tenth) = (f64::from(std::f32::consts::PI), f64::from(0.1_f32));
         let below_one = f64::from(1_f32.next_down());
         for (text, lo, hi) in [
             ("[0, 1]", 0.0, 1.0),
             ("[ 0 ,1 ].", 0.0, 1.0),
-            ("(0, 1]", least, 1.0),
+            ("(0, 1]", min_positive, 1.0),
             ("[0, 1)", 0.0, below_one),
-            ("(-1, 0)", -below_one, -least),
+            ("(-1, 0)", -below_one, -min_positive),
             ("[1e-3, 1.5E+3]", f64::from(1e-3_f32), 1500.0),
             ("[.5, 1.]", 0.5, 1.0),
             ("[0, 0.1]", 0.0, tenth),
@@ -263,7 +271,7 @@ mod tests {
             ("[0, pi/2];", 0.0, f64::from(std::f32::consts::FRAC_PI_2)),
             ("[3, 3]", 3.0, 3.0),
         ] {
-            let parameter = read(&format!("/// Some words. range: {text}"), "vec2f")
+            let parameter = parse_member(&format!("/// Some words. range: {text}"), "vec2f")
                 .unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(parameter.range, [lo, hi], "{text}");
             assert_eq!(
@@ -277,14 +285,14 @@ mod tests {
             ("[2, inf)", "u32", 2.0, f64::from(u32::MAX)),
         ] {
             assert_eq!(
-                read(&format!("/// range: {text}"), ty).expect(text).range,
+                parse_member(&format!("/// range: {text}"), ty).expect(text).range,
                 [lo, hi],
                 "{text}"
             );
         }
-        assert_eq!(read("", "u32").expect("no comment").range, [0.0, f64::from(u32::MAX)]);
-        assert_eq!(read("", "f32").expect("no comment").range, [-inf, inf]);
-        assert_eq!(read("", "bool").expect("no comment").range, [0.0, 1.0]);
+        assert_eq!(parse_member("", "u32").expect("no comment").range, [0.0, f64::from(u32::MAX)]);
+        assert_eq!(parse_member("", "f32").expect("no comment").range, [-inf, inf]);
+        assert_eq!(parse_member("", "bool").expect("no comment").range, [0.0, 1.0]);
         for text in [
             "[0,1",
             "0, 1",
@@ -299,7 +307,7 @@ mod tests {
             "[0x1, 2]",
             "[0, 1]]",
         ] {
-            assert!(read(&format!("/// range: {text}"), "f32").is_err(), "{text}");
+            assert!(parse_member(&format!("/// range: {text}"), "f32").is_err(), "{text}");
         }
     }
 
@@ -314,7 +322,7 @@ mod tests {
             ("true", "bool", &[1.0]),
             ("(true, false)", "vec2<bool>", &[1.0, 0.0]),
         ] {
-            let parameter = read(&format!("/// default: {text}"), ty)
+            let parameter = parse_member(&format!("/// default: {text}"), ty)
                 .unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(parameter.default.as_deref(), Some(values), "{text}");
         }
@@ -326,7 +334,7 @@ mod tests {
             ("1e10", "i32"),
             ("", "f32"),
         ] {
-            assert!(read(&format!("/// default: {text}"), ty).is_err(), "{text}");
+            assert!(parse_member(&format!("/// default: {text}"), ty).is_err(), "{text}");
         }
     }
 
@@ -338,21 +346,21 @@ mod tests {
             [(lines, "First line.\n\nSecond line."), ("/// Range: [0, 2]; Default: 1", "")]
         {
             let parameter =
-                read(comment, "f32").unwrap_or_else(|error| panic!("{comment}: {error}"));
+                parse_member(comment, "f32").unwrap_or_else(|error| panic!("{comment}: {error}"));
             assert_eq!(
                 (parameter.range, parameter.default, parameter.doc.as_str()),
                 ([0.0, 2.0], Some(vec![1.0]), doc),
                 "{comment}"
             );
         }
-        let parameter = read(&block.replace(", which", ","), "f32");
+        let parameter = parse_member(&block.replace(", which", ","), "f32");
         let parameter = parameter.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
             (parameter.range, parameter.doc.as_str()),
             ([0.0, 2.0], "First line.\nSecond line")
         );
         assert_eq!(
-            read("/// Arranged in a ranger's default order, within range.", "f32")
+            parse_member("/// Arranged in a ranger's default order, within range.", "f32")
                 .expect("prose")
                 .default,
             None

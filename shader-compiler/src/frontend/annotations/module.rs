@@ -1,13 +1,13 @@
 //! The module's doc comments: the description of a material, and whether it transmits light.
 
 use super::super::lexer::SourceRange;
-use super::super::{ShaderError, Sides, Source};
+use super::super::{ShaderError, Source, SurfaceSides};
 use super::clauses::lines;
 
 const HELP: &str =
     "write `sides: one` for reflection, `sides: both` for reflection and transmission";
 
-/// The value in a line `sides: VALUE`; empty if the line looks like a clause that lacks its colon.
+/// Returns the value in a line `sides: VALUE`, or an empty text if only the colon is missing.
 /// `None` for other lines, including sentences that merely start with the word.
 fn sides_value(line: &str) -> Option<&str> {
     let name = line.get(..5).filter(|name| name.eq_ignore_ascii_case("sides"))?;
@@ -19,9 +19,9 @@ fn sides_value(line: &str) -> Option<&str> {
 }
 
 /// Parses the sides and the description of a material from the module's doc comments.
-pub(in crate::frontend) fn module(source: &Source) -> Result<(Sides, String), ShaderError> {
+pub(in crate::frontend) fn module(source: &Source) -> Result<(SurfaceSides, String), ShaderError> {
     let [head, rest] = source.module_docs();
-    let mut sides: Option<(Sides, SourceRange)> = None;
+    let mut sides: Option<(SurfaceSides, SourceRange)> = None;
     let mut description = vec![];
     for (range, line) in trimmed_lines(source, &head) {
         let Some(value) = sides_value(line) else {
@@ -29,20 +29,20 @@ pub(in crate::frontend) fn module(source: &Source) -> Result<(Sides, String), Sh
             continue;
         };
         let value = match value {
-            "one" => Sides::One,
-            "both" => Sides::Both,
+            "one" => SurfaceSides::One,
+            "both" => SurfaceSides::Both,
             "" => {
                 let error = source.error("expected `sides: one` or `sides: both`");
                 return Err(error.at(range, "here").help(HELP));
             }
             other => {
-                let message = format!("a material has one side or both, not `{other}`");
-                return Err(source.error(message).at(range, "expected `one` or `both`").help(HELP));
+                let message = format!("`sides` is `one` or `both`, not `{other}`");
+                return Err(source.error(message).at(range, "unknown value").help(HELP));
             }
         };
         if let Some((_, first)) = sides.replace((value, range.clone())) {
             let error = source.error("`sides` is given twice");
-            return Err(error.at(range, "the second time").at(first, "the first time"));
+            return Err(error.at(range, "the second").at(first, "the first"));
         }
     }
     for (range, line) in trimmed_lines(source, &rest) {
@@ -54,7 +54,7 @@ pub(in crate::frontend) fn module(source: &Source) -> Result<(Sides, String), Sh
         }
     }
     let description = description.join("\n").trim().to_owned();
-    Ok((sides.map_or(Sides::One, |(sides, _)| sides), description))
+    Ok((sides.map_or(SurfaceSides::One, |(sides, _)| sides), description))
 }
 
 fn trimmed_lines<'a>(source: &'a Source, docs: &[SourceRange]) -> Vec<(SourceRange, &'a str)> {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::frontend::Shader;
 
-    fn read(text: &str) -> Result<Shader, ShaderError> {
+    fn parse(text: &str) -> Result<Shader, ShaderError> {
         let brdf = "fn brdf(i: vec3f, o: vec3f) -> vec3f { return i; }";
         Shader::parse("test.wgsl", &text.replace("BRDF", brdf))
     }
@@ -80,13 +80,13 @@ mod tests {
         for (text, sides, description) in [
             (
                 "//! Glass.\n//! Sides: both.\n//!\n//! Sides are many.\nBRDF",
-                Sides::Both,
+                SurfaceSides::Both,
                 "Glass.\n\nSides are many.",
             ),
-            ("/*!\n * Metal.\n * sides: one\n */BRDF", Sides::One, "Metal."),
-            ("// note\n//! Metal.\nBRDF //! not the material\n", Sides::One, "Metal."),
+            ("/*!\n * Metal.\n * sides: one\n */BRDF", SurfaceSides::One, "Metal."),
+            ("// note\n//! Metal.\nBRDF //! not the material\n", SurfaceSides::One, "Metal."),
         ] {
-            let shader = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let shader = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!((shader.sides(), shader.description()), (sides, description));
         }
     }
@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn invalid_sides_are_rejected() {
         for line in ["sides: two", "sides:", "sides = both", "sides both"] {
-            assert!(read(&format!("//! {line}\nBRDF")).is_err(), "{line}");
+            assert!(parse(&format!("//! {line}\nBRDF")).is_err(), "{line}");
         }
-        assert!(read("BRDF //! sides: both").is_err());
+        assert!(parse("BRDF //! sides: both").is_err());
     }
 }

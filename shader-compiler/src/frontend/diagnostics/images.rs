@@ -2,12 +2,12 @@
 
 use super::super::ShaderError;
 use super::super::lexer::{SourceRange, Token, TokenKind};
-use super::validator::Invalid;
+use super::validator::InvalidFunction;
 use naga::valid::ExpressionError;
 use naga::{Expression, Handle};
 
-impl Invalid<'_> {
-    /// The error of a texture lookup, if it is one.
+impl InvalidFunction<'_> {
+    /// Describes an invalid texture lookup; `None` for other errors.
     pub fn image(
         &self,
         handle: Handle<Expression>,
@@ -18,9 +18,9 @@ impl Invalid<'_> {
         let callee = self.callee(&location);
         let here =
             |message: String| self.source.error(message).at(location.clone(), "in this call");
-        let wrong = |what: &str, found: Handle<Expression>, wanted: &str| {
+        let wrong_type = |argument: &str, found: Handle<Expression>, expected: &str| {
             let found = self.ty(found);
-            Some(here(format!("the {what} of `{callee}` must be {wanted}, but is `{found}`")))
+            Some(here(format!("the {argument} of `{callee}` must be {expected}, but is `{found}`")))
         };
         match *error {
             E::ExpectedImageType(_) => Some(
@@ -37,20 +37,20 @@ impl Invalid<'_> {
             E::InvalidImageCoordinateType(_, coordinates) => {
                 let loads =
                     matches!(self.function.expressions[handle], Expression::ImageLoad { .. });
-                let wanted = if loads { "`vec2i` or `vec2u`" } else { "`vec2f`" };
+                let expected = if loads { "`vec2i` or `vec2u`" } else { "`vec2f`" };
                 Some(here(format!(
-                    "the coordinates of `{callee}` must be {wanted}, but are `{}`",
+                    "the coordinates of `{callee}` must be {expected}, but are `{}`",
                     self.ty(coordinates)
                 )))
             }
-            E::InvalidSampleLevelExactType(level) => wrong("level", level, "`f32`"),
-            E::InvalidSampleLevelBiasType(bias) => wrong("bias", bias, "`f32`"),
+            E::InvalidSampleLevelExactType(level) => wrong_type("level", level, "`f32`"),
+            E::InvalidSampleLevelBiasType(bias) => wrong_type("bias", bias, "`f32`"),
             E::InvalidSampleLevelGradientType(_, gradient) => {
-                wrong("gradient", gradient, "`vec2f`")
+                wrong_type("gradient", gradient, "`vec2f`")
             }
-            E::InvalidSampleOffset(_, offset) => wrong("offset", offset, "`vec2i`"),
+            E::InvalidSampleOffset(_, offset) => wrong_type("offset", offset, "`vec2i`"),
             E::InvalidImageOtherIndexType(level) | E::InvalidImageArrayIndexType(level) => {
-                wrong("level", level, "`i32` or `u32`")
+                wrong_type("level", level, "`i32` or `u32`")
             }
             E::InvalidSampleOffsetExprType => {
                 Some(here(format!("the offset of `{callee}` must be a constant")))
@@ -67,7 +67,7 @@ impl Invalid<'_> {
     }
 }
 
-/// The remedy for an unknown name that is used as a texture or sampler, given the tokens before it.
+/// Help for an undeclared texture or sampler, given the tokens before its name; `None` for others.
 pub(super) fn undeclared(text: &str, before: &[Token], name: &str) -> Option<String> {
     let is_call = |function: &Token, bracket: &Token| {
         let function = &text[function.range.clone()];
@@ -87,13 +87,13 @@ pub(super) fn undeclared(text: &str, before: &[Token], name: &str) -> Option<Str
     Some(format!("declare it at module scope: `var {name}: {ty};`"))
 }
 
-/// Whether a text declares a texture of this name.
+/// Whether the text declares a texture with this name.
 pub(super) fn is_texture(text: &str, tokens: &[Token], name: &str) -> bool {
     let spelling = |token: &Token| &text[token.range.clone()];
     tokens.windows(3).any(|declared| {
-        let [found, colon, ty] = declared else { return false };
-        found.kind == TokenKind::Word
-            && spelling(found) == name
+        let [word, colon, ty] = declared else { return false };
+        word.kind == TokenKind::Word
+            && spelling(word) == name
             && spelling(colon) == ":"
             && spelling(ty).starts_with("texture_")
     })

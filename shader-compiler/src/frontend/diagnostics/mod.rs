@@ -1,9 +1,9 @@
 //! naga's errors, rephrased for authors of shaders.
 //!
-//! The parser's errors are plain text. They are recognized by their wording, and rephrased if they
-//! mention naga's internals, omit what was found, or point at the wrong location. The validator's
-//! errors are structured, with handles into the module that yield names and types. All other
-//! messages are passed through, without handles.
+//! The parser's errors are plain text, recognized by their wording. They are rephrased if they
+//! mention naga's internals, do not quote the faulty text, or point at the wrong location. The
+//! validator's errors are structured; their handles into the module yield names and types. Other
+//! messages pass through, without handles.
 
 mod images;
 mod parser;
@@ -14,13 +14,13 @@ pub(in crate::frontend) use validator::validation_error;
 
 use naga::{Handle, Module, TypeInner};
 
-/// A type in WGSL syntax.
+/// Formats a type in WGSL syntax.
 pub(super) fn type_name(module: &Module, ty: Handle<naga::Type>) -> String {
-    plain(&naga::common::DiagnosticDisplay((ty, module.to_ctx())).to_string())
+    clean_message(&naga::common::DiagnosticDisplay((ty, module.to_ctx())).to_string())
 }
 
 fn inner_name(module: &Module, inner: &TypeInner) -> String {
-    plain(
+    clean_message(
         &naga::common::DiagnosticDisplay((
             &naga::proc::TypeResolution::Value(inner.clone()),
             module.to_ctx(),
@@ -29,8 +29,8 @@ fn inner_name(module: &Module, inner: &TypeInner) -> String {
     )
 }
 
-/// Rewrites naga's text with WGSL's short type names and without handles.
-fn plain(text: &str) -> String {
+/// Replaces naga's type names by WGSL's short ones, and removes handles.
+fn clean_message(text: &str) -> String {
     let mut text =
         text.replace("{AbstractFloat}", "abstract-float").replace("{AbstractInt}", "abstract-int");
     for (long, short) in [("<f32>", "f"), ("<i32>", "i"), ("<u32>", "u")] {
@@ -60,7 +60,7 @@ fn plain(text: &str) -> String {
     clean + rest
 }
 
-/// A list of words in backticks, the last two joined by `and` or `or`.
+/// Formats a list of words in backticks; the conjunction, `and` or `or`, joins the last two.
 pub(super) fn list(words: &[&str], conjunction: &str) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match &quoted[..] {
@@ -81,33 +81,33 @@ fn lower_first(text: &str) -> String {
     }
 }
 
-/// An unrecognized message of naga, or a generic message if it contains Rust syntax.
+/// Returns an unrecognized message of naga, or a generic one if it contains Rust syntax.
 fn presentable(message: &str) -> String {
-    let rust = message.contains(['{', '('])
+    let is_internal = message.contains(['{', '('])
         || message.contains("::")
         || message.contains("naga")
         || message.contains("Naga");
-    if rust || message.is_empty() {
+    if is_internal || message.is_empty() {
         "this is not valid WGSL".to_owned()
     } else {
         lower_first(message)
     }
 }
 
-/// Help on how to convert a value from one type to another.
-fn conversion(found: &str, wanted: &str) -> Option<String> {
+/// Help for converting a value from one type to another.
+fn conversion(found: &str, expected: &str) -> Option<String> {
     let scalar =
         |ty: &str| matches!(ty, "f32" | "i32" | "u32" | "bool" | "abstract-float" | "abstract-int");
     let width = |ty: &str| ty.strip_prefix("vec").and_then(|rest| rest.chars().next());
-    if wanted.contains("abstract") {
+    if expected.contains("abstract") {
         return None;
     }
-    if scalar(found) && (scalar(wanted) || width(wanted).is_some())
-        || width(found).is_some() && width(found) == width(wanted)
+    if scalar(found) && (scalar(expected) || width(expected).is_some())
+        || width(found).is_some() && width(found) == width(expected)
     {
-        return Some(format!("write `{wanted}(…)`, since WGSL has no implicit conversions"));
+        return Some(format!("write `{expected}(…)`, since WGSL has no implicit conversions"));
     }
-    if wanted.starts_with("ptr<") {
+    if expected.starts_with("ptr<") {
         return Some("pass a pointer to a variable, `&name`".to_owned());
     }
     None

@@ -4,13 +4,13 @@ use super::{begins_name, continues_name, quoted};
 use crate::ir::types::Type;
 use std::fmt;
 
-/// An error and its byte offset.
-pub(super) struct Wrong {
+/// An error at a byte offset.
+pub(super) struct SyntaxError {
     pub(super) at: usize,
     pub(super) message: String,
 }
 
-pub(super) type Parsed<T> = Result<T, Wrong>;
+pub(super) type Parsed<T> = Result<T, SyntaxError>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'t> {
@@ -25,7 +25,7 @@ pub(super) enum Token<'t> {
     /// `->`
     Arrow,
     /// `=`, `{`, …
-    Sign(char),
+    Symbol(char),
     End,
 }
 
@@ -36,8 +36,8 @@ impl fmt::Display for Token<'_> {
             Token::Quoted(name) => write!(f, "`{}`", quoted(name)),
             Token::Value(name) => write!(f, "`%{name}`"),
             Token::Arrow => f.write_str("`->`"),
-            Token::Sign(c) => write!(f, "`{c}`"),
-            Token::End => f.write_str("the end"),
+            Token::Symbol(c) => write!(f, "`{c}`"),
+            Token::End => f.write_str("the end of the text"),
         }
     }
 }
@@ -66,8 +66,8 @@ impl<'t> Lexer<'t> {
         }
         let begin = self.at;
         let rest = &text[begin..];
-        let length = |rest: &str, skip: usize, of: fn(char) -> bool| {
-            rest[skip..].find(|c| !of(c)).map_or(rest.len(), |length| length + skip)
+        let length = |rest: &str, skip: usize, matches: fn(char) -> bool| {
+            rest[skip..].find(|c| !matches(c)).map_or(rest.len(), |length| length + skip)
         };
         let mut chars = rest.chars();
         let (token, length) = match (chars.next(), chars.next()) {
@@ -93,10 +93,10 @@ impl<'t> Lexer<'t> {
                 let length = length(rest, 0, continues_name);
                 (Token::Name(&rest[..length]), length)
             }
-            (Some(c @ ('(' | ')' | '{' | '}' | ',' | ':' | '=')), _) => (Token::Sign(c), 1),
+            (Some(c @ ('(' | ')' | '{' | '}' | ',' | ':' | '=')), _) => (Token::Symbol(c), 1),
             (Some(c), _) => {
                 let message = format!("unexpected character `{}`", c.escape_debug());
-                return Err(Wrong { at: begin, message });
+                return Err(SyntaxError { at: begin, message });
             }
         };
         self.at += length;
@@ -104,7 +104,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// A quoted name and its length.
+/// Reads a quoted name; returns it with its length in the text.
 fn string(rest: &str, begin: usize) -> Parsed<(Token<'static>, usize)> {
     let mut name = String::new();
     let mut chars = rest.char_indices().skip(1);
@@ -115,10 +115,10 @@ fn string(rest: &str, begin: usize) -> Parsed<(Token<'static>, usize)> {
             c => name.push(c),
         }
     }
-    Err(Wrong { at: begin, message: "this name has no closing quotation mark".to_owned() })
+    Err(SyntaxError { at: begin, message: "the name has no closing quotation mark".to_owned() })
 }
 
-/// Type and bits of a number.
+/// Type and bits of a number; `None` if it is malformed or out of range.
 pub(super) fn number(text: &str) -> Option<(Type, u32)> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u32::from_str_radix(digits, 16)

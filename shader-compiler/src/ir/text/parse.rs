@@ -1,24 +1,24 @@
-//! Parser of the textual form of a function: recursive descent with one token of lookahead. It
-//! checks names and argument counts; the verifier checks the rest, and its line numbers are mapped
-//! back to the text.
+//! Recursive-descent parser for the textual form of a function, with one token of lookahead. It
+//! checks names and argument counts. The verifier checks the rest; its line numbers, which refer to
+//! the printed form, are mapped back to the text.
 
-use super::lexer::{Lexer, Parsed, Token, Wrong, number};
-use super::{CONSTANTS, quoted};
+use super::lexer::{Lexer, Parsed, SyntaxError, Token, number};
+use super::{NAMED_CONSTANTS, quoted};
 use crate::ir::function::{Block, Def, Function, If, Loop, Port, Stmt, Value};
 use crate::ir::op::Op;
 use crate::ir::types::{Type, Word};
 use crate::ir::verify::verify;
 use rustc_hash::FxHashMap;
 
-/// A syntax or verification error, with its position counted from 1.
+/// A syntax or verification error. Lines and columns are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct TextError {
-    /// Line.
+    /// Line of the error.
     pub line: usize,
-    /// Column, in characters.
+    /// Column of the error, in characters.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
@@ -44,14 +44,14 @@ pub fn parse(text: &str) -> Result<Function, TextError> {
         lines: vec![],
     };
     let parsed = parser.function().and_then(|()| {
-        verify(&parser.function).map_err(|error| Wrong {
+        verify(&parser.function).map_err(|error| SyntaxError {
             at: parser.lines.get(error.line - 1).copied().unwrap_or(0),
             message: error.message,
         })
     });
     match parsed {
         Ok(()) => Ok(parser.function),
-        Err(Wrong { at, message }) => {
+        Err(SyntaxError { at, message }) => {
             let before = &text[..at];
             let line = before.matches('\n').count() + 1;
             let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
@@ -74,7 +74,7 @@ struct Parser<'t> {
     constants: FxHashMap<(Type, u32), Value>,
     ops: FxHashMap<&'static str, Op>,
     depth: usize,
-    /// For each line of the printed function, the corresponding offset in this text.
+    /// For each line of the printed function, the corresponding offset in the text.
     lines: Vec<usize>,
 }
 
@@ -92,23 +92,23 @@ impl<'t> Parser<'t> {
         }
         self.expect(Token::Arrow)?;
         self.function.outputs = self.ports()?;
-        self.expect(Token::Sign('{'))?;
+        self.expect(Token::Symbol('{'))?;
         self.function.body.stmts = self.stmts()?;
         self.lines.push(self.begin);
         self.keyword("return")?;
         self.function.body.yields = self.values()?;
-        self.expect(Token::Sign('}'))?;
+        self.expect(Token::Symbol('}'))?;
         self.expect(Token::End)
     }
 
     // Tokens.
 
-    fn wrong<T>(&self, message: impl Into<String>) -> Parsed<T> {
-        Err(Wrong { at: self.begin, message: message.into() })
+    fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
+        Err(SyntaxError { at: self.begin, message: message.into() })
     }
 
-    fn unexpected<T>(&self, want: &str) -> Parsed<T> {
-        self.wrong(format!("expected {want}, found {}", self.token))
+    fn unexpected<T>(&self, expected: &str) -> Parsed<T> {
+        self.error(format!("expected {expected}, found {}", self.token))
     }
 
     fn advance(&mut self) -> Parsed<()> {
@@ -127,22 +127,22 @@ impl<'t> Parser<'t> {
         self.expect(Token::Name(name))
     }
 
-    /// Consumes the next token if it is `token`; returns whether it was.
+    /// Consumes the current token if it is `token`; returns whether it was.
     fn accept(&mut self, token: Token<'_>) -> Parsed<bool> {
-        let found = self.token == token;
-        if found {
+        let is_match = self.token == token;
+        if is_match {
             self.advance()?;
         }
-        Ok(found)
+        Ok(is_match)
     }
 
-    // Parts.
+    // Ports and operands.
 
-    fn port_name(&mut self, what: &str) -> Parsed<String> {
+    fn port_name(&mut self, expected: &str) -> Parsed<String> {
         let name = match &self.token {
-            Token::Name(name) if !CONSTANTS.contains(name) => (*name).to_owned(),
+            Token::Name(name) if !NAMED_CONSTANTS.contains(name) => (*name).to_owned(),
             Token::Quoted(name) => name.clone(),
-            _ => return self.unexpected(what),
+            _ => return self.unexpected(expected),
         };
         self.advance()?;
         Ok(name)
@@ -161,7 +161,7 @@ impl<'t> Parser<'t> {
     fn ports(&mut self) -> Parsed<Vec<Port>> {
         self.list(|parser| {
             let name = parser.port_name("a name")?;
-            parser.expect(Token::Sign(':'))?;
+            parser.expect(Token::Symbol(':'))?;
             Ok(Port { name, ty: parser.ty()? })
         })
     }
@@ -169,14 +169,14 @@ impl<'t> Parser<'t> {
     /// Items in parentheses, separated by commas.
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = vec![];
-        self.expect(Token::Sign('('))?;
-        while self.token != Token::Sign(')') {
+        self.expect(Token::Symbol('('))?;
+        while self.token != Token::Symbol(')') {
             items.push(item(self)?);
-            if !self.accept(Token::Sign(','))? {
+            if !self.accept(Token::Symbol(','))? {
                 break;
             }
         }
-        self.expect(Token::Sign(')'))?;
+        self.expect(Token::Symbol(')'))?;
         Ok(items)
     }
 
@@ -189,12 +189,12 @@ impl<'t> Parser<'t> {
         value
     }
 
-    /// A used value.
+    /// A value used as an operand.
     fn operand(&mut self) -> Parsed<Value> {
         let value = match &self.token {
             Token::Value(name) => match self.names.get(name) {
                 Some(&value) => value,
-                None => return self.wrong(format!("`%{name}` is not defined here")),
+                None => return self.error(format!("`%{name}` is not defined here")),
             },
             &Token::Name("true") => self.constant(Type::Bool, Word::to_bits(true)),
             &Token::Name("false") => self.constant(Type::Bool, Word::to_bits(false)),
@@ -203,7 +203,7 @@ impl<'t> Parser<'t> {
             &Token::Number(text) => match number(text) {
                 Some((ty, bits)) => self.constant(ty, bits),
                 None => {
-                    return self.wrong(format!("`{text}` is neither a float nor a 32-bit integer"));
+                    return self.error(format!("`{text}` is neither a float nor a 32-bit integer"));
                 }
             },
             &Token::Name(name) => self.input(name)?,
@@ -217,7 +217,7 @@ impl<'t> Parser<'t> {
     fn input(&self, name: &str) -> Parsed<Value> {
         match self.inputs.get(name) {
             Some(&value) => Ok(value),
-            None => self.wrong(format!("there is no input `{}`", quoted(name))),
+            None => self.error(format!("there is no input `{}`", quoted(name))),
         }
     }
 
@@ -230,7 +230,7 @@ impl<'t> Parser<'t> {
         let mut values = vec![];
         if self.starts_operand() {
             values.push(self.operand()?);
-            while self.accept(Token::Sign(','))? {
+            while self.accept(Token::Symbol(','))? {
                 values.push(self.operand()?);
             }
         }
@@ -249,7 +249,7 @@ impl<'t> Parser<'t> {
         let value = self.function.add(ty, def);
         match self.names.insert(name, value) {
             None => Ok(value),
-            Some(_) => Err(Wrong { at, message: format!("`%{name}` is already defined") }),
+            Some(_) => Err(SyntaxError { at, message: format!("`%{name}` is already defined") }),
         }
     }
 
@@ -258,7 +258,7 @@ impl<'t> Parser<'t> {
     fn stmts(&mut self) -> Parsed<Vec<Stmt>> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return self.wrong(format!("blocks are nested deeper than {MAX_DEPTH}"));
+            return self.error(format!("blocks are nested more than {MAX_DEPTH} levels deep"));
         }
         let mut stmts = vec![];
         while matches!(self.token, Token::Value(_) | Token::Name("if" | "loop")) {
@@ -273,10 +273,10 @@ impl<'t> Parser<'t> {
         let mut results = vec![];
         if matches!(self.token, Token::Value(_)) {
             results.push(self.new_name()?);
-            while self.accept(Token::Sign(','))? {
+            while self.accept(Token::Symbol(','))? {
                 results.push(self.new_name()?);
             }
-            self.expect(Token::Sign('='))?;
+            self.expect(Token::Symbol('='))?;
         }
         let Token::Name(name) = self.token else { return self.unexpected("an operation") };
         match name {
@@ -288,30 +288,30 @@ impl<'t> Parser<'t> {
 
     fn op(&mut self, name: &str, results: &[(usize, &'t str)]) -> Parsed<Stmt> {
         let Some(&op) = self.ops.get(name) else {
-            return self.wrong(format!("there is no operation `{name}`"));
+            return self.error(format!("there is no operation `{name}`"));
         };
         let at = self.begin;
         self.advance()?;
         let args = self.values()?;
         if args.len() != op.arity() {
-            return Err(Wrong {
+            return Err(SyntaxError {
                 at,
                 message: format!("`{name}` takes {} arguments, not {}", op.arity(), args.len()),
             });
         }
         let [result] = results else {
-            return Err(Wrong {
+            return Err(SyntaxError {
                 at,
                 message: format!("`{name}` has one result, not {}", results.len()),
             });
         };
-        let mut all = [args[0]; 3];
-        all[..args.len()].copy_from_slice(&args);
+        let mut padded = [args[0]; 3];
+        padded[..args.len()].copy_from_slice(&args);
         let ty = op.signature().result.unwrap_or_else(|| self.function.ty(args[args.len() - 1]));
-        Ok(Stmt::Op(self.define(*result, ty, Def::Op { op, args: all })?))
+        Ok(Stmt::Op(self.define(*result, ty, Def::Op { op, args: padded })?))
     }
 
-    /// The last line of a block: a keyword and values.
+    /// The last line of a block: a keyword and the yields.
     fn yields(&mut self, keyword: &str) -> Parsed<Vec<Value>> {
         self.lines.push(self.begin);
         self.keyword(keyword)?;
@@ -320,26 +320,26 @@ impl<'t> Parser<'t> {
 
     fn brace(&mut self, brace: char) -> Parsed<()> {
         self.lines.push(self.begin);
-        self.expect(Token::Sign(brace))
+        self.expect(Token::Symbol(brace))
     }
 
     fn if_(&mut self, results: &[(usize, &'t str)]) -> Parsed<If> {
         self.keyword("if")?;
         let cond = self.operand()?;
-        self.expect(Token::Sign('{'))?;
+        self.expect(Token::Symbol('{'))?;
         let then = Block { stmts: self.stmts()?, yields: self.yields("yield")? };
         self.brace('}')?;
         self.keyword("else")?;
-        self.expect(Token::Sign('{'))?;
+        self.expect(Token::Symbol('{'))?;
         let otherwise = Block { stmts: self.stmts()?, yields: self.yields("yield")? };
         self.brace('}')?;
         let results = self.results(results, &then.yields)?;
         Ok(If { cond, then, otherwise, results })
     }
 
-    /// Defines results, with types from `from`; counts are verified later.
-    fn results(&mut self, results: &[(usize, &'t str)], from: &[Value]) -> Parsed<Vec<Value>> {
-        let types: Vec<_> = from.iter().map(|&value| self.function.ty(value)).collect();
+    /// Defines results with the types of `yields`. The verifier checks that the counts match.
+    fn results(&mut self, results: &[(usize, &'t str)], yields: &[Value]) -> Parsed<Vec<Value>> {
+        let types: Vec<_> = yields.iter().map(|&value| self.function.ty(value)).collect();
         let types = types.into_iter().chain(std::iter::repeat(Type::F32));
         std::iter::zip(results, types)
             .map(|(&result, ty)| self.define(result, ty, Def::Result))
@@ -351,16 +351,16 @@ impl<'t> Parser<'t> {
         let (mut init, mut params) = (vec![], vec![]);
         let heads = self.list(|parser| {
             let name = parser.new_name()?;
-            parser.expect(Token::Sign(':'))?;
+            parser.expect(Token::Symbol(':'))?;
             let ty = parser.ty()?;
-            parser.expect(Token::Sign('='))?;
+            parser.expect(Token::Symbol('='))?;
             Ok((name, ty, parser.operand()?))
         })?;
         for (name, ty, first) in heads {
             init.push(first);
             params.push(self.define(name, ty, Def::Param)?);
         }
-        self.expect(Token::Sign('{'))?;
+        self.expect(Token::Symbol('{'))?;
         let stmts = self.stmts()?;
         self.lines.push(self.begin);
         self.keyword("while")?;
@@ -413,7 +413,7 @@ mod tests {
         parse(text).expect_err(text).to_string()
     }
 
-    /// A function of the floats `a` and `b` and the integer `i`, with these lines after the first.
+    /// A function with the inputs `a`, `b` and `i`, and these lines as its body.
     fn body(lines: &str) -> String {
         format!("fn f(a: f32, b: f32, i: i32) -> (r: f32) {{\n{lines}\n}}")
     }
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_names_and_comments_are_free() {
+    fn layout_names_and_comments_do_not_matter() {
         let text = "fn f(a:f32,)->(r:f32,){%x=add a,-.5e0// to the left\n%y=mul %x,%x return %y}";
         let function = parse(text).unwrap();
         assert_eq!(
@@ -436,8 +436,8 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_position_and_cause() {
-        assert_eq!(error(""), "1:1: expected `fn`, found the end");
+    fn errors_state_position_and_cause() {
+        assert_eq!(error(""), "1:1: expected `fn`, found the end of the text");
         assert_eq!(error(&body("  return %0")), "2:10: `%0` is not defined here");
         assert_eq!(error(&body("return c")), "2:8: there is no input `c`");
         assert_eq!(error(&body("%0 = frob a\nreturn %0")), "2:6: there is no operation `frob`");
@@ -452,26 +452,29 @@ mod tests {
         );
         assert_eq!(
             error(&body("%0 = add a, 1\nreturn %0")),
-            "2:1: 1 is argument 2 of `add`, which must be f32 but is i32"
+            "2:1: argument 2 of `add` must be f32, but 1 is i32"
         );
         assert_eq!(
             error(&body("%0 = select true, a, i\nreturn a")),
-            "2:1: i is argument 3 of `select`, which must be f32 but is i32"
+            "2:1: argument 3 of `select` must be f32, but i is i32"
         );
-        assert_eq!(error(&body("return i")), "2:1: i is output `r`, which must be f32 but is i32");
-        assert_eq!(error(&body("return a, b")), "2:1: 2 values for 1 outputs");
+        assert_eq!(error(&body("return i")), "2:1: output `r` must be f32, but i is i32");
+        assert_eq!(
+            error(&body("return a, b")),
+            "2:1: wrong number of outputs: expected 1, found 2"
+        );
         assert_eq!(
             error(&body("if a {\n  yield\n} else {\n  yield\n}\nreturn a")),
-            "2:1: the condition a must be bool but is f32"
+            "2:1: the condition must be bool, but a is f32"
         );
         assert_eq!(
             error(&body("return 1e99")),
             "2:8: `1e99` is neither a float nor a 32-bit integer"
         );
-        assert_eq!(error(&body("return a }")), "3:1: expected the end, found `}`");
+        assert_eq!(error(&body("return a }")), "3:1: expected the end of the text, found `}`");
         assert_eq!(error(&body("µ ; return a")), "2:1: expected `return`, found `µ`");
         assert_eq!(error(&body("%0 = add a, ;")), "2:13: unexpected character `;`");
-        assert_eq!(error("fn f() -> (\"x"), "1:12: this name has no closing quotation mark");
+        assert_eq!(error("fn f() -> (\"x"), "1:12: the name has no closing quotation mark");
         let scope =
             "%0 = if true {\n  %1 = add a, b\n  yield %1\n} else {\n  yield %1\n}\nreturn a";
         assert_eq!(error(&body(scope)), "6:3: %1 is not in scope");
@@ -481,18 +484,18 @@ mod tests {
     fn deep_nesting_is_an_error() {
         assert!(
             error(&body(&"if true { ".repeat(100_000)))
-                .ends_with("blocks are nested deeper than 200")
+                .ends_with("blocks are nested more than 200 levels deep")
         );
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(text in ".*") {
+        fn arbitrary_text_does_not_panic(text in ".*") {
             let _ = parse(&text);
         }
 
         #[test]
-        fn no_mutation_panics(edits in prop::collection::vec((any::<prop::sample::Index>(), 0..8usize, "[%a-z0-9.,{}()=:\" \n-]{0,8}"), 1..4)) {
+        fn mutated_text_does_not_panic(edits in prop::collection::vec((any::<prop::sample::Index>(), 0..8usize, "[%a-z0-9.,{}()=:\" \n-]{0,8}"), 1..4)) {
             let mut text: Vec<char> = SAMPLE.chars().collect();
             for (at, length, new) in edits {
                 let at = at.index(text.len() + 1);

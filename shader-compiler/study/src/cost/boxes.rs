@@ -18,7 +18,7 @@
 
 use lightbound_shader::bounding::hand::tangents;
 use lightbound_shader::bounding::{Frame, Spans};
-use lightbound_shader::frontend::{Parameter, Scalar, Shader, Sides};
+use lightbound_shader::frontend::{Parameter, Scalar, Shader, SurfaceSides};
 use lightbound_shader::random::Random;
 
 /// A box of inputs of a point shader.
@@ -67,7 +67,7 @@ fn one(random: &mut Random, shader: &Shader, frame: Frame, all: bool) -> Drawn {
     let [wi, wo] = [0.05, 0.05].map(|least| hemisphere(random, least));
     let light = between(random, 2.0, 20.0);
     let view = between(random, 1.0, 5.0);
-    let one_sided = frame == Frame::Local && shader.sides() == Sides::One;
+    let one_sided = frame == Frame::Local && shader.sides() == SurfaceSides::One;
     cone(random, &mut drawn, to_world(axes, wi), light, true, false);
     cone(random, &mut drawn, to_world(axes, wo), view, all, one_sided);
     if frame == Frame::World {

@@ -10,7 +10,7 @@ use lightbound_math::direction_box::testing::unit;
 use lightbound_math::sampling::luminance;
 use lightbound_math::sampling::testing::assert_sampler_matches_pdf;
 use lightbound_math::{Frame, Transform, vec3};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use lightbound_shader::random::Random;
 
 /// Creates an environment map under a transform. `texel` returns its texels by column and row.
@@ -306,8 +306,8 @@ fn product_sampling_reduces_variance() {
 
 #[test]
 fn products_of_empty_trees_have_no_samples() {
-    let mut empty = DirectionTree::cosine(Sides::One);
-    empty.set_nodes(Sides::One, std::iter::empty());
+    let mut empty = DirectionTree::cosine(SurfaceSides::One);
+    empty.set_nodes(SurfaceSides::One, std::iter::empty());
     let (_, environment) = &environments()[0];
     let product = product(empty.unshifted(), environment, &Frame::from_normal(Vec3::Z));
     assert!(product.sample(vec2(0.5, 0.5)).is_none() && product.sample(vec2(0.01, 0.5)).is_none());
@@ -317,8 +317,8 @@ fn products_of_empty_trees_have_no_samples() {
 #[test]
 fn two_sided_products_sample_both_sides() {
     let random = &mut Random::new(5);
-    let tree = DirectionTree::cosine(Sides::Both);
-    let table = TreeTable::new(Sides::Both, 1, 1, 1 << 30).expect("the table fits");
+    let tree = DirectionTree::cosine(SurfaceSides::Both);
+    let table = TreeTable::new(SurfaceSides::Both, 1, 1, 1 << 30).expect("the table fits");
     let shifted = table.tree(vec3(0.48, 0.6, -0.64), |_, cell_tree| *cell_tree = tree.clone());
     let environment =
         environment(16, skewed(), |x, y| Vec3::splat(if x < 8 { 1.0 } else { 0.1 * y as f32 }));

@@ -13,7 +13,7 @@ use crate::scene::{MaterialId, SceneBuilder};
 use crate::settings::BoundMode;
 use lightbound_math::sampling::testing::assert_chi_square;
 use lightbound_math::{Aabb, Frame, Transform, Viewpoint, vec2, vec3};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// Samples light from a selected light, with its density.
 fn sample(

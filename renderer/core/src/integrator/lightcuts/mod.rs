@@ -39,7 +39,7 @@ use crate::settings;
 use crate::settings::{LightcutsSettings, RenderSettings};
 use lightbound_math::sampling::{PathKey, hash, unit_float};
 use lightbound_math::{Ray, Vec2, Vec3, Viewpoint, vec2};
-use lightbound_shader::{Sides, Target};
+use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 use std::time::Instant;
 

@@ -14,7 +14,7 @@ use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Frame, Vec3, Viewpoint, vec2, vec3};
 use lightbound_shader::random::Random;
 use lightbound_shader::texture::Texture;
-use lightbound_shader::{Arena, Batch, Settings, Shader, Sides, Target};
+use lightbound_shader::{Arena, Batch, Settings, Shader, SurfaceSides, Target};
 use std::sync::{Arc, LazyLock};
 
 /// Number of shading points of each material, and groups of eight clusters at each point.
@@ -61,7 +61,7 @@ struct ShadingView {
 
 impl ShadingView {
     /// Returns a random shading point. One of four is seen at a grazing angle.
-    fn new(random: &mut Random, sides: Sides) -> ShadingView {
+    fn new(random: &mut Random, sides: SurfaceSides) -> ShadingView {
         loop {
             let (p, frame, mut wo_world) = (8.0 * in_cube(random), frame(random), unit(random));
             if random.once_in(4) {

@@ -28,7 +28,7 @@ use crate::scene::Scene;
 use crate::settings::{PathSettings, RenderSettings};
 use lightbound_math::sampling::PathKey;
 use lightbound_math::{Ray, Vec3, vec2};
-use lightbound_shader::{Sides, Target};
+use lightbound_shader::{SurfaceSides, Target};
 use std::ops::Range;
 
 /// The path tracer. It is unbiased: it clamps no contributions.
@@ -477,8 +477,8 @@ impl<'a> Wavefront<'a> {
         let (mut side, mut eta, mut specular_probability) = (1.0, 1.0, 1.0);
         if let (Some(batch), Some(instance)) = (batch, scattering) {
             match batch.binding().program.sides {
-                Sides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
-                Sides::Both => eta = instance.eta,
+                SurfaceSides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
+                SurfaceSides::Both => eta = instance.eta,
             }
             specular_probability =
                 specular.map_or(0.0, |specular| specular.sampling_probability(wo));

@@ -9,7 +9,7 @@ use crate::light::LightSample;
 use crate::material::{ShaderBinding, ShaderInstance};
 use lightbound_math::sampling::power_heuristic;
 use lightbound_math::{Ray, Vec3, Viewpoint, vec2};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// A light contribution, before its shadow ray is traced.
 pub(super) struct PendingContribution {
@@ -44,7 +44,7 @@ impl<'a> Wavefront<'a> {
         wo: Vec3,
         side: f32,
     ) -> Receiver {
-        let both_sides = binding.is_some_and(|binding| binding.program.sides == Sides::Both);
+        let both_sides = binding.is_some_and(|binding| binding.program.sides == SurfaceSides::Both);
         let point = ReceiverPoint { p: surface.p, n: side * surface.frame.n, both_sides };
         let uses_lobe = |material: &&ShaderInstance| self.light_picker.uses_lobe(material.shader);
         let lobe = material.filter(uses_lobe).map(|material| {

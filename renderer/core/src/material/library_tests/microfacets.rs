@@ -3,7 +3,7 @@
 use super::cases::Case;
 use super::{TestMaterial, random_directions, random_points};
 use glam::DVec3;
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 
 /// Evaluates the BSDF of Walter et al. 2007 in double precision, for GGX microfacets with roughness
 /// 0.3 and 0.08 and Smith's height-correlated G₂. `eta` is the refractive index on the side of wi

@@ -13,7 +13,9 @@ use lightbound_math::sampling::{ONE_MINUS_EPSILON, hash, unit_float};
 use lightbound_math::{Vec3, vec3};
 use lightbound_shader::ir::Function;
 use lightbound_shader::scattering::{evaluate, scatter};
-use lightbound_shader::{Arena, Batch, Kernel, Parameter, Settings, Shader, Sides, Target, passes};
+use lightbound_shader::{
+    Arena, Batch, Kernel, Parameter, Settings, Shader, SurfaceSides, Target, passes,
+};
 
 /// Polar angles and azimuths of `wo`, degrees. No azimuth is aligned with an axis.
 const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (30.0, 20.0), (60.0, 130.0), (85.0, 250.0)];
@@ -123,7 +125,7 @@ impl TestMaterial {
         let below = above
             .iter()
             .map(|wo| vec3(wo.y, -wo.x, -wo.z))
-            .filter(|_| self.shader.sides() == Sides::Both);
+            .filter(|_| self.shader.sides() == SurfaceSides::Both);
         above.iter().copied().chain(below).collect()
     }
 

@@ -8,7 +8,7 @@ use lightbound_math::sampling::pdf_check::{DirectionSampler, Domain, check};
 use lightbound_math::sampling::testing::thorough;
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec2, Vec3, vec2};
-use lightbound_shader::Sides;
+use lightbound_shader::SurfaceSides;
 use std::f32::consts::FRAC_1_PI;
 
 #[test]

@@ -12,13 +12,13 @@ use super::{Program, ShaderBinding, ShaderInstance};
 use crate::texture::Lookup;
 use lightbound_math::sampling::pdf_check::Domain;
 use lightbound_math::{Vec2, Vec3};
-use lightbound_shader::{Batch, Kernel, Sides, Texture};
+use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
 
 /// Returns the set of directions to which a shader scatters light.
 fn domain(sides: Sides) -> Domain {
     match sides {
-        Sides::One => Domain::UpperHemisphere,
-        Sides::Both => Domain::Sphere,
+        SurfaceSides::One => Domain::UpperHemisphere,
+        SurfaceSides::Both => Domain::Sphere,
     }
 }
 

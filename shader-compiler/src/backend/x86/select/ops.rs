@@ -4,7 +4,7 @@
 
 use super::{ALL_ONES, Selector};
 use crate::backend::x86::machine::{Home, Opcode, Var};
-use crate::ir::table::TABLES;
+use crate::ir::table::MAX_TABLES;
 use crate::ir::{Op, Value};
 
 const SIGN_BIT: u32 = 0x8000_0000;
@@ -240,7 +240,7 @@ impl Selector<'_> {
     /// range: no code reads out of bounds.
     fn load(&mut self, dst: Var, table: Value, index: Value) {
         let table = self.function.constant(table).expect("table indices are constants");
-        assert!(table < TABLES, "table {table} is out of range");
+        assert!(table < MAX_TABLES, "table {table} is out of range");
         self.tables = self.tables.max(table as usize + 1);
         let index = self.read(index);
         let last = match self.last.get(&table) {

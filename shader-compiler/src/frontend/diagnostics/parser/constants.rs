@@ -1,9 +1,10 @@
 //! Constants that cannot be evaluated.
 
-use super::{Rejected, between, quoted};
+use super::{ParserError, between, quoted};
 use crate::frontend::ShaderError;
 
-impl Rejected<'_> {
+impl ParserError<'_> {
+    /// Describes a constant that cannot be evaluated.
     pub(super) fn constants(&self) -> Option<ShaderError> {
         let message = self.message.as_str();
         if message.starts_with("this operation is not supported in a const context") {
@@ -50,7 +51,7 @@ impl Rejected<'_> {
                 let message = format!("`{ty}` has {expected} components, but is given {found}");
                 return Some(self.error(message, "in this constructor"));
             }
-            let known = [
+            let messages = [
                 ("by zero", "this constant is a division by zero".to_owned()),
                 ("Float literal is", "this constant is not finite".to_owned()),
                 ("operation overflowed", "this constant overflows".to_owned()),
@@ -71,7 +72,7 @@ impl Rejected<'_> {
                 ),
                 ("accept", "the two values of `select` must have the same type".to_owned()),
             ];
-            let message = known
+            let message = messages
                 .into_iter()
                 .find(|(part, _)| message.contains(part))
                 .map(|(_, message)| message);

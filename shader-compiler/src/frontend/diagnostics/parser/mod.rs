@@ -7,41 +7,46 @@ mod types;
 
 use super::super::lexer::SourceRange;
 use super::super::{ShaderError, Source, locate};
-use super::{lower_first, plain, presentable};
+use super::{clean_message, lower_first, presentable};
 use naga::front::wgsl::ParseError;
 
-/// The error for a text that naga's parser rejects.
+/// Describes an error of naga's parser.
 pub(in crate::frontend) fn parse_error(source: &Source, error: &ParseError) -> ShaderError {
     let labels = error
         .labels()
-        .map(|(span, label)| (span.to_range().unwrap_or(0..0), plain(label)))
+        .map(|(span, label)| (span.to_range().unwrap_or(0..0), clean_message(label)))
         .collect();
-    let notes: Vec<String> = error.notes().map(plain).collect();
-    let rejected = Rejected { source, message: plain(error.message()), labels, notes };
-    let known = [
-        Rejected::syntax,
-        Rejected::name,
-        Rejected::types,
-        Rejected::arguments,
-        Rejected::constants,
-        Rejected::declarations,
+    let notes: Vec<String> = error.notes().map(clean_message).collect();
+    let details = ParserError { source, message: clean_message(error.message()), labels, notes };
+    let descriptions = [
+        ParserError::syntax,
+        ParserError::names,
+        ParserError::types,
+        ParserError::arguments,
+        ParserError::constants,
+        ParserError::declarations,
     ];
-    known.iter().find_map(|known| known(&rejected)).unwrap_or_else(|| rejected.otherwise(error))
+    descriptions
+        .iter()
+        .find_map(|describe| describe(&details))
+        .unwrap_or_else(|| details.fallback(error))
 }
 
-/// An error of the parser.
-struct Rejected<'a> {
+/// Message, labels and notes of a parser error.
+struct ParserError<'a> {
     source: &'a Source,
     message: String,
     labels: Vec<(SourceRange, String)>,
     notes: Vec<String>,
 }
 
-impl Rejected<'_> {
+impl ParserError<'_> {
+    /// Location of a label.
     fn location(&self, k: usize) -> SourceRange {
         self.labels.get(k).map_or(0..0, |(location, _)| location.clone())
     }
 
+    /// Text at a label.
     fn text(&self, k: usize) -> &str {
         self.source.text().get(self.location(k)).unwrap_or("")
     }
@@ -56,8 +61,8 @@ impl Rejected<'_> {
         self.source.error(message).at(self.location(0), label)
     }
 
-    /// Any other error; type errors without a span are located.
-    fn otherwise(&self, error: &ParseError) -> ShaderError {
+    /// Describes any other error; finds the location of a type error without a span.
+    fn fallback(&self, error: &ParseError) -> ShaderError {
         let message = self.message.as_str();
         let message =
             if message.starts_with("Invalid access") || message.starts_with("Invalid sub-access") {
@@ -82,17 +87,17 @@ impl Rejected<'_> {
             } else {
                 presentable(message)
             };
-        let mut described = self.source.error(message);
+        let mut result = self.source.error(message);
         for (location, label) in &self.labels {
-            described = described.at(
+            result = result.at(
                 location.clone(),
                 if label.is_empty() { "here".to_owned() } else { lower_first(label) },
             );
         }
-        if described.labels.is_empty()
+        if result.labels.is_empty()
             && let Some(location) = locate::statement(self.source, error.message())
         {
-            described = described.at(location, "in this statement");
+            result = result.at(location, "in this statement");
         }
         let notes: Vec<_> = self
             .notes
@@ -100,17 +105,17 @@ impl Rejected<'_> {
             .filter(|note| !note.contains("Naga") && !note.contains("http"))
             .cloned()
             .collect();
-        if notes.is_empty() { described } else { described.help(notes.join("; ")) }
+        if notes.is_empty() { result } else { result.help(notes.join("; ")) }
     }
 }
 
-/// The text between two others.
+/// Returns the text after `start` and before `end`; up to the end of the text if `end` is empty.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
     let rest = text.split_once(start)?.1;
     if end.is_empty() { Some(rest) } else { Some(rest.split_once(end)?.0) }
 }
 
-/// The parts of a text that are in backticks.
+/// Returns the parts of a text that are in backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }

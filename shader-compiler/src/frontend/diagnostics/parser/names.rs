@@ -1,19 +1,19 @@
 //! Unknown names and members, and recursion.
 
-use super::Rejected;
+use super::ParserError;
 use crate::frontend::diagnostics::{images, list};
 use crate::frontend::{ShaderError, names};
 
-impl Rejected<'_> {
-    /// Names and members that are not declared.
-    pub(super) fn name(&self) -> Option<ShaderError> {
+impl ParserError<'_> {
+    /// Describes an undeclared name or member.
+    pub(super) fn names(&self) -> Option<ShaderError> {
         let text = self.source.text();
         if self.message.starts_with("no definition in scope") {
             let name = self.text(0);
             let tokens = &self.source.tokens[..self.source.token_at(self.location(0).start)];
             let error = self.error(format!("`{name}` is not declared"), "not found in this scope");
-            let remedy = names::remedy(name, self.source.names());
-            let help = remedy.or_else(|| images::undeclared(text, tokens, name));
+            let suggestion = names::suggestion(name, self.source.names());
+            let help = suggestion.or_else(|| images::undeclared(text, tokens, name));
             return Some(ShaderError { help, ..error });
         }
         if self.message.starts_with("invalid field accessor") {
@@ -37,9 +37,9 @@ impl Rejected<'_> {
                 format!("`{base}` has no member or component `{name}`")
             };
             let error = self.error(message, "no such member");
-            let help = if let Some(known) = self.struct_of(base) {
-                let members: Vec<_> = self.source.member_names(known).collect();
-                Some(format!("`{}` has {}", self.source.spelling(known), list(&members, "and")))
+            let help = if let Some(token) = self.struct_of(base) {
+                let members: Vec<_> = self.source.member_names(token).collect();
+                Some(format!("`{}` has {}", self.source.spelling(token), list(&members, "and")))
             } else if images::is_texture(text, &self.source.tokens, base) {
                 Some(format!(
                     "read a texture with `textureSample({base}, s, p.uv)`, where `s` is a sampler"
@@ -57,7 +57,7 @@ impl Rejected<'_> {
         None
     }
 
-    /// The name of the struct that a variable or parameter of this function is declared with.
+    /// Token index of the name of the struct that is the type of a variable or parameter.
     fn struct_of(&self, variable: &str) -> Option<usize> {
         let source = self.source;
         let declared = (0..source.token_at(self.location(0).start))
@@ -67,7 +67,7 @@ impl Rejected<'_> {
         source.find_declaration("struct", source.spelling(declared + 2))
     }
 
-    /// A function or declaration that refers to itself.
+    /// Describes a function or declaration that refers to itself.
     pub(super) fn recursion(&self) -> ShaderError {
         let name = self.text(0);
         let (message, verb, help) = if self.word_before(&self.location(0)) == "fn" {
@@ -80,7 +80,8 @@ impl Rejected<'_> {
             )
         };
         let mut error = self.source.error(message).help(help);
-        // Declarations and uses alternate; a cycle of several starts with a use from outside.
+        // Labels of declarations and uses alternate. A cycle of several declarations starts with a
+        // use from outside of it.
         let outside = usize::from(self.labels.len() > 2);
         for pair in self.labels.chunks(2).skip(outside) {
             if let [_, (location, _)] = pair {

@@ -1,6 +1,6 @@
 //! Unexpected tokens, malformed literals and declarations that WGSL does not allow.
 
-use super::{Rejected, between, quoted};
+use super::{ParserError, between, quoted};
 use crate::frontend::lexer::SourceRange;
 use crate::frontend::{ShaderError, Source, names};
 
@@ -18,8 +18,8 @@ fn is_c_type(word: &str) -> bool {
         || word.starts_with("float")
 }
 
-impl Rejected<'_> {
-    /// Tokens that are not expected.
+impl ParserError<'_> {
+    /// Describes an unexpected token.
     pub(super) fn syntax(&self) -> Option<ShaderError> {
         let expected = between(&self.message, "expected ", ", found ")
             .filter(|_| self.message.starts_with("expected "))?;
@@ -49,7 +49,7 @@ impl Rejected<'_> {
         let text = self.source.text();
         let location = self.location(0);
         let before = self.source.tokens[..self.source.token_at(location.start)].last();
-        if location.start >= self.source.written().trim_end().len() {
+        if location.start >= self.source.author_text().trim_end().len() {
             let error =
                 self.source.error(format!("expected {expected}, found the end of the file"));
             return Some(match self.source.unclosed() {
@@ -75,7 +75,7 @@ impl Rejected<'_> {
             _ => error.at(location.clone(), format!("expected {expected}")),
         };
         let word_before = self.word_before(&location);
-        let global = expected.starts_with("a declaration");
+        let at_module_scope = expected.starts_with("a declaration");
         if let Some(keyword) = self.misspelt_keyword(expected) {
             return Some(error.help(format!("did you mean `{keyword}`?")));
         }
@@ -89,12 +89,12 @@ impl Rejected<'_> {
             "return" | "continue" | "break" if expected == "`{`" => {
                 "the bodies of `if` and loops need braces, `{ }`"
             }
-            "let" if global => "at module scope, declare values with `const`",
+            "let" if at_module_scope => "at module scope, declare values with `const`",
             "#" if expected != "`;`" => "WGSL has no preprocessor",
             _ if expected == "`:`" && is_c_type(word_before) => {
                 &format!("the type follows the name: `{found}: {}`", names::wgsl(word_before))
             }
-            _ if global && is_c_type(found) => {
+            _ if at_module_scope && is_c_type(found) => {
                 "write `fn f(x: f32) -> f32 { … }` for a function, `const c = …;` for a constant"
             }
             _ if is_c_type(word_before) || is_c_type(found) => {
@@ -105,7 +105,7 @@ impl Rejected<'_> {
         Some(error.help(help))
     }
 
-    /// The keyword that the first word of this declaration or statement probably means.
+    /// Returns the keyword that is probably meant by the first word of a declaration or statement.
     fn misspelt_keyword(&self, expected: &str) -> Option<&'static str> {
         const DECLARATIONS: [&str; 6] = ["struct", "fn", "const", "var", "override", "alias"];
         const STATEMENTS: [&str; 14] = [
@@ -134,7 +134,7 @@ impl Rejected<'_> {
         names::closest(word, STATEMENTS.into_iter())
     }
 
-    /// Malformed tokens and invalid declarations.
+    /// Describes a malformed token or an invalid declaration.
     pub(super) fn declarations(&self) -> Option<ShaderError> {
         let message = self.message.as_str();
         if message.starts_with("unterminated block comment") {
@@ -185,10 +185,9 @@ impl Rejected<'_> {
             );
         }
         if message.contains("enable extension is not enabled") {
-            let what = quoted(message)[0];
-            let what = what.trim_start_matches("wgpu_");
-            let error = self.error(format!("`{what}` is not supported"), "used here");
-            return Some(match what {
+            let extension = quoted(message)[0].trim_start_matches("wgpu_");
+            let error = self.error(format!("`{extension}` is not supported"), "used here");
+            return Some(match extension {
                 "f16" => error.help("use `f32`"),
                 "binding_array" => error.help("declare each texture as a separate variable"),
                 _ => error,

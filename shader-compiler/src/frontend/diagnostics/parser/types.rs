@@ -1,36 +1,37 @@
 //! Values of the wrong type, and arguments of built-in functions.
 
-use super::{Rejected, between, quoted};
+use super::{ParserError, between, quoted};
 use crate::frontend::ShaderError;
 use crate::frontend::diagnostics::{conversion, list};
 
-impl Rejected<'_> {
+impl ParserError<'_> {
+    /// Describes a value of the wrong type.
     pub(super) fn types(&self) -> Option<ShaderError> {
         let message = self.message.as_str();
         let words = quoted(message);
         if message.starts_with("the type of ") {
-            let [name, expected, got] = words[..] else { return None };
+            let [name, expected, found] = words[..] else { return None };
             let error = self.error(
-                format!("`{name}` is declared as `{expected}`, but its value is `{got}`"),
+                format!("`{name}` is declared as `{expected}`, but its value is `{found}`"),
                 format!("declared as `{expected}`"),
             );
-            return Some(ShaderError { help: conversion(got, expected), ..error });
+            return Some(ShaderError { help: conversion(found, expected), ..error });
         }
         if message.starts_with("automatic conversions cannot convert") {
-            let [found, wanted] = words[..] else { return None };
-            let (found, mut wanted) = (found.to_owned(), wanted.to_owned());
-            // naga names the scalar; a vector needs as many of them.
-            if let (Some(vector), Some(letter)) = (found.get(..4), wanted.get(..1))
+            let [found, expected] = words[..] else { return None };
+            let (found, mut expected) = (found.to_owned(), expected.to_owned());
+            // naga names the scalar type even if a vector is required.
+            if let (Some(vector), Some(letter)) = (found.get(..4), expected.get(..1))
                 && vector.starts_with("vec")
-                && matches!(&wanted[..], "f32" | "i32" | "u32")
+                && matches!(&expected[..], "f32" | "i32" | "u32")
             {
-                wanted = format!("{vector}{letter}");
+                expected = format!("{vector}{letter}");
             }
-            let error = self.source.error(format!("expected `{wanted}`, found `{found}`"));
+            let error = self.source.error(format!("expected `{expected}`, found `{found}`"));
             let error = error
                 .at(self.location(1), format!("this is `{found}`"))
-                .at(self.location(0), format!("`{wanted}` is required by this"));
-            return Some(ShaderError { help: conversion(&found, &wanted), ..error });
+                .at(self.location(0), format!("`{expected}` is required by this"));
+            return Some(ShaderError { help: conversion(&found, &expected), ..error });
         }
         if message.starts_with("cannot cast a") {
             let (from, to) = message.strip_prefix("cannot cast a ")?.split_once(" to a ")?;
@@ -119,7 +120,7 @@ impl Rejected<'_> {
         }
         if message.starts_with("invalid `switch` case") {
             let error = self.error(
-                "a case must be a constant of the same type as the value of the `switch`",
+                "a case must be a constant of the type of the `switch` selector",
                 "not such a constant",
             );
             return Some(error.help("`0u` is `u32`, `0i` is `i32`, and `0` may be either"));
@@ -160,6 +161,7 @@ impl Rejected<'_> {
         None
     }
 
+    /// Describes wrong arguments of a function.
     pub(super) fn arguments(&self) -> Option<ShaderError> {
         let message = self.message.as_str();
         if message.starts_with("wrong number of arguments") {
@@ -168,19 +170,19 @@ impl Rejected<'_> {
             // naga's range is half-open.
             let range = expected
                 .split_once("..")
-                .and_then(|(least, end)| Some((least, end.parse::<u32>().ok()? - 1)));
+                .and_then(|(min, end)| Some((min, end.parse::<u32>().ok()? - 1)));
             let expected =
-                range.map_or(expected.to_owned(), |(least, most)| format!("{least} to {most}"));
+                range.map_or(expected.to_owned(), |(min, max)| format!("{min} to {max}"));
             return Some(self.error(
                 format!("`{}` takes {expected} arguments, but is given {found}", self.text(0)),
                 "in this call",
             ));
         }
         if message.starts_with("too many arguments") {
-            let most: usize = between(self.notes.first()?, "at most ", " ")?.parse().ok()?;
-            let arguments = if most == 1 { "argument" } else { "arguments" };
+            let max: usize = between(self.notes.first()?, "at most ", " ")?.parse().ok()?;
+            let arguments = if max == 1 { "argument" } else { "arguments" };
             let error =
-                self.source.error(format!("`{}` takes at most {most} {arguments}", self.text(0)));
+                self.source.error(format!("`{}` takes at most {max} {arguments}", self.text(0)));
             let error =
                 error.at(self.location(1), "one too many").at(self.location(0), "in this call");
             return Some(if self.text(0) == "atan" {
@@ -189,11 +191,11 @@ impl Rejected<'_> {
                 error
             });
         }
-        let (wrong, inconsistent) = (
+        let (is_wrong, is_inconsistent) = (
             message.starts_with("wrong type passed"),
             message.starts_with("inconsistent type passed"),
         );
-        if !wrong && !inconsistent {
+        if !is_wrong && !is_inconsistent {
             return None;
         }
         let index = between(message, "#", " ")?;
@@ -204,11 +206,11 @@ impl Rejected<'_> {
             .notes
             .iter()
             .filter_map(|note| note.strip_prefix("allowed type: "))
-            .filter(|ty| is_known(ty))
+            .filter(|ty| is_supported(ty))
             .collect();
         let error =
             self.source.error(format!("argument {index} of `{function}` cannot be `{found}`"));
-        // The span of a name declared with `let` is that of its value.
+        // naga locates a name declared with `let` at its value.
         let here = if location.start >= self.location(0).start {
             "this is the argument"
         } else {
@@ -217,30 +219,30 @@ impl Rejected<'_> {
         let mut error = error
             .at(self.location(0), "in this call")
             .at(location.clone(), format!("{here}, `{found}`"));
-        if let (true, Some((other, label))) = (inconsistent, self.labels.get(2)) {
+        if let (true, Some((other, label))) = (is_inconsistent, self.labels.get(2)) {
             let ty = between(label, "has type ", ",")?;
             error = error.at(other.clone(), format!("with this one, `{ty}`"));
         }
         Some(match allowed[..] {
             [] => error,
-            [wanted] => match conversion(found, wanted) {
-                Some(help) => error.help(format!("it must be `{wanted}`: {help}")),
-                None => error.help(format!("it must be `{wanted}`")),
+            [expected] => match conversion(found, expected) {
+                Some(help) => error.help(format!("it must be `{expected}`: {help}")),
+                None => error.help(format!("it must be `{expected}`")),
             },
             _ => {
-                let choice = list(&allowed, "or");
+                let types = list(&allowed, "or");
                 match conversion(found, "f32") {
                     Some(help) if allowed.contains(&"f32") => {
-                        error.help(format!("it may be {choice}: {help}"))
+                        error.help(format!("it may be {types}: {help}"))
                     }
-                    _ => error.help(format!("it may be {choice}")),
+                    _ => error.help(format!("it may be {types}")),
                 }
             }
         })
     }
 }
 
-/// Whether the compiler has a type that naga offers.
-fn is_known(ty: &str) -> bool {
+/// Whether the compiler supports a type that naga suggests.
+fn is_supported(ty: &str) -> bool {
     !["abstract", "16", "64"].iter().any(|part| ty.contains(part))
 }

@@ -1,48 +1,50 @@
 //! Expressions that naga's validator rejects.
 
-use super::{Invalid, fallback, literal_error};
+use super::{InvalidFunction, fallback, literal_error};
 use crate::frontend::ShaderError;
 use crate::frontend::diagnostics::{conversion, inner_name, type_name};
 use crate::frontend::lexer::SourceRange;
 use naga::valid::{ComposeError, ExpressionError, LiteralError, WidthError};
 use naga::{BinaryOperator, Expression, Handle, TypeInner, UnaryOperator};
 
-impl Invalid<'_> {
-    fn operands(
+impl InvalidFunction<'_> {
+    /// Describes operands of types that an operator does not apply to.
+    fn wrong_operands(
         &self,
         op: BinaryOperator,
         left: &str,
         right: &str,
         location: SourceRange,
     ) -> ShaderError {
-        let op = binary(op);
+        let op = binary_operator(op);
         let error = self.source.error(format!("`{op}` does not apply to `{left}` and `{right}`"));
         let error = error.at(location, format!("`{left} {op} {right}`"));
-        let number = |ty: &str| {
+        let is_number = |ty: &str| {
             ["f32", "f", "i32", "i", "u32", "u", "abstract-float", "abstract-int"]
                 .iter()
                 .any(|end| ty.ends_with(end))
         };
-        let vector = |ty: &str| ty.starts_with("vec");
+        let is_vector = |ty: &str| ty.starts_with("vec");
         if matches!(op, "&&" | "||") {
             error.help("it applies to `bool`")
-        } else if vector(left) && vector(right) && left[..4] != right[..4] {
+        } else if is_vector(left) && is_vector(right) && left[..4] != right[..4] {
             error.help("both sides must have the same number of components")
         } else if left.starts_with("mat") || right.starts_with("mat") {
             error.help(
                 "the left side must have as many columns as the right side has rows or components",
             )
         } else if matches!(op, "==" | "!=" | "<" | "<=" | ">" | ">=")
-            && vector(left) != vector(right)
+            && is_vector(left) != is_vector(right)
         {
             error.help("both sides must have the same type")
-        } else if number(left) && number(right) {
+        } else if is_number(left) && is_number(right) {
             error.help("WGSL has no implicit conversions: write `f32(…)`, `i32(…)` or `u32(…)` around one side")
         } else {
             error
         }
     }
 
+    /// Describes an invalid expression.
     pub(super) fn expression(
         &self,
         handle: Handle<Expression>,
@@ -55,14 +57,14 @@ impl Invalid<'_> {
         let callee = self.callee(&location);
         match error {
             E::InvalidBinaryOperandTypes { op, lhs_expr, rhs_expr, .. } => {
-                self.operands(*op, &self.ty(*lhs_expr), &self.ty(*rhs_expr), location)
+                self.wrong_operands(*op, &self.ty(*lhs_expr), &self.ty(*rhs_expr), location)
             }
             E::Literal(LiteralError::Width(WidthError::Abstract)) => {
                 self.abstract_literal(handle, location)
             }
             E::Literal(literal) => here(literal_error(literal), "this constant"),
             E::InvalidUnaryOperandType(op, operand) => here(
-                format!("`{}` does not apply to `{}`", unary(*op), self.ty(*operand)),
+                format!("`{}` does not apply to `{}`", unary_operator(*op), self.ty(*operand)),
                 "this operation",
             ),
             E::InvalidIndexType(index) => {
@@ -162,7 +164,7 @@ impl Invalid<'_> {
         }
     }
 
-    /// A constant that the other operand keeps from being converted to a type.
+    /// Describes a constant that has no concrete type, because of the other operand.
     fn abstract_literal(&self, literal: Handle<Expression>, location: SourceRange) -> ShaderError {
         let user =
             self.function.expressions.iter().find_map(|(user, expression)| match *expression {
@@ -172,7 +174,7 @@ impl Invalid<'_> {
                 _ => None,
             });
         match user {
-            Some((user, op, left, right)) => self.operands(
+            Some((user, op, left, right)) => self.wrong_operands(
                 op,
                 &self.ty(left),
                 &self.ty(right),
@@ -185,6 +187,7 @@ impl Invalid<'_> {
         }
     }
 
+    /// Describes a constructor with wrong arguments.
     fn compose(
         &self,
         handle: Handle<Expression>,
@@ -199,7 +202,7 @@ impl Invalid<'_> {
                 .at(location, "in this constructor");
         };
         let name = type_name(self.module, ty);
-        let what = match self.module.types[ty].inner {
+        let parts = match self.module.types[ty].inner {
             TypeInner::Struct { .. } => "members",
             TypeInner::Array { .. } => "elements",
             TypeInner::Matrix { .. } => "columns",
@@ -207,14 +210,14 @@ impl Invalid<'_> {
         };
         match error {
             ComposeError::ComponentCount { given, expected } => {
-                let message = format!("`{name}` has {expected} {what}, but is given {given}");
+                let message = format!("`{name}` has {expected} {parts}, but is given {given}");
                 self.source.error(message).at(location, "in this constructor")
             }
             ComposeError::ComponentType { index } => {
                 let found = components
                     .get(*index as usize)
                     .map_or(String::new(), |&component| self.ty(component));
-                let wanted = match &self.module.types[ty].inner {
+                let expected = match &self.module.types[ty].inner {
                     TypeInner::Struct { members, .. } => {
                         members.get(*index as usize).map(|member| type_name(self.module, member.ty))
                     }
@@ -232,10 +235,10 @@ impl Invalid<'_> {
                     .source
                     .error(format!("argument {} of `{name}` cannot be `{found}`", index + 1));
                 let error = error.at(location, "in this constructor");
-                match wanted {
-                    Some(wanted) => match conversion(&found, &wanted) {
-                        Some(help) => error.help(format!("it must be `{wanted}`: {help}")),
-                        None => error.help(format!("it must be `{wanted}`")),
+                match expected {
+                    Some(expected) => match conversion(&found, &expected) {
+                        Some(help) => error.help(format!("it must be `{expected}`: {help}")),
+                        None => error.help(format!("it must be `{expected}`")),
                     },
                     None => error,
                 }
@@ -248,7 +251,7 @@ impl Invalid<'_> {
     }
 }
 
-fn binary(op: BinaryOperator) -> &'static str {
+fn binary_operator(op: BinaryOperator) -> &'static str {
     use BinaryOperator as B;
     match op {
         B::Add => "+",
@@ -272,7 +275,7 @@ fn binary(op: BinaryOperator) -> &'static str {
     }
 }
 
-fn unary(op: UnaryOperator) -> &'static str {
+fn unary_operator(op: UnaryOperator) -> &'static str {
     match op {
         UnaryOperator::Negate => "-",
         UnaryOperator::LogicalNot => "!",

@@ -1,11 +1,11 @@
-//! Errors of naga's validator. They arrive as data with handles into the module.
+//! Errors of naga's validator, which are structured data with handles into the module.
 
 mod expressions;
 mod statements;
 
 use super::super::lexer::SourceRange;
 use super::super::{ShaderError, Source};
-use super::{inner_name, plain, presentable, type_name};
+use super::{clean_message, inner_name, presentable, type_name};
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
 use naga::valid::{
@@ -15,7 +15,7 @@ use naga::valid::{
 use naga::{Expression, Handle, Module, TypeInner, WithSpan};
 use std::error::Error;
 
-/// The error for a module that naga's validator rejects.
+/// Describes an error of naga's validator.
 pub(in crate::frontend) fn validation_error(
     source: &Source,
     module: &Module,
@@ -24,24 +24,25 @@ pub(in crate::frontend) fn validation_error(
     let spans: Vec<SourceRange> = error.spans().filter_map(|(span, _)| span.to_range()).collect();
     let location = spans.last().cloned().unwrap_or(0..0);
     match error.as_inner() {
-        ValidationError::Function { handle, source: wrong, .. } => {
+        ValidationError::Function { handle, source: cause, .. } => {
             let function = &module.functions[*handle];
             // The first span is the whole function.
             let span = module.functions.get_span(*handle);
-            let whole = span.to_range().unwrap_or(0..0);
-            let locations = spans.into_iter().filter(|location| *location != whole).collect();
-            Invalid { source, module, function, span, locations }.error(wrong)
+            let function_range = span.to_range().unwrap_or(0..0);
+            let locations =
+                spans.into_iter().filter(|location| *location != function_range).collect();
+            InvalidFunction { source, module, function, span, locations }.error(cause)
         }
-        ValidationError::Type { handle, source: wrong, .. } => {
-            type_error(source, module, *handle, wrong)
+        ValidationError::Type { handle, source: cause, .. } => {
+            type_error(source, module, *handle, cause)
         }
-        ValidationError::Constant { name, source: wrong, .. } => {
-            let message = match wrong {
+        ValidationError::Constant { name, source: cause, .. } => {
+            let message = match cause {
                 ConstantError::InitializerExprType => {
                     format!("the value of `{name}` is not a constant expression")
                 }
                 ConstantError::InvalidType => {
-                    format!("the value of `{name}` does not have its type")
+                    format!("the value of `{name}` does not have the declared type")
                 }
                 ConstantError::NonConstructibleType => {
                     format!("`{name}` has a type that cannot be constructed")
@@ -49,13 +50,13 @@ pub(in crate::frontend) fn validation_error(
             };
             source.error(message).at(location, "in this declaration")
         }
-        ValidationError::Override { name, source: wrong, .. } => {
-            let message = match wrong {
+        ValidationError::Override { name, source: cause, .. } => {
+            let message = match cause {
                 OverrideError::TypeNotScalar | OverrideError::NonConstructibleType => {
                     format!("the override `{name}` is not a scalar")
                 }
                 OverrideError::InvalidType => {
-                    format!("the value of `{name}` does not have its type")
+                    format!("the value of `{name}` does not have the declared type")
                 }
                 OverrideError::DuplicateID => {
                     format!("another override has the same `@id` as `{name}`")
@@ -64,10 +65,10 @@ pub(in crate::frontend) fn validation_error(
             };
             source.error(message).at(location, "in this declaration")
         }
-        ValidationError::GlobalVariable { handle, name, source: wrong } => {
-            let message = match wrong {
+        ValidationError::GlobalVariable { handle, name, source: cause } => {
+            let message = match cause {
                 GlobalVariableError::InitializerType => {
-                    format!("the value of `{name}` does not have its type")
+                    format!("the value of `{name}` does not have the declared type")
                 }
                 GlobalVariableError::InitializerExprType => {
                     format!("the value of `{name}` is not a constant expression")
@@ -85,8 +86,8 @@ pub(in crate::frontend) fn validation_error(
                 error
             }
         }
-        ValidationError::ConstExpression { source: wrong, .. } => {
-            let message = match wrong {
+        ValidationError::ConstExpression { source: cause, .. } => {
+            let message = match cause {
                 ConstExpressionError::Literal(literal) => literal_error(literal),
                 ConstExpressionError::Compose(ComposeError::ComponentCount { given, expected }) => {
                     format!("expected {expected} components, found {given}")
@@ -107,13 +108,13 @@ pub(in crate::frontend) fn validation_error(
     }
 }
 
-/// Any other error: naga's innermost message, cleaned.
+/// Describes any other error by naga's innermost message.
 fn fallback(source: &Source, error: &dyn Error, location: SourceRange) -> ShaderError {
     let mut error = error;
     while let Some(inner) = error.source() {
         error = inner;
     }
-    source.error(presentable(&plain(&error.to_string()))).at(location, "here")
+    source.error(presentable(&clean_message(&error.to_string()))).at(location, "here")
 }
 
 fn literal_error(error: &LiteralError) -> String {
@@ -141,17 +142,17 @@ fn is_resource(module: &Module, ty: Handle<naga::Type>) -> bool {
     matches!(module.types[ty].inner, TypeInner::Image { .. } | TypeInner::Sampler { .. })
 }
 
-/// The error for a struct with a member that is a texture or sampler.
+/// Describes a struct that has a texture or sampler as a member; `None` for other types.
 fn member_error(source: &Source, module: &Module, ty: Handle<naga::Type>) -> Option<ShaderError> {
     let TypeInner::Struct { ref members, .. } = module.types[ty].inner else { return None };
-    let found = members.iter().find(|member| is_resource(module, member.ty))?;
-    let member = found.name.as_deref().unwrap_or("");
-    let declared = source.member(module.types.get_span(ty), member);
+    let member = members.iter().find(|member| is_resource(module, member.ty))?;
+    let name = member.name.as_deref().unwrap_or("");
+    let declared = source.member(module.types.get_span(ty), name);
     let error = source
         .error(format!("`{}` cannot hold a texture or sampler", type_name(module, ty)))
         .at(declared.ty, "this type");
-    let ty = type_name(module, found.ty);
-    Some(error.help(format!("declare it outside the struct: `var {member}: {ty};`")))
+    let ty = type_name(module, member.ty);
+    Some(error.help(format!("declare it outside the struct: `var {name}: {ty};`")))
 }
 
 fn type_error(
@@ -186,7 +187,7 @@ fn type_error(
 }
 
 /// A function that the validator rejects.
-pub(super) struct Invalid<'a> {
+pub(super) struct InvalidFunction<'a> {
     pub source: &'a Source,
     module: &'a Module,
     pub function: &'a naga::Function,
@@ -194,16 +195,16 @@ pub(super) struct Invalid<'a> {
     locations: Vec<SourceRange>,
 }
 
-impl Invalid<'_> {
+impl InvalidFunction<'_> {
     fn name(&self) -> &str {
         self.function.name.as_deref().unwrap_or("")
     }
 
-    fn whole(&self) -> SourceRange {
+    fn function_range(&self) -> SourceRange {
         self.span.to_range().unwrap_or(0..0)
     }
 
-    /// naga's innermost span, or the function's name.
+    /// naga's innermost span, or the location of the function's name.
     fn location(&self) -> SourceRange {
         let location = self.locations.last().cloned();
         location.unwrap_or_else(|| self.source.declared_name(self.span))
@@ -242,7 +243,7 @@ impl Invalid<'_> {
         }
     }
 
-    /// Location of an expression; for a load without a span, of its variable.
+    /// Location of an expression. For a load without a span, the location of its variable.
     fn location_of(&self, expression: Handle<Expression>) -> Option<SourceRange> {
         let location = self.function.expressions.get_span(expression).to_range();
         location.or_else(|| match self.function.expressions[expression] {
@@ -261,12 +262,13 @@ impl Invalid<'_> {
         self.source.error(message).at(location, label)
     }
 
-    /// Text of a call or an operation up to its bracket.
+    /// Text of a call or an operation up to its opening parenthesis.
     pub fn callee(&self, location: &SourceRange) -> &str {
         let text = self.source.text().get(location.clone()).unwrap_or("");
         text.split('(').next().unwrap_or(text).trim()
     }
 
+    /// Describes an error in the function.
     fn error(&self, error: &FunctionError) -> ShaderError {
         let name = self.name();
         match error {
@@ -278,8 +280,8 @@ impl Invalid<'_> {
                             ("is an array without a size", "give its size, as in `array<f32, 4>`")
                         }
                         TypeInner::Array { size: naga::ArraySize::Pending(_), .. } => (
-                            "is an array whose size is an override",
-                            "array sizes are numbers or `const`",
+                            "is an array sized by an override",
+                            "array sizes must be numbers or `const`",
                         ),
                         TypeInner::Image { .. } | TypeInner::Sampler { .. } => (
                             "cannot hold a texture or sampler",
@@ -290,7 +292,7 @@ impl Invalid<'_> {
                     self.error_here(format!("`{name}` {problem}"), "in this declaration").help(help)
                 }
                 LocalVariableError::InitializerType => self.error_here(
-                    format!("the value of `{name}` does not have its type"),
+                    format!("the value of `{name}` does not have the declared type"),
                     "in this declaration",
                 ),
                 LocalVariableError::NonConstOrOverrideInitializer => self.error_here(
@@ -321,14 +323,17 @@ impl Invalid<'_> {
                     error.help("only types with a fixed size can be returned")
                 }
             }
-            FunctionError::BreakOutsideOfLoopOrSwitch => {
-                self.error_here("`break` is outside of a loop or `switch`", "nothing to leave here")
-            }
+            FunctionError::BreakOutsideOfLoopOrSwitch => self.error_here(
+                "`break` is outside of a loop or `switch`",
+                "no loop or `switch` to leave",
+            ),
             FunctionError::ContinueOutsideOfLoop => {
-                self.error_here("`continue` is outside of a loop", "nothing to continue here")
+                self.error_here("`continue` is outside of a loop", "no loop to continue")
             }
-            FunctionError::InvalidReturnSpot => self
-                .error_here("`return` is not allowed in a `continuing` block", "in such a block"),
+            FunctionError::InvalidReturnSpot => self.error_here(
+                "`return` is not allowed in a `continuing` block",
+                "inside `continuing`",
+            ),
             FunctionError::InvalidReturnType { expression, .. } => self.wrong_return(*expression),
             FunctionError::InvalidIfType(condition) => self.wrong_condition(*condition),
             FunctionError::InvalidSwitchType(value) => self.at_expression(
@@ -338,7 +343,7 @@ impl Invalid<'_> {
             ),
             FunctionError::ConflictingSwitchCase(value) => self.conflicting_case(value),
             FunctionError::ConflictingCaseType => self.error_here(
-                "a case does not have the type of the value of the `switch`",
+                "a case does not have the type of the `switch` selector",
                 "in this `switch`",
             ),
             FunctionError::MissingDefaultCase => {

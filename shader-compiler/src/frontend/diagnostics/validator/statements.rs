@@ -1,15 +1,15 @@
 //! Statements and calls that naga's validator rejects.
 
-use super::{Invalid, fallback};
+use super::{InvalidFunction, fallback};
 use crate::frontend::diagnostics::{conversion, inner_name, type_name};
 use crate::frontend::lexer::{SourceRange, TokenKind};
 use crate::frontend::{ShaderError, contract};
 use naga::valid::CallError;
 use naga::{Expression, Handle, Statement, TypeInner};
 
-impl Invalid<'_> {
-    /// Location of an expression in the statement that uses it. If the expression itself is elsewhere,
-    /// as parameters and values of `let` are, the location of the statement.
+impl InvalidFunction<'_> {
+    /// Location of an expression within the statement that uses it. If the expression is elsewhere,
+    /// such as a parameter or a `let` value, the location of the statement.
     fn location_in(
         &self,
         expression: Handle<Expression>,
@@ -34,7 +34,10 @@ impl Invalid<'_> {
         let declared =
             self.function.result.as_ref().map(|result| type_name(self.module, result.ty));
         let returned = |value| {
-            self.location_in(value, &|statement| matches!(statement, Statement::Return { value: Some(v) } if *v == value))
+            self.location_in(value, &|statement| match statement {
+                Statement::Return { value: Some(v) } => *v == value,
+                _ => false,
+            })
         };
         match (value, declared) {
             (Some(value), Some(declared)) => {
@@ -57,7 +60,7 @@ impl Invalid<'_> {
             (None, declared) => {
                 let declared = declared.unwrap_or_default();
                 if self.locations.is_empty() {
-                    let end = self.whole().end;
+                    let end = self.function_range().end;
                     let end = end.saturating_sub(1)..end;
                     let error = self
                         .source
@@ -99,12 +102,12 @@ impl Invalid<'_> {
             naga::SwitchValue::Default => "default".to_owned(),
         };
         let text = self.source.text();
-        let (bare, whole) = (value.trim_end_matches('u'), self.whole());
+        let (digits, range) = (value.trim_end_matches('u'), self.function_range());
         let tokens = &self.source.tokens;
         let locations: Vec<_> = tokens
             .iter()
-            .filter(|token| token.kind == TokenKind::Number && whole.contains(&token.range.start))
-            .filter(|token| text[token.range.clone()].trim_end_matches(['u', 'i']) == bare)
+            .filter(|token| token.kind == TokenKind::Number && range.contains(&token.range.start))
+            .filter(|token| text[token.range.clone()].trim_end_matches(['u', 'i']) == digits)
             .map(|token| token.range.clone())
             .collect();
         let error = self.source.error(format!("the `switch` has two cases for `{value}`"));
@@ -122,7 +125,7 @@ impl Invalid<'_> {
         value: Handle<Expression>,
     ) -> ShaderError {
         let found = self.ty(value);
-        let wanted = match self.inner(pointer) {
+        let expected = match self.inner(pointer) {
             Some(TypeInner::Pointer { base, .. }) => type_name(self.module, base),
             Some(TypeInner::ValuePointer { size, scalar, .. }) => match size {
                 Some(size) => inner_name(self.module, &TypeInner::Vector { size, scalar }),
@@ -138,21 +141,21 @@ impl Invalid<'_> {
         };
         let name =
             variable.and_then(|variable| self.function.local_variables[variable].name.as_deref());
-        let location = self.location_in(
-            value,
-            &|statement| matches!(statement, Statement::Store { pointer: p, value: v } if (*p, *v) == (pointer, value)),
-        );
+        let location = self.location_in(value, &|statement| match statement {
+            Statement::Store { pointer: p, value: v } => (*p, *v) == (pointer, value),
+            _ => false,
+        });
         let message = match name {
-            Some(name) => format!("cannot assign `{found}` to `{name}`, which is `{wanted}`"),
-            None => format!("cannot assign `{found}` to a variable of type `{wanted}`"),
+            Some(name) => format!("cannot assign `{found}` to `{name}`, which is `{expected}`"),
+            None => format!("cannot assign `{found}` to a variable of type `{expected}`"),
         };
         let mut error = self.source.error(message).at(location, format!("this is `{found}`"));
         if let Some(location) = variable
             .and_then(|variable| self.function.local_variables.get_span(variable).to_range())
         {
-            error = error.at(location, format!("declared here as `{wanted}`"));
+            error = error.at(location, format!("declared here as `{expected}`"));
         }
-        ShaderError { help: conversion(&found, &wanted), ..error }
+        ShaderError { help: conversion(&found, &expected), ..error }
     }
 
     pub(super) fn wrong_call(
@@ -172,7 +175,7 @@ impl Invalid<'_> {
                 None,
             ),
             CallError::ArgumentType { index, required, seen_expression } => {
-                let (found, wanted) =
+                let (found, expected) =
                     (self.ty(*seen_expression), type_name(self.module, *required));
                 let parameter = callee
                     .arguments
@@ -180,7 +183,7 @@ impl Invalid<'_> {
                     .and_then(|argument| argument.name.as_deref())
                     .unwrap_or("");
                 let message = format!(
-                    "argument {} of `{name}`, `{parameter}`, must be `{wanted}`, but is `{found}`",
+                    "argument {} of `{name}`, `{parameter}`, must be `{expected}`, but is `{found}`",
                     index + 1
                 );
                 let argument = self
@@ -188,7 +191,7 @@ impl Invalid<'_> {
                     .get(1)
                     .filter(|location| call.start <= location.start && location.end <= call.end);
                 let location = argument.unwrap_or(&call).clone();
-                (message, location, format!("this is `{found}`"), conversion(&found, &wanted))
+                (message, location, format!("this is `{found}`"), conversion(&found, &expected))
             }
             _ => return fallback(self.source, error, call),
         };
@@ -197,13 +200,16 @@ impl Invalid<'_> {
     }
 }
 
-/// Location of the innermost statement for which `wanted` holds.
-fn statement_of(block: &naga::Block, wanted: &dyn Fn(&Statement) -> bool) -> Option<SourceRange> {
+/// Location of the innermost statement that satisfies a predicate.
+fn statement_of(
+    block: &naga::Block,
+    predicate: &dyn Fn(&Statement) -> bool,
+) -> Option<SourceRange> {
     block.span_iter().find_map(|(statement, span)| {
-        let inside = |block: &naga::Block| block.iter().any(wanted);
-        let blocks = contract::inner_blocks(statement);
-        let found = wanted(statement) || blocks.iter().any(|block| inside(block));
-        let inner = blocks.into_iter().find_map(|block| statement_of(block, wanted));
-        inner.or_else(|| span.to_range().filter(|_| found))
+        let any = |block: &naga::Block| block.iter().any(predicate);
+        let blocks = contract::nested_blocks(statement);
+        let is_match = predicate(statement) || blocks.iter().any(|block| any(block));
+        let inner = blocks.into_iter().find_map(|block| statement_of(block, predicate));
+        inner.or_else(|| span.to_range().filter(|_| is_match))
     })
 }

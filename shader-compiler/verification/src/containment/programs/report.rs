@@ -67,7 +67,7 @@ fn scalars(trial: &Trial) -> Vec<(String, Scalar)> {
     let Ok(shader) = Shader::parse("fault.wgsl", &trial.module.to_string()) else { return vec![] };
     let words = |parameter: &lightbound_shader::frontend::Parameter| {
         let scalar = parameter.scalar;
-        parameter.words().map(|name| (name, scalar)).collect::<Vec<_>>()
+        parameter.component_names().map(|name| (name, scalar)).collect::<Vec<_>>()
     };
     shader.parameters().iter().flat_map(words).collect()
 }

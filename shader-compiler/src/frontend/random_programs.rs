@@ -1,10 +1,11 @@
-//! Random programs: translated control flow is compared with direct execution of the statements.
+//! Tests control flow: compares translated random programs with direct execution of their
+//! statements.
 
 use super::testing::{CAP, Numbers, run, translate};
 use crate::{passes, testing};
 use std::fmt::Write;
 
-/// `a`, `b`, `c`, the private `p`, the argument `x`.
+/// Local variables, the private variable `p`, and the argument `x`.
 const VARIABLES: [&str; 5] = ["a", "b", "c", "p", "x"];
 const PRIVATE: usize = 3;
 const ARGUMENT: usize = 4;
@@ -27,8 +28,9 @@ enum Cond {
 
 enum Stmt {
     Set(usize, Expr),
-    /// Declares a value and uses it later in the same block.
+    /// Declares a value for later use in the same block.
     Let(u32, Expr),
+    /// `v += NAME`
     Use(usize, u32),
     If(Cond, Vec<Stmt>, Vec<Stmt>),
     Switch(Expr, Vec<(Vec<i32>, Vec<Stmt>)>, Vec<Stmt>),
@@ -48,9 +50,9 @@ enum Stmt {
     Call(usize, Expr, usize),
 }
 
-/// The context of a generated statement.
+/// The statements that may be generated, and their maximum nesting depth.
 #[derive(Clone, Copy)]
-struct Place {
+struct Context {
     depth: u32,
     breaks: bool,
     continues: bool,
@@ -58,14 +60,15 @@ struct Place {
     calls: bool,
 }
 
-struct Maker {
+struct Generator {
     numbers: Numbers,
+    /// Number of names declared so far.
     names: u32,
     /// Number of statements that may still be generated.
-    left: u32,
+    budget: u32,
 }
 
-impl Maker {
+impl Generator {
     fn expr(&mut self, depth: u32) -> Expr {
         match self.numbers.below(if depth == 0 { 4 } else { 7 }) {
             0 => Expr::Constant(self.numbers.below(9) as i32 - 4),
@@ -86,26 +89,26 @@ impl Maker {
         }
     }
 
-    fn block(&mut self, place: Place) -> Vec<Stmt> {
+    fn block(&mut self, context: Context) -> Vec<Stmt> {
         let mut block = vec![];
-        let mut known = vec![];
+        let mut declared = vec![];
         for _ in 0..self.numbers.below(5) {
-            if self.left == 0 {
+            if self.budget == 0 {
                 break;
             }
-            self.left -= 1;
+            self.budget -= 1;
             if self.numbers.below(6) == 0 {
                 self.names += 1;
-                known.push(self.names);
+                declared.push(self.names);
                 block.push(Stmt::Let(self.names, self.expr(2)));
-            } else if !known.is_empty() && self.numbers.below(4) == 0 {
-                let name = known[self.numbers.below(known.len() as u32) as usize];
+            } else if !declared.is_empty() && self.numbers.below(4) == 0 {
+                let name = declared[self.numbers.below(declared.len() as u32) as usize];
                 block.push(Stmt::Use(self.numbers.below(4) as usize, name));
             } else {
-                let stmt = self.stmt(place);
-                let last = matches!(stmt, Stmt::Break | Stmt::Continue | Stmt::Return(_));
+                let stmt = self.stmt(context);
+                let exits = matches!(stmt, Stmt::Break | Stmt::Continue | Stmt::Return(_));
                 block.push(stmt);
-                if last {
+                if exits {
                     break;
                 }
             }
@@ -113,71 +116,72 @@ impl Maker {
         block
     }
 
-    fn stmt(&mut self, place: Place) -> Stmt {
-        let inner = Place { depth: place.depth.saturating_sub(1), ..place };
-        let looped = Place { breaks: true, continues: true, ..inner };
+    fn stmt(&mut self, context: Context) -> Stmt {
+        let inner = Context { depth: context.depth.saturating_sub(1), ..context };
+        let loop_body = Context { breaks: true, continues: true, ..inner };
         let kind = self.numbers.below(23);
         match kind {
-            0..=2 if place.depth > 0 => Stmt::If(self.cond(1), self.block(inner), vec![]),
-            3..=4 if place.depth > 0 => {
+            0..=2 if context.depth > 0 => Stmt::If(self.cond(1), self.block(inner), vec![]),
+            3..=4 if context.depth > 0 => {
                 Stmt::If(self.cond(1), self.block(inner), self.block(inner))
             }
-            5 if place.depth > 0 => {
+            5 if context.depth > 0 => {
                 let mut value = -3;
                 let mut cases = vec![];
-                let most = if self.numbers.below(4) == 0 { 14 } else { 4 };
-                for _ in 0..self.numbers.below(most) {
+                let max_cases = if self.numbers.below(4) == 0 { 14 } else { 4 };
+                for _ in 0..self.numbers.below(max_cases) {
                     let values = (0..=self.numbers.below(2)).map(|_| {
                         value += 1 + (value & 1);
                         value
                     });
-                    cases.push((values.collect(), self.block(Place { breaks: true, ..inner })));
+                    cases.push((values.collect(), self.block(Context { breaks: true, ..inner })));
                 }
-                Stmt::Switch(self.expr(1), cases, self.block(Place { breaks: true, ..inner }))
+                Stmt::Switch(self.expr(1), cases, self.block(Context { breaks: true, ..inner }))
             }
-            6..=7 if place.depth > 0 => {
+            6..=7 if context.depth > 0 => {
                 self.names += 1;
                 let counter = self.names;
                 // Nothing may leave the loop from `continuing`.
-                let held = Place { breaks: false, continues: false, returns: false, ..inner };
+                let continuing_block =
+                    Context { breaks: false, continues: false, returns: false, ..inner };
                 let break_if = if self.numbers.below(2) == 0 { Some(self.cond(1)) } else { None };
                 let limit = self.numbers.below(8) as i32;
                 Stmt::Loop {
                     counter,
                     limit,
-                    body: self.block(looped),
-                    continuing: self.block(held),
+                    body: self.block(loop_body),
+                    continuing: self.block(continuing_block),
                     break_if,
                 }
             }
-            8 if place.depth > 0 => {
+            8 if context.depth > 0 => {
                 self.names += 1;
                 Stmt::While(
                     self.names,
                     self.numbers.below(8) as i32,
                     self.cond(1),
-                    self.block(looped),
+                    self.block(loop_body),
                 )
             }
-            9..=10 if place.depth > 0 => {
+            9..=10 if context.depth > 0 => {
                 self.names += 1;
-                Stmt::For(self.names, self.numbers.below(7) as i32, self.block(looped))
+                Stmt::For(self.names, self.numbers.below(7) as i32, self.block(loop_body))
             }
-            11 if place.returns => Stmt::Return(self.expr(1)),
-            12..=13 if place.breaks => Stmt::Break,
-            14 if place.continues => Stmt::Continue,
+            11 if context.returns => Stmt::Return(self.expr(1)),
+            12..=13 if context.breaks => Stmt::Break,
+            14 if context.continues => Stmt::Continue,
             20..=22 => {
                 let exits = [
-                    (place.breaks, Stmt::Break),
-                    (place.continues, Stmt::Continue),
-                    (place.returns, Stmt::Return(self.expr(1))),
+                    (context.breaks, Stmt::Break),
+                    (context.continues, Stmt::Continue),
+                    (context.returns, Stmt::Return(self.expr(1))),
                 ];
                 let mut exits: Vec<_> =
                     exits.into_iter().filter(|exit| exit.0).map(|exit| exit.1).collect();
                 let exit = exits.drain(..).nth(self.numbers.below(3) as usize);
                 Stmt::If(self.cond(1), exit.into_iter().collect(), vec![])
             }
-            15..=16 if place.calls => Stmt::Call(
+            15..=16 if context.calls => Stmt::Call(
                 self.numbers.below(3) as usize,
                 self.expr(1),
                 self.numbers.below(3) as usize,
@@ -318,21 +322,23 @@ fn write_stmt(out: &mut String, stmt: &Stmt) {
     }
 }
 
+/// How control leaves a statement.
 #[derive(PartialEq)]
-enum Left {
-    Falls,
+enum Completion {
+    FallsThrough,
     Breaks,
     Continues,
     Returns(i32),
 }
 
-struct Machine<'a> {
+/// Executes a function's statements directly.
+struct Interpreter<'a> {
     callee: &'a [Stmt],
     values: [i32; 5],
     names: Vec<i32>,
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     fn eval(&self, expr: &Expr) -> i32 {
         match expr {
             Expr::Constant(c) => *c,
@@ -353,17 +359,17 @@ impl Machine<'_> {
         }
     }
 
-    fn block(&mut self, block: &[Stmt]) -> Left {
+    fn block(&mut self, block: &[Stmt]) -> Completion {
         for stmt in block {
-            let left = self.stmt(stmt);
-            if left != Left::Falls {
-                return left;
+            let completion = self.stmt(stmt);
+            if completion != Completion::FallsThrough {
+                return completion;
             }
         }
-        Left::Falls
+        Completion::FallsThrough
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Left {
+    fn stmt(&mut self, stmt: &Stmt) -> Completion {
         match stmt {
             Stmt::Set(v, e) => self.values[*v] = self.eval(e),
             Stmt::Let(name, e) => self.names[*name as usize] = self.eval(e),
@@ -379,15 +385,19 @@ impl Machine<'_> {
                     .iter()
                     .find(|(values, _)| values.contains(&value))
                     .map_or(default, |(_, body)| body);
-                let left = self.block(body);
-                return if left == Left::Breaks { Left::Falls } else { left };
+                let completion = self.block(body);
+                return if completion == Completion::Breaks {
+                    Completion::FallsThrough
+                } else {
+                    completion
+                };
             }
             Stmt::Loop { limit, body, continuing, break_if, .. } => {
                 for _ in 0..*limit {
                     match self.block(body) {
-                        Left::Falls | Left::Continues => {}
-                        Left::Breaks => break,
-                        left => return left,
+                        Completion::FallsThrough | Completion::Continues => {}
+                        Completion::Breaks => break,
+                        completion => return completion,
                     }
                     self.block(continuing);
                     if break_if.as_ref().is_some_and(|cond| self.holds(cond)) {
@@ -401,76 +411,78 @@ impl Machine<'_> {
                         break;
                     }
                     match self.block(body) {
-                        Left::Falls | Left::Continues => {}
-                        Left::Breaks => break,
-                        left => return left,
+                        Completion::FallsThrough | Completion::Continues => {}
+                        Completion::Breaks => break,
+                        completion => return completion,
                     }
                 }
             }
             Stmt::For(_, limit, body) => {
                 for _ in 0..*limit {
                     match self.block(body) {
-                        Left::Falls | Left::Continues => {}
-                        Left::Breaks => break,
-                        left => return left,
+                        Completion::FallsThrough | Completion::Continues => {}
+                        Completion::Breaks => break,
+                        completion => return completion,
                     }
                 }
             }
-            Stmt::Break => return Left::Breaks,
-            Stmt::Continue => return Left::Continues,
-            Stmt::Return(e) => return Left::Returns(self.eval(e)),
+            Stmt::Break => return Completion::Breaks,
+            Stmt::Continue => return Completion::Continues,
+            Stmt::Return(e) => return Completion::Returns(self.eval(e)),
             Stmt::Call(v, e, w) => {
                 let argument = self.eval(e);
                 let values = [self.values[*w], 0, 0, self.values[PRIVATE], argument];
                 let mut inner =
-                    Machine { callee: &[], values, names: std::mem::take(&mut self.names) };
-                let left = inner.block(self.callee);
+                    Interpreter { callee: &[], values, names: std::mem::take(&mut self.names) };
+                let completion = inner.block(self.callee);
                 self.names = inner.names;
                 self.values[PRIVATE] = inner.values[PRIVATE];
                 self.values[*w] = inner.values[0];
-                let Left::Returns(value) = left else { unreachable!("functions return") };
+                let Completion::Returns(value) = completion else {
+                    unreachable!("functions return")
+                };
                 self.values[*v] = value;
             }
         }
-        Left::Falls
+        Completion::FallsThrough
     }
 }
 
-/// A program's text, its two functions, and how many names they declare.
+/// Generates a program: its text, its two functions, and the number of names that they declare.
 fn program(seed: u64) -> (String, [Vec<Stmt>; 2], u32) {
-    let mut maker = Maker { numbers: Numbers::new(seed), names: 0, left: 12 };
-    let place = Place { depth: 3, breaks: false, continues: false, returns: true, calls: false };
+    let mut generator = Generator { numbers: Numbers::new(seed), names: 0, budget: 12 };
+    let context =
+        Context { depth: 3, breaks: false, continues: false, returns: true, calls: false };
     let [mut callee, mut main] = [false, true].map(|calls| {
-        maker.left += 18;
-        maker.block(Place { calls, ..place })
+        generator.budget += 18;
+        generator.block(Context { calls, ..context })
     });
     for body in [&mut callee, &mut main] {
         if !matches!(body.last(), Some(Stmt::Return(_))) {
-            body.push(Stmt::Return(maker.expr(2)));
+            body.push(Stmt::Return(generator.expr(2)));
         }
     }
-    // In the callee, `a` is the target of the pointer.
     let mut text =
-        "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var a = *q; var b = 0; var c = 0; ".to_owned();
-    // Writing through the pointer at every return would hide nothing: the caller's variable is `*q`
-    // all along.
+        "var<private> p: i32; fn g(x: i32, q: ptr<function, i32>) -> i32 { var b = 0; var c = 0; "
+            .to_owned();
+    // In the callee, the target of the pointer takes the place of `a`.
     let mut body = String::new();
     callee.iter().for_each(|stmt| write_stmt(&mut body, stmt));
-    text = text.replace("var a = *q; ", "") + &in_terms_of_pointer(&body);
+    text += &replace_a_by_pointer(&body);
     text += "} fn h(x: i32) -> i32 { var a = 0; var b = 0; var c = 0; ";
     main.iter().for_each(|stmt| write_stmt(&mut text, stmt));
     text += "} fn f(x: i32, y: i32) -> array<i32, 3> { p = y; let r = h(x); let q = p; return array(r, q, h(r)); }";
-    (text, [callee, main], maker.names)
+    (text, [callee, main], generator.names)
 }
 
 /// Replaces the variable `a` by `*q`.
-fn in_terms_of_pointer(body: &str) -> String {
+fn replace_a_by_pointer(body: &str) -> String {
     let mut out = String::new();
     let bytes = body.as_bytes();
     for (k, c) in body.char_indices() {
-        let beside =
+        let is_word =
             |k: Option<usize>| k.and_then(|k| bytes.get(k)).is_some_and(u8::is_ascii_alphanumeric);
-        if c == 'a' && !beside(k.checked_sub(1)) && !beside(Some(k + 1)) {
+        if c == 'a' && !is_word(k.checked_sub(1)) && !is_word(Some(k + 1)) {
             out.push_str("(*q)");
         } else {
             out.push(c);
@@ -479,16 +491,17 @@ fn in_terms_of_pointer(body: &str) -> String {
     out
 }
 
-/// Executes a program directly: two calls, the second of which sees the private variable as the first
-/// left it.
+/// Executes a program directly: two calls that share the private variable.
 fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Vec<u32> {
     let mut private = y;
     let mut call = |x: i32| {
         let mut values = [0; 5];
         (values[PRIVATE], values[ARGUMENT]) = (private, x);
-        let mut machine = Machine { callee, values, names: vec![0; names as usize + 1] };
-        let Left::Returns(value) = machine.block(main) else { unreachable!("functions return") };
-        private = machine.values[PRIVATE];
+        let mut interpreter = Interpreter { callee, values, names: vec![0; names as usize + 1] };
+        let Completion::Returns(value) = interpreter.block(main) else {
+            unreachable!("functions return")
+        };
+        private = interpreter.values[PRIVATE];
         (value, private)
     };
     let (r, q) = call(x);
@@ -496,8 +509,8 @@ fn evaluate([callee, main]: &[Vec<Stmt>; 2], names: u32, [x, y]: [i32; 2]) -> Ve
     [r, q, s, 0].map(|x| x as u32).to_vec()
 }
 
-/// Checks integer programs, which no pass may change, in the interpreter and as machine code. The rows
-/// differ, so that the SIMD lanes of a group diverge.
+/// Checks programs in the interpreter, after each pass, and as machine code. They compute integers,
+/// so that results are exact. The rows differ, so that the lanes of a group diverge.
 fn check_programs(seeds: std::ops::Range<u64>) {
     let targets = testing::targets();
     for seed in seeds {
@@ -513,7 +526,7 @@ fn check_programs(seeds: std::ops::Range<u64>) {
                 let out = run(function, &row.map(|x| x as u32));
                 assert_eq!(
                     &out, expected,
-                    "seed {seed}, {row:?}, at most {CAP} rounds\n{text}\n{function}"
+                    "seed {seed}, inputs {row:?}, loops capped at {CAP}\n{text}\n{function}"
                 );
             }
         }
@@ -531,7 +544,7 @@ fn random_programs_match_direct_execution() {
 }
 
 #[test]
-#[ignore = "minutes; for changes of translation and passes: cargo test -p lightbound-shader --release -- --ignored"]
+#[ignore = "takes minutes: cargo test -p lightbound-shader --release -- --ignored many_random_programs"]
 fn many_random_programs_match_direct_execution_slow() {
     check_programs(10_000..60_000);
 }

@@ -1,5 +1,5 @@
-//! Places: what pointers point to. Pointers are resolved during translation except for dynamic
-//! indices. A load selects among the elements that these may mean; a store guards every element.
+//! Pointers. They are resolved during translation, except for dynamic indices: a load selects among
+//! the elements that the pointer may refer to, and a store updates each of them conditionally.
 
 use super::operators::choose;
 use super::translate::{Fault, Leaves, Slots, Translator};
@@ -14,20 +14,20 @@ pub(crate) struct Index {
     pub stride: u32,
 }
 
-/// A run of slots, offset by dynamic indices.
+/// A pointer to consecutive slots, offset by dynamic indices.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Pointer {
     pub slots: Slots,
-    /// Start and number of the indices among the translator's, outermost first.
+    /// Start and number of its indices in [`Translator::indices`], outermost first.
     pub indices: (u32, u32),
 }
 
 impl Index {
-    /// The element at this index, or the last one if it is out of range: a balanced tree of selects.
-    /// `leaf` returns elements.
+    /// Selects the element at this index, or the last one if it is out of range, by a balanced tree
+    /// of selects. `leaf` returns the elements.
     ///
-    /// Comparing with `<` rather than `=` makes an interval of indices select the hull of exactly
-    /// these elements.
+    /// The tree compares with `<` rather than `=`, so that for an interval of indices, bounding
+    /// shaders compute the hull of exactly the elements in it.
     pub fn choose(
         &self,
         b: &mut Builder,
@@ -58,19 +58,19 @@ impl Index {
     }
 }
 
-impl Place {
-    /// A whole variable.
-    pub fn whole(slots: Slots) -> Place {
-        Place { slots, indices: (0, 0) }
+impl Pointer {
+    /// A pointer to a variable.
+    pub fn to_variable(slots: Slots) -> Pointer {
+        Pointer { slots, indices: (0, 0) }
     }
 
-    /// A part, given by its first leaf and number of leaves.
-    pub fn part(self, (start, len): (u32, u32)) -> Place {
-        Place { slots: Slots { start: self.slots.start + start, len }, ..self }
+    /// A pointer to a part of the target, given by its first leaf and number of leaves.
+    pub fn part(self, (start, len): (u32, u32)) -> Pointer {
+        Pointer { slots: Slots { start: self.slots.start + start, len }, ..self }
     }
 }
 
-/// The leaf at slot `start`, offset by the remaining indices.
+/// Loads the leaf at slot `start`, offset by the indices.
 fn fetch(b: &mut Builder, slots: &[Value], start: u32, indices: &[Index]) -> Value {
     match indices {
         [] => slots[start as usize],
@@ -81,43 +81,44 @@ fn fetch(b: &mut Builder, slots: &[Value], start: u32, indices: &[Index]) -> Val
 }
 
 impl Translator<'_> {
-    /// An element of a place.
-    pub fn index(&mut self, place: Place, index: Index) -> Place {
-        let (start, len) = place.indices;
-        let moved = self.indices.len() as u32;
+    /// Applies a dynamic index to a pointer to an array.
+    pub fn index(&mut self, pointer: Pointer, index: Index) -> Pointer {
+        let (start, len) = pointer.indices;
+        let new_start = self.indices.len() as u32;
         self.indices.extend_from_within(start as usize..(start + len) as usize);
         self.indices.push(index);
-        Place {
-            slots: Slots { start: place.slots.start, len: index.stride },
-            indices: (moved, len + 1),
+        Pointer {
+            slots: Slots { start: pointer.slots.start, len: index.stride },
+            indices: (new_start, len + 1),
         }
     }
 
-    /// All slots that the place may refer to.
-    pub fn hull(&self, place: Place) -> Slots {
-        let beyond: u32 =
-            self.indices_of(place).iter().map(|index| (index.count - 1) * index.stride).sum();
-        Slots { start: place.slots.start, len: place.slots.len + beyond }
+    /// All slots that a pointer may refer to.
+    pub fn hull(&self, pointer: Pointer) -> Slots {
+        let max_offset: u32 =
+            self.indices_of(pointer).iter().map(|index| (index.count - 1) * index.stride).sum();
+        Slots { start: pointer.slots.start, len: pointer.slots.len + max_offset }
     }
 
-    pub fn indices_of(&self, place: Place) -> Vec<Index> {
-        let (start, len) = place.indices;
+    /// Dynamic indices of a pointer, outermost first.
+    pub fn indices_of(&self, pointer: Pointer) -> Vec<Index> {
+        let (start, len) = pointer.indices;
         self.indices[start as usize..][..len as usize].to_vec()
     }
 
-    /// Charges for every leaf that the place may refer to.
-    fn charge_place(&mut self, place: Place, indices: &[Index]) -> Result<(), Fault> {
-        let work = indices.iter().fold(place.slots.len as usize, |work, index| {
+    /// Charges for every leaf that a pointer may refer to.
+    fn charge_access(&mut self, pointer: Pointer, indices: &[Index]) -> Result<(), Fault> {
+        let work = indices.iter().fold(pointer.slots.len as usize, |work, index| {
             work.saturating_mul(index.count as usize)
         });
         self.charge(work)
     }
 
-    /// Loads the value of a place.
-    pub fn load(&mut self, place: Place) -> Result<Leaves, Fault> {
-        let Slots { start, len } = place.slots;
-        let indices = self.indices_of(place);
-        self.charge_place(place, &indices)?;
+    /// Loads the value that a pointer refers to.
+    pub fn load(&mut self, pointer: Pointer) -> Result<Leaves, Fault> {
+        let Slots { start, len } = pointer.slots;
+        let indices = self.indices_of(pointer);
+        self.charge_access(pointer, &indices)?;
         let mut values = Vec::with_capacity(len as usize);
         for slot in start..start + len {
             values.push(fetch(&mut self.builder, &self.slots, slot, &indices));
@@ -125,25 +126,25 @@ impl Translator<'_> {
         Ok(self.push(&values))
     }
 
-    /// Stores `values` in a place.
-    pub fn store(&mut self, place: Place, values: Leaves) -> Result<(), Fault> {
-        let mut indices = self.indices_of(place);
-        self.charge_place(place, &indices)?;
+    /// Stores `values` through a pointer.
+    pub fn store(&mut self, pointer: Pointer, values: Leaves) -> Result<(), Fault> {
+        let mut indices = self.indices_of(pointer);
+        self.charge_access(pointer, &indices)?;
         for index in &mut indices {
             // Indices out of range refer to the last element.
             let last = self.builder.i32(index.count as i32 - 1);
             index.value = self.op(Op::UMin, &[index.value, last]);
         }
-        self.store_at(place.slots.start, &indices, None, values);
+        self.store_at(pointer.slots.start, &indices, None, values);
         Ok(())
     }
 
     fn store_at(&mut self, start: u32, indices: &[Index], cond: Option<Value>, values: Leaves) {
         if let [index, rest @ ..] = indices {
             for i in 0..index.count {
-                let number = self.builder.i32(i as i32);
-                let here = self.op(Op::IEq, &[index.value, number]);
-                let cond = cond.map_or(here, |cond| self.op(Op::BAnd, &[cond, here]));
+                let constant = self.builder.i32(i as i32);
+                let is_here = self.op(Op::IEq, &[index.value, constant]);
+                let cond = cond.map_or(is_here, |cond| self.op(Op::BAnd, &[cond, is_here]));
                 self.store_at(start + i * index.stride, rest, Some(cond), values);
             }
             return;
@@ -161,11 +162,11 @@ impl Translator<'_> {
         }
     }
 
-    /// Assigns to a slot.
+    /// Assigns to a slot, and logs the old value.
     pub fn set(&mut self, slot: u32, value: Value) {
         let old = std::mem::replace(&mut self.slots[slot as usize], value);
         if old != value {
-            self.trail.push((slot, old));
+            self.undo_log.push((slot, old));
         }
     }
 }
@@ -175,12 +176,12 @@ mod tests {
     use crate::frontend::testing::{Numbers, check, translate};
 
     /// An index clamped to the last element.
-    fn clamped(index: u32, count: usize) -> usize {
+    fn clamp_index(index: u32, count: usize) -> usize {
         (index as usize).min(count - 1)
     }
 
     #[test]
-    fn dynamic_loads_select_the_element() {
+    fn dynamic_loads_select_the_indexed_element() {
         let f = translate(
             "const table = array(3, 1, 4, 1, 5, 9, 2);
             fn f(a: array<i32, 5>, v: vec3i, i: i32, j: u32) -> array<i32, 4> {
@@ -196,15 +197,19 @@ mod tests {
             let [i, j] = [0, 1]
                 .map(|_| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(9) });
             let (a, v) = (&inputs[..5], &inputs[5..]);
-            let expected =
-                [a[clamped(i, 5)], v[clamped(j, 3)], table[clamped(i, 7)], v[clamped(i, 3)]];
+            let expected = [
+                a[clamp_index(i, 5)],
+                v[clamp_index(j, 3)],
+                table[clamp_index(i, 7)],
+                v[clamp_index(i, 3)],
+            ];
             inputs.extend([i, j]);
             check(&f, &inputs, &expected);
         }
     }
 
     #[test]
-    fn nested_dynamic_stores_and_loads_agree_with_arrays() {
+    fn nested_dynamic_accesses_match_arrays() {
         let f = translate(
             "struct S { a: f32, b: array<vec2f, 3> }
             fn f(i: i32, j: u32, k: u32, x: f32) -> array<f32, 14> {
@@ -223,10 +228,10 @@ mod tests {
         for _ in 0..500 {
             let [i, j, k] = [3, 5, 4]
                 .map(|n| if numbers.below(4) == 0 { numbers.int() } else { numbers.below(n) });
-            let x = numbers.tame();
+            let x = numbers.moderate();
             let mut s = [[0.0f32; 7]; 2];
             s[1][0] = 1.0;
-            let (i0, j0, k0) = (clamped(i, 2), clamped(j, 3), clamped(k, 2));
+            let (i0, j0, k0) = (clamp_index(i, 2), clamp_index(j, 3), clamp_index(k, 2));
             s[i0][1 + 2 * j0 + k0] = x;
             s[i0][1 + 2 * j0] += 1.0;
             s[i0][2 + 2 * j0] += 1.0;
@@ -251,13 +256,13 @@ mod tests {
         );
         let mut numbers = Numbers::new(3);
         for _ in 0..200 {
-            let m: [f32; 6] = std::array::from_fn(|_| numbers.tame());
+            let m: [f32; 6] = std::array::from_fn(|_| numbers.moderate());
             let (i, j) = (numbers.below(4), numbers.below(4));
-            let (i0, j0) = (clamped(i, 3), clamped(j, 3));
+            let (i0, j0) = (clamp_index(i, 3), clamp_index(j, 3));
             let mut n = m;
             n[2 * i0] = m[2 * j0] + 1.0;
             n[2 * i0 + 1] = m[2 * j0 + 1] + 2.0;
-            n[2 * j0 + clamped(i, 2)] *= 2.0;
+            n[2 * j0 + clamp_index(i, 2)] *= 2.0;
             let mut inputs = m.map(f32::to_bits).to_vec();
             inputs.extend([i, j]);
             let mut expected = n.map(f32::to_bits).to_vec();
@@ -288,7 +293,7 @@ mod tests {
         for i in 0..4 {
             let x = 0.25f32;
             let mut b = [2.0, 3.0, 4.0f32];
-            let k = clamped(i, 3);
+            let k = clamp_index(i, 3);
             b[k] = (b[k] + x + 1.0) * 2.0;
             let expected = [1.0 + x, b[0], b[1], b[2], 1.0 + x, 2.0 * x + 10.0];
             check(&f, &[i, x.to_bits()], &expected.map(f32::to_bits));
@@ -315,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_happen_in_program_order() {
+    fn loads_and_stores_keep_program_order() {
         let f = translate(
             "fn f(x: i32) -> vec2i { var a = x; let before = a; a = a * 2; return vec2i(before, a); }",
         );
@@ -323,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_to_components_change_only_these() {
+    fn stores_to_components_leave_others_unchanged() {
         let f = translate(
             "fn f(v: vec4f) -> vec4f { var w = v; w.x = v.y; w[1] = v.x; w.z += w.x; w = w.wzyx; w.a *= 2.0; return w; }",
         );

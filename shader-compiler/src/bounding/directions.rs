@@ -249,7 +249,8 @@ pub(super) fn unit_hull(endpoints: VectorBox) -> Option<VectorBox> {
         if max_square < 0.0 {
             return None;
         }
-        // A square root in double precision, rounded to a float, is off by less than an ulp.
+        // A square root in double precision, rounded to a float, has an error below one ulp, so the
+        // next float is beyond the exact root.
         let max = (max_square.sqrt() as f32).next_up();
         let min = (min_square.max(0.0).sqrt() as f32).next_down().max(0.0);
         *low = if -min < *low && *low < min { min } else { low.max(-max) };

@@ -1,5 +1,5 @@
 //! Subdivision for tighter bounds: splits a box along the widest components of its directions, and
-//! bounds the sub-boxes in the SIMD lanes of one call (suggested in Clarberg et al. 2010 §7).
+//! bounds the sub-boxes in the SIMD lanes of one call (left open in Clarberg et al. 2010 §7).
 //!
 //! Each step halves the widest component of any direction in any sub-box so far. Then it shrinks both
 //! halves of that direction to the [hull](super::directions) of their unit vectors, which narrows the

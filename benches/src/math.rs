@@ -308,9 +308,9 @@ fn pow(pairs: u64) -> String {
     };
     let found = largest(Op::Pow, pairs, pair, judge);
     let mut text = format!(
-        "\n## pow\n\naᵇ takes {} operations. The table lists errors in ulps over {pairs} random pairs with results of at\n\
-         least 2⁻¹²⁶, by t = |b · log₂ a|; all are below 2.5 + {:.2} t. Smaller results have an absolute error of\n\
-         at most 2⁻¹²⁷. pow is monotone in each argument without violations, since every step is.\n\n| t | largest error |\n|---|--:|\n",
+        "\n## pow\n\naᵇ takes {} operations. The table lists errors in ulps over {pairs} random pairs with results of\n\
+         at least 2⁻¹²⁶, by t = |b · log₂ a|; all are below 2.5 + {:.2} t. Smaller results have an absolute\n\
+         error of at most 2⁻¹²⁷. pow is monotone in each argument without violations, since every step is.\n\n| t | largest error |\n|---|--:|\n",
         measure::cost(Op::Pow),
         (found[BINS] * 100.0).ceil() / 100.0,
     );

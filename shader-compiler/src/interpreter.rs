@@ -1,5 +1,5 @@
-//! The reference interpreter, which defines the semantics of the IR. It runs a function on one set of
-//! inputs, and is written for clarity, not speed.
+//! The reference interpreter, which defines the semantics of the IR. It runs a function on one set
+//! of inputs, and is written for clarity, not speed.
 //!
 //! Machine code computes the same bits in each lane, except for NaN payloads and signs.
 
@@ -22,8 +22,8 @@ pub struct IterationLimitExceeded {
 ///
 /// # Panics
 ///
-/// Panics if there are fewer tables than the function reads, or if `inputs` does not have one word for
-/// each input.
+/// Panics if there are fewer tables than the function reads, or if `inputs` does not have one word
+/// for each input.
 pub fn run(
     function: &Function,
     tables: &[Table<'_>],

@@ -6,14 +6,14 @@
 //! functions stay far below its limit on mappings. Code lives as long as the arena, which lives as
 //! long as any [`Routine`] in it.
 //!
-//! Code is called with the System V calling convention on every operating system. Rust supports it on
-//! Windows too, where the compiler saves the registers that are callee-saved there (rdi, rsi and xmm6
-//! to xmm15) around the call. So all systems share one prologue.
+//! Code is called with the System V calling convention on every operating system. Rust supports it
+//! on Windows too, where the compiler saves the registers that are callee-saved there (rdi, rsi and
+//! xmm6 to xmm15) around the call. So all systems share one prologue.
 //!
 //! This module and its submodule are the crate's only unsafe code. They trust the
-//! [backends](crate::backend): the bytes of a [`MachineCode`] are a function that reads its inputs and
-//! tables, writes its outputs and counters, and touches no other memory. A shader may compute any
-//! table index; the code clamps it to the last index, which the [`Table`] holds.
+//! [backends](crate::backend): the bytes of a [`MachineCode`] are a function that reads its inputs
+//! and tables, writes its outputs and counters, and touches no other memory. A shader may compute
+//! any table index; the code clamps it to the last index, which the [`Table`] holds.
 #![allow(unsafe_code)]
 
 mod memory;
@@ -133,8 +133,8 @@ impl Routine {
         self.run_passes(1, groups, tables, inputs, outputs, counters);
     }
 
-    /// Like [`run`](Routine::run), but repeats the run over all groups `passes` times, without checks
-    /// in between.
+    /// Like [`run`](Routine::run), but repeats the run over all groups `passes` times, without
+    /// checks in between.
     ///
     /// # Panics
     ///

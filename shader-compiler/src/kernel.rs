@@ -59,8 +59,8 @@ enum Engine {
     Native(Routine),
 }
 
-/// Limit on the loop iterations of an interpreted evaluation. The loops of shaders are capped, so they
-/// never reach it.
+/// Limit on the loop iterations of an interpreted evaluation. The loops of shaders are capped, so
+/// they never reach it.
 const MAX_ITERATIONS: u64 = 1 << 40;
 
 impl Kernel {
@@ -108,8 +108,8 @@ impl Kernel {
     /// # Panics
     ///
     /// Panics if there are fewer textures than the function reads, if the numbers of ports differ
-    /// between batches and function, if the numbers of lanes differ between batches and target, or if
-    /// the numbers of rows differ between the batches.
+    /// between batches and function, if the numbers of lanes differ between batches and target, or
+    /// if the numbers of rows differ between the batches.
     pub fn run(&self, textures: &[&Texture], inputs: &Batch, outputs: &mut Batch) {
         with_tables(textures, self.tables, |tables| self.run_on(tables, inputs, outputs));
     }
@@ -119,8 +119,8 @@ impl Kernel {
     ///
     /// # Panics
     ///
-    /// Panics under the conditions of [`run`](Kernel::run), or if the function does not have I inputs
-    /// and O outputs, all of them floats.
+    /// Panics under the conditions of [`run`](Kernel::run), or if the function does not have I
+    /// inputs and O outputs, all of them floats.
     pub fn evaluate<const I: usize, const O: usize>(
         &self,
         textures: &[&Texture],
@@ -232,7 +232,8 @@ mod tests {
         outputs
     }
 
-    /// A kernel that reads the word at the input index from the first and the last of twelve textures.
+    /// A kernel that reads the word at the input index from the first and the last of twelve
+    /// textures.
     fn reader(target: Target) -> Kernel {
         let mut b = Builder::new("read", Rules::Exact);
         let index = b.input("index", Type::I32);

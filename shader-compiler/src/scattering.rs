@@ -2,9 +2,10 @@
 //!
 //! Direct lighting needs the integrand s for a given direction, and the density with which the
 //! sampler would have generated that direction ([`evaluate`]). To extend a path, the tracer needs a
-//! sampled direction with its s and density ([`scatter`]). Each is a single function, so that common
-//! subexpressions of s, density and sampler are computed once. Its parts are optimized before they are
-//! joined, and joining applies only exact simplifications, so s has the bits of the point shader.
+//! sampled direction with its s and density ([`scatter`]). Each is a single function, so that
+//! common subexpressions of s, density and sampler are computed once. Its parts are optimized
+//! before they are joined, and joining applies only exact simplifications, so s has the bits of the
+//! point shader.
 //!
 //! A shader without `sample` and `pdf` uses cosine sampling: over the hemisphere of the normal, or
 //! over both hemispheres with equal probability if it scatters to both sides.
@@ -145,7 +146,8 @@ impl JoinedFunction {
     }
 }
 
-/// Samples a direction with density cos θ/π over the hemisphere, or half of that over both hemispheres.
+/// Samples a direction with density cos θ/π over the hemisphere, or half of that over both
+/// hemispheres.
 fn sample_cosine(b: &mut Builder, sides: Sides, [u, v]: [Value; 2]) -> [Value; 3] {
     let one = b.f32(1.0);
     let (u, below) = match sides {

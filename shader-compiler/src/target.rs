@@ -1,8 +1,8 @@
 //! Compilation targets: the registry of instruction sets.
 //!
-//! Machine code is generated only for x86-64. On any other CPU the [interpreter](crate::interpreter) is
-//! the only available target, and [`Target::best`] falls back to it: results have the same bits, at a
-//! small fraction of the speed.
+//! Machine code is generated only for x86-64. On any other CPU the
+//! [interpreter](crate::interpreter) is the only available target, and [`Target::best`] falls back
+//! to it: results have the same bits, at a small fraction of the speed.
 
 use crate::backend::x86::Isa;
 use crate::backend::{Backend, MachineCode};

@@ -18,7 +18,8 @@ pub enum Wrap {
     Black,
     /// Coordinates are clamped to the edge texel.
     Clamp,
-    /// The image continues as in an octahedral map of the sphere: edges are mirrored at their midpoints.
+    /// The image continues as in an octahedral map of the sphere: edges are mirrored at their
+    /// midpoints.
     Octahedral,
 }
 
@@ -41,19 +42,19 @@ pub struct Lookup {
     pub filter: Filter,
 }
 
-/// An image in the layout that compiled code reads: RGBA floats, which may be infinite but not NaN, and
-/// a min-max pyramid.
+/// An image in the layout that compiled code reads: RGBA floats, which may be infinite but not NaN,
+/// and a min-max pyramid.
 ///
 /// # Layout
 ///
 /// The image is an array of words. The header holds the width, the height, the index of the level
-/// table, and a 0. The texels follow, row by row from the top, each as red, green, blue, alpha. They
-/// are level 0 of the min-max pyramid, and the other levels follow.
+/// table, and a 0. The texels follow, row by row from the top, each as red, green, blue, alpha.
+/// They are level 0 of the min-max pyramid, and the other levels follow.
 ///
-/// Level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row. From level 1 on, an entry has eight
-/// words: the minima of the four channels, then their maxima, over a block of 2ᵏ · 2ᵏ texels, clipped
-/// to the image. The last level has one entry. The level table, at the end, holds the index of each
-/// level's first word.
+/// Level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row. From level 1 on, an entry has
+/// eight words: the minima of the four channels, then their maxima, over a block of 2ᵏ · 2ᵏ texels,
+/// clipped to the image. The last level has one entry. The level table, at the end, holds the index
+/// of each level's first word.
 #[derive(Clone, Debug)]
 pub struct Texture {
     words: Vec<u32>,

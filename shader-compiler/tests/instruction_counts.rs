@@ -1,6 +1,6 @@
 //! Compares instruction counts of the material library's point and bounding shaders with those in
-//! `instruction_counts.tsv`, and reports growth of more than 2 %. Update the file if growth is intended,
-//! and occasionally after counts have decreased:
+//! `instruction_counts.tsv`, and reports growth of more than 2 %. Update the file if growth is
+//! intended, and occasionally after counts have decreased:
 //!
 //!     LIGHTBOUND_UPDATE=1 cargo test -p lightbound-shader --test instruction_counts
 
@@ -20,8 +20,8 @@ const MAX_RATIO: f64 = 1.02;
 
 const HEADER: &str = "shader\tcode\tsse\tavx2";
 
-/// Instruction counts for SSE and AVX2. Keys are the shader and the variant of its code, separated by
-/// a tab.
+/// Instruction counts for SSE and AVX2. Keys are the shader and the variant of its code, separated
+/// by a tab.
 type Counts = BTreeMap<String, [usize; 2]>;
 
 fn count(function: &Function) -> [usize; 2] {
@@ -29,8 +29,8 @@ fn count(function: &Function) -> [usize; 2] {
     [Isa::Sse41, Isa::Avx2].map(|isa| Code::compile(&lowered, isa).counts().total)
 }
 
-/// Counts of all variants of a shader, compiled as in the renderer: in the local frame, with declared
-/// ranges.
+/// Counts of all variants of a shader, compiled as in the renderer: in the local frame, with
+/// declared ranges.
 fn counts(name: &str, source: &str) -> Counts {
     let shader = Shader::parse(name, source).expect("shaders of the library are valid");
     let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)

@@ -1,10 +1,11 @@
-//! Compares the material library, compiled from WGSL for every target, with the published formulas in
-//! double precision.
+//! Compares the material library, compiled from WGSL for every target, with the published formulas
+//! in double precision.
 //!
-//! The formulas are transcribed from the papers, independently of the shaders: with unit half vectors,
-//! products rather than sums of logarithms, and complex numbers. The tolerance of the float result is
-//! derived, not guessed: the result must be the exact result for inputs perturbed by a few rounding
-//! errors (a backward error), up to a few rounding errors of the result. See [`tolerance`].
+//! The formulas are transcribed from the papers, independently of the shaders: with unit half
+//! vectors, products rather than sums of logarithms, and complex numbers. The tolerance of the
+//! float result is derived, not guessed: the result must be the exact result for inputs perturbed
+//! by a few rounding errors (a backward error), up to a few rounding errors of the result. See
+//! [`tolerance`].
 
 use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::interpreter;
@@ -164,7 +165,8 @@ mod formulas {
         rgb(|k| if wi[2] * wo[2] > 0.0 { m[k] / PI } else { m[k + 3] / PI })
     }
 
-    /// Number of iterations, up to 64, until z ← z² + c leaves the disk of radius 16, and the final z.
+    /// Number of iterations, up to 64, until z ← z² + c leaves the disk of radius 16, and the final
+    /// z.
     pub fn orbit(uv: [f64; 2], c: [f64; 2]) -> (u32, [f64; 2]) {
         let mut z = uv.map(|x| 3.0 * (x - 0.5));
         let mut iterations = 0;
@@ -265,8 +267,8 @@ impl Random {
         f64::from((x.clamp(lo, hi)) as f32)
     }
 
-    /// Random values of all parameters. Half of them are close to the defaults, where Julia sets have
-    /// structure.
+    /// Random values of all parameters. Half of them are close to the defaults, where Julia sets
+    /// have structure.
     fn parameters(&mut self, parameters: &[Parameter]) -> Vec<f64> {
         let mut words = vec![];
         for parameter in parameters {
@@ -286,8 +288,8 @@ impl Random {
         words
     }
 
-    /// A random pair of directions with cosines of at least `min_cos`: uniform, grazing, or in lobes
-    /// of all widths around the mirror direction.
+    /// A random pair of directions with cosines of at least `min_cos`: uniform, grazing, or in
+    /// lobes of all widths around the mirror direction.
     fn directions(&mut self, min_cos: f64) -> [Vec3; 2] {
         loop {
             let cosine = |random: &mut Random| {
@@ -347,8 +349,8 @@ const ROUNDINGS: f64 = 16.0;
 /// Absolute error that is ignored, since lobes are cut off at 1e-35 of their peaks.
 const NEGLIGIBLE: f64 = 1e-22;
 
-/// Tolerance of a float result: the effect of [`ROUNDINGS`] rounding errors of each input, plus as many
-/// of the result. There are three more sources of error: a base close to 1 is rounded by ε
+/// Tolerance of a float result: the effect of [`ROUNDINGS`] rounding errors of each input, plus as
+/// many of the result. There are three more sources of error: a base close to 1 is rounded by ε
 /// independently of its inputs, which contributes n·ε to its n-th power; 1 − (1 − cos θ/2)⁵ has an
 /// absolute, not a relative error of ε; and an orbit accumulates rounding errors in each iteration.
 fn tolerance(material: &Material, row: &[f64]) -> Vec3 {
@@ -386,8 +388,8 @@ fn tolerance(material: &Material, row: &[f64]) -> Vec3 {
     tolerance
 }
 
-/// Tolerance of the escape time `t` in floats: the running error bound of the orbit (Higham 2002 §3.3),
-/// or 1 if the iteration of the escape is uncertain.
+/// Tolerance of the escape time `t` in floats: the running error bound of the orbit (Higham 2002
+/// §3.3), or 1 if the iteration of the escape is uncertain.
 fn escape_time_error(parameters: &[f64], t: f64) -> f64 {
     let c = [parameters[2], parameters[3]];
     let mut z = [parameters[0], parameters[1]].map(|x| 3.0 * (x - 0.5));
@@ -536,7 +538,8 @@ fn materials_are_reciprocal() {
     }
 }
 
-/// Fraction of light from `wo` that a material scatters into both hemispheres, by the midpoint rule.
+/// Fraction of light from `wo` that a material scatters into both hemispheres, by the midpoint
+/// rule.
 fn albedo(kernel: &Kernel, wo: Vec3, parameters: &[f64]) -> Vec3 {
     const COSINES: usize = 96;
     const AZIMUTHS: usize = 96;

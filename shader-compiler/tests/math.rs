@@ -1,5 +1,5 @@
-//! Compares composite operations with references: elementary functions over a sample of all floats, to
-//! the accuracy stated in `TABLE.md`; special values; integer operations.
+//! Compares composite operations with references: elementary functions over a sample of all floats,
+//! to the accuracy stated in `TABLE.md`; special values; integer operations.
 
 #[path = "math/measure.rs"]
 mod measure;

@@ -1,5 +1,5 @@
-//! Fuzzing of the frontend: for mutated valid and invalid shaders, it neither panics nor hangs, and its
-//! errors can be rendered.
+//! Fuzzing of the frontend: for mutated valid and invalid shaders, it neither panics nor hangs, and
+//! its errors can be rendered.
 //!
 //! The case number is the random seed, so cases are the same on every machine.
 //! `LIGHTBOUND_CASES=FROM..TO` selects a range of cases.
@@ -119,8 +119,8 @@ fn mutated(valid: &[String], invalid: &[String], case: u64) -> String {
     text
 }
 
-/// Translates a shader, and checks errors and the time. Returns whether at least one entry point can be
-/// translated.
+/// Translates a shader, and checks errors and the time. Returns whether at least one entry point
+/// can be translated.
 fn run(text: &str, case: u64) -> bool {
     let start = Instant::now();
     let shader = Shader::parse("mutated.wgsl", text);

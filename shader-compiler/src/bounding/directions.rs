@@ -1,11 +1,11 @@
-//! Unit vectors among the inputs of a point shader: the hull of the unit vectors in a box, and a check
-//! that related bounds hold for a box.
+//! Unit vectors among the inputs of a point shader: the hull of the unit vectors in a box, and a
+//! check that related bounds hold for a box.
 //!
-//! A vector v counts as a unit vector if ||v|²−1| ≤ 2⁻²¹. The square of a component is then 1 ± 2⁻²¹
-//! minus the sum of the squares of the other components, and in a box this sum takes all values
-//! between its minimum and its maximum. So the hull of the unit vectors is computed component by
-//! component, without iterating, and the box contains a unit vector if and only if the hull is not
-//! empty.
+//! A vector v counts as a unit vector if ||v|²−1| ≤ 2⁻²¹. The square of a component is then 1 ±
+//! 2⁻²¹ minus the sum of the squares of the other components, and in a box this sum takes all
+//! values between its minimum and its maximum. So the hull of the unit vectors is computed
+//! component by component, without iterating, and the box contains a unit vector if and only if the
+//! hull is not empty.
 
 use crate::lift::Lifted;
 use crate::relations::{Axis, SLACK, UNIT};
@@ -27,8 +27,8 @@ pub struct Direction {
     pub above: bool,
 }
 
-/// The precondition of bounds of related code, as stated by [`Axis`](crate::relations::Axis), as far as
-/// it can be decided for a box.
+/// The precondition of bounds of related code, as stated by [`Axis`](crate::relations::Axis), as
+/// far as it can be decided for a box.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precondition {
     directions: Vec<Direction>,
@@ -38,7 +38,10 @@ pub struct Precondition {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unmet {
     /// A component is outside of the range of unit vectors, or NaN.
-    #[error("{name} is {}, and components of unit vectors are from -1 to 1", format_interval(.endpoints))]
+    #[error(
+        "{name} is {}, and components of unit vectors are from -1 to 1",
+        format_interval(.endpoints)
+    )]
     Component {
         /// Index of the input.
         input: usize,
@@ -48,7 +51,10 @@ pub enum Unmet {
         endpoints: [f64; 2],
     },
     /// The box contains no unit vector.
-    #[error("{name} {} unit vector: the square of its length is {}", verb(.squares), format_interval(.squares))]
+    #[error(
+        "{name} {} unit vector: the square of its length is {}",
+        verb(.squares), format_interval(.squares)
+    )]
     Length {
         /// The input of its first component.
         input: usize,
@@ -58,23 +64,29 @@ pub enum Unmet {
         squares: [f64; 2],
     },
     /// Two vectors of the shading frame are not perpendicular.
-    #[error("{} and {} are not perpendicular: their dot product is {}", names[0], names[1], format_interval(.dots))]
+    #[error(
+        "{} and {} are not perpendicular: their dot product is {}",
+        names[0], names[1], format_interval(.dots)
+    )]
     Angle {
         /// The input of the first component of the first vector.
         input: usize,
         /// Their names.
         names: [String; 2],
-        /// The least and the greatest dot product.
+        /// The minimum and the maximum of the dot product.
         dots: [f64; 2],
     },
     /// A vector that should be on the normal's side of the surface is not.
-    #[error("{name} is below the surface: its dot product with the normal is {}", format_interval(.dots))]
+    #[error(
+        "{name} is below the surface: its dot product with the normal is {}",
+        format_interval(.dots)
+    )]
     Below {
         /// The input of its first component.
         input: usize,
         /// Its name.
         name: String,
-        /// The least and the greatest dot product.
+        /// The minimum and the maximum of the dot product.
         dots: [f64; 2],
     },
 }
@@ -131,7 +143,8 @@ impl Precondition {
 
     /// Checks a box. `endpoints_of` returns the endpoints of an input.
     ///
-    /// Components must be within ±(1 + 2⁻²²). For each direction, the box must contain a vector v with
+    /// Components must be within ±(1 + 2⁻²²). For each direction, the box must contain a vector v
+    /// with
     /// ||v|²−1| ≤ 2⁻²¹. Dot products of two vectors of the shading frame must be able to lie within
     /// ±2⁻²¹, and dot products of the normal with vectors above the surface must be able to be
     /// nonnegative. For scalars, that is the entire precondition.
@@ -176,8 +189,8 @@ impl Precondition {
 const LOCAL_NORMAL: VectorBox = [[0.0; 2], [0.0; 2], [1.0; 2]];
 
 /// Whether float dot products of a vector with the normal are negative. Scalars are decided by the
-/// computed dot product. Boxes are below if all dot products certainly are negative: 2⁻²² exceeds the
-/// rounding error.
+/// computed dot product. Boxes are below if all dot products certainly are negative: 2⁻²² exceeds
+/// the rounding error.
 fn is_below(v: VectorBox, normal: VectorBox, max_dot: f64) -> bool {
     if v.iter().chain(&normal).all(|[low, high]| low == high) {
         let [x, y, z] = [0, 1, 2].map(|k| v[k][0] * normal[k][0]);
@@ -230,11 +243,11 @@ fn dots(a: VectorBox, b: VectorBox) -> [f64; 2] {
     products.fold([0.0; 2], |sum, endpoints| [sum[0] + endpoints[0], sum[1] + endpoints[1]])
 }
 
-/// The hull of the unit vectors in a box, rounded outwards but clamped to the box; `None` if the box
-/// contains no unit vector.
+/// The hull of the unit vectors in a box, rounded outwards but clamped to the box; `None` if the
+/// box contains no unit vector.
 ///
-/// Sums of squares up to 4 in double precision have an error below 2⁻⁵⁰, which is added. Greater sums
-/// have the same effect as 4.
+/// Sums of squares up to 4 in double precision have an error below 2⁻⁵⁰, which is added. Greater
+/// sums have the same effect as 4.
 pub(super) fn unit_hull(endpoints: VectorBox) -> Option<VectorBox> {
     const ROUNDING: f64 = 1.0 / (1u64 << 50) as f64;
     if endpoints.as_flattened().iter().any(|x| x.is_nan()) {

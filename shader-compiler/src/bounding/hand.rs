@@ -1,8 +1,8 @@
 //! Hand-derived upper bounds on a few lobes, as a baseline for compiler-derived bounds.
 //!
 //! The approach is that of lightcuts (Walter et al. 2005, *Lightcuts: A Scalable Approach to
-//! Illumination*), where the box contains the directions from a point to a cluster of lights: rotate
-//! the box so that the axis of the lobe is +z, then
+//! Illumination*), where the box contains the directions from a point to a cluster of lights:
+//! rotate the box so that the axis of the lobe is +z, then
 //!
 //! ```text
 //! cos θ ≤ z / √(x² + y² + z²) with the minima of x² and y² and the maximum of z over the box,
@@ -48,8 +48,8 @@ pub enum Lobe {
 const ROUNDING_FACTOR: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 
 impl Lobe {
-    /// Upper bound on the lobe times cos θi over the unit vectors in a box, given by the endpoints of
-    /// each component.
+    /// Upper bound on the lobe times cos θi over the unit vectors in a box, given by the endpoints
+    /// of each component.
     pub fn upper(&self, wo: [f32; 3], endpoints: &[[f32; 2]; 3]) -> f64 {
         let endpoints = endpoints.map(|endpoints| endpoints.map(f64::from));
         let cos_i = cosine(endpoints);
@@ -70,7 +70,8 @@ impl Lobe {
     }
 }
 
-/// Upper bound on the cosine to +z over the unit vectors in a box; 0 if the box is below the horizon.
+/// Upper bound on the cosine to +z over the unit vectors in a box; 0 if the box is below the
+/// horizon.
 fn cosine([x, y, [_, high]]: [[f64; 2]; 3]) -> f64 {
     if high <= 0.0 {
         return 0.0;
@@ -98,9 +99,9 @@ fn rotated(endpoints: [[f64; 2]; 3], to_z: [f64; 3]) -> [[f64; 2]; 3] {
 
 /// Upper bound on the Ward lobe times cos θi.
 ///
-/// The squared slopes of the half vector are bounded by the minima of hx² and hy² and the maximum of
-/// hz. cos θi / √(cos θi cos θo) = √(cos θi / cos θo) increases with cos θi. The lower limits on hz
-/// and on the product of cosines are those of the shader.
+/// The squared slopes of the half vector are bounded by the minima of hx² and hy² and the maximum
+/// of hz. cos θi / √(cos θi cos θo) = √(cos θi / cos θo) increases with cos θi. The lower limits on
+/// hz and on the product of cosines are those of the shader.
 fn ward(ks: f64, alpha: [f64; 2], wo: [f64; 3], endpoints: [[f64; 2]; 3], cos_i: f64) -> f64 {
     let half: [[f64; 2]; 3] = std::array::from_fn(|k| endpoints[k].map(|end| end + wo[k]));
     // Only light directions above the horizon contribute, so the bound on the cosine also bounds z.

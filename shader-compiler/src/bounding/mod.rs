@@ -1,8 +1,10 @@
-//! Bounding shaders of materials: the choice of interval inputs and their static bounds, and compiled
-//! code that runs on batches of boxes.
+//! Bounding shaders of materials: the choice of interval inputs and their static bounds, and
+//! compiled code that runs on batches of boxes.
 //!
 //! ```
-//! use lightbound_shader::bounding::{Boxes, BoundingKernel, Frame, Integrand, Limits, Ranges, Spans};
+//! use lightbound_shader::bounding::{
+//!     BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans,
+//! };
 //! use lightbound_shader::lift::{Options, Sides};
 //! use lightbound_shader::{Arena, Settings, Shader, Target};
 //!
@@ -68,8 +70,8 @@ pub enum Frame {
     /// The shading frame, as shaders expect.
     #[default]
     Local,
-    /// World space, with the shading frame as additional inputs: the normal `n` and the tangents `t`
-    /// and `b`.
+    /// World space, with the shading frame as additional inputs: the normal `n` and the tangents
+    /// `t` and `b`.
     World,
 }
 
@@ -90,8 +92,8 @@ pub enum Ranges {
     /// declared ranges.
     #[default]
     Declared,
-    /// As in Clarberg et al. 2010 §6.1: inputs are finite. Parameters have no sign bit, which excludes
-    /// −0, unless their declared range contains negative numbers.
+    /// As in Clarberg et al. 2010 §6.1: inputs are finite. Parameters have no sign bit, which
+    /// excludes −0, unless their declared range contains negative numbers.
     Paper,
 }
 
@@ -191,7 +193,8 @@ impl Integrand {
         descriptions.collect()
     }
 
-    /// The component of a unit vector that an input is, if any: directions come first, then the frame.
+    /// The component of a unit vector that an input is, if any: directions come first, then the
+    /// frame.
     fn axis(&self, input: usize) -> Option<Axis> {
         let vectors = if self.frame == Frame::World { 5 } else { 2 };
         let vector = input / 3;
@@ -331,9 +334,10 @@ impl BoundingKernel {
     ///
     /// # Panics
     ///
-    /// Panics if there are fewer textures than the shader reads, if `boxes` or `bounds` were created
-    /// for another kernel, or if their numbers of rows differ. With debug assertions, also panics if a
-    /// box violates the [precondition](Self::precondition), so that its bounds would not be valid.
+    /// Panics if there are fewer textures than the shader reads, if `boxes` or `bounds` were
+    /// created for another kernel, or if their numbers of rows differ. With debug assertions, also
+    /// panics if a box violates the [precondition](Self::precondition), so that its bounds would
+    /// not be valid.
     pub fn run(&self, textures: &[&Texture], boxes: &Boxes, bounds: &mut Limits) {
         self.check(boxes);
         self.kernel.run(textures, &boxes.batch, &mut bounds.batch);
@@ -344,8 +348,8 @@ impl BoundingKernel {
     ///
     /// # Panics
     ///
-    /// Panics under the conditions of [`run`](Self::run), if the shader does not have I inputs and O
-    /// outputs, all of them floats, or if the endpoints of a scalar input differ.
+    /// Panics under the conditions of [`run`](Self::run), if the shader does not have I inputs and
+    /// O outputs, all of them floats, or if the endpoints of a scalar input differ.
     pub fn bound<const I: usize, const O: usize>(
         &self,
         textures: &[&Texture],
@@ -402,7 +406,8 @@ impl Boxes {
         Boxes { batch, inputs: kernel.inputs.clone() }
     }
 
-    /// Sets an input of the point shader to an interval. The endpoints of a scalar input must be equal.
+    /// Sets an input of the point shader to an interval. The endpoints of a scalar input must be
+    /// equal.
     pub fn set(&mut self, row: usize, input: usize, endpoints: [f32; 2]) {
         self.set_bits(row, input, endpoints.map(f32::to_bits));
     }
@@ -420,7 +425,8 @@ impl Boxes {
     ///
     /// # Panics
     ///
-    /// Panics if the input is a scalar, or if the number of endpoints differs from the number of boxes.
+    /// Panics if the input is a scalar, or if the number of endpoints differs from the number of
+    /// boxes.
     pub fn set_all(&mut self, input: usize, lo: &[f32], hi: &[f32]) {
         let (port, interval) = self.inputs[input];
         assert!(interval, "input {input} is a scalar");
@@ -488,7 +494,8 @@ impl Limits {
     ///
     /// # Panics
     ///
-    /// Panics if upper bounds were not requested, or if `to` does not have one element for each box.
+    /// Panics if upper bounds were not requested, or if `to` does not have one element for each
+    /// box.
     pub fn upper(&self, output: usize, to: &mut [f32]) {
         let [_, hi] = self.ports[output];
         self.batch
@@ -499,7 +506,8 @@ impl Limits {
     ///
     /// # Panics
     ///
-    /// Panics if lower bounds were not requested, or if `to` does not have one element for each box.
+    /// Panics if lower bounds were not requested, or if `to` does not have one element for each
+    /// box.
     pub fn lower(&self, output: usize, to: &mut [f32]) {
         let [lo, _] = self.ports[output];
         self.batch
@@ -581,7 +589,9 @@ mod tests {
     /// Runs a kernel on a box that satisfies the precondition, and on the box `wi`.
     fn run_on(wi: [[f32; 2]; 3], relations: Relations) {
         let source = "struct Material { k: f32 }
-            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.k * dot(wi, wo)); }";
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+                return vec3f(m.k * dot(wi, wo));
+            }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
@@ -610,7 +620,7 @@ mod tests {
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(
-        expected = "box 1 violates the precondition of related bounds: wi.z is 0.5..2, and components"
+        expected = "box 1 violates the precondition of related bounds: wi.z is 0.5..2, and"
     )]
     fn out_of_range_components_are_rejected() {
         run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 2.0]], Relations::all());

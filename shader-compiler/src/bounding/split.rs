@@ -1,12 +1,12 @@
 //! Subdivision for tighter bounds: splits a box along the widest components of its directions, and
 //! bounds the sub-boxes in the SIMD lanes of one call (left open in Clarberg et al. 2010 §7).
 //!
-//! Each step halves the widest component of any direction in any sub-box so far. Then it shrinks both
-//! halves of that direction to the [hull](super::directions) of their unit vectors, which narrows the
-//! other components as well. Every vector v of the box with ||v|²−1| ≤ 2⁻²¹ remains in a sub-box. So
-//! the union of their bounds holds for all members of the box that satisfy the precondition of
-//! [`Axis`](crate::relations::Axis), which means that their directions are unit vectors. This also
-//! applies to naive and optimized code.
+//! Each step halves the widest component of any direction in any sub-box so far. Then it shrinks
+//! both halves of that direction to the [hull](super::directions) of their unit vectors, which
+//! narrows the other components as well. Every vector v of the box with ||v|²−1| ≤ 2⁻²¹ remains in
+//! a sub-box. So the union of their bounds holds for all members of the box that satisfy the
+//! precondition of [`Axis`](crate::relations::Axis), which means that their directions are unit
+//! vectors. This also applies to naive and optimized code.
 //!
 //! Sub-boxes lie within the box, and lowerings are not wider for narrower operands, so bounding the
 //! entire box as well would not help. (A few functions, such as sine and arc tangent, are not quite
@@ -17,11 +17,13 @@ use super::{BoundingKernel, Boxes, Limits};
 use crate::ir::Type;
 use crate::texture::Texture;
 
-/// A bounding shader that bounds each box by the union of the bounds of sub-boxes. It owns buffers for
-/// the sub-boxes, so each thread needs its own.
+/// A bounding shader that bounds each box by the union of the bounds of sub-boxes. It owns buffers
+/// for the sub-boxes, so each thread needs its own.
 ///
 /// ```
-/// use lightbound_shader::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans, Split};
+/// use lightbound_shader::bounding::{
+///     BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans, Split,
+/// };
 /// use lightbound_shader::lift::Options;
 /// use lightbound_shader::relations::Relations;
 /// use lightbound_shader::{Arena, Settings, Shader, Target};
@@ -36,7 +38,8 @@ use crate::texture::Texture;
 /// let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
 /// let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
 /// let options = Options { relations: Relations::all(), ..Options::default() };
-/// let kernel = BoundingKernel::compile(&Arena::new(), &integrand.bound(&inputs, &options), Target::best())?;
+/// let lifted = integrand.bound(&inputs, &options);
+/// let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
 ///
 /// let mut boxes = Boxes::new(&kernel, 1);
 /// let [x, y, z] = [[0.2, 0.7], [-0.3, 0.3], [0.6, 1.0]];
@@ -56,8 +59,8 @@ pub struct Split {
     kernel: BoundingKernel,
     /// Number of sub-boxes of a box.
     ways: usize,
-    /// For each direction with a component that can be split, its inputs, and whether each of them can
-    /// be split.
+    /// For each direction with a component that can be split, its inputs, and whether each of them
+    /// can be split.
     directions: Vec<([usize; 3], [bool; 3])>,
     /// The sub-boxes of a box: components of `[sub-box][direction]`.
     parts: Vec<[f32; 2]>,
@@ -72,8 +75,8 @@ const BOXES_PER_BATCH: usize = 16;
 impl Split {
     /// Creates a kernel that splits each box into `ways` sub-boxes.
     ///
-    /// It splits those components of directions that are intervals with contiguous static bounds, as
-    /// described by [`Integrand::inputs`](super::Integrand::inputs).
+    /// It splits those components of directions that are intervals with contiguous static bounds,
+    /// as described by [`Integrand::inputs`](super::Integrand::inputs).
     ///
     /// # Panics
     ///
@@ -95,8 +98,8 @@ impl Split {
         Split { kernel: kernel.clone(), ways, directions, parts, boxes, bounds }
     }
 
-    /// Bounds all boxes by their sub-boxes, without allocating. `textures` are in the order in which the
-    /// shader declares them.
+    /// Bounds all boxes by their sub-boxes, without allocating. `textures` are in the order in
+    /// which the shader declares them.
     ///
     /// The bounds hold for members with unit vectors as directions, to the precision of
     /// [`Axis`](crate::relations::Axis). A box without such members is not split.
@@ -109,7 +112,8 @@ impl Split {
         self.run_unchecked(textures, boxes, bounds);
     }
 
-    /// Bounds boxes without checking the precondition. Bounds on a box that violates it are not valid.
+    /// Bounds boxes without checking the precondition. Bounds on a box that violates it are not
+    /// valid.
     pub fn run_unchecked(&mut self, textures: &[&Texture], boxes: &Boxes, bounds: &mut Limits) {
         assert_eq!(
             boxes.batch.rows(),

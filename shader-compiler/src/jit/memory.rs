@@ -33,14 +33,14 @@ impl Chunk {
         size <= self.mapping.len() - self.sealed
     }
 
-    /// Copies code to free pages, makes these executable and returns the address. Panics if there is
-    /// no room.
+    /// Copies code to free pages, makes these executable and returns the address. Panics if there
+    /// is no room.
     pub(super) fn seal(&mut self, bytes: &[u8]) -> io::Result<NonNull<u8>> {
         assert!(self.has_room(bytes.len()), "the chunk has no room for {} bytes", bytes.len());
         let size = bytes.len().next_multiple_of(region::page::size());
-        // SAFETY: `sealed` and the size of the mapping are multiples of the page size, so the `size`
-        // bytes from `sealed` on lie in the mapping. They are writable, and no reference to them
-        // exists.
+        // SAFETY: `sealed` and the size of the mapping are multiples of the page size, so the
+        // `size` bytes from `sealed` on lie in the mapping. They are writable, and no reference to
+        // them exists.
         unsafe {
             let start = self.mapping.as_mut_ptr::<u8>().add(self.sealed);
             start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());

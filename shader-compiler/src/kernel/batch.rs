@@ -134,8 +134,8 @@ impl Batch {
         }
     }
 
-    /// Copies `count` ports of a row of another batch, starting with port `other_first`, to the ports
-    /// of a row of this batch, starting with port `first`.
+    /// Copies `count` ports of a row of another batch, starting with port `other_first`, to the
+    /// ports of a row of this batch, starting with port `first`.
     #[inline]
     pub fn copy_row(
         &mut self,
@@ -232,8 +232,8 @@ impl Batch {
         self.index_of(row, port)
     }
 
-    /// Index of a word. Uses shifts, since the number of lanes is a power of two, and a division would
-    /// dominate the cost of accessing a row.
+    /// Index of a word. Uses shifts, since the number of lanes is a power of two, and a division
+    /// would dominate the cost of accessing a row.
     #[inline]
     fn index_of(&self, row: usize, port: usize) -> usize {
         let shift = self.lanes.trailing_zeros();

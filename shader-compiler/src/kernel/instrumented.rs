@@ -8,8 +8,8 @@ use crate::jit::{Arena, Routine};
 use crate::target::Target;
 use crate::texture::Texture;
 
-/// An instrumented kernel for x86-64: the code of a [`Kernel`](super::Kernel), except that each basic
-/// block starts by incrementing a counter.
+/// An instrumented kernel for x86-64: the code of a [`Kernel`](super::Kernel), except that each
+/// basic block starts by incrementing a counter.
 #[derive(Clone, Debug)]
 pub struct InstrumentedKernel {
     routine: Routine,
@@ -25,8 +25,8 @@ impl InstrumentedKernel {
     ///
     /// # Errors
     ///
-    /// Fails if the target is not x86-64, if this machine cannot run its code, or if the code cannot
-    /// be [loaded](Arena::load).
+    /// Fails if the target is not x86-64, if this machine cannot run its code, or if the code
+    /// cannot be [loaded](Arena::load).
     pub fn compile(
         arena: &Arena,
         function: &Function,
@@ -44,12 +44,13 @@ impl InstrumentedKernel {
         })
     }
 
-    /// Runs the kernel, and returns the execution count of each basic block, summed over all groups.
+    /// Runs the kernel, and returns the execution count of each basic block, summed over all
+    /// groups.
     ///
     /// # Panics
     ///
-    /// Panics if there are fewer textures than the function reads, or if the number of ports or lanes
-    /// of the batch is not that of the kernel.
+    /// Panics if there are fewer textures than the function reads, or if the number of ports or
+    /// lanes of the batch is not that of the kernel.
     pub fn block_counts(&self, textures: &[&Texture], inputs: &Batch) -> Vec<u64> {
         assert_eq!(
             (inputs.lanes(), inputs.ports()),

@@ -92,7 +92,8 @@ macro_rules! meanings {
                 }
             }
 
-            /// Emits the sequence that defines a composite operation; returns `None` for basic ones.
+            /// Emits the sequence that defines a composite operation; returns `None` for basic
+            /// ones.
             pub fn expand<E: Emit>(self, emit: &mut E, args: &[E::Value]) -> Option<E::Value> {
                 match self {
                     $(Op::$op => meanings!(@expand emit, args, ($($arg: $ty),*), $def $($path)?),)*

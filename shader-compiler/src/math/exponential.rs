@@ -1,8 +1,8 @@
 //! eˣ, 2ˣ and the hyperbolic functions, which use eˣ.
 //!
 //! The argument is reduced with a floor, so that the remainder is nonnegative and a polynomial with
-//! positive coefficients is monotone. The power of two is applied by adding to the exponent bits, split
-//! into two factors if the result may be subnormal.
+//! positive coefficients is monotone. The power of two is applied by adding to the exponent bits,
+//! split into two factors if the result may be subnormal.
 
 use super::{FRACTION_BITS, Steps, with_sign};
 use crate::ir::Emit;
@@ -58,11 +58,11 @@ fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (e.horner(rest, &HALF_EXP), floor)
 }
 
-/// p · 2ⁿ · factor, rounded once, for n ≥ −151. n is added to the exponent of p as far as the result
-/// stays normal; the rest is added to the exponent of `factor`.
+/// p · 2ⁿ · factor, rounded once, for n ≥ −151. n is added to the exponent of p as far as the
+/// result stays normal; the rest is added to the exponent of `factor`.
 ///
-/// At n = −151 the scaled factor is 0. So results far below the smallest subnormal, which are common
-/// for exp, involve no underflow, which is slow on some processors.
+/// At n = −151 the scaled factor is 0. So results far below the smallest subnormal, which are
+/// common for exp, involve no underflow, which is slow on some processors.
 #[inline(always)]
 fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, factor: f32) -> E::Value {
     let all = exponent(e, n);

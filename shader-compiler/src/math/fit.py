@@ -1,7 +1,7 @@
 """Fits the polynomials of this folder: python3 fit.py, with numpy and mpmath.
 
-Each fit is a minimax fit by the Remez exchange algorithm on a fine grid. Coefficients are rounded to
-floats one after the other, from the first on, and the remaining ones are fitted again. The
+Each fit is a minimax fit by the Remez exchange algorithm on a fine grid. Coefficients are rounded
+to floats one after the other, from the first on, and the remaining ones are fitted again. The
 coefficients of acos and atan in the source were then perturbed at random by a few units in the last
 place, as long as that reduced the maximum error over all inputs, including rounding errors.
 """
@@ -28,7 +28,8 @@ def remez(target, basis, weight):
         # Take the largest error of each run of equal signs. If there are more than needed, drop the
         # smaller ones at the ends.
         starts = np.flatnonzero(np.diff(np.sign(error), prepend=0))
-        extrema = [run[0] + abs(error[run[0] : run[1]]).argmax() for run in zip(starts, [*starts[1:], rows])]
+        runs = zip(starts, [*starts[1:], rows])
+        extrema = [first + abs(error[first:end]).argmax() for first, end in runs]
         while len(extrema) > terms + 1:
             extrema.pop(0 if abs(error[extrema[0]]) < abs(error[extrema[-1]]) else -1)
         if len(extrema) < terms + 1 or list(points) == extrema:
@@ -38,7 +39,7 @@ def remez(target, basis, weight):
 
 
 def fit(name, function, terms, low, high, weight=lambda x: 1.0, fixed=()):
-    """Prints the float coefficients of 1, x, x², … and the maximum weighted error, in units of 2⁻²⁴."""
+    """Prints the float coefficients of 1, x, x², … and the maximum weighted error in units of 2⁻²⁴."""
     grid = (low + high) / 2 - (high - low) / 2 * np.cos(np.pi * (np.arange(3000) + 0.5) / 3000)
     target = np.array([float(function(mp.mpf(x))) for x in grid])
     weights = np.array([float(weight(x)) for x in grid])
@@ -48,7 +49,8 @@ def fit(name, function, terms, low, high, weight=lambda x: 1.0, fixed=()):
         powers = np.array([grid**k for k in range(len(coefficients), terms)]).T
         coefficients.append(float(np.float32(remez(rest, powers, weights)[0])))
     error = (sum(c * grid**k for k, c in enumerate(coefficients)) - target) * weights
-    print(f"{name}: {', '.join(f'{c:.9g}' for c in coefficients)}  # {abs(error).max() * 2**24:.3f}")
+    text = ', '.join(f'{c:.9g}' for c in coefficients)
+    print(f"{name}: {text}  # {abs(error).max() * 2**24:.3f}")
 
 
 def odd(name, function, terms, high):
@@ -73,8 +75,8 @@ odd("sinh", mp.sinh, 3, 1)
 odd("tanh", mp.tanh, 4, 0.55)
 
 # Numerator and denominator of (x − atan x) ÷ x³ in x²: least squares of the linearized form,
-# reweighted to minimize the maximum error of atan (Lawson's algorithm). Their common factor is chosen
-# in the source.
+# reweighted to minimize the maximum error of atan (Lawson's algorithm). Their common factor is
+# chosen in the source.
 z = 0.5 - 0.5 * np.cos(np.pi * (np.arange(2000) + 0.5) / 2000)
 x = np.sqrt(z)
 target, weight = (1 - np.arctan(x) / x) / z, z * x / np.arctan(x)

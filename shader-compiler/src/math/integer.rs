@@ -1,5 +1,5 @@
-//! Conversions, division and bit counting of integers, in terms of SSE4.1 instructions: without integer
-//! division, with shifts by constants and products of the low 32 bits.
+//! Conversions, division and bit counting of integers, in terms of SSE4.1 instructions: without
+//! integer division, with shifts by constants and products of the low 32 bits.
 
 use super::{FRACTION_BITS, Steps};
 use crate::ir::Emit;
@@ -58,10 +58,10 @@ pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// Quotient and remainder of unsigned integers; (a, 0) if b = 0.
 #[inline(always)]
 fn divide<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> (E::Value, E::Value) {
-    // The quotient is the sum of two digits, computed in floats. Neither is too large: the inverse is
-    // below 1 ÷ b by a relative difference of 2⁻²² to 2⁻²⁰, more than all rounding errors. After the
-    // first digit, the remainder is below b + 2⁻²⁰ · a, so the second digit is below 2¹² and the final
-    // remainder below 2b.
+    // The quotient is the sum of two digits, computed in floats. Neither is too large: the inverse
+    // is below 1 ÷ b by a relative difference of 2⁻²² to 2⁻²⁰, more than all rounding errors. After
+    // the first digit, the remainder is below b + 2⁻²⁰ · a, so the second digit is below 2¹² and
+    // the final remainder below 2b.
     let divisor = from_u32(e, b);
     let almost_one = e.f32(1.0 - 2f32.powi(-21));
     let inverse = e.div(almost_one, divisor);
@@ -165,8 +165,8 @@ fn exponent<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// Number of leading zeros
 pub fn leading_zeros<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // Clearing each bit directly below a set bit keeps the conversion from rounding up to the next power of
-    // two.
+    // Clearing each bit directly below a set bit keeps the conversion from rounding up to the next
+    // power of two.
     let (one, all) = (e.i32(1), e.i32(-1));
     let below = e.lshr(a, one);
     let below = e.xor(below, all);

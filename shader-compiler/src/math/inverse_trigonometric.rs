@@ -64,8 +64,8 @@ pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     e.select(is_negative, other, x)
 }
 
-/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. Their common factor was chosen to
-/// minimize violations of monotonicity.
+/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. Their common factor was chosen
+/// to minimize violations of monotonicity.
 const ATAN: [[f32; 3]; 2] =
     [[0.23333204, 0.13033156, 0.0020442137], [0.70000005, 0.8109168, 0.19320555]];
 

@@ -1,8 +1,8 @@
 //! Logarithms, and the inverse hyperbolic functions, which use them.
 //!
-//! Integer arithmetic on the bits decomposes x = m · 2ⁿ with m in [√½, √2); subnormal x is scaled up
-//! first. With f = m − 1, which is exact, and s = f ÷ (2 + f), log m = f − s · (f − s² · p(s²)). The
-//! term f dominates, so rounding errors of the remaining terms are small.
+//! Integer arithmetic on the bits decomposes x = m · 2ⁿ with m in [√½, √2); subnormal x is scaled
+//! up first. With f = m − 1, which is exact, and s = f ÷ (2 + f), log m = f − s · (f − s² · p(s²)).
+//! The term f dominates, so rounding errors of the remaining terms are small.
 
 use super::exponential::LN_2;
 use super::{FRACTION_BITS, Steps, with_sign};
@@ -35,8 +35,8 @@ pub fn log2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     with_special_cases(e, a, l)
 }
 
-/// l + n · ln 2, where n is given as n · 2²³. The larger of the two products is exact; otherwise results
-/// could decrease where n increases.
+/// l + n · ln 2, where n is given as n · 2²³. The larger of the two products is exact; otherwise
+/// results could decrease where n increases.
 #[inline(always)]
 fn add_octaves<E: Emit>(e: &mut E, l: E::Value, n: E::Value) -> E::Value {
     let [high, low] = LN_2.map(|part| e.f32(part * EXPONENT_UNIT));
@@ -70,8 +70,8 @@ pub(super) fn split<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (m, e.convert(n))
 }
 
-/// Handles special cases of a logarithm: l if a is positive and finite, −∞ if a is 0, ∞ if a is ∞, and
-/// NaN otherwise.
+/// Handles special cases of a logarithm: l if a is positive and finite, −∞ if a is 0, ∞ if a is ∞,
+/// and NaN otherwise.
 #[inline(always)]
 fn with_special_cases<E: Emit>(e: &mut E, a: E::Value, l: E::Value) -> E::Value {
     let root = e.sqrt(a);
@@ -161,8 +161,8 @@ fn log_of_one_and_double<E: Emit>(e: &mut E, u: E::Value) -> E::Value {
 
 /// arsinh a
 pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), where u = x + x² ÷ (1 + √(1 + x²)). For large x the quotient tends to x − 1, so from
-    // 2²⁰ on x is clamped and the excess is added to the quotient.
+    // log(1 + u), where u = x + x² ÷ (1 + √(1 + x²)). For large x the quotient tends to x − 1, so
+    // from 2²⁰ on x is clamped and the excess is added to the quotient.
     let x = e.abs(a);
     let (clamped, excess) = split_excess(e, x);
     let one = e.f32(1.0);
@@ -182,8 +182,8 @@ pub fn asinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// arcosh a
 pub fn acosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // log(1 + u), where u = t + √(t² + 2t) and t = a − 1. For large t the root tends to t + 1, so from
-    // 2²⁰ on t is clamped and the excess is added to the root.
+    // log(1 + u), where u = t + √(t² + 2t) and t = a − 1. For large t the root tends to t + 1, so
+    // from 2²⁰ on t is clamped and the excess is added to the root.
     let one = e.f32(1.0);
     let t = e.sub(a, one);
     // t² + 2t is positive again for t < −2. Clamping t to −1 makes the root NaN there.

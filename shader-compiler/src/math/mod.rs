@@ -1,24 +1,25 @@
 //! Definitions of composite operations as sequences of basic ones, each written once, generic over
-//! [`Emit`]. The constant evaluator runs a sequence to define the meaning of the operation; a builder
-//! records it for code generation.
+//! [`Emit`]. The constant evaluator runs a sequence to define the meaning of the operation; a
+//! builder records it for code generation.
 //!
 //! The elementary functions ([`exponential`], [`logarithm`], [`power`], [`trigonometric`],
-//! [`inverse_trigonometric`]) reduce their argument, evaluate a polynomial (Horner's rule, in a fixed
-//! order) and reconstruct the result, without branches, using only IEEE addition, subtraction,
-//! multiplication, division and square root, and integer operations. Polynomials are minimax fits,
-//! rounded to floats by `fit.py` in this folder.
+//! [`inverse_trigonometric`]) reduce their argument, evaluate a polynomial (Horner's rule, in a
+//! fixed order) and reconstruct the result, without branches, using only IEEE addition,
+//! subtraction, multiplication, division and square root, and integer operations. Polynomials are
+//! minimax fits, rounded to floats by `fit.py` in this folder.
 //!
 //! Interval lowerings evaluate such a function at the endpoints of an interval. So besides being
 //! accurate, the function must be *monotone as computed*. Rounded operations are monotone in each
-//! argument, and so is a sequence if every step is monotone: for example, a polynomial with positive
-//! coefficients and a positive argument. Argument reductions are chosen accordingly: they use floors
-//! rather than rounding to the nearest integer, and reduce to 1 − |x| rather than |x|. Where that is
-//! impossible, an exact leading term is added last, so that rounding errors of the remaining terms are
-//! relatively small. `TABLE.md` in this folder lists errors, ranges and violations of monotonicity of
-//! each function over all inputs; `cargo run -p lightbound-benches --release -- math` measures them.
+//! argument, and so is a sequence if every step is monotone: for example, a polynomial with
+//! positive coefficients and a positive argument. Argument reductions are chosen accordingly: they
+//! use floors rather than rounding to the nearest integer, and reduce to 1 − |x| rather than |x|.
+//! Where that is impossible, an exact leading term is added last, so that rounding errors of the
+//! remaining terms are relatively small. `TABLE.md` in this folder lists errors, ranges and
+//! violations of monotonicity of each function over all inputs; `cargo run -p lightbound-benches
+//! --release -- math` measures them.
 //!
-//! Products do not underflow for common arguments, since an underflow costs about a hundred cycles on
-//! some processors.
+//! Products do not underflow for common arguments, since an underflow costs about a hundred cycles
+//! on some processors.
 #![allow(clippy::excessive_precision, reason = "nine digits identify a float uniquely")]
 
 pub mod eval;

@@ -17,10 +17,10 @@
 //!
 //! 1. a = m · 2ⁿ is split exactly, and the float n is exact: n · 2²³ is a multiple of 2²³ with at
 //!    most 8 bits.
-//! 2. l = n + L(m), rounded, satisfies |l − log₂ a| ≤ λ |log₂ a|, λ = [`LOG2_ERROR`]. For n ∈ {−1, 0, 1}
-//!    this is checked for all 2²³ mantissas m. For |n| ≥ 2 it follows from |L(m) − log₂ m| ≤ 1.42
-//!    u, checked for all m, and |n + log₂ m| ≥ 3/2: the sum has a relative rounding error of u, so
-//!    the total error is below u + (1 + u) · 1.42 u ÷ 1.5 < 2 u.
+//! 2. l = n + L(m), rounded, satisfies |l − log₂ a| ≤ λ |log₂ a|, λ = [`LOG2_ERROR`]. For n ∈ {−1,
+//!    0, 1} this is checked for all 2²³ mantissas m. For |n| ≥ 2 it follows from |L(m) − log₂ m| ≤
+//!    1.42 u, checked for all m, and |n + log₂ m| ≥ 3/2: the sum has a relative rounding error of
+//!    u, so the total error is below u + (1 + u) · 1.42 u ÷ 1.5 < 2 u.
 //! 3. t = b · l, rounded, satisfies |t − τ| ≤ σ |τ| + 2⁻¹⁵⁰; the second term covers a subnormal
 //!    product.
 //! 4. Clamping t to [−127, 128] changes no normal result. x = t − ⌊t⌋ is exact except for
@@ -32,8 +32,8 @@
 //!    ⌊t⌋ ≥ −126.
 //!
 //! For ⌊t⌋ = −127 the exponent field becomes 0, and F = (p(x) − 1) · 2⁻¹²⁶. With q = 2ˣ ∈ [1, 2],
-//! this differs from q · 2⁻¹²⁷ by at most 2⁻¹²⁷ (|q − 2| + 2 q κ) < 2⁻¹²⁶. For smaller t, F = 0. This adds to the error of step 4, so that |F − aᵇ| ≤ r(|τ|) · aᵇ + 2⁻¹²⁶ for all
-//! finite results.
+//! this differs from q · 2⁻¹²⁷ by at most 2⁻¹²⁷ (|q − 2| + 2 q κ) < 2⁻¹²⁶. For smaller t, F = 0.
+//! This adds to the error of step 4, so that |F − aᵇ| ≤ r(|τ|) · aᵇ + 2⁻¹²⁶ for all finite results.
 //!
 //! `tests/math.rs` checks the mantissas of steps 2 and a sample of step 5; `TABLE.md` records both
 //! over all floats.

@@ -1,16 +1,16 @@
 //! Texture lookups: map coordinates to texels, and texels to a value.
 //!
 //! The lookup matches the renderer's image maps. (s, t) = (u, 1 − v) is (0, 0) at the upper left
-//! corner and (1, 1) at the lower right corner. The location in texel units is (x, y), where
-//! x = s · width − ½ and y = t · height − ½, with integers at texel centers. The nearest texel is at
-//! the rounded location, with halves rounded away from zero. The four nearest texels are in columns
-//! ⌊x⌋ and ⌊x⌋ + 1 and in rows ⌊y⌋ and ⌊y⌋ + 1. Texel indices saturate at the limits of 32-bit
-//! integers and are 0 for NaN. Then [`Wrap`] maps them into the image.
+//! corner and (1, 1) at the lower right corner. The location in texel units is (x, y), where x = s
+//! · width − ½ and y = t · height − ½, with integers at texel centers. The nearest texel is at the
+//! rounded location, with halves rounded away from zero. The four nearest texels are in columns ⌊x⌋
+//! and ⌊x⌋ + 1 and in rows ⌊y⌋ and ⌊y⌋ + 1. Texel indices saturate at the limits of 32-bit integers
+//! and are 0 for NaN. Then [`Wrap`] maps them into the image.
 //!
 //! Bounds rely on two properties. First, each end of the footprint is monotone in its coordinate,
-//! because every step is monotone as computed. Second, a value lies in the hull of the texels in its
-//! footprint, because interpolated values are clamped to it. If a coordinate is NaN, the clamp also
-//! replaces the NaN result by one of the texels.
+//! because every step is monotone as computed. Second, a value lies in the hull of the texels in
+//! its footprint, because interpolated values are clamped to it. If a coordinate is NaN, the clamp
+//! also replaces the NaN result by one of the texels.
 
 use super::{Steps, integer, with_sign};
 use crate::ir::Emit;
@@ -36,8 +36,8 @@ enum Outside<V> {
     None,
     /// The texel is black if this condition holds.
     Black(V),
-    /// If the condition holds, the other axis is mirrored. The second value is the mirrored index on
-    /// this axis.
+    /// If the condition holds, the other axis is mirrored. The second value is the mirrored index
+    /// on this axis.
     Mirrored(V, V),
 }
 
@@ -146,8 +146,8 @@ fn inside<V>(index: V) -> Tap<V> {
 /// For sizes above 256, the float quotient has an error of less than one, so the first remainder is
 /// between −1 and 2 times the size. For smaller sizes, the error is at most 64 + 64/size, for the
 /// largest indices. Either way a float represents the remainder exactly, for sizes up to 2²³. The
-/// second quotient is then correct, since its exact value is an integer or differs from an integer by
-/// at least 1/size.
+/// second quotient is then correct, since its exact value is an integer or differs from an integer
+/// by at least 1/size.
 #[inline(always)]
 pub(crate) fn modulo<E: Emit>(
     e: &mut E,

@@ -1,8 +1,8 @@
 //! sin, cos and tan.
 //!
-//! The argument is reduced by subtracting a multiple of π or π/2 in four parts (Cody and Waite 1980).
-//! All products except the last are exact for |a| ≤ 2¹³. Beyond that, the accuracy of the remainder
-//! degrades, but sines and cosines stay within [−1, 1].
+//! The argument is reduced by subtracting a multiple of π or π/2 in four parts (Cody and Waite
+//! 1980). All products except the last are exact for |a| ≤ 2¹³. Beyond that, the accuracy of the
+//! remainder degrades, but sines and cosines stay within [−1, 1].
 
 use super::{SIGN_BIT, Steps};
 use crate::ir::Emit;
@@ -20,8 +20,8 @@ const SIN: [f32; 3] = [-0.166666552, 0.00833218917, -0.000195182918];
 /// The computed sine of π/4.
 const SIN_OF_QUARTER_PI: f32 = 0.70710677;
 
-/// 1.5 · 2²³. Adding this to a number below 2²² and subtracting it again rounds to the nearest integer.
-/// The lowest bit of the sum is that integer's lowest bit.
+/// 1.5 · 2²³. Adding this to a number below 2²² and subtracting it again rounds to the nearest
+/// integer. The lowest bit of the sum is that integer's lowest bit.
 const ROUNDING_OFFSET: f32 = 12582912.0;
 
 /// sin a
@@ -58,8 +58,8 @@ fn parity<E: Emit>(e: &mut E, sum: E::Value) -> E::Value {
 
 /// sin x for x = a − turns · π, negated if the lowest bit of `sum` is set.
 ///
-/// It is exactly monotone on [−π/2, π/2], so interval lowerings can evaluate it at endpoints without
-/// widening:
+/// It is exactly monotone on [−π/2, π/2], so interval lowerings can evaluate it at endpoints
+/// without widening:
 ///
 /// - Up to π/4, sin x = x + x³ p(x²). The exact sum of the two terms, which is rounded last, grows
 ///   from one float to the next. With u = 2⁻²⁴, four roundings cause an error of at most 4.1 u x³/6
@@ -102,9 +102,9 @@ fn reduced_sin<E: Emit>(e: &mut E, a: E::Value, turns: E::Value, sum: E::Value) 
     e.float(p)
 }
 
-/// a − n · (sum of the parts), except for the last product, which is returned separately. Subtracting
-/// it from the final result saves a rounding. The product is below 2⁻²⁶ for |a| ≤ 2¹³, so ignoring the
-/// slope of the function has little effect.
+/// a − n · (sum of the parts), except for the last product, which is returned separately.
+/// Subtracting it from the final result saves a rounding. The product is below 2⁻²⁶ for |a| ≤ 2¹³,
+/// so ignoring the slope of the function has little effect.
 #[inline(always)]
 fn reduce<E: Emit>(e: &mut E, a: E::Value, n: E::Value, parts: &[f32; 4]) -> (E::Value, E::Value) {
     let [parts @ .., last] = parts;

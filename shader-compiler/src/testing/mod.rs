@@ -1,7 +1,8 @@
 //! Shared test support: [random functions and inputs](random), and bit-exact comparison of machine
 //! code with the interpreter.
 //!
-//! The module is available in unit tests of this crate, and in other crates with the feature `testing`.
+//! The module is available in unit tests of this crate, and in other crates with the feature
+//! `testing`.
 
 pub mod random;
 
@@ -51,8 +52,8 @@ pub fn same(ty: Type, a: u32, b: u32) -> bool {
     a == b || ty == Type::F32 && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
 }
 
-/// Compiles `lowered` for an available target, runs it over rows of inputs, and compares the results
-/// with those of `function` in the interpreter.
+/// Compiles `lowered` for an available target, runs it over rows of inputs, and compares the
+/// results with those of `function` in the interpreter.
 ///
 /// # Errors
 ///
@@ -100,8 +101,9 @@ pub fn targets() -> Vec<Target> {
     Target::ALL.into_iter().filter(|target| target.is_available()).collect()
 }
 
-/// A function that consists of a single operation, with an input for each argument. `select` selects
-/// floats, `load` reads a table of three words, and texture lookups read an image of 3 × 4 texels.
+/// A function that consists of a single operation, with an input for each argument. `select`
+/// selects floats, `load` reads a table of three words, and texture lookups read an image of 3 × 4
+/// texels.
 pub fn op_function(op: Op) -> Function {
     let mut builder = Builder::new(op.name(), Rules::Exact);
     let args = op.signature().args.iter().zip(["a", "b", "c"]);

@@ -1,10 +1,11 @@
 //! Random functions and inputs, for comparisons of functions before and after a transformation.
 //!
-//! The seed determines everything. Functions are constructed without a builder, which would simplify
-//! them. They contain dead code, repeated and constant operations, and patterns that stress register
-//! allocation: many values that are live at once, values used far from their definition, loops that
-//! swap their parameters. Loops run few iterations; some trip counts depend on inputs, some on computed
-//! data. NaN is replaced before the bits of a float are taken, since its payload is unspecified.
+//! The seed determines everything. Functions are constructed without a builder, which would
+//! simplify them. They contain dead code, repeated and constant operations, and patterns that
+//! stress register allocation: many values that are live at once, values used far from their
+//! definition, loops that swap their parameters. Loops run few iterations; some trip counts depend
+//! on inputs, some on computed data. NaN is replaced before the bits of a float are taken, since
+//! its payload is unspecified.
 
 use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Table, Type, Value};
 use crate::random::Random;
@@ -535,7 +536,8 @@ impl Generator {
         })));
     }
 
-    /// Appends the condition of a loop: a limit on the counter, often combined with another condition.
+    /// Appends the condition of a loop: a limit on the counter, often combined with another
+    /// condition.
     fn loop_condition(&mut self, counter: Value) -> Value {
         let max_count = if self.depth == 0 { 12 } else { 4 };
         let count = self.random.below(max_count);

@@ -13,8 +13,8 @@ pub struct Access {
     pub taps: Taps,
     /// Wrap mode.
     pub wrap: Wrap,
-    /// Offset of the footprint in texels, to the right and down, applied before `wrap`; components are
-    /// from −16 to 15.
+    /// Offset of the footprint in texels, to the right and down, applied before `wrap`; components
+    /// are from −16 to 15.
     pub offset: [i32; 2],
 }
 

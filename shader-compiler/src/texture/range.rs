@@ -1,5 +1,5 @@
-//! Bounds on texture lookups: finds the texels that coordinates in a box can reach, and bounds their
-//! values with a min-max pyramid.
+//! Bounds on texture lookups: finds the texels that coordinates in a box can reach, and bounds
+//! their values with a min-max pyramid.
 //!
 //! The footprint of a box is computed with the arithmetic of the lookup itself, at the endpoints of
 //! the box. Each step is monotone as computed (see [`crate::math::texture`]), so this footprint
@@ -187,8 +187,8 @@ impl Texture {
     /// Bounds the values of a channel that a lookup returns for coordinates in a box, given by the
     /// endpoints of `u` and `v`.
     ///
-    /// Endpoints may be infinite. If an endpoint is NaN, or the lower one exceeds the upper one, the
-    /// coordinate is unrestricted and may be NaN.
+    /// Endpoints may be infinite. If an endpoint is NaN, or the lower one exceeds the upper one,
+    /// the coordinate is unrestricted and may be NaN.
     pub fn range(&self, lookup: Lookup, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
         self.range_of(Access::new(0, channel, lookup), u, v)
     }
@@ -299,7 +299,8 @@ mod tests {
         }
     }
 
-    /// An interval endpoint: a special value, a texel edge or center, or any location near the image.
+    /// An interval endpoint: a special value, a texel edge or center, or any location near the
+    /// image.
     fn endpoint(random: &mut Random, size: u32) -> f32 {
         const SPECIAL: [f32; 8] =
             [0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e9, -1e9, f32::NAN];

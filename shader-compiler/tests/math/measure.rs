@@ -1,8 +1,8 @@
 //! Measures errors and violations of monotonicity of functions of one float, over all floats or a
 //! sample.
 //!
-//! Shared by a test, which samples floats, and by `cargo run -p lightbound-benches --release -- math`,
-//! which covers all of them.
+//! Shared by a test, which samples floats, and by `cargo run -p lightbound-benches --release --
+//! math`, which covers all of them.
 
 use lightbound_shader::ir::{Emit, Op, Type};
 use lightbound_shader::math::eval::ConstantEvaluator;
@@ -119,15 +119,15 @@ pub struct Findings {
     pub distance: u32,
     /// Largest absolute error as a fraction of |x|, beyond the limit.
     pub error_fraction: f64,
-    /// Number of inputs with a result below that of a smaller input on an increasing piece, or above
-    /// it on a decreasing piece.
+    /// Number of inputs with a result below that of a smaller input on an increasing piece, or
+    /// above it on a decreasing piece.
     pub violations: u64,
     /// Largest such difference, in ulps.
     pub violation: u32,
     /// The input with this difference.
     pub violation_at: f32,
-    /// Smallest k such that widening by the factors 1 ± k · 2⁻²³, as interval lowerings do, compensates
-    /// for all violations.
+    /// Smallest k such that widening by the factors 1 ± k · 2⁻²³, as interval lowerings do,
+    /// compensates for all violations.
     pub widening: u32,
     /// Smallest result.
     pub low: f32,
@@ -162,8 +162,8 @@ pub fn error(result: f32, real: f64) -> f64 {
 /// Number of inputs evaluated at once.
 pub const BLOCK: usize = 4096;
 
-/// Measures a function at every `step`-th float from −∞ to ∞. `evaluate` computes it for up to [`BLOCK`]
-/// inputs, as bits.
+/// Measures a function at every `step`-th float from −∞ to ∞. `evaluate` computes it for up to
+/// [`BLOCK`] inputs, as bits.
 pub fn measure(
     function: &Unary,
     step: usize,
@@ -180,7 +180,8 @@ pub fn measure(
             return scan.findings;
         }
         evaluate(&inputs, &mut results[..inputs.len()]);
-        // Negative inputs of symmetric functions are compared with positive ones, not the reference.
+        // Negative inputs of symmetric functions are compared with positive ones, not the
+        // reference.
         let is_mirrored = |&bits: &u32| (-function.limit..0.0).contains(&f32::from_bits(bits));
         let by_symmetry = function.symmetry != Symmetry::None && inputs.iter().all(is_mirrored);
         if by_symmetry {
@@ -203,8 +204,8 @@ struct Scan<'a> {
     function: &'a Unary,
     findings: Findings,
     piece: i64,
-    /// Ordinal of the largest result on the piece; on a decreasing piece, the negated ordinal of the
-    /// smallest result.
+    /// Ordinal of the largest result on the piece; on a decreasing piece, the negated ordinal of
+    /// the smallest result.
     top: i64,
 }
 
@@ -311,8 +312,8 @@ fn widening(x: f32, y: f32) -> u32 {
     (0..100).find(reaches).expect("violations are small")
 }
 
-/// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulps, and the widening
-/// that compensates for them.
+/// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulps, and the
+/// widening that compensates for them.
 ///
 /// Samples every `step`-th quotient of the smaller and the larger operand, in each of four octants.
 pub fn atan2_monotonicity(step: usize) -> (u64, u32, u32) {

@@ -12,8 +12,8 @@ pub fn render(error: &ShaderError) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// Finds a part of an error that is empty or mentions internals of naga or Rust. `text` is the source
-/// of the shader, which may contain the same words.
+/// Finds a part of an error that is empty or mentions internals of naga or Rust. `text` is the
+/// source of the shader, which may contain the same words.
 pub fn jargon(error: &ShaderError, text: &str) -> Option<String> {
     const WORDS: [&str; 12] = [
         "Some",

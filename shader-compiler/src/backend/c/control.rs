@@ -1,5 +1,5 @@
-//! Writes the control flow of a function as C: operations in order, ifs and loops. Implementations of
-//! [`Syntax`] write values and operations.
+//! Writes the control flow of a function as C: operations in order, ifs and loops. Implementations
+//! of [`Syntax`] write values and operations.
 
 use crate::ir::{Block, Def, Function, If, Loop, Stmt, Type, Value};
 use std::fmt::Write;

@@ -142,7 +142,8 @@ impl<'a> VectorSyntax<'a> {
 
     // Uses.
 
-    /// Marks the values that a block uses. Walks backwards, so that it sees uses before definitions.
+    /// Marks the values that a block uses. Walks backwards, so that it sees uses before
+    /// definitions.
     fn find_used(&mut self, block: &Block) {
         self.mark(&block.yields);
         for stmt in block.stmts.iter().rev() {

@@ -2,8 +2,8 @@
 //! result is a baseline for our machine code.
 //!
 //! Booleans are the integers 0 and 1. Other integers are unsigned, so that they wrap, and are cast
-//! for signed operations. `truncate_to_int` is C's conversion, which is undefined for floats that are
-//! out of range; on x86 it compiles to the instruction that defines the operation.
+//! for signed operations. `truncate_to_int` is C's conversion, which is undefined for floats that
+//! are out of range; on x86 it compiles to the instruction that defines the operation.
 
 use super::control::{Scope, Syntax, Writer};
 use super::{TABLES, identifier, integer, names};

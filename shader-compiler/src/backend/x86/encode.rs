@@ -1,10 +1,10 @@
 //! Encoding: translates allocated code to bytes.
 //!
 //! The constant pool precedes the instructions, so that the addresses of constants are known when
-//! instructions are encoded. The code follows the System V calling convention: rdi points to inputs,
-//! rsi to outputs, rdx to tables, and rcx to the counters of [instrumented](encode) code. It uses rax
-//! to address the stack and r8 to r11 as scratch registers. Spill slots are in the red zone if they
-//! fit.
+//! instructions are encoded. The code follows the System V calling convention: rdi points to
+//! inputs, rsi to outputs, rdx to tables, and rcx to the counters of [instrumented](encode) code.
+//! It uses rax to address the stack and r8 to r11 as scratch registers. Spill slots are in the red
+//! zone if they fit.
 
 mod gather;
 

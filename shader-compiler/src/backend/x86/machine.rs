@@ -1,9 +1,9 @@
-//! The machine IR between selection and allocation: machine operations on virtual registers (vregs),
-//! with the structured control flow of the IR.
+//! The machine IR between selection and allocation: machine operations on virtual registers
+//! (vregs), with the structured control flow of the IR.
 //!
-//! A vreg holds the contents of one SIMD register and is assigned once, like an SSA value. Inputs and
-//! constants are vregs with a home in memory: an instruction reads them from there if its encoding
-//! allows a memory operand.
+//! A vreg holds the contents of one SIMD register and is assigned once, like an SSA value. Inputs
+//! and constants are vregs with a home in memory: an instruction reads them from there if its
+//! encoding allows a memory operand.
 
 use iced_x86::Code;
 

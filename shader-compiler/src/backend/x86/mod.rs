@@ -4,8 +4,8 @@
 //! function ─► select ─► schedule ─► allocate ─► encode ─► Code
 //! ```
 //!
-//! Booleans are masks: all bits of a lane are set, or none. No operation is fused or approximated, so
-//! code for every instruction set computes the bits of the [interpreter](crate::interpreter).
+//! Booleans are masks: all bits of a lane are set, or none. No operation is fused or approximated,
+//! so code for every instruction set computes the bits of the [interpreter](crate::interpreter).
 //!
 //! Tests run the code on Linux only. Code for Windows has the same calling convention but no red
 //! zone; it is type-checked, not run. The code has no unwind information. It is a leaf function and

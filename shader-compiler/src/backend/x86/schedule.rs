@@ -4,8 +4,8 @@
 //! the one with the longest dependency chain comes next. That alone would start all chains at once
 //! and spill. So under register pressure, the instruction that frees the most registers comes next,
 //! and instructions far ahead in program order wait for earlier ones. Real CPUs issue more
-//! instructions per cycle, but reorder so many that it suffices to start the long chains early. Code
-//! scheduled for an issue width of two or four measured 1 to 3 % slower.
+//! instructions per cycle, but reorder so many that it suffices to start the long chains early.
+//! Code scheduled for an issue width of two or four measured 1 to 3 % slower.
 
 use super::machine::{Block, Home, Inst, Program, Step, Test, VReg};
 
@@ -271,14 +271,14 @@ impl Scheduler<'_> {
             && reads.def_loop == enclosing_loop
     }
 
-    /// Position in `ready` of the instruction with the shortest wait; ties go to the one that starts
-    /// the longest chain.
+    /// Position in `ready` of the instruction with the shortest wait; ties go to the one that
+    /// starts the longest chain.
     fn best_by_latency(&self, now: u32) -> usize {
         self.best(|node| (wait_key(node, now), node.height))
     }
 
-    /// Position in `ready` of the instruction that frees the most registers; ties go to the shortest
-    /// wait.
+    /// Position in `ready` of the instruction that frees the most registers; ties go to the
+    /// shortest wait.
     fn best_by_pressure(&self, now: u32) -> usize {
         // An instruction needs at most one register, so the sum is not negative.
         self.best(|node| ((node.freed + 1) as u32, wait_key(node, now)))

@@ -15,9 +15,10 @@ const ALL_ONES: u32 = !0;
 
 /// Selects the machine operations of a lowered function.
 ///
-/// Panics if the function is not lowered: if it has composite operations, shifts by variable amounts,
-/// or conditions that are not results of `any`. Also panics if it reads or writes ports that it does
-/// not declare; no later check would keep the code from accessing memory out of bounds.
+/// Panics if the function is not lowered: if it has composite operations, shifts by variable
+/// amounts, or conditions that are not results of `any`. Also panics if it reads or writes ports
+/// that it does not declare; no later check would keep the code from accessing memory out of
+/// bounds.
 pub(super) fn select(function: &Function, isa: Isa) -> Program {
     let ports = function.inputs.len();
     let exists = |def| !matches!(def, Def::Input(port) if port as usize >= ports);

@@ -1,6 +1,6 @@
 //! Compares machine code with the interpreter, bit for bit, in cases that are hard for operand
-//! selection and register allocation, and checks listings. `verification/tests/differential.rs` covers
-//! all ops, random functions and shaders.
+//! selection and register allocation, and checks listings. `verification/tests/differential.rs`
+//! covers all ops, random functions and shaders.
 
 use super::{Code, Isa};
 use crate::Arena;

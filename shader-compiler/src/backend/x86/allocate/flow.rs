@@ -95,8 +95,8 @@ impl Allocator<'_> {
         self.sweep(self.state.pos);
     }
 
-    /// For both arms, the first position and the position of the yields. The current position is that
-    /// of the test.
+    /// For both arms, the first position and the position of the yields. The current position is
+    /// that of the test.
     fn arm_spans(&self, i: &If) -> [(u32, u32); 2] {
         let first = self.state.pos + 1;
         let first_end = first + length(&i.arms[0]) + 1;
@@ -104,8 +104,8 @@ impl Allocator<'_> {
         [(first, first_end), (second, second + length(&i.arms[1]) + 1)]
     }
 
-    /// Gives the yields of both arms the hint of their result, or else the register that one of them
-    /// is in.
+    /// Gives the yields of both arms the hint of their result, or else the register that one of
+    /// them is in.
     fn hint_yields(&mut self, i: &If) {
         for (k, &result) in i.results.iter().enumerate() {
             let yields = [i.yields[0][k], i.yields[1][k]];
@@ -220,8 +220,8 @@ impl Allocator<'_> {
         self.depth -= 1;
     }
 
-    /// Allocates a loop, with the vregs `in_memory` evicted at its start. Returns the vregs that are
-    /// reloaded in every iteration.
+    /// Allocates a loop, with the vregs `in_memory` evicted at its start. Returns the vregs that
+    /// are reloaded in every iteration.
     fn try_loop(&mut self, l: &Loop, in_memory: &[VReg]) -> Vec<VReg> {
         self.state.pos += 1;
         let start = self.state.pos + 1;
@@ -276,8 +276,8 @@ impl Allocator<'_> {
         reloaded
     }
 
-    /// Moves vregs to their locations at the start of each iteration. Returns the register assignment
-    /// there.
+    /// Moves vregs to their locations at the start of each iteration. Returns the register
+    /// assignment there.
     fn enter_loop(&mut self, l: &Loop, in_memory: &[VReg]) -> [VReg; REGISTERS] {
         let after = self.state.pos + 1;
         let mut header = self.state.regs;
@@ -332,8 +332,8 @@ impl Allocator<'_> {
         header
     }
 
-    /// Among the vregs in registers at the start of a loop, finds the one with the furthest next use.
-    /// Returns its register if that use is further than the parameter's.
+    /// Among the vregs in registers at the start of a loop, finds the one with the furthest next
+    /// use. Returns its register if that use is further than the parameter's.
     fn displace(
         &mut self,
         param: VReg,

@@ -1,9 +1,9 @@
 //! Register allocation: assigns registers and spill slots to virtual registers (vregs).
 //!
-//! The allocator walks the program once, in order. When no register is free, it evicts the vreg with
-//! the furthest next use (Belady 1966). An evicted vreg is spilled right after its definition, so its
-//! slot is valid on every path from there on, and evicting it again is free. Vregs with a home in
-//! memory are never spilled.
+//! The allocator walks the program once, in order. When no register is free, it evicts the vreg
+//! with the furthest next use (Belady 1966). An evicted vreg is spilled right after its definition,
+//! so its slot is valid on every path from there on, and evicting it again is free. Vregs with a
+//! home in memory are never spilled.
 //!
 //! Both arms of an if start with the same register assignment. Where they join, a vreg stays in a
 //! register if both arms have it in one. A loop fixes the registers of its parameters and of the
@@ -96,8 +96,8 @@ struct Allocator<'a> {
     uses: Uses,
     state: State,
     out: Vec<Asm>,
-    /// Instructions to insert: the index of the instruction that they precede, and their order among
-    /// insertions at that index.
+    /// Instructions to insert: the index of the instruction that they precede, and their order
+    /// among insertions at that index.
     inserts: Vec<(u32, u8, Asm)>,
     /// Ranges of positions of arms that cannot run after the current one.
     skips: Vec<(u32, u32)>,
@@ -125,8 +125,8 @@ impl Allocator<'_> {
 
     // Uses.
 
-    /// Position of the first use at or after `from`; `NEVER` if no path from the current position has
-    /// one.
+    /// Position of the first use at or after `from`; `NEVER` if no path from the current position
+    /// has one.
     fn next_use(&mut self, vreg: VReg, from: u32) -> u32 {
         let end = self.uses.first[vreg.index() + 1];
         let mut next = self.state.next[vreg.index()];
@@ -217,8 +217,8 @@ impl Allocator<'_> {
         !occupied(&self.state.regs)
     }
 
-    /// Returns a free register that is not `pinned`, preferably the hint of `vreg`. Evicts a vreg if
-    /// necessary.
+    /// Returns a free register that is not `pinned`, preferably the hint of `vreg`. Evicts a vreg
+    /// if necessary.
     fn take(&mut self, pinned: u16, vreg: Option<VReg>) -> Register {
         let free = self.free() & !pinned;
         if free == 0 {

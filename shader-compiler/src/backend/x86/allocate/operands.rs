@@ -58,8 +58,8 @@ impl Allocator<'_> {
         self.define(dst, inst.dst);
     }
 
-    /// The operands of a binary operation, swapped if that saves an instruction: the first one should
-    /// be in a register. In SSE, where it is overwritten, it should also be dead afterwards.
+    /// The operands of a binary operation, swapped if that saves an instruction: the first one
+    /// should be in a register. In SSE, where it is overwritten, it should also be dead afterwards.
     fn ordered_operands(&mut self, inst: &Inst) -> (VReg, VReg) {
         let (a, b) = (inst.a, inst.b);
         if !inst.op.is_commutative() || a == b || inst.op.form() != Form::Binary {

@@ -1,8 +1,8 @@
 //! Positions of all uses, for next-use queries of the allocator.
 //!
-//! Positions number instructions in program order: the arms of an if one after the other, the head of
-//! a loop before its body. A vreg that is defined outside a loop and read in it is read again in the
-//! next iteration, which counts as a use at the end of the body.
+//! Positions number instructions in program order: the arms of an if one after the other, the head
+//! of a loop before its body. A vreg that is defined outside a loop and read in it is read again in
+//! the next iteration, which counts as a use at the end of the body.
 
 use crate::backend::x86::machine::{Block, Form, Home, Inst, Program, Step, Test, VReg};
 

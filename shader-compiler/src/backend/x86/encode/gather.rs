@@ -1,9 +1,9 @@
 //! Gathers: each lane reads a word of a table.
 //!
-//! AVX2 has a gather instruction. Without it, indices move to general-purpose registers in pairs, and
-//! words are inserted one by one. On Golden Cove the instruction is 1.3 times as fast per lane if the
-//! table is in the L1 cache and 1.1 times as fast if it is in the L2 cache. On CPUs with mitigations
-//! against *Downfall* it may be slower.
+//! AVX2 has a gather instruction. Without it, indices move to general-purpose registers in pairs,
+//! and words are inserted one by one. On Golden Cove the instruction is 1.3 times as fast per lane
+//! if the table is in the L1 cache and 1.1 times as fast if it is in the L2 cache. On CPUs with
+//! mitigations against *Downfall* it may be slower.
 
 use super::{Operand, Writer, table_offset};
 use crate::backend::x86::Isa;

@@ -124,7 +124,8 @@ impl Selector<'_> {
         self.push_full(Opcode::CmpCommutative, dst, [a, b, a], predicate::UNORDERED + not);
     }
 
-    /// The float that a value tests for not being NaN, if the value is such a test with a single use.
+    /// The float that a value tests for not being NaN, if the value is such a test with a single
+    /// use.
     fn tested_not_nan(&self, value: Value) -> Option<Value> {
         match self.single_use_op(value)? {
             (Op::Eq, [a, b, _]) if a == b => Some(a),
@@ -236,8 +237,8 @@ impl Selector<'_> {
         self.blend(dst, e, t, mask);
     }
 
-    /// Selects a table lookup. Clamps every index, even one that is known to be in range, so that no
-    /// code reads out of bounds.
+    /// Selects a table lookup. Clamps every index, even one that is known to be in range, so that
+    /// no code reads out of bounds.
     fn load(&mut self, dst: VReg, table: Value, index: Value) {
         let table = self.function.constant(table).expect("table indices are constants");
         assert!(table < TABLES, "table {table} is out of range");

@@ -10,7 +10,7 @@ use crate::arguments::positive;
 use crate::materials::{self, Bound};
 use crate::report::{fail, print_head, print_machine, print_row};
 use clap::builder::PossibleValuesParser;
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::ir::text::parse;
 use lightbound_shader::kernel::InstrumentedKernel;
 use lightbound_shader::lift::Tracking;
@@ -105,7 +105,9 @@ pub fn run(args: &Args) -> ExitCode {
 /// A material's bounding shader, or the function that copies a word.
 fn code(name: &str, target: Target) -> Bound {
     match materials::ALL.iter().find(|(other, _)| *other == name) {
-        Some((name, source)) => materials::bound(name, source, Spans::Light, Tracking::ALL, target),
+        Some((name, source)) => {
+            materials::bound(name, source, IntervalInputs::Light, Tracking::ALL, target)
+        }
         None => Bound {
             function: parse("fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n")
                 .expect("the text is well formed"),

@@ -10,7 +10,7 @@ use crate::code::compare;
 use crate::foreign::{Compiler, Foreign, NO_COMPILER};
 use crate::materials::{self, Bound, GROUPS};
 use crate::report::{fail, print_head, print_machine, print_row};
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::lift::Tracking;
 use lightbound_shader::{Arena, Batch, Kernel, Target};
 use lightbound_study::cost::ticks;
@@ -62,7 +62,9 @@ pub fn run(args: &Args) -> ExitCode {
         if !args.materials.is_empty() && args.materials.iter().all(|wanted| wanted != name) {
             continue;
         }
-        for (spans, formula) in [(Spans::Light, "s(x, ω̂)"), (Spans::All, "s(x̂, ω̂)")] {
+        for (spans, formula) in
+            [(IntervalInputs::Light, "s(x, ω̂)"), (IntervalInputs::All, "s(x̂, ω̂)")]
+        {
             match measure(name, source, spans, &compilers, args) {
                 Ok(ticks) => {
                     let best = ticks[1..].iter().copied().fold(f64::INFINITY, f64::min) / ticks[0];
@@ -87,7 +89,7 @@ pub fn run(args: &Args) -> ExitCode {
 fn measure(
     name: &str,
     source: &str,
-    spans: Spans,
+    spans: IntervalInputs,
     compilers: &[Compiler],
     args: &Args,
 ) -> Result<Vec<f64>, String> {

@@ -1,6 +1,6 @@
 //! The six materials of the library, and inputs to evaluate them on.
 
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::{Options, Sides, Tracking};
@@ -101,7 +101,13 @@ pub struct Bound {
 }
 
 /// The upper-bound shader of a material in world space, with NaN ignored.
-pub fn bound(name: &str, source: &str, spans: Spans, tracking: Tracking, target: Target) -> Bound {
+pub fn bound(
+    name: &str,
+    source: &str,
+    spans: IntervalInputs,
+    tracking: Tracking,
+    target: Target,
+) -> Bound {
     let shader = parse(name, source);
     let integrand = Integrand::new(&shader, &Settings::default(), Frame::World)
         .unwrap_or_else(|error| panic!("{name}: {error}"));

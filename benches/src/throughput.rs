@@ -10,7 +10,7 @@ use crate::materials::{self, Bound};
 use crate::report::{fail, geometric_mean, invalid_input, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::backend::x86::Code;
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::lift::Tracking;
 use lightbound_study::cost::throughput::pressure;
 use std::io::Write;
@@ -49,7 +49,8 @@ pub fn run(args: &Args) -> ExitCode {
     let (mut ratios, mut outside) = (vec![], vec![]);
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
         for (name, source) in materials::ALL {
-            let bound = |tracking| materials::bound(name, source, Spans::Light, tracking, target);
+            let bound =
+                |tracking| materials::bound(name, source, IntervalInputs::Light, tracking, target);
             let (naive, optimized) = (bound(Tracking::NONE), bound(Tracking::ALL));
             for (kind, Bound { function, .. }) in [("naive", naive), ("optimized", optimized)] {
                 let code = Code::compile(&function, target.isa().expect("a target of x86-64"));

@@ -6,7 +6,7 @@ use crate::arguments::positive;
 use crate::materials::{self, Bound};
 use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::Target;
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::lift::Tracking;
 use lightbound_study::cost::{Budget, Candidate, measure};
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn load() -> String {
 /// Candidates with the same code: optimized upper bounds of a material.
 fn copies(name: &str, source: &str, count: usize) -> Result<Vec<Candidate>, String> {
     let Bound { function, inputs } =
-        materials::bound(name, source, Spans::Light, Tracking::ALL, Target::Sse);
+        materials::bound(name, source, IntervalInputs::Light, Tracking::ALL, Target::Sse);
     let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
     let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
     let candidate = |_| Candidate::of_lowered(&function, Target::Sse, &rows);

@@ -1,6 +1,6 @@
 //! One-call compilation of a shader to machine code.
 
-use crate::bounding::{BoundingKernel, Frame, Integrand, Ranges, Spans};
+use crate::bounding::{BoundingKernel, Frame, Integrand, IntervalInputs, Ranges};
 use crate::error::CompileError;
 use crate::frontend::{Entry, Settings, Shader, ShaderError};
 use crate::jit::Arena;
@@ -31,7 +31,7 @@ pub fn compile(shader: &Shader, entry: Entry) -> Result<Kernel, Error> {
 /// with default settings: directions are in the shading frame, parameters in their declared ranges.
 pub fn compile_bounds(
     shader: &Shader,
-    spans: Spans,
+    spans: IntervalInputs,
     options: &Options,
 ) -> Result<BoundingKernel, Error> {
     let integrand = Integrand::new(shader, &Settings::default(), Frame::Local)?;

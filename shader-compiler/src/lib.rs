@@ -16,8 +16,8 @@
 //!          contract)         scalar SSA)         shader)             divergent lanes)
 //!
 //!         Integrand::new ─► Integrand::bound ─► BoundingKernel::compile ─► BoundingKernel::run
-//!         (the point         (lift: intervals    (machine code)             (Boxes to Limits)
-//!          shader of s)       for values)
+//!         (the point         (lift: intervals    (machine code)             (from a BoxBatch
+//!          shader of s)       for values)                                   to a BoundsBatch)
 //! ```
 //!
 //! # Evaluating
@@ -61,7 +61,7 @@
 //! within the bounds, with no tolerance. [`Nan`](interval::Nan) defines how NaN is treated.
 //!
 //! ```
-//! use lightbound_shader::bounding::Spans;
+//! use lightbound_shader::bounding::IntervalInputs;
 //! use lightbound_shader::lift::{Options, Sides};
 //! use lightbound_shader::{Shader, compile_bounds};
 //!
@@ -76,7 +76,7 @@
 //! let shader = Shader::parse("metal.wgsl", source)?; // As above.
 //! // Upper bounds over light directions; wo and f0 are scalars.
 //! let options = Options { sides: Sides::Upper, ..Options::default() };
-//! let kernel = compile_bounds(&shader, Spans::Light, &options)?;
+//! let kernel = compile_bounds(&shader, IntervalInputs::Light, &options)?;
 //! // Two boxes of wi: around the normal, and near the horizon.
 //! let around = [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]];
 //! let low = [[0.95, 1.0], [-0.1, 0.1], [0.0, 0.3]];
@@ -109,8 +109,8 @@
 //! # assert!(fewer.relations.has(Relation::Unit) && !fewer.relations.has(Relation::Dot));
 //! ```
 //!
-//! A [`Split`](bounding::Split) partitions each box and bounds its parts, for even tighter bounds:
-//! the parts are lanes of one call.
+//! A [`SplitKernel`](bounding::SplitKernel) splits each box and bounds the sub-boxes in the lanes
+//! of one call, for even tighter bounds.
 //!
 //! [`Lifted`](lift::Lifted) records how a bounding shader was derived; its `bounds_text` prints it.
 //! The crate `lightbound-study` measures its cost, `lightbound-verification` searches for faults.

@@ -5,7 +5,7 @@
 //!     LIGHTBOUND_UPDATE=1 cargo test -p lightbound-shader --test instruction_counts
 
 use lightbound_shader::backend::x86::{Code, Isa};
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::{Options, Sides, Tracking};
@@ -41,7 +41,7 @@ fn counts(name: &str, source: &str) -> Counts {
         ("optimized", Tracking::ALL, Relations::NONE),
         ("related", Tracking::ALL, Relations::all()),
     ];
-    for (spans, inputs_name) in [(Spans::Light, "light"), (Spans::All, "all")] {
+    for (spans, inputs_name) in [(IntervalInputs::Light, "light"), (IntervalInputs::All, "all")] {
         let inputs = integrand.inputs(spans, Ranges::Declared);
         for (mode, tracking, relations) in modes {
             for (sides, sides_name) in [(Sides::Upper, "upper"), (Sides::Both, "both")] {

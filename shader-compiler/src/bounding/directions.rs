@@ -36,7 +36,7 @@ pub struct Precondition {
 
 /// A violation of the precondition of related bounds by a box.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unmet {
+pub enum PreconditionError {
     /// A component is outside of the range of unit vectors, or NaN.
     #[error(
         "{name} is {}, and components of unit vectors are from -1 to 1",
@@ -102,14 +102,14 @@ fn verb([low, high]: &[f64; 2]) -> &'static str {
     if low == high { "is not a" } else { "contains no" }
 }
 
-impl Unmet {
+impl PreconditionError {
     /// The input that violates the precondition, or the first one of several.
     pub fn input(&self) -> usize {
         match self {
-            Unmet::Component { input, .. }
-            | Unmet::Length { input, .. }
-            | Unmet::Angle { input, .. }
-            | Unmet::Below { input, .. } => *input,
+            PreconditionError::Component { input, .. }
+            | PreconditionError::Length { input, .. }
+            | PreconditionError::Angle { input, .. }
+            | PreconditionError::Below { input, .. } => *input,
         }
     }
 }
@@ -152,7 +152,7 @@ impl Precondition {
     /// # Errors
     ///
     /// Returns the first violation.
-    pub fn check(&self, endpoints_of: impl Fn(usize) -> [f32; 2]) -> Result<(), Unmet> {
+    pub fn check(&self, endpoints_of: impl Fn(usize) -> [f32; 2]) -> Result<(), PreconditionError> {
         let endpoints = |direction: &Direction| direction.inputs.map(&endpoints_of);
         for direction in &self.directions {
             direction.check(endpoints(direction))?;
@@ -162,7 +162,7 @@ impl Precondition {
             for b in &frame[k + 1..] {
                 let dots = dots(endpoints(a), endpoints(b));
                 if dots[0] > SLACK || dots[1] < -SLACK {
-                    return Err(Unmet::Angle {
+                    return Err(PreconditionError::Angle {
                         input: a.inputs[0],
                         names: [a.name.clone(), b.name.clone()],
                         dots,
@@ -174,7 +174,7 @@ impl Precondition {
             let normal = frame.first().map_or(LOCAL_NORMAL, |normal| endpoints(normal));
             let dots = dots(endpoints(above), normal);
             if is_below(endpoints(above), normal, dots[1]) {
-                return Err(Unmet::Below {
+                return Err(PreconditionError::Below {
                     input: above.inputs[0],
                     name: above.name.clone(),
                     dots,
@@ -200,12 +200,12 @@ fn is_below(v: VectorBox, normal: VectorBox, max_dot: f64) -> bool {
 }
 
 impl Direction {
-    fn check(&self, endpoints: VectorBox) -> Result<(), Unmet> {
+    fn check(&self, endpoints: VectorBox) -> Result<(), PreconditionError> {
         for (k, [low, high]) in endpoints.into_iter().enumerate() {
             // Written so that NaN fails.
             if !(-UNIT <= low && low <= high && high <= UNIT) {
                 let name = format!("{}.{}", self.name, ["x", "y", "z"][k]);
-                return Err(Unmet::Component {
+                return Err(PreconditionError::Component {
                     input: self.inputs[k],
                     name,
                     endpoints: [low, high].map(f64::from),
@@ -216,7 +216,7 @@ impl Direction {
         let [min, max] =
             [0, 1].map(|side| squares.iter().map(|endpoints| endpoints[side]).sum::<f64>());
         if min > 1.0 + SLACK || max < 1.0 - SLACK {
-            return Err(Unmet::Length {
+            return Err(PreconditionError::Length {
                 input: self.inputs[0],
                 name: self.name.clone(),
                 squares: [min, max],

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use lightbound_shader::bounding::{
-//!     BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans,
+//!     BoundingKernel, BoxBatch, Frame, Integrand, BoundsBatch, Ranges, IntervalInputs,
 //! };
 //! use lightbound_shader::lift::{Options, Sides};
 //! use lightbound_shader::{Arena, Settings, Shader, Target};
@@ -21,23 +21,23 @@
 //! )?;
 //! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
 //! // Upper bounds over light directions, s(x, ω̂).
-//! let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+//! let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
 //! let options = Options { sides: Sides::Upper, ..Options::default() };
 //! let lifted = integrand.bound(&inputs, &options);
 //! let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
 //!
 //! // One box: light directions around the normal with |x|, |y| ≤ 0.1, viewed along the normal, with
 //! // an exponent of 10.
-//! let mut boxes = Boxes::new(&kernel, 1);
+//! let mut boxes = BoxBatch::new(&kernel, 1);
 //! for (input, endpoints) in [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]].into_iter().enumerate() {
 //!     boxes.set(0, input, endpoints);
 //! }
 //! for (input, x) in [(3, 0.0), (4, 0.0), (5, 1.0), (6, 10.0)] {
 //!     boxes.set(0, input, [x, x]);
 //! }
-//! let mut limits = Limits::new(&kernel, 1);
-//! kernel.run(&[], &boxes, &mut limits);
-//! let [_, upper] = limits.get(0, 0);
+//! let mut bounds = BoundsBatch::new(&kernel, 1);
+//! kernel.run(&[], &boxes, &mut bounds);
+//! let [_, upper] = bounds.get(0, 0);
 //! assert!((1.9..2.0).contains(&upper));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -61,8 +61,8 @@ use crate::passes;
 use crate::relations::{Axis, Relations, UNIT};
 use crate::target::Target;
 use crate::texture::Texture;
-pub use directions::{Direction, Precondition, Unmet};
-pub use split::Split;
+pub use directions::{Direction, Precondition, PreconditionError};
+pub use split::SplitKernel;
 
 /// Coordinate system of directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -77,7 +77,7 @@ pub enum Frame {
 
 /// The choice of inputs that are intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Spans {
+pub enum IntervalInputs {
     /// The light direction: s(x, ω̂).
     #[default]
     Light,
@@ -169,7 +169,7 @@ impl Integrand {
     }
 
     /// Describes all inputs.
-    pub fn inputs(&self, spans: Spans, ranges: Ranges) -> Vec<Input> {
+    pub fn inputs(&self, spans: IntervalInputs, ranges: Ranges) -> Vec<Input> {
         let parameters = self
             .parameters
             .iter()
@@ -187,7 +187,7 @@ impl Integrand {
         let all = directions.chain(parameters);
         let descriptions =
             all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
-                let interval = spans == Spans::All || port.name.starts_with("wi.");
+                let interval = spans == IntervalInputs::All || port.name.starts_with("wi.");
                 Input { interval, bounds, axis: self.axis(input) }
             });
         descriptions.collect()
@@ -338,13 +338,13 @@ impl BoundingKernel {
     /// created for another kernel, or if their numbers of rows differ. With debug assertions, also
     /// panics if a box violates the [precondition](Self::precondition), so that its bounds would
     /// not be valid.
-    pub fn run(&self, textures: &[&Texture], boxes: &Boxes, bounds: &mut Limits) {
+    pub fn run(&self, textures: &[&Texture], boxes: &BoxBatch, bounds: &mut BoundsBatch) {
         self.check(boxes);
         self.kernel.run(textures, &boxes.batch, &mut bounds.batch);
     }
 
     /// Bounds boxes of float inputs, given by their endpoints. Returns bounds on each output like
-    /// [`Limits::get`].
+    /// [`BoundsBatch::get`].
     ///
     /// # Panics
     ///
@@ -357,8 +357,8 @@ impl BoundingKernel {
     ) -> Vec<[[f32; 2]; O]> {
         let mut ports = self.kernel.inputs().iter().chain(self.kernel.outputs());
         assert!(ports.all(|port| port.ty == Type::F32), "an input or output is not a float");
-        let mut rows = Boxes::new(self, boxes.len());
-        let mut bounds = Limits::new(self, boxes.len());
+        let mut rows = BoxBatch::new(self, boxes.len());
+        let mut bounds = BoundsBatch::new(self, boxes.len());
         assert_eq!(
             (rows.inputs.len(), bounds.ports.len()),
             (I, O),
@@ -380,7 +380,7 @@ impl BoundingKernel {
     }
 
     /// Checks the precondition of all boxes, in builds with debug assertions.
-    fn check(&self, boxes: &Boxes) {
+    fn check(&self, boxes: &BoxBatch) {
         let Some(precondition) = self.precondition().filter(|_| cfg!(debug_assertions)) else {
             return;
         };
@@ -394,16 +394,16 @@ impl BoundingKernel {
 
 /// A batch of boxes of inputs, one per row.
 #[derive(Clone, Debug)]
-pub struct Boxes {
+pub struct BoxBatch {
     batch: Batch,
     inputs: Vec<(usize, bool)>,
 }
 
-impl Boxes {
+impl BoxBatch {
     /// Allocates `rows` boxes.
-    pub fn new(kernel: &BoundingKernel, rows: usize) -> Boxes {
+    pub fn new(kernel: &BoundingKernel, rows: usize) -> BoxBatch {
         let batch = Batch::new(kernel.kernel.target(), kernel.kernel.inputs().len(), rows);
-        Boxes { batch, inputs: kernel.inputs.clone() }
+        BoxBatch { batch, inputs: kernel.inputs.clone() }
     }
 
     /// Sets an input of the point shader to an interval. The endpoints of a scalar input must be
@@ -446,8 +446,8 @@ impl Boxes {
     }
 
     /// Wraps a batch in the layout of the kernel's inputs.
-    pub fn of(kernel: &BoundingKernel, batch: Batch) -> Boxes {
-        Boxes { batch, inputs: kernel.inputs.clone() }
+    pub fn of(kernel: &BoundingKernel, batch: Batch) -> BoxBatch {
+        BoxBatch { batch, inputs: kernel.inputs.clone() }
     }
 
     /// The endpoints of a float input.
@@ -459,21 +459,21 @@ impl Boxes {
 
 /// A batch of bounds on outputs, one row for each box.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct BoundsBatch {
     batch: Batch,
     /// For each output, the ports of its lower and its upper bound.
     ports: Vec<[Option<usize>; 2]>,
 }
 
-impl Limits {
+impl BoundsBatch {
     /// Allocates bounds for `rows` boxes.
-    pub fn new(kernel: &BoundingKernel, rows: usize) -> Limits {
+    pub fn new(kernel: &BoundingKernel, rows: usize) -> BoundsBatch {
         let ports = |k| match kernel.sides {
             Sides::Upper => [None, Some(k)],
             Sides::Lower => [Some(k), None],
             Sides::Both => [2 * k, 2 * k + 1].map(Some),
         };
-        Limits {
+        BoundsBatch {
             batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows),
             ports: (0..kernel.output_count()).map(ports).collect(),
         }
@@ -537,12 +537,12 @@ mod tests {
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
-        let inputs = integrand.inputs(Spans::Light, Ranges::Paper);
+        let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Paper);
         let bounds = |options: &Options| {
             let lifted = integrand.bound(&inputs, options);
             let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter)
                 .expect("it compiles");
-            let (mut boxes, mut bounds) = (Boxes::new(&kernel, 1), Limits::new(&kernel, 1));
+            let (mut boxes, mut bounds) = (BoxBatch::new(&kernel, 1), BoundsBatch::new(&kernel, 1));
             let wi = [[-1.0, 2.0], [0.0, 0.0], [1.0, 1.0]];
             let scalars = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0].map(|x| [x, x]);
             for (input, endpoints) in wi.into_iter().chain(scalars).enumerate() {
@@ -596,10 +596,11 @@ mod tests {
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let options = Options { relations, ..Options::default() };
-        let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Paper), &options);
+        let lifted =
+            integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Paper), &options);
         let kernel =
             BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("it compiles");
-        let (mut boxes, mut bounds) = (Boxes::new(&kernel, 2), Limits::new(&kernel, 2));
+        let (mut boxes, mut bounds) = (BoxBatch::new(&kernel, 2), BoundsBatch::new(&kernel, 2));
         for (row, wi) in [[[-0.1, 0.1], [-0.1, 0.1], [0.9, 1.0]], wi].into_iter().enumerate() {
             let scalars = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
             wi.into_iter()

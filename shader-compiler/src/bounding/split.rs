@@ -13,7 +13,7 @@
 //! monotone; their bounds may be wider in the last bits.)
 
 use super::directions::unit_hull;
-use super::{BoundingKernel, Boxes, Limits};
+use super::{BoundingKernel, BoundsBatch, BoxBatch};
 use crate::ir::Type;
 use crate::texture::Texture;
 
@@ -22,7 +22,8 @@ use crate::texture::Texture;
 ///
 /// ```
 /// use lightbound_shader::bounding::{
-///     BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans, Split,
+///     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
+///     SplitKernel,
 /// };
 /// use lightbound_shader::lift::Options;
 /// use lightbound_shader::relations::Relations;
@@ -36,26 +37,26 @@ use crate::texture::Texture;
 ///      }",
 /// )?;
 /// let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
-/// let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+/// let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
 /// let options = Options { relations: Relations::all(), ..Options::default() };
 /// let lifted = integrand.bound(&inputs, &options);
 /// let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
 ///
-/// let mut boxes = Boxes::new(&kernel, 1);
+/// let mut boxes = BoxBatch::new(&kernel, 1);
 /// let [x, y, z] = [[0.2, 0.7], [-0.3, 0.3], [0.6, 1.0]];
 /// let scalars = [0.0, 0.0, 1.0, 0.0].map(|x| [x, x]);
 /// for (input, endpoints) in [x, y, z].into_iter().chain(scalars).enumerate() {
 ///     boxes.set(0, input, endpoints);
 /// }
-/// let [mut single, mut split] = [0, 1].map(|_| Limits::new(&kernel, 1));
+/// let [mut single, mut split] = [0, 1].map(|_| BoundsBatch::new(&kernel, 1));
 /// kernel.run(&[], &boxes, &mut single);
-/// Split::new(&kernel, 4).run(&[], &boxes, &mut split);
+/// SplitKernel::new(&kernel, 4).run(&[], &boxes, &mut split);
 /// let [[lo, hi], [split_lo, split_hi]] = [&single, &split].map(|bounds| bounds.get(0, 0));
 /// assert!(lo <= split_lo && split_hi <= hi && split_hi - split_lo < hi - lo);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Split {
+pub struct SplitKernel {
     kernel: BoundingKernel,
     /// Number of sub-boxes of a box.
     ways: usize,
@@ -65,14 +66,14 @@ pub struct Split {
     /// The sub-boxes of a box: components of `[sub-box][direction]`.
     parts: Vec<[f32; 2]>,
     /// Sub-boxes of several boxes, grouped by box.
-    boxes: Boxes,
-    bounds: Limits,
+    boxes: BoxBatch,
+    bounds: BoundsBatch,
 }
 
 /// Number of boxes per batch; their sub-boxes fill the SIMD lanes of all targets.
 const BOXES_PER_BATCH: usize = 16;
 
-impl Split {
+impl SplitKernel {
     /// Creates a kernel that splits each box into `ways` sub-boxes.
     ///
     /// It splits those components of directions that are intervals with contiguous static bounds,
@@ -81,7 +82,7 @@ impl Split {
     /// # Panics
     ///
     /// Panics if `ways` is 0.
-    pub fn new(kernel: &BoundingKernel, ways: usize) -> Split {
+    pub fn new(kernel: &BoundingKernel, ways: usize) -> SplitKernel {
         assert!(ways > 0, "the number of sub-boxes is 0");
         let directions = kernel.precondition.directions().iter().map(|direction| {
             let is_splittable =
@@ -92,10 +93,10 @@ impl Split {
             directions.filter(|(_, splittable)| splittable.contains(&true)).collect();
         let parts = vec![[0.0; 2]; ways * 3 * directions.len()];
         let (boxes, bounds) = (
-            Boxes::new(kernel, BOXES_PER_BATCH * ways),
-            Limits::new(kernel, BOXES_PER_BATCH * ways),
+            BoxBatch::new(kernel, BOXES_PER_BATCH * ways),
+            BoundsBatch::new(kernel, BOXES_PER_BATCH * ways),
         );
-        Split { kernel: kernel.clone(), ways, directions, parts, boxes, bounds }
+        SplitKernel { kernel: kernel.clone(), ways, directions, parts, boxes, bounds }
     }
 
     /// Bounds all boxes by their sub-boxes, without allocating. `textures` are in the order in
@@ -107,14 +108,19 @@ impl Split {
     /// # Panics
     ///
     /// Panics under the conditions of [`BoundingKernel::run`].
-    pub fn run(&mut self, textures: &[&Texture], boxes: &Boxes, bounds: &mut Limits) {
+    pub fn run(&mut self, textures: &[&Texture], boxes: &BoxBatch, bounds: &mut BoundsBatch) {
         self.kernel.check(boxes);
         self.run_unchecked(textures, boxes, bounds);
     }
 
     /// Bounds boxes without checking the precondition. Bounds on a box that violates it are not
     /// valid.
-    pub fn run_unchecked(&mut self, textures: &[&Texture], boxes: &Boxes, bounds: &mut Limits) {
+    pub fn run_unchecked(
+        &mut self,
+        textures: &[&Texture],
+        boxes: &BoxBatch,
+        bounds: &mut BoundsBatch,
+    ) {
         assert_eq!(
             boxes.batch.rows(),
             bounds.batch.rows(),
@@ -158,9 +164,9 @@ impl Split {
     }
 
     /// Splits a box into sub-boxes. If there are fewer than `ways`, the first ones are repeated.
-    fn split(&mut self, boxes: &Boxes, row: usize) {
+    fn split(&mut self, boxes: &BoxBatch, row: usize) {
         let size = 3 * self.directions.len();
-        let set_unsplit = |split: &mut Split, shrink: bool| {
+        let set_unsplit = |split: &mut SplitKernel, shrink: bool| {
             (0..split.directions.len()).all(|direction| {
                 let endpoints =
                     split.directions[direction].0.map(|input| boxes.endpoints(row, input));
@@ -220,7 +226,7 @@ impl Split {
     }
 
     /// Stores the sub-boxes of a box in the batch, from row `first` on.
-    fn store_sub_boxes(&mut self, first: usize, boxes: &Boxes, row: usize) {
+    fn store_sub_boxes(&mut self, first: usize, boxes: &BoxBatch, row: usize) {
         let ports = boxes.batch.ports();
         for way in 0..self.ways {
             self.boxes.batch.copy_row(first + way, 0, &boxes.batch, row, 0, ports);
@@ -238,7 +244,7 @@ impl Split {
     }
 
     /// Stores the union of the bounds of sub-boxes. NaN, which means unbounded, takes precedence.
-    fn store_union(&self, first: usize, bounds: &mut Limits, row: usize) {
+    fn store_union(&self, first: usize, bounds: &mut BoundsBatch, row: usize) {
         let outputs = self.kernel.kernel.outputs();
         for (side, port) in self
             .bounds
@@ -274,7 +280,7 @@ fn union_endpoint(ty: Type, side: usize, a: u32, b: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounding::{Frame, Integrand, Ranges, Spans};
+    use crate::bounding::{Frame, Integrand, IntervalInputs, Ranges};
     use crate::lift::Options;
     use crate::random::Random;
     use crate::{Arena, Settings, Shader, Target};
@@ -288,7 +294,7 @@ mod tests {
         let shader = Shader::parse("a.wgsl", source).expect("the shader is valid");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
-        let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+        let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
         let lifted = integrand.bound(&inputs, &Options::default());
         BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter)
             .expect("the target is available")
@@ -308,10 +314,10 @@ mod tests {
             let width = 1.5 * 0.5f32.powi(case % 20);
             let wi = center
                 .map(|x| [(x - uniform(0.0, width)).max(-1.0), (x + uniform(0.0, width)).min(1.0)]);
-            let mut boxes = Boxes::new(&kernel, 1);
+            let mut boxes = BoxBatch::new(&kernel, 1);
             wi.iter().enumerate().for_each(|(input, &endpoints)| boxes.set(0, input, endpoints));
             for ways in [1, 2, 4] {
-                let mut split = Split::new(&kernel, ways);
+                let mut split = SplitKernel::new(&kernel, ways);
                 split.split(&boxes, 0);
                 let parts: Vec<_> = (0..ways).map(|way| split.part(way, 0)).collect();
                 let within = |part: &[[f32; 2]; 3]| {
@@ -337,11 +343,11 @@ mod tests {
     fn boxes_are_split_along_the_widest_component() {
         let kernel = kernel();
         let parts = |wi: [[f32; 2]; 3], ways: usize| {
-            let mut boxes = Boxes::new(&kernel, 1);
+            let mut boxes = BoxBatch::new(&kernel, 1);
             wi.into_iter()
                 .enumerate()
                 .for_each(|(input, endpoints)| boxes.set(0, input, endpoints));
-            let mut split = Split::new(&kernel, ways);
+            let mut split = SplitKernel::new(&kernel, ways);
             split.split(&boxes, 0);
             (0..ways).map(|way| split.part(way, 0)).collect::<Vec<_>>()
         };

@@ -3,7 +3,9 @@
 
 use super::{Axis, Related, Relations, SLACK, run};
 use crate::analysis::{Constraint, solve};
-use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
+use crate::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
+};
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::Function;
 use crate::ir::text::parse;
@@ -158,7 +160,7 @@ pub fn compare(
 ) -> Compared {
     let shader = Shader::parse("test.wgsl", source).expect("the shader is right");
     let integrand = Integrand::new(&shader, &Settings::default(), frame).expect("it compiles");
-    let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+    let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
     let kernels = [Relations::NONE, relations].map(|relations| {
         let lifted = integrand
             .bound(&inputs, &Options { sides: Sides::Both, nan, relations, ..Options::default() });
@@ -170,7 +172,7 @@ pub fn compare(
     for _ in 0..boxes {
         let (endpoints, members) = cone(&mut random, frame, degrees, inputs.len());
         let bounds = kernels.each_ref().map(|kernel| {
-            let (mut boxes, mut limits) = (Boxes::new(kernel, 1), Limits::new(kernel, 1));
+            let (mut boxes, mut limits) = (BoxBatch::new(kernel, 1), BoundsBatch::new(kernel, 1));
             endpoints
                 .iter()
                 .enumerate()

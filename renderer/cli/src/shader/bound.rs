@@ -14,7 +14,8 @@ use crate::{Error, Exit};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::parameters::columns;
 use lightbound_shader::bounding::{
-    BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet,
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Precondition,
+    PreconditionError, Ranges, SplitKernel,
 };
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Input, Options, Sides, Tracking};
@@ -128,7 +129,7 @@ impl Bounder {
     ) -> Result<Bounder, Error> {
         let (options, ranges) = (args.variant.options()?, args.variant.ranges());
         let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
-        let mut inputs = integrand.inputs(Spans::All, ranges);
+        let mut inputs = integrand.inputs(IntervalInputs::All, ranges);
         for (input, &interval) in inputs.iter_mut().zip(intervals) {
             input.interval = interval;
         }
@@ -207,11 +208,11 @@ impl Bounder {
     }
 
     /// Runs a bounding kernel on boxes.
-    fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<Span>]) -> Limits {
+    fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<Span>]) -> BoundsBatch {
         /// Placeholder for directions that need no bound.
         const UP: [f32; 3] = [0.0, 0.0, 1.0];
-        let mut boxes = Boxes::new(kernel, rows.len());
-        let mut limits = Limits::new(kernel, rows.len());
+        let mut boxes = BoxBatch::new(kernel, rows.len());
+        let mut limits = BoundsBatch::new(kernel, rows.len());
         for (row, spans) in rows.iter().enumerate() {
             for (word, span) in spans.iter().enumerate() {
                 boxes.set_bits(row, word, self.ends(word, span.ends));
@@ -222,7 +223,7 @@ impl Bounder {
         }
         let textures: Vec<_> = self.textures.iter().collect();
         match self.parts {
-            Some(parts) => Split::new(kernel, parts).run(&textures, &boxes, &mut limits),
+            Some(parts) => SplitKernel::new(kernel, parts).run(&textures, &boxes, &mut limits),
             None => kernel.run(&textures, &boxes, &mut limits),
         }
         limits
@@ -242,7 +243,7 @@ impl Bounder {
         let nan_tests = self.nan_test.as_ref().map(|kernel| self.limits(kernel, rows));
         let outputs = self.outputs.len();
         let may_be_nan = |row: usize| {
-            let is_nan = |limits: &Limits| {
+            let is_nan = |limits: &BoundsBatch| {
                 (0..outputs).any(|k| limits.get(row, k).iter().any(|end| end.is_nan()))
             };
             nan_tests.as_ref().is_some_and(is_nan)
@@ -263,7 +264,7 @@ impl Bounder {
     }
 
     /// Bounds of each output for a row, from the shader's `limits`.
-    fn row(&self, limits: &Limits, row: usize, spans: &[Span]) -> Vec<[f32; 2]> {
+    fn row(&self, limits: &BoundsBatch, row: usize, spans: &[Span]) -> Vec<[f32; 2]> {
         let (needed, wo_z) = (self.needs_bound(spans), spans[WO_Z].ends.map(f32::from_bits));
         let of = |k| if needed { self.with_back(limits.get(row, k), wo_z) } else { [0.0; 2] };
         (0..self.outputs.len()).map(of).collect()
@@ -440,15 +441,19 @@ fn directions_are_unit(precondition: &Precondition, row: &[Span]) -> Result<(), 
     let of = |word: usize| row[word].ends.map(f32::from_bits);
     let Err(unmet) = precondition.check(of) else { return Ok(()) };
     let help = match &unmet {
-        Unmet::Below { .. } => return Ok(()),
-        Unmet::Length { input, squares, .. } if squares[0] == squares[1] && squares[0] > 0.0 => {
+        PreconditionError::Below { .. } => return Ok(()),
+        PreconditionError::Length { input, squares, .. }
+            if squares[0] == squares[1] && squares[0] > 0.0 =>
+        {
             let unit = [0, 1, 2].map(|k| (f64::from(of(input + k)[0]) / squares[0].sqrt()) as f32);
             let [x, y, z] = unit.map(|x| format!("{x:?}"));
             format!(
                 "--mode related needs vectors that are normalized to full float precision, as in {x},{y},{z}; {ALTERNATIVE}"
             )
         }
-        Unmet::Length { .. } | Unmet::Component { .. } | Unmet::Angle { .. } => {
+        PreconditionError::Length { .. }
+        | PreconditionError::Component { .. }
+        | PreconditionError::Angle { .. } => {
             format!("--mode related needs boxes that contain unit vectors; {ALTERNATIVE}")
         }
     };

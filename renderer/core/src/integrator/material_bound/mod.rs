@@ -27,7 +27,7 @@ use crate::material::{Program, ShaderBinding, ShaderInstance};
 use crate::settings::BoundMode;
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Vec3, vec3};
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
+use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Options, Sides, Tracking};
 use lightbound_shader::relations::Relations;
@@ -137,8 +137,8 @@ impl Kernels {
                 Bounds::Hand(Formula::of(program).ok_or_else(|| BoundError::Hand { name: name() })?)
             }
             Some(options) => {
-                let lifted =
-                    integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+                let lifted = integrand
+                    .bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
                 Bounds::Compiled(Box::new(
                     BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
                 ))
@@ -192,7 +192,7 @@ struct KernelBuffers<'a> {
 
 /// The source of upper bounds, with its state for the current shading point.
 enum Bounding<'a> {
-    Compiled { kernel: &'a BoundingKernel, boxes: Boxes, limits: Limits },
+    Compiled { kernel: &'a BoundingKernel, boxes: BoxBatch, limits: BoundsBatch },
     Hand { formula: Formula, bound: Option<HandBound> },
 }
 
@@ -207,7 +207,8 @@ impl<'a> KernelBuffers<'a> {
         let (inputs, outputs) = batch(&kernels.point, MAX_GROUPS * LANES);
         let bounding = match &kernels.bounds {
             Bounds::Compiled(kernel) => {
-                let (boxes, limits) = (Boxes::new(kernel, LANES), Limits::new(kernel, LANES));
+                let (boxes, limits) =
+                    (BoxBatch::new(kernel, LANES), BoundsBatch::new(kernel, LANES));
                 Bounding::Compiled { kernel, boxes, limits }
             }
             Bounds::Hand(formula) => Bounding::Hand { formula: *formula, bound: None },

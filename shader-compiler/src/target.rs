@@ -87,8 +87,8 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Target::ALL.into_iter().find(|target| target.name() == name);
-        found.ok_or_else(|| {
+        let target = Target::ALL.into_iter().find(|target| target.name() == name);
+        target.ok_or_else(|| {
             format!(
                 "no target is called `{name}`; available targets: {}",
                 Target::ALL.map(Target::name).join(", ")

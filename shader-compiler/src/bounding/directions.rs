@@ -27,7 +27,7 @@ pub struct Direction {
     pub above: bool,
 }
 
-/// The precondition of bounds of related code, as stated by [`Axis`](crate::relations::Axis), as
+/// The precondition of related bounds, as stated by [`Axis`](crate::relations::Axis), as
 /// far as it can be decided for a box.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precondition {

@@ -85,7 +85,7 @@ pub enum IntervalInputs {
     All,
 }
 
-/// Static bounds of inputs.
+/// The choice of static bounds on inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ranges {
     /// Directions are unit vectors, with `wo` above a one-sided surface; parameters are in their
@@ -169,7 +169,7 @@ impl Integrand {
     }
 
     /// Describes all inputs.
-    pub fn inputs(&self, spans: IntervalInputs, ranges: Ranges) -> Vec<Input> {
+    pub fn inputs(&self, intervals: IntervalInputs, ranges: Ranges) -> Vec<Input> {
         let parameters = self
             .parameters
             .iter()
@@ -187,7 +187,7 @@ impl Integrand {
         let all = directions.chain(parameters);
         let descriptions =
             all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
-                let interval = spans == IntervalInputs::All || port.name.starts_with("wi.");
+                let interval = intervals == IntervalInputs::All || port.name.starts_with("wi.");
                 Input { interval, bounds, axis: self.axis(input) }
             });
         descriptions.collect()

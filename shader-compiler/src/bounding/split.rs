@@ -17,7 +17,7 @@ use super::{BoundingKernel, BoundsBatch, BoxBatch};
 use crate::ir::Type;
 use crate::texture::Texture;
 
-/// A bounding shader that bounds each box by the union of the bounds of sub-boxes. It owns buffers
+/// A bounding shader that splits each box and returns the union of the bounds on its sub-boxes. It owns buffers
 /// for the sub-boxes, so each thread needs its own.
 ///
 /// ```
@@ -243,7 +243,7 @@ impl SplitKernel {
         }
     }
 
-    /// Stores the union of the bounds of sub-boxes. NaN, which means unbounded, takes precedence.
+    /// Stores the union of the bounds on sub-boxes. NaN, which means unbounded, takes precedence.
     fn store_union(&self, first: usize, bounds: &mut BoundsBatch, row: usize) {
         let outputs = self.kernel.kernel.outputs();
         for (side, port) in self

@@ -4,7 +4,7 @@
 use super::integer::known;
 use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 /// +∞ as an integer; beyond it are NaNs.
 const INFINITY: i32 = 0x7f80_0000;

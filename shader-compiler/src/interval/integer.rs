@@ -6,7 +6,7 @@
 
 use super::{Interval, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 /// Magnitudes of products, as floats, that certainly fit: less than 2³¹ by more than three
 /// roundings.

@@ -12,7 +12,7 @@
 
 use super::{Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 use crate::math::texture::{access, modulo, round, size};
 use crate::texture::{Access, CHANNELS, ENTRY, LEVELS, MAX_SIDE, Taps, Wrap};
 

@@ -4,7 +4,7 @@
 //! positive coefficients is monotone. The power of two is applied by adding to the exponent bits,
 //! split into two factors if the result may be subnormal.
 
-use super::{FRACTION_BITS, Steps, with_sign};
+use super::{EmitExt, FRACTION_BITS, with_sign};
 use crate::ir::Emit;
 
 /// 2ˣ on [0, 1).

@@ -1,7 +1,7 @@
 //! Conversions, division and bit counting of integers, in terms of SSE4.1 instructions: without
 //! integer division, with shifts by constants and products of the low 32 bits.
 
-use super::{FRACTION_BITS, Steps};
+use super::{EmitExt, FRACTION_BITS};
 use crate::ir::Emit;
 
 /// a truncated toward zero to a signed integer, saturated; 0 for NaN

@@ -1,6 +1,6 @@
 //! asin, acos, atan and atan2.
 
-use super::{Steps, with_sign};
+use super::{EmitExt, with_sign};
 use crate::ir::Emit;
 use std::f32::consts::{FRAC_PI_2, PI};
 

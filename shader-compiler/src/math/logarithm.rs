@@ -5,7 +5,7 @@
 //! The term f dominates, so rounding errors of the remaining terms are small.
 
 use super::exponential::LN_2;
-use super::{FRACTION_BITS, Steps, with_sign};
+use super::{EmitExt, FRACTION_BITS, with_sign};
 use crate::ir::Emit;
 use std::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 

@@ -34,11 +34,11 @@ pub mod trigonometric;
 
 use crate::ir::{Emit, Op};
 
-macro_rules! steps {
+macro_rules! emit_methods {
     ($($name:ident = $op:ident($($arg:ident),+);)*) => {
-        /// Basic operations as methods.
+        /// Extension of [`Emit`] with a method for each basic operation.
         #[allow(clippy::wrong_self_convention, reason = "methods are named like the operations")]
-        pub(crate) trait Steps: Emit {
+        pub(crate) trait EmitExt: Emit {
             $(#[inline(always)]
             fn $name(&mut self, $($arg: Self::Value),+) -> Self::Value {
                 self.op(Op::$op, &[$($arg),+])
@@ -67,11 +67,11 @@ macro_rules! steps {
             }
         }
 
-        impl<E: Emit> Steps for E {}
+        impl<E: Emit> EmitExt for E {}
     };
 }
 
-steps! {
+emit_methods! {
     add = Add(a, b);
     sub = Sub(a, b);
     mul = Mul(a, b);

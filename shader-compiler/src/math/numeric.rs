@@ -1,6 +1,6 @@
 //! Short definitions of WGSL builtins.
 
-use super::Steps;
+use super::EmitExt;
 use crate::ir::Emit;
 
 /// a − b · trunc(a ÷ b). If a ÷ b rounds up to an integer, the result may have the opposite sign.

@@ -40,7 +40,7 @@
 
 use super::exponential::{add_exponent, exponent};
 use super::logarithm::{is_positive_and_finite, split};
-use super::{FRACTION_BITS, Steps};
+use super::{EmitExt, FRACTION_BITS};
 use crate::ir::Emit;
 
 /// log₂((1 + s) ÷ (1 − s)) ÷ s in s², where |s| < 3 − 2√2.

@@ -12,7 +12,7 @@
 //! its footprint, because interpolated values are clamped to it. If a coordinate is NaN, the clamp
 //! also replaces the NaN result by one of the texels.
 
-use super::{Steps, integer, with_sign};
+use super::{EmitExt, integer, with_sign};
 use crate::ir::Emit;
 use crate::texture::{Access, HEADER, Taps, Wrap};
 

@@ -4,7 +4,7 @@
 //! 1980). All products except the last are exact for |a| ≤ 2¹³. Beyond that, the accuracy of the
 //! remainder degrades, but sines and cosines stay within [−1, 1].
 
-use super::{SIGN_BIT, Steps};
+use super::{EmitExt, SIGN_BIT};
 use crate::ir::Emit;
 use std::f32::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2, FRAC_PI_4};
 

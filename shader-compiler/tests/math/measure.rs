@@ -249,18 +249,18 @@ impl Scan<'_> {
         if rounded.is_nan() || y.is_nan() || distance == 0.0 {
             return;
         }
-        let found = &mut self.findings;
+        let findings = &mut self.findings;
         if x.abs() > self.function.limit {
             let fraction = (y as f64 - (self.function.real)(x as f64)).abs() / x.abs() as f64;
-            found.error_fraction = found.error_fraction.max(fraction);
+            findings.error_fraction = findings.error_fraction.max(fraction);
             return;
         }
-        found.distance = found.distance.max(distance as u32);
+        findings.distance = findings.distance.max(distance as u32);
         // Otherwise it cannot be the largest error.
-        if distance + 0.5 > found.error {
+        if distance + 0.5 > findings.error {
             let error = error(y, (self.function.real)(x as f64));
-            if error > found.error {
-                (found.error, found.error_at) = (error, x);
+            if error > findings.error {
+                (findings.error, findings.error_at) = (error, x);
             }
         }
     }
@@ -269,8 +269,8 @@ impl Scan<'_> {
         if y.is_nan() {
             return;
         }
-        let found = &mut self.findings;
-        (found.low, found.high) = (found.low.min(y), found.high.max(y));
+        let findings = &mut self.findings;
+        (findings.low, findings.high) = (findings.low.min(y), findings.high.max(y));
         if x.abs() > self.function.limit {
             return;
         }
@@ -287,15 +287,15 @@ impl Scan<'_> {
         self.top = self.top.max(height);
         let violation = (self.top - height) as u32;
         if violation > 0 {
-            found.violations += 1;
+            findings.violations += 1;
             let top =
                 float_at(
                     if (self.function.is_decreasing)(piece) { -self.top } else { self.top } as i32
                 );
-            found.widening = found.widening.max(widening(y, top));
+            findings.widening = findings.widening.max(widening(y, top));
         }
-        if violation > found.violation {
-            (found.violation, found.violation_at) = (violation, x);
+        if violation > findings.violation {
+            (findings.violation, findings.violation_at) = (violation, x);
         }
     }
 }

@@ -151,7 +151,7 @@ impl Inst {
     }
 }
 
-/// The operation of a test, whose outcome is whether any bit of the result is set.
+/// The operation of a test. The outcome is true if any bit of the result is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TestOp {
     /// `a & b`

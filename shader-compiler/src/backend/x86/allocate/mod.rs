@@ -101,7 +101,7 @@ struct Allocator<'a> {
     inserts: Vec<(u32, u8, Asm)>,
     /// Ranges of positions of arms that cannot run after the current one.
     skips: Vec<(u32, u32)>,
-    /// Start and end of the loops whose body contains the current position.
+    /// Start and end of each loop that has the current position in its body.
     bodies: Vec<(u32, u32)>,
     labels: u32,
     depth: usize,

@@ -61,16 +61,16 @@ pub struct Texture {
 }
 
 /// Number of words before the first texel: width, height, index of the level table, 0.
-pub(crate) const HEADER: usize = 4;
+pub(crate) const HEADER_WORDS: usize = 4;
 
 /// Header word that holds the index of the level table.
-pub(crate) const LEVELS: usize = 2;
+pub(crate) const LEVEL_TABLE_WORD: usize = 2;
 
 /// Number of channels of a texel.
 pub(crate) const CHANNELS: usize = 4;
 
 /// Number of words of an entry of the pyramid.
-pub(crate) const ENTRY: usize = 2 * CHANNELS;
+pub(crate) const ENTRY_WORDS: usize = 2 * CHANNELS;
 
 /// Maximum width and height. Up to this size, coordinates wrap around exactly.
 pub const MAX_SIDE: u32 = 1 << 23;

@@ -17,8 +17,8 @@ use super::{BoundingKernel, BoundsBatch, BoxBatch};
 use crate::ir::Type;
 use crate::texture::Texture;
 
-/// A bounding shader that splits each box and returns the union of the bounds on its sub-boxes. It owns buffers
-/// for the sub-boxes, so each thread needs its own.
+/// A bounding shader that splits each box and returns the union of the bounds on its sub-boxes. It
+/// owns buffers for the sub-boxes, so each thread needs its own.
 ///
 /// ```
 /// use lightbound_shader::bounding::{

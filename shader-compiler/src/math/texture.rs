@@ -14,7 +14,7 @@
 
 use super::{EmitExt, integer, with_sign};
 use crate::ir::Emit;
-use crate::texture::{Access, HEADER, Taps, Wrap};
+use crate::texture::{Access, HEADER_WORDS, Taps, Wrap};
 
 /// Decodes the constant that describes the access.
 pub(crate) fn access<E: Emit>(e: &E, access: E::Value) -> Access {
@@ -308,7 +308,7 @@ fn load_texel<E: Emit>(
     let texel = e.iadd(row_start, column);
     let two = e.i32(2);
     let word = e.shl(texel, two);
-    let start = e.i32(HEADER as i32 + access.channel as i32);
+    let start = e.i32(HEADER_WORDS as i32 + access.channel as i32);
     let word = e.iadd(word, start);
     let table = e.i32(access.table as i32);
     let bits = e.load(table, word);

@@ -6,7 +6,9 @@
 //! contains that of every location in the box, including rounding. The bounds come from the finest
 //! level on which two by two entries cover the footprint.
 
-use super::{Access, CHANNELS, ENTRY, HEADER, LEVELS, Lookup, Taps, Texture, Wrap};
+use super::{
+    Access, CHANNELS, ENTRY_WORDS, HEADER_WORDS, LEVEL_TABLE_WORD, Lookup, Taps, Texture, Wrap,
+};
 
 /// A level of the pyramid.
 #[derive(Clone, Copy)]
@@ -24,7 +26,7 @@ struct Level {
 impl Level {
     /// Number of words of an entry; the entries of level 0 are the texels themselves.
     fn stride(self) -> usize {
-        if self.level == 0 { CHANNELS } else { ENTRY }
+        if self.level == 0 { CHANNELS } else { ENTRY_WORDS }
     }
 
     /// Indices of the first words of an entry's minima and maxima.
@@ -37,7 +39,7 @@ impl Level {
 
 /// The levels of an image's pyramid, from the texels up to the single entry.
 fn levels(width: u32, height: u32) -> impl Iterator<Item = Level> {
-    let texels = Level { level: 0, width, height, start: HEADER };
+    let texels = Level { level: 0, width, height, start: HEADER_WORDS };
     std::iter::successors(Some(texels), |&fine| {
         let start = fine.start + fine.width as usize * fine.height as usize * fine.stride();
         let halve = |size: u32| size.div_ceil(2);
@@ -128,7 +130,7 @@ impl Texture {
     /// Appends the levels of the pyramid and the level table.
     pub(super) fn build_pyramid(&mut self) {
         self.build_levels();
-        self.words[LEVELS] = self.words.len() as u32;
+        self.words[LEVEL_TABLE_WORD] = self.words.len() as u32;
         let (width, height) = (self.width(), self.height());
         self.words.extend(levels(width, height).map(|level| level.start as u32));
     }
@@ -259,7 +261,8 @@ mod tests {
     }
 
     fn texel(texture: &Texture, column: u32, row: u32, channel: u32) -> f32 {
-        let word = HEADER + CHANNELS * (row * texture.width() + column) as usize + channel as usize;
+        let word =
+            HEADER_WORDS + CHANNELS * (row * texture.width() + column) as usize + channel as usize;
         f32::from_bits(texture.words()[word])
     }
 
@@ -267,7 +270,7 @@ mod tests {
     fn level_entries_are_the_hulls_of_their_blocks() {
         for (width, height) in [(1, 1), (2, 1), (1, 3), (3, 5), (4, 4), (64, 37), (17, 65)] {
             let texture = image(width, height);
-            let mut end = HEADER;
+            let mut end = HEADER_WORDS;
             for level in levels(width, height) {
                 assert_eq!(level.start, end, "level {} of {width} × {height}", level.level);
                 assert_eq!(level.width, width.div_ceil(1 << level.level));
@@ -291,7 +294,7 @@ mod tests {
             }
             let starts: Vec<_> = levels(width, height).map(|level| level.start as u32).collect();
             assert_eq!(texture.words()[end..], starts);
-            assert_eq!(texture.words()[LEVELS] as usize, end);
+            assert_eq!(texture.words()[LEVEL_TABLE_WORD] as usize, end);
             assert_eq!(
                 levels(width, height).last().map(|top| (top.width, top.height)),
                 Some((1, 1))

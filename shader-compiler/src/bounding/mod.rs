@@ -26,8 +26,8 @@
 //! let lifted = integrand.bound(&inputs, &options);
 //! let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
 //!
-//! // One box: light directions around the normal with |x|, |y| ≤ 0.1, viewed along the normal, with
-//! // an exponent of 10.
+//! // One box: light directions around the normal with |x|, |y| ≤ 0.1, viewed along the normal,
+//! // with an exponent of 10.
 //! let mut boxes = BoxBatch::new(&kernel, 1);
 //! for (input, endpoints) in [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]].into_iter().enumerate() {
 //!     boxes.set(0, input, endpoints);

@@ -39,7 +39,7 @@ def remez(target, basis, weight):
 
 
 def fit(name, function, terms, low, high, weight=lambda x: 1.0, fixed=()):
-    """Prints the float coefficients of 1, x, x², … and the maximum weighted error in units of 2⁻²⁴."""
+    """Prints the float coefficients of 1, x, x², … and the maximum weighted error in 2⁻²⁴."""
     grid = (low + high) / 2 - (high - low) / 2 * np.cos(np.pi * (np.arange(3000) + 0.5) / 3000)
     target = np.array([float(function(mp.mpf(x))) for x in grid])
     weights = np.array([float(weight(x)) for x in grid])

@@ -42,7 +42,8 @@ impl fmt::Display for Mismatch {
         let Mismatch { function, target, row, inputs, output, expected, actual } = self;
         write!(
             f,
-            "`{function}` on {target}, row {row}: `{output}` is {actual:#010x} instead of {expected:#010x} for {inputs:#010x?}"
+            "`{function}` on {target}, row {row}: `{output}` is {actual:#010x} \
+             instead of {expected:#010x} for {inputs:#010x?}"
         )
     }
 }

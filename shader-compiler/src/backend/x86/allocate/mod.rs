@@ -82,8 +82,9 @@ struct State {
     hints: Vec<u8>,
     /// Mask of registers that are avoided by vregs without a hint for them.
     reserved: u16,
-    /// Length of `inserts` and of `out`.
+    /// Number of insertions before the loop.
     inserts: usize,
+    /// Number of emitted instructions before the loop.
     len: usize,
     pos: u32,
 }

@@ -9,7 +9,7 @@
 
 use crate::arguments::count;
 use crate::report::{invalid_input, print_head, print_row};
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::ir::Op;
 use lightbound_shader::random::Random;
 use lightbound_shader::{Settings, Shader, Target};
@@ -155,7 +155,7 @@ impl Job {
                 if random.once_in(3) { (subject.deep(), 32) } else { (subject, 96) }
             }
             Job::Shader(name, integrands) => {
-                let spans = *random.pick(&[Spans::Light, Spans::All]);
+                let spans = *random.pick(&[IntervalInputs::Light, IntervalInputs::All]);
                 let ranges = *random.pick(&[Some(Ranges::Declared), Some(Ranges::Paper), None]);
                 let frame = random.below(2);
                 let name = format!("{name}, {} frame", ["local", "world"][frame]);

@@ -10,7 +10,7 @@ use crate::arguments::positive;
 use crate::materials::{self, BoundingShader};
 use crate::report::{fail, print_head, print_machine, print_row};
 use clap::builder::PossibleValuesParser;
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::ir::text::parse;
 use lightbound_shader::kernel::InstrumentedKernel;
 use lightbound_shader::lift::Tracking;

@@ -10,7 +10,7 @@ use crate::code::compare;
 use crate::foreign::{Compiler, ForeignFunction, NO_COMPILER};
 use crate::materials::{self, BoundingShader, GROUPS};
 use crate::report::{fail, print_head, print_machine, print_row};
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::lift::Tracking;
 use lightbound_shader::{Arena, Batch, Kernel, Target};
 use lightbound_study::cost::ticks;
@@ -63,7 +63,9 @@ pub fn run(args: &Args) -> ExitCode {
         if !args.materials.is_empty() && args.materials.iter().all(|selected| selected != name) {
             continue;
         }
-        for (spans, formula) in [(Spans::Light, "s(x, ω̂)"), (Spans::All, "s(x̂, ω̂)")] {
+        for (spans, formula) in
+            [(IntervalInputs::Light, "s(x, ω̂)"), (IntervalInputs::All, "s(x̂, ω̂)")]
+        {
             match measure(name, source, spans, &compilers, args) {
                 Ok(ticks) => {
                     let best = ticks[1..].iter().copied().fold(f64::INFINITY, f64::min) / ticks[0];
@@ -88,7 +90,7 @@ pub fn run(args: &Args) -> ExitCode {
 fn measure(
     name: &str,
     source: &str,
-    spans: Spans,
+    spans: IntervalInputs,
     compilers: &[Compiler],
     args: &Args,
 ) -> Result<Vec<f64>, String> {

@@ -1,6 +1,6 @@
 //! The six materials of the library, and inputs for them.
 
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
 use lightbound_shader::lift::{Options, Sides, Tracking};

@@ -63,12 +63,14 @@ pub fn run(args: &Args) -> ExitCode {
     if findings.iter().any(|found| found.part > 0.0) {
         text.push_str(LARGE_ARGUMENTS_HEADER);
     }
-    for (function, found) in functions.iter().zip(&findings).filter(|(_, found)| found.part > 0.0) {
+    for (function, found) in
+        functions.iter().zip(&findings).filter(|(_, found)| found.error_fraction > 0.0)
+    {
         let name = function.op.name();
         if function.op == Op::Tan {
             writeln!(text, "- {name}: no bound").expect("writing to a string succeeds");
         } else {
-            writeln!(text, "- {name}: 2^{:.2} · \\|x\\|", found.part.log2())
+            writeln!(text, "- {name}: 2^{:.2} · \\|x\\|", found.error_fraction.log2())
                 .expect("writing to a string succeeds");
         }
     }
@@ -127,7 +129,7 @@ interval lowering that evaluates at the endpoints of an interval widens its resu
 1 ± k · 2⁻²³; `widening` is the smallest k that compensates for all violations. Results are NaN
 exactly where the true function is. `operations` counts basic operations of the IR.
 
-| function | piece | operations | largest error | at | from rounded | violations | largest | at | widening | least result | largest result |
+| function | piece | operations | largest error | at | float distance | violations | largest | at | widening | smallest result | largest result |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 

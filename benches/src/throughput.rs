@@ -10,7 +10,7 @@ use crate::materials::{self, BoundingShader};
 use crate::report::{fail, geometric_mean, invalid_input, print_head, print_machine, print_row};
 use lightbound_shader::Target;
 use lightbound_shader::backend::x86::Code;
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::lift::Tracking;
 use lightbound_study::cost::throughput::pressure;
 use std::io::Write;

@@ -6,7 +6,7 @@ use crate::arguments::positive;
 use crate::materials::{self, BoundingShader};
 use crate::report::{fail, print_head, print_machine, print_row};
 use lightbound_shader::Target;
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::lift::Tracking;
 use lightbound_study::cost::{Budget, Candidate, measure};
 use serde_json::Value;

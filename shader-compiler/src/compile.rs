@@ -1,6 +1,6 @@
 //! One-call compilation of a shader to machine code.
 
-use crate::bounding::{BoundingKernel, Frame, Integrand, Ranges, Spans};
+use crate::bounding::{BoundingKernel, Frame, Integrand, IntervalInputs, Ranges};
 use crate::error::CompileError;
 use crate::frontend::{Entry, Settings, Shader, ShaderError};
 use crate::jit::Arena;
@@ -33,7 +33,7 @@ pub fn compile(shader: &Shader, entry: Entry) -> Result<Kernel, Error> {
 /// ranges.
 pub fn compile_bounds(
     shader: &Shader,
-    spans: Spans,
+    spans: IntervalInputs,
     options: &Options,
 ) -> Result<BoundingKernel, Error> {
     let integrand = Integrand::new(shader, &Settings::default(), Frame::Local)?;

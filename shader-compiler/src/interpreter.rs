@@ -1,5 +1,5 @@
-//! Reference interpreter, which defines the meaning of the IR: runs a function on one set of
-//! inputs, written for clarity, not speed.
+//! The reference interpreter, which defines the semantics of the IR. It runs a function on one set
+//! of inputs, and is written for clarity, not speed.
 //!
 //! Machine code computes the same bits in each lane, except for NaN payloads and signs.
 
@@ -14,10 +14,16 @@ pub struct IterationLimitExceeded {
     pub limit: u64,
 }
 
-/// Returns the outputs, as bits, for inputs given as bits. All loops together run at most `limit`
-/// iterations.
+/// Runs a function on the bits of its inputs and returns the bits of its outputs.
 ///
-/// *Panics* if there are fewer tables than the function reads, or if the number of inputs differs.
+/// # Errors
+///
+/// Fails if the iterations of all loops together exceed `limit`.
+///
+/// # Panics
+///
+/// Panics if there are fewer tables than the function reads, or if `inputs` does not have one word
+/// for each input.
 pub fn run(
     function: &Function,
     tables: &[Table<'_>],
@@ -27,9 +33,15 @@ pub fn run(
     watch(function, tables, inputs, limit, |_, _| {})
 }
 
-/// As [`run`], and calls `watch` with each value as it is computed.
+/// Like [`run`], but also calls `watch` with each value and its bits when it is computed.
 ///
-/// *Panics* like [`run`].
+/// # Errors
+///
+/// Fails under the conditions of [`run`].
+///
+/// # Panics
+///
+/// Panics under the conditions of [`run`].
 pub fn watch(
     function: &Function,
     tables: &[Table<'_>],
@@ -37,7 +49,11 @@ pub fn watch(
     limit: u64,
     watch: impl FnMut(Value, u32),
 ) -> Result<Vec<u32>, IterationLimitExceeded> {
-    assert_eq!(inputs.len(), function.inputs.len(), "there is one word per input");
+    assert_eq!(
+        inputs.len(),
+        function.inputs.len(),
+        "the number of words is not the number of inputs"
+    );
     let words = function
         .values
         .iter()

@@ -1,14 +1,14 @@
-//! Loading: machine code becomes a function that can be called.
+//! Loading of machine code into executable memory.
 //!
-//! An [`Arena`] holds the code of many functions, of a scene for example. It maps
-//! memory in large chunks, copies code to whole pages and makes them executable.
-//! Adjacent executable pages are one mapping to the kernel, so tens of thousands of functions stay
-//! far below its limit on mappings. Code lives as long as the arena, which lives as long as any
-//! [`Routine`] in it.
+//! An [`Arena`] holds the code of many functions, for example of all shaders of a scene. It maps
+//! memory in large chunks, copies each function to its own pages and makes these executable. The
+//! operating system merges adjacent executable pages into one mapping, so tens of thousands of
+//! functions stay far below its limit on mappings. Code lives as long as the arena, which lives as
+//! long as any [`Routine`] in it.
 //!
 //! Code is called with the System V calling convention on every operating system. Rust supports it
-//! on Windows too, where the compiler saves what Windows lets callees keep (rdi, rsi and xmm6 to
-//! xmm15) around the call. So there is one prologue.
+//! on Windows too, where the compiler saves the registers that are callee-saved there (rdi, rsi and
+//! xmm6 to xmm15) around the call. So all systems share one prologue.
 //!
 //! This module and its submodule are the crate's only unsafe code. They trust the
 //! [backends](crate::backend): the bytes of a [`MachineCode`] are a function that reads its inputs
@@ -52,13 +52,19 @@ impl Arena {
         Arena::default()
     }
 
-    /// Makes code callable.
+    /// Loads code into executable memory.
     ///
-    /// *Errors*: the stack frame is too large, or the system provides no memory. *Panics* if this
-    /// machine cannot run the code; see [`Target::is_available`](crate::Target::is_available).
+    /// # Errors
+    ///
+    /// Fails if the stack frame is too large, or if the system provides no memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics if this machine cannot run the code; see
+    /// [`Target::is_available`](crate::Target::is_available).
     pub fn load(&self, code: impl AsRef<MachineCode>) -> Result<Routine, CompileError> {
         let code = code.as_ref();
-        assert!(code.is_available, "this machine can run the code");
+        assert!(code.is_available, "this machine cannot run the code");
         if code.frame > MAX_FRAME {
             return Err(CompileError::Stack(code.frame));
         }
@@ -78,7 +84,7 @@ impl Arena {
     }
 
     fn seal(&self, bytes: &[u8]) -> std::io::Result<NonNull<u8>> {
-        // A panic elsewhere leaves the chunks in a valid state: `sealed` grows last.
+        // A panic leaves the chunks in a valid state, since `sealed` grows last.
         let mut chunks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if chunks.last().is_none_or(|chunk| !chunk.has_room(bytes.len())) {
             chunks.push(Chunk::map(bytes.len())?);
@@ -106,14 +112,16 @@ pub struct Routine {
     /// Alignment of inputs and outputs in bytes, a power of two.
     alignment: usize,
     /// Keeps the code in memory.
-    #[allow(dead_code, reason = "it is held, not used")]
+    #[allow(dead_code, reason = "holding it keeps the code alive")]
     arena: Arena,
 }
 
 impl Routine {
     /// Runs the code once for each of `groups` consecutive groups.
     ///
-    /// *Panics* if a slice is too short, or not aligned to the target's SIMD registers.
+    /// # Panics
+    ///
+    /// Panics if a slice is too short, or not aligned to the target's SIMD registers.
     pub fn run(
         &self,
         groups: usize,
@@ -125,10 +133,12 @@ impl Routine {
         self.run_passes(1, groups, tables, inputs, outputs, counters);
     }
 
-    /// Runs the code for each of `groups` groups as [`run`](Routine::run) does, `passes` times,
-    /// without checks in between.
+    /// Like [`run`](Routine::run), but repeats the run over all groups `passes` times, without
+    /// checks in between.
     ///
-    /// *Panics* if a slice is too short, or not aligned to the target's SIMD registers.
+    /// # Panics
+    ///
+    /// Panics if a slice is too short, or not aligned to the target's SIMD registers.
     pub fn run_passes(
         &self,
         passes: usize,
@@ -140,11 +150,11 @@ impl Routine {
     ) {
         assert!(
             groups.checked_mul(self.inputs).is_some_and(|words| words <= inputs.len()),
-            "inputs for all groups"
+            "the inputs are too short for {groups} groups"
         );
         assert!(
             groups.checked_mul(self.outputs).is_some_and(|words| words <= outputs.len()),
-            "outputs for all groups"
+            "the outputs are too short for {groups} groups"
         );
         assert!(
             self.tables <= tables.len(),
@@ -152,21 +162,21 @@ impl Routine {
             self.tables,
             tables.len()
         );
-        assert!(self.counters <= counters.len(), "a counter for each block");
+        assert!(self.counters <= counters.len(), "there are fewer counters than basic blocks");
         let misaligned = (inputs.as_ptr().addr() | outputs.as_ptr().addr()) & (self.alignment - 1);
-        assert!(misaligned == 0, "inputs and outputs are aligned");
+        assert!(misaligned == 0, "the inputs or outputs are not aligned");
         for _ in 0..passes {
             let (mut input, mut output) = (inputs.as_ptr(), outputs.as_mut_ptr());
             for _ in 0..groups {
                 // SAFETY: the code reads `inputs` words and writes `outputs` words and `counters`
-                // counters. The slices hold as many, as asserted. The size of a group is a
-                // multiple of a register's, so all groups are aligned as the first one is. The
-                // code also reads `base` and `last` of the first `tables` tables, which exist, as
-                // asserted, and the words from `base` up to index `last`. A table holds these and
-                // borrows them for as long as `tables` is borrowed; it can only be created and
-                // replaced as a whole. Nothing that the code writes is among them, since outputs
-                // and counters are borrowed mutably. The arena keeps the code, and `load` checked
-                // that this machine can run it.
+                // counters per group. The assertions above ensure that the slices are long enough
+                // and that the first group is aligned. The size of a group is a multiple of the
+                // register size, so all other groups are aligned too. The code also reads `base`
+                // and `last` of the first `tables` tables, which exist, as asserted, and the words
+                // from `base` up to index `last`. A table points to these words and borrows them
+                // for as long as `tables` is borrowed; its fields cannot be changed one by one.
+                // The code writes none of them, since outputs and counters are borrowed mutably.
+                // The arena keeps the code, and `load` checked that this machine can run it.
                 unsafe {
                     (self.function)(input, output, tables.as_ptr().cast(), counters.as_mut_ptr());
                     input = input.add(self.inputs);
@@ -191,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_functions_take_few_mappings() {
+    fn thousands_of_functions_share_few_mappings() {
         if !Target::Sse.is_available() {
             return;
         }
@@ -203,7 +213,7 @@ mod tests {
         let arena = Arena::new();
         let routines: Vec<_> =
             (0..10_000).map(|_| arena.load(&code).expect("there is memory")).collect();
-        // Other tests map memory meanwhile, but not as much.
+        // Other tests map memory at the same time, but less.
         assert!(mappings() < before + 1000, "{before} mappings became {}", mappings());
         let mut outputs = crate::Batch::new(Target::Sse, 1, 4);
         let mut inputs = crate::Batch::new(Target::Sse, 1, 4);
@@ -216,8 +226,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "outputs for all groups")]
-    fn slices_must_be_long_enough() {
+    #[should_panic(expected = "the outputs are too short for 1 groups")]
+    fn short_slices_are_rejected() {
         let mut b = Builder::new("copy", Rules::Exact);
         let x = b.input("x", Type::F32);
         let code = Code::compile(&b.finish([("x".to_owned(), x)]), Isa::Sse41);

@@ -1,4 +1,4 @@
-//! Kernels: functions compiled for a target, which evaluate batches.
+//! Kernels: compiled functions that evaluate batches of inputs.
 //!
 //! A kernel runs machine code if its target has a [backend](crate::backend), and the
 //! [interpreter] otherwise.
@@ -15,7 +15,7 @@
 //!      fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.kd / 3.1415927); }",
 //! )?;
 //! let point = passes::optimize(&shader.function(Entry::Brdf, &Settings::default())?);
-//! // Code of many shaders shares an arena; buffers are reused from call to call.
+//! // Many shaders share an arena; batches can be reused from call to call.
 //! let arena = Arena::new();
 //! for target in [Target::best(), Target::Interpreter] {
 //!     let kernel = Kernel::compile(&arena, &passes::lower(&point), target)?;
@@ -59,15 +59,17 @@ enum Engine {
     Native(Routine),
 }
 
-/// Limit on the loop iterations of an interpreted evaluation. Shaders have capped loops and never
-/// reach it.
+/// Limit on the loop iterations of an interpreted evaluation. The loops of shaders are capped, so
+/// they never reach it.
 const MAX_ITERATIONS: u64 = 1 << 40;
 
 impl Kernel {
     /// Compiles a lowered function for a target; for the interpreter it need not be lowered. The
     /// arena holds the machine code, and the kernel keeps the arena alive.
     ///
-    /// *Errors*: this machine cannot run the target's code, or the code cannot be
+    /// # Errors
+    ///
+    /// Fails if this machine cannot run the target's code, or if the code cannot be
     /// [loaded](Arena::load).
     pub fn compile(
         arena: &Arena,
@@ -85,17 +87,17 @@ impl Kernel {
         Ok(Kernel { target, inputs, outputs, tables: function.tables(), engine })
     }
 
-    /// The target it was compiled for.
+    /// The target that the kernel was compiled for.
     pub fn target(&self) -> Target {
         self.target
     }
 
-    /// The inputs of an evaluation.
+    /// The input ports.
     pub fn inputs(&self) -> &[Port] {
         &self.inputs
     }
 
-    /// The outputs of an evaluation.
+    /// The output ports.
     pub fn outputs(&self) -> &[Port] {
         &self.outputs
     }
@@ -103,8 +105,11 @@ impl Kernel {
     /// Evaluates all rows of `inputs` into `outputs`. `textures` are in the order in which the
     /// shader declares them.
     ///
-    /// *Panics* if there are fewer textures than the function reads, if the batches differ from the
-    /// function in their ports or from the target in their lanes, or if they differ in their rows.
+    /// # Panics
+    ///
+    /// Panics if there are fewer textures than the function reads, if the numbers of ports differ
+    /// between batches and function, if the numbers of lanes differ between batches and target, or
+    /// if the numbers of rows differ between the batches.
     pub fn run(&self, textures: &[&Texture], inputs: &Batch, outputs: &mut Batch) {
         with_tables(textures, self.tables, |tables| self.run_on(tables, inputs, outputs));
     }
@@ -112,14 +117,17 @@ impl Kernel {
     /// Evaluates rows of floats, one for each input, and returns rows of floats, one for each
     /// output.
     ///
-    /// *Panics* as [`run`](Kernel::run) does, or if inputs and outputs are not I and O floats.
+    /// # Panics
+    ///
+    /// Panics under the conditions of [`run`](Kernel::run), or if the function does not have I
+    /// inputs and O outputs, all of them floats.
     pub fn evaluate<const I: usize, const O: usize>(
         &self,
         textures: &[&Texture],
         rows: &[[f32; I]],
     ) -> Vec<[f32; O]> {
         let mut ports = self.inputs.iter().chain(&self.outputs);
-        assert!(ports.all(|port| port.ty == Type::F32), "all inputs and outputs are floats");
+        assert!(ports.all(|port| port.ty == Type::F32), "an input or output is not a float");
         let mut inputs = Batch::new(self.target, I, rows.len());
         let mut outputs = Batch::new(self.target, O, rows.len());
         for (row, words) in rows.iter().enumerate() {
@@ -130,9 +138,11 @@ impl Kernel {
         (0..rows.len()).map(|row| outputs.floats(row, 0)).collect()
     }
 
-    /// The same as [`run`](Kernel::run), with tables in place of textures.
+    /// The same as [`run`](Kernel::run), with tables instead of textures.
     ///
-    /// *Panics* as [`run`](Kernel::run) does.
+    /// # Panics
+    ///
+    /// Panics under the conditions of [`run`](Kernel::run).
     pub fn run_on(&self, tables: &[Table<'_>], inputs: &Batch, outputs: &mut Batch) {
         assert!(
             self.tables <= tables.len(),
@@ -144,14 +154,14 @@ impl Kernel {
         assert_eq!(
             (inputs.lanes(), outputs.lanes()),
             (lanes, lanes),
-            "batches are for {lanes} lanes"
+            "the numbers of lanes of the batches and of the target differ"
         );
         assert_eq!(
             (inputs.ports(), outputs.ports()),
             (self.inputs.len(), self.outputs.len()),
-            "batches have the function's ports"
+            "the numbers of ports of the batches and of the function differ"
         );
-        assert_eq!(inputs.rows(), outputs.rows(), "batches have equally many rows");
+        assert_eq!(inputs.rows(), outputs.rows(), "the numbers of rows of the batches differ");
         match &self.engine {
             Engine::Native(routine) => {
                 routine.run(inputs.groups(), tables, inputs.words(), outputs.words_mut(), &mut [])
@@ -161,7 +171,7 @@ impl Kernel {
                     let words: Vec<_> =
                         (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
                     let results = interpreter::run(function, tables, &words, MAX_ITERATIONS)
-                        .expect("loops terminate");
+                        .expect("shader loops are capped");
                     for (port, bits) in results.into_iter().enumerate() {
                         outputs.set_bits(row, port, bits);
                     }
@@ -173,7 +183,7 @@ impl Kernel {
 
 /// Calls `f` with the first `count` textures as tables.
 pub(crate) fn with_tables(textures: &[&Texture], count: usize, f: impl FnOnce(&[Table<'_>])) {
-    /// Tables that fit on the stack. An allocation would be noticeable for small batches.
+    /// Number of tables that fit on the stack; an allocation would be noticeable for small batches.
     const INLINE_TABLES: usize = 8;
     assert!(count <= textures.len(), "the function reads {count} textures, not {}", textures.len());
     if count == 0 {
@@ -210,7 +220,7 @@ mod tests {
         batch
     }
 
-    /// As many textures as random functions read, with different sizes.
+    /// One texture for each that random functions read, with different sizes.
     fn textures() -> Vec<Texture> {
         (1..=4).map(|size| Texture::new(size, &vec![[size as f32; 4]; size as usize])).collect()
     }
@@ -222,7 +232,8 @@ mod tests {
         outputs
     }
 
-    /// A kernel that reads the words of twelve textures at the input index.
+    /// A kernel that reads the word at the input index from the first and the last of twelve
+    /// textures.
     fn reader(target: Target) -> Kernel {
         let mut b = Builder::new("read", Rules::Exact);
         let index = b.input("index", Type::I32);
@@ -267,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_run_while_others_are_compiled() {
+    fn kernels_run_while_others_are_compiled_into_the_same_arena() {
         let target = Target::best();
         let arena = Arena::new();
         let function = function(1);
@@ -293,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_keep_their_code() {
+    fn clones_keep_the_code_alive() {
         let target = Target::best();
         let function = function(2);
         let inputs = batch(&function, target);
@@ -306,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "batches have the function's ports")]
+    #[should_panic(expected = "the numbers of ports of the batches and of the function differ")]
     fn mismatched_batches_are_rejected() {
         let function = function(3);
         let kernel = Kernel::compile(&Arena::new(), &function, Target::best())

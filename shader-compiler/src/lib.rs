@@ -15,8 +15,8 @@
 //!          contract)         scalar SSA)         shader)             divergent lanes)
 //!
 //!         Integrand::new ─► Integrand::bound ─► BoundingKernel::compile ─► BoundingKernel::run
-//!         (the point         (lift: intervals    (machine code)             (Boxes to Limits)
-//!          shader of s)       for values)
+//!         (the point         (lift: intervals    (machine code)             (from a BoxBatch
+//!          shader of s)       for values)                                   to a BoundsBatch)
 //! ```
 //!
 //! # Evaluating
@@ -60,7 +60,7 @@
 //! tolerance. [`Nan`](interval::Nan) defines how NaN is treated.
 //!
 //! ```
-//! use lightbound_shader::bounding::Spans;
+//! use lightbound_shader::bounding::IntervalInputs;
 //! use lightbound_shader::lift::{Options, Sides};
 //! use lightbound_shader::{Shader, compile_bounds};
 //!
@@ -75,7 +75,7 @@
 //! let shader = Shader::parse("metal.wgsl", source)?; // As above.
 //! // Upper bounds over boxes of light directions; wo and f0 are scalars.
 //! let options = Options { sides: Sides::Upper, ..Options::default() };
-//! let kernel = compile_bounds(&shader, Spans::Light, &options)?;
+//! let kernel = compile_bounds(&shader, IntervalInputs::Light, &options)?;
 //! // Two boxes of wi: around the normal, and near the horizon.
 //! let near_normal = [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]];
 //! let near_horizon = [[0.95, 1.0], [-0.1, 0.1], [0.0, 0.3]];

@@ -2,9 +2,10 @@
 //!
 //! Direct lighting needs the integrand s for a given direction, and the density with which the
 //! sampler would have generated that direction ([`evaluate`]). To extend a path, the tracer needs a
-//! sampled direction, with its s and density ([`scatter`]). Each is a single function, so
-//! subexpressions that s, density and sampler share are computed once. The parts are optimized
-//! before they are joined, and exact rules join them: s has the bits of the point shader.
+//! sampled direction with its s and density ([`scatter`]). Each is a single function, so that
+//! common subexpressions of s, density and sampler are computed once. Its parts are optimized
+//! before they are joined, and joining applies only exact simplifications, so s has the bits of the
+//! point shader.
 //!
 //! A shader without `sample` and `pdf` uses cosine sampling: over the hemisphere of the normal, or
 //! over both hemispheres with equal probability if it scatters to both sides.
@@ -16,47 +17,50 @@ use crate::ir::{Emit, Function, Op, Port, Value};
 use crate::passes;
 use std::f32::consts::{FRAC_1_PI, TAU};
 
-/// Evaluates a given direction: inputs `wi.x` … `wo.z` and the [members](Shader::members) of
-/// `Material`; outputs `s.r`, `s.g`, `s.b` and `pdf`, 1/sr, and `capped` if a loop may reach its
-/// cap.
+/// Builds the function that evaluates a given direction.
+///
+/// Its inputs are `wi.x` … `wo.z` and the [members](Shader::members) of `Material`; its outputs are
+/// `s.r`, `s.g`, `s.b`, `pdf` in 1/sr, and `capped` if a loop may reach its cap.
 pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
     let parts = Parts::new(shader, settings)?;
-    let mut joint = Joint::new("evaluate", &parts.shaded.inputs);
-    let inputs = joint.inputs.clone();
-    let s = joint.append(&parts.shaded, &inputs);
-    let pdf = parts.pdf(&mut joint, &inputs);
-    Ok(joint.finish(named(&S, s).chain([("pdf".to_owned(), pdf)])))
+    let mut joined = JoinedFunction::new("evaluate", &parts.shaded.inputs);
+    let inputs = joined.inputs.clone();
+    let s = joined.append(&parts.shaded, &inputs);
+    let pdf = parts.pdf(&mut joined, &inputs);
+    Ok(joined.finish(named(&INTEGRAND_OUTPUTS, s).chain([("pdf".to_owned(), pdf)])))
 }
 
-/// Samples a direction: inputs `u.x`, `u.y`, uniform in [0, 1), `wo.x` … `wo.z` and the
-/// [members](Shader::members) of `Material`; outputs `wi.x`, `wi.y`, `wi.z`, then those of
-/// [`evaluate`].
+/// Builds the function that samples a direction.
 ///
-/// The sample is invalid, and ends its path, unless `pdf` is above 0.
+/// Its inputs are `u.x` and `u.y`, uniform in [0, 1), `wo.x` … `wo.z`, and the
+/// [members](Shader::members) of `Material`; its outputs are `wi.x`, `wi.y`, `wi.z`, and then the
+/// outputs of [`evaluate`]. If `pdf` is not positive, the sample is invalid and ends its path.
 pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
     let parts = Parts::new(shader, settings)?;
     let u = ["u.x", "u.y"].map(|name| Port { name: name.to_owned(), ty: crate::ir::Type::F32 });
     let ports: Vec<_> = u.into_iter().chain(parts.shaded.inputs[3..].iter().cloned()).collect();
-    let mut joint = Joint::new("scatter", &ports);
-    let (u, rest) = joint.inputs.split_at(2);
+    let mut joined = JoinedFunction::new("scatter", &ports);
+    let (u, rest) = joined.inputs.split_at(2);
     let (u, rest) = ([u[0], u[1]], rest.to_vec());
     let wi = match &parts.sampler {
         Some((sample, _)) => {
-            let inputs = joint.inputs.clone();
-            joint.append(sample, &inputs)
+            let inputs = joined.inputs.clone();
+            joined.append(sample, &inputs)
         }
-        None => cosine(&mut joint.builder, parts.sides, u).to_vec(),
+        None => sample_cosine(&mut joined.builder, parts.sides, u).to_vec(),
     };
     let inputs = [&wi[..], &rest].concat();
-    let s = joint.append(&parts.shaded, &inputs);
-    let pdf = parts.pdf(&mut joint, &inputs);
-    Ok(joint.finish(
-        named(&["wi.x", "wi.y", "wi.z"], wi).chain(named(&S, s)).chain([("pdf".to_owned(), pdf)]),
+    let s = joined.append(&parts.shaded, &inputs);
+    let pdf = parts.pdf(&mut joined, &inputs);
+    Ok(joined.finish(
+        named(&["wi.x", "wi.y", "wi.z"], wi)
+            .chain(named(&INTEGRAND_OUTPUTS, s))
+            .chain([("pdf".to_owned(), pdf)]),
     ))
 }
 
-/// Computes the members of `Material` at a surface point: the optimized [`Entry::Setup`]. `None` if the
-/// scene sets all members.
+/// Builds the function that computes the members of `Material` at a surface point: the optimized
+/// [`Entry::Setup`]. Returns `None` if the scene sets all members.
 pub fn setup(shader: &Shader, settings: &Settings) -> Result<Option<Function>, ShaderError> {
     shader
         .has_setup()
@@ -64,13 +68,14 @@ pub fn setup(shader: &Shader, settings: &Settings) -> Result<Option<Function>, S
         .transpose()
 }
 
-const S: [&str; 3] = ["s.r", "s.g", "s.b"];
+/// Names of the outputs of the integrand.
+const INTEGRAND_OUTPUTS: [&str; 3] = ["s.r", "s.g", "s.b"];
 
 fn named(names: &[&str], values: Vec<Value>) -> impl Iterator<Item = (String, Value)> {
     std::iter::zip(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), values)
 }
 
-/// Point shaders of a material.
+/// The optimized point shaders of a material.
 struct Parts {
     shaded: Function,
     /// `sample` and `pdf`.
@@ -85,7 +90,7 @@ impl Parts {
             |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, &settings)?));
         let sampler = shader
             .has_sampler()
-            .then(|| Ok::<_, ShaderError>((part(Entry::Sample)?, part(Entry::Pdf)?)));
+            .then(|| Ok::<_, ShaderError>((function(Entry::Sample)?, function(Entry::Pdf)?)));
         Ok(Parts {
             shaded: part(Entry::Integrand)?,
             sampler: sampler.transpose()?,
@@ -93,31 +98,31 @@ impl Parts {
         })
     }
 
-    /// The density for inputs that begin with `wi`.
-    fn pdf(&self, joint: &mut Joint, inputs: &[Value]) -> Value {
+    /// Appends the density for inputs that start with `wi`.
+    fn pdf(&self, joined: &mut JoinedFunction, inputs: &[Value]) -> Value {
         match &self.sampler {
-            Some((_, pdf)) => joint.append(pdf, inputs)[0],
-            None => cosine_pdf(&mut joint.builder, self.sides, inputs[2]),
+            Some((_, pdf)) => joined.append(pdf, inputs)[0],
+            None => cosine_pdf(&mut joined.builder, self.sides, inputs[2]),
         }
     }
 }
 
-/// A function assembled from others.
-struct Joint {
+/// A function under construction, assembled from other functions.
+struct JoinedFunction {
     builder: Builder,
     inputs: Vec<Value>,
-    /// Whether any of them reached a loop cap.
+    /// Whether any appended function reached a loop cap, if one of them can.
     capped: Option<Value>,
 }
 
-impl Joint {
-    fn new(name: &str, inputs: &[Port]) -> Joint {
+impl JoinedFunction {
+    fn new(name: &str, inputs: &[Port]) -> JoinedFunction {
         let mut builder = Builder::new(name, Rules::Exact);
         let inputs = inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
-        Joint { builder, inputs, capped: None }
+        JoinedFunction { builder, inputs, capped: None }
     }
 
-    /// Appends a function; returns its outputs without `capped`.
+    /// Appends a function, and returns its outputs without `capped`.
     fn append(&mut self, function: &Function, inputs: &[Value]) -> Vec<Value> {
         let builder = std::mem::replace(&mut self.builder, Builder::new("", Rules::Exact));
         let (builder, mut outputs) =
@@ -126,7 +131,7 @@ impl Joint {
         if function.outputs.last().is_some_and(|port| port.name == "capped") {
             let capped = outputs.pop().expect("it is the last output");
             self.capped = Some(match self.capped {
-                Some(before) => self.builder.op(Op::BOr, &[before, capped]),
+                Some(previous) => self.builder.op(Op::BOr, &[previous, capped]),
                 None => capped,
             });
         }
@@ -181,7 +186,7 @@ fn cosine_pdf(b: &mut Builder, sides: SurfaceSides, z: Value) -> Value {
         SurfaceSides::Both => (b.op(Op::Abs, &[z]), 0.5 * FRAC_1_PI),
     };
     let scale = b.f32(scale);
-    b.op(Op::Mul, &[cosine, scale])
+    b.op(Op::Mul, &[cos, scale])
 }
 
 #[cfg(test)]
@@ -212,7 +217,7 @@ mod tests {
     fn joined_functions_have_the_bits_of_their_parts() {
         let settings = Settings { setup: Setup::Precomputed, ..Settings::default() };
         let shader = shader(&[SHADER, SAMPLER].concat());
-        let part =
+        let function =
             |entry| passes::optimize(&shader.function(entry, &settings).expect("it is valid"));
         let scatter = scatter(&shader, &settings).expect("it is valid");
         let evaluate = evaluate(&shader, &settings).expect("it is valid");
@@ -221,7 +226,7 @@ mod tests {
         let rest = [0.6, 0.0, 0.8, 0.1, 0.2, 0.7, 1.7];
         for k in 0..100 {
             let u = [k as f32 * 0.01, (k * 37 % 100) as f32 * 0.01];
-            let wi = run(&part(Entry::Sample), &[&u[..], &rest].concat());
+            let wi = run(&function(Entry::Sample), &[&u[..], &rest].concat());
             let directions: Vec<f32> =
                 wi.iter().map(|&bits| f32::from_bits(bits)).chain(rest).collect();
             let expected =
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_loop_with_invariants_is_merged() {
+    fn repeated_loop_with_additional_invariants_is_merged() {
         // Successive passes find that i, then j, then k is invariant. Then r is known before the
         // loop, and the loop is merged with the first one.
         let text = "
@@ -313,40 +318,39 @@ mod tests {
     fn setup_inputs_are_the_surface_and_the_parameters() {
         let function = setup(&shader(SHADER), &Settings::default())
             .expect("it is valid")
-            .expect("there is a setup");
+            .expect("the shader has a setup function");
         let names: Vec<_> = function.inputs.iter().map(|port| port.name.as_str()).collect();
-        let set = ["kd.x", "kd.y", "kd.z", "lobe"];
-        assert!(names.ends_with(&set) && names[0] == "position.x", "{names:?}");
-        assert_eq!(function.outputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>(), set);
+        let members = ["kd.x", "kd.y", "kd.z", "lobe"];
+        assert!(names.ends_with(&members) && names[0] == "position.x", "{names:?}");
+        assert_eq!(
+            function.outputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>(),
+            members
+        );
         let mut inputs = vec![0.0; names.len()];
         inputs[9] = 0.5;
-        let at = names.len() - 4;
-        inputs[at..].copy_from_slice(&[1.0, 2.0, 4.0, 8.0]);
+        let first = names.len() - 4;
+        inputs[first..].copy_from_slice(&[1.0, 2.0, 4.0, 8.0]);
         assert_eq!(run(&function, &inputs), [0.5_f32, 1.0, 2.0, 8.0].map(f32::to_bits));
     }
 
     #[test]
     fn shaders_without_sampler_use_cosine_sampling() {
-        for (head, least) in [("", 0.0), ("//! sides: both\n", -1.0)] {
-            let shader = shader(&[head, SHADER].concat());
+        for (header, min_z) in [("", 0.0), ("//! sides: both\n", -1.0)] {
+            let shader = shader(&[header, SHADER].concat());
             let function = scatter(&shader, &Settings::default()).expect("it is valid");
-            let (mut down, count) = (0, 1000);
+            let (mut below, count) = (0, 1000);
             for k in 0..count {
                 let u = [(k as f32 + 0.5) / count as f32, (k * 377 % count) as f32 / count as f32];
                 let results =
                     run(&function, &[&u[..], &[0.0, 0.0, 1.0, 0.1, 0.2, 0.7, 0.0]].concat());
                 let results: Vec<_> = results.into_iter().map(f32::from_bits).collect();
-                let [x, y, z] = results[..3] else { panic!("there are directions") };
-                assert!((x * x + y * y + z * z - 1.0).abs() < 1e-6 && z >= least);
-                let (share, reflected) =
-                    if least < 0.0 { (0.5, z.abs()) } else { (1.0, z.max(0.0)) };
-                assert_eq!(
-                    (results[3], results[6]),
-                    (0.1 * reflected, reflected * FRAC_1_PI * share)
-                );
-                down += i32::from(z < 0.0);
+                let [x, y, z] = results[..3] else { panic!("there are fewer than three outputs") };
+                assert!((x * x + y * y + z * z - 1.0).abs() < 1e-6 && z >= min_z);
+                let (fraction, cos) = if min_z < 0.0 { (0.5, z.abs()) } else { (1.0, z.max(0.0)) };
+                assert_eq!((results[3], results[6]), (0.1 * cos, cos * FRAC_1_PI * fraction));
+                below += i32::from(z < 0.0);
             }
-            assert_eq!(down, if least < 0.0 { count / 2 } else { 0 });
+            assert_eq!(below, if min_z < 0.0 { count / 2 } else { 0 });
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Targets: the registry of the instruction sets that functions can be compiled for.
+//! Compilation targets: the registry of instruction sets.
 //!
-//! Machine code exists only for x86-64. On any other CPU the [interpreter](crate::interpreter) is
-//! the only available target, and [`Target::best`] falls back to it: results have the same bits, at
-//! a small fraction of the speed.
+//! Machine code is generated only for x86-64. On any other CPU the
+//! [interpreter](crate::interpreter) is the only available target, and [`Target::best`] falls back
+//! to it: results have the same bits, at a small fraction of the speed.
 
 use crate::backend::x86::Isa;
 use crate::backend::{Backend, MachineCode};
@@ -20,10 +20,10 @@ macro_rules! targets {
         }
 
         impl Target {
-            /// All targets, slowest first.
+            /// All targets, from slowest to fastest.
             pub const ALL: [Target; [$(Target::$target),*].len()] = [$(Target::$target),*];
 
-            /// The backend that generates its machine code; `None` for the interpreter.
+            /// The backend that generates machine code for the target; `None` for the interpreter.
             pub fn backend(self) -> Option<&'static dyn Backend<Output = MachineCode>> {
                 match self {
                     $(Target::$target => $backend,)*
@@ -45,21 +45,21 @@ targets! {
     Avx2 => Some(&Isa::Avx2);
 }
 
-/// Lanes per group of the interpreter, which runs them one by one.
+/// Number of lanes per group for the interpreter, which runs them one by one.
 const INTERPRETER_LANES: usize = 4;
 
 impl Target {
-    /// The name used on the command line.
+    /// The target's name on the command line.
     pub fn name(self) -> &'static str {
         self.backend().map_or("interpreter", |backend| backend.name())
     }
 
-    /// Lanes per group.
+    /// Number of lanes per group.
     pub fn lanes(self) -> usize {
         self.backend().map_or(INTERPRETER_LANES, |backend| backend.lanes())
     }
 
-    /// Whether this machine can run it.
+    /// Whether this machine can run code for the target.
     pub fn is_available(self) -> bool {
         self.backend().is_none_or(|backend| backend.is_available())
     }
@@ -87,8 +87,8 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Target::ALL.into_iter().find(|target| target.name() == name);
-        found.ok_or_else(|| {
+        let target = Target::ALL.into_iter().find(|target| target.name() == name);
+        target.ok_or_else(|| {
             format!(
                 "no target is called `{name}`; available targets: {}",
                 Target::ALL.map(Target::name).join(", ")

@@ -1,6 +1,6 @@
 //! Images that shaders sample.
 //!
-//! [`crate::math::texture`] defines the lookup; [`Texture::range`] bounds the result over a set of
+//! [`crate::math::texture`] defines the lookup; [`Texture::range`] bounds its results over a box of
 //! coordinates.
 
 mod access;
@@ -8,21 +8,22 @@ mod range;
 
 pub use access::{Access, Taps};
 
-/// How coordinates beyond the edge of an image are mapped.
+/// Wrap mode: the mapping of coordinates outside the image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
     /// The image repeats.
     #[default]
     Repeat,
-    /// Zero.
+    /// Texels outside the image are zero.
     Black,
-    /// Clamped to the edge texel.
+    /// Coordinates are clamped to the edge texel.
     Clamp,
-    /// Continued as in the octahedral map of a sphere: edges are mirrored at their midpoints.
+    /// The image continues as in an octahedral map of the sphere: edges are mirrored at their
+    /// midpoints.
     Octahedral,
 }
 
-/// How values between texel centers are interpolated.
+/// Filter: the interpolation of values between texel centers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// The nearest texel.
@@ -32,57 +33,64 @@ pub enum Filter {
     Bilinear,
 }
 
-/// How a shader's texture is sampled; part of the compiled code.
+/// The sampling of a shader's texture; compiled code is specialized for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lookup {
-    /// Beyond the edge.
+    /// Wrap mode.
     pub wrap: Wrap,
-    /// Between texels.
+    /// Interpolation.
     pub filter: Filter,
 }
 
-/// An image in the layout that compiled code reads: finite or infinite RGBA floats, and bounds of
-/// them over blocks.
+/// An image in the layout that compiled code reads: RGBA floats, which may be infinite but not NaN,
+/// and a min-max pyramid.
 ///
-/// *Shape*: words. The header holds the width, the height, the index of the level table, and a 0.
-/// The texels follow, row by row from the top, each red, green, blue, alpha. Then comes a pyramid
-/// of bounds. Its level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row. An entry has eight
-/// words: the minima of the four channels and then their maxima, over a block of 2ᵏ · 2ᵏ texels,
-/// clipped to the image. The texels themselves are level 0; level 1 follows them; the last level
-/// has one entry. The level table, at the end, holds the index of each level's first word.
+/// # Layout
+///
+/// The image is an array of words. The header holds the width, the height, the index of the level
+/// table, and a 0. The texels follow, row by row from the top, each as red, green, blue, alpha.
+/// They are level 0 of the min-max pyramid, and the other levels follow.
+///
+/// Level k has ⌈width / 2ᵏ⌉ · ⌈height / 2ᵏ⌉ entries, row by row. From level 1 on, an entry has
+/// eight words: the minima of the four channels, then their maxima, over a block of 2ᵏ · 2ᵏ texels,
+/// clipped to the image. The last level has one entry. The level table, at the end, holds the index
+/// of each level's first word.
 #[derive(Clone, Debug)]
 pub struct Texture {
     words: Vec<u32>,
 }
 
-/// Words before the first texel: width, height, index of the level table, 0.
-pub(crate) const HEADER: usize = 4;
+/// Number of words before the first texel: width, height, index of the level table, 0.
+pub(crate) const HEADER_WORDS: usize = 4;
 
 /// Header word that holds the index of the level table.
-pub(crate) const LEVELS: usize = 2;
+pub(crate) const LEVEL_TABLE_WORD: usize = 2;
 
-/// Channels of a texel.
+/// Number of channels of a texel.
 pub(crate) const CHANNELS: usize = 4;
 
-/// Words per entry of the pyramid.
-pub(crate) const ENTRY: usize = 2 * CHANNELS;
+/// Number of words of an entry of the pyramid.
+pub(crate) const ENTRY_WORDS: usize = 2 * CHANNELS;
 
-/// Largest width and height. Coordinates wrap around exactly up to it.
+/// Maximum width and height. Up to this size, coordinates wrap around exactly.
 pub const MAX_SIDE: u32 = 1 << 23;
 
-/// Largest number of words: indices stay nonnegative on machines that treat them as signed.
+/// Maximum number of words, so that indices are nonnegative on machines that treat them as signed.
 const MAX_WORDS: usize = 1 << 31;
 
 impl Texture {
-    /// Creates an image with `width` columns and rows stored from the top. NaN counts as 0.
+    /// Creates an image with `width` columns from rows in top-to-bottom order. NaN becomes 0.
     ///
-    /// *Panics* if there are no texels, if the last row is incomplete, if a side is longer than
+    /// # Panics
+    ///
+    /// Panics if there are no texels, if the last row is incomplete, if a side is longer than
     /// [`MAX_SIDE`], or if there are more than 2³¹ words in total, about 320 million texels.
     pub fn new(width: u32, texels: &[[f32; 4]]) -> Texture {
         let columns = width as usize;
         assert!(
             columns > 0 && !texels.is_empty() && texels.len().is_multiple_of(columns),
-            "an image has at least one row, and all rows are complete"
+            "{} texels are not complete rows of {width} texels",
+            texels.len()
         );
         let height = texels.len() / columns;
         assert!(

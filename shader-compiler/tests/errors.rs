@@ -1,5 +1,5 @@
-//! Invalid shaders and their error messages: every file in `errors/` is invalid, and the snapshot
-//! of its family contains its message.
+//! Error messages for invalid shaders. Every file in `errors/` is an invalid shader; files with the
+//! same first word in their name form a family, and the messages of a family are one snapshot.
 
 mod messages;
 
@@ -11,28 +11,31 @@ use std::path::Path;
 
 fn parse_error(name: &str, text: &str) -> ShaderError {
     match Shader::parse(name, text) {
-        Ok(_) => panic!("{name} is accepted"),
+        Ok(_) => panic!("{name} is accepted as valid"),
         Err(error) => error,
     }
 }
 
 #[test]
-fn files() {
+fn errors_of_invalid_shaders_match_snapshots() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
     let files = folder
         .read_dir()
-        .expect("the folder is there")
-        .map(|entry| entry.expect("it can be read").path());
+        .expect("the folder is readable")
+        .map(|entry| entry.expect("the entry is readable").path());
     let mut files: Vec<_> = files
         .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
         .collect();
     files.sort();
-    assert!(files.len() > 100, "{} files", files.len());
+    assert!(files.len() > 100, "there are only {} files", files.len());
     let mut families = BTreeMap::<String, String>::new();
     for path in files {
-        let name =
-            path.file_name().and_then(|name| name.to_str()).expect("names are plain").to_owned();
-        let text = std::fs::read_to_string(&path).expect("shaders are text");
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("file names are UTF-8")
+            .to_owned();
+        let text = std::fs::read_to_string(&path).expect("shaders are readable");
         let error = parse_error(&name, &text);
         assert_eq!(jargon(&error, &text), None, "{name}");
         let family = name.split(['_', '.']).next().unwrap_or("").to_owned();
@@ -45,9 +48,9 @@ fn files() {
 
 const BRDF: &str = "fn brdf(wi: vec3f, wo: vec3f) -> vec3f {\n    return vec3f(VALUE);\n}\n";
 
-/// Sources that would exhaust stack, memory or time.
+/// Checks sources that would exhaust stack, memory or time.
 #[test]
-fn limits() {
+fn oversized_sources_are_rejected() {
     let brdf = |value: &str| BRDF.replace("VALUE", value);
     let chain =
         |declaration: &dyn Fn(usize) -> String, n| (0..n).map(declaration).collect::<String>();
@@ -95,9 +98,9 @@ fn limits() {
     insta::assert_snapshot!("limits", messages);
 }
 
-/// Sources that parse but cannot be translated.
+/// Checks sources that parse but cannot be translated.
 #[test]
-fn translation() {
+fn translation_errors_match_snapshot() {
     let doubling: String = (1..40)
         .map(|k| {
             format!("fn g{k}(x: f32) -> f32 {{ return g{}(x) + g{}(x + 1); }}\n", k - 1, k - 1)
@@ -131,7 +134,7 @@ fn translation() {
 }
 
 #[test]
-fn settings() {
+fn invalid_settings_are_rejected() {
     let text = "/// Lobes. range: [1, 4]\noverride lobes: i32 = 2;\noverride flag = true;\n"
         .to_owned()
         + &BRDF.replace("VALUE", "f32(lobes)");
@@ -150,7 +153,7 @@ fn settings() {
         [("lobes", f64::NAN)],
     ] {
         messages +=
-            &format!("{}\n", render(&function(&overrides).expect_err("the value is wrong")));
+            &format!("{}\n", render(&function(&overrides).expect_err("the value is invalid")));
     }
     let texture = |shader: &Shader| {
         let textures = vec![("wod".to_owned(), Lookup::default())];
@@ -167,7 +170,9 @@ fn settings() {
             &format!("{}\n", texture(&Shader::parse("settings", text).expect("it is valid")));
     }
     messages += &render(
-        &shader.function(Entry::Sample, &Settings::default()).expect_err("there is no sampler"),
+        &shader
+            .function(Entry::Sample, &Settings::default())
+            .expect_err("the shader has no sampler"),
     );
     insta::assert_snapshot!("settings", messages);
 }

@@ -1,8 +1,8 @@
-//! Fuzzing: on mutated valid and invalid shaders, the frontend neither panics nor hangs, and its
-//! errors can be rendered.
+//! Fuzzing of the frontend: for mutated valid and invalid shaders, it neither panics nor hangs, and
+//! its errors can be rendered.
 //!
-//! Case k is the same on every machine; `LIGHTBOUND_CASES=FROM..TO` selects other cases than the
-//! default.
+//! The case number is the random seed, so cases are the same on every machine.
+//! `LIGHTBOUND_CASES=FROM..TO` selects a range of cases.
 
 mod messages;
 
@@ -20,7 +20,7 @@ const WORDS: &str = "let var const fn struct override alias return if else for w
     smoothstep atan2 bitcast<f32> f32() frexp modf pack4x8snorm textureSample dpdx workgroupBarrier var<private> var<workgroup> ptr \
     @compute enable range: default: [0,1] sides: both é ∞ \u{2028} \u{0} # ? $ \" ' \\";
 
-/// Tokens of a text: words, numbers, runs of spaces, single characters.
+/// Splits a text into tokens: words, numbers, runs of spaces, and single characters.
 fn tokens(text: &str) -> Vec<String> {
     let class = |c: char| {
         if c.is_alphanumeric() || c == '_' {
@@ -35,7 +35,7 @@ fn tokens(text: &str) -> Vec<String> {
     let mut last = 2;
     for c in text.chars() {
         match tokens.last_mut() {
-            Some(piece) if last == class(c) && last < 2 => piece.push(c),
+            Some(token) if last == class(c) && last < 2 => token.push(c),
             _ => tokens.push(c.to_string()),
         }
         last = class(c);
@@ -43,6 +43,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
+/// Applies a random mutation to the lines or tokens of a text.
 fn mutate(random: &mut Random, text: &str) -> String {
     let words: Vec<_> = WORDS.split_whitespace().collect();
     if random.below(4) == 0 {
@@ -69,13 +70,14 @@ fn mutate(random: &mut Random, text: &str) -> String {
         6 => tokens[a] = tokens[b].clone(),
         7 => tokens.truncate(a),
         _ => {
-            let times = 1 << random.below(11);
-            tokens[a] = if random.below(2) == 0 { word } else { tokens[b].clone() }.repeat(times);
+            let count = 1 << random.below(11);
+            tokens[a] = if random.below(2) == 0 { word } else { tokens[b].clone() }.repeat(count);
         }
     }
     tokens.concat()
 }
 
+/// The shaders in some folders.
 fn corpus(folders: &[&str]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = vec![];
@@ -87,9 +89,13 @@ fn corpus(folders: &[&str]) -> Vec<String> {
         );
     }
     paths.sort();
-    paths.into_iter().map(|path| std::fs::read_to_string(path).expect("shaders are text")).collect()
+    paths
+        .into_iter()
+        .map(|path| std::fs::read_to_string(path).expect("shaders are readable"))
+        .collect()
 }
 
+/// Checks that an error can be rendered and does not expose internals.
 fn check(text: &str, error: &ShaderError, case: u64) {
     assert_eq!(jargon(error, text), None, "case {case}:\n{text}");
     for label in &error.labels {
@@ -102,9 +108,10 @@ fn check(text: &str, error: &ShaderError, case: u64) {
     assert!(!render(error).is_empty());
 }
 
-fn mutated(valid: &[String], wrong: &[String], case: u64) -> String {
+/// A shader with one to three mutations.
+fn mutated(valid: &[String], invalid: &[String], case: u64) -> String {
     let mut random = Random::new(case);
-    let corpus = if random.below(8) == 0 { wrong } else { valid };
+    let corpus = if random.below(8) == 0 { invalid } else { valid };
     let mut text = corpus[random.below(corpus.len())].clone();
     for _ in 0..=random.below(3) {
         text = mutate(&mut random, &text);
@@ -112,7 +119,8 @@ fn mutated(valid: &[String], wrong: &[String], case: u64) -> String {
     text
 }
 
-/// Whether at least one entry of the shader can be translated.
+/// Translates a shader, and checks errors and the time. Returns whether at least one entry point
+/// can be translated.
 fn run(text: &str, case: u64) -> bool {
     let start = Instant::now();
     let shader = Shader::parse("mutated.wgsl", text);
@@ -140,19 +148,19 @@ fn run(text: &str, case: u64) -> bool {
 #[test]
 fn mutated_shaders_are_translated_or_rejected() {
     let valid = corpus(&["tests/valid", "tests/shaders", "../assets/shaders"]);
-    let wrong = corpus(&["tests/errors"]);
+    let invalid = corpus(&["tests/errors"]);
     let cases = std::env::var("LIGHTBOUND_CASES").unwrap_or_else(|_| "0..3000".to_owned());
-    let (from, to) = cases.split_once("..").expect("FROM..TO");
-    let (from, to): (u64, u64) = (from.parse().expect("a number"), to.parse().expect("a number"));
+    let (from, to) = cases.split_once("..").expect("LIGHTBOUND_CASES is FROM..TO");
+    let [from, to]: [u64; 2] =
+        [from, to].map(|case| case.parse().expect("LIGHTBOUND_CASES has two numbers"));
     let mut translated = 0;
     for case in from..to {
-        // A panic reports the case.
-        let text = mutated(&valid, &wrong, case);
+        let text = mutated(&valid, &invalid, case);
         let result = std::panic::catch_unwind(|| run(&text, case));
         translated += u64::from(result.unwrap_or_else(|_| panic!("case {case}:\n{text}")));
     }
-    println!("{translated} of {} are translated", to - from);
-    assert!(translated > 0 || to - from < 100, "mutations leave some shaders valid");
+    println!("{translated} of {} shaders are translated", to - from);
+    assert!(translated > 0 || to - from < 100, "no mutated shader is translated");
 }
 
 #[test]

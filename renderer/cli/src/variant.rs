@@ -51,12 +51,12 @@ option! {
 }
 option! {
     /// Inputs that are intervals.
-    Inputs = bounding::Spans {
+    Inputs = bounding::IntervalInputs {
         /// The direction to the light
         #[default]
-        Light => bounding::Spans::Light,
+        Light => bounding::IntervalInputs::Light,
         /// All inputs
-        All => bounding::Spans::All,
+        All => bounding::IntervalInputs::All,
     }
 }
 option! {

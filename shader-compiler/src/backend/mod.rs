@@ -9,7 +9,7 @@ pub mod x86;
 use crate::ir::Function;
 use std::any::Any;
 
-/// Compiles lowered functions to one kind of output.
+/// A code generator: compiles lowered functions to one form of output.
 ///
 /// A backend must not change the bits of any result, so that all targets agree with the
 /// [interpreter](crate::interpreter), except for payloads and signs of NaNs.
@@ -29,12 +29,14 @@ pub trait Backend: Any {
     /// Compiles a lowered function. This works on every machine, whether or not it can run the
     /// output.
     ///
-    /// *Panics* if the function is not [lowered](crate::passes::lower).
+    /// # Panics
+    ///
+    /// Panics if the function is not [lowered](crate::passes::lower).
     fn emit(&self, function: &Function) -> Self::Output;
 }
 
-/// Position-independent machine code of one function, with the metadata that its
-/// [loader](crate::jit) and callers need.
+/// Position-independent machine code of one function, with the metadata for its
+/// [loader](crate::jit) and its callers.
 ///
 /// The code is a leaf function of type [`EntryPoint`](crate::jit::EntryPoint) that evaluates one
 /// group: lane l of port p is at index `p · lanes + l` of inputs and outputs. Both are aligned to

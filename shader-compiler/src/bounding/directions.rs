@@ -1,43 +1,47 @@
-//! Unit vectors among the inputs of a point shader, the hull of those in a box, and whether related
-//! bounds hold for it.
+//! Unit vectors among the inputs of a point shader: the hull of the unit vectors in a box, and a
+//! check that related bounds hold for a box.
 //!
-//! The relevant vectors v of a box are those with ||v|²−1| ≤ 2⁻²¹. For given intervals of the other
-//! components, the square of a component is within 1 ± 2⁻²¹ minus the sum of their squares, which
-//! takes all values between its minimum and its maximum. So the hull of the relevant vectors is
-//! computed component by component, without iterating, and the box contains such a vector if that
+//! A vector v counts as a unit vector if ||v|²−1| ≤ 2⁻²¹. The square of a component is then 1 ±
+//! 2⁻²¹ minus the sum of the squares of the other components, and in a box this sum takes all
+//! values between its minimum and its maximum. So the hull of the unit vectors is computed
+//! component by component, without iterating, and the box contains a unit vector if and only if the
 //! hull is not empty.
 
 use crate::lift::Lifted;
 use crate::relations::{Axis, SLACK, UNIT};
 
-/// A box of vectors: endpoints of its components.
+/// A box of vectors: endpoints of each component.
 pub(super) type VectorBox = [[f32; 2]; 3];
 
 /// A unit vector among the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
-    /// Its name: `wi` for the inputs `wi.x`, `wi.y` and `wi.z`.
+    /// Its name, for example `wi` for the inputs `wi.x`, `wi.y` and `wi.z`.
     pub name: String,
-    /// The inputs that are its components.
+    /// Indices of the inputs that are its components.
     pub inputs: [usize; 3],
-    /// Whether it is one of three mutually perpendicular vectors, the first of which is the normal.
+    /// Whether it belongs to the shading frame: three mutually perpendicular vectors, the first of
+    /// them the normal.
     pub frame: bool,
     /// Whether it is on the normal's side of the surface.
     pub above: bool,
 }
 
-/// The precondition of bounds of related code: that of [`Axis`](crate::relations::Axis), as far as
-/// it can be decided for a box.
+/// The precondition of related bounds, as stated by [`Axis`](crate::relations::Axis), as
+/// far as it can be decided for a box.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precondition {
     directions: Vec<Direction>,
 }
 
-/// How a box violates the precondition of related bounds.
+/// A violation of the precondition of related bounds by a box.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unmet {
+pub enum PreconditionError {
     /// A component is outside of the range of unit vectors, or NaN.
-    #[error("{name} is {}, and components of unit vectors are from -1 to 1", span(.endpoints))]
+    #[error(
+        "{name} is {}, and components of unit vectors are from -1 to 1",
+        format_interval(.endpoints)
+    )]
     Component {
         /// Index of the input.
         input: usize,
@@ -47,56 +51,65 @@ pub enum Unmet {
         endpoints: [f64; 2],
     },
     /// The box contains no unit vector.
-    #[error("{name} {} unit vector: the square of its length is {}", is_no(.squares), span(.squares))]
+    #[error(
+        "{name} {} unit vector: the square of its length is {}",
+        verb(.squares), format_interval(.squares)
+    )]
     Length {
         /// The input of its first component.
         input: usize,
         /// Its name.
         name: String,
-        /// The least and the greatest squared length.
+        /// The minimum and the maximum of the squared length.
         squares: [f64; 2],
     },
-    /// Two vectors of the frame are not perpendicular.
-    #[error("{} and {} are not perpendicular: their dot product is {}", names[0], names[1], span(.dots))]
+    /// Two vectors of the shading frame are not perpendicular.
+    #[error(
+        "{} and {} are not perpendicular: their dot product is {}",
+        names[0], names[1], format_interval(.dots)
+    )]
     Angle {
         /// The input of the first component of the first vector.
         input: usize,
         /// Their names.
         names: [String; 2],
-        /// The least and the greatest dot product.
+        /// The minimum and the maximum of the dot product.
         dots: [f64; 2],
     },
     /// A vector that should be on the normal's side of the surface is not.
-    #[error("{name} is below the surface: its dot product with the normal is {}", span(.dots))]
+    #[error(
+        "{name} is below the surface: its dot product with the normal is {}",
+        format_interval(.dots)
+    )]
     Below {
         /// The input of its first component.
         input: usize,
         /// Its name.
         name: String,
-        /// The least and the greatest dot product.
+        /// The minimum and the maximum of the dot product.
         dots: [f64; 2],
     },
 }
 
-/// A scalar or an interval for messages, with the digits of floats.
-fn span(endpoints: &[f64; 2]) -> String {
+/// Formats a scalar or an interval for messages, with the precision of floats.
+fn format_interval(endpoints: &[f64; 2]) -> String {
     let [low, high] = endpoints.map(|end| end as f32);
     if low == high { low.to_string() } else { format!("{low}..{high}") }
 }
 
-/// Phrase of a message: a vector "is not a" unit vector, a box "contains no" one.
-fn is_no([low, high]: &[f64; 2]) -> &'static str {
+/// The verb of a message: a vector "is not a" unit vector, a box "contains no" unit vector.
+fn verb([low, high]: &[f64; 2]) -> &'static str {
     if low == high { "is not a" } else { "contains no" }
 }
 
-impl Unmet {
-    /// The input at fault, or the first one of several.
+impl PreconditionError {
+    /// The input that violates the precondition, or the first one of several.
     pub fn input(&self) -> usize {
         match self {
-            Unmet::Component { input, .. }
-            | Unmet::Length { input, .. }
-            | Unmet::Angle { input, .. }
-            | Unmet::Below { input, .. } => *input,
+            PreconditionError::Component { input, .. }
+            | PreconditionError::Length { input, .. }
+            | PreconditionError::Angle { input, .. }
+            | PreconditionError::Below { input, .. } => *input,
         }
     }
 }
@@ -106,11 +119,11 @@ pub(super) fn directions(lifted: &Lifted) -> Vec<Direction> {
     let axes: Vec<Option<Axis>> = lifted.inputs.iter().map(|input| input.axis).collect();
     let vectors = axes.iter().flatten().map(|axis| axis.vector + 1).max().unwrap_or(0);
     let direction = |vector: usize| {
-        let part = |component: usize| {
+        let component_input = |component: usize| {
             axes.iter()
                 .position(|a| a.is_some_and(|a| a.vector == vector && a.component == component))
         };
-        let inputs = [part(0)?, part(1)?, part(2)?];
+        let inputs = [component_input(0)?, component_input(1)?, component_input(2)?];
         let name = lifted.point.inputs[inputs[0]].name.trim_end_matches(".x").to_owned();
         let axis = axes[inputs[0]]?;
         Some(Direction { name, inputs, frame: axis.frame, above: axis.above })
@@ -128,12 +141,19 @@ impl Precondition {
         &self.directions
     }
 
-    /// Checks a box; `of` returns the endpoints of an input. Components are within ±(1 + 2⁻²²),
-    /// there is a vector v with ||v|²−1| ≤ 2⁻²¹, dot products of two vectors of the frame can be
-    /// within ±2⁻²¹, and those of the normal with vectors above the surface can be nonnegative. For
-    /// scalars, that is the entire precondition.
-    pub fn check(&self, of: impl Fn(usize) -> [f32; 2]) -> Result<(), Unmet> {
-        let endpoints = |direction: &Direction| direction.inputs.map(&of);
+    /// Checks a box. `endpoints_of` returns the endpoints of an input.
+    ///
+    /// Components must be within ±(1 + 2⁻²²). For each direction, the box must contain a vector v
+    /// with
+    /// ||v|²−1| ≤ 2⁻²¹. Dot products of two vectors of the shading frame must be able to lie within
+    /// ±2⁻²¹, and dot products of the normal with vectors above the surface must be able to be
+    /// nonnegative. For scalars, that is the entire precondition.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first violation.
+    pub fn check(&self, endpoints_of: impl Fn(usize) -> [f32; 2]) -> Result<(), PreconditionError> {
+        let endpoints = |direction: &Direction| direction.inputs.map(&endpoints_of);
         for direction in &self.directions {
             direction.check(endpoints(direction))?;
         }
@@ -142,7 +162,7 @@ impl Precondition {
             for b in &frame[k + 1..] {
                 let dots = dots(endpoints(a), endpoints(b));
                 if dots[0] > SLACK || dots[1] < -SLACK {
-                    return Err(Unmet::Angle {
+                    return Err(PreconditionError::Angle {
                         input: a.inputs[0],
                         names: [a.name.clone(), b.name.clone()],
                         dots,
@@ -154,7 +174,7 @@ impl Precondition {
             let normal = frame.first().map_or(LOCAL_NORMAL, |normal| endpoints(normal));
             let dots = dots(endpoints(above), normal);
             if is_below(endpoints(above), normal, dots[1]) {
-                return Err(Unmet::Below {
+                return Err(PreconditionError::Below {
                     input: above.inputs[0],
                     name: above.name.clone(),
                     dots,
@@ -168,23 +188,24 @@ impl Precondition {
 /// The normal in the shading frame.
 const LOCAL_NORMAL: VectorBox = [[0.0; 2], [0.0; 2], [1.0; 2]];
 
-/// Whether dot products in floats of a vector with the normal are negative: for scalars as
-/// computed; for boxes if they certainly are, where 2⁻²² exceeds the rounding error.
-fn is_below(v: VectorBox, normal: VectorBox, most: f64) -> bool {
+/// Whether float dot products of a vector with the normal are negative. Scalars are decided by the
+/// computed dot product. Boxes are below if all dot products certainly are negative: 2⁻²² exceeds
+/// the rounding error.
+fn is_below(v: VectorBox, normal: VectorBox, max_dot: f64) -> bool {
     if v.iter().chain(&normal).all(|[low, high]| low == high) {
         let [x, y, z] = [0, 1, 2].map(|k| v[k][0] * normal[k][0]);
         return x + y + z < 0.0;
     }
-    most < -0.5 * SLACK
+    max_dot < -0.5 * SLACK
 }
 
 impl Direction {
-    fn check(&self, endpoints: VectorBox) -> Result<(), Unmet> {
+    fn check(&self, endpoints: VectorBox) -> Result<(), PreconditionError> {
         for (k, [low, high]) in endpoints.into_iter().enumerate() {
             // Written so that NaN fails.
             if !(-UNIT <= low && low <= high && high <= UNIT) {
                 let name = format!("{}.{}", self.name, ["x", "y", "z"][k]);
-                return Err(Unmet::Component {
+                return Err(PreconditionError::Component {
                     input: self.inputs[k],
                     name,
                     endpoints: [low, high].map(f64::from),
@@ -192,27 +213,27 @@ impl Direction {
             }
         }
         let squares = endpoints.map(squares);
-        let [least, most] =
+        let [min, max] =
             [0, 1].map(|side| squares.iter().map(|endpoints| endpoints[side]).sum::<f64>());
-        if least > 1.0 + SLACK || most < 1.0 - SLACK {
-            return Err(Unmet::Length {
+        if min > 1.0 + SLACK || max < 1.0 - SLACK {
+            return Err(PreconditionError::Length {
                 input: self.inputs[0],
                 name: self.name.clone(),
-                squares: [least, most],
+                squares: [min, max],
             });
         }
         Ok(())
     }
 }
 
-/// The least and the greatest square in an interval, exactly.
+/// The exact minimum and maximum of squares over an interval.
 fn squares([low, high]: [f32; 2]) -> [f64; 2] {
     let [low, high] = [low, high].map(f64::from);
     let [a, b] = [low * low, high * high];
     [if low <= 0.0 && high >= 0.0 { 0.0 } else { a.min(b) }, a.max(b)]
 }
 
-/// The least and the greatest dot product of two vectors in boxes.
+/// The minimum and the maximum of dot products of vectors in two boxes.
 fn dots(a: VectorBox, b: VectorBox) -> [f64; 2] {
     let products = std::iter::zip(a, b).map(|(a, b)| {
         let all = a.map(|x| b.map(|y| f64::from(x) * f64::from(y)));
@@ -222,11 +243,11 @@ fn dots(a: VectorBox, b: VectorBox) -> [f64; 2] {
     products.fold([0.0; 2], |sum, endpoints| [sum[0] + endpoints[0], sum[1] + endpoints[1]])
 }
 
-/// The hull of the unit vectors in a box, rounded outwards within the box; `None` if there are
-/// none.
+/// The hull of the unit vectors in a box, rounded outwards but clamped to the box; `None` if the
+/// box contains no unit vector.
 ///
-/// Sums of squares in double precision up to 4 have an error below 2⁻⁵⁰, which is added; greater
-/// ones have the same effect as 4.
+/// Sums of squares up to 4 in double precision have an error below 2⁻⁵⁰, which is added. Greater
+/// sums have the same effect as 4.
 pub(super) fn unit_hull(endpoints: VectorBox) -> Option<VectorBox> {
     const ROUNDING: f64 = 1.0 / (1u64 << 50) as f64;
     if endpoints.as_flattened().iter().any(|x| x.is_nan()) {
@@ -236,17 +257,17 @@ pub(super) fn unit_hull(endpoints: VectorBox) -> Option<VectorBox> {
     let mut hull = endpoints;
     for (k, [low, high]) in hull.iter_mut().enumerate() {
         let others = |side: usize| all[(k + 1) % 3][side] + all[(k + 2) % 3][side];
-        let most = 1.0 + SLACK + ROUNDING - others(0);
-        let least = 1.0 - SLACK - ROUNDING - others(1);
-        if most < 0.0 {
+        let max_square = 1.0 + SLACK + ROUNDING - others(0);
+        let min_square = 1.0 - SLACK - ROUNDING - others(1);
+        if max_square < 0.0 {
             return None;
         }
-        // A square root in double precision has an error of less than half a float ulp, so the next
-        // float is beyond it.
-        let most = (most.sqrt() as f32).next_up();
-        let least = (least.max(0.0).sqrt() as f32).next_down().max(0.0);
-        *low = if -least < *low && *low < least { least } else { low.max(-most) };
-        *high = if -least < *high && *high < least { -least } else { high.min(most) };
+        // A square root in double precision, rounded to a float, has an error below one ulp, so the
+        // next float is beyond the exact root.
+        let max = (max_square.sqrt() as f32).next_up();
+        let min = (min_square.max(0.0).sqrt() as f32).next_down().max(0.0);
+        *low = if -min < *low && *low < min { min } else { low.max(-max) };
+        *high = if -min < *high && *high < min { -min } else { high.min(max) };
         if *low > *high {
             return None;
         }
@@ -263,8 +284,8 @@ mod tests {
         low + (high - low) * (random.bits() >> 40) as f32 / (1u64 << 24) as f32
     }
 
-    /// A vector of about unit length, sometimes near an axis.
-    fn vector(random: &mut Random) -> [f32; 3] {
+    /// A vector of approximately unit length, sometimes near an axis.
+    fn nearly_unit(random: &mut Random) -> [f32; 3] {
         let axis = random.below(12);
         let mut v = [(); 3].map(|()| uniform(random, -1.0, 1.0));
         if axis < 3 {
@@ -275,11 +296,11 @@ mod tests {
         v.map(|x| x / length)
     }
 
-    /// A vector whose length differs from 1 by the maximum that the precondition allows.
+    /// A vector that satisfies the precondition; its length often differs from 1 as far as allowed.
     fn unit(random: &mut Random) -> [f32; 3] {
         loop {
             let scale = uniform(random, 1.0 - 2.5e-7, 1.0 + 2.5e-7);
-            let v = vector(random).map(|x| x * scale);
+            let v = nearly_unit(random).map(|x| x * scale);
             let square: f64 = v.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
             if (square - 1.0).abs() <= SLACK && v.iter().all(|x| x.abs() <= UNIT) {
                 return v;
@@ -294,58 +315,62 @@ mod tests {
     #[test]
     fn hulls_contain_all_unit_vectors_and_lie_in_the_box() {
         let random = &mut Random::new(1);
-        let mut held = 0;
+        let mut tested = 0;
         for _ in 0..3000 {
-            let (width, around) = (2.5 * 0.5f32.powi(random.below(24) as i32), unit(random));
-            let endpoints = around.map(|x| {
+            let (width, center) = (2.5 * 0.5f32.powi(random.below(24) as i32), unit(random));
+            let endpoints = center.map(|x| {
                 let [a, b] = [(); 2].map(|()| uniform(random, 0.0, width));
                 [(x - a).max(-UNIT), (x + b).min(UNIT)]
             });
-            let hull = unit_hull(endpoints).expect("one is in it");
-            assert!(contains(hull, around), "{around:?}, {endpoints:?}: {hull:?}");
+            let hull = unit_hull(endpoints).expect("the box contains `center`");
+            assert!(contains(hull, center), "{center:?}, {endpoints:?}: {hull:?}");
             assert!(std::iter::zip(hull, endpoints).all(|(a, b)| b[0] <= a[0] && a[1] <= b[1]));
-            // Other vectors in the box: close to the one it surrounds, and anywhere.
+            // Other vectors in the box, both close to the center and anywhere.
             for _ in 0..50 {
-                let near = around.map(|x| x + uniform(random, -width, width));
+                let near = center.map(|x| x + uniform(random, -width, width));
                 let length = near.iter().map(|x| x * x).sum::<f32>().sqrt();
                 let other = if random.once_in(3) { unit(random) } else { near.map(|x| x / length) };
                 if contains(endpoints, other) {
-                    held += 1;
+                    tested += 1;
                     assert!(contains(hull, other), "{other:?}, {endpoints:?}: {hull:?}");
                 }
             }
         }
-        assert!(held > 20_000, "{held}");
+        assert!(tested > 20_000, "only {tested} vectors are in a box");
     }
 
     #[test]
     fn hulls_are_tight() {
         let random = &mut Random::new(2);
         for _ in 0..2000 {
-            let (around, width) = (unit(random), uniform(random, 0.001, 0.8));
-            let endpoints = around.map(|x| [(x - width).max(-1.0), (x + width).min(1.0)]);
-            let hull = unit_hull(endpoints).expect("one is in it");
+            let (center, width) = (unit(random), uniform(random, 0.001, 0.8));
+            let endpoints = center.map(|x| [(x - width).max(-1.0), (x + width).min(1.0)]);
+            let hull = unit_hull(endpoints).expect("the box contains `center`");
             for (k, side) in [0, 1, 2].into_iter().flat_map(|k| [(k, 0), (k, 1)]) {
-                // The other components' squares take all sums between those of the endpoints,
-                // including the one that is left to 1.
+                // The sum of the squares of the other components takes all values between its
+                // minimum and its maximum, including 1 minus the square of the endpoint.
                 let square = |x: f32| f64::from(x) * f64::from(x);
-                let least = |[low, high]: [f32; 2]| {
+                let min_square = |[low, high]: [f32; 2]| {
                     if low * high <= 0.0 { 0.0 } else { square(low).min(square(high)) }
                 };
-                let most = |[low, high]: [f32; 2]| square(low).max(square(high));
+                let max_square = |[low, high]: [f32; 2]| square(low).max(square(high));
                 let others = [endpoints[(k + 1) % 3], endpoints[(k + 2) % 3]];
-                let [low, high] = [others.map(least), others.map(most)].map(|of| of[0] + of[1]);
-                let left = 1.0 - square(hull[k][side]);
-                assert!(low - 1e-6 <= left && left <= high + 1e-6, "{endpoints:?}: {hull:?}, {k}");
+                let [low, high] =
+                    [others.map(min_square), others.map(max_square)].map(|s| s[0] + s[1]);
+                let remaining = 1.0 - square(hull[k][side]);
+                assert!(
+                    low - 1e-6 <= remaining && remaining <= high + 1e-6,
+                    "{endpoints:?}: {hull:?}, {k}"
+                );
             }
         }
-        // In closed form: a cap, and a box with the pole whose back is clipped.
+        // Cases with a closed form: a cap, and a box at mid-latitudes.
         let [x, y, z] =
-            unit_hull([[-0.6, 0.6], [0.0, 0.0], [-0.5, 1.0]]).expect("it holds (0, 0, 1)");
+            unit_hull([[-0.6, 0.6], [0.0, 0.0], [-0.5, 1.0]]).expect("the box contains (0, 0, 1)");
         assert_eq!((x, y), ([-0.6, 0.6], [0.0, 0.0]));
         assert!((z[0] - 0.8).abs() < 1e-6 && z[1] == 1.0, "{z:?}");
-        let [x, ..] =
-            unit_hull([[-1.0, 1.0], [0.0, 0.0], [0.8, 0.9]]).expect("it holds (0.6, 0, 0.8)");
+        let [x, ..] = unit_hull([[-1.0, 1.0], [0.0, 0.0], [0.8, 0.9]])
+            .expect("the box contains (0.6, 0, 0.8)");
         assert!((x[1] - 0.6).abs() < 1e-6 && x[0] == -x[1], "{x:?}");
     }
 
@@ -361,10 +386,10 @@ mod tests {
         ] {
             assert_eq!(unit_hull(endpoints), None, "{endpoints:?}");
         }
-        let whole = [[f32::NEG_INFINITY, f32::INFINITY]; 3];
+        let unbounded = [[f32::NEG_INFINITY, f32::INFINITY]; 3];
         assert!(
-            unit_hull(whole)
-                .expect("it holds all")
+            unit_hull(unbounded)
+                .expect("the box contains all vectors")
                 .iter()
                 .flatten()
                 .all(|x| x.abs() <= UNIT + f32::EPSILON)
@@ -372,21 +397,25 @@ mod tests {
     }
 
     fn precondition() -> Precondition {
-        let named = |name: &str, first: usize, frame| Direction {
+        let direction = |name: &str, first: usize, frame| Direction {
             name: name.into(),
             inputs: [first, first + 1, first + 2],
             frame,
             above: !frame,
         };
-        Precondition::new(vec![named("wi", 0, false), named("n", 3, true), named("t", 6, true)])
+        Precondition::new(vec![
+            direction("wi", 0, false),
+            direction("n", 3, true),
+            direction("t", 6, true),
+        ])
     }
 
     #[test]
-    fn unmet_preconditions_are_described() {
+    fn violations_name_the_input_and_its_range() {
         let check = |row: [[f32; 2]; 9]| {
             precondition()
                 .check(|input| row[input])
-                .map_err(|unmet| (unmet.input(), unmet.to_string()))
+                .map_err(|error| (error.input(), error.to_string()))
         };
         let [zero, one] = [[0.0; 2], [1.0; 2]];
         let row = [[-0.1, 0.1], zero, [0.9, 1.0], zero, zero, one, one, zero, zero];
@@ -409,7 +438,9 @@ mod tests {
         let tilted = [zero, zero, one, [0.8; 2], zero, [0.6; 2]];
         let mut frame = row;
         frame[3..].copy_from_slice(&tilted);
-        let Err((3, text)) = check(frame) else { panic!("they are not perpendicular") };
+        let Err((3, text)) = check(frame) else {
+            panic!("the normal and the tangent are not perpendicular")
+        };
         assert!(
             text.starts_with("n and t are not perpendicular: their dot product is 0.6"),
             "{text}"
@@ -428,12 +459,12 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_those_of_the_precondition_exactly() {
-        let single =
+    fn length_check_of_scalars_is_exact() {
+        let is_unit =
             |z: f32| precondition().directions[0].check([[0.0; 2], [0.0; 2], [z; 2]]).is_ok();
-        // (1 + k 2⁻²³)² is 1 + k 2⁻²² and a bit more; (1 − k 2⁻²⁴)² is 1 − k 2⁻²³ and a bit more.
+        // (1 + k 2⁻²³)² slightly exceeds 1 + k 2⁻²², and (1 − k 2⁻²⁴)² slightly exceeds 1 − k 2⁻²³.
         let ulp = f32::EPSILON;
-        assert!(single(1.0 + ulp) && !single(1.0 + 2.0 * ulp) && !single(1.0 + 3.0 * ulp));
-        assert!(single(1.0 - 2.0 * ulp) && !single(1.0 - 2.5 * ulp));
+        assert!(is_unit(1.0 + ulp) && !is_unit(1.0 + 2.0 * ulp) && !is_unit(1.0 + 3.0 * ulp));
+        assert!(is_unit(1.0 - 2.0 * ulp) && !is_unit(1.0 - 2.5 * ulp));
     }
 }

@@ -1,8 +1,10 @@
-//! Bounding shaders of materials: which inputs a box spans and their static bounds, and compiled
-//! code to run on batches of boxes.
+//! Bounding shaders of materials: the choice of interval inputs and their static bounds, and
+//! compiled code that runs on batches of boxes.
 //!
 //! ```
-//! use lightbound_shader::bounding::{Boxes, BoundingKernel, Frame, Integrand, Limits, Ranges, Spans};
+//! use lightbound_shader::bounding::{
+//!     BoundingKernel, BoxBatch, Frame, Integrand, BoundsBatch, Ranges, IntervalInputs,
+//! };
 //! use lightbound_shader::lift::{Options, Sides};
 //! use lightbound_shader::{Arena, Settings, Shader, Target};
 //!
@@ -19,22 +21,23 @@
 //! )?;
 //! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
 //! // Upper bounds over light directions, s(x, ω̂).
-//! let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+//! let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
 //! let options = Options { sides: Sides::Upper, ..Options::default() };
 //! let lifted = integrand.bound(&inputs, &options);
 //! let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
 //!
-//! // One box: all directions around the normal with |x|, |y| ≤ 0.1, seen from the normal, for the exponent 10.
-//! let mut boxes = Boxes::new(&kernel, 1);
+//! // One box: light directions around the normal with |x|, |y| ≤ 0.1, viewed along the normal,
+//! // with an exponent of 10.
+//! let mut boxes = BoxBatch::new(&kernel, 1);
 //! for (input, endpoints) in [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]].into_iter().enumerate() {
 //!     boxes.set(0, input, endpoints);
 //! }
 //! for (input, x) in [(3, 0.0), (4, 0.0), (5, 1.0), (6, 10.0)] {
 //!     boxes.set(0, input, [x, x]);
 //! }
-//! let mut limits = Limits::new(&kernel, 1);
-//! kernel.run(&[], &boxes, &mut limits);
-//! let [_, upper] = limits.get(0, 0);
+//! let mut bounds = BoundsBatch::new(&kernel, 1);
+//! kernel.run(&[], &boxes, &mut bounds);
+//! let [_, upper] = bounds.get(0, 0);
 //! assert!((1.9..2.0).contains(&upper));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -58,8 +61,8 @@ use crate::passes;
 use crate::relations::{Axis, Relations, UNIT};
 use crate::target::Target;
 use crate::texture::Texture;
-pub use directions::{Direction, Precondition, Unmet};
-pub use split::Split;
+pub use directions::{Direction, Precondition, PreconditionError};
+pub use split::SplitKernel;
 
 /// Coordinate system of directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -67,14 +70,14 @@ pub enum Frame {
     /// The shading frame, as shaders expect.
     #[default]
     Local,
-    /// World space, with the frame as further inputs: `n`, the normal, and the tangents `t` and
-    /// `b`.
+    /// World space, with the shading frame as additional inputs: the normal `n` and the tangents
+    /// `t` and `b`.
     World,
 }
 
-/// Which inputs are intervals.
+/// The choice of inputs that are intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Spans {
+pub enum IntervalInputs {
     /// The light direction: s(x, ω̂).
     #[default]
     Light,
@@ -82,24 +85,24 @@ pub enum Spans {
     All,
 }
 
-/// Static bounds of inputs.
+/// The choice of static bounds on inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ranges {
-    /// Directions are unit vectors, `wo` on the upper side of a one-sided surface; parameters are
-    /// in their declared ranges.
+    /// Directions are unit vectors, with `wo` above a one-sided surface; parameters are in their
+    /// declared ranges.
     #[default]
     Declared,
-    /// As in Clarberg et al. 2010 §6.1: inputs are finite. Parameters, except for those declared to
-    /// be possibly negative, have no sign bit, which excludes −0.
+    /// As in Clarberg et al. 2010 §6.1: inputs are finite. Parameters have no sign bit, which
+    /// excludes −0, unless their declared range contains negative numbers.
     Paper,
 }
 
-/// The integrand s of a material as a point shader, with its inputs.
+/// The integrand s of a material: a point shader with descriptions of its inputs.
 #[derive(Clone, Debug)]
 pub struct Integrand {
     /// The point shader.
     pub point: Function,
-    /// Indices of its outputs that are bounded: the colour channels of s, or its luminance.
+    /// Indices of the outputs to bound: the colour channels of s, or its luminance.
     pub outputs: Vec<usize>,
     frame: Frame,
     sides: SurfaceSides,
@@ -107,7 +110,7 @@ pub struct Integrand {
 }
 
 impl Integrand {
-    /// The integrand of a shader.
+    /// Creates the integrand of a shader, BRDF × cosine.
     pub fn new(
         shader: &Shader,
         settings: &Settings,
@@ -116,7 +119,7 @@ impl Integrand {
         Integrand::of(shader, settings, frame, Entry::Integrand)
     }
 
-    /// The BRDF alone, in place of s, for integration over projected solid angle.
+    /// Creates the BRDF alone, without the cosine, for integration over projected solid angle.
     pub fn without_cosine(
         shader: &Shader,
         settings: &Settings,
@@ -134,7 +137,7 @@ impl Integrand {
         let local = passes::optimize(&shader.function(entry, settings)?);
         let point = match frame {
             Frame::Local => local,
-            Frame::World => passes::optimize(&in_world(&local)),
+            Frame::World => passes::optimize(&to_world(&local)),
         };
         let parameters = match settings.setup {
             Setup::Inlined => shader.parameters(),
@@ -149,13 +152,13 @@ impl Integrand {
         })
     }
 
-    /// The same, with the luminance bounded in place of the colour.
+    /// Replaces the bounded colour by its luminance.
     pub fn with_luminance(self) -> Integrand {
         let point = lift::with_luminance(&self.point, [0, 1, 2]);
         Integrand { outputs: vec![point.outputs.len() - 1], point, ..self }
     }
 
-    /// The point shader reduced to the outputs that are bounded, bit for bit.
+    /// The point shader with only the outputs to bound; their bits stay the same.
     pub fn bounded(&self) -> Function {
         let mut function = self.point.clone();
         function.outputs =
@@ -165,10 +168,12 @@ impl Integrand {
         clean(&function, Builder::new(&self.point.name, Rules::Exact))
     }
 
-    /// Descriptions of all inputs.
-    pub fn inputs(&self, spans: Spans, ranges: Ranges) -> Vec<Input> {
-        let parameters =
-            self.parameters.iter().flat_map(|p| std::iter::repeat_n(known(p, ranges), p.size));
+    /// Describes all inputs.
+    pub fn inputs(&self, intervals: IntervalInputs, ranges: Ranges) -> Vec<Input> {
+        let parameters = self
+            .parameters
+            .iter()
+            .flat_map(|p| std::iter::repeat_n(parameter_bounds(p, ranges), p.size));
         let directions =
             self.point.inputs.len() - self.parameters.iter().map(|p| p.size).sum::<usize>();
         let directions =
@@ -180,14 +185,16 @@ impl Integrand {
                 _ => Bounds::Float(Floats::between(-UNIT, UNIT)),
             });
         let all = directions.chain(parameters);
-        let described = all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
-            let interval = spans == Spans::All || port.name.starts_with("wi.");
-            Input { interval, bounds, axis: self.axis(input) }
-        });
-        described.collect()
+        let descriptions =
+            all.zip(&self.point.inputs).enumerate().map(|(input, (bounds, port))| {
+                let interval = intervals == IntervalInputs::All || port.name.starts_with("wi.");
+                Input { interval, bounds, axis: self.axis(input) }
+            });
+        descriptions.collect()
     }
 
-    /// The unit vector that an input belongs to: directions come first, then the frame.
+    /// The component of a unit vector that an input is, if any: directions come first, then the
+    /// frame.
     fn axis(&self, input: usize) -> Option<Axis> {
         let vectors = if self.frame == Frame::World { 5 } else { 2 };
         let vector = input / 3;
@@ -199,16 +206,18 @@ impl Integrand {
         })
     }
 
-    /// The bounding shader of s.
+    /// Derives the bounding shader of s.
     ///
-    /// *Panics* unless `inputs` describes each input.
+    /// # Panics
+    ///
+    /// Panics if `inputs` does not have one description for each input.
     pub fn bound(&self, inputs: &[Input], options: &Options) -> Lifted {
         lift::run(&self.point, inputs, &self.outputs, options)
     }
 }
 
-/// Static bounds of one word of a parameter.
-fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
+/// Static bounds on each word of a parameter.
+fn parameter_bounds(parameter: &Parameter, ranges: Ranges) -> Bounds {
     let [low, high] = parameter.range;
     match parameter.scalar {
         Scalar::Bool => Bounds::all(Type::Bool),
@@ -219,15 +228,15 @@ fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
             Ranges::Paper => Floats { negative_zero: false, ..Floats::between(0.0, f32::MAX) },
         }),
         Scalar::I32 | Scalar::U32 => {
-            let (least, most) = if parameter.scalar == Scalar::I32 {
+            let (min, max) = if parameter.scalar == Scalar::I32 {
                 (low.max(f64::from(i32::MIN)), high.min(f64::from(i32::MAX)))
             } else {
                 (low.max(0.0), high.min(f64::from(u32::MAX)))
             };
             // Integers are ordered as signed.
-            let fits = most <= f64::from(i32::MAX);
+            let fits = max <= f64::from(i32::MAX);
             Bounds::Int(if fits {
-                Pieces::one(least as i32, most as i32)
+                Pieces::one(min as i32, max as i32)
             } else {
                 Pieces::one(i32::MIN, i32::MAX)
             })
@@ -235,8 +244,9 @@ fn known(parameter: &Parameter, ranges: Ranges) -> Bounds {
     }
 }
 
-/// The function with directions in world space: inputs `wi`, `wo`, `n`, `t`, `b`, then the others.
-fn in_world(local: &Function) -> Function {
+/// Transforms a function to directions in world space: inputs `wi`, `wo`, `n`, `t`, `b`, then the
+/// other inputs of `local`.
+fn to_world(local: &Function) -> Function {
     let mut builder = Builder::new(&local.name, Rules::Exact);
     let [wi, wo, n, t, b] = ["wi", "wo", "n", "t", "b"].map(|name| {
         ["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32))
@@ -258,18 +268,18 @@ fn dot(builder: &mut Builder, a: [Value; 3], b: [Value; 3]) -> Value {
     builder.op(Op::Add, &[sum, z])
 }
 
-/// Compiled code of a bounding shader, which can run on any thread.
+/// A compiled bounding shader, callable from any thread.
 #[derive(Clone, Debug)]
 pub struct BoundingKernel {
     kernel: Kernel,
     /// For each input of the point shader, its first port and whether it is an interval.
     inputs: Vec<(usize, bool)>,
-    /// For each of them, whether its static bounds are a single interval.
+    /// For each input of the point shader, whether its static bounds are a single interval.
     is_contiguous: Vec<bool>,
-    /// Which bounds it computes.
+    /// The bound sides that it computes.
     sides: Sides,
     precondition: Precondition,
-    /// Whether bounds depend on the precondition.
+    /// Whether the code uses relations, so that bounds depend on the precondition.
     is_related: bool,
 }
 
@@ -310,65 +320,73 @@ impl BoundingKernel {
         &self.kernel
     }
 
-    /// Number of outputs that are bounded.
+    /// Number of bounded outputs.
     fn output_count(&self) -> usize {
         self.kernel.outputs().len() / if self.sides == Sides::Both { 2 } else { 1 }
     }
 
-    /// The precondition on boxes, if bounds of related code depend on it.
+    /// The precondition on boxes; `None` if the code does not depend on it.
     pub fn precondition(&self) -> Option<&Precondition> {
         self.is_related.then_some(&self.precondition)
     }
 
-    /// Bounds all boxes; `textures` are those of the shader, in the order of its declarations.
+    /// Bounds all boxes. `textures` are in the order in which the shader declares them.
     ///
-    /// *Panics* if there are fewer textures than the shader reads, if boxes or limits were created
-    /// for another kernel, or if their numbers differ. With debug assertions, also if a box does
-    /// not satisfy the [precondition](Self::precondition), so that its bounds are void.
-    pub fn run(&self, textures: &[&Texture], boxes: &Boxes, limits: &mut Limits) {
+    /// # Panics
+    ///
+    /// Panics if there are fewer textures than the shader reads, if `boxes` or `bounds` were
+    /// created for another kernel, or if their numbers of rows differ. With debug assertions, also
+    /// panics if a box violates the [precondition](Self::precondition), so that its bounds would
+    /// not be valid.
+    pub fn run(&self, textures: &[&Texture], boxes: &BoxBatch, bounds: &mut BoundsBatch) {
         self.check(boxes);
-        self.kernel.run(textures, &boxes.batch, &mut limits.batch);
+        self.kernel.run(textures, &boxes.batch, &mut bounds.batch);
     }
 
-    /// Bounds boxes of float inputs, given by their endpoints, and returns the bounds of each
-    /// output like [`Limits::get`].
+    /// Bounds boxes of float inputs, given by their endpoints. Returns bounds on each output like
+    /// [`BoundsBatch::get`].
     ///
-    /// *Panics* like [`run`](Self::run), unless there are I inputs and O outputs, all of them
-    /// floats, or if the endpoints of a scalar input differ.
+    /// # Panics
+    ///
+    /// Panics under the conditions of [`run`](Self::run), if the shader does not have I inputs and
+    /// O outputs, all of them floats, or if the endpoints of a scalar input differ.
     pub fn bound<const I: usize, const O: usize>(
         &self,
         textures: &[&Texture],
         boxes: &[[[f32; 2]; I]],
     ) -> Vec<[[f32; 2]; O]> {
         let mut ports = self.kernel.inputs().iter().chain(self.kernel.outputs());
-        assert!(ports.all(|port| port.ty == Type::F32), "all inputs and outputs are floats");
-        let mut rows = Boxes::new(self, boxes.len());
-        let mut limits = Limits::new(self, boxes.len());
+        assert!(ports.all(|port| port.ty == Type::F32), "an input or output is not a float");
+        let mut rows = BoxBatch::new(self, boxes.len());
+        let mut bounds = BoundsBatch::new(self, boxes.len());
         assert_eq!(
-            (rows.inputs.len(), limits.ports.len()),
+            (rows.inputs.len(), bounds.ports.len()),
             (I, O),
-            "the shader's inputs and outputs"
+            "the numbers of inputs and outputs differ from those of the shader"
         );
         for (row, endpoints) in boxes.iter().enumerate() {
             for (input, &[lo, hi]) in endpoints.iter().enumerate() {
                 let is_interval = self.inputs[input].1;
-                assert!(is_interval || lo == hi, "input {input} of box {row} is a scalar");
+                assert!(
+                    is_interval || lo == hi,
+                    "input {input} of box {row} is a scalar, but its endpoints differ"
+                );
                 rows.set(row, input, [lo, hi]);
             }
         }
         rows.batch.truncate(boxes.len());
-        self.run(textures, &rows, &mut limits);
-        (0..boxes.len()).map(|row| std::array::from_fn(|output| limits.get(row, output))).collect()
+        self.run(textures, &rows, &mut bounds);
+        (0..boxes.len()).map(|row| std::array::from_fn(|output| bounds.get(row, output))).collect()
     }
 
     /// Checks the precondition of all boxes, in builds with debug assertions.
-    fn check(&self, boxes: &Boxes) {
+    fn check(&self, boxes: &BoxBatch) {
         let Some(precondition) = self.precondition().filter(|_| cfg!(debug_assertions)) else {
             return;
         };
         for row in 0..boxes.batch.rows() {
-            if let Err(unmet) = precondition.check(|input| boxes.endpoints(row, input)) {
-                panic!("the precondition of related bounds is violated by box {row}: {unmet}");
+            if let Err(error) = precondition.check(|input| boxes.endpoints(row, input)) {
+                panic!("box {row} violates the precondition of related bounds: {error}");
             }
         }
     }
@@ -376,24 +394,25 @@ impl BoundingKernel {
 
 /// A batch of boxes of inputs, one per row.
 #[derive(Clone, Debug)]
-pub struct Boxes {
+pub struct BoxBatch {
     batch: Batch,
     inputs: Vec<(usize, bool)>,
 }
 
-impl Boxes {
+impl BoxBatch {
     /// Allocates `rows` boxes.
-    pub fn new(kernel: &BoundingKernel, rows: usize) -> Boxes {
+    pub fn new(kernel: &BoundingKernel, rows: usize) -> BoxBatch {
         let batch = Batch::new(kernel.kernel.target(), kernel.kernel.inputs().len(), rows);
-        Boxes { batch, inputs: kernel.inputs.clone() }
+        BoxBatch { batch, inputs: kernel.inputs.clone() }
     }
 
-    /// Sets an input of the point shader to an interval. Endpoints of scalar inputs must be equal.
+    /// Sets an input of the point shader to an interval. The endpoints of a scalar input must be
+    /// equal.
     pub fn set(&mut self, row: usize, input: usize, endpoints: [f32; 2]) {
         self.set_bits(row, input, endpoints.map(f32::to_bits));
     }
 
-    /// The same for inputs of any type, with the bits of the endpoints.
+    /// Sets an input of any type to an interval, given by the bits of its endpoints.
     pub fn set_bits(&mut self, row: usize, input: usize, endpoints: [u32; 2]) {
         let (port, interval) = self.inputs[input];
         self.batch.set_bits(row, port, endpoints[0]);
@@ -402,9 +421,12 @@ impl Boxes {
         }
     }
 
-    /// Sets an interval input in all boxes, each to its own endpoints.
+    /// Sets an interval input in all boxes; `lo` and `hi` have one element for each box.
     ///
-    /// *Panics* if the input is a scalar, or if the number of endpoints differs from that of boxes.
+    /// # Panics
+    ///
+    /// Panics if the input is a scalar, or if the number of endpoints differs from the number of
+    /// boxes.
     pub fn set_all(&mut self, input: usize, lo: &[f32], hi: &[f32]) {
         let (port, interval) = self.inputs[input];
         assert!(interval, "input {input} is a scalar");
@@ -414,18 +436,18 @@ impl Boxes {
 
     /// Sets a scalar input to the same bits in all boxes.
     ///
-    /// *Panics* if the input is an interval.
+    /// # Panics
+    ///
+    /// Panics if the input is an interval.
     pub fn fill(&mut self, input: usize, bits: u32) {
         let (port, interval) = self.inputs[input];
         assert!(!interval, "input {input} is an interval");
         self.batch.fill_port(port, bits);
     }
-}
 
-impl Boxes {
-    /// Wraps boxes in the kernel's own layout.
-    pub fn of(kernel: &BoundingKernel, batch: Batch) -> Boxes {
-        Boxes { batch, inputs: kernel.inputs.clone() }
+    /// Wraps a batch in the layout of the kernel's inputs.
+    pub fn of(kernel: &BoundingKernel, batch: Batch) -> BoxBatch {
+        BoxBatch { batch, inputs: kernel.inputs.clone() }
     }
 
     /// The endpoints of a float input.
@@ -435,59 +457,68 @@ impl Boxes {
     }
 }
 
-/// Bounds of outputs, one row for each box.
+/// A batch of bounds on outputs, one row for each box.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct BoundsBatch {
     batch: Batch,
     /// For each output, the ports of its lower and its upper bound.
     ports: Vec<[Option<usize>; 2]>,
 }
 
-impl Limits {
+impl BoundsBatch {
     /// Allocates bounds for `rows` boxes.
-    pub fn new(kernel: &BoundingKernel, rows: usize) -> Limits {
+    pub fn new(kernel: &BoundingKernel, rows: usize) -> BoundsBatch {
         let ports = |k| match kernel.sides {
             Sides::Upper => [None, Some(k)],
             Sides::Lower => [Some(k), None],
             Sides::Both => [2 * k, 2 * k + 1].map(Some),
         };
-        Limits {
+        BoundsBatch {
             batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows),
             ports: (0..kernel.output_count()).map(ports).collect(),
         }
     }
 
-    /// The bounds in the kernel's own layout.
+    /// Returns the bounds in the layout of the kernel's outputs.
     pub fn into_batch(self) -> Batch {
         self.batch
     }
 
-    /// Bounds of an output; infinite on a side that was not requested. NaN means unbounded.
+    /// Bounds on an output; infinite on a side that was not requested. NaN means unbounded.
     pub fn get(&self, row: usize, output: usize) -> [f32; 2] {
         let [lo, hi] = self.ports[output].map(|port| port.map(|port| self.batch.get(row, port)));
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
     }
 
-    /// The upper bounds of an output for all boxes, like [`get`](Self::get). They must have been
-    /// requested.
+    /// Copies the upper bounds on an output for all boxes to `to`.
     ///
-    /// *Panics* unless `to` has one element for each box.
+    /// # Panics
+    ///
+    /// Panics if upper bounds were not requested, or if `to` does not have one element for each
+    /// box.
     pub fn upper(&self, output: usize, to: &mut [f32]) {
         let [_, hi] = self.ports[output];
         self.batch
             .read_port(hi.expect("upper bounds were requested"), bytemuck::cast_slice_mut(to));
     }
 
-    /// The lower bounds of an output for all boxes, likewise.
+    /// Copies the lower bounds on an output for all boxes to `to`.
     ///
-    /// *Panics* unless `to` has one element for each box.
+    /// # Panics
+    ///
+    /// Panics if lower bounds were not requested, or if `to` does not have one element for each
+    /// box.
     pub fn lower(&self, output: usize, to: &mut [f32]) {
         let [lo, _] = self.ports[output];
         self.batch
             .read_port(lo.expect("lower bounds were requested"), bytemuck::cast_slice_mut(to));
     }
 
-    /// Whether a boolean output may be true, by its upper bound, which must have been requested.
+    /// Whether a boolean output may be true, according to its upper bound.
+    ///
+    /// # Panics
+    ///
+    /// Panics if upper bounds were not requested.
     pub fn may_be_true(&self, row: usize, output: usize) -> bool {
         let [_, hi] = self.ports[output];
         self.batch.bits(row, hi.expect("upper bounds were requested")) != 0
@@ -500,33 +531,33 @@ mod tests {
     use crate::interval::Nan;
 
     #[test]
-    fn limits_are_infinite_on_sides_not_requested() {
+    fn bounds_are_infinite_on_sides_that_are_not_requested() {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * wi.x; }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
-        let inputs = integrand.inputs(Spans::Light, Ranges::Paper);
-        let limits = |options: &Options| {
+        let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Paper);
+        let bounds = |options: &Options| {
             let lifted = integrand.bound(&inputs, options);
             let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::Interpreter)
                 .expect("it compiles");
-            let (mut boxes, mut limits) = (Boxes::new(&kernel, 1), Limits::new(&kernel, 1));
+            let (mut boxes, mut bounds) = (BoxBatch::new(&kernel, 1), BoundsBatch::new(&kernel, 1));
             let wi = [[-1.0, 2.0], [0.0, 0.0], [1.0, 1.0]];
-            let numbers = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0].map(|x| [x, x]);
-            for (input, endpoints) in wi.into_iter().chain(numbers).enumerate() {
+            let scalars = [0.0, 0.0, 1.0, 1.0, 2.0, 3.0].map(|x| [x, x]);
+            for (input, endpoints) in wi.into_iter().chain(scalars).enumerate() {
                 boxes.set(0, input, endpoints);
             }
-            kernel.run(&[], &boxes, &mut limits);
-            [0, 1, 2].map(|output| limits.get(0, output))
+            kernel.run(&[], &boxes, &mut bounds);
+            [0, 1, 2].map(|output| bounds.get(0, output))
         };
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
-            let limits = |sides| limits(&Options { sides, nan, ..Options::default() });
+            let bounds = |sides| bounds(&Options { sides, nan, ..Options::default() });
             let both = [[-1.0, 2.0], [-2.0, 4.0], [-3.0, 6.0]];
-            assert_eq!(limits(Sides::Both), both, "{nan:?}");
-            assert_eq!(limits(Sides::Lower), both.map(|[lo, _]| [lo, f32::INFINITY]), "{nan:?}");
+            assert_eq!(bounds(Sides::Both), both, "{nan:?}");
+            assert_eq!(bounds(Sides::Lower), both.map(|[lo, _]| [lo, f32::INFINITY]), "{nan:?}");
             assert_eq!(
-                limits(Sides::Upper),
+                bounds(Sides::Upper),
                 both.map(|[_, hi]| [f32::NEG_INFINITY, hi]),
                 "{nan:?}"
             );
@@ -534,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_outputs_are_evaluated_bit_for_bit() {
+    fn restriction_to_bounded_outputs_preserves_bits() {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * (wi.x + 0.25); }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
@@ -555,31 +586,34 @@ mod tests {
         assert!((s - 0.75 * brdf).abs() < 1e-6 * brdf && brdf > 1.3, "{s} {brdf}");
     }
 
-    /// Runs a related kernel on a box of `wi` that satisfies its precondition, and on another one.
+    /// Runs a kernel on a box that satisfies the precondition, and on the box `wi`.
     fn run_on(wi: [[f32; 2]; 3], relations: Relations) {
         let source = "struct Material { k: f32 }
-            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.k * dot(wi, wo)); }";
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
+                return vec3f(m.k * dot(wi, wo));
+            }";
         let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let options = Options { relations, ..Options::default() };
-        let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Paper), &options);
+        let lifted =
+            integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Paper), &options);
         let kernel =
             BoundingKernel::compile(&Arena::new(), &lifted, Target::best()).expect("it compiles");
-        let (mut boxes, mut limits) = (Boxes::new(&kernel, 2), Limits::new(&kernel, 2));
+        let (mut boxes, mut bounds) = (BoxBatch::new(&kernel, 2), BoundsBatch::new(&kernel, 2));
         for (row, wi) in [[[-0.1, 0.1], [-0.1, 0.1], [0.9, 1.0]], wi].into_iter().enumerate() {
-            let numbers = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
+            let scalars = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
             wi.into_iter()
-                .chain(numbers)
+                .chain(scalars)
                 .enumerate()
                 .for_each(|(input, endpoints)| boxes.set(row, input, endpoints));
         }
-        kernel.run(&[], &boxes, &mut limits);
-        assert!(limits.get(1, 0)[1] > 0.0);
+        kernel.run(&[], &boxes, &mut bounds);
+        assert!(bounds.get(1, 0)[1] > 0.0);
     }
 
     #[test]
-    fn boxes_of_code_that_is_not_related_have_no_precondition() {
+    fn precondition_is_checked_only_for_related_code() {
         run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 2.0]], Relations::NONE);
         run_on([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]], Relations::all());
     }
@@ -587,18 +621,18 @@ mod tests {
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(
-        expected = "box 1: wi.z is 0.5..2, and components of unit vectors are from -1 to 1"
+        expected = "box 1 violates the precondition of related bounds: wi.z is 0.5..2, and"
     )]
-    fn components_beyond_those_of_unit_vectors_are_caught() {
+    fn out_of_range_components_are_rejected() {
         run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 2.0]], Relations::all());
     }
 
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(
-        expected = "box 1: wi contains no unit vector: the square of its length is 0.25..0.765625"
+        expected = "wi contains no unit vector: the square of its length is 0.25..0.765625"
     )]
-    fn boxes_without_a_unit_vector_are_caught() {
+    fn boxes_without_a_unit_vector_are_rejected() {
         run_on([[0.0, 0.0], [0.0, 0.0], [0.5, 0.875]], Relations::all());
     }
 }

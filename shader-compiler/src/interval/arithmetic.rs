@@ -24,7 +24,7 @@
 use super::guards::{ALL, Corners, HI, LO, Sign};
 use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// a + b. Tests nothing: if one endpoint is ∞ − ∞, the other is infinite or NaN.

@@ -4,7 +4,7 @@
 use super::integer::known_range;
 use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 /// Bits of +∞ as an integer. Greater integers are NaNs.
 const INFINITY: i32 = 0x7f80_0000;

@@ -10,7 +10,7 @@
 
 use super::{Bounds, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// a < b or a ≤ b, depending on `op`.

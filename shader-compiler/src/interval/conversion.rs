@@ -2,7 +2,7 @@
 
 use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 /// 2³¹
 const TWO_TO_31: f32 = 2_147_483_648.0;

@@ -6,7 +6,7 @@
 use super::guards::Sign;
 use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Monotonicity, Op, OpFacts};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// A monotone elementary function.

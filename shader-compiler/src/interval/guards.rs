@@ -2,7 +2,7 @@
 
 use super::{Bounds, Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 /// The known sign of a value. A zero has both signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

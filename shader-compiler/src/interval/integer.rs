@@ -6,7 +6,7 @@
 
 use super::{Interval, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 /// Products whose magnitude, computed in floats, is below this certainly fit: it is below 2³¹ by
 /// more than three rounding errors.

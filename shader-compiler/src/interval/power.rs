@@ -4,7 +4,7 @@ use super::arithmetic::product;
 use super::guards::Sign;
 use super::{Interval, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// √a. Tests that a ≥ 0, unless that is known.

@@ -3,7 +3,7 @@
 use super::guards::Sign;
 use super::{Facts, Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     /// `floor`, `ceil`, `trunc` or `round`. Tests nothing.

@@ -13,9 +13,9 @@
 
 use super::{Floats, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 use crate::math::texture::{access, modulo, round, size};
-use crate::texture::{Access, CHANNELS, ENTRY, LEVELS, MAX_SIDE, Taps, Wrap};
+use crate::texture::{Access, CHANNELS, ENTRY_WORDS, LEVEL_TABLE_WORD, MAX_SIDE, Taps, Wrap};
 
 /// Mask of the exponent bits of a float.
 const EXPONENT: i32 = 0x7f80_0000;
@@ -339,14 +339,14 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let level = self.emit.select(coarser, next, level);
 
         let table = self.emit.i32(access.table as i32);
-        let starts = self.emit.i32(LEVELS as i32);
+        let starts = self.emit.i32(LEVEL_TABLE_WORD as i32);
         let starts = self.emit.load(table, starts);
         let start = self.emit.iadd(starts, level);
         let start = self.emit.load(table, start);
         let channel = self.emit.i32(access.channel as i32);
         let start = self.emit.iadd(start, channel);
         let is_texel = self.emit.ieq(level, zero);
-        let (texel, entry) = (self.emit.i32(CHANNELS as i32), self.emit.i32(ENTRY as i32));
+        let (texel, entry) = (self.emit.i32(CHANNELS as i32), self.emit.i32(ENTRY_WORDS as i32));
         let stride = self.emit.select(is_texel, texel, entry);
         let gap = self.emit.isub(stride, texel);
         let width = self.emit.iadd(end, one);

@@ -8,7 +8,7 @@
 use super::guards::{ALL, Sign};
 use super::{Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op};
-use crate::math::Steps;
+use crate::math::EmitExt;
 use crate::math::eval::ConstantEvaluator;
 use std::f32::consts::{FRAC_1_PI, PI};
 

@@ -1,4 +1,4 @@
-//! Executable memory from the operating system: the only code that allocates it.
+//! Executable memory from the operating system. No other code allocates it.
 //!
 //! The crate `region` calls `mmap` and `mprotect` on Unix, `VirtualAlloc` and `VirtualProtect` on
 //! Windows. No page is ever writable and executable at the same time.
@@ -33,15 +33,14 @@ impl Chunk {
         size <= self.mapping.len() - self.sealed
     }
 
-    /// Copies code to free pages and makes these executable; returns its address.
-    ///
-    /// *Panics* if there is no room.
+    /// Copies code to free pages, makes these executable and returns the address. Panics if there
+    /// is no room.
     pub(super) fn seal(&mut self, bytes: &[u8]) -> io::Result<NonNull<u8>> {
-        assert!(self.has_room(bytes.len()), "the caller checks for room");
+        assert!(self.has_room(bytes.len()), "the chunk has no room for {} bytes", bytes.len());
         let size = bytes.len().next_multiple_of(region::page::size());
-        // SAFETY: `sealed` and the size of the mapping are multiples of a page, so all of the
-        // `size` bytes from there lie in the mapping. They are writable, and no reference to them
-        // exists.
+        // SAFETY: `sealed` and the size of the mapping are multiples of the page size, so the
+        // `size` bytes from `sealed` on lie in the mapping. They are writable, and no reference to
+        // them exists.
         unsafe {
             let start = self.mapping.as_mut_ptr::<u8>().add(self.sealed);
             start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());

@@ -1,4 +1,5 @@
-//! Batches: the inputs or outputs of many evaluations, in the layout of machine code.
+//! Batches: the inputs or outputs of many evaluations, in the layout that machine code reads and
+//! writes.
 
 use crate::target::Target;
 
@@ -9,7 +10,7 @@ struct AlignedWords([u32; 8]);
 
 /// 32-bit words of many evaluations, in groups as wide as a target's SIMD registers.
 ///
-/// *Shape*: `[group][port][lane]`; row r is lane r mod lanes of group r ÷ lanes.
+/// The layout is `[group][port][lane]`. Row r is lane r mod lanes of group ⌊r ÷ lanes⌋.
 #[derive(Clone, Debug)]
 pub struct Batch {
     lanes: usize,
@@ -19,7 +20,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Zeros for `rows` evaluations with `ports` words each, in groups of the target's lanes.
+    /// Creates a batch of zeros for `rows` evaluations with `ports` words each.
     pub fn new(target: Target, ports: usize, rows: usize) -> Batch {
         let lanes = target.lanes();
         let words = rows.div_ceil(lanes) * lanes * ports;
@@ -42,8 +43,9 @@ impl Batch {
     pub fn set_row(&mut self, row: usize, first: usize, words: &[u32]) {
         assert!(
             row < self.rows && first + words.len() <= self.ports,
-            "row {row} of {}, port {first} and on",
-            self.rows
+            "row {row} of {}, ports from {first} on of {}",
+            self.rows,
+            self.ports
         );
         let (lanes, index) = (self.lanes, self.index_of(row, first));
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
@@ -57,9 +59,10 @@ impl Batch {
     pub fn set_port(&mut self, port: usize, words: &[u32]) {
         assert!(
             port < self.ports && words.len() == self.rows,
-            "port {port} of {}, {} words",
+            "port {port} of {}, {} words for {} rows",
             self.ports,
-            words.len()
+            words.len(),
+            self.rows
         );
         let (lanes, ports) = (self.lanes, self.ports);
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
@@ -74,8 +77,9 @@ impl Batch {
     pub fn set_rows(&mut self, row: usize, port: usize, words: &[u32]) {
         assert!(
             port < self.ports && row + words.len() <= self.rows,
-            "port {port} of {}, row {row} and on",
-            self.ports
+            "port {port} of {}, rows from {row} on of {}",
+            self.ports,
+            self.rows
         );
         assert!(row & (self.lanes - 1) == 0, "row {row} is not the first of a group");
         let (lanes, ports, first) = (self.lanes, self.ports, self.index_of(row, port));
@@ -91,8 +95,9 @@ impl Batch {
     pub fn read_rows(&self, row: usize, port: usize, words: &mut [u32]) {
         assert!(
             port < self.ports && row + words.len() <= self.rows,
-            "port {port} of {}, row {row} and on",
-            self.ports
+            "port {port} of {}, rows from {row} on of {}",
+            self.ports,
+            self.rows
         );
         assert!(row & (self.lanes - 1) == 0, "row {row} is not the first of a group");
         let (stride, first) = (self.ports * self.lanes, self.index_of(row, port));
@@ -118,9 +123,10 @@ impl Batch {
     pub fn read_port(&self, port: usize, words: &mut [u32]) {
         assert!(
             port < self.ports && words.len() == self.rows,
-            "port {port} of {}, {} words",
+            "port {port} of {}, {} words for {} rows",
             self.ports,
-            words.len()
+            words.len(),
+            self.rows
         );
         let all: &[u32] = bytemuck::cast_slice(&self.storage);
         for (group, words) in words.chunks_mut(self.lanes).enumerate() {
@@ -128,25 +134,26 @@ impl Batch {
         }
     }
 
-    /// Copies `count` ports of an evaluation of another batch, starting with port `there`, to ports
-    /// starting with `here`.
+    /// Copies `count` ports of a row of another batch, starting with port `other_first`, to the
+    /// ports of a row of this batch, starting with port `first`.
     #[inline]
     pub fn copy_row(
         &mut self,
         row: usize,
-        here: usize,
+        first: usize,
         other: &Batch,
         other_row: usize,
-        there: usize,
+        other_first: usize,
         count: usize,
     ) {
         assert!(
             row < self.rows
-                && here + count <= self.ports
+                && first + count <= self.ports
                 && other_row < other.rows
-                && there + count <= other.ports
+                && other_first + count <= other.ports,
+            "the row or the ports are out of range"
         );
-        let (to, from) = (self.index_of(row, here), other.index_of(other_row, there));
+        let (to, from) = (self.index_of(row, first), other.index_of(other_row, other_first));
         let (to_lanes, from_lanes) = (self.lanes, other.lanes);
         let source: &[u32] = bytemuck::cast_slice(&other.storage);
         let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
@@ -155,18 +162,18 @@ impl Batch {
         }
     }
 
-    /// Shortens the batch to this number of evaluations. The remaining lanes of the last group
-    /// repeat the last row: code runs on them as well, and stale words could keep a loop running.
+    /// Truncates the batch to `rows` evaluations. The remaining lanes of the last group repeat the
+    /// last row: code runs on them as well, and stale words could keep a loop running.
     pub fn truncate(&mut self, rows: usize) {
-        assert!(rows <= self.rows, "{rows} of {} rows", self.rows);
+        assert!(rows <= self.rows, "{rows} rows requested of {}", self.rows);
         self.rows = rows;
         let Some(last) = rows.checked_sub(1) else { return };
-        let behind = self.lanes - 1 - (last & (self.lanes - 1));
+        let unused = self.lanes - 1 - (last & (self.lanes - 1));
         for port in 0..self.ports {
             let index = self.index_of(last, port);
             let all: &mut [u32] = bytemuck::cast_slice_mut(&mut self.storage);
             let bits = all[index];
-            all[index + 1..][..behind].fill(bits);
+            all[index + 1..][..unused].fill(bits);
         }
     }
 
@@ -175,8 +182,9 @@ impl Batch {
     pub fn floats<const N: usize>(&self, row: usize, first: usize) -> [f32; N] {
         assert!(
             row < self.rows && first + N <= self.ports,
-            "row {row} of {}, port {first} and on",
-            self.rows
+            "row {row} of {}, ports from {first} on of {}",
+            self.rows,
+            self.ports
         );
         let (words, index): (&[u32], usize) =
             (bytemuck::cast_slice(&self.storage), self.index_of(row, first));
@@ -188,12 +196,12 @@ impl Batch {
         self.rows
     }
 
-    /// Number of ports: words of an evaluation.
+    /// Number of ports: words per evaluation.
     pub fn ports(&self) -> usize {
         self.ports
     }
 
-    /// Number of lanes of a group.
+    /// Number of lanes per group.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
@@ -224,7 +232,7 @@ impl Batch {
         self.index_of(row, port)
     }
 
-    /// Index of a word. Uses shifts, since the number of lanes is a power of two and a division
+    /// Index of a word. Uses shifts, since the number of lanes is a power of two, and a division
     /// would dominate the cost of accessing a row.
     #[inline]
     fn index_of(&self, row: usize, port: usize) -> usize {
@@ -254,7 +262,7 @@ impl Batch {
     }
 }
 
-/// Copies one port of a group; eight lanes are a single move.
+/// Copies one port of a group, with a single move if there are eight lanes.
 #[inline(always)]
 fn copy(to: &mut [u32], from: &[u32]) {
     match (<&mut [u32; 8]>::try_from(&mut *to), <&[u32; 8]>::try_from(from)) {
@@ -268,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_beyond_the_last_row_repeat_it() {
+    fn unused_lanes_repeat_the_last_row_after_truncation() {
         for target in Target::ALL {
             let mut batch = Batch::new(target, 3, 16);
             batch.words_mut().fill(u32::MAX);
@@ -324,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_port_are_set_and_read_in_groups() {
+    fn consecutive_rows_of_a_port_are_set_and_read() {
         for target in Target::ALL {
             let (mut batch, words) = (Batch::new(target, 3, 24), [10, 11, 12, 13, 14, 15, 16, 17]);
             batch.set_rows(8, 2, &words);
@@ -343,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn words_survive_fewer_rows() {
+    fn words_survive_when_rows_are_removed_and_added() {
         let mut batch = Batch::new(Target::best(), 3, 24);
         (0..24).for_each(|row| batch.set_row(row, 0, &[row as u32, 1, 2]));
         for rows in [5, 0, 17, 24] {

@@ -8,23 +8,25 @@ use crate::jit::{Arena, Routine};
 use crate::target::Target;
 use crate::texture::Texture;
 
-/// An instrumented copy of a kernel for x86-64: the same code, except that each basic block starts
-/// by incrementing a counter.
+/// An instrumented kernel for x86-64: the code of a [`Kernel`](super::Kernel), except that each
+/// basic block starts by incrementing a counter.
 #[derive(Clone, Debug)]
 pub struct InstrumentedKernel {
     routine: Routine,
     target: Target,
     ports: (usize, usize),
     tables: usize,
-    /// Number of instructions of each block, without the counting ones.
+    /// Number of instructions of each block, without the counter increments.
     sizes: Vec<usize>,
 }
 
 impl InstrumentedKernel {
-    /// Compiles a lowered function for a target of x86-64.
+    /// Compiles a lowered function for an x86-64 target.
     ///
-    /// *Errors*: the target is another one, this machine cannot run its code, or the code cannot be
-    /// [loaded](Arena::load).
+    /// # Errors
+    ///
+    /// Fails if the target is not x86-64, if this machine cannot run its code, or if the code
+    /// cannot be [loaded](Arena::load).
     pub fn compile(
         arena: &Arena,
         function: &Function,
@@ -42,16 +44,18 @@ impl InstrumentedKernel {
         })
     }
 
-    /// How often the kernel executes each of its basic blocks for these inputs, summed over all
+    /// Runs the kernel, and returns the execution count of each basic block, summed over all
     /// groups.
     ///
-    /// *Panics* if there are fewer textures than the function reads, or if the batch differs from
-    /// the function in its ports or from the target in its lanes.
+    /// # Panics
+    ///
+    /// Panics if there are fewer textures than the function reads, or if the number of ports or
+    /// lanes of the batch is not that of the kernel.
     pub fn block_counts(&self, textures: &[&Texture], inputs: &Batch) -> Vec<u64> {
         assert_eq!(
             (inputs.lanes(), inputs.ports()),
             (self.target.lanes(), self.ports.0),
-            "the batch is for the function"
+            "the numbers of lanes and ports of the batch and of the kernel differ"
         );
         let mut outputs = Batch::new(self.target, self.ports.1, inputs.rows());
         let mut counters = vec![0; self.sizes.len()];
@@ -67,10 +71,12 @@ impl InstrumentedKernel {
         counters
     }
 
-    /// Number of machine instructions that the kernel executes for these inputs, summed over all
+    /// Runs the kernel, and returns the number of machine instructions executed, summed over all
     /// groups.
     ///
-    /// *Panics* as [`block_counts`](InstrumentedKernel::block_counts) does.
+    /// # Panics
+    ///
+    /// Panics under the conditions of [`block_counts`](InstrumentedKernel::block_counts).
     pub fn executed(&self, textures: &[&Texture], inputs: &Batch) -> u64 {
         let counts = self.block_counts(textures, inputs);
         std::iter::zip(counts, &self.sizes).map(|(count, &size)| count * size as u64).sum()

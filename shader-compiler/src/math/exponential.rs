@@ -1,10 +1,10 @@
 //! eˣ, 2ˣ and the hyperbolic functions, which use eˣ.
 //!
 //! The argument is reduced with a floor, so that the remainder is nonnegative and a polynomial with
-//! positive coefficients is monotone. The power of two is added to the exponent bits, in two
-//! factors if the result may be subnormal.
+//! positive coefficients is monotone. The power of two is applied by adding to the exponent bits,
+//! split into two factors if the result may be subnormal.
 
-use super::{FRACTION, Steps, with_sign};
+use super::{EmitExt, FRACTION_BITS, with_sign};
 use crate::ir::Emit;
 
 /// 2ˣ on [0, 1).
@@ -29,8 +29,8 @@ pub(super) const LN_2: [f32; 2] = [0.69314575, 1.4286068e-6];
 pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let a = e.clamp(a, -151.0, 128.0);
     let floor = e.floor(a);
-    let rest = e.sub(a, floor);
-    let p = e.horner(rest, &EXP2);
+    let fraction = e.sub(a, floor);
+    let p = e.horner(fraction, &EXP2);
     // 2¹²⁸ yields the bits of infinity.
     scale(e, p, floor, 1.0)
 }
@@ -39,7 +39,7 @@ pub fn exp2<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 pub fn exp<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let a = e.clamp(a, -104.5, 89.0);
     let (p, floor) = half_exp(e, a);
-    // Half of the result stays finite, so that only the last product overflows.
+    // Half of the result is finite, so that only the last product can overflow.
     scale(e, p, floor, 2.0)
 }
 
@@ -58,16 +58,16 @@ fn half_exp<E: Emit>(e: &mut E, a: E::Value) -> (E::Value, E::Value) {
     (e.horner(rest, &HALF_EXP), floor)
 }
 
-/// p · 2ⁿ · factor, rounded once, for n ≥ −151: 2ⁿ is added to the exponent bits of p, except for
-/// the part below about 2⁻²⁴, which is added to those of `factor`.
+/// p · 2ⁿ · factor, rounded once, for n ≥ −151. n is added to the exponent of p as far as the
+/// result stays normal; the rest is added to the exponent of `factor`.
 ///
-/// At n = −151 the bits of the factor are those of 0. So results far below the smallest subnormal,
-/// which are common for exp, involve no product that underflows, which is slow on some processors.
+/// At n = −151 the scaled factor is 0. So results far below the smallest subnormal, which are
+/// common for exp, involve no underflow, which is slow on some processors.
 #[inline(always)]
 fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, factor: f32) -> E::Value {
     let all = exponent(e, n);
-    let least = e.i32((-151 << FRACTION) + factor.to_bits() as i32);
-    let first = e.smax(all, least);
+    let min = e.i32((-151 << FRACTION_BITS) + factor.to_bits() as i32);
+    let first = e.smax(all, min);
     let second = e.isub(all, first);
     let p = add_exponent(e, p, first);
     let factor = e.f32(factor);
@@ -75,15 +75,15 @@ fn scale<E: Emit>(e: &mut E, p: E::Value, n: E::Value, factor: f32) -> E::Value 
     e.mul(p, factor)
 }
 
-/// An integral float as exponent bits; 0 for NaN.
+/// An integral float, converted to an integer in the position of the exponent bits; 0 for NaN.
 #[inline(always)]
 pub(super) fn exponent<E: Emit>(e: &mut E, n: E::Value) -> E::Value {
     let n = e.truncate_to_int(n);
-    let up = e.i32(FRACTION);
-    e.shl(n, up)
+    let shift = e.i32(FRACTION_BITS);
+    e.shl(n, shift)
 }
 
-/// x with its exponent increased.
+/// x with `exponent` added to its exponent bits.
 #[inline(always)]
 pub(super) fn add_exponent<E: Emit>(e: &mut E, x: E::Value, exponent: E::Value) -> E::Value {
     let x = e.bits(x);
@@ -105,9 +105,9 @@ const SINH: [f32; 3] = [0.16666716, 0.008330271, 0.0002037334];
 /// sinh a
 pub fn sinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let x = e.abs(a);
-    let (half, rest) = halves(e, x);
+    let (half, rest) = half_exps(e, x);
     let large = e.sub(half, rest);
-    let small = odd(e, x, &SINH);
+    let small = odd_polynomial(e, x, &SINH);
     let one = e.f32(1.0);
     let is_small = e.lt(x, one);
     let x = e.select(is_small, small, large);
@@ -117,16 +117,16 @@ pub fn sinh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// cosh a
 pub fn cosh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let x = e.abs(a);
-    let (half, rest) = halves(e, x);
+    let (half, rest) = half_exps(e, x);
     e.add(half, rest)
 }
 
 /// eˣ ÷ 2 and e⁻ˣ ÷ 2 for x ≥ 0.
 #[inline(always)]
-fn halves<E: Emit>(e: &mut E, x: E::Value) -> (E::Value, E::Value) {
-    // Beyond 89.42 both sinh and cosh overflow, but eˣ ÷ 4 does not yet.
-    let end = e.f32(89.5);
-    let x = e.min(x, end);
+fn half_exps<E: Emit>(e: &mut E, x: E::Value) -> (E::Value, E::Value) {
+    // Beyond 89.42 both sinh and cosh overflow. At the limit eˣ ÷ 4 is still finite.
+    let limit = e.f32(89.5);
+    let x = e.min(x, limit);
     let (p, floor) = half_exp(e, x);
     let half = e.f32(0.5);
     let p = e.mul(p, half);
@@ -144,11 +144,11 @@ const TANH: [f32; 4] = [-0.33332947, 0.13320729, -0.05267201, 0.016437879];
 /// tanh a
 pub fn tanh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let x = e.abs(a);
-    let small = odd(e, x, &TANH);
+    let small = odd_polynomial(e, x, &TANH);
     // 1 − 2 ÷ (e²ˣ + 1), which rounds to 1 from 9.02 on.
-    let end = e.f32(10.0);
-    let near = e.min(x, end);
-    let double = e.add(near, near);
+    let limit = e.f32(10.0);
+    let clamped = e.min(x, limit);
+    let double = e.add(clamped, clamped);
     let half = half_exp_of_positive(e, double);
     let c = e.f32(0.5);
     let sum = e.add(half, c);
@@ -161,9 +161,9 @@ pub fn tanh<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     with_sign(e, x, a)
 }
 
-/// x + x³ · polynomial in x²
+/// x + x³ · p(x²), with the coefficients of p.
 #[inline(always)]
-fn odd<E: Emit>(e: &mut E, x: E::Value, coefficients: &[f32]) -> E::Value {
+fn odd_polynomial<E: Emit>(e: &mut E, x: E::Value, coefficients: &[f32]) -> E::Value {
     let square = e.mul(x, x);
     let p = e.horner(square, coefficients);
     let p = e.mul(p, square);

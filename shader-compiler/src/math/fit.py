@@ -1,8 +1,9 @@
 """Fits the polynomials of this folder: python3 fit.py, with numpy and mpmath.
 
-Each is the minimax fit by Remez's exchange on a fine grid, its coefficients rounded to floats one after the other, from the first on,
-with the rest fitted again. Those of acos and atan in the source were then moved by a few units in the last place, at random, as long as that
-made the largest error smaller that was measured over all inputs, roundings included.
+Each fit is a minimax fit by the Remez exchange algorithm on a fine grid. Coefficients are rounded
+to floats one after the other, from the first on, and the remaining ones are fitted again. The
+coefficients of acos and atan in the source were then perturbed at random by a few units in the last
+place, as long as that reduced the maximum error over all inputs, including rounding errors.
 """
 
 import mpmath as mp
@@ -12,7 +13,7 @@ mp.mp.dps = 40
 
 
 def remez(target, basis, weight):
-    """Coefficients with the least max |weight · (basis · coefficients − target)| over the grid's rows."""
+    """Returns the coefficients that minimize max |weight · (basis · coefficients − target)|."""
     rows, terms = basis.shape
     points = np.round((1 - np.cos(np.linspace(0, np.pi, terms + 1))) / 2 * (rows - 1)).astype(int)
     best = (np.inf, None)
@@ -24,9 +25,11 @@ def remez(target, basis, weight):
         error = (basis @ coefficients - target) * weight
         if abs(error).max() < best[0]:
             best = (abs(error).max(), coefficients)
-        # The largest error of each run of equal signs; from more than needed, the smaller ones at the ends go.
+        # Take the largest error of each run of equal signs. If there are more than needed, drop the
+        # smaller ones at the ends.
         starts = np.flatnonzero(np.diff(np.sign(error), prepend=0))
-        extrema = [run[0] + abs(error[run[0] : run[1]]).argmax() for run in zip(starts, [*starts[1:], rows])]
+        runs = zip(starts, [*starts[1:], rows])
+        extrema = [first + abs(error[first:end]).argmax() for first, end in runs]
         while len(extrema) > terms + 1:
             extrema.pop(0 if abs(error[extrema[0]]) < abs(error[extrema[-1]]) else -1)
         if len(extrema) < terms + 1 or list(points) == extrema:
@@ -36,7 +39,7 @@ def remez(target, basis, weight):
 
 
 def fit(name, function, terms, low, high, weight=lambda x: 1.0, fixed=()):
-    """Prints the float coefficients of 1, x, x², … and the largest weighted error, in 2⁻²⁴."""
+    """Prints the float coefficients of 1, x, x², … and the maximum weighted error in 2⁻²⁴."""
     grid = (low + high) / 2 - (high - low) / 2 * np.cos(np.pi * (np.arange(3000) + 0.5) / 3000)
     target = np.array([float(function(mp.mpf(x))) for x in grid])
     weights = np.array([float(weight(x)) for x in grid])
@@ -46,11 +49,12 @@ def fit(name, function, terms, low, high, weight=lambda x: 1.0, fixed=()):
         powers = np.array([grid**k for k in range(len(coefficients), terms)]).T
         coefficients.append(float(np.float32(remez(rest, powers, weights)[0])))
     error = (sum(c * grid**k for k, c in enumerate(coefficients)) - target) * weights
-    print(f"{name}: {', '.join(f'{c:.9g}' for c in coefficients)}  # {abs(error).max() * 2**24:.3f}")
+    text = ', '.join(f'{c:.9g}' for c in coefficients)
+    print(f"{name}: {text}  # {abs(error).max() * 2**24:.3f}")
 
 
 def odd(name, function, terms, high):
-    """(f(x) − x) ÷ x³ in x², for an odd function with slope 1."""
+    """Fits (f(x) − x) ÷ x³ in x², for an odd function with slope 1 at 0."""
     ratio = lambda z: (function(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
     fit(name, ratio, terms, 1e-6, high**2, lambda z: z * mp.sqrt(z) / function(mp.sqrt(z)))
 
@@ -70,8 +74,9 @@ odd("tan", mp.tan, 6, float(mp.pi / 4))
 odd("sinh", mp.sinh, 3, 1)
 odd("tanh", mp.tanh, 4, 0.55)
 
-# Numerator and denominator of (x − atan x) ÷ x³ in x²: least squares of the linear form, reweighted (Lawson's algorithm) until the
-# largest error of atan is least; their common factor is chosen in the source.
+# Numerator and denominator of (x − atan x) ÷ x³ in x²: least squares of the linearized form,
+# reweighted to minimize the maximum error of atan (Lawson's algorithm). Their common factor is
+# chosen in the source.
 z = 0.5 - 0.5 * np.cos(np.pi * (np.arange(2000) + 0.5) / 2000)
 x = np.sqrt(z)
 target, weight = (1 - np.arctan(x) / x) / z, z * x / np.arctan(x)

@@ -1,19 +1,19 @@
-//! Conversions, division and bit counting of integers, with the integer instructions of SSE4.1: no
-//! division, shifts by constants, products of the low 32 bits.
+//! Conversions, division and bit counting of integers, in terms of SSE4.1 instructions: without
+//! integer division, with shifts by constants and products of the low 32 bits.
 
-use super::{FRACTION, Steps};
+use super::{EmitExt, FRACTION_BITS};
 use crate::ir::Emit;
 
 /// a truncated toward zero to a signed integer, saturated; 0 for NaN
 pub fn to_s32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let i = e.truncate_to_int(a);
-    let end = e.f32(2147483648.0);
-    let is_large = e.le(end, a);
+    let limit = e.f32(2147483648.0);
+    let is_large = e.le(limit, a);
     let max = e.i32(i32::MAX);
     let i = e.select(is_large, max, i);
-    let is_number = e.eq(a, a);
+    let is_not_nan = e.eq(a, a);
     let zero = e.i32(0);
-    e.select(is_number, i, zero)
+    e.select(is_not_nan, i, zero)
 }
 
 /// a truncated toward zero to an unsigned integer, saturated; 0 for NaN
@@ -21,8 +21,8 @@ pub fn to_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let zero = e.f32(0.0);
     let a = e.max(zero, a);
     let i = below_two_to_32(e, a);
-    let end = e.f32(4294967296.0);
-    let is_large = e.le(end, a);
+    let limit = e.f32(4294967296.0);
+    let is_large = e.le(limit, a);
     let max = e.i32(-1);
     e.select(is_large, max, i)
 }
@@ -30,22 +30,22 @@ pub fn to_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// a truncated toward zero to an unsigned integer, for a in [0, 2³²).
 #[inline(always)]
 fn below_two_to_32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // From 2³¹ on, `low` is 2³¹. Its sign is a mask that enables the part above 2³¹.
-    let half = e.f32(2147483648.0);
+    // From 2³¹ on, `low` is 2³¹, and its sign selects the part above 2³¹.
+    let offset = e.f32(2147483648.0);
     let low = e.truncate_to_int(a);
-    let high = e.sub(a, half);
+    let high = e.sub(a, offset);
     let high = e.truncate_to_int(high);
-    let all = e.i32(31);
-    let mask = e.ashr(low, all);
+    let shift = e.i32(31);
+    let mask = e.ashr(low, shift);
     let high = e.and(high, mask);
     e.or(low, high)
 }
 
-/// The float nearest to an unsigned integer
+/// An unsigned integer rounded to the nearest float
 pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     // Both halves are exact, so the sum is rounded once.
-    let up = e.i32(16);
-    let high = e.lshr(a, up);
+    let shift = e.i32(16);
+    let high = e.lshr(a, shift);
     let high = e.convert(high);
     let mask = e.i32(0xffff);
     let low = e.and(a, mask);
@@ -58,34 +58,35 @@ pub fn from_u32<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 /// Quotient and remainder of unsigned integers; (a, 0) if b = 0.
 #[inline(always)]
 fn divide<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> (E::Value, E::Value) {
-    // The quotient has two digits, computed in floats and never too large: the inverse is less than
-    // 1 ÷ b by 2⁻²² to 2⁻²⁰ of it, more than all roundings. After the first digit, the remainder is
-    // below b + 2⁻²⁰ · a, so the second digit is below 2¹² and the final remainder below 2b.
+    // The quotient is the sum of two digits, computed in floats. Neither is too large: the inverse
+    // is below 1 ÷ b by a relative difference of 2⁻²² to 2⁻²⁰, more than all rounding errors. After
+    // the first digit, the remainder is below b + 2⁻²⁰ · a, so the second digit is below 2¹² and
+    // the final remainder below 2b.
     let divisor = from_u32(e, b);
     let almost_one = e.f32(1.0 - 2f32.powi(-21));
     let inverse = e.div(almost_one, divisor);
-    let (mut quotient, mut rest) = (None, a);
+    let (mut quotient, mut remainder) = (None, a);
     for is_first in [true, false] {
-        let digit = from_u32(e, rest);
+        let digit = from_u32(e, remainder);
         let digit = e.mul(digit, inverse);
         let digit = if is_first { below_two_to_32(e, digit) } else { e.truncate_to_int(digit) };
         let product = e.imul(digit, b);
-        rest = e.isub(rest, product);
+        remainder = e.isub(remainder, product);
         quotient = Some(match quotient {
             Some(first) => e.iadd(first, digit),
             None => digit,
         });
     }
-    let quotient = quotient.expect("there are digits");
-    let is_rest = e.ult(rest, b);
+    let quotient = quotient.expect("the quotient has two digits");
+    let is_final = e.ult(remainder, b);
     let one = e.i32(1);
     let next = e.iadd(quotient, one);
-    let less = e.isub(rest, b);
-    let quotient = e.select(is_rest, quotient, next);
-    let rest = e.select(is_rest, rest, less);
+    let reduced = e.isub(remainder, b);
+    let quotient = e.select(is_final, quotient, next);
+    let remainder = e.select(is_final, remainder, reduced);
     let zero = e.i32(0);
     let is_zero = e.ieq(b, zero);
-    (e.select(is_zero, a, quotient), e.select(is_zero, zero, rest))
+    (e.select(is_zero, a, quotient), e.select(is_zero, zero, remainder))
 }
 
 /// −x if the mask is all ones, x if it is zero.
@@ -98,8 +99,8 @@ fn negate_where<E: Emit>(e: &mut E, x: E::Value, mask: E::Value) -> E::Value {
 /// All ones if x is negative, else zero.
 #[inline(always)]
 fn sign_mask<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
-    let all = e.i32(31);
-    e.ashr(x, all)
+    let shift = e.i32(31);
+    e.ashr(x, shift)
 }
 
 /// Quotient of unsigned integers; a if b = 0
@@ -114,7 +115,7 @@ pub fn urem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
 
 /// Quotient of signed integers, truncated toward zero; a if b = 0 or the quotient does not fit
 pub fn sdiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
-    // −2³¹ ÷ −1 wraps to −2³¹ without special handling, and a ÷ 0 gives |a| the sign of a.
+    // −2³¹ ÷ −1 wraps to −2³¹ without special handling, and a ÷ 0 is |a| with the sign of a.
     let (sa, sb) = (sign_mask(e, a), sign_mask(e, b));
     let (ua, ub) = (negate_where(e, a, sa), negate_where(e, b, sb));
     let (quotient, _) = divide(e, ua, ub);
@@ -126,8 +127,8 @@ pub fn sdiv<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
 pub fn srem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     let (sa, sb) = (sign_mask(e, a), sign_mask(e, b));
     let (ua, ub) = (negate_where(e, a, sa), negate_where(e, b, sb));
-    let (_, rest) = divide(e, ua, ub);
-    negate_where(e, rest, sa)
+    let (_, remainder) = divide(e, ua, ub);
+    negate_where(e, remainder, sa)
 }
 
 /// Number of set bits
@@ -156,7 +157,7 @@ pub fn count_ones<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 fn exponent<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let x = e.convert(a);
     let x = e.bits(x);
-    let by = e.i32(FRACTION);
+    let by = e.i32(FRACTION_BITS);
     let x = e.lshr(x, by);
     let mask = e.i32(0xff);
     e.and(x, mask)
@@ -164,7 +165,7 @@ fn exponent<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
 
 /// Number of leading zeros
 pub fn leading_zeros<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // Clearing bits next to a higher set bit keeps the conversion from rounding up to the next
+    // Clearing each bit directly below a set bit keeps the conversion from rounding up to the next
     // power of two.
     let (one, all) = (e.i32(1), e.i32(-1));
     let below = e.lshr(a, one);

@@ -1,6 +1,6 @@
 //! asin, acos, atan and atan2.
 
-use super::{Steps, with_sign};
+use super::{EmitExt, with_sign};
 use crate::ir::Emit;
 use std::f32::consts::{FRAC_PI_2, PI};
 
@@ -9,7 +9,7 @@ const ASIN: [f32; 5] = [0.16666752, 0.074953094, 0.045469154, 0.024184743, 0.042
 
 /// arcsin a, in [−π/2, π/2]
 pub fn asin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // Above ½, π/2 − 2 asin √((1 − x) ÷ 2).
+    // For x > ½, asin x = π/2 − 2 asin √((1 − x) ÷ 2).
     let x = e.abs(a);
     let (half, one) = (e.f32(0.5), e.f32(1.0));
     let is_large = e.lt(half, x);
@@ -26,7 +26,7 @@ pub fn asin<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     let quarter = e.f32(FRAC_PI_2);
     let double = e.add(p, p);
     let large = e.sub(quarter, double);
-    // Amount by which the float exceeds π/2.
+    // The amount by which the float π/2 exceeds the exact value.
     let excess = e.f32(4.371139e-8);
     let large = e.sub(large, excess);
     let x = e.select(is_large, large, p);
@@ -46,12 +46,12 @@ const ACOS: [f32; 7] = [
 
 /// arccos a, in [0, π]
 pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    // s + s · w · polynomial in w = 2 (1 − |a|), s = √w, with monotone steps only; π minus that for
-    // negative a.
+    // acos |a| = s + s · w · p(w), where w = 2 (1 − |a|) and s = √w; every step is monotone. For
+    // negative a, acos a = π − acos |a|.
     let x = e.abs(a);
     let one = e.f32(1.0);
-    let half = e.sub(one, x);
-    let w = e.add(half, half);
+    let complement = e.sub(one, x);
+    let w = e.add(complement, complement);
     let s = e.sqrt(w);
     let p = e.horner(w, &ACOS);
     let p = e.mul(p, w);
@@ -64,8 +64,8 @@ pub fn acos<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     e.select(is_negative, other, x)
 }
 
-/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. The common factor minimizes the
-/// violations of monotonicity.
+/// Numerator and denominator of (x − atan x) ÷ x³ in x², on [0, 1]. Their common factor was chosen
+/// to minimize violations of monotonicity.
 const ATAN: [[f32; 3]; 2] =
     [[0.23333204, 0.13033156, 0.0020442137], [0.70000005, 0.8109168, 0.19320555]];
 
@@ -79,7 +79,7 @@ pub fn atan<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     with_sign(e, x, a)
 }
 
-/// The angle of small ÷ large, or π/2 minus that if x < y.
+/// The arc tangent of small ÷ large, or π/2 minus that if x < y.
 #[inline(always)]
 fn angle<E: Emit>(
     e: &mut E,
@@ -90,12 +90,12 @@ fn angle<E: Emit>(
 ) -> E::Value {
     let u = e.div(small, large);
     let square = e.mul(u, u);
-    let [above, below] = ATAN;
-    let above = e.horner(square, &above);
-    let below = e.horner(square, &below);
+    let [numerator, denominator] = ATAN;
+    let numerator = e.horner(square, &numerator);
+    let denominator = e.horner(square, &denominator);
     let cube = e.mul(square, u);
-    let above = e.mul(above, cube);
-    let p = e.div(above, below);
+    let numerator = e.mul(numerator, cube);
+    let p = e.div(numerator, denominator);
     let p = e.sub(u, p);
     let quarter = e.f32(FRAC_PI_2);
     let rest = e.sub(quarter, p);
@@ -103,11 +103,10 @@ fn angle<E: Emit>(
     e.select(is_mirrored, rest, p)
 }
 
-/// The angle of (x, y), in [−π, π], as in IEEE 754 for zeros of either sign; NaN if both are
-/// infinite
+/// The angle of (x, y), in [−π, π]. Zeros of either sign follow IEEE 754; NaN if both are infinite
 pub fn atan2<E: Emit>(e: &mut E, y: E::Value, x: E::Value) -> E::Value {
     let (ay, ax) = (e.abs(y), e.abs(x));
-    // This order of arguments propagates NaN from either.
+    // This order of operands propagates NaN from either.
     let small = e.min(ax, ay);
     let large = e.max(ay, ax);
     let tiny = e.f32(f32::from_bits(1));

@@ -1,29 +1,26 @@
-//! Sequences of basic operations that define the composite ones, each written once over [`Emit`].
-//! The constant evaluator runs them to define the operation; a builder records them for code
-//! generation.
+//! Definitions of composite operations as sequences of basic ones, each written once, generic over
+//! [`Emit`]. The constant evaluator runs a sequence to define the meaning of the operation; a
+//! builder records it for code generation.
 //!
 //! The elementary functions ([`exponential`], [`logarithm`], [`power`], [`trigonometric`],
-//! [`inverse_trigonometric`]) reduce their argument, evaluate a polynomial (Horner's rule, in one
-//! fixed order) and reconstruct the result, without branches, with only IEEE additions, products,
-//! quotients and square roots. Polynomials are minimax fits, rounded to floats by `fit.py` in this
-//! folder.
+//! [`inverse_trigonometric`]) reduce their argument, evaluate a polynomial (Horner's rule, in a
+//! fixed order) and reconstruct the result, without branches, using only IEEE addition,
+//! subtraction, multiplication, division and square root, and integer operations. Polynomials are
+//! minimax fits, rounded to floats by `fit.py` in this folder.
 //!
-//! Interval lowerings evaluate such a function at the endpoints of an interval. So besides
-//! accuracy, the function must be *monotone as computed*. Rounded operations are monotone in each
-//! argument, and so is a sequence whose every step is monotone in the argument: for example, a
-//! polynomial with positive coefficients of a positive argument. Reductions are chosen accordingly:
-//! with floors rather than rounding to the nearest integer, to 1 − |x| rather than |x|. Where that
-//! is impossible, an exact leading term is added last, so that the rounding of the remaining terms
-//! is relatively small. `TABLE.md` in this folder lists errors, ranges and violations of
-//! monotonicity of each function over all inputs; `cargo run -p lightbound-benches --release --
-//! math` measures them.
+//! Interval lowerings evaluate such a function at the endpoints of an interval. So besides being
+//! accurate, the function must be *monotone as computed*. Rounded operations are monotone in each
+//! argument, and so is a sequence if every step is monotone: for example, a polynomial with
+//! positive coefficients and a positive argument. Argument reductions are chosen accordingly: they
+//! use floors rather than rounding to the nearest integer, and reduce to 1 − |x| rather than |x|.
+//! Where that is impossible, an exact leading term is added last, so that rounding errors of the
+//! remaining terms are relatively small. `TABLE.md` in this folder lists errors, ranges and
+//! violations of monotonicity of each function over all inputs; `cargo run -p lightbound-benches
+//! --release -- math` measures them.
 //!
-//! Products do not underflow for common arguments, since an underflow takes a hundred cycles on
-//! some processors.
-#![allow(
-    clippy::excessive_precision,
-    reason = "coefficients have the nine digits that identify a float"
-)]
+//! Products do not underflow for common arguments, since an underflow costs about a hundred cycles
+//! on some processors.
+#![allow(clippy::excessive_precision, reason = "nine digits identify a float uniquely")]
 
 pub mod eval;
 pub mod exponential;
@@ -37,11 +34,11 @@ pub mod trigonometric;
 
 use crate::ir::{Emit, Op};
 
-macro_rules! steps {
+macro_rules! emit_methods {
     ($($name:ident = $op:ident($($arg:ident),+);)*) => {
-        /// Basic operations, as methods.
-        #[allow(clippy::wrong_self_convention, reason = "they are named like the operations")]
-        pub(crate) trait Steps: Emit {
+        /// Extension of [`Emit`] with a method for each basic operation.
+        #[allow(clippy::wrong_self_convention, reason = "methods are named like the operations")]
+        pub(crate) trait EmitExt: Emit {
             $(#[inline(always)]
             fn $name(&mut self, $($arg: Self::Value),+) -> Self::Value {
                 self.op(Op::$op, &[$($arg),+])
@@ -50,7 +47,8 @@ macro_rules! steps {
             /// c₀ + c₁x + c₂x² + …, by Horner's rule.
             #[inline(always)]
             fn horner(&mut self, x: Self::Value, coefficients: &[f32]) -> Self::Value {
-                let (&last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
+                let (&last, rest) =
+                    coefficients.split_last().expect("there is at least one coefficient");
                 let mut sum = self.f32(last);
                 for &c in rest.iter().rev() {
                     let product = self.mul(sum, x);
@@ -60,7 +58,7 @@ macro_rules! steps {
                 sum
             }
 
-            /// x clamped to [low, high]; NaN stays.
+            /// x clamped to [low, high]; NaN stays NaN.
             #[inline(always)]
             fn clamp(&mut self, x: Self::Value, low: f32, high: f32) -> Self::Value {
                 let (low, high) = (self.f32(low), self.f32(high));
@@ -69,11 +67,11 @@ macro_rules! steps {
             }
         }
 
-        impl<E: Emit> Steps for E {}
+        impl<E: Emit> EmitExt for E {}
     };
 }
 
-steps! {
+emit_methods! {
     add = Add(a, b);
     sub = Sub(a, b);
     mul = Mul(a, b);
@@ -116,16 +114,15 @@ steps! {
 }
 
 /// Number of fraction bits of a float.
-const FRACTION: i32 = 23;
+const FRACTION_BITS: i32 = 23;
 
 /// Sign bit of a float.
-const SIGN: i32 = i32::MIN;
+const SIGN_BIT: i32 = i32::MIN;
 
-/// Copies or multiplies the sign: |x| with the sign of `sign` if x has no sign bit, or x · `sign`
-/// if `sign` represents ±1.
+/// Flips the sign of x if `sign` has its sign bit set. This copies the sign if x is nonnegative.
 #[inline(always)]
 fn with_sign<E: Emit>(e: &mut E, x: E::Value, sign: E::Value) -> E::Value {
-    let mask = e.i32(SIGN);
+    let mask = e.i32(SIGN_BIT);
     let sign = e.bits(sign);
     let sign = e.and(sign, mask);
     let x = e.bits(x);

@@ -1,6 +1,6 @@
-//! Short sequences for WGSL builtins.
+//! Short definitions of WGSL builtins.
 
-use super::Steps;
+use super::EmitExt;
 use crate::ir::Emit;
 
 /// a − b · trunc(a ÷ b). If a ÷ b rounds up to an integer, the result may have the opposite sign.
@@ -11,29 +11,29 @@ pub fn rem<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     e.sub(a, multiple)
 }
 
-/// −1, 0 or 1; zeros keep their sign, NaN stays
+/// −1, 0 or 1; zeros keep their sign, NaN stays NaN
 pub fn sign<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
     // The smallest subnormal, 2⁻¹⁴⁹, becomes 2¹⁰⁵.
-    let up = e.f32(2f32.powi(127));
-    let a = e.mul(a, up);
-    let a = e.mul(a, up);
+    let scale = e.f32(2f32.powi(127));
+    let a = e.mul(a, scale);
+    let a = e.mul(a, scale);
     e.clamp(a, -1.0, 1.0)
 }
 
-/// a − ⌊a⌋, in [0, 1]: 1 if a is negative and tiny, as in WGSL
+/// a − ⌊a⌋, in [0, 1]; 1 if a is negative and tiny, as in WGSL
 pub fn fract<E: Emit>(e: &mut E, a: E::Value) -> E::Value {
-    let multiple = e.floor(a);
-    e.sub(a, multiple)
+    let floor = e.floor(a);
+    e.sub(a, floor)
 }
 
-/// 1 if edge ≤ x, else 0, even for NaN
+/// 1 if edge ≤ x, else 0; 0 for NaN
 pub fn step<E: Emit>(e: &mut E, edge: E::Value, x: E::Value) -> E::Value {
-    let is_reached = e.le(edge, x);
+    let is_above = e.le(edge, x);
     let (one, zero) = (e.f32(1.0), e.f32(0.0));
-    e.select(is_reached, one, zero)
+    e.select(is_above, one, zero)
 }
 
-/// t²(3 − 2t) with t = clamp((x − low) ÷ (high − low), 0, 1), in [0, 1]; NaN if the quotient is
+/// t²(3 − 2t) with t = clamp((x − low) ÷ (high − low), 0, 1), in [0, 1]; NaN if the quotient is NaN
 ///
 /// As a function of t over [0, 1], it is monotone up to 1 ulp.
 pub fn smoothstep<E: Emit>(e: &mut E, low: E::Value, high: E::Value, x: E::Value) -> E::Value {

@@ -1,59 +1,59 @@
 //! Texture lookups: map coordinates to texels, and texels to a value.
 //!
 //! The lookup matches the renderer's image maps. (s, t) = (u, 1 − v) is (0, 0) at the upper left
-//! corner and (1, 1) at the lower right one. The location in texel units is (x, y), where
-//! x = s · width − ½ and y = t · height − ½, with integers at texel centers. The nearest texel is at
-//! the rounded location, with halves rounded away from zero. The four nearest are in columns ⌊x⌋ and
-//! ⌊x⌋ + 1 and in rows ⌊y⌋ and ⌊y⌋ + 1. Texel indices saturate at the limits of 32-bit integers and
-//! are 0 for NaN, then [`Wrap`] maps them into the image.
+//! corner and (1, 1) at the lower right corner. The location in texel units is (x, y), where x = s
+//! · width − ½ and y = t · height − ½, with integers at texel centers. The nearest texel is at the
+//! rounded location, with halves rounded away from zero. The four nearest texels are in columns ⌊x⌋
+//! and ⌊x⌋ + 1 and in rows ⌊y⌋ and ⌊y⌋ + 1. Texel indices saturate at the limits of 32-bit integers
+//! and are 0 for NaN. Then [`Wrap`] maps them into the image.
 //!
-//! Bounds rely on two properties. Each end of the footprint is monotone in its coordinate, because
-//! every step that computes it is monotone as computed. And a value lies in the hull of the texels
-//! in its footprint, because interpolated values are clamped to it; the clamp also replaces NaN,
-//! the result of a NaN coordinate, by one of the texels.
-//! NaN since a coordinate is.
+//! Bounds rely on two properties. First, each end of the footprint is monotone in its coordinate,
+//! because every step is monotone as computed. Second, a value lies in the hull of the texels in
+//! its footprint, because interpolated values are clamped to it. If a coordinate is NaN, the clamp
+//! also replaces the NaN result by one of the texels.
 
-use super::{Steps, integer, with_sign};
+use super::{EmitExt, integer, with_sign};
 use crate::ir::Emit;
-use crate::texture::{Access, HEADER, Taps, Wrap};
+use crate::texture::{Access, HEADER_WORDS, Taps, Wrap};
 
 /// Decodes the constant that describes the access.
-pub(crate) fn access<E: Emit>(e: &E, what: E::Value) -> Access {
-    e.known(what).and_then(Access::unpack).expect("the access is a valid constant")
+pub(crate) fn access<E: Emit>(e: &E, access: E::Value) -> Access {
+    e.known(access).and_then(Access::unpack).expect("the access is a valid constant")
 }
 
-/// A column or a row, as far as the wrap mode determines it without the other axis.
+/// A column or a row of a footprint, before effects of the other axis.
 #[derive(Clone, Copy)]
 struct Tap<V> {
     /// Index of the texel; unspecified if the texel is black.
-    at: V,
-    beyond: Beyond<V>,
+    index: V,
+    outside: Outside<V>,
 }
 
-/// Effect of a tap outside of the image.
+/// Effect of a tap outside the image.
 #[derive(Clone, Copy)]
-enum Beyond<V> {
+enum Outside<V> {
     /// None: the tap is inside.
     None,
     /// The texel is black if this condition holds.
     Black(V),
-    /// If the condition holds, the other axis is mirrored. The second value is this axis, mirrored.
+    /// If the condition holds, the other axis is mirrored. The second value is the mirrored index
+    /// on this axis.
     Mirrored(V, V),
 }
 
 /// The footprint along one axis.
 struct Axis<V> {
-    /// Columns or rows of the image.
+    /// Number of columns or rows of the image.
     size: V,
     first: Tap<V>,
-    /// The neighbor and its weight, if values are interpolated.
+    /// The next tap and its weight, if values are interpolated.
     next: Option<(Tap<V>, V)>,
 }
 
 /// A channel of an image, sampled at texture coordinates: u to the right and v up, both in [0, 1]
 /// over the image
-pub fn texel<E: Emit>(e: &mut E, what: E::Value, u: E::Value, v: E::Value) -> E::Value {
-    let access = access(e, what);
+pub fn texel<E: Emit>(e: &mut E, operand: E::Value, u: E::Value, v: E::Value) -> E::Value {
+    let access = access(e, operand);
     let one = e.f32(1.0);
     let t = e.sub(one, v);
     let (columns, rows) = (axis(e, access, 0, u), axis(e, access, 1, t));
@@ -71,8 +71,8 @@ pub fn texel<E: Emit>(e: &mut E, what: E::Value, u: E::Value, v: E::Value) -> E:
 
 /// A channel of a texel, with unsigned column and row counted from the top left; clamped to the
 /// image
-pub fn fetch<E: Emit>(e: &mut E, what: E::Value, column: E::Value, row: E::Value) -> E::Value {
-    let access = access(e, what);
+pub fn fetch<E: Emit>(e: &mut E, operand: E::Value, column: E::Value, row: E::Value) -> E::Value {
+    let access = access(e, operand);
     let one = e.i32(1);
     let [width, height] = [0, 1].map(|dimension| size(e, access, dimension));
     let [right, bottom] = [width, height].map(|size| e.isub(size, one));
@@ -107,7 +107,7 @@ fn axis<E: Emit>(
     let mut index = integer::to_s32(e, rounded);
     let offset = access.offset[dimension];
     if offset != 0 {
-        // Leaves room for the offset and the neighbor.
+        // Leave room for the offset and the next tap.
         let (min, max) = (e.i32(i32::MIN + 32), e.i32(i32::MAX - 32));
         index = e.smax(index, min);
         index = e.smin(index, max);
@@ -127,27 +127,27 @@ fn axis<E: Emit>(
 /// Rounds to the nearest integer, halves away from zero.
 #[inline(always)]
 pub(crate) fn round<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
-    // The largest float below ½. Adding ½ would round its predecessor up to 1.
+    // The largest float below ½; adding ½ to it would round up to 1, so it is added instead.
     let below_half = e.f32(0.499_999_97);
     let below_half = with_sign(e, below_half, x);
     let x = e.add(x, below_half);
     e.trunc(x)
 }
 
-/// A tap, and its neighbor if needed.
+/// A tap, and the next one if needed.
 type TapPair<V> = (Tap<V>, Option<Tap<V>>);
 
-fn inside<V>(at: V) -> Tap<V> {
-    Tap { at, beyond: Beyond::None }
+fn inside<V>(index: V) -> Tap<V> {
+    Tap { index, outside: Outside::None }
 }
 
 /// The index modulo the size.
 ///
-/// For images wider than 256, the float quotient has an error of less than one, so the first
-/// remainder lies between −1 and 2 sizes. For others, the error is at most 64 + 64/size, for the
+/// For sizes above 256, the float quotient has an error of less than one, so the first remainder is
+/// between −1 and 2 times the size. For smaller sizes, the error is at most 64 + 64/size, for the
 /// largest indices. Either way a float represents the remainder exactly, for sizes up to 2²³. The
-/// second quotient is then correct, since its exact value is an integer or differs from one by at
-/// least 1/size.
+/// second quotient is then correct, since its exact value is an integer or differs from an integer
+/// by at least 1/size.
 #[inline(always)]
 pub(crate) fn modulo<E: Emit>(
     e: &mut E,
@@ -155,17 +155,17 @@ pub(crate) fn modulo<E: Emit>(
     size: E::Value,
     extent: E::Value,
 ) -> E::Value {
-    let mut left = index;
+    let mut remainder = index;
     for _ in 0..2 {
-        let x = e.convert(left);
+        let x = e.convert(remainder);
         let quotient = e.div(x, extent);
         let quotient = e.floor(quotient);
-        // 2³¹ becomes −2³¹, which is the same modulo 2³².
+        // 2³¹ becomes −2³¹, which is equal modulo 2³².
         let quotient = e.truncate_to_int(quotient);
         let multiple = e.imul(quotient, size);
-        left = e.isub(left, multiple);
+        remainder = e.isub(remainder, multiple);
     }
-    left
+    remainder
 }
 
 #[inline(always)]
@@ -176,14 +176,14 @@ fn repeat<E: Emit>(
     extent: E::Value,
     interpolates: bool,
 ) -> TapPair<E::Value> {
-    let left = modulo(e, index, size, extent);
+    let first = modulo(e, index, size, extent);
     let next = interpolates.then(|| {
         let (zero, one) = (e.i32(0), e.i32(1));
-        let next = e.iadd(left, one);
+        let next = e.iadd(first, one);
         let is_end = e.ieq(next, size);
         inside(e.select(is_end, zero, next))
     });
-    (inside(left), next)
+    (inside(first), next)
 }
 
 #[inline(always)]
@@ -193,9 +193,9 @@ fn black<E: Emit>(
     size: E::Value,
     interpolates: bool,
 ) -> TapPair<E::Value> {
-    let tap = |e: &mut E, at| {
-        let is_inside = e.ult(at, size);
-        Tap { at, beyond: Beyond::Black(e.not(is_inside)) }
+    let tap = |e: &mut E, index| {
+        let is_inside = e.ult(index, size);
+        Tap { index, outside: Outside::Black(e.not(is_inside)) }
     };
     let first = tap(e, index);
     let next = interpolates.then(|| {
@@ -215,12 +215,12 @@ fn clamp<E: Emit>(
 ) -> TapPair<E::Value> {
     let (zero, one) = (e.i32(0), e.i32(1));
     let last = e.isub(size, one);
-    let first = within(e, index, zero, last);
-    let next = interpolates.then(|| inside(after(e, index, zero, last)));
+    let first = clamp_integer(e, index, zero, last);
+    let next = interpolates.then(|| inside(clamped_successor(e, index, zero, last)));
     (inside(first), next)
 }
 
-/// A path across an edge re-enters through the same edge, mirrored at its midpoint.
+/// A path that crosses an edge re-enters through the same edge, mirrored at its midpoint.
 #[inline(always)]
 fn octahedral<E: Emit>(
     e: &mut E,
@@ -230,23 +230,23 @@ fn octahedral<E: Emit>(
 ) -> TapPair<E::Value> {
     let (all, one) = (e.i32(-1), e.i32(1));
     let last = e.isub(size, one);
-    // −size and 2 · size − 1
+    // −size and 2 · size − 1.
     let low = e.xor(last, all);
     let high = e.iadd(size, last);
-    let tap = |e: &mut E, at| {
-        let is_inside = e.ult(at, size);
-        let outside = e.not(is_inside);
+    let tap = |e: &mut E, index| {
+        let is_inside = e.ult(index, size);
+        let is_outside = e.not(is_inside);
         // −1 − x for negative x.
-        let below = e.xor(at, all);
-        let at = e.smax(at, below);
-        let above = e.isub(high, at);
-        let at = e.smin(at, above);
-        Tap { at, beyond: Beyond::Mirrored(outside, e.isub(last, at)) }
+        let below = e.xor(index, all);
+        let index = e.smax(index, below);
+        let above = e.isub(high, index);
+        let index = e.smin(index, above);
+        Tap { index, outside: Outside::Mirrored(is_outside, e.isub(last, index)) }
     };
-    let first = within(e, index, low, high);
+    let first = clamp_integer(e, index, low, high);
     let first = tap(e, first);
     let next = interpolates.then(|| {
-        let next = after(e, index, low, high);
+        let next = clamped_successor(e, index, low, high);
         tap(e, next)
     });
     (first, next)
@@ -254,17 +254,17 @@ fn octahedral<E: Emit>(
 
 /// Clamps an integer to [low, high].
 #[inline(always)]
-fn within<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
+fn clamp_integer<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
     let x = e.smax(x, low);
     e.smin(x, high)
 }
 
-/// x + 1, clamped to [low, high]; x + 1 may overflow.
+/// x + 1 clamped to [low, high], even if x + 1 overflows.
 #[inline(always)]
-fn after<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
+fn clamped_successor<E: Emit>(e: &mut E, x: E::Value, low: E::Value, high: E::Value) -> E::Value {
     let one = e.i32(1);
     let (low, high) = (e.isub(low, one), e.isub(high, one));
-    let x = within(e, x, low, high);
+    let x = clamp_integer(e, x, low, high);
     e.iadd(x, one)
 }
 
@@ -277,21 +277,21 @@ fn read_tap<E: Emit>(
     column: Tap<E::Value>,
     row: Tap<E::Value>,
 ) -> E::Value {
-    match (column.beyond, row.beyond) {
-        (Beyond::Black(left_or_right), Beyond::Black(above_or_below)) => {
-            let outside = e.either(left_or_right, above_or_below);
-            let (zero, texel) = (e.f32(0.0), load_texel(e, access, width, column.at, row.at));
-            e.select(outside, zero, texel)
+    match (column.outside, row.outside) {
+        (Outside::Black(left_or_right), Outside::Black(above_or_below)) => {
+            let is_outside = e.either(left_or_right, above_or_below);
+            let (zero, texel) = (e.f32(0.0), load_texel(e, access, width, column.index, row.index));
+            e.select(is_outside, zero, texel)
         }
         (
-            Beyond::Mirrored(mirrors_rows, mirrored_column),
-            Beyond::Mirrored(mirrors_columns, mirrored_row),
+            Outside::Mirrored(mirrors_rows, mirrored_column),
+            Outside::Mirrored(mirrors_columns, mirrored_row),
         ) => {
-            let column = e.select(mirrors_columns, mirrored_column, column.at);
-            let row = e.select(mirrors_rows, mirrored_row, row.at);
+            let column = e.select(mirrors_columns, mirrored_column, column.index);
+            let row = e.select(mirrors_rows, mirrored_row, row.index);
             load_texel(e, access, width, column, row)
         }
-        _ => load_texel(e, access, width, column.at, row.at),
+        _ => load_texel(e, access, width, column.index, row.index),
     }
 }
 
@@ -304,18 +304,18 @@ fn load_texel<E: Emit>(
     column: E::Value,
     row: E::Value,
 ) -> E::Value {
-    let above = e.imul(row, width);
-    let texel = e.iadd(above, column);
+    let row_start = e.imul(row, width);
+    let texel = e.iadd(row_start, column);
     let two = e.i32(2);
     let word = e.shl(texel, two);
-    let start = e.i32(HEADER as i32 + access.channel as i32);
+    let start = e.i32(HEADER_WORDS as i32 + access.channel as i32);
     let word = e.iadd(word, start);
     let table = e.i32(access.table as i32);
     let bits = e.load(table, word);
     e.float(bits)
 }
 
-/// Bilinear interpolation of four texels, the upper ones first, clamped to their hull.
+/// Interpolates four texels bilinearly, upper row first, and clamps the result to their hull.
 #[inline(always)]
 fn interpolate<E: Emit>(
     e: &mut E,
@@ -352,7 +352,7 @@ mod tests {
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
-    /// An image and a reference implementation of image maps, as in the renderer.
+    /// An image, with a reference implementation of image maps as in the renderer.
     struct Image {
         width: i64,
         height: i64,
@@ -419,7 +419,7 @@ mod tests {
         }
     }
 
-    /// All accesses to an image with this offset.
+    /// Accesses with all taps and wrap modes.
     fn accesses(offset: [i32; 2]) -> impl Iterator<Item = Access> {
         let taps = [Taps::Point, Taps::Bilinear, Taps::Corner];
         taps.into_iter().flat_map(move |taps| {
@@ -427,7 +427,7 @@ mod tests {
         })
     }
 
-    /// Coordinates: special values, texel edges and centers, common values and large ones.
+    /// A coordinate: a special value, a texel edge or center, a common value, or a large one.
     fn coordinate(random: &mut Random, size: i64) -> f32 {
         const SPECIAL: [f32; 14] = [
             0.0,
@@ -464,20 +464,20 @@ mod tests {
             let (u, v) =
                 (coordinate(&mut random, image.width), coordinate(&mut random, image.height));
             let args = [access.pack(), u.to_bits(), v.to_bits()];
-            let found = f32::from_bits(
+            let actual = f32::from_bits(
                 Op::Texel.eval_with(&mut ConstantEvaluator { tables: &tables }, &args),
             );
             // With an offset, the implementation saturates indices slightly before the limits of
             // integers.
-            let far =
+            let is_far =
                 |x: f32, size: i64| !(x * size as f32).is_finite() || (x * size as f32).abs() > 2e9;
-            if access.offset != [0, 0] && (far(u, image.width) || far(v, image.height)) {
+            if access.offset != [0, 0] && (is_far(u, image.width) || is_far(v, image.height)) {
                 continue;
             }
             let expected = image.lookup(access, u, v);
             assert!(
-                found == expected,
-                "{access:?} at ({u:e}, {v:e}) of {} × {}: {found}, not {expected}",
+                actual == expected,
+                "{access:?} at ({u:e}, {v:e}) of {} × {}: {actual}, not {expected}",
                 image.width,
                 image.height
             );
@@ -534,9 +534,9 @@ mod tests {
                 let (first, next) =
                     repeat(&mut ConstantEvaluator::default(), x as u32, size, extent, true);
                 let expected = i64::from(x).rem_euclid(i64::from(size)) as u32;
-                assert_eq!(first.at, expected, "{x} modulo {size}");
+                assert_eq!(first.index, expected, "{x} modulo {size}");
                 assert_eq!(
-                    next.map(|next| next.at),
+                    next.map(|next| next.index),
                     Some((expected + 1) % size),
                     "{x} + 1 modulo {size}"
                 );
@@ -550,12 +550,12 @@ mod tests {
         let texture = image.texture();
         let tables = [Table::new(&[0]), Table::new(texture.words())];
         for access in accesses([0, 0]).chain(accesses([1, -2])) {
-            let mut b = Builder::new("look_up", Rules::Exact);
+            let mut b = Builder::new("lookup", Rules::Exact);
             let (u, v) = (b.input("u", Type::F32), b.input("v", Type::F32));
-            let what = b.i32(access.pack() as i32);
-            let value = b.op(Op::Texel, &[what, u, v]);
+            let operand = b.i32(access.pack() as i32);
+            let value = b.op(Op::Texel, &[operand, u, v]);
             let (column, row) = (b.op(Op::Bits, &[u]), b.op(Op::Bits, &[v]));
-            let texel = b.op(Op::Fetch, &[what, column, row]);
+            let texel = b.op(Op::Fetch, &[operand, column, row]);
             let function = b.finish([("value".to_owned(), value), ("texel".to_owned(), texel)]);
             assert_eq!(function.tables(), 2);
             let lowered = passes::lower(&function);
@@ -570,15 +570,15 @@ mod tests {
     }
 
     #[test]
-    fn texels_are_counted_from_the_upper_left() {
+    fn fetch_counts_texels_from_the_upper_left_and_clamps() {
         let image = Image::new(3, 2);
         let texture = image.texture();
         let tables = [Table::new(texture.words())];
         let fetch = |channel: u32, column: u32, row: u32| {
-            let what = Access::new(0, channel, Lookup::default()).pack();
+            let operand = Access::new(0, channel, Lookup::default()).pack();
             f32::from_bits(
                 Op::Fetch
-                    .eval_with(&mut ConstantEvaluator { tables: &tables }, &[what, column, row]),
+                    .eval_with(&mut ConstantEvaluator { tables: &tables }, &[operand, column, row]),
             )
         };
         for (row, column, channel) in (0..4)

@@ -168,7 +168,9 @@ pub(crate) fn with_zero(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
+    use crate::bounding::{
+        BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
+    };
     use crate::frontend::{Settings, Shader};
     use crate::jit::Arena;
     use crate::lift::{Lifted, Options};
@@ -184,7 +186,7 @@ mod tests {
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let options = Options { nan, relations: Relations::all(), ..Options::default() };
-        integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options)
+        integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options)
     }
 
     /// A product of magnitude at most 1, in which the sign of wi.z matters.
@@ -250,7 +252,7 @@ mod tests {
             let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())
                 .expect("it compiles");
             let (mut all, mut limits) =
-                (Boxes::new(&kernel, boxes.len()), Limits::new(&kernel, boxes.len()));
+                (BoxBatch::new(&kernel, boxes.len()), BoundsBatch::new(&kernel, boxes.len()));
             for (row, wi) in boxes.iter().enumerate() {
                 let numbers = [0.0, 0.6, 0.8, 1.0].map(|x| [x, x]);
                 wi.iter()

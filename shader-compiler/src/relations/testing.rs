@@ -3,7 +3,9 @@
 
 use super::{Axis, RelationInfo, Relations, SLACK, run};
 use crate::analysis::{Constraint, solve};
-use crate::bounding::{BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans};
+use crate::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
+};
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::Function;
 use crate::ir::text::parse;
@@ -168,7 +170,7 @@ pub fn compare(
     for _ in 0..boxes {
         let (endpoints, members) = random_light_box(&mut random, frame, degrees, inputs.len());
         let bounds = kernels.each_ref().map(|kernel| {
-            let (mut boxes, mut limits) = (Boxes::new(kernel, 1), Limits::new(kernel, 1));
+            let (mut boxes, mut limits) = (BoxBatch::new(kernel, 1), BoundsBatch::new(kernel, 1));
             endpoints
                 .iter()
                 .enumerate()

@@ -1,7 +1,8 @@
-//! Shared test support: [random functions and inputs](random), and a bit-exact comparison of
-//! machine code with the interpreter.
+//! Shared test support: [random functions and inputs](random), and bit-exact comparison of machine
+//! code with the interpreter.
 //!
-//! The module is available in unit tests of this crate, and to others with the feature `testing`.
+//! The module is available in unit tests of this crate, and in other crates with the feature
+//! `testing`.
 
 pub mod random;
 
@@ -17,42 +18,47 @@ use std::fmt;
 /// Limit on loop iterations of an interpreted evaluation.
 const MAX_ITERATIONS: u64 = 1 << 24;
 
-/// A row of inputs for which machine code and interpreter differ.
+/// A difference between machine code and the interpreter for a row of inputs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Mismatch {
-    /// The function's name.
+    /// Name of the function.
     pub function: String,
     /// The target of the machine code.
     pub target: Target,
     /// Index of the row.
     pub row: usize,
-    /// Its words.
+    /// The words of the row.
     pub inputs: Vec<u32>,
     /// Name of the first output that differs.
     pub output: String,
     /// The interpreter's result.
     pub expected: u32,
     /// The machine code's result.
-    pub found: u32,
+    pub actual: u32,
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mismatch { function, target, row, inputs, output, expected, found } = self;
+        let Mismatch { function, target, row, inputs, output, expected, actual } = self;
         write!(
             f,
-            "`{function}` on {target}, row {row}: `{output}` is {found:#010x} instead of {expected:#010x} for {inputs:#010x?}"
+            "`{function}` on {target}, row {row}: `{output}` is {actual:#010x} \
+             instead of {expected:#010x} for {inputs:#010x?}"
         )
     }
 }
 
-/// Whether two words are the same value: equal bits, or both NaN.
+/// Whether two words represent the same value: equal bits, or both NaN.
 pub fn same(ty: Type, a: u32, b: u32) -> bool {
     a == b || ty == Type::F32 && f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
 }
 
-/// Compiles `lowered` for an available target and runs it over rows of inputs. The results must
-/// equal those of `function` in the interpreter.
+/// Compiles `lowered` for an available target, runs it over rows of inputs, and compares the
+/// results with those of `function` in the interpreter.
+///
+/// # Errors
+///
+/// Returns the first mismatch.
 pub fn check(
     function: &Function,
     lowered: &Function,
@@ -73,8 +79,8 @@ pub fn check(
         let expected =
             interpreter::run(function, &tables, words, MAX_ITERATIONS).expect("loops terminate");
         for (k, (&expected, port)) in std::iter::zip(&expected, &function.outputs).enumerate() {
-            let found = outputs.bits(row, k);
-            if !same(port.ty, expected, found) {
+            let actual = outputs.bits(row, k);
+            if !same(port.ty, expected, actual) {
                 let (function, output) = (function.name.clone(), port.name.clone());
                 return Err(Box::new(Mismatch {
                     function,
@@ -83,7 +89,7 @@ pub fn check(
                     inputs: words.clone(),
                     output,
                     expected,
-                    found,
+                    actual,
                 }));
             }
         }
@@ -96,8 +102,9 @@ pub fn targets() -> Vec<Target> {
     Target::ALL.into_iter().filter(|target| target.is_available()).collect()
 }
 
-/// A function of a single operation, with an input for each argument. `select` is of floats, `load`
-/// reads a table of three words, and texture lookups read an image of 3 × 4 texels.
+/// A function that consists of a single operation, with an input for each argument. `select`
+/// selects floats, `load` reads a table of three words, and texture lookups read an image of 3 × 4
+/// texels.
 pub fn op_function(op: Op) -> Function {
     let mut builder = Builder::new(op.name(), Rules::Exact);
     let args = op.signature().args.iter().zip(["a", "b", "c"]);

@@ -1,11 +1,11 @@
-//! Random functions and inputs, to compare functions before and after a transformation.
+//! Random functions and inputs, for comparisons of functions before and after a transformation.
 //!
-//! Everything is determined by the seed. Functions are constructed without a builder, which would
-//! simplify them: they contain dead code, repeated and constant operations, and patterns that
-//! stress register allocation: fans of many values that are live at once, values used far from
-//! their definition, loops that swap their parameters. Loops run few iterations; some trip counts
-//! depend on inputs, some on data. NaN is replaced before the bits of a float are taken, since its
-//! payload is unspecified.
+//! The seed determines everything. Functions are constructed without a builder, which would
+//! simplify them. They contain dead code, repeated and constant operations, and patterns that
+//! stress register allocation: many values that are live at once, values used far from their
+//! definition, loops that swap their parameters. Loops run few iterations; some trip counts depend
+//! on inputs, some on computed data. NaN is replaced before the bits of a float are taken, since
+//! its payload is unspecified.
 
 use crate::ir::{Block, Def, Function, If, Loop, Op, Port, Stmt, Table, Type, Value};
 use crate::random::Random;
@@ -13,7 +13,7 @@ use crate::texture::{Access, Taps, Texture, Wrap};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// Special floats: zeros, subnormals, neighbors of 1, extremes of ranges, and non-finite values.
+/// Special floats: zeros, subnormals, neighbors of 1, limits of ranges, and non-finite values.
 pub const FLOATS: &[f32] = &[
     0.0,
     -0.0,
@@ -73,16 +73,15 @@ const INTEGERS: &[u32] = &[
 ];
 
 /// Widths and heights of the images that random functions read.
-const IMAGES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
+const IMAGE_SIZES: [[u32; 2]; 2] = [[3, 4], [37, 33]];
 
-/// Sizes in words of the tables that follow; random functions read these as well.
+/// Sizes in words of the tables after the images, which random functions also read.
 const TABLE_SIZES: [usize; 2] = [3, 1];
 
-/// The tables that random functions read: two images and two tables of random words. Texels and
-/// words are distinct except by chance.
+/// The tables that random functions read: two images and two tables of random words.
 pub fn tables() -> Vec<Table<'static>> {
     static WORDS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
-        let (images, mut random) = images_and_rest();
+        let (images, mut random) = images_and_generator();
         let images = images.iter().map(|image| image.words().to_vec());
         images
             .chain(TABLE_SIZES.map(|count| (0..count).map(|_| random.bits() as u32).collect()))
@@ -93,19 +92,20 @@ pub fn tables() -> Vec<Table<'static>> {
 
 /// The images among the [tables], which come first.
 pub fn images() -> Vec<Texture> {
-    images_and_rest().0
+    images_and_generator().0
 }
 
-fn images_and_rest() -> (Vec<Texture>, Random) {
+/// The images, and the generator for the words of other tables.
+fn images_and_generator() -> (Vec<Texture>, Random) {
     let mut random = Random::new(3);
-    let images = IMAGES.map(|[width, height]| {
+    let images = IMAGE_SIZES.map(|[width, height]| {
         let texel = |_| [(); 4].map(|()| random.bits() as i32 as f32 / 1073741824.0);
         Texture::new(width, &(0..width * height).map(texel).collect::<Vec<_>>())
     });
     (images.into(), random)
 }
 
-/// A word of a type: special, small, or random bits.
+/// A random word of a type: a special value, a small one, or random bits.
 pub fn word(random: &mut Random, ty: Type) -> u32 {
     match ty {
         Type::Bool => {
@@ -132,7 +132,7 @@ pub fn word(random: &mut Random, ty: Type) -> u32 {
     }
 }
 
-/// Rows of inputs: first combinations of the special values of adjacent ports, then random words.
+/// Rows of inputs: first combinations of special values of the first ports, then random words.
 pub fn special_rows(ports: &[Port], rows: usize, seed: u64) -> Vec<Vec<u32>> {
     let mut random = Random::new(seed);
     let special = |ty, index: usize| match ty {
@@ -147,14 +147,14 @@ pub fn special_rows(ports: &[Port], rows: usize, seed: u64) -> Vec<Vec<u32>> {
     };
     (0..rows)
         .map(|row| {
-            let mut left = row;
+            let mut remaining = row;
             let words = ports.iter().map(|port| {
-                let index = left % count(port.ty);
-                left /= count(port.ty);
+                let index = remaining % count(port.ty);
+                remaining /= count(port.ty);
                 special(port.ty, index)
             });
             let words: Vec<_> = words.collect();
-            if left == 0 {
+            if remaining == 0 {
                 words
             } else {
                 ports.iter().map(|port| word(&mut random, port.ty)).collect()
@@ -174,18 +174,18 @@ pub struct Options {
     pub ifs: bool,
     /// Whether to use loops.
     pub loops: bool,
-    /// Whether the function needs no lowering: basic operations, and control flow like that of
-    /// [`passes::lower`](crate::passes::lower), so that each lane of a group computes the same as
-    /// alone.
+    /// Whether the function needs no lowering: it has only basic operations, and control flow as
+    /// generated by [`passes::lower`](crate::passes::lower), so that lanes of a group do not affect
+    /// each other.
     pub lowered: bool,
 }
 
 impl Options {
-    /// Random options with one to a thousand operations, small counts more often than large ones.
+    /// Random options with 1 to 1000 operations, with a preference for small counts.
     pub fn any(seed: u64, lowered: bool) -> Options {
         let mut random = Random::new(!seed);
-        let most = *random.pick(&[2, 8, 30, 30, 100, 100, 300, 1000]);
-        let ops = 1 + random.below(most);
+        let max_ops = *random.pick(&[2, 8, 30, 30, 100, 100, 300, 1000]);
+        let ops = 1 + random.below(max_ops);
         Options {
             ops,
             composite: !lowered && random.once_in(2),
@@ -196,7 +196,7 @@ impl Options {
     }
 }
 
-/// A random function, which verifies; all its loops terminate.
+/// Generates a valid random function. All its loops terminate.
 pub fn function(seed: u64, options: &Options) -> Function {
     let mut random = Random::new(seed);
     let types = [Type::F32, Type::F32, Type::F32, Type::I32, Type::Bool];
@@ -261,7 +261,7 @@ struct Generator {
     blocks: Vec<Vec<Stmt>>,
     /// Values in scope.
     pool: Vec<Value>,
-    /// How far back most arguments are picked from.
+    /// Number of the most recent values in scope that most arguments are picked from.
     reach: usize,
     depth: usize,
 }
@@ -286,13 +286,13 @@ impl Generator {
         self.constant(ty, bits)
     }
 
-    /// The first argument of a load.
+    /// A random first argument of a load.
     fn random_table(&mut self, op: Op) -> Value {
         if op == Op::Load {
-            let table = self.random.below(IMAGES.len() + TABLE_SIZES.len());
+            let table = self.random.below(IMAGE_SIZES.len() + TABLE_SIZES.len());
             return self.int(table);
         }
-        let table = self.random.below(IMAGES.len());
+        let table = self.random.below(IMAGE_SIZES.len());
         let taps = *self.random.pick(&[Taps::Point, Taps::Bilinear, Taps::Corner]);
         let wrap = *self.random.pick(&[Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral]);
         let channel = self.random.below(4) as u32;
@@ -308,7 +308,7 @@ impl Generator {
         self.constant(Type::I32, x as u32)
     }
 
-    /// Any value of a type: usually one in scope, and usually a recent one.
+    /// A value of a type, usually a recent one in scope.
     fn value(&mut self, ty: Type) -> Value {
         let reach =
             if self.random.once_in(5) { self.pool.len() } else { self.reach.min(self.pool.len()) };
@@ -370,7 +370,7 @@ impl Generator {
         if op.is_load() {
             args[0] = self.random_table(op);
             if types[1] == Type::I32 && self.random.once_in(2) {
-                // Usually within all tables except the smallest ones.
+                // Usually in range, except for the smallest tables.
                 let mask = self.int(63);
                 args[1] = self.append(Op::And, &[args[1], mask]);
             }
@@ -380,9 +380,9 @@ impl Generator {
 
     /// The bits of a float; 0 for NaN, whose bits are unspecified.
     fn bits(&mut self, value: Value) -> Value {
-        let number = self.append(Op::Eq, &[value, value]);
+        let is_not_nan = self.append(Op::Eq, &[value, value]);
         let zero = self.constant(Type::F32, 0);
-        let value = self.append(Op::Select, &[number, value, zero]);
+        let value = self.append(Op::Select, &[is_not_nan, value, zero]);
         self.append(Op::Bits, &[value])
     }
 
@@ -407,7 +407,7 @@ impl Generator {
         digest
     }
 
-    /// Many values, all of which are used afterwards.
+    /// Appends many operations, and then uses of all their results, which are live at once.
     fn fan(&mut self) {
         let count = 2 + self.random.below(60).min(self.remaining);
         let mut values: Vec<_> = (0..count).map(|_| self.op()).collect();
@@ -426,10 +426,10 @@ impl Generator {
     fn stmts(&mut self, ops: usize) {
         let end = self.remaining.saturating_sub(ops);
         while self.remaining > end {
-            let room = self.depth < MAX_DEPTH && self.remaining > 3;
+            let may_nest = self.depth < MAX_DEPTH && self.remaining > 3;
             match self.random.below(24) {
-                0 if self.options.ifs && room => self.if_(),
-                1 if self.options.loops && room => self.loop_(),
+                0 if self.options.ifs && may_nest => self.if_(),
+                1 if self.options.loops && may_nest => self.loop_(),
                 2 if self.random.once_in(3) => self.fan(),
                 _ => drop(self.op()),
             }
@@ -444,7 +444,7 @@ impl Generator {
         self.depth -= 1;
     }
 
-    /// Opens a block; closing it removes the values that come into scope in between.
+    /// Opens a block. Closing it removes the values defined in it from the scope.
     fn open(&mut self) -> usize {
         self.blocks.push(vec![]);
         self.pool.len()
@@ -462,7 +462,7 @@ impl Generator {
         values
     }
 
-    /// The condition of a branch on the lane's condition `cond`.
+    /// Appends the condition of a branch; `cond` is the condition of a lane.
     fn branch_on(&mut self, cond: Value) -> Value {
         if !self.options.lowered {
             return cond;
@@ -474,8 +474,8 @@ impl Generator {
 
     fn if_(&mut self) {
         let types = self.types(4);
-        let lane = self.value(Type::Bool);
-        let cond = self.branch_on(lane);
+        let lane_cond = self.value(Type::Bool);
+        let cond = self.branch_on(lane_cond);
         let arms = [(); 2].map(|()| {
             let scope = self.open();
             self.inner();
@@ -487,11 +487,11 @@ impl Generator {
         let results = self.define(&types, Def::Result);
         self.push(Stmt::If(Box::new(If { cond, then, otherwise, results: results.clone() })));
         if self.options.lowered {
-            // A lane that would have taken the other arm must not use the result.
+            // Lanes that would have taken the other arm must not use the result.
             self.pool.truncate(scope);
             for result in results {
                 let other = self.value(self.function.ty(result));
-                self.append(Op::Select, &[lane, result, other]);
+                self.append(Op::Select, &[lane_cond, result, other]);
             }
         }
     }
@@ -503,14 +503,14 @@ impl Generator {
         *init.last_mut().expect("the counter is last") = self.int(0);
         let scope = self.open();
         let params = self.define(&types, Def::Param);
-        // The counter is removed from the pool, so that nothing else changes it and loops
-        // terminate.
+        // Removes the counter from the pool, so that no other operation changes it and the loop
+        // terminates.
         let counter = self.pool.pop().expect("the counter is last");
         if self.random.once_in(2) {
             self.inner();
         }
-        let lane = self.loop_condition(counter);
-        let cond = self.branch_on(lane);
+        let lane_cond = self.loop_condition(counter);
+        let cond = self.branch_on(lane_cond);
         let exit_types = self.types(4);
         let exits = self.values(&exit_types);
         let head = std::mem::take(self.blocks.last_mut().expect("the head is open"));
@@ -521,7 +521,7 @@ impl Generator {
         if self.options.lowered {
             // Lanes that have exited keep their parameters.
             next = std::iter::zip(&next, &params)
-                .map(|(&next, &param)| self.append(Op::Select, &[lane, next, param]))
+                .map(|(&next, &param)| self.append(Op::Select, &[lane_cond, next, param]))
                 .collect();
         }
         let body = self.close(scope, next);
@@ -536,31 +536,32 @@ impl Generator {
         })));
     }
 
-    /// The condition of a loop: a limit on the counter, usually combined with another condition.
+    /// Appends the condition of a loop: a limit on the counter, often combined with another
+    /// condition.
     fn loop_condition(&mut self, counter: Value) -> Value {
-        let most = if self.depth == 0 { 12 } else { 4 };
-        let count = self.random.below(most);
+        let max_count = if self.depth == 0 { 12 } else { 4 };
+        let count = self.random.below(max_count);
         let mut limit = self.int(count);
         if self.random.once_in(2) {
-            let (bits, mask) = (self.value(Type::I32), self.int(most - 1));
+            let (bits, mask) = (self.value(Type::I32), self.int(max_count - 1));
             limit = self.append(Op::And, &[bits, mask]);
         }
-        let counted = self.append(Op::ULt, &[counter, limit]);
+        let below_limit = self.append(Op::ULt, &[counter, limit]);
         if self.random.once_in(2) {
-            return counted;
+            return below_limit;
         }
         let other = self.value(Type::Bool);
-        self.append(Op::BAnd, &[counted, other])
+        self.append(Op::BAnd, &[below_limit, other])
     }
 
-    /// Next values of parameters, some of which are other parameters.
+    /// Next values of loop parameters; some are other parameters.
     fn next(&mut self, params: &[Value]) -> Vec<Value> {
         params
             .iter()
             .map(|&param| {
                 let (ty, other) = (self.function.ty(param), *self.random.pick(params));
-                let last = params.last() == Some(&other);
-                if !last && self.function.ty(other) == ty && self.random.once_in(2) {
+                let is_counter = params.last() == Some(&other);
+                if !is_counter && self.function.ty(other) == ty && self.random.once_in(2) {
                     other
                 } else {
                     self.value(ty)
@@ -585,7 +586,7 @@ mod tests {
     use crate::ir::verify::{verify, verify_lowered};
 
     #[test]
-    fn random_functions_verify_and_terminate() {
+    fn random_functions_are_valid_and_terminate() {
         let mut ops = vec![false; Op::ALL.len()];
         let (mut ifs, mut loops) = (0, 0);
         for seed in 0..400 {
@@ -621,11 +622,10 @@ mod tests {
                 let run = |function: &Function| {
                     interpreter::run(function, &tables(), &inputs, 1 << 16).unwrap()
                 };
-                let alike = |(port, (a, b)): (&Port, (u32, u32))| super::super::same(port.ty, a, b);
-                let same =
-                    std::iter::zip(&function.outputs, std::iter::zip(run(&function), run(&parsed)))
-                        .all(alike);
-                assert!(same, "seed {seed}");
+                let results = std::iter::zip(run(&function), run(&parsed));
+                let are_same = std::iter::zip(&function.outputs, results)
+                    .all(|(port, (a, b))| crate::testing::same(port.ty, a, b));
+                assert!(are_same, "seed {seed}");
             }
         }
     }

@@ -1,8 +1,8 @@
-//! How an operation accesses an image.
+//! Texture accesses of operations, and their encoding as constants.
 
 use super::{Filter, Lookup, Wrap};
 
-/// How an operation accesses an image: a constant that code is specialized for.
+/// A texture access of an operation: a compile-time constant that code is specialized for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Index of the table that holds the image, less than
@@ -10,28 +10,28 @@ pub struct Access {
     pub table: u32,
     /// Index of the channel: 0 to 3 for red, green, blue, alpha.
     pub channel: u32,
-    /// Which texels are read.
+    /// The texels to read.
     pub taps: Taps,
     /// Wrap mode.
     pub wrap: Wrap,
-    /// Offset of the footprint in texels, to the right and down, applied before `wrap`; each from
-    /// −16 to 15.
+    /// Offset of the footprint in texels, to the right and down, applied before `wrap`; components
+    /// are from −16 to 15.
     pub offset: [i32; 2],
 }
 
-/// Which texels a value is computed from.
+/// The texels that a value is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taps {
-    /// The nearest one.
+    /// The nearest texel.
     Point,
-    /// The four nearest ones, interpolated bilinearly.
+    /// The four nearest texels, interpolated bilinearly.
     Bilinear,
-    /// The upper left one of the four nearest ones.
+    /// The upper left one of the four nearest texels.
     Corner,
 }
 
 impl Access {
-    /// Regular sampling of one channel of an image.
+    /// Creates an access that samples one channel of an image, without an offset.
     pub fn new(table: u32, channel: u32, lookup: Lookup) -> Access {
         let taps = match lookup.filter {
             Filter::Point => Taps::Point,
@@ -40,8 +40,8 @@ impl Access {
         Access { table, channel, taps, wrap: lookup.wrap, offset: [0, 0] }
     }
 
-    /// The operand that encodes the access: 16 bits for the table, then two each for channel, taps
-    /// and wrap mode, and five for each component of the offset.
+    /// Encodes the access as an operand, from the lowest bit: 16 bits for the table, two each for
+    /// channel, taps and wrap mode, and five for each component of the offset.
     pub fn pack(self) -> u32 {
         let taps = match self.taps {
             Taps::Point => 0,
@@ -56,7 +56,7 @@ impl Access {
         };
         let [x, y] = self.offset.map(|offset| offset as u32 & 31);
         let word = self.table | self.channel << 16 | taps << 18 | wrap << 20 | x << 22 | y << 27;
-        debug_assert_eq!(Access::unpack(word), Some(self), "each part fits into its bits");
+        debug_assert_eq!(Access::unpack(word), Some(self), "a field does not fit into its bits");
         word
     }
 

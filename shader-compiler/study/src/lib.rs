@@ -6,7 +6,7 @@
 //! records of `lightbound bounds`.
 //!
 //! ```
-//! use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+//! use lightbound_shader::bounding::{Frame, Integrand, Ranges, IntervalInputs};
 //! use lightbound_shader::lift::Options;
 //! use lightbound_shader::{Settings, Shader, Target};
 //! use lightbound_study::cost::{Budget, Candidate, boxes, measure};
@@ -23,10 +23,10 @@
 //!      }",
 //! )?;
 //! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
-//! let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+//! let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
 //! let bounding = integrand.bound(&inputs, &Options::default()).function;
 //! // The point shader on members of random boxes, and the bounding shader on the boxes.
-//! let drawn = boxes::draw(&shader, Frame::Local, Spans::Light, 64, 1);
+//! let drawn = boxes::draw(&shader, Frame::Local, IntervalInputs::Light, 64, 1);
 //! let members: Vec<_> = drawn.iter().map(|drawn| drawn.member.clone()).collect();
 //! let row = |drawn: &boxes::Drawn| drawn.row(inputs.iter().map(|input| input.interval));
 //! let rows: Vec<_> = drawn.iter().map(row).collect();

@@ -1,7 +1,7 @@
 //! Bounds of split boxes, on the boxes that costs are measured on.
 
 use lightbound_shader::bounding::{
-    BoundingKernel, Boxes, Frame, Integrand, Limits, Ranges, Spans, Split,
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges, SplitKernel,
 };
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Options, Sides};
@@ -22,7 +22,7 @@ const SHADER: &str = "struct Material {
 fn kernel(
     shader: &Shader,
     frame: Frame,
-    spans: Spans,
+    spans: IntervalInputs,
     options: &Options,
     target: Target,
 ) -> (Integrand, BoundingKernel) {
@@ -33,8 +33,8 @@ fn kernel(
     (integrand, kernel)
 }
 
-fn boxes(kernel: &BoundingKernel, drawn: &[Drawn]) -> Boxes {
-    let mut boxes = Boxes::new(kernel, drawn.len());
+fn boxes(kernel: &BoundingKernel, drawn: &[Drawn]) -> BoxBatch {
+    let mut boxes = BoxBatch::new(kernel, drawn.len());
     for (row, drawn) in drawn.iter().enumerate() {
         drawn.ends.iter().enumerate().for_each(|(input, &ends)| boxes.set_bits(row, input, ends));
     }
@@ -47,9 +47,11 @@ fn split_bounds_contain_values_and_are_no_wider() {
     // More boxes than are split at a time, and not a multiple of the group size.
     const COUNT: usize = 37;
     for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
-        for (frame, spans) in
-            [(Frame::Local, Spans::Light), (Frame::World, Spans::Light), (Frame::World, Spans::All)]
-        {
+        for (frame, spans) in [
+            (Frame::Local, IntervalInputs::Light),
+            (Frame::World, IntervalInputs::Light),
+            (Frame::World, IntervalInputs::All),
+        ] {
             for (relations, sides) in [
                 (Relations::NONE, Sides::Both),
                 (Relations::all(), Sides::Both),
@@ -70,12 +72,12 @@ fn split_bounds_contain_values_and_are_no_wider() {
                     .enumerate()
                     .for_each(|(row, drawn)| members.set_row(row, 0, &drawn.member));
                 point.run(&[], &members, &mut values);
-                let mut whole = Limits::new(&kernel, COUNT);
+                let mut whole = BoundsBatch::new(&kernel, COUNT);
                 kernel.run(&[], &boxes, &mut whole);
                 let mut widths = [0.0; 3];
                 for (k, ways) in [1, 2, 4].into_iter().enumerate() {
                     let (mut split, mut limits) =
-                        (Split::new(&kernel, ways), Limits::new(&kernel, COUNT));
+                        (SplitKernel::new(&kernel, ways), BoundsBatch::new(&kernel, COUNT));
                     split.run(&[], &boxes, &mut limits);
                     for (row, output) in
                         (0..COUNT).flat_map(|row| (0..3).map(move |output| (row, output)))
@@ -97,9 +99,9 @@ fn split_bounds_contain_values_and_are_no_wider() {
                         widths[k] +=
                             if output == 0 { f64::from(hi / whole_hi.max(1e-20)) } else { 0.0 };
                     }
-                    let mut again = Limits::new(&kernel, COUNT);
+                    let mut again = BoundsBatch::new(&kernel, COUNT);
                     split.clone().run(&[], &boxes, &mut again);
-                    let bits = |limits: &Limits| {
+                    let bits = |limits: &BoundsBatch| {
                         let get = |row| [0, 1, 2].map(|k| limits.get(row, k).map(f32::to_bits));
                         (0..COUNT).map(get).collect::<Vec<_>>()
                     };

@@ -1,7 +1,7 @@
-//! Measures the error and the violations of monotonicity of functions of one float, over all or
-//! some inputs.
+//! Measures errors and violations of monotonicity of functions of one float, over all floats or a
+//! sample.
 //!
-//! Shared by a test, which samples the inputs, and by `cargo run -p lightbound-benches --release --
+//! Shared by a test, which samples floats, and by `cargo run -p lightbound-benches --release --
 //! math`, which covers all of them.
 
 use lightbound_shader::ir::{Emit, Op, Type};
@@ -17,20 +17,19 @@ pub struct Unary {
     pub op: Op,
     /// The correctly rounded result.
     pub rounded: fn(f32) -> f32,
-    /// The result in double precision.
+    /// The reference in double precision.
     pub real: fn(f64) -> f64,
-    /// Index of the monotone piece.
+    /// Index of the monotone piece that contains an argument.
     pub piece: fn(f64) -> i64,
     /// Description of the pieces.
-    #[allow(dead_code, reason = "only the table of the benches uses it")]
     pub pieces: &'static str,
     /// Whether the function is decreasing on a piece.
-    pub falls: fn(i64) -> bool,
+    pub is_decreasing: fn(i64) -> bool,
     /// Relation between f(−x) and f(x).
     pub symmetry: Symmetry,
-    /// Range of |x| in which errors are relative. Beyond it they are absolute, and monotonicity is
-    /// not measured.
-    pub within: f32,
+    /// Largest |x| for which errors are measured in ulps. Beyond it errors are absolute, and
+    /// monotonicity is not measured.
+    pub limit: f32,
 }
 
 /// Relation between f(−x) and f(x).
@@ -50,94 +49,93 @@ pub fn functions() -> Vec<Unary> {
     use core_math as c;
     type F = fn(f32) -> f32;
     type R = fn(f64) -> f64;
-    let rising = |op, rounded: F, real: R, symmetry| Unary {
+    let increasing = |op, rounded: F, real: R, symmetry| Unary {
         op,
         rounded,
         real,
         piece: |_| 0,
-        pieces: "rises",
-        falls: |_| false,
+        pieces: "increasing",
+        is_decreasing: |_| false,
         symmetry,
-        within: f32::INFINITY,
+        limit: f32::INFINITY,
     };
-    let falling = |op, rounded, real| Unary {
-        pieces: "falls",
-        falls: |_| true,
-        ..rising(op, rounded, real, None)
+    let decreasing = |op, rounded, real| Unary {
+        pieces: "decreasing",
+        is_decreasing: |_| true,
+        ..increasing(op, rounded, real, None)
     };
-    let within = 8192.0;
+    let limit = 8192.0;
     vec![
-        falling(Op::Rsqrt, c::rsqrtf, c::rsqrt),
-        rising(Op::Exp, c::expf, c::exp, None),
-        rising(Op::Exp2, c::exp2f, c::exp2, None),
-        rising(Op::Log, c::logf, c::log, None),
-        rising(Op::Log2, c::log2f, c::log2, None),
+        decreasing(Op::Rsqrt, c::rsqrtf, c::rsqrt),
+        increasing(Op::Exp, c::expf, c::exp, None),
+        increasing(Op::Exp2, c::exp2f, c::exp2, None),
+        increasing(Op::Log, c::logf, c::log, None),
+        increasing(Op::Log2, c::log2f, c::log2, None),
         Unary {
             piece: |x| (x / PI).round() as i64,
-            falls: |piece| piece % 2 != 0,
+            is_decreasing: |piece| piece % 2 != 0,
             pieces: "between (k − ½)π and (k + ½)π",
-            within,
-            ..rising(Op::Sin, c::sinf, c::sin, Odd)
+            limit,
+            ..increasing(Op::Sin, c::sinf, c::sin, Odd)
         },
         Unary {
             piece: |x| (x / PI).floor() as i64,
-            falls: |piece| piece % 2 == 0,
+            is_decreasing: |piece| piece % 2 == 0,
             pieces: "between kπ and (k + 1)π",
-            within,
-            ..rising(Op::Cos, c::cosf, c::cos, None)
+            limit,
+            ..increasing(Op::Cos, c::cosf, c::cos, None)
         },
         Unary {
             piece: |x| (x / PI).round() as i64,
-            pieces: "rises between (k − ½)π and (k + ½)π",
-            within,
-            ..rising(Op::Tan, c::tanf, c::tan, Odd)
+            pieces: "increasing between (k − ½)π and (k + ½)π",
+            limit,
+            ..increasing(Op::Tan, c::tanf, c::tan, Odd)
         },
-        rising(Op::Asin, c::asinf, c::asin, Odd),
-        falling(Op::Acos, c::acosf, c::acos),
-        rising(Op::Atan, c::atanf, c::atan, Odd),
-        rising(Op::Sinh, c::sinhf, c::sinh, Odd),
+        increasing(Op::Asin, c::asinf, c::asin, Odd),
+        decreasing(Op::Acos, c::acosf, c::acos),
+        increasing(Op::Atan, c::atanf, c::atan, Odd),
+        increasing(Op::Sinh, c::sinhf, c::sinh, Odd),
         Unary {
             piece: |x| (x > 0.0) as i64,
-            falls: |piece| piece == 0,
-            pieces: "falls to 0, rises from 0",
-            ..rising(Op::Cosh, c::coshf, c::cosh, Even)
+            is_decreasing: |piece| piece == 0,
+            pieces: "decreasing to 0, increasing from 0",
+            ..increasing(Op::Cosh, c::coshf, c::cosh, Even)
         },
-        rising(Op::Tanh, c::tanhf, c::tanh, Odd),
-        rising(Op::Asinh, c::asinhf, c::asinh, Odd),
-        rising(Op::Acosh, c::acoshf, c::acosh, None),
-        rising(Op::Atanh, c::atanhf, c::atanh, Odd),
+        increasing(Op::Tanh, c::tanhf, c::tanh, Odd),
+        increasing(Op::Asinh, c::asinhf, c::asinh, Odd),
+        increasing(Op::Acosh, c::acoshf, c::acosh, None),
+        increasing(Op::Atanh, c::atanhf, c::atanh, Odd),
     ]
 }
 
 /// Results of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Findings {
-    /// Largest error, in ulp of the true result.
+    /// Largest error, in ulps of the exact result.
     pub error: f64,
-    /// Its input.
+    /// The input with this error.
     pub error_at: f32,
     /// Largest distance between the result and the correctly rounded one, in floats.
     pub distance: u32,
-    /// Largest absolute error as a fraction of |x|, where errors are absolute.
-    pub part: f64,
-    /// Number of inputs whose result is below that of a smaller input on an increasing piece, or
-    /// above it on a decreasing one.
+    /// Largest absolute error as a fraction of |x|, beyond the limit.
+    pub error_fraction: f64,
+    /// Number of inputs with a result below that of a smaller input on an increasing piece, or
+    /// above it on a decreasing piece.
     pub violations: u64,
-    /// Largest such difference, in ulp.
+    /// Largest such difference, in ulps.
     pub violation: u32,
-    /// Its input.
+    /// The input with this difference.
     pub violation_at: f32,
-    /// Smallest k for which the factors 1 ± k · 2⁻²³, by which interval lowerings widen, compensate
-    /// for all violations.
+    /// Smallest k such that widening by the factors 1 ± k · 2⁻²³, as interval lowerings do,
+    /// compensates for all violations.
     pub widening: u32,
     /// Smallest result.
     pub low: f32,
     /// Largest result.
     pub high: f32,
-    /// Number of inputs whose result is NaN but should not be, or the reverse, or violates the
-    /// symmetry.
+    /// Number of inputs with a result that is wrongly NaN, wrongly not NaN, or not symmetric.
     pub faults: u64,
-    /// The last of them.
+    /// The last of these inputs.
     pub fault_at: f32,
 }
 
@@ -152,11 +150,11 @@ pub fn float_at(ordinal: i32) -> f32 {
     f32::from_bits(if ordinal >= 0 { ordinal as u32 } else { (i32::MIN - ordinal) as u32 })
 }
 
-/// Distance from the exact result, in ulp of that; infinity counts as 2¹²⁸.
+/// Distance from the exact result, in ulps of the exact result; infinity counts as 2¹²⁸.
 pub fn error(result: f32, real: f64) -> f64 {
-    let end = 2f64.powi(128);
-    let result = (result as f64).clamp(-end, end);
-    let real = real.clamp(-end, end);
+    let limit = 2f64.powi(128);
+    let result = (result as f64).clamp(-limit, limit);
+    let real = real.clamp(-limit, limit);
     let exponent = ((real.to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(-126, 127);
     (result - real).abs() / 2f64.powi(exponent - 23)
 }
@@ -164,8 +162,8 @@ pub fn error(result: f32, real: f64) -> f64 {
 /// Number of inputs evaluated at once.
 pub const BLOCK: usize = 4096;
 
-/// Measures a function at each `step`-th float from −∞ to ∞; `evaluate` computes it for up to
-/// [`BLOCK`] words.
+/// Measures a function at every `step`-th float from −∞ to ∞. `evaluate` computes it for up to
+/// [`BLOCK`] inputs, as bits.
 pub fn measure(
     function: &Unary,
     step: usize,
@@ -173,17 +171,18 @@ pub fn measure(
 ) -> Findings {
     let last = ordinal(f32::INFINITY) as i64;
     let mut scan = Scan::new(function);
-    let mut places = (-last..=last).step_by(step);
+    let mut ordinals = (-last..=last).step_by(step);
     let (mut results, mut mirrored) = (vec![0; BLOCK], vec![0; BLOCK]);
     loop {
         let inputs: Vec<u32> =
-            places.by_ref().take(BLOCK).map(|place| float_at(place as i32).to_bits()).collect();
+            ordinals.by_ref().take(BLOCK).map(|k| float_at(k as i32).to_bits()).collect();
         if inputs.is_empty() {
             return scan.findings;
         }
         evaluate(&inputs, &mut results[..inputs.len()]);
-        // For symmetric functions, negative inputs need no reference.
-        let is_mirrored = |&bits: &u32| (-function.within..0.0).contains(&f32::from_bits(bits));
+        // Negative inputs of symmetric functions are compared with positive ones, not the
+        // reference.
+        let is_mirrored = |&bits: &u32| (-function.limit..0.0).contains(&f32::from_bits(bits));
         let by_symmetry = function.symmetry != Symmetry::None && inputs.iter().all(is_mirrored);
         if by_symmetry {
             let opposite: Vec<u32> = inputs.iter().map(|bits| bits ^ 1 << 31).collect();
@@ -205,8 +204,8 @@ struct Scan<'a> {
     function: &'a Unary,
     findings: Findings,
     piece: i64,
-    /// Index of the largest result on the piece; if the function is decreasing, of the smallest,
-    /// negated.
+    /// Ordinal of the largest result on the piece; on a decreasing piece, the negated ordinal of
+    /// the smallest result.
     top: i64,
 }
 
@@ -216,7 +215,7 @@ impl Scan<'_> {
             error: 0.0,
             error_at: 0.0,
             distance: 0,
-            part: 0.0,
+            error_fraction: 0.0,
             violations: 0,
             violation: 0,
             violation_at: 0.0,
@@ -250,18 +249,18 @@ impl Scan<'_> {
         if rounded.is_nan() || y.is_nan() || distance == 0.0 {
             return;
         }
-        let found = &mut self.findings;
-        if x.abs() > self.function.within {
-            let part = (y as f64 - (self.function.real)(x as f64)).abs() / x.abs() as f64;
-            found.part = found.part.max(part);
+        let findings = &mut self.findings;
+        if x.abs() > self.function.limit {
+            let fraction = (y as f64 - (self.function.real)(x as f64)).abs() / x.abs() as f64;
+            findings.error_fraction = findings.error_fraction.max(fraction);
             return;
         }
-        found.distance = found.distance.max(distance as u32);
-        // Only then can it be the largest error.
-        if distance + 0.5 > found.error {
+        findings.distance = findings.distance.max(distance as u32);
+        // Otherwise it cannot be the largest error.
+        if distance + 0.5 > findings.error {
             let error = error(y, (self.function.real)(x as f64));
-            if error > found.error {
-                (found.error, found.error_at) = (error, x);
+            if error > findings.error {
+                (findings.error, findings.error_at) = (error, x);
             }
         }
     }
@@ -270,14 +269,17 @@ impl Scan<'_> {
         if y.is_nan() {
             return;
         }
-        let found = &mut self.findings;
-        (found.low, found.high) = (found.low.min(y), found.high.max(y));
-        if x.abs() > self.function.within {
+        let findings = &mut self.findings;
+        (findings.low, findings.high) = (findings.low.min(y), findings.high.max(y));
+        if x.abs() > self.function.limit {
             return;
         }
         let piece = (self.function.piece)(x as f64);
-        let height =
-            if (self.function.falls)(piece) { -(ordinal(y) as i64) } else { ordinal(y) as i64 };
+        let height = if (self.function.is_decreasing)(piece) {
+            -(ordinal(y) as i64)
+        } else {
+            ordinal(y) as i64
+        };
         if piece != self.piece {
             self.piece = piece;
             self.top = height;
@@ -285,19 +287,20 @@ impl Scan<'_> {
         self.top = self.top.max(height);
         let violation = (self.top - height) as u32;
         if violation > 0 {
-            found.violations += 1;
+            findings.violations += 1;
             let top =
-                float_at(if (self.function.falls)(piece) { -self.top } else { self.top } as i32);
-            found.widening = found.widening.max(widening(y, top));
+                float_at(
+                    if (self.function.is_decreasing)(piece) { -self.top } else { self.top } as i32
+                );
+            findings.widening = findings.widening.max(widening(y, top));
         }
-        if violation > found.violation {
-            (found.violation, found.violation_at) = (violation, x);
+        if violation > findings.violation {
+            (findings.violation, findings.violation_at) = (violation, x);
         }
     }
 }
 
-/// Smallest k for which each of two floats, times 1 + k · 2⁻²³ or 1 − k · 2⁻²³, reaches the other
-/// one.
+/// Smallest k such that widening each of two floats by 1 ± k · 2⁻²³ reaches the other one.
 fn widening(x: f32, y: f32) -> u32 {
     let (low, high) = (x.min(y), x.max(y));
     let reaches = |k: &u32| {
@@ -309,66 +312,66 @@ fn widening(x: f32, y: f32) -> u32 {
     (0..100).find(reaches).expect("violations are small")
 }
 
-/// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulp, and the
+/// Violations of monotonicity of atan2 from 0 to π: their number, the largest in ulps, and the
 /// widening that compensates for them.
 ///
-/// Samples each `step`-th quotient of the smaller and the larger operand, in each of four octants.
-pub fn half_turn(step: usize) -> (u64, u32, u32) {
+/// Samples every `step`-th quotient of the smaller and the larger operand, in each of four octants.
+pub fn atan2_monotonicity(step: usize) -> (u64, u32, u32) {
     let one = 1.0f32.to_bits();
-    let turned = |bits: u32| f32::from_bits(one - bits);
+    let descending = |bits: u32| f32::from_bits(one - bits);
     let octants: [&dyn Fn(u32) -> [f32; 2]; 4] = [
         &|bits| [f32::from_bits(bits), 1.0],
-        &|bits| [1.0, turned(bits)],
+        &|bits| [1.0, descending(bits)],
         &|bits| [1.0, -f32::from_bits(bits)],
-        &|bits| [turned(bits), -1.0],
+        &|bits| [descending(bits), -1.0],
     ];
-    let (mut top, mut violations, mut largest, mut needed) = (0.0f32, 0, 0, 0);
+    let (mut top, mut violations, mut largest, mut required) = (0.0f32, 0, 0, 0);
     for octant in octants {
         for bits in (0..=one).step_by(step) {
             let angle = f32::from_bits(Op::Atan2.eval(&octant(bits).map(f32::to_bits)));
             if angle < top {
                 violations += 1;
                 largest = largest.max(ordinal(top).abs_diff(ordinal(angle)));
-                needed = needed.max(widening(angle, top));
+                required = required.max(widening(angle, top));
             }
             top = top.max(angle);
         }
     }
-    (violations, largest, needed)
+    (violations, largest, required)
 }
 
-/// Largest errors of the logarithm in `pow`, over all mantissas m: relative errors of n + log₂ m
-/// for n = −1, 0 and 1, and the absolute error of log₂ m.
-pub fn log2_kernel() -> [f64; 4] {
-    let mut most = [0.0f64; 4];
-    let least = FRAC_1_SQRT_2.to_bits();
-    for bits in least..least + (1 << 23) {
+/// Largest errors of the logarithm in `pow` over all mantissas m: relative errors of n + log₂ m for
+/// n = −1, 0 and 1, and the absolute error of log₂ m.
+pub fn pow_log2_errors() -> [f64; 4] {
+    let mut max = [0.0f64; 4];
+    let first = FRAC_1_SQRT_2.to_bits();
+    for bits in first..first + (1 << 23) {
         let log = f32::from_bits(power::log2_of_mantissa(&mut ConstantEvaluator::default(), bits));
         let real = core_math::log2(f32::from_bits(bits) as f64);
-        for (most, n) in most.iter_mut().zip([-1.0f32, 0.0, 1.0]) {
+        for (max, n) in max.iter_mut().zip([-1.0f32, 0.0, 1.0]) {
             let (sum, real) = ((n + log) as f64, n as f64 + real);
             // log₂ 1 = 0 is exact.
             if sum != real {
-                *most = most.max(((sum - real) / real).abs());
+                *max = max.max(((sum - real) / real).abs());
             }
         }
-        most[3] = most[3].max((log as f64 - real).abs());
+        max[3] = max[3].max((log as f64 - real).abs());
     }
-    most
+    max
 }
 
-/// Largest relative error of the power of two in `pow`, and its smallest and largest result, for
-/// each `step`-th float in [0, 1].
-pub fn exp2_kernel(step: usize) -> (f64, [f32; 2]) {
-    let (mut most, mut range) = (0.0f64, [f32::INFINITY, f32::NEG_INFINITY]);
+/// Largest relative error of the power of two in `pow`, and its smallest and largest results, over
+/// every `step`-th float in [0, 1].
+pub fn pow_exp2_errors(step: usize) -> (f64, [f32; 2]) {
+    let (mut max_error, mut range) = (0.0f64, [f32::INFINITY, f32::NEG_INFINITY]);
     for bits in (0..=1.0f32.to_bits()).step_by(step) {
         let power =
             f32::from_bits(power::exp2_of_fraction(&mut ConstantEvaluator::default(), bits));
         let real = core_math::exp2(f32::from_bits(bits) as f64);
-        most = most.max((power as f64 / real - 1.0).abs());
+        max_error = max_error.max((power as f64 / real - 1.0).abs());
         range = [range[0].min(power), range[1].max(power)];
     }
-    (most, range)
+    (max_error, range)
 }
 
 /// Number of basic operations that an operation expands to, without [`Op::Bits`] and [`Op::Float`].

@@ -1,4 +1,4 @@
-//! All operators of floats, on scalars and vectors.
+//! Arithmetic operators on floats, scalar and vector.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Arrays of arrays, read and written at constant indices.
+//! Nested arrays, read and written at constant indices.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

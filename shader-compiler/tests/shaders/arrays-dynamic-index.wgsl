@@ -1,4 +1,4 @@
-//! A table in a constant and one in a variable, read and written where the direction says.
+//! A constant array and a variable array, read and written at dynamic indices.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

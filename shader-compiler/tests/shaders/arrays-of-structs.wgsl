@@ -1,4 +1,4 @@
-//! An array of structs with an index that is not known.
+//! An array of structs with a dynamic index.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

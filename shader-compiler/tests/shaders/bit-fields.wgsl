@@ -1,4 +1,4 @@
-//! Fields of bits, taken out and put in.
+//! Extraction and insertion of bit fields.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

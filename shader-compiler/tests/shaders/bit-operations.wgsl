@@ -1,4 +1,4 @@
-//! And, or, exclusive or, not, counts and searches of bits.
+//! Bitwise operators, bit counts and bit searches.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

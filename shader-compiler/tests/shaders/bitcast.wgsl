@@ -1,4 +1,4 @@
-//! The bits of floats as integers and back.
+//! Bit casts between floats and integers.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

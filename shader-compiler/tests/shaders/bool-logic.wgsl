@@ -1,4 +1,4 @@
-//! Bools in vectors, in members and in expressions.
+//! Bools in vectors, struct members and expressions.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

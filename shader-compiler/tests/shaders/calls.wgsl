@@ -1,4 +1,4 @@
-//! Functions that call functions, with and without results.
+//! Nested function calls, with and without results.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

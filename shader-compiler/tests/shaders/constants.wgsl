@@ -1,4 +1,4 @@
-//! Constants made of constants, of all types.
+//! Constants of all types, defined in terms of other constants.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

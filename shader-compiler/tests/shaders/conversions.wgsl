@@ -1,4 +1,4 @@
-//! Numbers and bools in other types.
+//! Conversions between numeric types and bool.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Quotients and remainders of integers, by zero too.
+//! Integer division and remainder, including division by zero.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Returns in arms of ifs, one after the other and within each other.
+//! Early returns in nested and consecutive ifs.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Functions that give more than one number.
+//! frexp and modf, which return structs, and ldexp.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

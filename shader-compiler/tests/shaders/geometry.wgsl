@@ -1,4 +1,4 @@
-//! Functions of vectors.
+//! Geometric functions of vectors.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! A half vector as people write it, with lobes of Blinn and of Walter et al. 2007, and sines from cosines.
+//! A half vector with Blinn and GGX lobes (Walter et al. 2007), and sines computed from cosines.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

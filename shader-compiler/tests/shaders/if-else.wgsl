@@ -1,4 +1,4 @@
-//! Ifs within ifs that assign.
+//! Nested ifs with assignments.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

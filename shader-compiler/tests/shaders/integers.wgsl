@@ -1,4 +1,4 @@
-//! Arithmetic of signed and unsigned integers.
+//! Arithmetic on signed and unsigned integers.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! A loop that leaves and skips, with values that are used after both.
+//! A loop with break and continue, and variables that are used after the loop.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! A loop that may go on for longer than it is let.
+//! A loop that may exceed the iteration cap.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

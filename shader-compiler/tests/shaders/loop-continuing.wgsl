@@ -1,4 +1,4 @@
-//! A loop whose last part runs after `continue`, too.
+//! A loop with a continuing block that also runs after `continue`.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

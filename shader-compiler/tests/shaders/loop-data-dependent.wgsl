@@ -1,4 +1,4 @@
-//! Iteration until it converges.
+//! An iteration until convergence.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

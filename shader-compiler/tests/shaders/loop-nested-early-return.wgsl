@@ -1,4 +1,4 @@
-//! A return from within two loops and a switch.
+//! A return from within two nested loops and a switch.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

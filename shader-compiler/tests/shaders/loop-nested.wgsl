@@ -1,4 +1,4 @@
-//! Loops within loops, with bounds that depend on each other.
+//! Nested loops; the inner trip count depends on the outer counter.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Columns and elements of matrices, at indices known and not.
+//! Columns and elements of matrices, at constant and dynamic indices.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Sums and products of matrices.
+//! Matrix sums and products.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

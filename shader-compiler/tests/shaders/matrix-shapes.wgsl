@@ -1,4 +1,4 @@
-//! Matrices that are not square.
+//! Non-square matrices.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Functions that keep numbers in bounds.
+//! min, max, clamp and step functions.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Weighted sums.
+//! mix and fma.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Roundings and parts of numbers.
+//! Rounding, fractional parts, sign and angle conversion.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

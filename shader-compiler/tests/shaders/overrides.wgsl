@@ -1,4 +1,4 @@
-//! Values that can be set from outside.
+//! Override declarations.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

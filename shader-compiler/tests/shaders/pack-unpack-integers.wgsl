@@ -1,4 +1,4 @@
-//! Small integers packed into words, and their products.
+//! Packed 8-bit integers and their dot products.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

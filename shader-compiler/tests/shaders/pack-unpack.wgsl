@@ -1,4 +1,4 @@
-//! Numbers packed into words.
+//! Packed floats of reduced precision.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Pointers to members and elements, at indices that are not known.
+//! Pointers to members and elements at dynamic indices.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

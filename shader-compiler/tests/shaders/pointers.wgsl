@@ -1,4 +1,4 @@
-//! Pointers to variables, handed to functions.
+//! Pointers to variables as function arguments.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

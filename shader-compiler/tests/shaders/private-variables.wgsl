@@ -1,4 +1,4 @@
-//! Variables that live outside of functions.
+//! Private module-scope variables.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Mirrored and refracted directions.
+//! Reflected and refracted directions.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Choices by a bool and by a vector of them.
+//! select with scalar and vector conditions.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

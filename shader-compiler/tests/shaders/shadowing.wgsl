@@ -1,4 +1,4 @@
-//! Names that are declared again within blocks.
+//! Declarations that shadow outer ones.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

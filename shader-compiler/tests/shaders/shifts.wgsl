@@ -1,4 +1,4 @@
-//! Shifts by constants and by numbers that are not known.
+//! Shifts by constant and dynamic amounts.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Conditions whose right side has effects that must not be seen.
+//! Short-circuit evaluation with side effects in the right operand.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! A material that lets light through.
+//! A material that transmits light.
 //! sides: both
 
 struct Material {

@@ -1,4 +1,4 @@
-//! Structs within structs, copied, compared member by member, returned.
+//! Nested structs: copied, accessed by member, returned.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! More cases than a chain of ifs is made for.
+//! A switch with more cases than are lowered to a chain of ifs.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

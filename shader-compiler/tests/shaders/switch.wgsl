@@ -1,4 +1,4 @@
-//! Cases with several values, with breaks, with returns.
+//! Switch cases with several selectors, breaks and returns.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Components read in any order, and written one at a time.
+//! Swizzles as values, and assignments to single components.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

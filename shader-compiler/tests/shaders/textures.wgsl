@@ -1,4 +1,4 @@
-//! Images: every way of looking into them, anywhere.
+//! All texture functions, in loops, branches and called functions.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

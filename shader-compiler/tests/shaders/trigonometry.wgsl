@@ -1,4 +1,4 @@
-//! Circular functions and their inverses.
+//! Trigonometric functions and their inverses.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

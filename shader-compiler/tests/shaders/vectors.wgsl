@@ -1,4 +1,4 @@
-//! Vectors made of parts and of scalars.
+//! Vector constructors from scalars and vectors.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! Values that nobody gave.
+//! Zero-initialized variables and zero-value constructors.
 
 struct Material {
     /// Albedo. range: [0, 1], default: 0.5

@@ -1,4 +1,4 @@
-//! All that the contract knows, with a sampler of its own.
+//! A material with every feature of the contract, including a sampler.
 //! sides: both
 
 /// Number of lobes. range: [1, 8]
@@ -6,7 +6,7 @@ override lobes: i32 = 3;
 
 const PI = 3.14159265358979;
 
-/** What can be set. */
+/** Parameters. */
 struct Material {
     /// Albedo. range: [0, 1], default: (0.8, 0.5, 0.2)
     kd: vec3f,
@@ -17,11 +17,11 @@ struct Material {
     /// default: 7
     seed: u32,
     /**
-     * Whether the back transmits.
+     * Whether the surface transmits light.
      * default: false
      */
     thin: bool,
-    /// Shift, downwards. range: (-inf, 0)
+    /// Downward shift. range: (-inf, 0)
     shift: vec2<f32>,
 }
 

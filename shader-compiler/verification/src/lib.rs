@@ -6,7 +6,7 @@
 //! seconds to minutes, `lightbound-benches` for as long as requested.
 //!
 //! ```
-//! use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+//! use lightbound_shader::bounding::{Frame, Integrand, Ranges, IntervalInputs};
 //! use lightbound_shader::{Settings, Shader, Target};
 //! use lightbound_verification::containment::{Checker, Subject};
 //! use lightbound_verification::differential::Graph;
@@ -23,7 +23,8 @@
 //!      }",
 //! )?;
 //! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
-//! let subject = Subject::material("ramp", &integrand, Spans::Light, Some(Ranges::Declared));
+//! let ranges = Some(Ranges::Declared);
+//! let subject = Subject::material("ramp", &integrand, IntervalInputs::Light, ranges);
 //! let tally = Checker::check(&subject, Target::best(), 40, 1, 16, 8);
 //! assert!(tally.checks > 1000 && !tally.is_faulty());
 //!

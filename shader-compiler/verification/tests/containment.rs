@@ -2,7 +2,7 @@
 //! optimized bounds equal naive ones, and related bounds are nowhere wider. `cargo run -p
 //! lightbound-benches --release -- containment` runs for longer.
 
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::{Bounds, Floats};
 use lightbound_shader::ir::Op;
 use lightbound_shader::ir::text::parse;
@@ -113,7 +113,7 @@ fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
     let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
     for k in combinations {
         let frame = [Frame::Local, Frame::World][k % 2];
-        let spans = [Spans::Light, Spans::All][k / 2 % 2];
+        let spans = [IntervalInputs::Light, IntervalInputs::All][k / 2 % 2];
         let ranges = [Some(Ranges::Declared), Some(Ranges::Paper), None][k / 4 % 3];
         let integrand = Integrand::new(&shader, &settings, frame)
             .unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -299,7 +299,7 @@ fn subject(body: &str) -> Subject {
         Shader::parse("brdf.wgsl", &source).unwrap_or_else(|error| panic!("{body}: {error:?}"));
     let integrand =
         Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
-    Subject::material(body, &integrand, Spans::Light, Some(Ranges::Declared))
+    Subject::material(body, &integrand, IntervalInputs::Light, Some(Ranges::Declared))
 }
 
 #[test]

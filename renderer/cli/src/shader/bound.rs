@@ -14,7 +14,8 @@ use crate::{Error, Exit};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::parameters::format_table;
 use lightbound_shader::bounding::{
-    BoundingKernel, Boxes, Frame, Integrand, Limits, Precondition, Ranges, Spans, Split, Unmet,
+    BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Precondition,
+    PreconditionError, Ranges, SplitKernel,
 };
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Input, Options, Sides, Tracking};
@@ -129,7 +130,7 @@ impl BoundEvaluator {
     ) -> Result<BoundEvaluator, Error> {
         let (options, ranges) = (args.variant.options()?, args.variant.ranges());
         let integrand = args.variant.integrand(&job.shader, &job.settings, Frame::Local)?;
-        let mut inputs = integrand.inputs(Spans::All, ranges);
+        let mut inputs = integrand.inputs(IntervalInputs::All, ranges);
         for (input, &interval) in inputs.iter_mut().zip(intervals) {
             input.interval = interval;
         }
@@ -226,7 +227,7 @@ impl BoundEvaluator {
         }
         let textures: Vec<_> = self.textures.iter().collect();
         match self.parts {
-            Some(parts) => Split::new(kernel, parts).run(&textures, &boxes, &mut limits),
+            Some(parts) => SplitKernel::new(kernel, parts).run(&textures, &boxes, &mut limits),
             None => kernel.run(&textures, &boxes, &mut limits),
         }
         limits
@@ -247,7 +248,7 @@ impl BoundEvaluator {
         let nan_tests = self.nan_test.as_ref().map(|kernel| self.limits(kernel, rows));
         let outputs = self.outputs.len();
         let may_be_nan = |row: usize| {
-            let is_nan = |limits: &Limits| {
+            let is_nan = |limits: &BoundsBatch| {
                 (0..outputs).any(|k| limits.get(row, k).iter().any(|end| end.is_nan()))
             };
             nan_tests.as_ref().is_some_and(is_nan)
@@ -467,7 +468,9 @@ fn directions_are_unit(
                  {x},{y},{z}; {ALTERNATIVE}"
             )
         }
-        Unmet::Length { .. } | Unmet::Component { .. } | Unmet::Angle { .. } => {
+        PreconditionError::Length { .. }
+        | PreconditionError::Component { .. }
+        | PreconditionError::Angle { .. } => {
             format!("--mode related needs boxes that contain unit vectors; {ALTERNATIVE}")
         }
     };

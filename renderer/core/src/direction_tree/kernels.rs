@@ -9,7 +9,7 @@ use super::cells::CellChildren;
 use crate::material::{Program, ProgramError, ShaderBinding};
 use lightbound_math::Vec3;
 use lightbound_math::direction_box::{LANES, Lanes};
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
+use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{self, Options, Tracking};
 use lightbound_shader::relations::Relations;
@@ -37,7 +37,8 @@ impl BrdfKernels {
             relations: Relations::all(),
             ..Options::default()
         };
-        let lifted = integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+        let lifted =
+            integrand.bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
         Ok(BrdfKernels {
             values: Kernel::compile(arena, &passes::lower(&integrand.bounded()), program.target())?,
             bounds: BoundingKernel::compile(arena, &lifted, program.target())?,
@@ -63,8 +64,8 @@ pub(super) struct Brdf<'a> {
     textures: Vec<&'a Texture>,
     inputs: Batch,
     outputs: Batch,
-    boxes: Boxes,
-    limits: Limits,
+    boxes: BoxBatch,
+    limits: BoundsBatch,
 }
 
 /// First port of `wo`, after `wi`. The material parameters follow.
@@ -79,8 +80,8 @@ impl<'a> Brdf<'a> {
             textures: binding.textures.iter().map(|texture| &**texture).collect(),
             inputs: batch(values.inputs().len()),
             outputs: batch(values.outputs().len()),
-            boxes: Boxes::new(bounds, LANES),
-            limits: Limits::new(bounds, LANES),
+            boxes: BoxBatch::new(bounds, LANES),
+            limits: BoundsBatch::new(bounds, LANES),
         }
     }
 

@@ -1,15 +1,15 @@
-//! The control flow of a function as C: operations in order, ifs and loops. How values are written
-//! depends on the form of C, which implements [`Syntax`].
+//! Writes the control flow of a function as C: operations in order, ifs and loops. Implementations
+//! of [`Syntax`] write values and operations.
 
 use crate::ir::{Block, Def, Function, If, Loop, Stmt, Type, Value};
 use std::fmt::Write;
 
-/// A function, and which of its values are written.
+/// A function, with the names of its values.
 pub struct Scope<'a> {
     pub function: &'a Function,
     /// Name of each value; constants have none.
     pub names: Vec<String>,
-    /// Whether each value is used by something that is written.
+    /// Whether each value is used in the output.
     pub used: Vec<bool>,
 }
 
@@ -25,7 +25,7 @@ impl Scope<'_> {
     }
 }
 
-/// How the values of a function are written.
+/// The C syntax of values and operations, in intrinsics or scalar form.
 pub trait Syntax {
     /// The function.
     fn scope(&self) -> &Scope<'_>;
@@ -39,7 +39,7 @@ pub trait Syntax {
     /// The C expression of an operation.
     fn expression(&self, value: Value) -> String;
 
-    /// The C expression of a condition, at the precedence of an operand of `!`.
+    /// The C expression of a condition, which can be an operand of `!` without parentheses.
     fn condition(&self, cond: Value) -> String;
 
     /// A value as an operand.
@@ -61,7 +61,7 @@ pub struct Writer<'a, S> {
 }
 
 impl<'a, S: Syntax> Writer<'a, S> {
-    /// Continues `text` with lines at this level of indentation.
+    /// Appends to `text`, starting at this level of indentation.
     pub fn new(syntax: &'a S, text: String, indent: usize) -> Writer<'a, S> {
         Writer { syntax, text, indent }
     }
@@ -149,16 +149,16 @@ impl<'a, S: Syntax> Writer<'a, S> {
         self.line("}");
     }
 
-    /// Assigns all loop parameters at once: parameters that become others are read first.
+    /// Assigns all loop parameters in parallel: reads parameters that are assigned to others first.
     fn next(&mut self, l: &Loop) {
-        let moved =
+        let is_permuted =
             |k: usize| l.body.yields[k] != l.params[k] && l.params.contains(&l.body.yields[k]);
-        for (k, &param) in l.params.iter().enumerate().filter(|&(k, _)| moved(k)) {
+        for (k, &param) in l.params.iter().enumerate().filter(|&(k, _)| is_permuted(k)) {
             let name = format!("next_{}", self.syntax.name(param));
             self.constant(&name, param, &self.syntax.name(l.body.yields[k]));
         }
         for (k, (&param, &next)) in std::iter::zip(&l.params, &l.body.yields).enumerate() {
-            if moved(k) {
+            if is_permuted(k) {
                 self.line(&format!("{0} = next_{0};", self.syntax.name(param)));
             } else {
                 self.assign(&[param], &[next]);

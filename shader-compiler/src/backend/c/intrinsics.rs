@@ -1,7 +1,7 @@
-//! C with intrinsics: what a programmer would write by hand for one instruction set.
+//! C with intrinsics, as a programmer would write it by hand for one instruction set.
 //!
-//! Selects with a zero arm become masks, negated comparisons use the opposite predicate, constants
-//! are broadcast where they are used. Everything else is left to the C compiler.
+//! Selects with a zero arm become bitwise ands, negated comparisons use the opposite predicate, and
+//! constants are broadcast where they are used. The C compiler does everything else.
 
 use super::control::{Scope, Syntax, Writer};
 use super::{TABLES, identifier, integer, names};
@@ -10,7 +10,7 @@ use crate::backend::x86::Isa;
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Block, Function, Op, Port, Stmt, Type, Value};
 
-/// C source with the intrinsics of an instruction set.
+/// C source with the SIMD intrinsics of an instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct Intrinsics(pub Isa);
 
@@ -31,26 +31,26 @@ impl Backend for Intrinsics {
 
     fn emit(&self, function: &Function) -> String {
         debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
-        Vectors::new(function, self.0).text()
+        VectorSyntax::new(function, self.0).text()
     }
 }
 
 impl Intrinsics {
-    /// The option of gcc and clang that enables the instruction set.
+    /// The flag of gcc and clang that enables the instruction set.
     pub fn compiler_flag(&self) -> &'static str {
         Dialect::of(self.0).flag
     }
 }
 
-/// Names that depend on the instruction set.
+/// C names that depend on the instruction set.
 struct Dialect {
     lanes: usize,
     header: &'static str,
     flag: &'static str,
     /// Prefix of intrinsics.
     prefix: &'static str,
-    /// Suffix of intrinsics on integer vectors.
-    integers: &'static str,
+    /// Suffix of intrinsics for integer vectors.
+    integer_suffix: &'static str,
     /// Vector types: of floats and masks, and of integers.
     types: [&'static str; 2],
 }
@@ -60,7 +60,7 @@ const SSE: Dialect = Dialect {
     header: "smmintrin.h",
     flag: "-msse4.1",
     prefix: "_mm_",
-    integers: "si128",
+    integer_suffix: "si128",
     types: ["__m128", "__m128i"],
 };
 const AVX: Dialect = Dialect { header: "immintrin.h", flag: "-mavx", ..SSE };
@@ -69,7 +69,7 @@ const AVX2: Dialect = Dialect {
     header: "immintrin.h",
     flag: "-mavx2",
     prefix: "_mm256_",
-    integers: "si256",
+    integer_suffix: "si256",
     types: ["__m256", "__m256i"],
 };
 
@@ -84,7 +84,7 @@ impl Dialect {
 
     /// Expands a template: `@` is the prefix of intrinsics, `#` their suffix for integer vectors.
     fn fill(&self, template: &str) -> String {
-        template.replace('@', self.prefix).replace('#', self.integers)
+        template.replace('@', self.prefix).replace('#', self.integer_suffix)
     }
 
     fn constant(&self, ty: Type, bits: u32) -> String {
@@ -99,8 +99,8 @@ impl Dialect {
     }
 }
 
-/// The C expression of an operation: a [template](Dialect::fill) in which `$0`, `$1` and `$2` are the
-/// given values.
+/// The C expression of an operation: a [template](Dialect::fill) with `$0`, `$1` and `$2` for the
+/// operands, and the operands.
 type Expression = (&'static str, Vec<Value>);
 
 const WORDS_BY_FOUR: &str = "\
@@ -122,25 +122,28 @@ static inline __m256i words_at(const struct table *table, __m256i index) {
 
 ";
 
-/// A function whose values are SIMD vectors.
-struct Vectors<'a> {
+/// Writes a function with values as SIMD vectors.
+struct VectorSyntax<'a> {
     scope: Scope<'a>,
     dialect: Dialect,
 }
 
-impl<'a> Vectors<'a> {
-    fn new(function: &'a Function, isa: Isa) -> Vectors<'a> {
+impl<'a> VectorSyntax<'a> {
+    fn new(function: &'a Function, isa: Isa) -> VectorSyntax<'a> {
         let used = vec![false; function.len()];
-        let mut vectors =
-            Vectors { scope: Scope { function, names: vec![], used }, dialect: Dialect::of(isa) };
+        let mut vectors = VectorSyntax {
+            scope: Scope { function, names: vec![], used },
+            dialect: Dialect::of(isa),
+        };
         vectors.find_used(&function.body);
         vectors.scope.names = names(function, &vectors.scope.used);
         vectors
     }
 
-    // Which values are written.
+    // Uses.
 
-    /// Marks the values that a block uses. Walks backwards, so that uses precede definitions.
+    /// Marks the values that a block uses. Walks backwards, so that it sees uses before
+    /// definitions.
     fn find_used(&mut self, block: &Block) {
         self.mark(&block.yields);
         for stmt in block.stmts.iter().rev() {
@@ -172,7 +175,7 @@ impl<'a> Vectors<'a> {
         }
     }
 
-    /// Whether the written code reads tables.
+    /// Whether the output reads tables.
     fn reads_tables(&self) -> bool {
         let mut reads = false;
         for_each_stmt(&self.scope.function.body, &mut |stmt| {
@@ -187,11 +190,11 @@ impl<'a> Vectors<'a> {
 
     // Expressions.
 
-    /// The mask of a condition, which is a result of `any`.
+    /// The mask of a condition: the operand of `any`.
     fn mask(&self, cond: Value) -> Value {
         match self.scope.function.operation(cond) {
             Some((Op::Any, args)) => args[0],
-            _ => unreachable!("conditions of lowered functions are results of `any`"),
+            _ => unreachable!("the condition of a lowered function is not a result of `any`"),
         }
     }
 
@@ -234,12 +237,12 @@ impl<'a> Vectors<'a> {
             Op::LShr => "@srli_epi32($0, $1)",
             Op::AShr => "@srai_epi32($0, $1)",
             Op::SLt => "@cast#_ps(@cmpgt_epi32($1, $0))",
-            // There are only signed comparisons.
+            // SSE and AVX have only signed integer comparisons.
             Op::ULt => {
                 "@cast#_ps(@cmpgt_epi32(@xor_#($1, @set1_epi32(INT_MIN)), @xor_#($0, @set1_epi32(INT_MIN))))"
             }
             Op::IEq => "@cast#_ps(@cmpeq_epi32($0, $1))",
-            Op::BAnd => return self.both(args[0], args[1]),
+            Op::BAnd => return self.mask_and(args[0], args[1]),
             Op::BOr => "@or_ps($0, $1)",
             Op::BXor => "@xor_ps($0, $1)",
             Op::BNot => return self.negated(args[0]),
@@ -275,16 +278,16 @@ impl<'a> Vectors<'a> {
         }
     }
 
-    /// If a value is a negation written as an exclusive or, its operand.
-    fn is_inverted(&self, value: Value) -> Option<Value> {
+    /// The operand of a value that is a negation written as an exclusive or.
+    fn inverted_operand(&self, value: Value) -> Option<Value> {
         match self.scope.function.operation(value) {
             Some((Op::BNot, args)) if self.negated(args[0]).1 == [args[0]] => Some(args[0]),
             _ => None,
         }
     }
 
-    fn both(&self, a: Value, b: Value) -> Expression {
-        match (self.is_inverted(a), self.is_inverted(b)) {
+    fn mask_and(&self, a: Value, b: Value) -> Expression {
+        match (self.inverted_operand(a), self.inverted_operand(b)) {
             (Some(a), _) => ("@andnot_ps($0, $1)", vec![a, b]),
             (_, Some(b)) => ("@andnot_ps($0, $1)", vec![b, a]),
             _ => ("@and_ps($0, $1)", vec![a, b]),
@@ -293,15 +296,15 @@ impl<'a> Vectors<'a> {
 
     fn select(&self, cond: Value, then: Value, otherwise: Value) -> Expression {
         let integers = self.scope.function.ty(then) == Type::I32;
-        let is = |value: Value, bits: u32| self.scope.function.constant(value) == Some(bits);
-        let (masked, template) = match integers {
-            _ if is(otherwise, 0) => {
+        let is_const = |value: Value, bits: u32| self.scope.function.constant(value) == Some(bits);
+        let (operands, templates) = match integers {
+            _ if is_const(otherwise, 0) => {
                 (vec![cond, then], ["@and_ps($0, $1)", "@and_#(@castps_#($0), $1)"])
             }
-            _ if is(then, 0) => {
+            _ if is_const(then, 0) => {
                 (vec![cond, otherwise], ["@andnot_ps($0, $1)", "@andnot_#(@castps_#($0), $1)"])
             }
-            _ if is(then, !0) => {
+            _ if is_const(then, !0) => {
                 (vec![cond, otherwise], ["@or_ps($0, $1)", "@or_#(@castps_#($0), $1)"])
             }
             _ => (
@@ -309,10 +312,10 @@ impl<'a> Vectors<'a> {
                 ["@blendv_ps($2, $1, $0)", "@blendv_epi8($2, $1, @castps_#($0))"],
             ),
         };
-        (template[usize::from(integers)], masked)
+        (templates[usize::from(integers)], operands)
     }
 
-    // The text.
+    // Output.
 
     fn header(&self) -> String {
         let Dialect { lanes, header, flag, .. } = self.dialect;
@@ -381,7 +384,7 @@ impl<'a> Vectors<'a> {
     }
 }
 
-impl Syntax for Vectors<'_> {
+impl Syntax for VectorSyntax<'_> {
     fn scope(&self) -> &Scope<'_> {
         &self.scope
     }
@@ -422,7 +425,7 @@ mod tests {
     use crate::ir::text::parse;
 
     #[test]
-    fn control_flow_and_masks_read_well() {
+    fn control_flow_and_masks_match_snapshot() {
         let text = "fn demo(wi.x: f32, n: i32) -> (r: f32, n: i32) {
           %c = lt wi.x, 0.5
           %not = bnot %c
@@ -491,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_read_by_a_function() {
+    fn loads_call_the_table_helper() {
         let text = "fn read(i: i32) -> (r: i32) {
           %w = load 3, i
           %x = load 0, 7

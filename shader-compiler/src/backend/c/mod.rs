@@ -1,17 +1,17 @@
 //! C source, with SIMD [intrinsics](Intrinsics) or in [scalar](Scalar) form.
 //!
-//! The source performs the same operations in the same control flow as our machine code. It is used
-//! to read a function, and to compare our machine code with that of gcc and clang.
+//! The source performs the same operations with the same control flow as our machine code. It makes
+//! functions readable, and serves to compare our machine code with that of gcc and clang.
 //!
 //! Both forms define one function,
 //! `void NAME(const float *restrict in, float *restrict out, const struct table *tables)`, which
-//! evaluates one group: port p of lane l is at `p * LANES + l`, aligned to the size of a SIMD
+//! evaluates one group: lane l of port p is at `p * LANES + l`, aligned to the size of a SIMD
 //! register, as in a [`Batch`](crate::Batch). Tables have the layout of
 //! [`Table`](crate::ir::Table).
 //!
 //! Some versions of gcc fold out-of-range conversions of constants to 0x7fffffff, whereas the
-//! instruction returns 0x80000000. Functions from a [`Builder`](crate::builder::Builder) contain no
-//! such conversions, since it folds them.
+//! instruction returns 0x80000000. A [`Builder`](crate::builder::Builder) folds such conversions
+//! itself, so the functions that it builds do not contain any.
 
 mod control;
 mod intrinsics;
@@ -24,7 +24,7 @@ use crate::ir::function::for_each_stmt;
 use crate::ir::{Def, Function, Stmt, Value};
 use rustc_hash::FxHashSet;
 
-/// The C identifier of a function with this name.
+/// Returns a valid C identifier for a name.
 pub fn identifier(name: &str) -> String {
     let mut identifier: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -93,7 +93,8 @@ fn integer(bits: u32) -> String {
     }
 }
 
-/// The table type, guarded against redefinition, since a file may contain several functions.
+/// The table type, guarded against redefinition, since a file may contain several functions. The
+/// function that reads tables closes the guard.
 const TABLES: &str = "\
 #ifndef TABLES
 #define TABLES
@@ -104,7 +105,8 @@ struct table {
 };
 
 ";
-/// C names of values: inputs are named after their ports, other values are numbered in program
+
+/// The C names of values: inputs are named after their ports, other values are numbered in program
 /// order. The names of unused operations are empty.
 fn names(function: &Function, used: &[bool]) -> Vec<String> {
     let mut names = vec![String::new(); function.len()];

@@ -1,9 +1,9 @@
-//! Scalar C: a loop over the lanes of a group, each operation written as plain C. Compilers may
-//! vectorize the loop; the result is what our machine code competes with.
+//! Scalar C: a loop over the lanes of a group, in plain C. Compilers may vectorize the loop; the
+//! result is a baseline for our machine code.
 //!
-//! Booleans are integers, 0 and 1. Other integers are unsigned, which wrap, and are cast where an
-//! operation is signed. `truncate_to_int` is C's conversion, which is undefined for floats that do not fit;
-//! compiled for x86 it is the instruction that defines the operation.
+//! Booleans are the integers 0 and 1. Other integers are unsigned, so that they wrap, and are cast
+//! for signed operations. `truncate_to_int` is C's conversion, which is undefined for floats that
+//! are out of range; on x86 it compiles to the instruction that defines the operation.
 
 use super::control::{Scope, Syntax, Writer};
 use super::{TABLES, identifier, integer, names};
@@ -11,7 +11,7 @@ use crate::backend::Backend;
 use crate::builder::rewrite::{liveness, sweep};
 use crate::ir::{Function, Op, Type, Value};
 
-/// Scalar C source for groups of this number of lanes.
+/// Scalar C source, as a loop over the lanes of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar {
     /// Evaluations per group.
@@ -35,12 +35,12 @@ impl Backend for Scalar {
 
     fn emit(&self, function: &Function) -> String {
         debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
-        // Dead code may use names that are not written.
+        // Dead code may use values without a name.
         let mut function = function.clone();
         sweep(&mut function);
         let (function, used) = (&function, liveness(&function));
         let scope = Scope { function, names: names(function, &used), used };
-        let text = Scalars { scope }.text(self.lanes);
+        let text = ScalarSyntax { scope }.text(self.lanes);
         let tables = if text.contains("word_at(") {
             [TABLES, WORD].concat()
         } else {
@@ -54,7 +54,8 @@ impl Backend for Scalar {
     }
 }
 
-/// Operations for which C has no operators. Guarded, since a file may contain several functions.
+/// Operations without a C operator, guarded against redefinition, since a file may contain several
+/// functions.
 const HELPERS: &str = "\
 #ifndef HELPERS
 #define HELPERS
@@ -82,8 +83,8 @@ static inline unsigned word_at(const struct table *table, unsigned index) {
 
 ";
 
-/// A function whose values are C scalars.
-struct Scalars<'a> {
+/// Writes a function with values as C scalars.
+struct ScalarSyntax<'a> {
     scope: Scope<'a>,
 }
 
@@ -129,7 +130,7 @@ fn template(op: Op) -> &'static str {
     }
 }
 
-impl Scalars<'_> {
+impl ScalarSyntax<'_> {
     fn text(&self, lanes: usize) -> String {
         let head = format!(
             "void {}(const float *restrict in, float *restrict out, const struct table *tables) {{\n    (void)in;\n    \
@@ -160,7 +161,7 @@ impl Scalars<'_> {
     }
 }
 
-impl Syntax for Scalars<'_> {
+impl Syntax for ScalarSyntax<'_> {
     fn scope(&self) -> &Scope<'_> {
         &self.scope
     }

@@ -3,7 +3,7 @@
 
 use super::machine::{Opcode, TestOp};
 
-/// Number of a vector register.
+/// Number of a SIMD register.
 pub(super) type Register = u8;
 
 /// Memory that an instruction reads or writes.
@@ -12,10 +12,9 @@ pub(super) enum Mem {
     Input(u32),
     Output(u32),
     Const(u32),
-    /// The last index of the table with this number.
+    /// The last index of the table with this index.
     Last(u32),
-    /// Before slots are assigned, the spill slot of this variable; afterwards, the slot with this
-    /// number.
+    /// The spill slot of this vreg; after slots are assigned, the slot with this number.
     Slot(u32),
     /// A scratch slot that breaks cycles of parallel moves.
     Scratch,
@@ -66,15 +65,15 @@ pub(super) enum Asm {
         b: Location,
     },
     Jump(Label),
-    /// Jumps if the test found a set bit, or, if `found` is false, if it found none.
+    /// Jumps if the outcome of the test is `on`; see [`TestOp`].
     Branch {
         test: TestOp,
-        found: bool,
+        on: bool,
         to: Label,
     },
     Label(Label),
     /// Starts the head of a loop, which extends to `LoopBody`. The body extends from there to
-    /// `LoopEnd`. Layout puts the body first, so that an iteration takes one jump.
+    /// `LoopEnd`. Layout moves the body before the head, so that an iteration takes one jump.
     LoopHead,
     LoopBody {
         test: TestOp,

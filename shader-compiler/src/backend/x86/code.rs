@@ -1,16 +1,16 @@
-//! The result of compilation: machine code with its basic blocks.
+//! Compiled code: machine code with its basic blocks.
 
 use super::Isa;
 use crate::backend::MachineCode;
 
-/// x86-64 machine code of a function, which can be [counted](Code::counts) and
-/// [printed](Code::listing).
+/// x86-64 machine code of a function, with [instruction counts](Code::counts) and a
+/// [disassembly](Code::listing).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     pub(super) isa: Isa,
-    /// A pool of constants, then instructions.
+    /// The constant pool, followed by the instructions.
     pub(super) machine: MachineCode,
-    /// Offsets of basic blocks.
+    /// Start offsets of the basic blocks.
     pub(super) blocks: Vec<u32>,
 }
 
@@ -20,7 +20,7 @@ impl Code {
         self.isa
     }
 
-    /// All bytes: a pool of constants, then instructions.
+    /// All bytes: the constant pool, followed by the instructions.
     pub fn bytes(&self) -> &[u8] {
         &self.machine.bytes
     }

@@ -1,4 +1,4 @@
-//! Instruction counts, from decoding the code.
+//! Instruction counts, obtained by disassembly.
 
 use super::Code;
 use iced_x86::{
@@ -12,18 +12,18 @@ pub struct Counts {
     pub total: usize,
     /// Moves between registers.
     pub copies: usize,
-    /// Pure loads of inputs and constants.
+    /// Loads of inputs and constants by move instructions.
     pub loads: usize,
     /// Stores of outputs.
     pub stores: usize,
     /// Stores to spill slots.
     pub spills: usize,
-    /// Pure loads from spill slots.
+    /// Loads from spill slots by move instructions.
     pub reloads: usize,
 }
 
 impl Code {
-    /// The instructions with their offsets, without the counting ones of instrumented code.
+    /// The instructions with their offsets, without the counter increments of instrumented code.
     pub(super) fn instructions(&self) -> impl Iterator<Item = Instruction> + '_ {
         let mut decoder = Decoder::with_ip(
             64,
@@ -35,23 +35,24 @@ impl Code {
             .filter(|i| i.code() != Encoding::Inc_rm64)
     }
 
-    /// Number of instructions that compute something: SIMD instructions other than moves, tests for
-    /// branches, and idioms that produce a constant.
-    pub fn computing(&self) -> usize {
+    /// Number of SIMD instructions other than moves, tests for branches, and idioms that produce a
+    /// constant.
+    pub fn compute_instructions(&self) -> usize {
         let computes = |i: &Instruction| {
             let register = i.op0_register();
-            let idle = matches!(
+            let is_move_or_test = matches!(
                 i.mnemonic(),
                 Mnemonic::Movaps | Mnemonic::Vmovaps | Mnemonic::Ptest | Mnemonic::Vptest
             );
             let operands = i.op_count();
-            let made = operands > 1 && (1..operands).all(|k| i.op_register(k) == register);
-            let constant = made
+            let has_one_register =
+                operands > 1 && (1..operands).all(|k| i.op_register(k) == register);
+            let is_constant_idiom = has_one_register
                 && matches!(
                     i.mnemonic(),
                     Mnemonic::Xorps | Mnemonic::Vxorps | Mnemonic::Pcmpeqd | Mnemonic::Vpcmpeqd
                 );
-            (register.is_xmm() || register.is_ymm()) && !idle && !constant
+            (register.is_xmm() || register.is_ymm()) && !is_move_or_test && !is_constant_idiom
         };
         self.instructions().filter(computes).count()
     }
@@ -77,7 +78,7 @@ impl Code {
         counts
     }
 
-    /// The instructions with the number of their basic block, without the counting ones of
+    /// The instructions with the index of their basic block, without the counter increments of
     /// instrumented code.
     pub fn instructions_in_blocks(&self) -> impl Iterator<Item = (usize, Instruction)> + '_ {
         let block =
@@ -85,7 +86,8 @@ impl Code {
         self.instructions().map(move |instruction| (block(&instruction), instruction))
     }
 
-    /// Number of instructions of each basic block, without the counting ones of instrumented code.
+    /// Number of instructions of each basic block, without the counter increments of instrumented
+    /// code.
     pub fn block_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.blocks.len()];
         self.instructions_in_blocks().for_each(|(block, _)| sizes[block] += 1);

@@ -1,10 +1,10 @@
-//! Encoding: allocated code becomes bytes.
+//! Encoding: translates allocated code to bytes.
 //!
-//! The constant pool comes first, then the instructions, so that the addresses of constants are
-//! known when an instruction that reads one is encoded. The code follows the System V calling
-//! convention: inputs are at rdi, outputs at rsi, tables at rdx, and the counters of
-//! [instrumented](encode) code at rcx. It uses rax to address the stack and r8 to r11 as scratch
-//! registers. Spill slots are in the red zone if they fit.
+//! The constant pool precedes the instructions, so that the addresses of constants are known when
+//! instructions are encoded. The code follows the System V calling convention: rdi points to
+//! inputs, rsi to outputs, rdx to tables, and rcx to the counters of [instrumented](encode) code.
+//! It uses rax to address the stack and r8 to r11 as scratch registers. Spill slots are in the red
+//! zone if they fit.
 
 mod gather;
 
@@ -17,17 +17,17 @@ use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register as Name}
 use rustc_hash::FxHashMap;
 
 /// Size of the red zone in bytes: memory below the stack pointer that a leaf function may use.
-/// Windows has none. There, the system may overwrite that memory at any time.
+/// Windows has none and may overwrite that memory at any time.
 const RED_ZONE: u32 = if cfg!(windows) { 0 } else { 128 };
 /// Mask that aligns an address to 32 bytes, the size of a spill slot.
-const ALIGN: i32 = -32;
-/// Size of a page of memory.
-const PAGE: u32 = 4096;
+const SLOT_ALIGNMENT_MASK: i32 = -32;
+/// Size of a memory page in bytes.
+const PAGE_SIZE: u32 = 4096;
 /// Alignment of the first instruction.
 const ENTRY_ALIGNMENT: usize = 64;
 
-/// Encodes a function with these numbers of inputs and outputs, and of tables. With `instrument`,
-/// each basic block starts by incrementing its counter.
+/// Encodes a function. `ports` are the numbers of inputs and outputs, `tables` is the number of
+/// tables. If `instrument` is set, each basic block starts by incrementing its counter.
 pub(super) fn encode(
     allocated: &Allocated,
     isa: Isa,
@@ -52,9 +52,9 @@ pub(super) fn encode(
         starts_block: true,
         instrument,
     };
-    writer.enter();
+    writer.prologue();
     allocated.code.iter().for_each(|asm| writer.asm(asm));
-    writer.leave();
+    writer.epilogue();
     let frame = writer.frame.size as usize;
     let mut bytes = Vec::with_capacity(writer.at as usize);
     for bits in &pool {
@@ -64,7 +64,7 @@ pub(super) fn encode(
     bytes.extend(writer.encoder.take_buffer());
     for (end, label) in writer.jumps {
         let distance = writer.labels[&label] as i64 - end as i64;
-        let distance = i32::try_from(distance).expect("jumps are short");
+        let distance = i32::try_from(distance).expect("jump distances fit into 32 bits");
         bytes[end as usize - 4..end as usize].copy_from_slice(&distance.to_le_bytes());
     }
     let blocks = writer.blocks;
@@ -83,7 +83,7 @@ pub(super) fn encode(
     Code { isa, machine, blocks }
 }
 
-/// The constant pool: constants that the code reads from memory.
+/// The constant pool: the constants that the code reads from memory.
 fn pool(code: &[Asm]) -> Vec<u32> {
     let mut pool = vec![];
     let mut seen = rustc_hash::FxHashSet::default();
@@ -102,7 +102,7 @@ fn pool(code: &[Asm]) -> Vec<u32> {
     pool
 }
 
-/// Whether an instruction without inputs produces this constant.
+/// Whether an instruction can produce the constant without reading memory.
 fn is_idiom(bits: u32) -> bool {
     bits == 0 || bits == !0
 }
@@ -125,13 +125,13 @@ struct Frame {
 #[derive(PartialEq)]
 enum FrameKind {
     /// No prologue.
-    Bare,
+    NoPrologue,
     /// The prologue points rax to aligned memory in the red zone.
-    Pointer,
+    AlignedRedZone,
     /// The prologue decrements rsp; the result is aligned to 16 bytes.
-    Lowered,
+    Allocated,
     /// The prologue decrements and aligns rsp; rax holds its old value.
-    Aligned,
+    AllocatedAndAligned,
 }
 
 impl Frame {
@@ -139,18 +139,20 @@ impl Frame {
         let size = slots * width;
         // On entry, rsp is 8 more than a multiple of 16.
         match width {
-            _ if size == 0 => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Bare },
+            _ if size == 0 => {
+                Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::NoPrologue }
+            }
             16 if size + 8 <= RED_ZONE => Frame {
                 base: Name::RSP,
                 offset: -(i64::from(size) + 8),
                 size,
-                kind: FrameKind::Bare,
+                kind: FrameKind::NoPrologue,
             },
-            16 => Frame { base: Name::RSP, offset: 0, size: size + 8, kind: FrameKind::Lowered },
+            16 => Frame { base: Name::RSP, offset: 0, size: size + 8, kind: FrameKind::Allocated },
             _ if size + width <= RED_ZONE => {
-                Frame { base: Name::RAX, offset: 0, size, kind: FrameKind::Pointer }
+                Frame { base: Name::RAX, offset: 0, size, kind: FrameKind::AlignedRedZone }
             }
-            _ => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::Aligned },
+            _ => Frame { base: Name::RSP, offset: 0, size, kind: FrameKind::AllocatedAndAligned },
         }
     }
 }
@@ -162,23 +164,26 @@ struct Writer {
     /// Addresses of constants.
     addresses: FxHashMap<u32, i64>,
     frame: Frame,
+    /// Offset of the next instruction.
     at: u64,
+    /// Offsets of labels.
     labels: FxHashMap<Label, u64>,
-    /// End of each jump, and its target.
+    /// End offset of each jump, and its target.
     jumps: Vec<(u64, Label)>,
     /// Offsets at which basic blocks start.
     blocks: Vec<u32>,
+    /// Whether the next instruction starts a basic block.
     starts_block: bool,
     instrument: bool,
 }
 
-/// Moves of a whole register, from a register or memory.
+/// Moves to an entire register, from a register or memory.
 const MOVE: [Encoding; 3] = [
     Encoding::Movaps_xmm_xmmm128,
     Encoding::VEX_Vmovaps_xmm_xmmm128,
     Encoding::VEX_Vmovaps_ymm_ymmm256,
 ];
-/// Stores of a whole register.
+/// Stores of an entire register.
 const STORE: [Encoding; 3] = [
     Encoding::Movaps_xmmm128_xmm,
     Encoding::VEX_Vmovaps_xmmm128_xmm,
@@ -195,7 +200,7 @@ const TEST: [Encoding; 3] = [
 #[derive(Clone, Copy)]
 enum Operand {
     Reg(Name),
-    /// Base and displacement. With rip as the base, the displacement is the address itself.
+    /// Base and displacement. If the base is rip, the displacement is the address itself.
     Mem(Name, i64),
     /// The 32-bit word at base (the first register) + 4 · index (the second register).
     Word(Name, Name),
@@ -212,8 +217,10 @@ impl Writer {
                 self.write_with(Encoding::Inc_rm64, &[counter]);
             }
         }
-        self.at +=
-            self.encoder.encode(instruction, self.at).expect("instructions have encodings") as u64;
+        self.at += self
+            .encoder
+            .encode(instruction, self.at)
+            .expect("the operands are valid for the encoding") as u64;
     }
 
     fn write_with(&mut self, code: Encoding, operands: &[Operand]) {
@@ -264,34 +271,40 @@ impl Writer {
         Operand::Mem(base, displacement)
     }
 
-    fn operand(&self, place: Location) -> Operand {
-        match place {
+    fn operand(&self, location: Location) -> Operand {
+        match location {
             Location::Reg(register) => Operand::Reg(self.register(register)),
             Location::Mem(mem) => self.memory(mem),
         }
     }
 
-    fn enter(&mut self) {
+    fn prologue(&mut self) {
         use Operand::{Imm32, Mem, Reg};
         let size = self.frame.size as i32;
         match self.frame.kind {
-            FrameKind::Bare => {}
-            FrameKind::Pointer => {
+            FrameKind::NoPrologue => {}
+            FrameKind::AlignedRedZone => {
                 self.write_with(
                     Encoding::Lea_r64_m,
                     &[Reg(Name::RAX), Mem(Name::RSP, -i64::from(size))],
                 );
-                self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RAX), Imm32(ALIGN)]);
+                self.write_with(
+                    Encoding::And_rm64_imm32,
+                    &[Reg(Name::RAX), Imm32(SLOT_ALIGNMENT_MASK)],
+                );
             }
-            FrameKind::Lowered => {
+            FrameKind::Allocated => {
                 self.probe();
                 self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]);
             }
-            FrameKind::Aligned => {
+            FrameKind::AllocatedAndAligned => {
                 self.probe();
                 self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RAX), Reg(Name::RSP)]);
                 self.write_with(Encoding::Sub_rm64_imm32, &[Reg(Name::RSP), Imm32(size)]);
-                self.write_with(Encoding::And_rm64_imm32, &[Reg(Name::RSP), Imm32(ALIGN)]);
+                self.write_with(
+                    Encoding::And_rm64_imm32,
+                    &[Reg(Name::RSP), Imm32(SLOT_ALIGNMENT_MASK)],
+                );
             }
         }
     }
@@ -300,30 +313,30 @@ impl Writer {
     /// guard page.
     fn probe(&mut self) {
         use Operand::{Mem, Reg};
-        for page in 1..=self.frame.size / PAGE {
+        for page in 1..=self.frame.size / PAGE_SIZE {
             self.write_with(
                 Encoding::Test_rm32_r32,
-                &[Mem(Name::RSP, -i64::from(page * PAGE)), Reg(Name::EAX)],
+                &[Mem(Name::RSP, -i64::from(page * PAGE_SIZE)), Reg(Name::EAX)],
             );
         }
     }
 
-    fn leave(&mut self) {
+    fn epilogue(&mut self) {
         use Operand::{Imm32, Reg};
         match self.frame.kind {
-            FrameKind::Bare | FrameKind::Pointer => {}
-            FrameKind::Lowered => {
+            FrameKind::NoPrologue | FrameKind::AlignedRedZone => {}
+            FrameKind::Allocated => {
                 self.write_with(
                     Encoding::Add_rm64_imm32,
                     &[Reg(Name::RSP), Imm32(self.frame.size as i32)],
                 );
             }
-            FrameKind::Aligned => {
+            FrameKind::AllocatedAndAligned => {
                 self.write_with(Encoding::Mov_r64_rm64, &[Reg(Name::RSP), Reg(Name::RAX)])
             }
         }
         if self.isa == Isa::Avx2 {
-            // Avoids the penalty of mixing AVX with SSE code that runs next.
+            // Avoids the penalty for SSE code that runs after AVX code.
             self.write_with(Encoding::VEX_Vzeroupper, &[]);
         }
         self.write_with(Encoding::Retnq, &[]);
@@ -349,8 +362,8 @@ impl Writer {
                 self.write_with(TEST[self.isa as usize], &operands);
             }
             Asm::Jump(to) => self.jump(Encoding::Jmp_rel32_64, to),
-            Asm::Branch { test, found, to } => {
-                let code = match (test, found) {
+            Asm::Branch { test, on, to } => {
+                let code = match (test, on) {
                     (TestOp::And, false) => Encoding::Je_rel32_64,
                     (TestOp::And, true) => Encoding::Jne_rel32_64,
                     (TestOp::AndNot, false) => Encoding::Jb_rel32_64,
@@ -369,7 +382,7 @@ impl Writer {
     }
 
     fn jump(&mut self, code: Encoding, to: Label) {
-        let branch = Instruction::with_branch(code, self.at).expect("it is a jump");
+        let branch = Instruction::with_branch(code, self.at).expect("the encoding is a jump");
         self.write(&branch);
         self.jumps.push((self.at, to));
         self.starts_block = true;

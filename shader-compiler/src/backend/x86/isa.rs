@@ -1,15 +1,15 @@
-//! The instruction sets, and what differs between them.
+//! The supported instruction sets.
 
 use crate::backend::Backend;
 
-/// An instruction set of x86-64. As a number, it is an index into tables of encodings.
+/// An instruction set of x86-64. Its discriminant is an index into tables of encodings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {
     /// SSE4.1, 4 lanes. Instructions overwrite their first operand.
     Sse41,
-    /// AVX, 4 lanes. Instructions have a destination of their own.
+    /// AVX, 4 lanes. Instructions have a separate destination.
     Avx,
-    /// AVX2, 8 lanes. Instructions have a destination of their own.
+    /// AVX2, 8 lanes. Instructions have a separate destination.
     Avx2,
 }
 
@@ -22,7 +22,7 @@ impl Isa {
         4 * self.lanes()
     }
 
-    /// Whether instructions have VEX encodings, with a destination of their own.
+    /// Whether instructions have VEX encodings, with a separate destination.
     pub(super) const fn is_vex(self) -> bool {
         !matches!(self, Isa::Sse41)
     }

@@ -1,5 +1,5 @@
-//! Disassembly: Intel syntax, labels for jump targets, comments with the names of ports and the
-//! values of constants.
+//! Disassembly in Intel syntax, with labels for jump targets and comments that give the names of
+//! ports and the values of constants.
 
 use super::Code;
 use crate::ir::{Function, Port, Table};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Column at which comments start.
-const COMMENT: usize = 44;
+const COMMENT_COLUMN: usize = 44;
 
 /// Symbols of jump targets and constants.
 struct Symbols {
@@ -69,7 +69,7 @@ impl Code {
             let mut line = "    ".to_owned();
             formatter.format(&instruction, &mut line);
             match self.comment(&instruction, function) {
-                Some(comment) => _ = writeln!(text, "{line:COMMENT$}; {comment}"),
+                Some(comment) => _ = writeln!(text, "{line:COMMENT_COLUMN$}; {comment}"),
                 None => _ = writeln!(text, "{line}"),
             }
         }

@@ -1,35 +1,35 @@
-//! The machine IR between selection and allocation: machine operations on variables, with the
-//! structured control flow of the IR.
+//! The machine IR between selection and allocation: machine operations on virtual registers
+//! (vregs), with the structured control flow of the IR.
 //!
-//! A variable holds the contents of one SIMD register and is assigned once, like an SSA value.
-//! Inputs and constants are variables with a home in memory: an instruction reads them from there if
-//! its encoding allows a memory operand.
+//! A vreg holds the contents of one SIMD register and is assigned once, like an SSA value. Inputs
+//! and constants are vregs with a home in memory: an instruction reads them from there if its
+//! encoding allows a memory operand.
 
 use iced_x86::Code;
 
-/// A variable of a [`Program`].
+/// A virtual register of a [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Var(pub u32);
+pub(super) struct VReg(pub u32);
 
-impl Var {
+impl VReg {
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Memory that holds a variable from the start.
+/// The memory location that holds a vreg from the start, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
     None,
-    /// The input port with this number.
+    /// The input port with this index.
     Input(u32),
     /// The constant pool: these bits in all lanes.
     Const(u32),
-    /// The table with this number: its last index, in all lanes.
+    /// The last index of the table with this index, in all lanes.
     Last(u32),
 }
 
-/// The operands of an instruction.
+/// The operand layout of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `dst = a ∘ b`; `b` may be in memory. In SSE, `dst` is `a`'s register.
@@ -41,16 +41,16 @@ pub(super) enum Form {
     /// `dst = b` where `c`, else `a`; `b` may be in memory. In SSE, `dst` is `a`'s register and `c`
     /// is in xmm0.
     Blend,
-    /// `dst` = words at the indices `a`, which are in range, of the table whose number is the
-    /// immediate.
+    /// `dst` = words of a table at the indices `a`, which are in range. The immediate is the index
+    /// of the table.
     Gather,
-    /// Stores `a` to the output port whose number is the immediate.
+    /// Stores `a` to an output port. The immediate is the index of the port.
     Store,
 }
 
 macro_rules! opcodes {
     ($($op:ident $form:ident $commutative:ident $latency:literal $sse:ident $avx:ident $avx2:ident;)*) => {
-        /// An operation of the machine.
+        /// A machine operation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Opcode { $($op),* }
 
@@ -63,7 +63,7 @@ macro_rules! opcodes {
                 match self { $(Opcode::$op => $commutative),* }
             }
 
-            /// Latency in cycles that the scheduler assumes: that of recent Intel cores.
+            /// Latency in cycles that the scheduler assumes, measured on recent Intel cores.
             pub const fn latency(self) -> u32 {
                 match self { $(Opcode::$op => $latency),* }
             }
@@ -106,7 +106,7 @@ opcodes! {
     FromS32 Unary false 4 Cvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_xmm_xmmm128 VEX_Vcvtdq2ps_ymm_ymmm256;
     TruncateToInt Unary false 4 Cvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_xmm_xmmm128 VEX_Vcvttps2dq_ymm_ymmm256;
     Blend Blend false 2 Blendvps_xmm_xmmm128 VEX_Vblendvps_xmm_xmm_xmmm128_xmm VEX_Vblendvps_ymm_ymm_ymmm256_ymm;
-    // The encoding of one step; see `encode::gather`.
+    // The encodings of a single lane for SSE and AVX; see `encode::gather`.
     Gather Gather false 20 Pinsrd_xmm_rm32_imm8 VEX_Vpinsrd_xmm_xmm_rm32_imm8 VEX_Vpgatherdd_ymm_vm32y_ymm;
     Store Store false 1 Movaps_xmmm128_xmm VEX_Vmovaps_xmmm128_xmm VEX_Vmovaps_ymmm256_ymm;
 }
@@ -119,21 +119,21 @@ impl Opcode {
     }
 }
 
-/// A machine operation on variables.
+/// A machine operation on vregs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inst {
     pub op: Opcode,
-    /// The variable that is assigned, or stored by a store.
-    pub dst: Var,
-    pub a: Var,
-    pub b: Var,
-    pub c: Var,
+    /// The vreg that is defined; a store repeats the stored one.
+    pub dst: VReg,
+    pub a: VReg,
+    pub b: VReg,
+    pub c: VReg,
     pub imm: u32,
 }
 
 impl Inst {
-    /// The variables that the instruction reads, without duplicates.
-    pub fn args(&self) -> impl Iterator<Item = Var> + use<> {
+    /// The vregs that the instruction reads, without duplicates.
+    pub fn args(&self) -> impl Iterator<Item = VReg> + use<> {
         let (a, b, c) = (self.a, self.b, self.c);
         let (args, count) = match self.op.form() {
             Form::Unary => ([b, b, b], 1),
@@ -145,13 +145,13 @@ impl Inst {
         args.into_iter().take(count)
     }
 
-    /// The variable that the instruction assigns.
-    pub fn result(&self) -> Option<Var> {
+    /// The vreg that the instruction defines; `None` for a store.
+    pub fn result(&self) -> Option<VReg> {
         (self.op.form() != Form::Store).then_some(self.dst)
     }
 }
 
-/// The bits that a test looks for. It succeeds if any bit is set.
+/// The operation of a test. The outcome is true if any bit of the result is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TestOp {
     /// `a & b`
@@ -163,8 +163,8 @@ pub(super) enum TestOp {
 /// The condition of a branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Test {
-    pub a: Var,
-    pub b: Var,
+    pub a: VReg,
+    pub b: VReg,
     pub op: TestOp,
 }
 
@@ -186,32 +186,32 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct If {
     pub test: Test,
-    /// The arm that runs if the test succeeds, and the other one.
+    /// The arms for a true and a false outcome of the test.
     pub arms: [Block; 2],
-    pub yields: [Vec<Var>; 2],
-    pub results: Vec<Var>,
+    pub yields: [Vec<VReg>; 2],
+    pub results: Vec<VReg>,
 }
 
 /// See [`crate::ir::Loop`]. Since there is a single exit, the values that the head yields are
-/// available after the loop, and results share their variables.
+/// available after the loop, and the loop's results share their vregs.
 #[derive(Debug)]
 pub(super) struct Loop {
-    pub init: Vec<Var>,
-    pub params: Vec<Var>,
+    pub init: Vec<VReg>,
+    pub params: Vec<VReg>,
     pub head: Block,
     pub test: Test,
     pub body: Block,
-    pub next: Vec<Var>,
+    pub next: Vec<VReg>,
 }
 
 /// A function after selection.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// The home of each variable.
+    /// The home of each vreg.
     pub homes: Vec<Home>,
     pub body: Block,
-    /// Whether the masks of blends must be in xmm0.
-    pub blends_by_xmm0: bool,
-    /// One more than the largest number of a table that is read.
+    /// Whether the program has blends that require their mask in xmm0, as in SSE4.1.
+    pub masks_in_xmm0: bool,
+    /// Number of tables: one more than the largest index of a table that is read.
     pub tables: usize,
 }

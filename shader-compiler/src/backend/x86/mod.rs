@@ -4,12 +4,12 @@
 //! function ─► select ─► schedule ─► allocate ─► encode ─► Code
 //! ```
 //!
-//! Booleans are masks: all bits of a lane are set, or none. Nothing is contracted or approximated,
-//! so all instruction sets compute the bits of the [interpreter](crate::interpreter).
+//! Booleans are masks: all bits of a lane are set, or none. No operation is fused or approximated,
+//! so code for every instruction set computes the bits of the [interpreter](crate::interpreter).
 //!
-//! Tests run the code on Linux. On Windows it uses no red zone and is called with the same calling
-//! convention; this is only type-checked, not run. The code has no unwind information, which matters
-//! to debuggers alone: it is a leaf and never unwinds.
+//! Tests run the code on Linux only. Code for Windows has the same calling convention but no red
+//! zone; it is type-checked, not run. The code has no unwind information. It is a leaf function and
+//! never unwinds, so only debuggers and profilers notice.
 
 mod allocate;
 mod asm;
@@ -67,7 +67,9 @@ impl Backend for Isa {
 impl Code {
     /// Compiles a lowered function.
     ///
-    /// *Panics* if the function is not [lowered](crate::passes::lower).
+    /// # Panics
+    ///
+    /// Panics if the function is not [lowered](crate::passes::lower).
     pub fn compile(function: &Function, isa: Isa) -> Code {
         compile(function, isa, false)
     }
@@ -75,7 +77,9 @@ impl Code {
     /// Compiles a lowered function to the same code, except that each basic block starts by
     /// incrementing its own 64-bit counter.
     ///
-    /// *Panics* if the function is not [lowered](crate::passes::lower).
+    /// # Panics
+    ///
+    /// Panics if the function is not [lowered](crate::passes::lower).
     pub fn instrumented(function: &Function, isa: Isa) -> Code {
         compile(function, isa, true)
     }

@@ -1,13 +1,13 @@
-//! Instruction selection: from the IR to machine operations on variables.
+//! Instruction selection: from the IR to machine operations on virtual registers.
 //!
-//! Walks the function backwards and selects only what is needed by instructions selected so far. So
-//! an operation that is merged into its only user (a negation into a comparison, for example)
-//! produces no code. Values of the IR become variables with the same numbers.
+//! Walks the function backwards and selects only definitions that instructions selected so far use.
+//! So an operation that is merged into its only user (a negation into a comparison, for example)
+//! produces no code. An IR value becomes the vreg with the same index.
 
 mod ops;
 
 use super::Isa;
-use super::machine::{Block, Home, If, Inst, Loop, Opcode, Program, Step, Test, TestOp, Var};
+use super::machine::{Block, Home, If, Inst, Loop, Opcode, Program, Step, Test, TestOp, VReg};
 use crate::ir::{self, Def, Function, Op, Stmt, Value};
 use rustc_hash::FxHashMap;
 
@@ -15,25 +15,26 @@ const ALL_ONES: u32 = !0;
 
 /// Selects the machine operations of a lowered function.
 ///
-/// *Panics* if the function is not lowered: if it has composite operations, shifts by variable
+/// Panics if the function is not lowered: if it has composite operations, shifts by variable
 /// amounts, or conditions that are not results of `any`. Also panics if it reads or writes ports
-/// that it does not declare; no later check would keep the code from accessing memory out of bounds.
+/// that it does not declare; no later check would keep the code from accessing memory out of
+/// bounds.
 pub(super) fn select(function: &Function, isa: Isa) -> Program {
     let ports = function.inputs.len();
     let exists = |def| !matches!(def, Def::Input(port) if port as usize >= ports);
     assert!(
         function.values.iter().all(|data| exists(data.def)),
-        "the function declares the inputs that it reads"
+        "the function reads an undeclared input"
     );
     assert_eq!(
         function.body.yields.len(),
         function.outputs.len(),
-        "the function declares the outputs that it writes"
+        "the numbers of values written and of declared outputs differ"
     );
     let mut selector = Selector {
         function,
         vex: isa.is_vex(),
-        vars: (0..function.len() as u32).map(Var).collect(),
+        vregs: (0..function.len() as u32).map(VReg).collect(),
         uses: vec![0; function.len()],
         homes: Vec::with_capacity(function.len() + 16),
         constants: FxHashMap::default(),
@@ -42,7 +43,7 @@ pub(super) fn select(function: &Function, isa: Isa) -> Program {
         needed: vec![false; function.len()],
         stores: vec![],
         segment: vec![],
-        blends_by_xmm0: false,
+        masks_in_xmm0: false,
     };
     selector.homes.extend((0..function.len()).map(|index| match function.values[index].def {
         Def::Input(port) => Home::Input(port),
@@ -51,7 +52,7 @@ pub(super) fn select(function: &Function, isa: Isa) -> Program {
     }));
     for (index, data) in function.values.iter().enumerate() {
         if let Def::Const(bits) = data.def {
-            selector.vars[index] = *selector.constants.entry(bits).or_insert(Var(index as u32));
+            selector.vregs[index] = *selector.constants.entry(bits).or_insert(VReg(index as u32));
         }
     }
     selector.scan(&function.body);
@@ -60,36 +61,36 @@ pub(super) fn select(function: &Function, isa: Isa) -> Program {
     Program {
         homes: selector.homes,
         body,
-        blends_by_xmm0: selector.blends_by_xmm0,
+        masks_in_xmm0: selector.masks_in_xmm0,
         tables: selector.tables,
     }
 }
 
 struct Selector<'a> {
     function: &'a Function,
-    /// Instructions have a separate destination.
+    /// Whether instructions have a separate destination.
     vex: bool,
-    /// The variable that holds a value.
-    vars: Vec<Var>,
-    /// How often a value is used.
+    /// The vreg that holds each value.
+    vregs: Vec<VReg>,
+    /// Number of uses of each value.
     uses: Vec<u32>,
     homes: Vec<Home>,
-    constants: FxHashMap<u32, Var>,
-    /// The variable that holds the last index of each table.
-    last: FxHashMap<u32, Var>,
-    /// One more than the largest number of a table that is read.
+    constants: FxHashMap<u32, VReg>,
+    /// The vreg that holds the last index of each table.
+    last: FxHashMap<u32, VReg>,
+    /// Number of tables: one more than the largest index of a table that is read.
     tables: usize,
-    /// Whether each variable is read by the instructions selected so far.
+    /// Whether each vreg is read by the instructions selected so far.
     needed: Vec<bool>,
-    /// Values of the outputs with their ports, sorted.
+    /// Output values with their ports, sorted.
     stores: Vec<(Value, u32)>,
     /// The straight-line segment being selected, in reverse.
     segment: Vec<Inst>,
-    blends_by_xmm0: bool,
+    masks_in_xmm0: bool,
 }
 
 impl Selector<'_> {
-    /// Counts uses, and assigns variables to values that share one with another value.
+    /// Counts uses, and finds values that share the vreg of another value.
     fn scan(&mut self, block: &ir::Block) {
         for stmt in &block.stmts {
             match stmt {
@@ -97,9 +98,9 @@ impl Selector<'_> {
                     let (op, args) =
                         self.function.operation(*value).expect("statements define operations");
                     self.count(args);
-                    // Where `any` is not a condition, it is the identity in each lane.
+                    // An `any` that is not a branch condition is the identity in each lane.
                     if matches!(op, Op::Bits | Op::Float | Op::Any) {
-                        self.vars[value.index()] = self.vars[args[0].index()];
+                        self.vregs[value.index()] = self.vregs[args[0].index()];
                     }
                 }
                 Stmt::If(i) => {
@@ -117,7 +118,7 @@ impl Selector<'_> {
                     self.scan(&l.body);
                     self.count(&l.body.yields);
                     for (result, exit) in l.results.iter().zip(&l.head.yields) {
-                        self.vars[result.index()] = self.vars[exit.index()];
+                        self.vregs[result.index()] = self.vregs[exit.index()];
                     }
                 }
             }
@@ -130,39 +131,39 @@ impl Selector<'_> {
         }
     }
 
-    /// The variable of a value; marks it as needed.
-    fn read(&mut self, value: Value) -> Var {
-        let var = self.vars[value.index()];
-        self.needed[var.index()] = true;
-        var
+    /// Returns the vreg of a value, and marks it as needed.
+    fn read(&mut self, value: Value) -> VReg {
+        let vreg = self.vregs[value.index()];
+        self.needed[vreg.index()] = true;
+        vreg
     }
 
-    fn read_all(&mut self, values: &[Value]) -> Vec<Var> {
+    fn read_all(&mut self, values: &[Value]) -> Vec<VReg> {
         values.iter().map(|&value| self.read(value)).collect()
     }
 
-    fn fresh(&mut self, home: Home) -> Var {
+    fn fresh(&mut self, home: Home) -> VReg {
         self.homes.push(home);
         self.needed.push(true);
-        Var(self.homes.len() as u32 - 1)
+        VReg(self.homes.len() as u32 - 1)
     }
 
-    fn constant(&mut self, bits: u32) -> Var {
-        if let Some(&var) = self.constants.get(&bits) {
-            return var;
+    fn constant(&mut self, bits: u32) -> VReg {
+        if let Some(&vreg) = self.constants.get(&bits) {
+            return vreg;
         }
-        let var = self.fresh(Home::Const(bits));
-        self.constants.insert(bits, var);
-        var
+        let vreg = self.fresh(Home::Const(bits));
+        self.constants.insert(bits, vreg);
+        vreg
     }
 
     /// Whether a value has a home in memory.
     fn is_homed(&self, value: Value) -> bool {
-        self.homes[self.vars[value.index()].index()] != Home::None
+        self.homes[self.vregs[value.index()].index()] != Home::None
     }
 
     /// The operation that defines a value, if the value has a single use.
-    fn only_use(&self, value: Value) -> Option<(Op, [Value; 3])> {
+    fn single_use_op(&self, value: Value) -> Option<(Op, [Value; 3])> {
         match self.function.def(value) {
             Def::Op { op, args } if self.uses[value.index()] == 1 => Some((op, args)),
             _ => None,
@@ -173,11 +174,11 @@ impl Selector<'_> {
         self.function.constant(value) == Some(bits)
     }
 
-    fn push(&mut self, op: Opcode, dst: Var, a: Var, b: Var) {
+    fn push(&mut self, op: Opcode, dst: VReg, a: VReg, b: VReg) {
         self.push_full(op, dst, [a, b, a], 0);
     }
 
-    fn push_full(&mut self, op: Opcode, dst: Var, [a, b, c]: [Var; 3], imm: u32) {
+    fn push_full(&mut self, op: Opcode, dst: VReg, [a, b, c]: [VReg; 3], imm: u32) {
         self.segment.push(Inst { op, dst, a, b, c, imm });
     }
 
@@ -185,7 +186,7 @@ impl Selector<'_> {
         let mut stores: Vec<_> =
             self.function.body.yields.iter().zip(0..).map(|(&value, port)| (value, port)).collect();
         stores.sort();
-        // Inputs and constants are stored at the end, since no statement defines them.
+        // No statement defines inputs and constants, so they are stored at the end.
         for &(value, port) in &stores {
             if matches!(self.function.def(value), Def::Input(_) | Def::Const(_)) {
                 self.store(value, port);
@@ -196,12 +197,12 @@ impl Selector<'_> {
     }
 
     fn store(&mut self, value: Value, port: u32) {
-        let var = self.read(value);
-        self.push_full(Opcode::Store, var, [var; 3], port);
+        let vreg = self.read(value);
+        self.push_full(Opcode::Store, vreg, [vreg; 3], port);
     }
 
-    /// Stores the outputs that are one of these values, right after their definition.
-    fn store_all(&mut self, values: &[Value]) {
+    /// Stores the outputs among these values, right after their definition.
+    fn store_outputs(&mut self, values: &[Value]) {
         for &value in values {
             let first = self.stores.partition_point(|&(v, _)| v < value);
             for k in first..self.stores.len() {
@@ -220,13 +221,13 @@ impl Selector<'_> {
             match stmt {
                 Stmt::Op(value) => {
                     if outermost {
-                        self.store_all(&[*value]);
+                        self.store_outputs(&[*value]);
                     }
                     self.value(*value);
                 }
                 Stmt::If(i) => {
                     if outermost {
-                        self.store_all(&i.results);
+                        self.store_outputs(&i.results);
                     }
                     self.close_segment(&mut steps);
                     if let Some(step) = self.if_(i) {
@@ -235,7 +236,7 @@ impl Selector<'_> {
                 }
                 Stmt::Loop(l) => {
                     if outermost {
-                        self.store_all(&l.results);
+                        self.store_outputs(&l.results);
                     }
                     self.close_segment(&mut steps);
                     let step = self.loop_(l);
@@ -266,7 +267,7 @@ impl Selector<'_> {
             .map(|arm| live.iter().map(|&k| self.read(arm.yields[k])).collect::<Vec<_>>());
         let arms = [&i.then, &i.otherwise].map(|arm| self.block(arm, false));
         let test = self.test(i.cond);
-        let results = live.iter().map(|&k| self.vars[i.results[k].index()]).collect();
+        let results = live.iter().map(|&k| self.vregs[i.results[k].index()]).collect();
         Some(If { test, arms, yields, results })
     }
 
@@ -276,22 +277,22 @@ impl Selector<'_> {
         let test = self.test(l.cond);
         let head = self.block(&l.head, false);
         let init = self.read_all(&l.init);
-        let params = l.params.iter().map(|param| self.vars[param.index()]).collect();
+        let params = l.params.iter().map(|param| self.vregs[param.index()]).collect();
         Loop { init, params, head, test, body, next }
     }
 
     /// Selects the test of a branch condition.
     fn test(&mut self, cond: Value) -> Test {
         let Some((Op::Any, args)) = self.function.operation(cond) else {
-            panic!("conditions are results of `any` after lowering")
+            panic!("the condition of a lowered function is not a result of `any`")
         };
         let mask = args[0];
-        let once = self.uses[cond.index()] == 1;
-        if once && let Some((op, args)) = self.only_use(mask) {
+        let has_single_use = self.uses[cond.index()] == 1;
+        if has_single_use && let Some((op, args)) = self.single_use_op(mask) {
             match op {
                 Op::BAnd => {
                     for [a, b] in [[args[0], args[1]], [args[1], args[0]]] {
-                        if let Some((Op::BNot, [inner, ..])) = self.only_use(a)
+                        if let Some((Op::BNot, [inner, ..])) = self.single_use_op(a)
                             && !self.is_comparison(inner)
                         {
                             return Test {
@@ -310,14 +311,14 @@ impl Selector<'_> {
                 _ => {}
             }
         }
-        let var = self.read(mask);
-        Test { a: var, b: var, op: TestOp::And }
+        let vreg = self.read(mask);
+        Test { a: vreg, b: vreg, op: TestOp::And }
     }
 
     /// Selects the instructions of a statement, unless its result is not needed.
     fn value(&mut self, value: Value) {
-        let dst = Var(value.0);
-        if !self.needed[dst.index()] || self.vars[value.index()] != dst {
+        let dst = VReg(value.0);
+        if !self.needed[dst.index()] || self.vregs[value.index()] != dst {
             return;
         }
         let Def::Op { op, args } = self.function.def(value) else {

@@ -1,6 +1,6 @@
-//! Compares machine code with the interpreter, bit for bit, in cases that are hard for allocation
-//! and operands, and checks listings. `tests/differential.rs` covers all ops, random functions and
-//! shaders.
+//! Compares machine code with the interpreter, bit for bit, in cases that are hard for operand
+//! selection and register allocation, and checks listings. `verification/tests/differential.rs`
+//! covers all ops, random functions and shaders.
 
 use super::{Code, Isa};
 use crate::Arena;
@@ -17,7 +17,7 @@ use crate::texture::Texture;
 const NATIVE: [Target; 3] = [Target::Sse, Target::Avx, Target::Avx2];
 
 fn compile(function: &Function, target: Target) -> Code {
-    Code::compile(function, target.isa().expect("a target of x86-64"))
+    Code::compile(function, target.isa().expect("it is an x86-64 target"))
 }
 
 fn check_native(function: &Function, rows: &[Vec<u32>], context: &str) {
@@ -28,7 +28,7 @@ fn check_native(function: &Function, rows: &[Vec<u32>], context: &str) {
 }
 
 #[test]
-fn operations_accept_constants_in_any_argument() {
+fn constants_are_accepted_as_any_argument() {
     let mut random = Random::new(1);
     let is_shift = |op| matches!(op, Op::Shl | Op::LShr | Op::AShr);
     for &op in Op::ALL.iter().filter(|op| !op.is_composite()) {
@@ -69,7 +69,7 @@ fn more_live_values_than_registers_are_spilled() {
         let mut b = Builder::new("sums", Rules::Exact);
         let inputs: Vec<_> = (0..count).map(|k| b.input(&k.to_string(), Type::F32)).collect();
         let roots: Vec<_> = inputs.iter().map(|&x| b.op(Op::Sqrt, &[x])).collect();
-        // Uses all of them twice, the second time in reverse order.
+        // Uses each value twice, the second time in reverse order.
         let mut sum = roots[0];
         for &root in roots.iter().chain(roots.iter().rev()) {
             sum = b.op(Op::Sub, &[sum, root]);
@@ -97,9 +97,9 @@ fn loop_over(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) 
 }
 
 #[test]
-fn parameters_can_be_permuted() {
+fn loop_parameters_can_be_permuted() {
     for count in [2, 3, 8, 14, 15, 16, 17, 30] {
-        let turned =
+        let rotated =
             loop_over(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
         let reversed = loop_over(count, |_, params| params.iter().rev().copied().collect());
         let summed = loop_over(count, |b, params| {
@@ -123,7 +123,7 @@ fn parameters_can_be_permuted() {
             let results = b.push_if(cond, then, otherwise);
             results.iter().rev().copied().collect()
         });
-        for function in [turned, reversed, summed, crossed] {
+        for function in [rotated, reversed, summed, crossed] {
             check_native(
                 &function,
                 &rows(&function.inputs, 33, count as u64),
@@ -142,7 +142,7 @@ fn more_loaded_words_than_registers_are_spilled() {
 }
 
 #[test]
-fn random_functions_under_pressure() {
+fn random_functions_under_register_pressure_match_the_interpreter() {
     for seed in 0..200 {
         let options = random::Options {
             ops: 400,
@@ -157,7 +157,7 @@ fn random_functions_under_pressure() {
 }
 
 #[test]
-fn executed_instructions_are_counted() {
+fn executed_instructions_match_block_sizes_times_counts() {
     let arena = Arena::new();
     let texture = Texture::new(1, &[[1.0; 4]]);
     for target in NATIVE.into_iter().filter(|target| target.is_available()) {
@@ -168,13 +168,16 @@ fn executed_instructions_are_counted() {
                 .executed(&[&texture; 4], &inputs)
         };
         // The second function has a stack frame, and table loads, which use general registers.
-        for line in [small(), lookups(40)] {
-            assert_eq!(executed(&line, 3), 3 * compile(&line, target).counts().total as u64);
+        for straight in [small(), lookups(40)] {
+            assert_eq!(
+                executed(&straight, 3),
+                3 * compile(&straight, target).counts().total as u64
+            );
         }
         // From zero, z stays within the circle in all iterations: 64 times body and head.
         let code = compile(&escape_time(), target);
         let [before, body, head, after] = code.block_sizes()[..] else {
-            panic!("a loop has four blocks")
+            panic!("a function with one loop has four blocks")
         };
         assert_eq!(
             executed(&escape_time(), 1),
@@ -246,8 +249,8 @@ fn escape_time() -> Function {
     let norm = b.op(Op::Add, &[re2, im2]);
     let inside = b.op(Op::Lt, &[norm, four]);
     let fewer = b.op(Op::ULt, &[count, limit]);
-    let goes_on = b.op(Op::BAnd, &[inside, fewer]);
-    let cond = b.op(Op::Any, &[goes_on]);
+    let continues = b.op(Op::BAnd, &[inside, fewer]);
+    let cond = b.op(Op::Any, &[continues]);
     b.open_body(cond, &[count]);
     let difference = b.op(Op::Sub, &[re2, im2]);
     let next_re = b.op(Op::Add, &[difference, x]);
@@ -256,7 +259,7 @@ fn escape_time() -> Function {
     let next_im = b.op(Op::Add, &[twice, y]);
     let next_count = b.op(Op::IAdd, &[count, one]);
     let kept = [(next_re, re), (next_im, im), (next_count, count)]
-        .map(|(next, old)| b.op(Op::Select, &[goes_on, next, old]));
+        .map(|(next, old)| b.op(Op::Select, &[continues, next, old]));
     let results = b.close_loop(&kept);
     b.finish([("count".to_owned(), results[0])])
 }
@@ -272,7 +275,7 @@ fn listings_match_snapshots() {
     }
 }
 
-/// Has `count` values that live at the same time.
+/// A function with `count` values that are live at the same time.
 fn sums(count: u32) -> Function {
     let mut b = Builder::new("sums", Rules::Exact);
     let x = b.input("x", Type::F32);
@@ -303,32 +306,32 @@ fn large_frames_are_rejected() {
 }
 
 #[test]
-#[should_panic(expected = "the function declares the inputs that it reads")]
-fn undeclared_inputs_are_not_read() {
+#[should_panic(expected = "the function reads an undeclared input")]
+fn undeclared_inputs_are_rejected() {
     let mut function = sums(3);
     function.inputs.clear();
     Code::compile(&function, Isa::Sse41);
 }
 
 #[test]
-#[should_panic(expected = "the function declares the outputs that it writes")]
-fn undeclared_outputs_are_not_written() {
+#[should_panic(expected = "the numbers of values written and of declared outputs differ")]
+fn undeclared_outputs_are_rejected() {
     let mut function = sums(3);
     function.outputs.clear();
     Code::compile(&function, Isa::Sse41);
 }
 
 #[test]
-fn two_tests_for_nan_are_one_instruction() {
+fn two_nan_tests_are_one_instruction() {
     let count = |function: &Function| Code::compile(function, Isa::Sse41).counts().total;
-    let of = |merge: Op, complement: bool| {
+    let function = |merge: Op, complement: bool| {
         let mut b = Builder::new("tests", Rules::Exact);
         let inputs = ["a", "b"].map(|name| b.input(name, Type::F32));
         // Computed values, since only these are tested in practice.
         let [x, y] = inputs.map(|input| b.op(Op::Sqrt, &[input]));
         let tests = [x, y].map(|value| {
-            let number = b.op(Op::Eq, &[value, value]);
-            if complement { b.op(Op::BNot, &[number]) } else { number }
+            let is_not_nan = b.op(Op::Eq, &[value, value]);
+            if complement { b.op(Op::BNot, &[is_not_nan]) } else { is_not_nan }
         });
         let both = b.op(merge, &tests);
         b.finish([("out".to_owned(), both)])
@@ -336,8 +339,8 @@ fn two_tests_for_nan_are_one_instruction() {
     for (merge, complement) in
         [(Op::BOr, true), (Op::BAnd, false), (Op::BOr, false), (Op::BAnd, true)]
     {
-        let function = of(merge, complement);
+        let function = function(merge, complement);
         check_native(&function, &special_rows(&function.inputs, 2000, 5), &format!("{merge:?}"));
     }
-    assert_eq!(count(&of(Op::BOr, true)), count(&of(Op::BOr, false)) - 2);
+    assert_eq!(count(&function(Op::BOr, true)), count(&function(Op::BOr, false)) - 2);
 }

@@ -52,9 +52,15 @@ impl Drawn {
 }
 
 /// Draws random boxes for a shader.
-pub fn draw(shader: &Shader, frame: Frame, spans: Spans, count: usize, seed: u64) -> Vec<Drawn> {
+pub fn draw(
+    shader: &Shader,
+    frame: Frame,
+    spans: IntervalInputs,
+    count: usize,
+    seed: u64,
+) -> Vec<Drawn> {
     let mut random = Random::new(seed);
-    (0..count).map(|_| one(&mut random, shader, frame, spans == Spans::All)).collect()
+    (0..count).map(|_| one(&mut random, shader, frame, spans == IntervalInputs::All)).collect()
 }
 
 fn one(random: &mut Random, shader: &Shader, frame: Frame, all: bool) -> Drawn {
@@ -216,7 +222,7 @@ mod tests {
         for frame in [Frame::Local, Frame::World] {
             let integrand =
                 Integrand::new(&shader, &Settings::default(), frame).expect("the shader is valid");
-            for spans in [Spans::Light, Spans::All] {
+            for spans in [IntervalInputs::Light, IntervalInputs::All] {
                 let inputs = integrand.inputs(spans, Ranges::Declared);
                 for drawn in draw(&shader, frame, spans, 200, 7) {
                     assert_eq!(
@@ -260,7 +266,7 @@ mod tests {
     fn frames_are_orthonormal_and_directions_above() {
         let shader = Shader::parse("a.wgsl", SHADER).expect("the shader is valid");
         let dot = |a: &[f32], b: &[f32]| std::iter::zip(a, b).map(|(a, b)| a * b).sum::<f32>();
-        for drawn in draw(&shader, Frame::World, Spans::All, 200, 8) {
+        for drawn in draw(&shader, Frame::World, IntervalInputs::All, 200, 8) {
             let x: Vec<f32> = drawn.member.iter().map(|&bits| f32::from_bits(bits)).collect();
             let [wi, wo, n, t, b] = [0, 3, 6, 9, 12].map(|at| &x[at..at + 3]);
             for (u, v) in [(n, t), (t, b), (b, n)] {
@@ -270,8 +276,8 @@ mod tests {
             assert!((dot(wo, wo) - 1.0).abs() < 1e-5 && dot(wo, n) > -0.05);
         }
         assert_eq!(
-            draw(&shader, Frame::Local, Spans::Light, 3, 9),
-            draw(&shader, Frame::Local, Spans::Light, 3, 9)
+            draw(&shader, Frame::Local, IntervalInputs::Light, 3, 9),
+            draw(&shader, Frame::Local, IntervalInputs::Light, 3, 9)
         );
     }
 }

@@ -44,9 +44,11 @@ pub fn breakdown(function: &Function, target: Target) -> Breakdown {
         if is_elementary(op) { stand_in(builder, op, args) } else { builder.op(op, args) }
     });
     let without = passes::lower(&without);
-    let computing = code.computing();
-    let arithmetic =
-        Code::compile(&without, isa).computing().saturating_sub(stand_ins(&without)).min(computing);
+    let computing = code.compute_instructions();
+    let arithmetic = Code::compile(&without, isa)
+        .compute_instructions()
+        .saturating_sub(stand_ins(&without))
+        .min(computing);
     Breakdown {
         arithmetic,
         elementary: computing - arithmetic,

@@ -14,7 +14,7 @@ use super::{
 use crate::cost::boxes::{self, Drawn};
 use crate::cost::{Budget, Candidate, Cost, Measurement, cpu_name, measure};
 use lightbound_shader::backend::x86::{Code, Isa};
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Input, Lifted, Options, Sides, Tracking};
 use lightbound_shader::relations::{Relations, only_tighten};
@@ -66,7 +66,7 @@ impl Setup {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variant {
     /// The inputs that are intervals.
-    pub inputs: Spans,
+    pub inputs: IntervalInputs,
     /// The bounds that are computed.
     pub sides: Sides,
     /// The handling of NaN.
@@ -143,7 +143,7 @@ impl Figures {
 pub struct Record {
     pub(super) shader: String,
     #[serde(serialize_with = "SpansName::serialize")]
-    inputs: Spans,
+    inputs: IntervalInputs,
     #[serde(serialize_with = "SidesName::serialize")]
     sides: Sides,
     #[serde(serialize_with = "NanName::serialize")]

@@ -9,7 +9,7 @@ use super::paper::{self, Pair};
 use super::table::Table;
 use super::{PAPER_SHADERS, formula, mean, nan_name, percent, restricted, sides_name};
 use crate::cost::PLACEMENTS;
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::Sides;
 
@@ -53,7 +53,7 @@ impl Quantity {
     }
 
     /// The paper's ratios for a shader.
-    fn paper(self, shader: &str, inputs: Spans, sides: Sides) -> Option<Pair> {
+    fn paper(self, shader: &str, inputs: IntervalInputs, sides: Sides) -> Option<Pair> {
         match self {
             Quantity::Instructions => paper::instructions(shader, inputs, sides),
             Quantity::Executed | Quantity::Model => None,
@@ -61,7 +61,7 @@ impl Quantity {
         }
     }
 
-    fn paper_saved(self, inputs: Spans, sides: Sides) -> Option<f64> {
+    fn paper_saved(self, inputs: IntervalInputs, sides: Sides) -> Option<f64> {
         match self {
             Quantity::Instructions => paper::instructions_saved(inputs, sides),
             Quantity::Executed | Quantity::Model => None,
@@ -271,7 +271,8 @@ fn cost_table(
     let title = format!("{}: {}", subject(quantity, variants[0]), step.title());
     let comparable = step == Step::Optimized && is_comparable(comparison, variants[0].nan);
     let paper = |shader: &str, inputs| quantity.paper(shader, inputs, sides).filter(|_| comparable);
-    let known = comparison.shaders.iter().any(|shader| paper(shader, Spans::Light).is_some());
+    let known =
+        comparison.shaders.iter().any(|shader| paper(shader, IntervalInputs::Light).is_some());
     let mut head = vec!["shader".to_owned(), "point".to_owned()];
     for variant in variants {
         head.extend([formula(variant.inputs), step.column()].map(str::to_owned));

@@ -10,7 +10,7 @@ use super::table::pad;
 use super::{Error, formula, nan_name, sides_name};
 use crate::cost::{Breakdown, breakdown};
 use lightbound_shader::backend::x86::Code;
-use lightbound_shader::bounding::{Integrand, Spans};
+use lightbound_shader::bounding::{Integrand, IntervalInputs};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Sides, Tracking};
 use lightbound_shader::{Settings, Shader, passes};
@@ -30,7 +30,7 @@ pub struct Figure {
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
     pub shader: String,
-    pub inputs: Spans,
+    pub inputs: IntervalInputs,
     pub bars: [Bar; 4],
 }
 
@@ -164,8 +164,11 @@ mod tests {
             parts: Breakdown { arithmetic: 10 * scale, elementary: 5 * scale, overhead: 5 * scale },
             nan: 10 * scale,
         };
-        let panels =
-            vec![Panel { shader: "a".into(), inputs: Spans::Light, bars: [4, 3, 2, 1].map(bar) }];
+        let panels = vec![Panel {
+            shader: "a".into(),
+            inputs: IntervalInputs::Light,
+            bars: [4, 3, 2, 1].map(bar),
+        }];
         let setup = Setup { frame: Frame::Local, ranges: Ranges::Paper, target: Target::Avx2 };
         let text = text(&Figure { setup, sides: Sides::Both, nan: Nan::Suppress, panels }, false);
         assert!(text.contains(": both bounds, NaN suppressed\n"), "{text}");

@@ -18,7 +18,7 @@ pub mod tightness_tables;
 
 pub use comparison::Comparison;
 
-use lightbound_shader::bounding::{Frame, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::Sides;
 use lightbound_shader::relations::{Relation, Relations};
@@ -57,16 +57,16 @@ macro_rules! names {
 names! {
     FrameName of "Frame" { World, Local }
     RangesName of "Ranges" { Paper, Declared }
-    SpansName of "Spans" { Light, All }
+    SpansName of "IntervalInputs" { Light, All }
     SidesName of "Sides" { Upper, Lower, Both }
     NanName of "Nan" { Propagate, Suppress, Ignore }
 }
 
 /// The paper's notation of a bounding shader with these interval inputs.
-fn formula(inputs: Spans) -> &'static str {
+fn formula(inputs: IntervalInputs) -> &'static str {
     match inputs {
-        Spans::Light => "s(x, ω̂)",
-        Spans::All => "s(x̂, ω̂)",
+        IntervalInputs::Light => "s(x, ω̂)",
+        IntervalInputs::All => "s(x̂, ω̂)",
     }
 }
 

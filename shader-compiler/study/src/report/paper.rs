@@ -1,7 +1,7 @@
 //! Published results of Clarberg et al. 2010, tables 1 and 2: SSE, 4 evaluations at a time, without
 //! NaN handling.
 
-use lightbound_shader::bounding::Spans;
+use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::lift::Sides;
 
 /// Cost ratios of a bounding shader to its point shader, before and after a step: naive and
@@ -66,7 +66,7 @@ const ROWS: [Row; 6] = [
 ];
 
 /// Instruction ratios of a shader's bounds.
-pub(super) fn instructions(shader: &str, inputs: Spans, sides: Sides) -> Option<Pair> {
+pub(super) fn instructions(shader: &str, inputs: IntervalInputs, sides: Sides) -> Option<Pair> {
     let row = ROWS.iter().find(|row| row.shader == shader)?;
     let pairs = match sides {
         Sides::Upper => row.upper,
@@ -77,27 +77,27 @@ pub(super) fn instructions(shader: &str, inputs: Spans, sides: Sides) -> Option<
 }
 
 /// Cycle ratios of a shader's bounds; the paper has those of upper bounds only.
-pub(super) fn cycles(shader: &str, inputs: Spans, sides: Sides) -> Option<Pair> {
+pub(super) fn cycles(shader: &str, inputs: IntervalInputs, sides: Sides) -> Option<Pair> {
     let row = ROWS.iter().find(|row| row.shader == shader && sides == Sides::Upper)?;
     Some(row.cycles[inputs as usize].map(|cycles| cycles / row.point_cycles))
 }
 
 /// Average fraction of instructions saved, as printed in the paper.
-pub(super) fn instructions_saved(inputs: Spans, sides: Sides) -> Option<f64> {
+pub(super) fn instructions_saved(inputs: IntervalInputs, sides: Sides) -> Option<f64> {
     match (sides, inputs) {
-        (Sides::Upper, Spans::Light) => Some(0.418),
-        (Sides::Upper, Spans::All) => Some(0.439),
+        (Sides::Upper, IntervalInputs::Light) => Some(0.418),
+        (Sides::Upper, IntervalInputs::All) => Some(0.439),
         (Sides::Lower, _) => None,
-        (Sides::Both, Spans::Light) => Some(0.238),
-        (Sides::Both, Spans::All) => Some(0.271),
+        (Sides::Both, IntervalInputs::Light) => Some(0.238),
+        (Sides::Both, IntervalInputs::All) => Some(0.271),
     }
 }
 
 /// Average fraction of cycles saved, as printed in the paper.
-pub(super) fn cycles_saved(inputs: Spans, sides: Sides) -> Option<f64> {
+pub(super) fn cycles_saved(inputs: IntervalInputs, sides: Sides) -> Option<f64> {
     (sides == Sides::Upper).then_some(match inputs {
-        Spans::Light => 0.328,
-        Spans::All => 0.367,
+        IntervalInputs::Light => 0.328,
+        IntervalInputs::All => 0.367,
     })
 }
 
@@ -107,22 +107,23 @@ mod tests {
 
     #[test]
     fn row_averages_match_printed_averages() {
-        let mean = |of: fn(&str, Spans, Sides) -> Option<Pair>, inputs, sides, k: usize| {
-            ROWS.iter().map(|row| of(row.shader, inputs, sides).unwrap()[k]).sum::<f64>()
-                / ROWS.len() as f64
-        };
+        let mean =
+            |of: fn(&str, IntervalInputs, Sides) -> Option<Pair>, inputs, sides, k: usize| {
+                ROWS.iter().map(|row| of(row.shader, inputs, sides).unwrap()[k]).sum::<f64>()
+                    / ROWS.len() as f64
+            };
         for (of, inputs, sides, expected) in [
             (
-                instructions as fn(&str, Spans, Sides) -> Option<Pair>,
-                Spans::Light,
+                instructions as fn(&str, IntervalInputs, Sides) -> Option<Pair>,
+                IntervalInputs::Light,
                 Sides::Upper,
                 [3.1, 1.8],
             ),
-            (instructions, Spans::All, Sides::Upper, [4.8, 2.7]),
-            (instructions, Spans::Light, Sides::Both, [3.2, 2.5]),
-            (instructions, Spans::All, Sides::Both, [5.0, 3.7]),
-            (cycles, Spans::Light, Sides::Upper, [2.3, 1.6]),
-            (cycles, Spans::All, Sides::Upper, [3.0, 1.9]),
+            (instructions, IntervalInputs::All, Sides::Upper, [4.8, 2.7]),
+            (instructions, IntervalInputs::Light, Sides::Both, [3.2, 2.5]),
+            (instructions, IntervalInputs::All, Sides::Both, [5.0, 3.7]),
+            (cycles, IntervalInputs::Light, Sides::Upper, [2.3, 1.6]),
+            (cycles, IntervalInputs::All, Sides::Upper, [3.0, 1.9]),
         ] {
             for k in [0, 1] {
                 let mean = mean(of, inputs, sides, k);

@@ -9,7 +9,7 @@ use super::{
     sides_name,
 };
 use lightbound_shader::backend::x86::Code;
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::Sides;
 use lightbound_shader::relations::Relations;
@@ -21,7 +21,7 @@ use serde::Serialize;
 pub struct RelationCosts {
     shader: String,
     #[serde(serialize_with = "SpansName::serialize")]
-    inputs: Spans,
+    inputs: IntervalInputs,
     #[serde(serialize_with = "SidesName::serialize")]
     sides: Sides,
     #[serde(serialize_with = "NanName::serialize")]
@@ -159,7 +159,7 @@ mod tests {
         let setup = Setup { frame: Frame::World, ranges: Ranges::Paper, target: Target::Sse };
         let cost = RelationCosts {
             shader: "a".into(),
-            inputs: Spans::Light,
+            inputs: IntervalInputs::Light,
             sides: Sides::Upper,
             nan: Nan::Ignore,
             frame: setup.frame,

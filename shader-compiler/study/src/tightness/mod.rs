@@ -22,7 +22,9 @@ pub mod truth;
 
 use lightbound_shader::CompileError;
 use lightbound_shader::bounding::hand::{Lobe, mirror};
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Integrand, Limits, Ranges, Spans, Split};
+use lightbound_shader::bounding::{
+    BoundingKernel, BoundsBatch, BoxBatch, Integrand, IntervalInputs, Ranges, SplitKernel,
+};
 use lightbound_shader::frontend::{Parameter, Scalar, Shader};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
@@ -44,7 +46,7 @@ pub struct Kind {
     pub name: &'static str,
     /// Options of the bounding shader.
     pub options: Options,
-    /// Number of sub-boxes that a box is [split](Split) into; 1 without splitting.
+    /// Number of sub-boxes that a box is [split](SplitKernel) into; 1 without splitting.
     pub parts: usize,
 }
 
@@ -75,7 +77,9 @@ fn first_colour(mut integrand: Integrand) -> Integrand {
 
 /// The point shader that is bounded.
 fn point_shader(integrand: &Integrand) -> Function {
-    integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &Options::default()).point
+    integrand
+        .bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &Options::default())
+        .point
 }
 
 /// A material with all compiled code.
@@ -122,7 +126,7 @@ impl Subject {
         }
         let arena = Arena::new();
         let integrand = first_colour(integrand);
-        let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+        let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
         let point = Kernel::compile(&arena, &passes::lower(&point_shader(&integrand)), target)?;
         let compile = |kind: &Kind| {
             let lifted = integrand.bound(&inputs, &kind.options);
@@ -168,7 +172,7 @@ impl Subject {
     fn bounds(&self, placements: &[Placement]) -> Vec<Vec<f64>> {
         let mut bounds = vec![vec![]; placements.len()];
         for (kind, kernel) in &self.kinds {
-            let mut boxes = Boxes::new(kernel, placements.len());
+            let mut boxes = BoxBatch::new(kernel, placements.len());
             for (row, placement) in placements.iter().enumerate() {
                 for (input, ends) in placement.patch.ends.into_iter().enumerate() {
                     boxes.set(row, input, ends);
@@ -177,10 +181,10 @@ impl Subject {
                     boxes.set_bits(row, 3 + input, [bits; 2]);
                 }
             }
-            let mut limits = Limits::new(kernel, placements.len());
+            let mut limits = BoundsBatch::new(kernel, placements.len());
             match kind.parts {
                 1 => kernel.run(&[], &boxes, &mut limits),
-                parts => Split::new(kernel, parts).run(&[], &boxes, &mut limits),
+                parts => SplitKernel::new(kernel, parts).run(&[], &boxes, &mut limits),
             }
             for (row, bounds) in bounds.iter_mut().enumerate() {
                 let [_, upper] = limits.get(row, 0);

@@ -137,7 +137,7 @@ pub(super) fn between(a: f32, b: f32) -> f32 {
 mod tests {
     use super::super::{Checker, Plan, Subject, sample};
     use super::*;
-    use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+    use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
     use lightbound_shader::frontend::{Settings, Shader};
 
     #[test]
@@ -154,7 +154,8 @@ mod tests {
         let shader = Shader::parse("peak.wgsl", source).expect("the shader is valid");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
-        let subject = Subject::material("peak", &integrand, Spans::All, Some(Ranges::Declared));
+        let subject =
+            Subject::material("peak", &integrand, IntervalInputs::All, Some(Ranges::Declared));
         let random = &mut Random::new(1);
         let plan = Plan::some(random, 10);
         let checker = Checker::with(&subject, Target::best(), &plan, |_| {});

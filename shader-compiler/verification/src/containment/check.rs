@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::{Fault, FaultKind, Sample, Subject, Tally, number, sample};
 use crate::differential::reduce;
 use bound::{BoundCheck, Members, SplitBounds};
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Split};
+use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, SplitKernel};
 use lightbound_shader::interpreter;
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::verify::verify;
@@ -294,10 +294,10 @@ impl<'a> Checker<'a> {
             v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE
         });
         let bound = |kernel: &BoundingKernel, parts: usize| {
-            let mut limits = Limits::new(kernel, boxes.rows());
-            Split::new(kernel, parts).run_unchecked(
+            let mut limits = BoundsBatch::new(kernel, boxes.rows());
+            SplitKernel::new(kernel, parts).run_unchecked(
                 &images,
-                &Boxes::of(kernel, boxes.clone()),
+                &BoxBatch::of(kernel, boxes.clone()),
                 &mut limits,
             );
             limits.into_batch()
@@ -522,7 +522,7 @@ fn any_nan(function: &Function, inputs: &[u32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+    use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
     use lightbound_shader::frontend::{Settings, Shader};
     use lightbound_shader::ir::Def;
 
@@ -535,7 +535,8 @@ mod tests {
         let shader = Shader::parse("mirror.wgsl", source).expect("the shader is valid");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
-        Subject::material("mirror", &integrand, Spans::Light, Some(Ranges::Declared)).deep()
+        Subject::material("mirror", &integrand, IntervalInputs::Light, Some(Ranges::Declared))
+            .deep()
     }
 
     fn checked(change: impl Fn(&mut Lifted)) -> Tally {

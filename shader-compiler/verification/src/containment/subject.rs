@@ -1,7 +1,7 @@
 //! Point shaders whose bounds are checked: operations, materials and random functions.
 
 use super::patterns;
-use lightbound_shader::bounding::{Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Integrand, IntervalInputs, Ranges};
 use lightbound_shader::builder::{Builder, Rules};
 use lightbound_shader::interval::{Bools, Bounds, Floats, Pieces};
 use lightbound_shader::ir::function::Port;
@@ -111,7 +111,7 @@ impl Subject {
     pub fn material(
         name: &str,
         integrand: &Integrand,
-        spans: Spans,
+        spans: IntervalInputs,
         ranges: Option<Ranges>,
     ) -> Subject {
         let mut inputs = integrand.inputs(spans, ranges.unwrap_or_default());

@@ -27,7 +27,7 @@ use crate::material::{Program, ShaderBinding, ShaderInstance};
 use crate::settings::BoundMode;
 use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Vec3, vec3};
-use lightbound_shader::bounding::{BoundingKernel, Boxes, Limits, Ranges, Spans};
+use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Options, Sides, Tracking};
 use lightbound_shader::relations::Relations;

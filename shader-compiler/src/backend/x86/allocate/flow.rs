@@ -1,9 +1,9 @@
 //! Allocation across control flow: branches, joins and loops.
 
 use super::uses::length;
-use super::{Allocator, NEVER, NO_VAR, NONE, REGISTERS, RETRY_DEPTH, occupied, position};
+use super::{Allocator, NEVER, NO_VREG, NONE, REGISTERS, RETRY_DEPTH, occupied, register_of};
 use crate::backend::x86::asm::{Asm, Label, Location, Mem, Register};
-use crate::backend::x86::machine::{Block, If, Loop, Step, Var};
+use crate::backend::x86::machine::{Block, If, Loop, Step, VReg};
 use crate::backend::x86::moves;
 
 impl Allocator<'_> {
@@ -23,20 +23,20 @@ impl Allocator<'_> {
         Label(self.labels - 1)
     }
 
-    /// Frees the registers of all variables that are dead at `from`.
+    /// Frees the registers of all vregs that are dead from position `from` on.
     fn sweep(&mut self, from: u32) {
         for register in 0..REGISTERS as Register {
-            let var = self.state.regs[register as usize];
-            if var != NO_VAR && self.next_use(var, from) == NEVER {
+            let vreg = self.state.regs[register as usize];
+            if vreg != NO_VREG && self.next_use(vreg, from) == NEVER {
                 self.release(register);
             }
         }
     }
 
-    fn set_regs(&mut self, regs: [Var; REGISTERS]) {
+    fn set_regs(&mut self, regs: [VReg; REGISTERS]) {
         (0..REGISTERS as Register).for_each(|register| self.release(register));
-        for (register, var) in regs.into_iter().enumerate().filter(|(_, var)| *var != NO_VAR) {
-            self.occupy(register as Register, var);
+        for (register, vreg) in regs.into_iter().enumerate().filter(|(_, vreg)| *vreg != NO_VREG) {
+            self.bind(register as Register, vreg);
         }
     }
 
@@ -48,7 +48,7 @@ impl Allocator<'_> {
         self.hint_yields(i);
         let (otherwise, end) = (self.label(), self.label());
         let branch = self.out.len();
-        self.out.push(Asm::Branch { test: i.test.op, found: false, to: otherwise });
+        self.out.push(Asm::Branch { test: i.test.op, on: false, to: otherwise });
 
         self.state.pos += 1;
         self.skips.push((second.0, second.1 + 1));
@@ -58,11 +58,11 @@ impl Allocator<'_> {
         debug_assert_eq!(self.state.pos, first.1);
         self.skips.pop();
         let after_first = self.state.regs;
-        for (&var, &result) in i.yields[0].iter().zip(&i.results) {
-            if let Some(register) = self.reg(var)
+        for (&vreg, &result) in i.yields[0].iter().zip(&i.results) {
+            if let Some(register) = self.reg(vreg)
                 && self.state.hints[result.index()] == NONE
             {
-                self.hint_second(i, result, register);
+                self.hint_second_yield(i, result, register);
             }
         }
         let jump = self.out.len();
@@ -83,7 +83,7 @@ impl Allocator<'_> {
         if second_empty {
             self.out[jump] = Asm::Nop;
         } else if first_empty {
-            self.out[branch] = Asm::Branch { test: i.test.op, found: true, to: end };
+            self.out[branch] = Asm::Branch { test: i.test.op, on: true, to: end };
             self.out[jump] = Asm::Nop;
         }
         self.out.push(Asm::Label(end));
@@ -95,7 +95,8 @@ impl Allocator<'_> {
         self.sweep(self.state.pos);
     }
 
-    /// First position and position of the yields of both arms; the current position is the test.
+    /// For both arms, the first position and the position of the yields. The current position is
+    /// that of the test.
     fn arm_spans(&self, i: &If) -> [(u32, u32); 2] {
         let first = self.state.pos + 1;
         let first_end = first + length(&i.arms[0]) + 1;
@@ -103,30 +104,31 @@ impl Allocator<'_> {
         [(first, first_end), (second, second + length(&i.arms[1]) + 1)]
     }
 
-    /// Hints the yields of both arms toward the hint of their result, or else toward the register
-    /// that one of them is in.
+    /// Gives the yields of both arms the hint of their result, or else the register that one of
+    /// them is in.
     fn hint_yields(&mut self, i: &If) {
         for (k, &result) in i.results.iter().enumerate() {
             let yields = [i.yields[0][k], i.yields[1][k]];
-            let mut wanted = self.state.hints[result.index()];
-            for var in yields {
-                if wanted == NONE
-                    && let Some(register) = self.reg(var)
+            let mut preferred = self.state.hints[result.index()];
+            for vreg in yields {
+                if preferred == NONE
+                    && let Some(register) = self.reg(vreg)
                 {
-                    wanted = register;
+                    preferred = register;
                 }
             }
-            for var in yields {
-                if wanted != NONE && self.state.hints[var.index()] == NONE {
-                    self.state.hints[var.index()] = wanted;
+            for vreg in yields {
+                if preferred != NONE && self.state.hints[vreg.index()] == NONE {
+                    self.state.hints[vreg.index()] = preferred;
                 }
             }
         }
     }
 
-    /// Hints the second arm's yield for a result toward the register of the first arm's yield.
-    fn hint_second(&mut self, i: &If, result: Var, register: Register) {
-        let k = i.results.iter().position(|&r| r == result).expect("it is a result");
+    /// Hints the second arm's yield for a result: the register of the first arm's yield.
+    fn hint_second_yield(&mut self, i: &If, result: VReg, register: Register) {
+        let k =
+            i.results.iter().position(|&r| r == result).expect("`result` is a result of the if");
         let hint = &mut self.state.hints[i.yields[1][k].index()];
         if *hint == NONE {
             *hint = register;
@@ -134,33 +136,33 @@ impl Allocator<'_> {
     }
 
     /// Decides the locations after an if, and emits moves at the end of both arms. `first` is the
-    /// register state at the end of the first arm, whose jump is at `jump`.
-    fn join(&mut self, i: &If, first: [Var; REGISTERS], jump: usize) {
+    /// register assignment at the end of the first arm; the jump that ends this arm is at `jump`.
+    fn join(&mut self, i: &If, first: [VReg; REGISTERS], jump: usize) {
         let second = self.state.regs;
-        let in_first = |var: Var| position(&first, var);
+        let in_first = |vreg: VReg| register_of(&first, vreg);
         let after = self.state.pos + 1;
-        let mut joined = [NO_VAR; REGISTERS];
+        let mut joined = [NO_VREG; REGISTERS];
         let mut moves = [vec![], vec![]];
-        for (register, &var) in second.iter().enumerate().filter(|(_, var)| **var != NO_VAR) {
-            if self.next_use(var, after) == NEVER {
+        for (register, &vreg) in second.iter().enumerate().filter(|(_, vreg)| **vreg != NO_VREG) {
+            if self.next_use(vreg, after) == NEVER {
                 continue;
             }
-            match in_first(var) {
+            match in_first(vreg) {
                 Some(from) => {
-                    joined[register] = var;
+                    joined[register] = vreg;
                     moves[0].push((Location::Reg(from), Location::Reg(register as Register)));
                 }
-                // The first arm has evicted it.
-                None => _ = self.memory(var),
+                // The first arm evicted it.
+                None => _ = self.memory(vreg),
             }
         }
-        // Variables that only the first arm has in a register are in memory in the second.
+        // Vregs that only the first arm has in a register are in memory in the second.
         let mut results: Vec<usize> = (0..i.results.len()).collect();
         for pass in 0..2 {
             results.retain(|&k| {
                 let yields = [i.yields[0][k], i.yields[1][k]];
                 let at = [in_first(yields[0]), self.reg(yields[1])];
-                let free = |register: &Register| joined[*register as usize] == NO_VAR;
+                let free = |register: &Register| joined[*register as usize] == NO_VREG;
                 let target = match pass {
                     0 => at[1].filter(free).or(at[0].filter(free)),
                     _ => Some(self.state.hints[i.results[k].index()])
@@ -174,10 +176,10 @@ impl Allocator<'_> {
             });
         }
         for k in results {
-            self.state.slotted[i.results[k].index()] = true;
+            self.state.spilled[i.results[k].index()] = true;
         }
         for (k, &result) in i.results.iter().enumerate() {
-            let to = match position(&joined, result) {
+            let to = match register_of(&joined, result) {
                 Some(register) => Location::Reg(register),
                 None => Location::Mem(Mem::Slot(result.0)),
             };
@@ -186,7 +188,7 @@ impl Allocator<'_> {
                 None => Location::Mem(self.memory(i.yields[0][k])),
             };
             moves[0].push((from, to));
-            let from = self.place(i.yields[1][k]);
+            let from = self.location(i.yields[1][k]);
             moves[1].push((from, to));
         }
         let busy = occupied(&joined);
@@ -218,14 +220,14 @@ impl Allocator<'_> {
         self.depth -= 1;
     }
 
-    /// Allocates a loop with the variables `left` in memory from the start. Returns the variables
-    /// that are reloaded in every iteration.
-    fn try_loop(&mut self, l: &Loop, left: &[Var]) -> Vec<Var> {
+    /// Allocates a loop, with the vregs `in_memory` evicted at its start. Returns the vregs that
+    /// are reloaded in every iteration.
+    fn try_loop(&mut self, l: &Loop, in_memory: &[VReg]) -> Vec<VReg> {
         self.state.pos += 1;
         let start = self.state.pos + 1;
         let end = start + length(&l.head) + length(&l.body) + 3;
-        let wanted = self.state.wanted;
-        let header = self.enter_loop(l, left);
+        let reserved = self.state.reserved;
+        let header = self.enter_loop(l, in_memory);
         self.out.push(Asm::LoopHead);
         self.state.pos = start;
         for &param in &l.params {
@@ -246,57 +248,58 @@ impl Allocator<'_> {
         debug_assert_eq!(self.state.pos, end);
         let mut moves = vec![];
         for (&param, &next) in l.params.iter().zip(&l.next) {
-            let from = self.place(next);
-            match position(&header, param) {
+            let from = self.location(next);
+            match register_of(&header, param) {
                 Some(register) => moves.push((from, Location::Reg(register))),
-                None if self.state.slotted[param.index()] => {
+                None if self.state.spilled[param.index()] => {
                     moves.push((from, Location::Mem(Mem::Slot(param.0))))
                 }
                 None => {}
             }
         }
         let mut reloaded = vec![];
-        for (register, &var) in header.iter().enumerate().filter(|(_, var)| **var != NO_VAR) {
-            if !l.params.contains(&var) {
-                if self.reg(var).is_none() {
-                    reloaded.push(var);
+        for (register, &vreg) in header.iter().enumerate().filter(|(_, vreg)| **vreg != NO_VREG) {
+            if !l.params.contains(&vreg) {
+                if self.reg(vreg).is_none() {
+                    reloaded.push(vreg);
                 }
-                let from = self.place(var);
+                let from = self.location(vreg);
                 moves.push((from, Location::Reg(register as Register)));
             }
         }
         moves::emit(&mut self.out, moves, occupied(&header));
         self.bodies.pop();
         self.out.push(Asm::LoopEnd);
-        self.state.wanted = wanted;
+        self.state.reserved = reserved;
         self.set_regs(at_exit);
         self.sweep(end + 1);
         reloaded
     }
 
-    /// Moves variables to the locations that they have at the start of each iteration. Returns the
-    /// register state there.
-    fn enter_loop(&mut self, l: &Loop, left: &[Var]) -> [Var; REGISTERS] {
+    /// Moves vregs to their locations at the start of each iteration. Returns the register
+    /// assignment there.
+    fn enter_loop(&mut self, l: &Loop, in_memory: &[VReg]) -> [VReg; REGISTERS] {
         let after = self.state.pos + 1;
         let mut header = self.state.regs;
-        for var in header.iter_mut().filter(|var| **var != NO_VAR) {
-            if self.next_use(*var, after) == NEVER {
-                *var = NO_VAR;
-            } else if left.contains(var) {
-                self.memory(*var);
-                *var = NO_VAR;
+        for vreg in header.iter_mut().filter(|vreg| **vreg != NO_VREG) {
+            if self.next_use(*vreg, after) == NEVER {
+                *vreg = NO_VREG;
+            } else if in_memory.contains(vreg) {
+                self.memory(*vreg);
+                *vreg = NO_VREG;
             }
         }
         for (&param, &init) in l.params.iter().zip(&l.init) {
             if self.next_use(param, after) == NEVER {
                 continue;
             }
-            let free =
-                (0..REGISTERS).filter(|&r| header[r] == NO_VAR).fold(0u16, |free, r| free | 1 << r);
+            let free = (0..REGISTERS)
+                .filter(|&r| header[r] == NO_VREG)
+                .fold(0u16, |free, r| free | 1 << r);
             let register = match self.reg(init) {
                 Some(register) if free & 1 << register != 0 => Some(register),
-                _ if free & !self.state.wanted != 0 => {
-                    Some((free & !self.state.wanted).trailing_zeros() as Register)
+                _ if free & !self.state.reserved != 0 => {
+                    Some((free & !self.state.reserved).trailing_zeros() as Register)
                 }
                 _ if free != 0 => Some(free.trailing_zeros() as Register),
                 _ => self.displace(param, &header, after),
@@ -308,14 +311,14 @@ impl Allocator<'_> {
         let mut moves = vec![];
         for (&param, &init) in l.params.iter().zip(&l.init) {
             if self.next_use(param, after) != NEVER {
-                let to = match position(&header, param) {
+                let to = match register_of(&header, param) {
                     Some(register) => Location::Reg(register),
                     None => {
-                        self.state.slotted[param.index()] = true;
+                        self.state.spilled[param.index()] = true;
                         Location::Mem(Mem::Slot(param.0))
                     }
                 };
-                moves.push((self.place(init), to));
+                moves.push((self.location(init), to));
             }
         }
         moves::emit(&mut self.out, moves, occupied(&header));
@@ -323,19 +326,24 @@ impl Allocator<'_> {
         for (&param, &next) in l.params.iter().zip(&l.next) {
             if let Some(register) = self.reg(param) {
                 self.state.hints[next.index()] = register;
-                self.state.wanted |= 1 << register;
+                self.state.reserved |= 1 << register;
             }
         }
         header
     }
 
-    /// The register, at the start of a loop, of the variable with the furthest next use, if that is
-    /// further than this parameter's.
-    fn displace(&mut self, param: Var, header: &[Var; REGISTERS], after: u32) -> Option<Register> {
-        let own = self.next_use(param, after);
-        let uses = header.map(|var| self.next_use(var, after));
+    /// Among the vregs in registers at the start of a loop, finds the one with the furthest next
+    /// use. Returns its register if that use is further than the parameter's.
+    fn displace(
+        &mut self,
+        param: VReg,
+        header: &[VReg; REGISTERS],
+        after: u32,
+    ) -> Option<Register> {
+        let param_use = self.next_use(param, after);
+        let uses = header.map(|vreg| self.next_use(vreg, after));
         let register = (0..REGISTERS).max_by_key(|&r| uses[r]).expect("there are registers");
-        if uses[register] <= own {
+        if uses[register] <= param_use {
             return None;
         }
         if self.reg(header[register]).is_some() {

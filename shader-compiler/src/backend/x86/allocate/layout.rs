@@ -1,26 +1,26 @@
 //! The last steps of allocation: assigns spill slots, and rotates loops so that an iteration takes
-//! one jump.
+//! one jump instead of two.
 
 use crate::backend::x86::asm::{Asm, Label};
 use crate::backend::x86::machine::TestOp;
 
-/// Assigns slots to spilled variables, so that variables with overlapping live ranges get different
-/// slots. Returns the slot of each variable and the number of slots.
+/// Assigns slots to spilled vregs, so that vregs with overlapping live ranges get different
+/// slots. Returns the slot of each vreg and the number of slots.
 pub(super) fn assign_slots(spilled: &[bool], live_ranges: &[(u32, u32)]) -> (Vec<u32>, u32) {
-    let mut vars: Vec<usize> = (0..spilled.len()).filter(|&var| spilled[var]).collect();
-    vars.sort_by_key(|&var| live_ranges[var].0);
-    let mut numbers = vec![0; spilled.len()];
+    let mut vregs: Vec<usize> = (0..spilled.len()).filter(|&vreg| spilled[vreg]).collect();
+    vregs.sort_by_key(|&vreg| live_ranges[vreg].0);
+    let mut slot_of = vec![0; spilled.len()];
     let mut ends: Vec<u32> = vec![];
-    for var in vars {
-        let (start, end) = live_ranges[var];
+    for vreg in vregs {
+        let (start, end) = live_ranges[vreg];
         let slot = ends.iter().position(|&end| end < start).unwrap_or_else(|| {
             ends.push(0);
             ends.len() - 1
         });
         ends[slot] = end;
-        numbers[var] = slot as u32;
+        slot_of[vreg] = slot as u32;
     }
-    (numbers, ends.len() as u32)
+    (slot_of, ends.len() as u32)
 }
 
 /// Rotates loops: moves their bodies before their heads.
@@ -44,7 +44,7 @@ pub(super) fn lay_out(code: Vec<Asm>, mut labels: u32) -> Vec<Asm> {
                 out.extend(body);
                 out.push(Asm::Label(test_label));
                 out.extend(head);
-                out.push(Asm::Branch { test: op, found: true, to: body_label });
+                out.push(Asm::Branch { test: op, on: true, to: body_label });
             }
             other => out.push(other),
         }

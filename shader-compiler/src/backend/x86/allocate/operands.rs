@@ -1,8 +1,8 @@
 //! Allocation for single instructions: operands and destination.
 
-use super::{Allocator, NEVER, NO_VAR};
+use super::{Allocator, NEVER, NO_VREG};
 use crate::backend::x86::asm::{Asm, Location, Mem};
-use crate::backend::x86::machine::{Form, Inst, Test, TestOp, Var};
+use crate::backend::x86::machine::{Form, Inst, Test, TestOp, VReg};
 
 impl Allocator<'_> {
     /// Allocates registers for an instruction.
@@ -12,17 +12,17 @@ impl Allocator<'_> {
             Form::Store => self.store(inst),
             Form::Gather => self.gather(inst),
             Form::Unary => {
-                let b = self.place(inst.b);
+                let b = self.location(inst.b);
                 self.release_dead([inst.b]);
                 let dst = self.take(0, Some(inst.dst));
                 self.out.push(Asm::Op { op: inst.op, dst, a: dst, b, c: 0, imm: inst.imm });
-                self.assign(dst, inst.dst);
+                self.define(dst, inst.dst);
             }
-            Form::Binary | Form::Shift | Form::Blend if self.vex => self.three_operands(inst),
-            Form::Binary | Form::Shift => self.two_operands(inst, 0),
+            Form::Binary | Form::Shift | Form::Blend if self.vex => self.three_operand_inst(inst),
+            Form::Binary | Form::Shift => self.two_operand_inst(inst, 0),
             Form::Blend => {
                 self.mask_to_xmm0(inst);
-                self.two_operands(inst, 1);
+                self.two_operand_inst(inst, 1);
             }
         }
     }
@@ -55,12 +55,12 @@ impl Allocator<'_> {
         let dst = self.take(pinned, Some(inst.dst));
         self.out.push(Asm::Op { op: inst.op, dst, a, b: Location::Reg(a), c, imm: inst.imm });
         self.release_dead([inst.a]);
-        self.assign(dst, inst.dst);
+        self.define(dst, inst.dst);
     }
 
     /// The operands of a binary operation, swapped if that saves an instruction: the first one
-    /// should be in a register, and for SSE, which overwrites it, dead afterwards.
-    fn ordered(&mut self, inst: &Inst) -> (Var, Var) {
+    /// should be in a register. In SSE, where it is overwritten, it should also be dead afterwards.
+    fn ordered_operands(&mut self, inst: &Inst) -> (VReg, VReg) {
         let (a, b) = (inst.a, inst.b);
         if !inst.op.is_commutative() || a == b || inst.op.form() != Form::Binary {
             return (a, b);
@@ -77,16 +77,16 @@ impl Allocator<'_> {
         if swap { (b, a) } else { (a, b) }
     }
 
-    /// Allocates registers for a VEX encoding, whose destination is separate from its sources.
-    fn three_operands(&mut self, inst: &Inst) {
-        let (a, b) = self.ordered(inst);
+    /// Allocates registers for a VEX encoding, which has a separate destination.
+    fn three_operand_inst(&mut self, inst: &Inst) {
+        let (a, b) = self.ordered_operands(inst);
         let form = inst.op.form();
         let c = if form == Form::Blend { inst.c } else { a };
         let c_reg = if form == Form::Blend { self.fetch(c, self.pinned(&[a, b])) } else { 0 };
         if self.reg(a).is_none() && self.uses_in_register(a) > 0 {
             self.fetch(a, self.pinned(&[b, c]));
         }
-        let mut b_location = if form == Form::Shift { Location::Reg(0) } else { self.place(b) };
+        let mut b_location = if form == Form::Shift { Location::Reg(0) } else { self.location(b) };
         let (dst, a_reg) = match self.reg(a) {
             Some(a_reg) => {
                 self.release_dead([a, b, c]);
@@ -111,23 +111,24 @@ impl Allocator<'_> {
             c: c_reg,
             imm: inst.imm,
         });
-        self.assign(dst, inst.dst);
+        self.define(dst, inst.dst);
     }
 
-    /// Number of later uses of a variable that require a register.
-    fn uses_in_register(&mut self, var: Var) -> usize {
-        if self.next_use(var, self.state.pos + 1) == NEVER {
+    /// Number of later uses of a vreg that require it in a register.
+    fn uses_in_register(&mut self, vreg: VReg) -> usize {
+        if self.next_use(vreg, self.state.pos + 1) == NEVER {
             return 0;
         }
-        let rest = self.state.next[var.index()] as usize..self.uses.first[var.index() + 1] as usize;
+        let rest =
+            self.state.next[vreg.index()] as usize..self.uses.first[vreg.index() + 1] as usize;
         rest.filter(|&k| self.uses.positions[k] > self.state.pos && self.uses.in_register[k])
             .count()
     }
 
-    /// Allocates registers for an SSE encoding, whose destination is the first source. Does not
-    /// evict registers in `pinned`.
-    fn two_operands(&mut self, inst: &Inst, pinned: u16) {
-        let (mut a, mut b) = self.ordered(inst);
+    /// Allocates registers for an SSE encoding, which overwrites its first source. Does not evict
+    /// registers in `pinned`.
+    fn two_operand_inst(&mut self, inst: &Inst, pinned: u16) {
+        let (mut a, mut b) = self.ordered_operands(inst);
         if inst.op.form() == Form::Shift {
             b = a;
         } else if inst.op.is_commutative()
@@ -140,7 +141,7 @@ impl Allocator<'_> {
         let b_pinned = self.pinned(&[b]);
         let dst = match self.reg(a) {
             Some(register) if pinned & 1 << register == 0 && self.dies(a) => {
-                let b_location = self.place(b);
+                let b_location = self.location(b);
                 self.release_dead([a, b]);
                 self.out.push(Asm::Op {
                     op: inst.op,
@@ -153,7 +154,7 @@ impl Allocator<'_> {
                 register
             }
             a_reg => {
-                let b_location = self.place(b);
+                let b_location = self.location(b);
                 let dst = self.take(b_pinned | pinned, Some(inst.dst));
                 match a_reg {
                     Some(src) if src == dst => {}
@@ -179,23 +180,23 @@ impl Allocator<'_> {
         if inst.op.form() == Form::Blend {
             self.release_dead([inst.c]);
         }
-        self.assign(dst, inst.dst);
+        self.define(dst, inst.dst);
     }
 
-    /// Moves the mask of a blend to xmm0, and evicts the variable that occupies xmm0.
+    /// Moves the mask of a blend to xmm0, and evicts the vreg that occupies xmm0.
     fn mask_to_xmm0(&mut self, inst: &Inst) {
         if self.reg(inst.c) == Some(0) {
             return;
         }
         let occupant = self.state.regs[0];
-        if occupant != NO_VAR {
+        if occupant != NO_VREG {
             let pinned = self.pinned(&[inst.a, inst.b, inst.c]) | 1;
             let is_operand = occupant == inst.a || occupant == inst.b;
             if is_operand || self.free() & !pinned != 0 {
                 let dst = self.take(pinned, None);
                 self.out.push(Asm::Move { dst, src: 0 });
                 self.release(0);
-                self.occupy(dst, occupant);
+                self.bind(dst, occupant);
             } else {
                 self.memory(occupant);
                 self.release(0);
@@ -211,7 +212,7 @@ impl Allocator<'_> {
                 self.out.push(Asm::Load { dst: 0, from });
             }
         }
-        self.occupy(0, inst.c);
+        self.bind(0, inst.c);
     }
 
     /// Allocates registers for the test of a branch.
@@ -230,7 +231,7 @@ impl Allocator<'_> {
                 register
             }
         };
-        let b_location = if a == b { Location::Reg(a_reg) } else { self.place(b) };
+        let b_location = if a == b { Location::Reg(a_reg) } else { self.location(b) };
         self.out.push(Asm::Test { a: a_reg, b: b_location });
         self.release_dead([a, b]);
     }

@@ -1,22 +1,22 @@
-//! Positions of all uses, from which the allocator finds the next one.
+//! Positions of all uses, for next-use queries of the allocator.
 //!
 //! Positions number instructions in program order: the arms of an if one after the other, the head
-//! of a loop before its body. A variable that a loop reads from outside is read again in the next
-//! iteration, which counts as a use at the end of the body.
+//! of a loop before its body. A vreg that is defined outside a loop and read in it is read again in
+//! the next iteration, which counts as a use at the end of the body.
 
-use crate::backend::x86::machine::{Block, Form, Home, Inst, Program, Step, Test, Var};
+use crate::backend::x86::machine::{Block, Form, Home, Inst, Program, Step, Test, VReg};
 
-/// Positions of the uses and the definition of each variable.
+/// Positions of the uses and the definition of each vreg.
 #[derive(Debug)]
 pub(super) struct Uses {
-    /// Index in `positions` of the first use of each variable; the next entry is the end.
+    /// Index in `positions` of the first use of each vreg; the next entry is the end.
     pub first: Vec<u32>,
     pub positions: Vec<u32>,
-    /// Whether the variable must be in a register, for each of `positions`.
+    /// For each of `positions`, whether the use requires the vreg in a register.
     pub in_register: Vec<bool>,
-    /// Position of the definition of each variable.
+    /// Position of the definition of each vreg.
     pub def: Vec<u32>,
-    /// Live range of a spill slot of each variable: its first write and last read.
+    /// Live range of each vreg's spill slot, if it has one: its first write and last read.
     pub span: Vec<(u32, u32)>,
 }
 
@@ -25,13 +25,13 @@ struct Collector<'a> {
     program: &'a Program,
     vex: bool,
     pos: u32,
-    uses: Vec<(Var, u32, bool)>,
+    uses: Vec<(VReg, u32, bool)>,
     def: Vec<u32>,
     span: Vec<(u32, u32)>,
-    /// Start of each open loop, and the variables that it reads from outside.
-    loops: Vec<(u32, Vec<Var>)>,
-    /// For each variable, the start of the innermost loop that lists it already.
-    noted: Vec<u32>,
+    /// Start of each open loop, and the vregs from outside that it reads.
+    loops: Vec<(u32, Vec<VReg>)>,
+    /// For each vreg, the start of the innermost loop that already lists it.
+    listed: Vec<u32>,
 }
 
 impl Uses {
@@ -45,12 +45,12 @@ impl Uses {
             def: vec![0; count],
             span: vec![(0, 0); count],
             loops: vec![],
-            noted: vec![0; count],
+            listed: vec![0; count],
         };
         collector.block(&program.body);
         let mut first = vec![0; count + 1];
-        for (var, ..) in &collector.uses {
-            first[var.index() + 1] += 1;
+        for (vreg, ..) in &collector.uses {
+            first[vreg.index() + 1] += 1;
         }
         for k in 0..count {
             first[k + 1] += first[k];
@@ -58,10 +58,10 @@ impl Uses {
         let mut next = first.clone();
         let mut positions = vec![0; collector.uses.len()];
         let mut in_register = vec![false; collector.uses.len()];
-        for (var, pos, register) in collector.uses {
-            positions[next[var.index()] as usize] = pos;
-            in_register[next[var.index()] as usize] = register;
-            next[var.index()] += 1;
+        for (vreg, pos, register) in collector.uses {
+            positions[next[vreg.index()] as usize] = pos;
+            in_register[next[vreg.index()] as usize] = register;
+            next[vreg.index()] += 1;
         }
         Uses { first, positions, in_register, def: collector.def, span: collector.span }
     }
@@ -74,9 +74,9 @@ impl Collector<'_> {
                 Step::Segment(segment) => {
                     for inst in segment {
                         self.pos += 1;
-                        inst.args().for_each(|arg| self.read(arg, self.is_in_register(inst, arg)));
+                        inst.args().for_each(|arg| self.read(arg, self.needs_register(inst, arg)));
                         if let Some(result) = inst.result() {
-                            self.assign(result, self.pos);
+                            self.define(result, self.pos);
                         }
                     }
                 }
@@ -87,30 +87,30 @@ impl Collector<'_> {
                         self.pos += 1;
                         self.block(&i.arms[k]);
                         self.pos += 1;
-                        i.yields[k].iter().for_each(|&var| self.read(var, false));
+                        i.yields[k].iter().for_each(|&vreg| self.read(vreg, false));
                         if k == 0 {
                             first_end = self.pos;
                         }
                     }
                     self.pos += 1;
-                    i.results.iter().for_each(|&result| self.assign(result, first_end));
+                    i.results.iter().for_each(|&result| self.define(result, first_end));
                 }
                 Step::Loop(l) => {
                     self.pos += 1;
-                    l.init.iter().for_each(|&var| self.read(var, false));
+                    l.init.iter().for_each(|&vreg| self.read(vreg, false));
                     let start = self.pos;
                     self.pos += 1;
                     self.loops.push((self.pos, vec![]));
-                    l.params.iter().for_each(|&param| self.assign(param, start));
+                    l.params.iter().for_each(|&param| self.define(param, start));
                     self.block(&l.head);
                     self.test(&l.test);
                     self.pos += 1;
                     self.block(&l.body);
                     self.pos += 1;
-                    l.next.iter().for_each(|&var| self.read(var, false));
+                    l.next.iter().for_each(|&vreg| self.read(vreg, false));
                     let (_, live) = self.loops.pop().expect("the loop is open");
-                    // Variables from outside are read again in the next iteration.
-                    live.into_iter().for_each(|var| self.read(var, false));
+                    // The next iteration reads vregs from outside again.
+                    live.into_iter().for_each(|vreg| self.read(vreg, false));
                     l.params.iter().for_each(|param| {
                         let span = &mut self.span[param.index()];
                         span.1 = span.1.max(self.pos);
@@ -120,14 +120,14 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether an operand must be in a register, or may have to be.
-    fn is_in_register(&self, inst: &Inst, arg: Var) -> bool {
-        let homed = |var: Var| self.program.homes[var.index()] != Home::None;
+    /// Whether an operand requires a register, or may require one.
+    fn needs_register(&self, inst: &Inst, arg: VReg) -> bool {
+        let homed = |vreg: VReg| self.program.homes[vreg.index()] != Home::None;
         match inst.op.form() {
             Form::Unary => false,
             Form::Gather => true,
             Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
-            // With SSE, the destination is loaded instead of copied.
+            // In SSE, the destination is loaded instead of copied.
             _ if !self.vex => false,
             Form::Shift | Form::Store => true,
             Form::Blend => arg != inst.b,
@@ -143,20 +143,20 @@ impl Collector<'_> {
         }
     }
 
-    fn assign(&mut self, var: Var, written: u32) {
-        self.def[var.index()] = self.pos;
-        self.span[var.index()] = (written, self.pos);
+    fn define(&mut self, vreg: VReg, written: u32) {
+        self.def[vreg.index()] = self.pos;
+        self.span[vreg.index()] = (written, self.pos);
     }
 
-    fn read(&mut self, var: Var, in_register: bool) {
-        self.uses.push((var, self.pos, in_register));
-        self.span[var.index()].1 = self.pos;
+    fn read(&mut self, vreg: VReg, in_register: bool) {
+        self.uses.push((vreg, self.pos, in_register));
+        self.span[vreg.index()].1 = self.pos;
         if let Some((start, live)) = self.loops.last_mut()
-            && self.def[var.index()] < *start
-            && self.noted[var.index()] != *start
+            && self.def[vreg.index()] < *start
+            && self.listed[vreg.index()] != *start
         {
-            self.noted[var.index()] = *start;
-            live.push(var);
+            self.listed[vreg.index()] = *start;
+            live.push(vreg);
         }
     }
 }

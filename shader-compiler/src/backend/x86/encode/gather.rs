@@ -1,9 +1,9 @@
-//! Gathers: reads a word of a table for each lane.
+//! Gathers: each lane reads a word of a table.
 //!
-//! AVX2 has an instruction for it. Without, indices move to general registers in pairs, and words
-//! are inserted one by one. On Golden Cove the instruction is 1.3 times as fast per lane if the table
-//! is in the L1 cache and 1.1 times if it is in the L2 cache. On CPUs with mitigations against
-//! *Downfall* it may be slower.
+//! AVX2 has a gather instruction. Without it, indices move to general-purpose registers in pairs,
+//! and words are inserted one by one. On Golden Cove the instruction is 1.3 times as fast per lane
+//! if the table is in the L1 cache and 1.1 times as fast if it is in the L2 cache. On CPUs with
+//! mitigations against *Downfall* it may be slower.
 
 use super::{Operand, Writer, table_offset};
 use crate::backend::x86::Isa;
@@ -20,28 +20,31 @@ const PAIRS: [Name; 2] = [Name::R9, Name::R10];
 /// The lower index of a pair.
 const LOWER: Name = Name::R11;
 
-// For SSE4.1 and AVX. Extract the lower and the upper pair of indices:
-const FIRST_PAIR: [Encoding; 2] = [Encoding::Movq_rm64_xmm, Encoding::VEX_Vmovq_rm64_xmm];
-const PAIR: [Encoding; 2] = [Encoding::Pextrq_rm64_xmm_imm8, Encoding::VEX_Vpextrq_rm64_xmm_imm8];
-// Insert the first word, which clears the register, and another word:
-const FIRST_WORD: [Encoding; 2] = [Encoding::Movd_xmm_rm32, Encoding::VEX_Vmovd_xmm_rm32];
-const WORD: [Encoding; 2] =
+/// Extract the lower pair of indices, in SSE4.1 and AVX.
+const EXTRACT_LOWER_PAIR: [Encoding; 2] = [Encoding::Movq_rm64_xmm, Encoding::VEX_Vmovq_rm64_xmm];
+/// Extract the upper pair of indices.
+const EXTRACT_UPPER_PAIR: [Encoding; 2] =
+    [Encoding::Pextrq_rm64_xmm_imm8, Encoding::VEX_Vpextrq_rm64_xmm_imm8];
+/// Load the first word and clear the rest of the register.
+const LOAD_FIRST_WORD: [Encoding; 2] = [Encoding::Movd_xmm_rm32, Encoding::VEX_Vmovd_xmm_rm32];
+/// Insert another word.
+const INSERT_WORD: [Encoding; 2] =
     [Encoding::Pinsrd_xmm_rm32_imm8, Encoding::VEX_Vpinsrd_xmm_xmm_rm32_imm8];
 
 impl Writer {
-    /// `dst` = words of a table at the indices `a`. With eight lanes, `mask` is overwritten, and all
-    /// registers must differ.
+    /// Writes `dst` = words of a table at the indices `a`. With eight lanes, `mask` is overwritten,
+    /// and all registers must differ.
     pub(super) fn gather(&mut self, dst: Register, a: Register, mask: Register, table: u32) {
         let address = table_offset(table) + Table::BASE as i64;
         self.write_with(Encoding::Mov_r64_rm64, &[Reg(BASE), Mem(Name::RDX, address)]);
         let [dst, indices, mask] = [dst, a, mask].map(|register| self.register(register));
         match self.isa {
-            Isa::Sse41 | Isa::Avx => self.gather_one_by_one(dst, indices),
-            Isa::Avx2 => self.gather_at_once(dst, indices, mask),
+            Isa::Sse41 | Isa::Avx => self.gather_by_lane(dst, indices),
+            Isa::Avx2 => self.gather_avx2(dst, indices, mask),
         }
     }
 
-    fn gather_at_once(&mut self, dst: Name, indices: Name, mask: Name) {
+    fn gather_avx2(&mut self, dst: Name, indices: Name, mask: Name) {
         self.write_with(Opcode::IEq.codes()[2], &[Reg(mask); 3]);
         // The instruction merges with masked-out lanes. There are none, but it still depends on the
         // old value; zeroing breaks the dependency.
@@ -49,9 +52,12 @@ impl Writer {
         self.write_with(Opcode::Gather.codes()[2], &[Reg(dst), Word(BASE, indices), Reg(mask)]);
     }
 
-    fn gather_one_by_one(&mut self, dst: Name, indices: Name) {
-        self.write_with(FIRST_PAIR[self.isa as usize], &[Reg(PAIRS[0]), Reg(indices)]);
-        self.write_with(PAIR[self.isa as usize], &[Reg(PAIRS[1]), Reg(indices), Imm8(1)]);
+    fn gather_by_lane(&mut self, dst: Name, indices: Name) {
+        self.write_with(EXTRACT_LOWER_PAIR[self.isa as usize], &[Reg(PAIRS[0]), Reg(indices)]);
+        self.write_with(
+            EXTRACT_UPPER_PAIR[self.isa as usize],
+            &[Reg(PAIRS[1]), Reg(indices), Imm8(1)],
+        );
         for (pair, lane) in std::iter::zip(PAIRS, [0, 2]) {
             self.write_with(
                 Encoding::Mov_r32_rm32,
@@ -59,7 +65,7 @@ impl Writer {
             );
             self.write_with(Encoding::Shr_rm64_imm8, &[Reg(pair), Imm8(32)]);
             if lane == 0 {
-                self.write_with(FIRST_WORD[self.isa as usize], &[Reg(dst), Word(BASE, LOWER)]);
+                self.write_with(LOAD_FIRST_WORD[self.isa as usize], &[Reg(dst), Word(BASE, LOWER)]);
             } else {
                 self.insert(dst, LOWER, lane);
             }
@@ -67,10 +73,13 @@ impl Writer {
         }
     }
 
-    /// Inserts a word into a lane.
+    /// Inserts the word at an index into a lane.
     fn insert(&mut self, dst: Name, index: Name, lane: u8) {
         let operands = [Reg(dst), Reg(dst), Word(BASE, index), Imm8(lane)];
-        // The SSE encoding names the destination once.
-        self.write_with(WORD[self.isa as usize], &operands[usize::from(!self.isa.is_vex())..]);
+        // The SSE encoding has a single operand for destination and source.
+        self.write_with(
+            INSERT_WORD[self.isa as usize],
+            &operands[usize::from(!self.isa.is_vex())..],
+        );
     }
 }

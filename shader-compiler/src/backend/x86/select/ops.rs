@@ -1,6 +1,6 @@
-//! Selection for single operations: one arm of [`Selector::op`] for each basic op.
+//! Selection of instructions for each basic operation, in [`Selector::op`].
 //!
-//! Complements, tests for NaN and masks are merged into the instruction that uses them.
+//! Complements, NaN tests and masks are merged into the instruction that uses them.
 
 use super::{ALL_ONES, Selector};
 use crate::backend::x86::machine::{Home, Opcode, Var};
@@ -16,17 +16,17 @@ mod predicate {
     pub const LE: u32 = 2;
     /// At least one operand is NaN.
     pub const UNORDERED: u32 = 3;
-    /// Added to a predicate, gives its complement.
+    /// Offset from a predicate to its complement.
     pub const NOT: u32 = 4;
 }
 
 impl Selector<'_> {
     /// Selects the instructions of an operation, last one first.
-    pub(super) fn op(&mut self, dst: Var, op: Op, [a, b, c]: [Value; 3]) {
+    pub(super) fn op(&mut self, dst: VReg, op: Op, [a, b, c]: [Value; 3]) {
         match op {
             Op::Add => self.binary(Opcode::Add, dst, a, b),
             Op::Sub => self.binary(Opcode::Sub, dst, a, b),
-            // The same bits with lower latency, and without a constant.
+            // x + x has the same bits as 2x, a lower latency, and needs no constant.
             Op::Mul if self.is_const(b, 2f32.to_bits()) => self.binary(Opcode::Add, dst, a, a),
             Op::Mul => self.binary(Opcode::Mul, dst, a, b),
             Op::Div => self.binary(Opcode::Div, dst, a, b),
@@ -49,11 +49,11 @@ impl Selector<'_> {
             Op::SMax => self.binary(Opcode::SMax, dst, a, b),
             Op::UMin => self.binary(Opcode::UMin, dst, a, b),
             Op::UMax => self.binary(Opcode::UMax, dst, a, b),
-            Op::BAnd if let [Some(x), Some(y)] = [a, b].map(|value| self.is_not_nan(value)) => {
+            Op::BAnd if let [Some(x), Some(y)] = [a, b].map(|value| self.tested_not_nan(value)) => {
                 self.unordered(dst, [x, y], true)
             }
             Op::And | Op::BAnd => self.and(dst, a, b),
-            Op::BOr if let [Some(x), Some(y)] = [a, b].map(|value| self.is_nan(value)) => {
+            Op::BOr if let [Some(x), Some(y)] = [a, b].map(|value| self.tested_nan(value)) => {
                 self.unordered(dst, [x, y], false)
             }
             Op::Or | Op::BOr => self.binary(Opcode::Or, dst, a, b),
@@ -70,7 +70,7 @@ impl Selector<'_> {
             Op::TruncateToInt => self.unary(Opcode::TruncateToInt, dst, a, 0),
             Op::Load => self.load(dst, a, b),
             Op::Bits | Op::Float | Op::Any => {
-                unreachable!("they share the variable of their argument")
+                unreachable!("bit casts and `any` share the vreg of their argument")
             }
             _ => panic!("`{}` does not occur after lowering", op.name()),
         }
@@ -78,26 +78,26 @@ impl Selector<'_> {
 
     /// Whether a value is a comparison of floats with a single use. Its complement costs the same.
     pub(super) fn is_comparison(&self, value: Value) -> bool {
-        matches!(self.only_use(value), Some((Op::Lt | Op::Le | Op::Eq, _)))
+        matches!(self.single_use_op(value), Some((Op::Lt | Op::Le | Op::Eq, _)))
     }
 
-    fn binary(&mut self, op: Opcode, dst: Var, a: Value, b: Value) {
+    fn binary(&mut self, op: Opcode, dst: VReg, a: Value, b: Value) {
         let (a, b) = (self.read(a), self.read(b));
         self.push(op, dst, a, b);
     }
 
-    fn unary(&mut self, op: Opcode, dst: Var, a: Value, imm: u32) {
+    fn unary(&mut self, op: Opcode, dst: VReg, a: Value, imm: u32) {
         let a = self.read(a);
         self.push_full(op, dst, [a; 3], imm);
     }
 
-    fn with_constant(&mut self, op: Opcode, dst: Var, a: Value, bits: u32) {
+    fn with_constant(&mut self, op: Opcode, dst: VReg, a: Value, bits: u32) {
         let (a, b) = (self.read(a), self.constant(bits));
         self.push(op, dst, a, b);
     }
 
-    /// Selects a comparison of floats, or the complement of one.
-    fn comparison(&mut self, dst: Var, op: Op, [a, b]: [Value; 2], complement: bool) {
+    /// Selects a comparison of floats, or its complement.
+    fn comparison(&mut self, dst: VReg, op: Op, [a, b]: [Value; 2], complement: bool) {
         let not = if complement { predicate::NOT } else { 0 };
         let (a_homed, b_homed) = (self.is_homed(a), self.is_homed(b));
         let (a, b) = (self.read(a), self.read(b));
@@ -113,36 +113,37 @@ impl Selector<'_> {
                     self.push_full(Opcode::Cmp, dst, [a, b, a], less + not);
                 }
             }
-            _ => unreachable!("comparisons of floats"),
+            _ => unreachable!("`{}` is not a comparison of floats", op.name()),
         }
     }
 
-    /// Selects the test that one of two floats is NaN, or its complement.
-    fn unordered(&mut self, dst: Var, [a, b]: [Value; 2], complement: bool) {
+    /// Selects a test whether either of two floats is NaN, or its complement.
+    fn unordered(&mut self, dst: VReg, [a, b]: [Value; 2], complement: bool) {
         let (a, b) = (self.read(a), self.read(b));
         let not = if complement { predicate::NOT } else { 0 };
         self.push_full(Opcode::CmpCommutative, dst, [a, b, a], predicate::UNORDERED + not);
     }
 
-    /// If a value with a single use is the test that a float is not NaN, that float.
-    fn is_not_nan(&self, value: Value) -> Option<Value> {
-        match self.only_use(value)? {
+    /// The float that a value tests for not being NaN, if the value is such a test with a single
+    /// use.
+    fn tested_not_nan(&self, value: Value) -> Option<Value> {
+        match self.single_use_op(value)? {
             (Op::Eq, [a, b, _]) if a == b => Some(a),
             _ => None,
         }
     }
 
-    /// If a value with a single use is the test that a float is NaN, that float.
-    fn is_nan(&self, value: Value) -> Option<Value> {
-        match self.only_use(value)? {
-            (Op::BNot, [number, ..]) => self.is_not_nan(number),
+    /// The float that a value tests for NaN, if the value is such a test with a single use.
+    fn tested_nan(&self, value: Value) -> Option<Value> {
+        match self.single_use_op(value)? {
+            (Op::BNot, [a, ..]) => self.tested_not_nan(a),
             _ => None,
         }
     }
 
-    fn not(&mut self, dst: Var, a: Value) {
+    fn not(&mut self, dst: VReg, a: Value) {
         if self.is_comparison(a)
-            && let Some((op, [x, y, _])) = self.only_use(a)
+            && let Some((op, [x, y, _])) = self.single_use_op(a)
         {
             self.comparison(dst, op, [x, y], true);
         } else {
@@ -150,16 +151,16 @@ impl Selector<'_> {
         }
     }
 
-    /// If a value with a single use is a complement, its argument.
+    /// The argument of a complement with a single use.
     fn complement(&self, value: Value) -> Option<Value> {
-        match self.only_use(value)? {
+        match self.single_use_op(value)? {
             (Op::BNot, [a, ..]) if !self.is_comparison(a) => Some(a),
             (Op::Xor, [a, b, _]) if self.is_const(b, ALL_ONES) => Some(a),
             _ => None,
         }
     }
 
-    fn and(&mut self, dst: Var, a: Value, b: Value) {
+    fn and(&mut self, dst: VReg, a: Value, b: Value) {
         if let Some(inner) = self.complement(a) {
             self.binary(Opcode::AndNot, dst, inner, b);
         } else if let Some(inner) = self.complement(b) {
@@ -169,42 +170,42 @@ impl Selector<'_> {
         }
     }
 
-    fn shift(&mut self, op: Opcode, dst: Var, a: Value, amount: Value) {
+    fn shift(&mut self, op: Opcode, dst: VReg, a: Value, amount: Value) {
         let amount =
-            self.function.constant(amount).expect("shifts are by constants after lowering");
+            self.function.constant(amount).expect("shift amounts are constants after lowering");
         let a = self.read(a);
         self.push_full(op, dst, [a; 3], amount & 31);
     }
 
-    fn unsigned_less(&mut self, dst: Var, a: Value, b: Value) {
+    fn unsigned_less(&mut self, dst: VReg, a: Value, b: Value) {
         match (self.function.constant(a), self.function.constant(b)) {
             (_, Some(bound)) if bound != 0 => {
                 let a = self.read(a);
                 let last = self.constant(bound - 1);
-                let least = self.fresh(Home::None);
-                self.push(Opcode::IEq, dst, least, a);
-                self.push(Opcode::UMin, least, a, last);
+                let min = self.fresh(Home::None);
+                self.push(Opcode::IEq, dst, min, a);
+                self.push(Opcode::UMin, min, a, last);
             }
             (Some(bound), _) if bound != ALL_ONES => {
                 let b = self.read(b);
                 let first = self.constant(bound + 1);
-                let greatest = self.fresh(Home::None);
-                self.push(Opcode::IEq, dst, greatest, b);
-                self.push(Opcode::UMax, greatest, b, first);
+                let max = self.fresh(Home::None);
+                self.push(Opcode::IEq, dst, max, b);
+                self.push(Opcode::UMax, max, b, first);
             }
             _ => {
                 let (a, b) = (self.read(a), self.read(b));
                 let ones = self.constant(ALL_ONES);
-                let greatest = self.fresh(Home::None);
-                let not = self.fresh(Home::None);
-                self.push(Opcode::Xor, dst, not, ones);
-                self.push(Opcode::IEq, not, greatest, a);
-                self.push(Opcode::UMax, greatest, a, b);
+                let max = self.fresh(Home::None);
+                let not_less = self.fresh(Home::None);
+                self.push(Opcode::Xor, dst, not_less, ones);
+                self.push(Opcode::IEq, not_less, max, a);
+                self.push(Opcode::UMax, max, a, b);
             }
         }
     }
 
-    fn select(&mut self, dst: Var, [cond, mut then, mut otherwise]: [Value; 3]) {
+    fn select(&mut self, dst: VReg, [cond, mut then, mut otherwise]: [Value; 3]) {
         let mut cond = cond;
         if let Some(inner) = self.complement(cond) {
             cond = inner;
@@ -219,13 +220,13 @@ impl Selector<'_> {
         if self.is_const(then, ALL_ONES) || then == cond {
             return self.binary(Opcode::Or, dst, cond, otherwise);
         }
-        let mut mask = self.vars[cond.index()];
+        let mut mask = self.vregs[cond.index()];
         if self.is_homed(otherwise)
             && !self.is_homed(then)
             && self.is_comparison(cond)
-            && let Some((op, [a, b, _])) = self.only_use(cond)
+            && let Some((op, [a, b, _])) = self.single_use_op(cond)
         {
-            // Compute the complement instead, and so swap the arms: only one may be in memory.
+            // Only one arm may be a memory operand. Computing the complement swaps the arms.
             mask = self.fresh(Home::None);
             let (t, e) = (self.read(then), self.read(otherwise));
             self.blend(dst, t, e, mask);
@@ -236,9 +237,9 @@ impl Selector<'_> {
         self.blend(dst, e, t, mask);
     }
 
-    /// Selects a table lookup. Every index is clamped, even if the analysis knows that it is in
-    /// range: no code reads out of bounds.
-    fn load(&mut self, dst: Var, table: Value, index: Value) {
+    /// Selects a table lookup. Clamps every index, even one that is known to be in range, so that
+    /// no code reads out of bounds.
+    fn load(&mut self, dst: VReg, table: Value, index: Value) {
         let table = self.function.constant(table).expect("table indices are constants");
         assert!(table < MAX_TABLES, "table {table} is out of range");
         self.tables = self.tables.max(table as usize + 1);
@@ -251,14 +252,14 @@ impl Selector<'_> {
                 last
             }
         };
-        let within = self.fresh(Home::None);
-        self.push_full(Opcode::Gather, dst, [within; 3], table);
-        self.push(Opcode::UMin, within, index, last);
+        let clamped = self.fresh(Home::None);
+        self.push_full(Opcode::Gather, dst, [clamped; 3], table);
+        self.push(Opcode::UMin, clamped, index, last);
     }
 
     /// Selects a blend: `b` where `mask` is set, else `a`.
-    fn blend(&mut self, dst: Var, a: Var, b: Var, mask: Var) {
-        self.blends_by_xmm0 |= !self.vex;
+    fn blend(&mut self, dst: VReg, a: VReg, b: VReg, mask: VReg) {
+        self.masks_in_xmm0 |= !self.vex;
         self.push_full(Opcode::Blend, dst, [a, b, mask], 0);
     }
 }

@@ -55,7 +55,7 @@ impl fmt::Display for Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+    use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
     use lightbound_shader::frontend::{Settings, Shader};
     use lightbound_shader::lift::Options;
     use lightbound_shader::relations::{Relation, Relations};
@@ -224,8 +224,8 @@ mod tests {
             let integrand =
                 Integrand::new(&shader, &settings, Frame::Local).expect("programs compile");
             let options = Options { relations: Relations::all(), ..Options::default() };
-            let lifted =
-                integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+            let lifted = integrand
+                .bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
             let refinements = lifted
                 .related
                 .refinements

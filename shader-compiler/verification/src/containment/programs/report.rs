@@ -43,7 +43,7 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
         let (name, _, [low, high]) = &fault.ends[k];
         let show = |bits| shown(scalar(name), bits);
         let is_interval = low != high
-            || trial.spans == lightbound_shader::bounding::Spans::All
+            || trial.spans == lightbound_shader::bounding::IntervalInputs::All
             || name.starts_with("wi.");
         if is_interval { format!("{}..{}", show(*low), show(*high)) } else { show(*low) }
     });

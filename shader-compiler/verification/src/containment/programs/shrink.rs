@@ -10,7 +10,7 @@
 use super::ast::{Expr, ExprKind, Function, Global, Module, Stmt, Ty};
 use super::trial::{Effort, Trial};
 use crate::containment::{Fault, FaultKind, Plan, Sample, Subject};
-use lightbound_shader::bounding::{Frame, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, IntervalInputs, Ranges};
 use lightbound_shader::target::Target;
 
 /// Maximum number of candidates that are checked for the fault.
@@ -117,7 +117,7 @@ impl Shrinker {
             |trial| trial.deep = false,
             |trial| trial.frame = Frame::Local,
             |trial| trial.ranges = Ranges::Declared,
-            |trial| trial.spans = Spans::Light,
+            |trial| trial.spans = IntervalInputs::Light,
             |trial| trial.target = Target::best(),
         ];
         for simplify in simplify {

@@ -4,7 +4,7 @@ use super::Program;
 use super::ast::Module;
 use crate::containment::boxes::sample_at;
 use crate::containment::{Checker, Fault, FaultKind, Plan, Sample, Subject, Tally};
-use lightbound_shader::bounding::{Frame, Integrand, Ranges, Spans};
+use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::frontend::{Settings, Shader};
 use lightbound_shader::ir::{Def, Function, Type};
 use lightbound_shader::lift::Lifted;
@@ -31,7 +31,7 @@ pub struct Trial {
     pub(super) seed: u64,
     pub(super) module: Module,
     pub(super) frame: Frame,
-    pub(super) spans: Spans,
+    pub(super) spans: IntervalInputs,
     pub(super) ranges: Ranges,
     pub(super) target: Target,
     pub(super) plan: Plan,
@@ -58,7 +58,7 @@ impl Trial {
             seed,
             module,
             frame: if random.once_in(3) { Frame::World } else { Frame::Local },
-            spans: *random.pick(&[Spans::Light, Spans::All]),
+            spans: *random.pick(&[IntervalInputs::Light, IntervalInputs::All]),
             ranges: if random.once_in(6) { Ranges::Paper } else { Ranges::Declared },
             target: if random.once_in(40) { Target::Interpreter } else { target },
             plan: Plan::some(random, loop_cap),
@@ -73,7 +73,7 @@ impl Trial {
     }
 
     /// Settings that the shrinker simplifies.
-    pub(super) fn settings(&self) -> (bool, Frame, Spans, Ranges, Target) {
+    pub(super) fn settings(&self) -> (bool, Frame, IntervalInputs, Ranges, Target) {
         (self.deep, self.frame, self.spans, self.ranges, self.target)
     }
 

@@ -106,8 +106,8 @@ fn row(
         .iter()
         .map(|group| group.lights.map(|q| viewpoint.local_direction((q - p).normalize())))
         .collect();
-    for at in at.iter_mut().flatten() {
-        at.begin_with_parameters(0, wo, &members);
+    for evaluator in evaluators.iter_mut().flatten() {
+        evaluator.begin_with_parameters(0, wo, &parameters);
         for (boxes, wi) in boxes.iter().zip(&wi) {
             let (bounds, values) = (evaluator.bound(boxes), evaluator.evaluate(wi));
             assert!(
@@ -124,8 +124,8 @@ fn row(
     };
     let mut evaluator =
         compiled[0].as_ref().map(BoundEvaluator::new).expect("naive bounds compile");
-    evaluator.begin_with_parameters(0, wo, &members);
-    let found = fastest([
+    evaluator.begin_with_parameters(0, wo, &parameters);
+    let times = fastest([
         &mut || bound(naive),
         &mut || bound(optimized),
         &mut || bound(related),

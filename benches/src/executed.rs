@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> ExitCode {
 fn code(name: &str, target: Target) -> BoundingShader {
     match materials::ALL.iter().find(|(other, _)| *other == name) {
         Some((name, source)) => {
-            materials::bounding_shader(name, source, Spans::Light, Tracking::ALL, target)
+            materials::bounding_shader(name, source, IntervalInputs::Light, Tracking::ALL, target)
         }
         None => BoundingShader {
             function: parse("fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n")

@@ -72,7 +72,7 @@ fn scene(args: &Args, per_shape: bool) -> String {
     text
 }
 
-fn load_scene(path: &Path) -> Loaded {
+fn load_scene(path: &Path) -> LoadedScene {
     load(path, &Overrides::default(), &mut Diagnostics::new(true))
         .unwrap_or_else(|error| panic!("{error}"))
 }

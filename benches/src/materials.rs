@@ -105,7 +105,7 @@ pub struct BoundingShader {
 pub fn bounding_shader(
     name: &str,
     source: &str,
-    spans: Spans,
+    spans: IntervalInputs,
     tracking: Tracking,
     target: Target,
 ) -> BoundingShader {

@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> ExitCode {
     for (function, found) in functions.iter().zip(&findings) {
         text.push_str(&row(function, found));
     }
-    if findings.iter().any(|found| found.part > 0.0) {
+    if findings.iter().any(|found| found.error_fraction > 0.0) {
         text.push_str(LARGE_ARGUMENTS_HEADER);
     }
     for (function, found) in
@@ -129,7 +129,7 @@ interval lowering that evaluates at the endpoints of an interval widens its resu
 1 ± k · 2⁻²³; `widening` is the smallest k that compensates for all violations. Results are NaN
 exactly where the true function is. `operations` counts basic operations of the IR.
 
-| function | piece | operations | largest error | at | float distance | violations | largest | at | widening | smallest result | largest result |
+| function | piece | operations | largest error | at | from rounded | violations | largest | at | widening | least result | largest result |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
@@ -330,8 +330,8 @@ fn pow(pairs: u64) -> String {
 fn pow_steps() -> String {
     // Converts an error to units of u, and rounds up.
     let in_u = |error: f64| (error * f64::from(1 << 24) * 1e4).ceil() / 1e4;
-    let [below, zero, above, absolute] = measure::log2_kernel().map(in_u);
-    let (error, [min, max]) = measure::exp2_kernel(1);
+    let [below, zero, above, absolute] = measure::pow_log2_errors().map(in_u);
+    let (error, [min, max]) = measure::pow_exp2_errors(1);
     format!(
         "\nThe error bound that relations use follows from the errors of the steps (`power.rs`). \
          Their\nmaxima, in u = 2⁻²⁴:\n\n\
@@ -373,7 +373,7 @@ fn atan2(pairs: u64) -> (String, u64) {
     };
     let [error, max_result] = maxima(Op::Atan2, pairs, pair, update);
     let wrong_nan = wrong_nan.into_inner();
-    let (violations, violation, widening) = measure::half_turn(1);
+    let (violations, violation, widening) = measure::atan2_monotonicity(1);
     let text = format!(
         "\n## atan2\n\natan2 takes {} operations. The largest error over {pairs} random pairs is \
          {:.3} ulp, the\nlargest result {:?}. Results that are NaN in the wrong places: {}.\n\n\

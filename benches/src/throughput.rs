@@ -49,8 +49,9 @@ pub fn run(args: &Args) -> ExitCode {
     let (mut ratios, mut outside) = (vec![], vec![]);
     for target in [Target::Sse, Target::Avx, Target::Avx2] {
         for (name, source) in materials::ALL {
-            let bound =
-                |tracking| materials::bounding_shader(name, source, Spans::Light, tracking, target);
+            let bound = |tracking| {
+                materials::bounding_shader(name, source, IntervalInputs::Light, tracking, target)
+            };
             let (naive, optimized) = (bound(Tracking::NONE), bound(Tracking::ALL));
             for (mode, BoundingShader { function, .. }) in
                 [("naive", naive), ("optimized", optimized)]

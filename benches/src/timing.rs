@@ -83,7 +83,7 @@ fn load_average() -> String {
 /// Returns candidates with the same code: optimized upper bounds on a material.
 fn copies(name: &str, source: &str, count: usize) -> Result<Vec<Candidate>, String> {
     let BoundingShader { function, inputs } =
-        materials::bounding_shader(name, source, Spans::Light, Tracking::ALL, Target::Sse);
+        materials::bounding_shader(name, source, IntervalInputs::Light, Tracking::ALL, Target::Sse);
     let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
     let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
     let candidate = |_| Candidate::of_lowered(&function, Target::Sse, &rows);

@@ -15,8 +15,8 @@
 //!          contract)         scalar SSA)         shader)             divergent lanes)
 //!
 //!         Integrand::new ─► Integrand::bound ─► BoundingKernel::compile ─► BoundingKernel::run
-//!         (the point         (lift: intervals    (machine code)             (from a BoxBatch
-//!          shader of s)       for values)                                   to a BoundsBatch)
+//!         (the point         (lift: intervals    (machine code)             (BoxBatch to BoundsBatch)
+//!          shader of s)       for values)
 //! ```
 //!
 //! # Evaluating
@@ -109,7 +109,7 @@
 //! # assert!(fewer.relations.has(Relation::Unit) && !fewer.relations.has(Relation::Dot));
 //! ```
 //!
-//! For tighter bounds, a [`Split`](bounding::Split) subdivides each box, and bounds the parts in
+//! For tighter bounds, a [`SplitKernel`](bounding::SplitKernel) subdivides each box, and bounds the parts in
 //! the lanes of one call.
 //!
 //! [`Lifted`](lift::Lifted) records how a bounding shader was derived; its `bounds_text` prints the

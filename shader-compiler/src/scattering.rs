@@ -86,13 +86,13 @@ struct Parts {
 impl Parts {
     fn new(shader: &Shader, settings: &Settings) -> Result<Parts, ShaderError> {
         let settings = Settings { setup: Setup::Precomputed, ..settings.clone() };
-        let part =
+        let function =
             |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, &settings)?));
         let sampler = shader
             .has_sampler()
             .then(|| Ok::<_, ShaderError>((function(Entry::Sample)?, function(Entry::Pdf)?)));
         Ok(Parts {
-            shaded: part(Entry::Integrand)?,
+            shaded: function(Entry::Integrand)?,
             sampler: sampler.transpose()?,
             sides: shader.sides(),
         })
@@ -146,8 +146,9 @@ impl JoinedFunction {
     }
 }
 
-/// A direction with density cos θ/π over the hemisphere, or half of that over both.
-fn cosine(b: &mut Builder, sides: SurfaceSides, [u, v]: [Value; 2]) -> [Value; 3] {
+/// Samples a direction with density cos θ/π over the hemisphere, or half of that over both
+/// hemispheres.
+fn sample_cosine(b: &mut Builder, sides: SurfaceSides, [u, v]: [Value; 2]) -> [Value; 3] {
     let one = b.f32(1.0);
     let (u, below) = match sides {
         SurfaceSides::One => (u, None),
@@ -176,9 +177,9 @@ fn cosine(b: &mut Builder, sides: SurfaceSides, [u, v]: [Value; 2]) -> [Value; 3
     [b.op(Op::Mul, &[r, cos]), b.op(Op::Mul, &[r, sin]), z]
 }
 
-/// Density of [`cosine`].
+/// Density of [`sample_cosine`].
 fn cosine_pdf(b: &mut Builder, sides: SurfaceSides, z: Value) -> Value {
-    let (cosine, scale) = match sides {
+    let (cos, scale) = match sides {
         SurfaceSides::One => {
             let zero = b.f32(0.0);
             (b.op(Op::Max, &[z, zero]), FRAC_1_PI)
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_functions_have_the_bits_of_their_parts() {
+    fn joined_functions_preserve_the_bits_of_their_parts() {
         let settings = Settings { setup: Setup::Precomputed, ..Settings::default() };
         let shader = shader(&[SHADER, SAMPLER].concat());
         let function =
@@ -229,9 +230,11 @@ mod tests {
             let wi = run(&function(Entry::Sample), &[&u[..], &rest].concat());
             let directions: Vec<f32> =
                 wi.iter().map(|&bits| f32::from_bits(bits)).chain(rest).collect();
-            let expected =
-                [run(&part(Entry::Integrand), &directions), run(&part(Entry::Pdf), &directions)]
-                    .concat();
+            let expected = [
+                run(&function(Entry::Integrand), &directions),
+                run(&function(Entry::Pdf), &directions),
+            ]
+            .concat();
             assert_eq!(run(&evaluate, &directions), expected);
             assert_eq!(run(&scatter, &[&u[..], &rest].concat()), [wi, expected].concat());
         }

@@ -160,7 +160,7 @@ fn invalid_settings_are_rejected() {
         render(
             &shader
                 .function(Entry::Integrand, &Settings { textures, ..Settings::default() })
-                .expect_err("there is no such texture"),
+                .expect_err("the shader has no such texture"),
         )
     };
     let textured = "var wood: texture_2d<f32>;\nvar stone: texture_2d<f32>;\n".to_owned()

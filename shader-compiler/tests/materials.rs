@@ -499,10 +499,11 @@ fn materials_are_finite_everywhere_and_zero_below_the_horizon() {
                     material.name,
                     kernel.target()
                 );
-                assert!(found.iter().all(|x| x.is_finite()), "{at}");
+                assert!(result.iter().all(|x| x.is_finite()), "{context}");
                 let one_sided = shader.sides() == SurfaceSides::One;
-                assert!(row[2] > 0.0 || !one_sided || found[3..].iter().all(|&s| s == 0.0), "{at}");
-                assert!(row[2] < 0.0 || found.iter().all(|&x| x >= 0.0), "{at}");
+                let is_zero = result[3..].iter().all(|&s| s == 0.0);
+                assert!(row[2] > 0.0 || !one_sided || is_zero, "{context}");
+                assert!(row[2] < 0.0 || result.iter().all(|&x| x >= 0.0), "{context}");
             }
         }
     }
@@ -599,7 +600,7 @@ fn materials_conserve_energy() {
             .find(|material| material.name == name)
             .expect("there is a material with this name");
         let kernel =
-            material.kernels(Entry::Integrand).pop().expect("the interpreter is always there");
+            material.kernels(Entry::Integrand).pop().expect("the interpreter is always available");
         for parameters in parameters {
             for degrees in [0.0f64, 30.0, 60.0, 80.0, 88.0] {
                 let (sin, cos) = degrees.to_radians().sin_cos();
@@ -653,7 +654,7 @@ fn fractal_runs_as_many_iterations_as_its_orbit() {
 }
 
 #[test]
-fn fractal_is_as_large_as_in_the_paper() {
+fn fractal_instruction_count_is_similar_to_the_paper() {
     let lowered = passes::lower(&passes::optimize(&MATERIALS[5].function(Entry::Integrand)));
     // Clarberg et al. 2010, table 1, reports 447 instructions.
     let instructions = Code::compile(&lowered, Isa::Sse41).counts().total;

@@ -219,7 +219,7 @@ fn monotonicity_violations_of_atan2_are_within_its_facts() {
     let (_, violation, widening) = measure::atan2_monotonicity(1009);
     assert_eq!(
         f64::from(Op::Atan2.facts().widening),
-        figure("the widening that compensates for them is ")
+        number_after("the widening that compensates for them is ")
     );
     assert!(widening <= u32::from(Op::Atan2.facts().widening));
     assert!(f64::from(violation) <= number_after("the largest of "));

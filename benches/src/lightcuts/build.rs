@@ -8,7 +8,7 @@ use lightbound::integrator::LightTreeStats;
 /// Number of threads for building.
 const THREADS: usize = 2;
 
-/// Figures of the fastest build.
+/// Builds a tree several times and returns the statistics of the fastest build.
 fn build(lights: u32, args: &Args) -> LightTreeStats {
     // The material does not matter.
     let mut scene = load("diffuse", lights, args.resolution);

@@ -9,7 +9,7 @@ use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 
 /// Loads the scene with a number of lights.
-pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> Loaded {
+pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> LoadedScene {
     let source = Source::memory("lightcuts.pbrt", scene_text(material, lights, resolution));
     match load_source(&source, &[], &Overrides::default(), &mut Diagnostics::new(true)) {
         Ok(loaded) => loaded,
@@ -47,7 +47,7 @@ impl CutOptions {
 }
 
 /// Creates an integrator for a scene: builds its trees and compiles its bounds.
-pub fn integrator(loaded: &mut Loaded, options: &CutOptions) -> Box<dyn Integrator> {
+pub fn integrator(loaded: &mut LoadedScene, options: &CutOptions) -> Box<dyn Integrator> {
     let Method::Lightcuts(settings) = &mut loaded.settings.integrator.method else {
         unreachable!("the scenes use lightcuts")
     };
@@ -102,7 +102,11 @@ impl CutMeasurement {
 }
 
 /// Renders an image and measures it.
-pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> CutMeasurement {
+pub fn measure(
+    loaded: &LoadedScene,
+    integrator: &dyn Integrator,
+    threads: usize,
+) -> CutMeasurement {
     let options = RenderOptions { threads, ..RenderOptions::default() };
     let rendering = render_with(&loaded.scene, &loaded.settings, integrator, &options);
     assert_eq!(rendering.image.invalid_samples, 0);
@@ -122,7 +126,7 @@ pub fn measure(loaded: &Loaded, integrator: &dyn Integrator, threads: usize) -> 
 }
 
 /// Measures all candidates in interleaved rounds. Returns the minimum times.
-pub fn fastest(candidates: &[(&Loaded, &dyn Integrator)], args: &Args) -> Vec<CutMeasurement> {
+pub fn fastest(candidates: &[(&LoadedScene, &dyn Integrator)], args: &Args) -> Vec<CutMeasurement> {
     let round =
         || candidates.iter().map(|(scene, integrator)| measure(scene, *integrator, args.threads));
     let mut best: Vec<CutMeasurement> = round().collect();

@@ -298,7 +298,7 @@ const RAYS: u32 = 4096;
 
 /// Measures the nanoseconds to trace a cosine-distributed ray from a surface that the scene's
 /// camera sees, including the environment lookup. Returns the minimum of several runs.
-fn ray_time_ns(Loaded { scene, settings, .. }: &Loaded, light: &Environment) -> f64 {
+fn ray_time_ns(LoadedScene { scene, settings, .. }: &LoadedScene, light: &Environment) -> f64 {
     let (width, height) = (settings.resolution.0 as f32, settings.resolution.1 as f32);
     let secondary_ray = |(film, u): (Vec2, Vec2)| {
         let hit = scene.accel.intersect(&scene.camera.ray(film * vec2(width, height), Vec2::ZERO));

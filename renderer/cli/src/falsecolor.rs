@@ -151,7 +151,7 @@ fn names(layers: &[Layer]) -> Vec<String> {
     layers.iter().filter(|layer| !layer.name.starts_with("sums.")).flat_map(channel_names).collect()
 }
 
-/// A one-line summary of the map.
+/// Summarizes the map in one line.
 fn summary(path: &Path, name: &str, values: &[f32], scale: &ColourScale) -> String {
     let finite = || values.iter().copied().filter(|x| x.is_finite());
     let n = finite().count();

@@ -47,8 +47,8 @@ impl ImageDir {
         }
         let size = [WIDTH, HEIGHT];
         let picture = ExrImage { size, full_size: size, channels, ..ExrImage::default() };
-        write_exr(&place.path("a.exr"), &picture).unwrap();
-        place
+        write_exr(&dir.path("a.exr"), &picture).unwrap();
+        dir
     }
 
     fn path(&self, name: &str) -> PathBuf {

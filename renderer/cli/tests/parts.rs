@@ -54,11 +54,11 @@ impl SceneDir {
         self.lightbound(&format!("render scene.pbrt -q {args}")).assert().success().stderr("");
     }
 
-    /// Name, windows, channels and attributes of a file, without times.
-    fn picture(&self, name: &str) -> ExrImage {
-        let mut picture = read_exr(&self.path(name)).unwrap();
-        picture.attributes.retain(|(name, _)| name != "lightbound/renderSeconds");
-        picture
+    /// Reads an image file, without its render time.
+    fn image(&self, name: &str) -> ExrImage {
+        let mut image = read_exr(&self.path(name)).unwrap();
+        image.attributes.retain(|(name, _)| name != "lightbound/renderSeconds");
+        image
     }
 
     fn assert_same(&self, a: &str, b: &str) {
@@ -162,11 +162,11 @@ fn unrelated_parts_are_rejected() {
         let merge = dir.lightbound(&format!("merge a.exr {with} -o out.exr")).assert().code(2);
         merge.stderr(contains(with).and(contains(message)));
     };
-    for (args, said) in [
-        ("--seed 3", "its seed is 3, but a.exr has 0"),
-        ("--resolution 40x50", "40 × 50 pixels, but a.exr has 80 × 50"),
-        ("--spp 20", "its number of samples is 20, but a.exr has 10"),
-        ("--variance", "variances"),
+    for (args, message) in [
+        ("--seed 3", "its seed is 3, that of a.exr is 0"),
+        ("--resolution 40x50", "40 × 50 pixels, that of a.exr has 80 × 50"),
+        ("--spp 20", "its number of samples is 20, that of a.exr is 10"),
+        ("--variance", "squares"),
     ] {
         dir.render(&format!("-o b.exr --sample-range 5..10 {args}"));
         assert_rejected("b.exr", message);
@@ -350,18 +350,14 @@ fn ctrl_c_leaves_a_checkpoint_and_an_image() {
                 .and(contains(message)),
         );
     };
-    other("--seed 5", "its seed is 0, but this rendering has 5");
-    other("--resolution 70x50", "80 × 50 pixels");
-    other("--crop 0,1,0,0.5", "rows 0..25");
-    let text = std::fs::read(place.path("scene.pbrt")).unwrap();
-    std::fs::write(place.path("scene.pbrt"), [&text[..], b"\n"].concat()).unwrap();
-    other("", "its scene differs from that of this rendering");
-    std::fs::write(place.path("scene.pbrt"), text).unwrap();
-    place
-        .lightbound("merge a.exr.checkpoint -o b.exr")
-        .assert()
-        .success()
-        .stderr(contains("misses"));
+    assert_other("--seed 5", "its seed is 0, that of this rendering is 5");
+    assert_other("--resolution 70x50", "80 × 50 pixels");
+    assert_other("--crop 0,1,0,0.5", "rows 0..25");
+    let text = std::fs::read(dir.path("scene.pbrt")).unwrap();
+    std::fs::write(dir.path("scene.pbrt"), [&text[..], b"\n"].concat()).unwrap();
+    assert_other("", "its scene differs from that of this rendering");
+    std::fs::write(dir.path("scene.pbrt"), text).unwrap();
+    dir.lightbound("merge a.exr.checkpoint -o b.exr").assert().success().stderr(contains("misses"));
 
     dir.lightbound(&format!("{args} --resume"))
         .assert()

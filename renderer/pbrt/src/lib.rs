@@ -24,7 +24,7 @@
 //!
 //! let rendering = render(&loaded.scene, &loaded.settings, &RenderOptions::default())?;
 //! let [red, ..] = rendering.image.radiance[4 * 8 + 4];
-//! assert!((red - 0.5).abs() < 0.05, "the sphere reflects half of the light: {red}");
+//! assert!((red - 0.5).abs() < 0.05, "expected 0.5, got {red}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -110,8 +110,8 @@ fn brute_force(geometry: &Geometry, ray: &Ray) -> (Hit, f32) {
         for primitive in primitives {
             let shape = &geometry.primitives[primitive as usize].shape;
             for element in 0..shape.len() {
-                let mut rest = *ray;
-                while let Some(hit) = shape.intersect(element, &rest) {
+                let mut remaining = *ray;
+                while let Some(hit) = shape.intersect(element, &remaining) {
                     if hit.t > ray.tmin
                         && geometry.passes_alpha_test(ray, primitive, element, hit.u, hit.v)
                     {

@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::{overrides, render_text};
+use common::render_text;
 use lightbound::film::RenderedImage;
+use lightbound_pbrt::build::Overrides;
 
-/// Mean of all pixels.
-fn mean(picture: &RenderedImage) -> [f64; 3] {
+/// Returns the mean of all pixels.
+fn image_mean(image: &Picture) -> [f64; 3] {
     let mut sum = [0.0; 3];
     for pixel in &image.radiance {
         for c in 0..3 {

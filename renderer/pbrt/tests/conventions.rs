@@ -54,10 +54,9 @@ impl SceneFolder {
         self.scene("", world)
     }
 
-    /// A picture of 8 × 8 pixels of the square [−1, 1]² seen from +z, with +x to the right and +y
-    /// up.
-    fn picture(&self, world: &str) -> RenderedImage {
-        draw(&self.scene(&format!("{SQUARE} Integrator \"path\" \"integer maxdepth\" 1"), world), 1)
+    /// Renders the square [−1, 1]² seen from +z in 8 × 8 pixels, with +x to the right and +y up.
+    fn render(&self, world: &str) -> Picture {
+        render(&self.scene(&format!("{VIEW} Integrator \"path\" \"integer maxdepth\" 1"), world), 1)
     }
 }
 
@@ -74,8 +73,8 @@ fn quadrant_values(values: &[[f32; 3]]) -> [[f32; 3]; 4] {
     [(2, 2), (5, 2), (2, 5), (5, 5)].map(|(x, y)| values[y * 8 + x])
 }
 
-fn albedo(picture: &RenderedImage) -> [[f32; 3]; 4] {
-    quarters(&picture.features.as_ref().unwrap().albedo)
+fn albedo(image: &Picture) -> [[f32; 3]; 4] {
+    quadrant_values(&image.features.as_ref().unwrap().albedo)
 }
 
 fn close(a: f32, b: f32) -> bool {
@@ -451,7 +450,7 @@ fn materials_accept_spectra_and_textures() {
         Some(Material::Surface { specular: Some(specular), scattering: None }) => specular,
         other => panic!("{text}: {other:?}"),
     };
-    let index = |text: &str| match polished(text) {
+    let eta = |text: &str| match specular(text) {
         Specular::Dielectric { eta } | Specular::ThinDielectric { eta } => eta,
         other => panic!("{text}: {other:?}"),
     };
@@ -466,8 +465,8 @@ fn materials_accept_spectra_and_textures() {
         ["eta", "alpha_x", "alpha_y"].map(|name| parameter(&frosted, name, &at(0.0))),
         [[1.3], [0.5], [0.5]]
     );
-    // A smooth and a rough metal with the same index of refraction.
-    let metal = |text: &str| match polished(text) {
+    // Smooth and rough metals have the same index of refraction.
+    let metal = |text: &str| match specular(text) {
         Specular::Conductor(metal) => {
             let rough = scene(&format!("{text} \"float roughness\" 0.5"));
             let eta_k = [metal.eta, metal.k].map(|param| param.rgb(&at(0.0)));

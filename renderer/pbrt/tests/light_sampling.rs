@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{assert_same, draw, floor_and_balls, overrides, pfm, scene_of};
+use common::{assert_images_agree, floor_and_spheres, load_scene, pfm, render};
 use lightbound::film::RenderedImage;
 use lightbound::settings::LightSampling;
 use lightbound_pbrt::build::{Overrides, PathOverrides};
@@ -57,9 +57,9 @@ fn environment_map() -> Vec<u8> {
     })
 }
 
-/// Pictures rendered with the given modes and samples per pixel.
-fn pictures(modes: &[LightSampling], text: &str, spp: u32) -> Vec<RenderedImage> {
-    let of = |mode: &LightSampling| {
+/// Renders a scene in each of the `modes`.
+fn render_in_modes(modes: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
+    let render_mode = |mode: &LightSampling| {
         let path = PathOverrides { light_sampling: Some(*mode), ..PathOverrides::default() };
         let overrides =
             Overrides { path, spp: Some(spp), seed: Some(*mode as u32), ..Overrides::default() };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{draw, floor_and_balls, overrides, scene_of, work};
+use common::{floor_and_spheres, load_scene, render, render_text, render_with_stats};
 use lightbound::film::RenderedImage;
 use lightbound::settings::{BoundMode, CutMode, ErrorMode, MethodName};
 use lightbound_math::spectrum::luminance;
@@ -84,12 +84,12 @@ fn with_error(error: f32, mode: ErrorMode) -> LightcutsOverrides {
     }
 }
 
-fn picture(text: &str, overrides: &Overrides) -> RenderedImage {
-    draw(&scene_of(text, &[], overrides), 2)
+fn render_image(text: &str, overrides: &Overrides) -> Picture {
+    render_text(text, overrides, 2)
 }
 
-fn luminances(picture: &RenderedImage) -> Vec<f64> {
-    picture.radiance.iter().map(|&rgb| f64::from(luminance(rgb.into()))).collect()
+fn luminances(image: &Picture) -> Vec<f64> {
+    image.radiance.iter().map(|&rgb| f64::from(luminance(rgb.into()))).collect()
 }
 
 #[test]
@@ -121,11 +121,11 @@ fn errors_are_within_the_error_bounds() {
     for (mode, error) in
         [(ErrorMode::Total, 0.02), (ErrorMode::Total, 0.2), (ErrorMode::Cluster, 0.02)]
     {
-        let rendering = work(&scene_of(&text, &[], &lightcuts(with_error(error, mode))), 2);
+        let rendering =
+            render_with_stats(&load_scene(&text, &[], &lightcuts(with_error(error, mode))), 2);
         let bounds = rendering.image.channel("error_bound").expect("the bound is recorded");
         let mut worst = 0.0f64;
-        for (pixel, (found, full)) in
-            luminances(&rendering.image).into_iter().zip(&full).enumerate()
+        for (pixel, (cut, full)) in luminances(&rendering.image).into_iter().zip(&full).enumerate()
         {
             let difference = (cut - full).abs();
             let bound = f64::from(bounds[pixel]);
@@ -161,8 +161,8 @@ fn bound_modes_change_images_within_the_error_only() {
     let [naive, optimized, related] =
         [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(render_with_bounds);
     assert!(
-        naive.image.radiance == optimized.image.radiance,
-        "naive and optimized bounds are the same"
+        naive.picture.radiance == optimized.picture.radiance,
+        "naive and optimized bounds should be the same"
     );
     assert_eq!(naive.counts.cuts.sizes, optimized.counts.cuts.sizes);
     let mean =

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{Estimate, TestScene, assert_all, draw, one_ray, overrides, scene_of};
-use lightbound::film::{FeatureImages, RenderedImage};
+use common::{Estimate, TestScene, assert_all_ok, load_scene, render, single_ray_scene};
+use lightbound::film::{FeatureImages, Picture};
 use lightbound::material::{Material, fresnel};
 use lightbound_math::{Vec3, vec3};
 use lightbound_pbrt::build::Overrides;
@@ -231,8 +231,8 @@ fn from_above(depth: u32, world: &str) -> TestScene {
     load_scene(&text, &[], &Overrides::default())
 }
 
-fn features(picture: &RenderedImage) -> &FeatureImages {
-    picture.features.as_ref().expect("features are recorded")
+fn features(image: &Picture) -> &FeatureImages {
+    image.features.as_ref().expect("features are recorded")
 }
 
 fn assert_close(actual: [f32; 3], expected: Vec3, label: &str) {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{TestScene, draw, overrides, pfm};
+use common::{TestScene, pfm, render};
 use lightbound::film::RenderedImage;
 use lightbound_image::write::write_png;
 use lightbound_pbrt::build::{Overrides, load};
@@ -140,10 +140,10 @@ impl SceneFolder {
         self.load(world, false).err().unwrap_or_else(|| panic!("{world}\nis accepted"))
     }
 
-    fn picture(&self, world: &str) -> RenderedImage {
-        let picture = draw(&self.scene(world), 1);
-        assert_eq!(picture.invalid_samples, 0);
-        picture
+    fn image(&self, world: &str) -> Picture {
+        let image = render(&self.scene(world), 1);
+        assert_eq!(image.invalid_samples, 0);
+        image
     }
 
     /// Returns the mean of the image.

@@ -21,7 +21,7 @@ impl Keys {
         Keys { program: blake3::hash(&program).into() }
     }
 
-    /// The key of a case whose scene was read from `inputs`; `seed` overrides that of the case.
+    /// The key of a case with the given scene files. `seed` overrides the seed of the case.
     pub fn key(&self, case: &Case, seed: Option<u32>, inputs: &InputFiles) -> String {
         let mut hasher = blake3::Hasher::new_keyed(&self.program);
         hasher.update(inputs.hash().as_bytes());
@@ -44,7 +44,7 @@ mod tests {
         let case = &Suite::read(&path).unwrap().cases[0];
         let keys = Keys::for_current_executable();
         let inputs = |text: &str| {
-            let mut inputs = InputFiles::new(Path::new(""));
+            let mut inputs = Inputs::new(Path::new(""));
             inputs.add_main(text.as_bytes());
             inputs
         };

@@ -6,7 +6,7 @@
 
 use super::statistics::Estimate;
 use lightbound::film::RenderedImage;
-use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture, write_exr};
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage, write_exr};
 use lightbound_image::{ImageError, Problem, read_exr};
 use std::path::Path;
 
@@ -30,9 +30,9 @@ const SAMPLES: &str = "lightbound/samples";
 
 impl Measurement {
     /// Converts a finished image; `None` if its film did not accumulate moments.
-    pub fn from_picture(picture: RenderedImage) -> Option<Measurement> {
-        let (width, height) = (picture.window.width(), picture.window.height());
-        let (mean, variance, samples) = (picture.radiance, picture.variance?, picture.min_samples);
+    pub fn from_image(image: RenderedImage) -> Option<Measurement> {
+        let (width, height) = (image.window.width(), image.window.height());
+        let (mean, variance, samples) = (image.radiance, image.variance?, image.min_samples);
         Some(Measurement { width, height, mean, variance, samples })
     }
 
@@ -126,19 +126,19 @@ mod tests {
         assert!(message(&path).contains("a.exr: cannot be read"));
         let plane =
             |name: &str| Channel { name: name.into(), samples: ChannelSamples::F32(vec![0.0; 2]) };
-        let mut picture = ExrImage {
+        let mut image = ExrImage {
             size: [2, 1],
             full_size: [2, 1],
             channels: vec![plane("R")],
             ..Default::default()
         };
-        write_exr(&path, &picture).unwrap();
+        write_exr(&path, &image).unwrap();
         assert!(message(&path).contains("no attribute lightbound/samples"), "{}", message(&path));
-        picture.attributes.push((SAMPLES.into(), Attribute::Int(4)));
-        write_exr(&path, &picture).unwrap();
+        image.attributes.push((SAMPLES.into(), Attribute::Int(4)));
+        write_exr(&path, &image).unwrap();
         assert!(message(&path).contains("no channel G"), "{}", message(&path));
-        picture.channels.extend(["G", "B"].map(plane));
-        write_exr(&path, &picture).unwrap();
+        image.channels.extend(["G", "B"].map(plane));
+        write_exr(&path, &image).unwrap();
         assert!(message(&path).contains("no channel variance.R"), "{}", message(&path));
     }
 }

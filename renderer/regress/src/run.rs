@@ -132,8 +132,8 @@ pub(crate) fn render_with_integrator(
         return None;
     }
     let (invalid, time) = (rendering.image.invalid_samples, rendering.wall);
-    let picture = Measurement::from_picture(rendering.image).expect("the film keeps moments");
-    Some(Rendered { picture, invalid, time })
+    let image = Measurement::from_image(rendering.image).expect("the film keeps moments");
+    Some(Rendered { image, invalid, time })
 }
 
 /// EXR attributes that describe how an image was rendered.
@@ -344,7 +344,7 @@ pub(super) fn differences(
     }
     let comparison = compare(&planes(result), &planes(reference), &metrics, 0.0);
     let value =
-        |metric: Metric| Some(figure(metric.name(), comparison.value(metric)?.overall, None));
-    let figures = metrics.iter().filter_map(|&metric| value(metric)).collect();
-    (figures, comparison.hdr_flip.map_or(Vec::new(), |map: flip::ErrorMap| map.values))
+        |metric: Metric| Some(metric_value(metric.name(), comparison.value(metric)?.overall, None));
+    let metrics = metrics.iter().filter_map(|&metric| value(metric)).collect();
+    (metrics, comparison.hdr_flip.map_or(Vec::new(), |map: flip::ErrorMap| map.values))
 }

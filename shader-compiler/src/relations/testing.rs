@@ -158,7 +158,7 @@ pub fn compare(
     let shader = Shader::parse("test.wgsl", source).expect("the shader is valid");
     let integrand =
         Integrand::new(&shader, &Settings::default(), frame).expect("the shader compiles");
-    let inputs = integrand.inputs(Spans::Light, Ranges::Declared);
+    let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
     let kernels = [Relations::NONE, relations].map(|relations| {
         let lifted = integrand
             .bound(&inputs, &Options { sides: Sides::Both, nan, relations, ..Options::default() });

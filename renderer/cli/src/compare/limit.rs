@@ -38,8 +38,8 @@ fn parse(text: &str, better: Better, mismatch: &str) -> Result<Limit, String> {
 }
 
 impl Limit {
-    /// Describes the violation of this limit, if any. Mean errors of `channels` must not cancel out:
-    /// the one with the largest magnitude counts.
+    /// Describes the violation of this limit, if any. For mean errors, which could cancel between
+    /// `channels`, the channel with the largest magnitude counts.
     pub fn check(
         &self,
         metric: Metric,

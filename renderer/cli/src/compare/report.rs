@@ -1,7 +1,7 @@
 //! Text and JSON output of comparisons.
 
 use super::Args;
-use super::judge::{Found, Judged, JudgedLayer};
+use super::result::{CompareResult, LayerComparison, LayerResult};
 use lightbound_image::compare::{Metric, MetricValue};
 use lightbound_image::six_digits;
 use serde_json::{Map, Value, json};
@@ -96,7 +96,7 @@ fn layer_json(layer: &LayerResult) -> Value {
     value
 }
 
-fn figure_json(layer: &JudgedLayer, metric: Metric, figure: &MetricValue) -> Value {
+fn figure_json(layer: &LayerResult, metric: Metric, figure: &MetricValue) -> Value {
     let mut value = json!({ "overall": figure.overall });
     if !figure.channels.is_empty() {
         let channels =

@@ -2,7 +2,7 @@
 
 use super::limit::Limit;
 use super::pair::{Pair, Pairs, Samples, quoted};
-use super::{Args, Error, MetricName, Output};
+use super::{Args, Error, MetricName, OutputFile};
 use lightbound_image::compare::{
     Comparison, InvalidSample, Metric, MetricValue, Validity, compare, error_map,
 };
@@ -291,8 +291,9 @@ impl LayerResult {
                 let comparison = compare(a, b, &metrics, request.exposure);
                 let figures =
                     metrics.iter().filter_map(|&m| Some((m, comparison.value(m)?))).collect();
-                let found = Found::Values(Box::new(comparison), Validity::check(a, b));
-                JudgedLayer { pair, found, figures }
+                let comparison =
+                    LayerComparison::Values(Box::new(comparison), Validity::check(a, b));
+                LayerResult { pair, comparison, figures }
             }
             Samples::Ids { a, b } => {
                 let mut unequal = (0..a.len()).filter(|&i| a[i] != b[i]);
@@ -308,8 +309,8 @@ impl LayerResult {
 
     /// Explains why an applicable metric could not be computed.
     fn undefined_reason(&self, metric: Metric) -> String {
-        match (&self.found, metric) {
-            (Found::Values(comparison, _), _)
+        match (&self.comparison, metric) {
+            (LayerComparison::Values(comparison, _), _)
                 if comparison.excluded_pixels == comparison.pixels =>
             {
                 "no pixel is finite".into()

@@ -295,11 +295,15 @@ struct RenderJob<'a> {
     image_file: &'a ImageFile,
 }
 
-impl<'a> Job<'a> {
-    /// Renders, resuming a checkpoint if requested, and writes the picture. Returns the result and
-    /// where it was written.
-    fn run(self, console: Console, interrupt: &Interrupt) -> Result<(Finished<'a>, Kept), Error> {
-        let Job { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
+impl<'a> RenderJob<'a> {
+    /// Renders, resuming from a checkpoint if requested, and writes the image. Returns the result
+    /// and its destination.
+    fn run(
+        self,
+        console: Console,
+        interrupt: &Interrupt,
+    ) -> Result<(RenderResult<'a>, Destination), Error> {
+        let RenderJob { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
         let samples = args.work.samples(settings.sampling.spp)?;
         let window = settings.window;
         let mut checkpoint = self.checkpoint(
@@ -381,8 +385,8 @@ pub(super) fn all_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// A one-line summary of a loaded scene.
-fn contents(loaded: &LoadedScene) -> String {
+/// Summarizes a loaded scene in one line.
+fn scene_summary(loaded: &LoadedScene) -> String {
     let scene = &loaded.scene;
     let instances = match scene.geometry.instances.len() {
         0 => String::new(),

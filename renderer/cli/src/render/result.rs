@@ -13,7 +13,7 @@ use lightbound::render::{RenderStats, StopReason, Work};
 use lightbound::settings::Method;
 use lightbound_image::ImageError;
 use lightbound_image::write::{Attribute, ExrImage, write_exr, write_pfm, write_png};
-use lightbound_pbrt::build::Loaded;
+use lightbound_pbrt::build::LoadedScene;
 use std::ops::Range;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     attributes
 }
 
-/// EXR attributes of the sample counts of a picture.
+/// EXR attributes with the sample counts of an image.
 pub fn sample_counts(picture: &RenderedImage) -> Attributes {
     let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
     [("lightbound/minSamples", picture.min_samples), ("lightbound/maxSamples", picture.max_samples)]
@@ -59,8 +59,8 @@ pub fn sample_counts(picture: &RenderedImage) -> Attributes {
         .into()
 }
 
-/// A remark on invalid samples among all camera samples, if any.
-pub fn invalid_samples_remark(picture: &RenderedImage, samples: u64) -> Option<String> {
+/// A warning about invalid samples among all camera samples, if any.
+pub fn invalid_samples_warning(picture: &RenderedImage, samples: u64) -> Option<String> {
     let n = picture.invalid_samples;
     (n > 0).then(|| {
         format!(
@@ -113,7 +113,7 @@ impl<'a> RenderResult<'a> {
     ) -> RenderResult<'a> {
         let (coverage, stats, film) = (work.coverage(), work.stats(), work.into_film());
         let mut picture = film.image();
-        // A noise threshold also computes the variance.
+        // A noise threshold also needs the variance, but does not request the layer.
         picture.variance = picture.variance.filter(|_| job.args.variance);
         RenderResult { job, samples, outcome, stats, film, coverage, picture }
     }
@@ -145,7 +145,7 @@ impl<'a> RenderResult<'a> {
         }
     }
 
-    /// All layers and attributes, with the exact sums of a part.
+    /// All layers and attributes; for a part, also the exact sums.
     fn exr(&self) -> ExrImage {
         let resolution = self.job.loaded.settings.resolution;
         let mut attributes = attributes(self.job.args, self.job.loaded, self.job.integrator);
@@ -161,7 +161,7 @@ impl<'a> RenderResult<'a> {
                 .push(("lightbound/noiseThreshold".into(), Attribute::Float(threshold as f32)));
             attributes.push(("lightbound/noise".into(), Attribute::Float(noise as f32)));
         }
-        if !self.job.args.makes_part() {
+        if !self.job.args.renders_part() {
             return layers::exr_image(resolution, &self.picture, attributes);
         }
         let (coverage, film) = (self.coverage.clone(), &self.film);
@@ -270,7 +270,7 @@ impl<'a> RenderResult<'a> {
     }
 }
 
-/// The pixels and samples of the full picture, without a crop by options.
+/// The pixels and samples of the full image, ignoring crop options.
 fn full_block(loaded: &LoadedScene) -> PixelBlock {
     let spp = loaded.settings.sampling.spp;
     let full = PixelBlock::new(loaded.file_window, 0..spp);

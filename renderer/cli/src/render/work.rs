@@ -107,7 +107,7 @@ pub fn run(
     work: &mut Work,
     args: &WorkArgs,
     checkpoint: &mut Option<ReportedCheckpoint>,
-) -> Outcome {
+) -> WorkOutcome {
     let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}

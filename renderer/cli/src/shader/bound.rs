@@ -149,7 +149,7 @@ impl BoundEvaluator {
             });
         // Naive code that propagates NaN detects every NaN that the other code ignores.
         let nan_test_options = Options {
-            sides: SurfaceSides::Both,
+            sides: Sides::Both,
             nan: Nan::Propagate,
             tracking: Tracking::NONE,
             ..options
@@ -212,11 +212,11 @@ impl BoundEvaluator {
     }
 
     /// Runs a bounding kernel on boxes.
-    fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<WordRange>]) -> Limits {
+    fn limits(&self, kernel: &BoundingKernel, rows: &[Vec<WordRange>]) -> BoundsBatch {
         /// Placeholder for directions that need no bound.
         const UP: [f32; 3] = [0.0, 0.0, 1.0];
-        let mut boxes = Boxes::new(kernel, rows.len());
-        let mut limits = Limits::new(kernel, rows.len());
+        let mut boxes = BoxBatch::new(kernel, rows.len());
+        let mut limits = BoundsBatch::new(kernel, rows.len());
         for (row, ranges) in rows.iter().enumerate() {
             for (word, range) in ranges.iter().enumerate() {
                 boxes.set_bits(row, word, self.kernel_endpoints(word, range.endpoints));
@@ -269,7 +269,7 @@ impl BoundEvaluator {
     }
 
     /// Bounds of each output for a row, from the shader's `limits`.
-    fn row(&self, limits: &Limits, row: usize, ranges: &[WordRange]) -> Vec<[f32; 2]> {
+    fn row(&self, limits: &BoundsBatch, row: usize, ranges: &[WordRange]) -> Vec<[f32; 2]> {
         let (is_evaluated, wo_z) =
             (self.needs_bound(ranges), ranges[WO_Z].endpoints.map(f32::from_bits));
         let bound =
@@ -342,7 +342,7 @@ impl BoundEvaluator {
         match self.bound_sides {
             Sides::Lower => vec![endpoints[0]],
             Sides::Upper => vec![endpoints[1]],
-            SurfaceSides::Both => endpoints.to_vec(),
+            Sides::Both => endpoints.to_vec(),
         }
     }
 
@@ -356,8 +356,8 @@ impl BoundEvaluator {
                 Sides::Lower => format!("at least {}", end(low)),
                 Sides::Upper if high.is_nan() => end(high),
                 Sides::Upper => format!("at most {}", end(high)),
-                SurfaceSides::Both if low.is_nan() && high.is_nan() => end(low),
-                SurfaceSides::Both => format!("{:width$} .. {}", end(low), end(high)),
+                Sides::Both if low.is_nan() && high.is_nan() => end(low),
+                Sides::Both => format!("{:width$} .. {}", end(low), end(high)),
             };
             vec![name.clone(), bound]
         };
@@ -386,9 +386,9 @@ impl MissingBound {
         match requested {
             Sides::Lower => below.then_some(MissingBound::Lower),
             Sides::Upper => above.then_some(MissingBound::Upper),
-            SurfaceSides::Both if below && above => Some(MissingBound::Both),
-            SurfaceSides::Both if low.is_nan() => Some(MissingBound::Lower),
-            SurfaceSides::Both => high.is_nan().then_some(MissingBound::Upper),
+            Sides::Both if below && above => Some(MissingBound::Both),
+            Sides::Both if low.is_nan() => Some(MissingBound::Lower),
+            Sides::Both => high.is_nan().then_some(MissingBound::Upper),
         }
     }
 
@@ -419,7 +419,7 @@ impl RowEvaluator for BoundEvaluator {
         let endpoints: &[&str] = match self.bound_sides {
             Sides::Lower => &["lo"],
             Sides::Upper => &["hi"],
-            SurfaceSides::Both => &["lo", "hi"],
+            Sides::Both => &["lo", "hi"],
         };
         self.outputs
             .iter()
@@ -458,8 +458,10 @@ fn directions_are_unit(
     let component = |word: usize| row[word].endpoints.map(f32::from_bits);
     let Err(unmet) = precondition.check(component) else { return Ok(()) };
     let help = match &unmet {
-        Unmet::Below { .. } => return Ok(()),
-        Unmet::Length { input, squares, .. } if squares[0] == squares[1] && squares[0] > 0.0 => {
+        PreconditionError::Below { .. } => return Ok(()),
+        PreconditionError::Length { input, squares, .. }
+            if squares[0] == squares[1] && squares[0] > 0.0 =>
+        {
             let unit =
                 [0, 1, 2].map(|k| (f64::from(component(input + k)[0]) / squares[0].sqrt()) as f32);
             let [x, y, z] = unit.map(|x| format!("{x:?}"));
@@ -487,7 +489,7 @@ mod tests {
         const INF: f32 = f32::INFINITY;
         const NAN: f32 = f32::NAN;
         let missing = |low, high| {
-            [SurfaceSides::Both, Sides::Lower, Sides::Upper]
+            [Sides::Both, Sides::Lower, Sides::Upper]
                 .map(|sides| MissingBound::find([low, high], sides))
         };
         let all = [Some(Both), Some(Lower), Some(Upper)];

@@ -70,9 +70,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !shader.description().is_empty() {
         report += &format!("{}\n\n", shader.description().trim_end());
     }
-    report += &format_table(&facts);
-    let members =
-        shader.members().iter().map(|member| match values::find(shader.settable(), &member.name) {
+    report += &format_table(&properties);
+    let members = shader.members().iter().map(|member| {
+        match values::find_parameter(shader.settable(), &member.name) {
             Some(_) => declaration(member),
             None => computed(member),
         }
@@ -116,8 +116,8 @@ impl Checks {
         let default =
             |p: &Parameter| Setting::Constant(p.default.clone().expect("no input is missing"));
         let instance = ShaderInstance::new(0, shader.settable().iter().map(|p| (p, default(p))));
-        let bound = ShaderBinding::new(program, vec![]);
-        checks.values = match self_check::check_values(&bound, &instance) {
+        let binding = ShaderBinding::new(program, vec![]);
+        checks.values = match self_check::check_values(&binding, &instance) {
             Ok(max) if max <= 0.0 => {
                 checks
                     .warnings
@@ -131,7 +131,7 @@ impl Checks {
             }
         };
         if shader.has_sampler() {
-            checks.sampler = match self_check::check_sampler(&bound, &instance) {
+            checks.sampler = match self_check::check_sampler(&binding, &instance) {
                 Ok(()) => "agrees with pdf".into(),
                 Err(error) => {
                     checks.warnings.push(format!("`sample` and `pdf` disagree: {error}"));
@@ -165,7 +165,7 @@ fn median_time<T>(mut work: impl FnMut() -> Result<T, Error>) -> Result<Duration
     Ok(times[times.len() / 2])
 }
 
-fn describe_sides(sides: Sides) -> &'static str {
+fn describe_sides(sides: SurfaceSides) -> &'static str {
     match sides {
         SurfaceSides::One => "one: light is reflected where wo.z > 0",
         SurfaceSides::Both => "both: light is scattered over the whole sphere",

@@ -4,7 +4,7 @@ use super::csv::InputKind;
 use super::inputs::RowEvaluator;
 use super::values::{ValueError, WordRange};
 use super::warnings::RowWarnings;
-use lightbound_shader::{Batch, Kernel, Sides, Texture};
+use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
 
 /// Names of the results of a row.
 pub const OUTPUTS: [&str; 6] = ["brdf.r", "brdf.g", "brdf.b", "s.r", "s.g", "s.b"];
@@ -23,7 +23,7 @@ pub struct BrdfEvaluator {
 
 impl BrdfEvaluator {
     /// Creates the evaluator of a material with these sides and textures.
-    pub fn new(kernel: Kernel, sides: Sides, textures: Vec<Texture>) -> BrdfEvaluator {
+    pub fn new(kernel: Kernel, sides: SurfaceSides, textures: Vec<Texture>) -> BrdfEvaluator {
         let names = |ports: &[lightbound_shader::ir::Port]| {
             ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>()
         };

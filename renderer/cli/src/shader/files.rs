@@ -2,7 +2,7 @@
 
 use super::{Assignment, SourceArgs, images, is_stdin, output, parse_assignment, values};
 use crate::Error;
-use crate::output::{Output, to_stdout};
+use crate::output::{OutputFile, to_stdout};
 use lightbound::texture::shader_texture::{self, ShaderTextureError};
 use lightbound_image::write::save;
 use lightbound_shader::{Shader, Texture};

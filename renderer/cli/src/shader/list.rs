@@ -4,7 +4,7 @@ use crate::output::to_stdout;
 use crate::{Error, Exit};
 use lightbound::material::library::LIBRARY;
 use lightbound::material::parameters::format_table;
-use lightbound_shader::{Shader, Sides};
+use lightbound_shader::{Shader, SurfaceSides};
 use std::io::IsTerminal;
 
 const EXAMPLES: &str = "\
@@ -52,7 +52,7 @@ fn table(width: usize) -> Result<String, Error> {
                 .to_vec(),
         );
     }
-    Ok(format_table(&wrapped(rows, width)))
+    Ok(format_table(&wrap_columns(rows, width)))
 }
 
 /// The first clause of a description, which names the material.
@@ -66,7 +66,7 @@ fn title(description: &str) -> &str {
     description[..end].trim().trim_end_matches('.')
 }
 
-/// Wraps the last two columns to fit `width`; wrapped lines become rows.
+/// Wraps the last two format_table to fit `width`; wrapped lines become rows.
 fn wrap_columns(rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
     const MIN_WIDTH: usize = 16;
     let widest =

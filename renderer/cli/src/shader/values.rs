@@ -92,7 +92,7 @@ pub fn assign<T: From<u32>>(
         let texts: Vec<&str> = text.split(',').map(str::trim).collect();
         if texts.len() != 1 && texts.len() != selected.words.len() {
             let message = format!(
-                "`{name}` takes {}, not {}",
+                "`{name}` valid_values {}, not {}",
                 count(selected.words.len() as u64, "number"),
                 texts.len()
             );
@@ -107,7 +107,7 @@ pub fn assign<T: From<u32>>(
 
 /// The first parameter or component without a value.
 pub fn first_missing<T>(parameters: &[Parameter], words: &[Option<T>]) -> Option<String> {
-    let names = parameters.iter().flat_map(Parameter::words).zip(words);
+    let names = parameters.iter().flat_map(Parameter::component_names).zip(words);
     let mut missing = names.filter(|(_, word)| word.is_none()).map(|(name, _)| name);
     let name = missing.next()?;
     // If further components are missing, name the parameter without a component.
@@ -289,9 +289,9 @@ pub fn reversed_endpoints(name: &str, low: &str, high: &str) -> ValueError {
 /// Parses a value; returns its bits and its numerical value.
 pub fn parse_value(parameter: &Parameter, text: &str) -> Result<(u32, f64), ValueError> {
     let name = &parameter.name;
-    let wrong = |what: &str| Wrong {
-        message: format!("`{name}`: `{text}` {what}"),
-        help: format!("`{name}` takes {}", valid_values(parameter)),
+    let error = |problem: &str| ValueError {
+        message: format!("`{name}`: `{text}` {problem}"),
+        help: format!("`{name}` valid_values {}", valid_values(parameter)),
     };
     let is_not = |expected: &str| error(&format!("is not {expected}"));
     // Parsing floats as doubles first would round twice.
@@ -320,7 +320,7 @@ pub fn parse_value(parameter: &Parameter, text: &str) -> Result<(u32, f64), Valu
     if parameter.scalar != Scalar::Bool && !(low <= value && value <= high) {
         return Err(ValueError {
             message: format!("`{name}`: {text} is out of range"),
-            help: format!("`{name}` takes {}", valid_values(parameter)),
+            help: format!("`{name}` valid_values {}", valid_values(parameter)),
         });
     }
     Ok((bits, value))

@@ -56,7 +56,7 @@ impl RowWarnings {
 
     /// Counts a row for a material with these sides. Returns whether the viewer may be on a visible
     /// side.
-    pub fn note(&mut self, row: &[WordRange], sides: Sides) -> bool {
+    pub fn note(&mut self, row: &[WordRange], sides: SurfaceSides) -> bool {
         let not_unit = |first: usize| {
             !contains_unit([0, 1, 2].map(|k| row[first + k].endpoints.map(f32::from_bits)))
         };

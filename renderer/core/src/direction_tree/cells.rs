@@ -45,7 +45,7 @@ const MIN_COSINE: f32 = 1.0 / 4096.0;
 pub const LEVELS: u32 = 10;
 
 /// Returns the width of the domain, which equals its number of squares.
-pub fn width(sides: Sides) -> f32 {
+pub fn width(sides: SurfaceSides) -> f32 {
     match sides {
         SurfaceSides::One => 1.0,
         SurfaceSides::Both => 2.0,
@@ -111,7 +111,7 @@ impl DirectionCell {
     }
 
     /// Returns the corner with minimum x and y, and the size. Both are exact.
-    pub fn rectangle(&self, sides: Sides) -> (Vec2, Vec2) {
+    pub fn rectangle(&self, sides: SurfaceSides) -> (Vec2, Vec2) {
         let columns = self.level + self.level.div_ceil(2);
         let rows = self.level + self.level / 2;
         let extent = vec2(width(sides) / (1u32 << columns) as f32, 1.0 / (1u32 << rows) as f32);
@@ -130,7 +130,7 @@ impl DirectionCell {
     /// Returns direction boxes and centres of the cell's children. The box of a child contains
     /// every computed direction of a position in the child. It also contains every vector that has
     /// unit length to within 2⁻²¹ and a computed position in the child.
-    pub fn children(&self, sides: Sides) -> CellChildren {
+    pub fn children(&self, sides: SurfaceSides) -> CellChildren {
         let QuadrantRectangles { min, max, signs } = self.mirrored(sides);
         let mut boxes = boxes(&min, &max);
         for (k, signs) in signs.iter().enumerate() {
@@ -141,14 +141,14 @@ impl DirectionCell {
 
     /// Returns the directions of the centres of the cell's children.
     #[inline]
-    pub fn centers(&self, sides: Sides) -> [Lanes; 3] {
+    pub fn centers(&self, sides: SurfaceSides) -> [Lanes; 3] {
         let QuadrantRectangles { min, max, signs } = self.mirrored(sides);
         mirror(centers(&min, &max), &signs)
     }
 
     /// Returns the cell's children, mirrored into the positive quadrant.
     #[inline]
-    fn mirrored(&self, sides: Sides) -> QuadrantRectangles {
+    fn mirrored(&self, sides: SurfaceSides) -> QuadrantRectangles {
         let (_, rows) = division(self.level);
         let (corner, extent) = self.child(0).rectangle(sides);
         let mut mirrored = QuadrantRectangles {
@@ -286,7 +286,7 @@ mod tests {
     const SIDES: [SurfaceSides; 2] = [SurfaceSides::One, SurfaceSides::Both];
 
     /// Returns the child of a cell that contains a position.
-    fn lane_of(cell: &DirectionCell, sides: Sides, p: Vec2) -> Option<usize> {
+    fn lane_of(cell: &DirectionCell, sides: SurfaceSides, p: Vec2) -> Option<usize> {
         (0..LANES).find(|&lane| {
             let (corner, extent) = cell.child(lane).rectangle(sides);
             p.cmpge(corner).all() && p.cmplt(corner + extent).all()

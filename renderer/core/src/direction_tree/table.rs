@@ -38,7 +38,12 @@ pub struct TreeTable {
 impl TreeTable {
     /// Creates an empty table for trees of up to `splits` split cells. `tables` such tables share
     /// `bytes` of memory; `None` if they do not fit.
-    pub fn new(sides: Sides, tables: usize, splits: usize, bytes: usize) -> Option<TreeTable> {
+    pub fn new(
+        sides: SurfaceSides,
+        tables: usize,
+        splits: usize,
+        bytes: usize,
+    ) -> Option<TreeTable> {
         let cell_bytes = size_of::<OnceLock<DirectionTree>>() + splits * DirectionTree::NODE_BYTES;
         let cells = |rows: usize| 2 * rows * rows * width(sides) as usize;
         // At least two rows, so that each quadrant has a column.

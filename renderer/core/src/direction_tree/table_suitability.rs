@@ -93,9 +93,9 @@ impl AdaptiveBuilder<'_> {
 
 /// Returns one of the compared `wo`. They range from the normal to the horizon at various azimuths.
 /// For two-sided shaders, every second one is below the surface.
-fn outgoing_direction(index: u32, sides: Sides) -> Vec3 {
+fn outgoing_direction(index: u32, sides: SurfaceSides) -> Vec3 {
     let z = (index as f32 + 0.4) / OUTGOING_DIRECTIONS as f32;
     let (r, phi) = ((1.0 - z * z).sqrt(), 0.7 + 2.4 * index as f32);
-    let is_below = sides == Sides::Both && index % 2 == 1;
+    let is_below = sides == SurfaceSides::Both && index % 2 == 1;
     vec3(r * libm::cosf(phi), r * libm::sinf(phi), if is_below { -z } else { z })
 }

@@ -42,13 +42,13 @@ impl Node {
 
 impl DirectionTree {
     /// Creates the tree with density |cos θ|/π over the hemisphere, or |cos θ|/2π over the sphere.
-    pub fn cosine(sides: Sides) -> DirectionTree {
+    pub fn cosine(sides: SurfaceSides) -> DirectionTree {
         let mass = [1.0 / LANES as f32; LANES];
         DirectionTree { sides, nodes: vec![Node { mass, ..Node::LEAVES }] }
     }
 
     /// Sets the nodes. The masses of their leaves sum to 1. Without nodes, the tree is empty.
-    pub(super) fn set_nodes(&mut self, sides: Sides, nodes: impl Iterator<Item = Node>) {
+    pub(super) fn set_nodes(&mut self, sides: SurfaceSides, nodes: impl Iterator<Item = Node>) {
         self.sides = sides;
         self.nodes.clear();
         self.nodes.extend(nodes);
@@ -220,7 +220,7 @@ pub(super) struct CellPath {
 impl CellPath {
     /// Creates the path of a direction.
     #[inline]
-    pub fn new(wi: Vec3, sides: Sides) -> CellPath {
+    pub fn new(wi: Vec3, sides: SurfaceSides) -> CellPath {
         let p = position(wi) * vec2(1.0 / width(sides), 1.0);
         let scale = (1u32 << PATH_BITS) as f32;
         CellPath { x: (p.x * scale) as u32, y: (p.y * scale) as u32 }
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn cosine_tree_has_cosine_density() {
         let random = &mut Random::new(3);
-        for (sides, scale) in [(Sides::One, 1.0), (Sides::Both, 0.5)] {
+        for (sides, scale) in [(SurfaceSides::One, 1.0), (SurfaceSides::Both, 0.5)] {
             let tree = DirectionTree::cosine(sides);
             for _ in 0..1000 {
                 let wi = unit(random);
@@ -361,8 +361,8 @@ mod tests {
         }
         let mut u = 0.75;
         assert_eq!((sample_index(&[0.25, 0.25, 0.25, 0.25], &mut u), u), (Some(3), 0.0));
-        let mut tree = DirectionTree::cosine(Sides::One);
-        tree.set_nodes(Sides::One, std::iter::empty());
+        let mut tree = DirectionTree::cosine(SurfaceSides::One);
+        tree.set_nodes(SurfaceSides::One, std::iter::empty());
         assert_eq!((tree.sample(vec2(0.5, 0.5)), tree.pdf(Vec3::Z)), (None, 0.0));
     }
 }

@@ -13,7 +13,7 @@
 //! Each extra channel of the integrator is a layer of its own.
 
 use crate::film::RenderedImage;
-use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrPicture};
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage};
 
 /// Maximum length of a manifest, bytes. A longer one would slow down every reader of the file.
 const MAX_MANIFEST: usize = 1 << 16;
@@ -47,7 +47,7 @@ pub fn exr_image(
         add(channel.layer.into(), ChannelSamples::F32(channel.values.clone()));
     }
     let window = image.window;
-    ExrPicture {
+    ExrImage {
         size: [window.width(), window.height()],
         offset: [window.x0, window.y0],
         full_size: resolution.into(),

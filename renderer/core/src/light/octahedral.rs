@@ -19,7 +19,7 @@ pub fn square_to_sphere(p: Vec2) -> Vec3 {
     let signed = 1.0 - (a.x + a.y);
     let r = 1.0 - signed.abs();
     // Within the quadrant, φ = π/4 (1 + t).
-    let (s, c) = warp::sin_cos_eighth(if r == 0.0 { -1.0 } else { (a.y - a.x) / r });
+    let (s, c) = warp::sin_cos_octant(if r == 0.0 { -1.0 } else { (a.y - a.x) / r });
     let (sin, cos) = (FRAC_1_SQRT_2 * (c + s), FRAC_1_SQRT_2 * (c - s));
     let sin_theta = r * (2.0 - r * r).max(0.0).sqrt();
     let z = (1.0 - r * r).copysign(signed);

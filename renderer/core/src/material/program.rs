@@ -15,7 +15,7 @@ pub struct Program {
     /// Name of the shader's file.
     pub name: String,
     /// The sides of the surface to which the shader scatters light.
-    pub sides: Sides,
+    pub sides: SurfaceSides,
     /// Computes the material parameters at a surface point. Inputs are the [surface
     /// words](Program::surface_words) and the words of the [settable](Program::settable)
     /// parameters. Outputs are the members of the WGSL struct `Material`. If `None`, the settable

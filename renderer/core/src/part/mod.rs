@@ -299,7 +299,7 @@ pub fn image_with_sums(
     header: &PartHeader,
     film: &Film,
     image: &RenderedImage,
-) -> ExrPicture {
+) -> ExrImage {
     add_sums(layers::exr_image(resolution.into(), image, attributes), header, film)
 }
 
@@ -313,13 +313,13 @@ pub fn sums_only(
     let window = film.window();
     let (size, offset) = ([window.width(), window.height()], [window.x0, window.y0]);
     add_sums(
-        ExrPicture { size, offset, full_size: resolution, channels: Vec::new(), attributes },
+        ExrImage { size, offset, full_size: resolution, channels: Vec::new(), attributes },
         header,
         film,
     )
 }
 
-fn add_sums(mut exr: ExrPicture, header: &PartHeader, film: &Film) -> ExrPicture {
+fn add_sums(mut exr: ExrImage, header: &PartHeader, film: &Film) -> ExrImage {
     let columns = film.columns().into_iter();
     exr.channels.extend(
         columns.map(|column| Channel {

@@ -139,7 +139,7 @@ impl Builder<'_> {
             "conductor" => self.conductor(entity)?,
             "dielectric" => self.dielectric(entity)?,
             "thindielectric" => Material::specular(Specular::ThinDielectric {
-                eta: self.refraction(entity, "eta")?,
+                eta: self.index_of_refraction(entity, "eta")?,
             }),
             "coateddiffuse" => self.coated_diffuse(entity)?,
             "coatedconductor" => self.coated_conductor(entity)?,
@@ -275,7 +275,8 @@ impl Builder<'_> {
         Ok(clamped)
     }
 
-    /// A metal whose `eta` and `k` carry `prefix`; copper where nothing is said, as in pbrt-v4.
+    /// Reads η and k, with `prefix` before the parameter names. The default is copper, as in
+    /// pbrt-v4.
     fn metal(&mut self, entity: &Entity, prefix: &str) -> Result<Conductor, SceneError> {
         let (eta, k) = (format!("{prefix}eta"), format!("{prefix}k"));
         if entity.params.find("reflectance").is_some() {
@@ -290,10 +291,10 @@ impl Builder<'_> {
                 let r = r.clamp(Vec3::ZERO, Vec3::splat(0.9999));
                 2.0 * (r / (1.0 - r)).sqrt()
             };
-            let k = self.colour(entity, "reflectance", 0.5)?.map(index);
+            let k = self.colour(entity, "reflectance", 0.5)?.map(k_from_reflectance);
             return Ok(Conductor { eta: Param::from_float(1.0), k });
         }
-        let copper = |which: &str| SpectrumParam::Named(format!("metal-Cu-{which}"));
+        let copper = |quantity: &str| SpectrumParam::Named(format!("metal-Cu-{quantity}"));
         Ok(Conductor {
             eta: self.spectrum_or(entity, &eta, copper("eta"))?,
             k: self.spectrum_or(entity, &k, copper("k"))?,

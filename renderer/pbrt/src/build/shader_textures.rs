@@ -1,5 +1,4 @@
-//! Textures of shaders: images of the scene, [converted](shader_texture) once for all materials
-//! that use them.
+//! Textures of shaders. Each image is [converted](shader_texture) once for all materials that use it.
 
 use super::Builder;
 use super::shader_material::ShaderUse;
@@ -23,7 +22,7 @@ pub(super) struct ConvertedTextures(HashMap<ConversionKey, Arc<texture::Texture>
 struct ConversionKey {
     image: *const Image,
     value: ImageMapValue,
-    /// Bits of a float.
+    /// Bits of the `f32`.
     scale: u32,
     invert: bool,
 }
@@ -35,7 +34,8 @@ impl ConvertedTextures {
     /// Returns the converted texture of an image map.
     fn get(&mut self, map: &ImageMap) -> Arc<texture::Texture> {
         let ImageMap { ref image, value, scale, invert, .. } = *map;
-        let key = Key { image: Arc::as_ptr(image), value, scale: scale.to_bits(), invert };
+        let key =
+            ConversionKey { image: Arc::as_ptr(image), value, scale: scale.to_bits(), invert };
         self.0.entry(key).or_insert_with(|| Arc::new(shader_texture::convert(map))).clone()
     }
 }
@@ -103,7 +103,7 @@ impl Builder<'_> {
                 let image = image.map_err(|error| {
                     shader_use.error(param, &format!("cannot be used: {}", error.message()))
                 })?;
-                self.converted_texture(used, param, &shader_texture::default_image_map(image))
+                self.converted_texture(shader_use, param, &shader_texture::default_image_map(image))
             }
             Some(param) => {
                 Err(shader_use.error(param, "is not an image").help(shader_use.help(&remedy)))
@@ -117,9 +117,9 @@ impl Builder<'_> {
         param: &Param,
         map: &ImageMap,
     ) -> Result<ShaderTexture, SceneError> {
-        let what = format!("\"{} {}\"", param.kind, param.name);
+        let name = format!("\"{} {}\"", param.ty, param.name);
         shader_texture::check_size(&map.image)
-            .map_err(|large| used.error(param, &large.to_string()).help(large.remedy()))?;
+            .map_err(|error| shader_use.error(param, &error.to_string()).help(error.remedy()))?;
         if map.mapping != Mapping::UV {
             let message = format!(
                 "{name} has a mapping, but shaders compute texture coordinates themselves ({})",
@@ -168,9 +168,11 @@ mod tests {
             &first,
             &converted.get(&ImageMap { wrap: WrapMode::Repeat, ..a.clone() })
         ));
-        for different in
-            [ImageMap { scale: 2.0, ..a.clone() }, ImageMap { invert: true, ..a.clone() }, other]
-        {
+        for different in [
+            ImageMap { scale: 2.0, ..a.clone() },
+            ImageMap { invert: true, ..a.clone() },
+            other_image,
+        ] {
             assert!(!Arc::ptr_eq(&first, &converted.get(&different)));
         }
     }

@@ -139,7 +139,7 @@ impl Shaders {
         Ok(shader)
     }
 
-    /// Index of a library shader.
+    /// Returns the index of a library shader.
     fn library(&mut self, entry: library::LibraryShader) -> u32 {
         let parse = || {
             Ok::<_, std::convert::Infallible>(
@@ -227,7 +227,7 @@ impl Builder<'_> {
         }
         let program = binding.program.clone();
         let name = &program.name;
-        let values = self_check::check_values(binding, &instance)
+        let value_warning = self_check::check_values(binding, &instance)
             .err()
             .map(|problem| format!("shader {name}: {problem}"));
         let sampler_problem = binding

@@ -146,7 +146,7 @@ impl<'a> Shader<'a> {
     /// Converts a direction to the frame of the shader. One-sided shaders see `wo` above the
     /// surface, so directions are mirrored if it is below.
     fn to_shader(&self, w: Vec3, wo: Vec3) -> Vec3 {
-        let mirrored = self.binding.program.sides == Sides::One && wo.z < 0.0;
+        let mirrored = self.binding.program.sides == SurfaceSides::One && wo.z < 0.0;
         if mirrored { vec3(w.x, w.y, -w.z) } else { w }
     }
 

@@ -4,7 +4,7 @@
 pub mod bsdf;
 
 use bsdf::Bsdf;
-use lightbound::film::{FilmOptions, RenderedImage};
+use lightbound::film::{FilmOptions, Picture};
 use lightbound::integrator;
 use lightbound::render::{RenderOptions, Rendering, render_with};
 use lightbound::{RenderSettings, Scene};
@@ -63,19 +63,14 @@ impl From<LoadedScene> for TestScene {
     }
 }
 
-/// No overrides.
-pub fn overrides() -> Overrides {
-    Overrides::default()
+/// Loads and renders a scene. Warnings are errors.
+pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture {
+    render(&load_scene(text, &[], overrides), threads)
 }
 
-/// Renders pbrt text; warnings are failures.
-pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> RenderedImage {
-    draw(&scene_of(text, &[], overrides), threads)
-}
-
-/// Renders a scene with the settings of its file.
-pub fn draw(scene: &TestScene, threads: usize) -> RenderedImage {
-    work(scene, threads).image
+/// Renders a scene with its settings.
+pub fn render(scene: &TestScene, threads: usize) -> Picture {
+    render_with_stats(scene, threads).picture
 }
 
 /// [`render`] that also returns statistics.
@@ -131,11 +126,11 @@ impl Estimate {
         Estimate { mean: all.map(|x| x.0), error: all.map(|x| x.1) }
     }
 
-    /// The mean of a picture whose pixels have the same expected value. They are independent
-    /// estimates, because each has its own random numbers.
-    pub fn of_picture(picture: &RenderedImage) -> Estimate {
-        assert_eq!(picture.invalid_samples, 0);
-        Estimate::of(&picture.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
+    /// Returns the mean of an image. All pixels must have the same expected value; they are
+    /// independent, because each has its own random numbers.
+    pub fn from_image(image: &Picture) -> Estimate {
+        assert_eq!(image.invalid_samples, 0);
+        Estimate::from_samples(&image.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
     }
 
     /// Returns a value without error.
@@ -167,12 +162,12 @@ impl Estimate {
 /// variance.
 pub struct BlockSums(Vec<[[f64; 2]; 3]>);
 
-impl Sums {
-    /// The sums of a picture.
-    pub fn of(picture: &RenderedImage) -> Sums {
-        assert_eq!(picture.invalid_samples, 0);
-        let side = picture.window.width() as usize;
-        let variance = picture.variance.as_ref().expect("it is recorded");
+impl BlockSums {
+    /// Computes the sums of an image.
+    pub fn from_image(image: &Picture) -> BlockSums {
+        assert_eq!(image.invalid_samples, 0);
+        let side = image.window.width() as usize;
+        let variance = image.variance.as_ref().expect("the variance is recorded");
         let mut sums = vec![[[0.0; 2]; 3]; 17];
         for (pixel, (radiance, variance)) in image.radiance.iter().zip(variance).enumerate() {
             let block = 4 * (4 * (pixel / side) / side) + 4 * (pixel % side) / side;
@@ -215,9 +210,9 @@ impl Sums {
     }
 }
 
-/// [`Sums::assert_same`] for pictures.
-pub fn assert_same(a: &RenderedImage, b: &RenderedImage, max_deviation: f64, what: &str) {
-    Sums::of(a).assert_same(&Sums::of(b), max_deviation, what);
+/// [`BlockSums::assert_same`] for images.
+pub fn assert_images_agree(a: &Picture, b: &Picture, max_deviation: f64, label: &str) {
+    BlockSums::from_image(a).assert_same(&BlockSums::from_image(b), max_deviation, label);
 }
 
 /// Panics with a list of all errors, if any.

@@ -11,11 +11,11 @@
 //! relative error of u, which changes |a + b|² by 2.01u; its sum of squares adds 3.01u. With
 //! |a + b|² < 4.0001, the total is 20.2u. The squared distance has a relative error of 5.01u,
 //! from the differences (which count twice), squares and two sums: 20.1u if it is at most 4.0001,
-//! as it is whenever the bound is useful. The last difference has an error of 4.1u. So C = 4 ± (2α
-//! + 2β + 46u). In the coordinates of a frame Q, where QᵀQ has eigenvalues within 1 ± 3·2⁻²¹ (see
-//! `unit`), |a + b|² changes by another 97u. The dot products in floats have an error of
-//! 3.02u · 2.0001 each; with dot products of a and of b and their sum, it is 8.1u. This changes
-//! |a + b| by 14.1u and its square by 57u: 154u in total.
+//! as it is whenever the bound is useful. The last difference has an error of 4.1u. So
+//! C = 4 ± (2α + 2β + 46u). In the coordinates of a frame Q, where QᵀQ has eigenvalues within
+//! 1 ± 3·2⁻²¹ (see `unit`), |a + b|² changes by another 97u. The dot products in floats have an
+//! error of 3.02u · 2.0001 each; with dot products of a and of b and their sum, it is 8.1u. This
+//! changes |a + b| by 14.1u and its square by 57u: 154u in total.
 
 use super::U;
 use super::normalize::{Square, squares};

@@ -17,7 +17,7 @@
 //! cones, and the axes of the frame.
 
 use lightbound_shader::bounding::hand::tangents;
-use lightbound_shader::bounding::{Frame, Spans};
+use lightbound_shader::bounding::{Frame, IntervalInputs};
 use lightbound_shader::frontend::{Parameter, Scalar, Shader, SurfaceSides};
 use lightbound_shader::random::Random;
 

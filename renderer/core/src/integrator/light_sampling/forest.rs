@@ -111,7 +111,8 @@ impl Forest {
         wi: Vec3,
     ) -> Option<(u32, &EnvironmentPart)> {
         let AnyLight::Environment(environment) = &lights.all()[light as usize] else { return None };
-        let stratum = self.tree.environment_stratum(light, environment.square_position(wi))? as usize;
+        let stratum =
+            self.tree.environment_stratum(light, environment.square_position(wi))? as usize;
         let leaf = *self.stratum_leaves.get(stratum).filter(|&&leaf| leaf != NONE)?;
         Some((leaf, self.environment_parts[stratum].as_ref()?))
     }

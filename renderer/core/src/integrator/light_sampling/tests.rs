@@ -141,7 +141,7 @@ fn random_receiver(
     let parameters = random_parameters(program, k as u32);
     let frame = Frame::from_normal(random.cube().normalize());
     let wo = random.cube().normalize();
-    let both_sides = program.sides == Sides::Both;
+    let both_sides = program.sides == SurfaceSides::Both;
     let side = if both_sides { 1.0 } else { 1f32.copysign(frame.n.dot(wo)) };
     let p = random.cube();
     let view = Viewpoint::new(p, &frame, side);

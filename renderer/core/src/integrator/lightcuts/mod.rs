@@ -311,7 +311,8 @@ impl<'a> LightcutsWorker<'a> {
         depth: u32,
     ) {
         let scene = self.scene;
-        let both_sides = scene.shaders[instance.shader as usize].program.sides == Sides::Both;
+        let both_sides =
+            scene.shaders[instance.shader as usize].program.sides == SurfaceSides::Both;
         let (side, wo) = vertex.mirrored(both_sides);
         let view = Viewpoint::new(vertex.surface.p, &vertex.surface.frame, side);
         let point = ShadingPoint {
@@ -373,7 +374,7 @@ impl<'a> LightcutsWorker<'a> {
     fn albedo(&mut self, vertex: &PathVertex<'_>, instance: &ShaderInstance, u: Vec2) -> Vec3 {
         let scene = self.scene;
         let binding = &scene.shaders[instance.shader as usize];
-        let (_, wo) = vertex.mirrored(binding.program.sides == Sides::Both);
+        let (_, wo) = vertex.mirrored(binding.program.sides == SurfaceSides::Both);
         let object_position = || scene.geometry.object_position(vertex.hit, vertex.surface.p);
         let mut batch = self.shading.begin(binding, 1);
         batch.push(instance, vertex.surface, object_position, (u, wo));

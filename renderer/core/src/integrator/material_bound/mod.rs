@@ -142,8 +142,8 @@ impl Kernels {
                 Formula::for_program(program).ok_or_else(|| BoundError::Hand { name: name() })?,
             ),
             Some(options) => {
-                let lifted =
-                    integrand.bound(&integrand.inputs(Spans::Light, Ranges::Declared), &options);
+                let lifted = integrand
+                    .bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
                 BoundSource::Compiled(Box::new(
                     BoundingKernel::compile(arena, &lifted, program.target()).map_err(failed)?,
                 ))
@@ -197,7 +197,7 @@ struct KernelBuffers<'a> {
 
 /// A source of upper bounds, with its state for the current shading point.
 enum BoundingState<'a> {
-    Compiled { kernel: &'a BoundingKernel, boxes: Boxes, limits: Limits },
+    Compiled { kernel: &'a BoundingKernel, boxes: BoxBatch, limits: BoundsBatch },
     Hand { formula: Formula, bound: Option<HandBound> },
 }
 
@@ -212,7 +212,8 @@ impl<'a> KernelBuffers<'a> {
         let (inputs, outputs) = batch(&kernels.point, MAX_GROUPS * LANES);
         let bounding = match &kernels.bounds {
             BoundSource::Compiled(kernel) => {
-                let (boxes, limits) = (Boxes::new(kernel, LANES), Limits::new(kernel, LANES));
+                let (boxes, limits) =
+                    (BoxBatch::new(kernel, LANES), BoundsBatch::new(kernel, LANES));
                 BoundingState::Compiled { kernel, boxes, limits }
             }
             BoundSource::Hand(formula) => BoundingState::Hand { formula: *formula, bound: None },

@@ -72,10 +72,11 @@ impl ShadingView {
                 };
                 wo_world = frame.to_world(grazing);
             }
-            let side = if sides == Sides::One && frame.n.dot(wo_world) < 0.0 { -1.0 } else { 1.0 };
+            let side =
+                if sides == SurfaceSides::One && frame.n.dot(wo_world) < 0.0 { -1.0 } else { 1.0 };
             let viewpoint = Viewpoint::new(p, &frame, side);
             let wo = viewpoint.local_direction(wo_world);
-            if wo.z > 1e-9 || (sides == Sides::Both && wo.z.abs() > 1e-9) {
+            if wo.z > 1e-9 || (sides == SurfaceSides::Both && wo.z.abs() > 1e-9) {
                 return ShadingView { p, frame, side, viewpoint, wo };
             }
         }

@@ -126,7 +126,7 @@ impl<'a> Wavefront<'a> {
         let vertex = &self.vertices[row];
         let wi = vertex.mirrored(wi);
         // One-sided shaders scatter no light from below, so they need not be evaluated.
-        if pdf > 0.0 && (batch.binding().program.sides == Sides::Both || wi.z > 0.0) {
+        if pdf > 0.0 && (batch.binding().program.sides == SurfaceSides::Both || wi.z > 0.0) {
             batch.push_light(row, wi, vertex.wo);
             self.candidates.push(LightCandidate {
                 vertex: row as u32,

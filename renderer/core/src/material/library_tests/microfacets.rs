@@ -54,14 +54,14 @@ fn conductors_and_dielectrics_match_the_published_formulas() {
                 let index = |w: DVec3| if w.z > 0.0 { 1.0 } else { 1.5 };
                 let expected =
                     copper.map(|channel| match (material.shader.sides(), wi.z * wo.z > 0.0) {
-                        (Sides::One, true) => {
+                        (SurfaceSides::One, true) => {
                             microfacets(wi, wo, 1.0, |c| conductor_fresnel(c, channel))
                         }
-                        (Sides::One, false) => 0.0,
-                        (Sides::Both, true) => microfacets(wi, wo, 1.0, |c| {
+                        (SurfaceSides::One, false) => 0.0,
+                        (SurfaceSides::Both, true) => microfacets(wi, wo, 1.0, |c| {
                             dielectric_fresnel(c, index(-wo) / index(wo))
                         }),
-                        (Sides::Both, false) => {
+                        (SurfaceSides::Both, false) => {
                             let eta = index(wi) / index(wo);
                             microfacets(wi, wo, eta, |c| 1.0 - dielectric_fresnel(c, eta))
                         }

@@ -112,7 +112,7 @@ impl TestMaterial {
             .take_while(|member| member.name != "eta")
             .map(|member| member.size)
             .sum();
-        let refracts = self.shader.sides() == Sides::Both && word < self.parameters.len();
+        let refracts = self.shader.sides() == SurfaceSides::Both && word < self.parameters.len();
         if refracts && w.z < 0.0 { f32::from_bits(self.parameters[word]) } else { 1.0 }
     }
 

@@ -96,7 +96,7 @@ fn samplers_have_less_variance_than_cosine_sampling() {
             let relative = (deviation / mean).powi(2);
             // The second moment under cosine sampling, estimated with the sampler's own samples,
             // which resolve the peak.
-            let share = if material.shader.sides() == Sides::Both { 0.5 } else { 1.0 };
+            let share = if material.shader.sides() == SurfaceSides::Both { 0.5 } else { 1.0 };
             let second = |sample: &ScatterSample| {
                 let cosine = f64::from(share * FRAC_1_PI * sample.wi.z.abs());
                 f64::from(sample.weight().element_sum()) * f64::from(sample.s.element_sum())

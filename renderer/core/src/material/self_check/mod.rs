@@ -15,7 +15,7 @@ use lightbound_math::{Vec2, Vec3};
 use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
 
 /// Returns the set of directions to which a shader scatters light.
-fn domain(sides: Sides) -> Domain {
+fn domain(sides: SurfaceSides) -> Domain {
     match sides {
         SurfaceSides::One => Domain::UpperHemisphere,
         SurfaceSides::Both => Domain::Sphere,

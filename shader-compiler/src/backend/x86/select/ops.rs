@@ -3,7 +3,7 @@
 //! Complements, NaN tests and masks are merged into the instruction that uses them.
 
 use super::{ALL_ONES, Selector};
-use crate::backend::x86::machine::{Home, Opcode, Var};
+use crate::backend::x86::machine::{Home, Opcode, VReg};
 use crate::ir::table::MAX_TABLES;
 use crate::ir::{Op, Value};
 

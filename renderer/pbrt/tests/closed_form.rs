@@ -7,7 +7,7 @@ use lightbound::film::RenderedImage;
 use lightbound_pbrt::build::Overrides;
 
 /// Returns the mean of all pixels.
-fn image_mean(image: &Picture) -> [f64; 3] {
+fn image_mean(image: &RenderedImage) -> [f64; 3] {
     let mut sum = [0.0; 3];
     for pixel in &image.radiance {
         for c in 0..3 {

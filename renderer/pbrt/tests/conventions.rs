@@ -55,7 +55,7 @@ impl SceneFolder {
     }
 
     /// Renders the square [−1, 1]² seen from +z in 8 × 8 pixels, with +x to the right and +y up.
-    fn render(&self, world: &str) -> Picture {
+    fn render(&self, world: &str) -> RenderedImage {
         render(&self.scene(&format!("{VIEW} Integrator \"path\" \"integer maxdepth\" 1"), world), 1)
     }
 }
@@ -73,7 +73,7 @@ fn quadrant_values(values: &[[f32; 3]]) -> [[f32; 3]; 4] {
     [(2, 2), (5, 2), (2, 5), (5, 5)].map(|(x, y)| values[y * 8 + x])
 }
 
-fn albedo(image: &Picture) -> [[f32; 3]; 4] {
+fn albedo(image: &RenderedImage) -> [[f32; 3]; 4] {
     quadrant_values(&image.features.as_ref().unwrap().albedo)
 }
 

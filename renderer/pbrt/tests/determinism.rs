@@ -5,7 +5,7 @@ mod common;
 
 use common::{load_scene, pfm, render, render_text};
 use lightbound::film::{
-    ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, Picture, PixelBlock, Tile,
+    ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, PixelBlock, RenderedImage, Tile,
 };
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
@@ -40,7 +40,7 @@ AttributeBegin Translate 1 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
 "#;
 
 /// Returns the bits of all images and channels.
-fn image_bits(p: &Picture) -> Vec<u32> {
+fn image_bits(p: &RenderedImage) -> Vec<u32> {
     let f = p.features.as_ref().unwrap();
     let colours = [&p.radiance, p.variance.as_ref().unwrap(), &f.albedo, &f.normal, &f.position];
     let mut all: Vec<u32> = colours.into_iter().flatten().flatten().map(|x| x.to_bits()).collect();
@@ -121,8 +121,11 @@ fn pausing_and_resuming_does_not_change_the_image() {
     let mut work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options);
     for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
         assert_eq!(work.run(&Budget { samples: Some(samples), time: None }), StopReason::Paused);
-        let image = work.film().picture();
-        assert_eq!((work.taken(), image.min_samples, image.max_samples), (taken, taken, taken));
+        let image = work.film().image();
+        assert_eq!(
+            (work.min_samples(), image.min_samples, image.max_samples),
+            (taken, taken, taken)
+        );
     }
     // Each run finishes at most one job per thread. New work resumes from the sums of the film, the
     // jobs and the statistics alone.
@@ -139,7 +142,7 @@ fn pausing_and_resuming_does_not_change_the_image() {
         let mut film = Film::new(scene.settings.window, options.film);
         let columns = work.film().columns();
         let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
-        film.add_columns(scene.settings.window, &words, work.film().picture().invalid_samples);
+        film.add_columns(scene.settings.window, &words, work.film().image().invalid_samples);
         work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options).resume(
             film,
             work.jobs(),
@@ -147,13 +150,13 @@ fn pausing_and_resuming_does_not_change_the_image() {
         );
     }
     let paused = work.into_rendering();
-    assert!(image_bits(&uninterrupted.picture) == image_bits(&paused.picture));
+    assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
     assert_eq!(
         (uninterrupted.counts, uninterrupted.camera_samples),
         (paused.counts, paused.camera_samples)
     );
     assert_eq!(uninterrupted.counts.cuts.sizes.count(), uninterrupted.camera_samples);
-    assert!(uninterrupted.picture.channel("error").unwrap().contains(&f32::INFINITY));
+    assert!(uninterrupted.image.channel("error").unwrap().contains(&f32::INFINITY));
 }
 
 #[test]
@@ -173,8 +176,8 @@ fn sample_ranges_add_up_to_the_full_image() {
         film.add_columns(scene.settings.window, &words, 0);
     }
     assert!(
-        image_bits(&film.picture())
-            == image_bits(&render_with(&scene, &scene.settings, &integrator, &options).picture)
+        image_bits(&film.image())
+            == image_bits(&render_with(&scene, &scene.settings, &integrator, &options).image)
     );
 }
 

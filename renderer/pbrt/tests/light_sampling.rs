@@ -58,7 +58,7 @@ fn environment_map() -> Vec<u8> {
 }
 
 /// Renders a scene in each of the `modes`.
-fn render_in_modes(modes: &[LightSampling], text: &str, spp: u32) -> Vec<Picture> {
+fn render_in_modes(modes: &[LightSampling], text: &str, spp: u32) -> Vec<RenderedImage> {
     let render_mode = |mode: &LightSampling| {
         let path = PathOverrides { light_sampling: Some(*mode), ..PathOverrides::default() };
         let overrides =

@@ -84,11 +84,11 @@ fn with_error(error: f32, mode: ErrorMode) -> LightcutsOverrides {
     }
 }
 
-fn render_image(text: &str, overrides: &Overrides) -> Picture {
+fn render_image(text: &str, overrides: &Overrides) -> RenderedImage {
     render_text(text, overrides, 2)
 }
 
-fn luminances(image: &Picture) -> Vec<f64> {
+fn luminances(image: &RenderedImage) -> Vec<f64> {
     image.radiance.iter().map(|&rgb| f64::from(luminance(rgb.into()))).collect()
 }
 
@@ -161,7 +161,7 @@ fn bound_modes_change_images_within_the_error_only() {
     let [naive, optimized, related] =
         [BoundMode::Naive, BoundMode::Optimized, BoundMode::Related].map(render_with_bounds);
     assert!(
-        naive.picture.radiance == optimized.picture.radiance,
+        naive.image.radiance == optimized.image.radiance,
         "naive and optimized bounds should be the same"
     );
     assert_eq!(naive.counts.cuts.sizes, optimized.counts.cuts.sizes);

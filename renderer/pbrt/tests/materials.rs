@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Estimate, TestScene, assert_all_ok, load_scene, render, single_ray_scene};
-use lightbound::film::{FeatureImages, Picture};
+use lightbound::film::{FeatureImages, RenderedImage};
 use lightbound::material::{Material, fresnel};
 use lightbound_math::{Vec3, vec3};
 use lightbound_pbrt::build::Overrides;
@@ -231,7 +231,7 @@ fn from_above(depth: u32, world: &str) -> TestScene {
     load_scene(&text, &[], &Overrides::default())
 }
 
-fn features(image: &Picture) -> &FeatureImages {
+fn features(image: &RenderedImage) -> &FeatureImages {
     image.features.as_ref().expect("features are recorded")
 }
 

@@ -140,7 +140,7 @@ impl SceneFolder {
         self.load(world, false).err().unwrap_or_else(|| panic!("{world}\nis accepted"))
     }
 
-    fn image(&self, world: &str) -> Picture {
+    fn image(&self, world: &str) -> RenderedImage {
         let image = render(&self.scene(world), 1);
         assert_eq!(image.invalid_samples, 0);
         image

@@ -44,7 +44,7 @@ mod tests {
         let case = &Suite::read(&path).unwrap().cases[0];
         let keys = Keys::for_current_executable();
         let inputs = |text: &str| {
-            let mut inputs = Inputs::new(Path::new(""));
+            let mut inputs = InputFiles::new(Path::new(""));
             inputs.add_main(text.as_bytes());
             inputs
         };

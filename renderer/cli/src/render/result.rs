@@ -52,16 +52,16 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
 }
 
 /// EXR attributes with the sample counts of an image.
-pub fn sample_counts(picture: &RenderedImage) -> Attributes {
+pub fn sample_counts(image: &RenderedImage) -> Attributes {
     let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
-    [("lightbound/minSamples", picture.min_samples), ("lightbound/maxSamples", picture.max_samples)]
+    [("lightbound/minSamples", image.min_samples), ("lightbound/maxSamples", image.max_samples)]
         .map(|(key, n)| (key.into(), count(n)))
         .into()
 }
 
 /// A warning about invalid samples among all camera samples, if any.
-pub fn invalid_samples_warning(picture: &RenderedImage, samples: u64) -> Option<String> {
-    let n = picture.invalid_samples;
+pub fn invalid_samples_warning(image: &RenderedImage, samples: u64) -> Option<String> {
+    let n = image.invalid_samples;
     (n > 0).then(|| {
         format!(
             "{n} of {samples} samples were infinite, not a number, or beyond the film's range; they \
@@ -100,7 +100,7 @@ pub struct RenderResult<'a> {
     film: Film,
     /// The samples that the film contains.
     coverage: Coverage,
-    picture: RenderedImage,
+    image: RenderedImage,
 }
 
 impl<'a> RenderResult<'a> {
@@ -112,10 +112,10 @@ impl<'a> RenderResult<'a> {
         work: Work,
     ) -> RenderResult<'a> {
         let (coverage, stats, film) = (work.coverage(), work.stats(), work.into_film());
-        let mut picture = film.image();
+        let mut image = film.image();
         // A noise threshold also needs the variance, but does not request the layer.
-        picture.variance = picture.variance.filter(|_| job.args.variance);
-        RenderResult { job, samples, outcome, stats, film, coverage, picture }
+        image.variance = image.variance.filter(|_| job.args.variance);
+        RenderResult { job, samples, outcome, stats, film, coverage, image }
     }
 
     /// Whether Ctrl-C interrupted the rendering.
@@ -125,23 +125,23 @@ impl<'a> RenderResult<'a> {
 
     /// Minimum and maximum number of samples per pixel.
     pub fn samples_per_pixel(&self) -> (u32, u32) {
-        (self.picture.min_samples, self.picture.max_samples)
+        (self.image.min_samples, self.image.max_samples)
     }
 
     /// Writes the image.
     pub fn write_image(&self, path: &Path) -> Result<(), ImageError> {
-        let picture = &self.picture;
-        let (width, height) = (picture.window.width(), picture.window.height());
+        let image = &self.image;
+        let (width, height) = (image.window.width(), image.window.height());
         match self.job.image_file.format {
             ImageFormat::Exr => write_exr(path, &self.exr()),
             ImageFormat::Png => write_png(
                 path,
                 width,
                 height,
-                &picture.radiance,
+                &image.radiance,
                 self.job.args.exposure.unwrap_or(0.0),
             ),
-            ImageFormat::Pfm => write_pfm(path, width, height, &picture.radiance),
+            ImageFormat::Pfm => write_pfm(path, width, height, &image.radiance),
         }
     }
 
@@ -149,7 +149,7 @@ impl<'a> RenderResult<'a> {
     fn exr(&self) -> ExrImage {
         let resolution = self.job.loaded.settings.resolution;
         let mut attributes = attributes(self.job.args, self.job.loaded, self.job.integrator);
-        attributes.extend(sample_counts(&self.picture));
+        attributes.extend(sample_counts(&self.image));
         attributes.push((
             "lightbound/renderSeconds".into(),
             Attribute::Float(self.stats.wall.as_secs_f32()),
@@ -162,24 +162,24 @@ impl<'a> RenderResult<'a> {
             attributes.push(("lightbound/noise".into(), Attribute::Float(noise as f32)));
         }
         if !self.job.args.renders_part() {
-            return layers::exr_image(resolution, &self.picture, attributes);
+            return layers::exr_image(resolution, &self.image, attributes);
         }
         let (coverage, film) = (self.coverage.clone(), &self.film);
         let header = PartHeader::new(
             full_block(self.job.loaded),
             coverage,
             film,
-            self.picture.invalid_samples,
+            self.image.invalid_samples,
             self.stats,
         );
-        part::image_with_sums(resolution.into(), attributes, &header, film, &self.picture)
+        part::image_with_sums(resolution.into(), attributes, &header, film, &self.image)
     }
 
     /// Summarizes the image in one line.
     pub fn summary(&self, output: &Path) -> String {
-        let (picture, spp) = (&self.picture, self.job.loaded.settings.sampling.spp);
+        let (image, spp) = (&self.image, self.job.loaded.settings.sampling.spp);
         let all = self.samples.len() as u32;
-        let samples = match (picture.min_samples, picture.max_samples) {
+        let samples = match (image.min_samples, image.max_samples) {
             (min, _) if min >= spp => format!("{spp}"),
             (min, _) if min >= all => {
                 format!("{min} (numbers {}..{}) of {spp}", self.samples.start, self.samples.end)
@@ -202,8 +202,8 @@ impl<'a> RenderResult<'a> {
         format!(
             "{}: {} × {} pixels, {samples} {per_pixel}{noise}{cuts}, rendered in {} at {}{ended}",
             output.display(),
-            picture.window.width(),
-            picture.window.height(),
+            image.window.width(),
+            image.window.height(),
             duration(self.stats.wall),
             rate(self.stats.camera_samples, self.stats.wall),
         )
@@ -212,7 +212,7 @@ impl<'a> RenderResult<'a> {
     /// Warnings about problems in the image.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings =
-            Vec::from_iter(invalid_samples_warning(&self.picture, self.stats.camera_samples));
+            Vec::from_iter(invalid_samples_warning(&self.image, self.stats.camera_samples));
         warnings.extend(bound_violation_warning(&self.stats.counts.cuts));
         let shading = &self.stats.counts.shading;
         if shading.capped > 0 {
@@ -228,7 +228,7 @@ impl<'a> RenderResult<'a> {
     /// The statistics for `--stats`.
     pub fn stats(&self, output: Option<&Path>, warnings: Vec<String>) -> Stats {
         let (loaded, stats) = (self.job.loaded, &self.stats);
-        let (scene, picture, shading) = (&loaded.scene, &self.picture, &stats.counts.shading);
+        let (scene, image, shading) = (&loaded.scene, &self.image, &stats.counts.shading);
         Stats {
             version: env!("CARGO_PKG_VERSION"),
             scene: self.job.args.scene.display().to_string(),
@@ -238,10 +238,10 @@ impl<'a> RenderResult<'a> {
             render_seconds: stats.wall.as_secs_f64(),
             render_cpu_seconds: stats.cpu.as_secs_f64(),
             spp: loaded.settings.sampling.spp,
-            min_samples: picture.min_samples,
-            max_samples: picture.max_samples,
+            min_samples: image.min_samples,
+            max_samples: image.max_samples,
             camera_samples: stats.camera_samples,
-            invalid_samples: picture.invalid_samples,
+            invalid_samples: image.invalid_samples,
             noise_threshold: self.job.args.work.noise_threshold,
             noise: self.outcome.noise.filter(|noise| noise.is_finite()),
             rays: stats.counts.rays,
@@ -251,8 +251,8 @@ impl<'a> RenderResult<'a> {
                 .then(|| shading.evaluations as f64 / shading.lanes as f64),
             shader_capped: shading.capped,
             shader_target: scene.shaders.first().map(|binding| binding.program.target().name()),
-            width: picture.window.width(),
-            height: picture.window.height(),
+            width: image.window.width(),
+            height: image.window.height(),
             lights: scene.lights.all().len(),
             triangles: scene.geometry.triangle_count(),
             accel_memory_bytes: scene.accel.memory_bytes(),

@@ -4,7 +4,7 @@
 pub mod bsdf;
 
 use bsdf::Bsdf;
-use lightbound::film::{FilmOptions, Picture};
+use lightbound::film::{FilmOptions, RenderedImage};
 use lightbound::integrator;
 use lightbound::render::{RenderOptions, Rendering, render_with};
 use lightbound::{RenderSettings, Scene};
@@ -64,13 +64,13 @@ impl From<LoadedScene> for TestScene {
 }
 
 /// Loads and renders a scene. Warnings are errors.
-pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> Picture {
+pub fn render_text(text: &str, overrides: &Overrides, threads: usize) -> RenderedImage {
     render(&load_scene(text, &[], overrides), threads)
 }
 
 /// Renders a scene with its settings.
-pub fn render(scene: &TestScene, threads: usize) -> Picture {
-    render_with_stats(scene, threads).picture
+pub fn render(scene: &TestScene, threads: usize) -> RenderedImage {
+    render_with_stats(scene, threads).image
 }
 
 /// [`render`] that also returns statistics.
@@ -128,7 +128,7 @@ impl Estimate {
 
     /// Returns the mean of an image. All pixels must have the same expected value; they are
     /// independent, because each has its own random numbers.
-    pub fn from_image(image: &Picture) -> Estimate {
+    pub fn from_image(image: &RenderedImage) -> Estimate {
         assert_eq!(image.invalid_samples, 0);
         Estimate::from_samples(&image.radiance.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>())
     }
@@ -164,7 +164,7 @@ pub struct BlockSums(Vec<[[f64; 2]; 3]>);
 
 impl BlockSums {
     /// Computes the sums of an image.
-    pub fn from_image(image: &Picture) -> BlockSums {
+    pub fn from_image(image: &RenderedImage) -> BlockSums {
         assert_eq!(image.invalid_samples, 0);
         let side = image.window.width() as usize;
         let variance = image.variance.as_ref().expect("the variance is recorded");
@@ -211,7 +211,7 @@ impl BlockSums {
 }
 
 /// [`BlockSums::assert_same`] for images.
-pub fn assert_images_agree(a: &Picture, b: &Picture, max_deviation: f64, label: &str) {
+pub fn assert_images_agree(a: &RenderedImage, b: &RenderedImage, max_deviation: f64, label: &str) {
     BlockSums::from_image(a).assert_same(&BlockSums::from_image(b), max_deviation, label);
 }
 

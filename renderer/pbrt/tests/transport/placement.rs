@@ -249,7 +249,7 @@ fn room_with_lights(scale: f32) -> String {
 
 /// Returns the relative difference of the means, and the fraction of pixels that differ by more
 /// than a tenth.
-fn difference(a: &Picture, b: &Picture) -> (f64, f64) {
+fn difference(a: &RenderedImage, b: &RenderedImage) -> (f64, f64) {
     let n = a.radiance.len() as f64;
     let sums = a.radiance.iter().zip(&b.radiance).fold((0.0, 0.0, 0.0), |(d, s, count), (p, q)| {
         let (p, q) = (f64::from(p[0] + p[1] + p[2]), f64::from(q[0] + q[1] + q[2]));
@@ -305,7 +305,7 @@ fn instances_render_like_copies() {
         // Mirroring changes the tangents of meshes, so the same random numbers give different
         // directions.
         assert!(mean.abs() < 2e-3 && fraction < 0.05, "{placement}: {mean} {fraction}");
-        let normals = |p: &Picture| p.features.as_ref().unwrap().normal.clone();
+        let normals = |p: &RenderedImage| p.features.as_ref().unwrap().normal.clone();
         let flipped = normals(&a)
             .iter()
             .zip(normals(&b))

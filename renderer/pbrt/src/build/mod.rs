@@ -1,4 +1,4 @@
-//! Builds a [`Scene`] from the [`Description`] of a scene file.
+//! Builds a [`Scene`] from the `Description` of a scene file.
 
 mod integrator;
 mod lights;

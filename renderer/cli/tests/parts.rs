@@ -163,9 +163,9 @@ fn unrelated_parts_are_rejected() {
         merge.stderr(contains(with).and(contains(message)));
     };
     for (args, message) in [
-        ("--seed 3", "its seed is 3, that of a.exr is 0"),
-        ("--resolution 40x50", "40 × 50 pixels, that of a.exr has 80 × 50"),
-        ("--spp 20", "its number of samples is 20, that of a.exr is 10"),
+        ("--seed 3", "its seed is 3, but a.exr has 0"),
+        ("--resolution 40x50", "40 × 50 pixels, but a.exr has 80 × 50"),
+        ("--spp 20", "its number of samples is 20, but a.exr has 10"),
         ("--variance", "squares"),
     ] {
         dir.render(&format!("-o b.exr --sample-range 5..10 {args}"));
@@ -350,7 +350,7 @@ fn ctrl_c_leaves_a_checkpoint_and_an_image() {
                 .and(contains(message)),
         );
     };
-    assert_other("--seed 5", "its seed is 0, that of this rendering is 5");
+    assert_other("--seed 5", "its seed is 0, but this rendering has 5");
     assert_other("--resolution 70x50", "80 × 50 pixels");
     assert_other("--crop 0,1,0,0.5", "rows 0..25");
     let text = std::fs::read(dir.path("scene.pbrt")).unwrap();

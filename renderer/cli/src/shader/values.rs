@@ -92,7 +92,7 @@ pub fn assign<T: From<u32>>(
         let texts: Vec<&str> = text.split(',').map(str::trim).collect();
         if texts.len() != 1 && texts.len() != selected.words.len() {
             let message = format!(
-                "`{name}` valid_values {}, not {}",
+                "`{name}` takes {}, not {}",
                 count(selected.words.len() as u64, "number"),
                 texts.len()
             );
@@ -291,7 +291,7 @@ pub fn parse_value(parameter: &Parameter, text: &str) -> Result<(u32, f64), Valu
     let name = &parameter.name;
     let error = |problem: &str| ValueError {
         message: format!("`{name}`: `{text}` {problem}"),
-        help: format!("`{name}` valid_values {}", valid_values(parameter)),
+        help: format!("`{name}` takes {}", valid_values(parameter)),
     };
     let is_not = |expected: &str| error(&format!("is not {expected}"));
     // Parsing floats as doubles first would round twice.
@@ -320,7 +320,7 @@ pub fn parse_value(parameter: &Parameter, text: &str) -> Result<(u32, f64), Valu
     if parameter.scalar != Scalar::Bool && !(low <= value && value <= high) {
         return Err(ValueError {
             message: format!("`{name}`: {text} is out of range"),
-            help: format!("`{name}` valid_values {}", valid_values(parameter)),
+            help: format!("`{name}` takes {}", valid_values(parameter)),
         });
     }
     Ok((bits, value))

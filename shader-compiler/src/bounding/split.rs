@@ -369,7 +369,7 @@ mod tests {
             halves.iter().map(|part| part[1]).collect::<Vec<_>>(),
             [[-0.2, 0.0], [0.0, 0.2]]
         );
-        // BoxBatch that cannot be split: a point, and a box without a unit vector.
+        // Boxes that cannot be split: a point, and a box without a unit vector.
         let point = parts([[0.0, 0.0], [0.6, 0.6], [0.8, 0.8]], 4);
         assert!(point.iter().all(|part| *part == [[0.0; 2], [0.6; 2], [0.8; 2]]), "{point:?}");
         let none = [[0.0, 0.1], [0.0, 0.1], [0.0, 0.1]];

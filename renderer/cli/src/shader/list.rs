@@ -66,7 +66,7 @@ fn title(description: &str) -> &str {
     description[..end].trim().trim_end_matches('.')
 }
 
-/// Wraps the last two format_table to fit `width`; wrapped lines become rows.
+/// Wraps the last two columns to fit `width`; wrapped lines become rows.
 fn wrap_columns(rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<String>> {
     const MIN_WIDTH: usize = 16;
     let widest =

@@ -11,7 +11,7 @@ pub fn positive<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     let number = text.parse::<u64>().ok().filter(|&number| number > 0);
     number
         .and_then(|number| N::try_from(number).ok())
-        .ok_or_else(|| "expected a whole number, at least 1".to_owned())
+        .ok_or_else(|| "expected an integer of at least 1".to_owned())
 }
 
 /// Parses a count from 1 to 10¹⁵, which may be written as 1e9.

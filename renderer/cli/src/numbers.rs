@@ -20,9 +20,8 @@ where
 {
     move |text: &str| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| {
-            format!("expected a whole number from {} to {}", range.start(), range.end())
-        })
+        number
+            .ok_or_else(|| format!("expected an integer from {} to {}", range.start(), range.end()))
     }
 }
 
@@ -63,7 +62,7 @@ mod tests {
         assert_eq!((parse("1"), parse("4096")), (Ok(1), Ok(4096)));
         for wrong in ["0", "4097", "-1", "65536", "1.5", "many", ""] {
             assert!(
-                parse(wrong).unwrap_err().contains("expected a whole number from 1 to 4096"),
+                parse(wrong).unwrap_err().contains("expected an integer from 1 to 4096"),
                 "{wrong}"
             );
         }

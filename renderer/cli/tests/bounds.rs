@@ -395,9 +395,8 @@ fn invalid_input_is_an_error() {
         .stderr(contains("no/such/folder"));
     for rounds in ["0", "-1"] {
         let failed = fails(&["--rounds", rounds]);
-        failed.stderr(
-            contains("--rounds").and(contains("expected a whole number from 1 to 4294967295")),
-        );
+        failed
+            .stderr(contains("--rounds").and(contains("expected an integer from 1 to 4294967295")));
     }
     fails(&["--by-relation", "--tightness"]).stderr(contains("cannot be used with"));
     fails(&["--by-relation", "--rounds", "3"]).stderr(contains("cannot be used with"));

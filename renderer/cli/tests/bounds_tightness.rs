@@ -95,9 +95,9 @@ fn options_without_effect_are_rejected() {
     fails(&["--target", "avx"]).stderr(contains("--target"));
     for seed in ["-1", "99999999999999999999999"] {
         fails(&["--seed", seed])
-            .stderr(contains("expected a whole number from 0 to 18446744073709551615"));
+            .stderr(contains("expected an integer from 0 to 18446744073709551615"));
     }
-    fails(&["--cases", "0"]).stderr(contains("expected a whole number from 1 to"));
+    fails(&["--cases", "0"]).stderr(contains("expected an integer from 1 to"));
     fails(&["--shader", "oren_nayar"])
         .stderr(contains("`oren_nayar`").and(contains("diffuse, phong, isoward, ward")));
     let mut alone = Command::cargo_bin("lightbound").unwrap();

@@ -407,7 +407,7 @@ fn heat_maps_are_pngs() {
     }
     compare(&["--heatmap", "map.png", "--heatmap-metric", "ssim"])
         .code(2)
-        .stderr(contains("no value for each pixel"));
+        .stderr(contains("no per-pixel values"));
     compare(&["--heatmap", "map.exr"]).code(2).stderr(contains("writes PNG"));
     compare(&["--heatmap", "none/map.png"]).code(2).stderr(contains("no folder"));
     compare(&["--heatmap", "map.png", "--heatmap-max", "-1"])
@@ -445,7 +445,7 @@ fn undefined_metrics_are_reported() {
     let report = dir.json(&["a.exr", "a.exr", "--layers", "all", "--metric", "psnr,ssim,mae"]);
     let remarks = [
         "layer `normal`: `psnr`, `ssim` cannot be computed: defined for colours only (channels R, G, B or Y)",
-        "layer `object.id`: `mae`, `psnr`, `ssim` cannot be computed: defined for values only; IDs have just `differing`",
+        "layer `object.id`: `mae`, `psnr`, `ssim` cannot be computed: defined for values only; IDs support only `differing`",
     ];
     assert_eq!(report["remarks"], json!(remarks));
     assert_eq!(dir.json(&["a.exr", "a.exr", "--layers", "all"])["remarks"], json!([]));

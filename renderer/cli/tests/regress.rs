@@ -112,7 +112,7 @@ fn changed_images_fail_with_location() {
 }
 
 #[test]
-fn invalid_suites_name_the_remedy() {
+fn errors_in_suites_name_the_remedy() {
     let dir = SuiteDir::new();
     let remedy = contains("noise.exr: cannot be read")
         .and(contains("render it: run this again with --update noise"));

@@ -32,8 +32,8 @@ fn regress(folder: &Path) -> Command {
     command
 }
 
-/// The script with the list of cases.
-fn list(report: &Path) -> String {
+/// Returns the text of `cases.js`, the list of cases.
+fn case_list(report: &Path) -> String {
     let mut folders = fs::read_dir(report)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -47,10 +47,10 @@ fn list(report: &Path) -> String {
 fn report_lists_outcomes_of_cases() {
     let dir = suite();
     let report = dir.path().join("made/report");
-    let test = || regress(dir.path()).args(["--report", "made/report"]).assert();
-    test().code(0).stderr(contains("report: made/report/index.html"));
+    let run = || regress(dir.path()).args(["--report", "made/report"]).assert();
+    run().code(0).stderr(contains("report: made/report/index.html"));
     assert!(report.join("index.html").is_file());
-    let passed = list(&report);
+    let passed = case_list(&report);
     for part in [
         "\"suite\":\"suite.toml\"",
         "\"name\":\"ball\"",
@@ -62,8 +62,8 @@ fn report_lists_outcomes_of_cases() {
     }
     // The report of a failure replaces the previous one.
     write_scene(dir.path(), 1.01);
-    test().code(1).stderr(contains("report: made/report/index.html"));
-    let failed = list(&report);
+    run().code(1).stderr(contains("report: made/report/index.html"));
+    let failed = case_list(&report);
     for part in [
         "\"status\":\"failed\"",
         "\"lastSeconds\":0.",

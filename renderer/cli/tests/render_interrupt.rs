@@ -66,6 +66,6 @@ fn ctrl_c_before_every_pixel_has_a_sample_replaces_no_file() {
     assert!(stderr.contains("a.png is unchanged"), "{stderr}");
     // There may or may not be a sample yet.
     let written = dir.path("a-1.png").exists().then_some("a-1.png");
-    assert_eq!(written.is_none(), stderr.contains("no image is written"), "{stderr}");
+    assert_eq!(written.is_none(), stderr.contains("no image was written"), "{stderr}");
     assert_eq!(stats(&dir.path("s.json"))["output"].as_str(), written);
 }

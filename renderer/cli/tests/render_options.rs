@@ -39,12 +39,12 @@ fn help_and_version_are_printed() {
         assert!(help.contains(option), "{option} is missing in:\n{help}");
     }
     lightbound(&[]).assert().code(2);
-    // Subcommands have no version.
+    // Subcommands have no `--version`.
     lightbound(&["render", "--version"]).assert().code(2);
 }
 
 #[test]
-fn invalid_options_name_the_remedy() {
+fn errors_in_options_name_the_remedy() {
     let dir = SceneDir::new();
     let cases: [(&[&str], &str); 30] = [
         (&["--integrator", "magic"], "path, lightcuts"),
@@ -180,11 +180,11 @@ fn resolution_and_crop_set_the_size() {
 #[test]
 fn crop_equals_region_of_full_image() {
     let dir = SceneDir::new();
-    let (whole, part) = (dir.channels(&[]), dir.channels(&["--crop", "0.25,0.75,0.5,1"]));
-    for ((name, whole), (_, part)) in whole.iter().zip(&part) {
-        for (i, value) in part.iter().enumerate() {
+    let (full, cropped) = (dir.channels(&[]), dir.channels(&["--crop", "0.25,0.75,0.5,1"]));
+    for ((name, full), (_, cropped)) in full.iter().zip(&cropped) {
+        for (i, value) in cropped.iter().enumerate() {
             let (x, y) = (i % 12 + 6, i / 12 + 8);
-            assert_eq!(*value, whole[y * 24 + x], "{name} at {x}, {y}");
+            assert_eq!(*value, full[y * 24 + x], "{name} at {x}, {y}");
         }
     }
 }
@@ -196,10 +196,10 @@ fn threads_and_repetition_do_not_change_pixels() {
     let run = |threads: &'static str| dir.channels(&[&args[..], &[threads]].concat());
     let one = run("1");
     for threads in ["1", "2", "5"] {
-        assert!(run(threads) == one, "{threads} threads give other pixels");
+        assert!(run(threads) == one, "{threads} threads change pixels");
     }
     let other = dir.channels(&[&args[..], &["2", "--seed", "1"]].concat());
-    assert!(other != one, "another seed gives other pixels");
+    assert!(other != one, "a different seed must change pixels");
 }
 
 #[test]

@@ -196,10 +196,10 @@ fn errors_in_boxes_name_the_remedy() {
             &["`kd`: the lower endpoint 0.5 is above the upper endpoint 0.25"],
         ),
         ("0,0,1", &["--set", "lobe=true..false"], &["`lobe`: the lower endpoint true is above"]),
-        ("0,0,1", &["--set", "rounds=0..1.5"], &["rounds", "whole number"]),
+        ("0,0,1", &["--set", "rounds=0..1.5"], &["rounds", "32-bit integer"]),
         ("0,0,1", &["--set", "kt=0..1"], &["kt", "did you mean \"kd\""]),
         ("0,0,1", &["--set", "kd=0..1,0..1"], &["3 numbers, not 2"]),
-        ("0,0,1", &["--set", "squarings=1..2"], &["squarings", "not a whole number"]),
+        ("0,0,1", &["--set", "squarings=1..2"], &["squarings", "32-bit integer"]),
     ];
     for (wi, args, messages) in cases {
         let mut command = dir.shader("bound", &["--wi", wi, "--wo", "0,0,1"]);

@@ -134,7 +134,7 @@ fn overrides_change_code_and_parameters_do_not() {
     for (set, message) in [
         ("kd=1", "is a parameter"),
         ("squaring=1", "did you mean \"squarings\""),
-        ("squarings=-1", "whole number"),
+        ("squarings=-1", "32-bit integer"),
     ] {
         dir.shader("check", &["--set", set]).assert().code(2).stderr(contains(message));
     }

@@ -51,7 +51,7 @@ fn values_are_parsed_from_options_and_tables() {
 }
 
 #[test]
-fn invalid_values_name_the_remedy() {
+fn errors_in_values_name_the_remedy() {
     let dir = ShaderDir::new(LOBE);
     let cases: [(&[&str], &[&str]); 16] = [
         (&["--set", "kd=1e60"], &["`kd`: `1e60` is too large for a float", "[0, 1]"]),
@@ -64,10 +64,10 @@ fn invalid_values_name_the_remedy() {
         (&["--set", "kd=1,1"], &["3 numbers, not 2"]),
         (&["--set", "kd.w=1"], &["kd.w", ".r .g .b"]),
         (&["--set", "kt=1"], &["kt", "did you mean \"kd\"", "rounds"]),
-        (&["--set", "rounds=1.5"], &["rounds", "whole number"]),
+        (&["--set", "rounds=1.5"], &["rounds", "32-bit integer"]),
         (&["--set", "rounds=9"], &["[0, 8]"]),
         (&["--set", "lobe=2"], &["true or false"]),
-        (&["--set", "squarings=x"], &["squarings", "not a whole number"]),
+        (&["--set", "squarings=x"], &["squarings", "32-bit integer"]),
         (&["--set", "kd"], &["kd=0.5"]),
         (&["--set", "=1"], &["kd=0.5"]),
     ];

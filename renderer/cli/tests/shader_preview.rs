@@ -227,10 +227,11 @@ fn invalid_values_are_errors() {
     let dir = ShaderDir::new();
     for (set, message) in [
         ("kd=2", "`kd`: 2 is out of range"),
+        ("kd=2", "`kd` takes numbers in [0, 1]"),
         ("kd=red", "`kd`: `red` is not a number"),
         ("kd=1,2", "`kd` takes 3 numbers, not 2"),
         ("kt=1", "the shader has no parameter `kt`"),
-        ("rounds=-1", "is not a whole number"),
+        ("rounds=-1", "is not an unsigned 32-bit integer"),
     ] {
         dir.preview(&["a.wgsl", "--set", set]).assert().code(2).stderr(contains(message));
     }

@@ -26,7 +26,7 @@ fn show_prints_every_stage() {
 }
 
 #[test]
-fn show_reports_missing_functions() {
+fn show_reports_missing_code_functions_and_folders() {
     let dir = ShaderDir::new(LOBE);
     for stage in ["asm", "c"] {
         let interpreter =
@@ -61,13 +61,13 @@ fn show_prints_derivation_of_bounding_shader() {
     assert!(show(&["--stage", "interval", "--luminance"]).contains("-> ([s.luminance]: f32)"));
     let bounds = show(&["--stage", "bounds"]);
     assert!(bounds.contains("\n// kd.x: [0, 1]") && bounds.contains(" operations)\n"), "{bounds}");
-    let without = |text: &str| {
+    let strip_comments = |text: &str| {
         let lines = text
             .lines()
             .map(|line| line.split("//").next().unwrap_or_default().trim_end().to_owned());
         lines.filter(|line| !line.is_empty()).collect::<Vec<_>>()
     };
-    assert_eq!(without(&bounds), without(&interval));
+    assert_eq!(strip_comments(&bounds), strip_comments(&interval));
     assert_ne!(show(&["--stage", "bounds", "--ranges", "paper"]), bounds);
     assert_ne!(show(&["--stage", "bounds", "--mode", "naive"]), bounds);
     let mirror = ShaderDir::new(&lobe_of_products());
@@ -96,8 +96,8 @@ fn show_prints_derivation_of_bounding_shader() {
 #[test]
 fn show_rejects_conflicting_options() {
     let dir = ShaderDir::new(&lobe_with_defaults());
-    let wrong = |args: &[&str]| dir.shader("show", args).assert().code(2).stdout("");
-    wrong(&["--stage", "interval", "--of", "point"])
+    let rejected = |args: &[&str]| dir.shader("show", args).assert().code(2).stdout("");
+    rejected(&["--stage", "interval", "--of", "point"])
         .stderr(contains("--of point").and(contains("--stage ir")));
     for option in [
         ["--spans", "all"],
@@ -106,9 +106,9 @@ fn show_rejects_conflicting_options() {
         ["--nan", "ignore"],
         ["--sides", "upper"],
     ] {
-        wrong(&[&["--stage", "ir"], &option[..]].concat())
+        rejected(&[&["--stage", "ir"], &option[..]].concat())
             .stderr(contains(option[0]).and(contains("--of bound")));
     }
-    wrong(&["--stage", "bounds", "--entry", "pdf"])
+    rejected(&["--stage", "bounds", "--entry", "pdf"])
         .stderr(contains("only s").and(contains("--entry")));
 }

@@ -32,7 +32,7 @@ fn scene(material: &str, from: [f32; 3]) -> String {
 
 /// Checks that two estimates agree within 4 standard errors, and that the relative standard error
 /// is at most `max_error`.
-fn agree(a: &Estimate, b: &Estimate, max_error: f64) -> Result<(), String> {
+fn check_agreement(a: &Estimate, b: &Estimate, max_error: f64) -> Result<(), String> {
     let channel = |c: usize| {
         let (difference, error) = ((a.mean[c] - b.mean[c]).abs(), a.error[c].hypot(b.error[c]));
         difference <= 4.0 * error + 1e-4 * b.mean[c] && error <= max_error * b.mean[c]
@@ -67,8 +67,8 @@ fn all_modes_agree() {
         let [shader, bounds, cosine] = MODES.map(|mode| {
             Estimate::from_image(&render(&load_scene(&text, &files, &overrides_for(mode)), 2))
         });
-        results.push((format!("{material}, bounds"), agree(&bounds, &shader, 0.05)));
-        results.push((format!("{material}, cosine"), agree(&cosine, &shader, 0.2)));
+        results.push((format!("{material}, bounds"), check_agreement(&bounds, &shader, 0.05)));
+        results.push((format!("{material}, cosine"), check_agreement(&cosine, &shader, 0.2)));
     }
     assert_all_ok(results);
 }

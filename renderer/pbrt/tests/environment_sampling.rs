@@ -68,7 +68,7 @@ fn environment_map() -> Vec<u8> {
 
 /// Checks that two estimates of the same value agree within 4 standard errors, and that the
 /// relative standard error of product sampling is at most `max_error`.
-fn agree(map: &Estimate, product: &Estimate, max_error: f64) -> Result<(), String> {
+fn check_agreement(map: &Estimate, product: &Estimate, max_error: f64) -> Result<(), String> {
     let channel = |c: usize| {
         let (difference, error) =
             ((map.mean[c] - product.mean[c]).abs(), map.error[c].hypot(product.error[c]));
@@ -86,7 +86,7 @@ fn estimate(text: &str, environment_map: &[u8], overrides: &Overrides) -> Estima
 }
 
 #[test]
-fn product_and_map_sampling_agree() {
+fn product_and_map_sampling_agree_for_various_materials() {
     let (above, low, below) = ([-1.0, -2.0, 2.0], [-2.0, 0.4, 0.3], [-1.0, -1.0, -1.5]);
     let shader = |settings: &str| format!("Material \"shader\" \"string filename\" {settings}");
     let materials = [
@@ -119,7 +119,7 @@ fn product_and_map_sampling_agree() {
                 let max_error = if bsdf == BsdfSampling::Cosine { 0.2 } else { 0.05 };
                 results.push((
                     format!("{material}, {light_sampling:?}, {bsdf:?}"),
-                    agree(&map, &product, max_error),
+                    check_agreement(&map, &product, max_error),
                 ));
             }
         }
@@ -128,7 +128,7 @@ fn product_and_map_sampling_agree() {
 }
 
 #[test]
-fn product_and_map_sampling_agree_with_other_lights() {
+fn product_and_map_sampling_agree_in_all_light_sampling_modes() {
     let text = scene(
         &format!("{ENVIRONMENT}{OTHER_LIGHTS}"),
         "Material \"conductor\" \"float roughness\" 0.2",
@@ -148,14 +148,14 @@ fn product_and_map_sampling_agree_with_other_lights() {
         )
     };
     assert_all_ok(LIGHT_SAMPLING.map(|light_sampling| {
-        (format!("{light_sampling:?}"), agree(&map, &product(light_sampling), 0.05))
+        (format!("{light_sampling:?}"), check_agreement(&map, &product(light_sampling), 0.05))
     }));
 }
 
 #[test]
 fn product_and_map_sampling_agree_for_narrow_lobes_and_small_bright_spots() {
-    // Light comes from two texels only, three rows apart. The first view direction mirrors one of
-    // them; the second barely misses it.
+    // Light comes from two texels only, three rows apart. The first view direction reflects
+    // exactly towards one of them; the second barely misses it.
     let spot =
         pfm(64, |x, y| if x == 40 && (y == 30 || y == 33) { [3e3, 2e3, 1e3] } else { [0.0; 3] });
     let unrotated = "LightSource \"infinite\" \"string filename\" \"sky.pfm\"";
@@ -176,7 +176,7 @@ fn product_and_map_sampling_agree_for_narrow_lobes_and_small_bright_spots() {
                 &spot,
                 &overrides_for(EnvironmentSampling::Product, LightSampling::Power, bsdf),
             );
-            results.push((format!("{from:?}, {bsdf:?}"), agree(&map, &product, 0.1)));
+            results.push((format!("{from:?}, {bsdf:?}"), check_agreement(&map, &product, 0.1)));
         }
     }
     assert_all_ok(results);

@@ -17,13 +17,13 @@ const MODES: [LightSampling; 4] = [
 /// A diffuse floor with coated, metal, rough glass and translucent objects.
 fn scene(lights: &str, depth: u32, resolution: u32) -> String {
     let settings = format!(r#"Sampler "independent" Integrator "path" "integer maxdepth" {depth}"#);
-    let more = r#"
+    let objects = r#"
 Material "dielectric" "float roughness" 0.3
 AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
 Material "diffusetransmission"
 AttributeBegin Translate 0 1 1.2 Shape "disk" "float radius" 0.8 AttributeEnd
 "#;
-    floor_and_spheres(&settings, resolution, lights, more)
+    floor_and_spheres(&settings, resolution, lights, objects)
 }
 
 /// Lights of all types, and an environment with bright and dark parts.
@@ -69,8 +69,8 @@ fn render_in_modes(modes: &[LightSampling], text: &str, spp: u32) -> Vec<Rendere
 }
 
 /// Asserts that all `modes` agree. `max_deviation` limits the standard deviation of the difference
-/// between two images, relative to their sum: for the first mode and any other, and for the last
-/// two modes, which are trees.
+/// between two images, relative to their sum: first for the first mode and each other mode, then
+/// for the last two modes, which use light trees.
 fn assert_all_agree(modes: &[LightSampling], text: &str, spp: u32, max_deviation: [f64; 2]) {
     let images = render_in_modes(modes, text, spp);
     for (mode, image) in modes.iter().zip(&images).skip(1) {
@@ -82,7 +82,7 @@ fn assert_all_agree(modes: &[LightSampling], text: &str, spp: u32, max_deviation
         );
     }
     let last = &images[images.len() - 2..];
-    assert_images_agree(&last[0], &last[1], max_deviation[1], "the tree modes");
+    assert_images_agree(&last[0], &last[1], max_deviation[1], "the light tree modes");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn degenerate_lights_give_finite_images() {
         (point("0 0 0", "0 0 3"), false),
         // Inside a sphere, and below the floor.
         (point("5 5 5", "1.4 0 0.7") + &point("5 5 5", "0 0 -1"), false),
-        // Many at one position, and some on surfaces.
+        // Many lights at one position, and some on surfaces.
         (point("1e-2 1e-2 1e-2", "1 1 3").repeat(3000) + &point("1 1 1", "0 0 0").repeat(9), true),
     ] {
         for image in render_in_modes(&MODES, &scene(&lights, 1, 8), 4) {

@@ -13,11 +13,11 @@ fn scene(lights: &str, resolution: u32, spp: u32) -> String {
     let settings = format!(
         r#"Sampler "zsobol" "integer pixelsamples" {spp} Integrator "path" "integer maxdepth" 1"#
     );
-    let more = r#"
+    let objects = r#"
 Material "diffusetransmission"
 AttributeBegin Translate 0 -1 0.5 Shape "sphere" "float radius" 0.5 AttributeEnd
 "#;
-    floor_and_spheres(&settings, resolution, lights, more)
+    floor_and_spheres(&settings, resolution, lights, objects)
 }
 
 /// Returns a generator of pseudorandom numbers in [0, 1).

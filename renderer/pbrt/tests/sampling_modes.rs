@@ -56,7 +56,7 @@ AreaLightSource "diffuse" "rgb L" [9 12 15] "bool twosided" true
 Shape "trianglemesh" "integer indices" [0 1 2 0 2 3] "point3 P" [-3 1 2  -2 1 2  -2 1 3  -3 1.5 3]
 AttributeEnd
 "#;
-    let more = r#"
+    let objects = r#"
 Texture "spots" "float" "checkerboard" "float uscale" 4 "float vscale" 4 "float tex1" 0.1 "float tex2" 0.4
 Material "shader" "string filename" "ward.wgsl" "texture alpha_x" "spots" "float alpha_y" 0.2
 AttributeBegin Translate 0 -1.5 0.4 Shape "sphere" "float radius" 0.4 AttributeEnd
@@ -67,7 +67,7 @@ AttributeBegin Translate 0 0.8 1.2 Rotate 70 1 0 0 Shape "disk" "float radius" 0
         r#"Sampler "independent" Integrator "path" "integer maxdepth" 3"#,
         16,
         lights,
-        more,
+        objects,
     );
     let sums: Vec<_> = modes()
         .map(|mode| {
@@ -162,7 +162,7 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
 }
 ";
 
-/// Returns a scene in which a narrow lobe sees the environment in a mirror only, so that light
+/// Returns a scene in which a narrow lobe sees the environment only through a mirror, so that light
 /// sampling cannot find it.
 fn mirror_scene(material: &str, mode: (LightSampling, BsdfSampling)) -> TestScene {
     let world = format!(
@@ -179,8 +179,8 @@ fn light_found_by_bsdf_sampling_only_has_the_expected_radiance() {
     let spike = |settings: &str| {
         format!("Material \"shader\" \"string filename\" \"spike.wgsl\" {settings}")
     };
-    // Phong lobes at 45° reflect ks cos 45° for any exponent, fixed lobes all light. With textured
-    // parameters, each shading point has its own direction tree.
+    // Phong lobes at 45° reflect ks cos 45° for any exponent; fixed lobes reflect all light.
+    // With textured parameters, each shading point has its own direction tree.
     let scaled = |name: &str, scale: &str| {
         format!(
             "Texture \"{name}\" \"float\" \"scale\" \"texture tex\" \"nearly\" \"float scale\" {scale}\n"
@@ -207,7 +207,7 @@ fn light_found_by_bsdf_sampling_only_has_the_expected_radiance() {
             for bsdf in [BsdfSampling::Shader, BsdfSampling::Bounds] {
                 let estimate =
                     Estimate::from_image(&render(&mirror_scene(&material, (lights, bsdf)), 2));
-                // The mirror absorbs 10⁻⁴.
+                // The mirror absorbs a fraction of 10⁻⁴.
                 let expected = Estimate::exact(Vec3::splat(0.9999 * expected));
                 results.push((
                     format!("{material}, {lights:?}, {bsdf:?}"),

@@ -43,11 +43,11 @@ impl Limit {
     pub fn check(
         &self,
         metric: Metric,
-        figure: &MetricValue,
+        metric_value: &MetricValue,
         channels: &[String],
     ) -> Option<String> {
         let largest = || {
-            figure
+            metric_value
                 .channels
                 .iter()
                 .zip(channels)
@@ -58,7 +58,7 @@ impl Limit {
             (Metric::MeanError, Some((&mean, channel))) => {
                 (mean, format!(" of the channel `{channel}`"))
             }
-            _ => (figure.overall, String::new()),
+            _ => (metric_value.overall, String::new()),
         };
         let (is_violated, relation) = match metric.better() {
             Better::Lower => (value.abs() > self.value, "above"),

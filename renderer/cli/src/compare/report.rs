@@ -37,14 +37,15 @@ fn table(text: &mut String, layer: &LayerResult) {
     line(format!("\n{}, {} × {} pixels{position}", pair.name, area.width(), area.height()));
     // With a single channel, it equals the overall value.
     let single = pair.channels.len() == 1;
-    let per_channel = layer.figures.iter().any(|(_, figure)| !figure.channels.is_empty());
+    let per_channel =
+        layer.values.iter().any(|(_, metric_value)| !metric_value.channels.is_empty());
     let names = if single || !per_channel { &[][..] } else { &pair.channels[..] };
     if !names.is_empty() {
         let columns: String = names.iter().map(|name| format!("{name:>COLUMN_WIDTH$}")).collect();
         line(format!("{:<12}{:>COLUMN_WIDTH$}{columns}", "", "overall"));
     }
-    for (metric, figure) in &layer.figures {
-        let channels: String = figure
+    for (metric, metric_value) in &layer.values {
+        let channels: String = metric_value
             .channels
             .iter()
             .filter(|_| !single)
@@ -54,7 +55,7 @@ fn table(text: &mut String, layer: &LayerResult) {
         line(format!(
             "{:<12}{:>COLUMN_WIDTH$}{channels}{note}",
             metric.name(),
-            six_digits(figure.overall)
+            six_digits(metric_value.overall)
         ));
     }
 }
@@ -75,9 +76,11 @@ pub fn json(args: &Args, result: &CompareResult) -> String {
 fn layer_json(layer: &LayerResult) -> Value {
     let (pair, area) = (&layer.pair, layer.pair.area);
     let metrics: Map<String, Value> = layer
-        .figures
+        .values
         .iter()
-        .map(|(metric, figure)| (metric.name().into(), figure_json(layer, *metric, figure)))
+        .map(|(metric, metric_value)| {
+            (metric.name().into(), metric_json(layer, *metric, metric_value))
+        })
         .collect();
     let mut value = json!({
         "name": pair.name,
@@ -96,14 +99,18 @@ fn layer_json(layer: &LayerResult) -> Value {
     value
 }
 
-fn figure_json(layer: &LayerResult, metric: Metric, figure: &MetricValue) -> Value {
-    let mut value = json!({ "overall": figure.overall });
-    if !figure.channels.is_empty() {
-        let channels =
-            layer.pair.channels.iter().cloned().zip(figure.channels.iter().map(|&x| json!(x)));
+fn metric_json(layer: &LayerResult, metric: Metric, metric_value: &MetricValue) -> Value {
+    let mut value = json!({ "overall": metric_value.overall });
+    if !metric_value.channels.is_empty() {
+        let channels = layer
+            .pair
+            .channels
+            .iter()
+            .cloned()
+            .zip(metric_value.channels.iter().map(|&x| json!(x)));
         value["channels"] = Value::Object(channels.collect());
     }
-    match (metric, layer.largest(), &layer.comparison) {
+    match (metric, layer.largest_error(), &layer.comparison) {
         (Metric::Max, Some((channel, (x, y))), _) => {
             value["channel"] = layer.pair.channels[channel].clone().into();
             value["pixel"] = json!([x, y]);

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub struct Request {
     /// Metrics to compute, without duplicates.
     pub metrics: Vec<Metric>,
-    /// Metrics in --metric.
+    /// Metrics requested with --metric.
     requested: BTreeSet<Metric>,
     limits: Vec<(Metric, Limit)>,
     /// Exposure in stops.
@@ -30,7 +30,7 @@ pub struct Request {
 pub struct CompareResult {
     /// Layers that could be compared.
     pub layers: Vec<LayerResult>,
-    /// Failures, a phrase each.
+    /// Failures, one phrase each.
     pub failures: Vec<String>,
     /// Other remarks.
     pub remarks: Vec<String>,
@@ -43,7 +43,7 @@ pub struct LayerResult {
     /// Result of the comparison.
     pub comparison: LayerComparison,
     /// Requested metrics that are defined for this layer.
-    pub figures: Vec<(Metric, MetricValue)>,
+    pub values: Vec<(Metric, MetricValue)>,
 }
 
 /// Result of the comparison of a layer.
@@ -55,7 +55,8 @@ pub enum LayerComparison {
 }
 
 impl Request {
-    /// Builds a request from the options. `display_referred` states whether both images are.
+    /// Builds a request from the options. `display_referred` states whether both images
+    /// are display-referred.
     pub fn new(args: &Args, display_referred: bool, pairs: &Pairs) -> Result<Request, Error> {
         let requested: BTreeSet<Metric> =
             args.metric.iter().map(|name| name.resolve(display_referred)).collect();
@@ -125,7 +126,8 @@ impl Request {
     }
 }
 
-/// Metric of the heat map: the requested one, or else the first one with a map for the first layer.
+/// Metric of the heat map: the requested one, or else the first one that has a map for the first
+/// layer.
 fn heatmap_metric(args: &Args, display_referred: bool, pairs: &Pairs) -> Result<Metric, Error> {
     let flip = MetricName::Flip.resolve(display_referred);
     let is_available = |metric: &Metric| {
@@ -134,7 +136,7 @@ fn heatmap_metric(args: &Args, display_referred: bool, pairs: &Pairs) -> Result<
     match args.heatmap_metric.map(|name| name.resolve(display_referred)) {
         Some(metric) if metric.has_map() => Ok(metric),
         Some(metric) => Err(Error::Option {
-            message: format!("{} has no value for each pixel to draw", metric.name()),
+            message: format!("{} has no per-pixel values to draw", metric.name()),
             help: "choose another --heatmap-metric, such as flip or mae".into(),
         }),
         None => {
@@ -161,7 +163,7 @@ fn undefined_metrics(pair: &Pair, requested: &BTreeSet<Metric>) -> Option<String
         .collect();
     let reason = match pair.samples {
         Samples::Values { .. } => "for colours only (channels R, G, B or Y)",
-        Samples::Ids { .. } => "for values only; IDs have just `differing`",
+        Samples::Ids { .. } => "for values only; IDs support only `differing`",
     };
     (!names.is_empty()).then(|| {
         format!("layer `{}`: {} cannot be computed: defined {reason}", pair.name, quoted(&names))
@@ -183,7 +185,7 @@ impl CompareResult {
             for metric in
                 request.metrics.iter().filter(|metric| applies(**metric, &layer.pair.samples))
             {
-                if !layer.figures.iter().any(|(m, _)| m == metric) {
+                if !layer.values.iter().any(|(m, _)| m == metric) {
                     let reason = layer.undefined_reason(*metric);
                     result
                         .remarks
@@ -193,9 +195,9 @@ impl CompareResult {
             for (metric, limit) in
                 request.limits.iter().filter(|(metric, _)| applies(*metric, &layer.pair.samples))
             {
-                let figure = layer.figures.iter().find(|(m, _)| m == metric);
-                let failure = match figure {
-                    Some((_, figure)) => limit.check(*metric, figure, &layer.pair.channels),
+                let value = layer.values.iter().find(|(m, _)| m == metric);
+                let failure = match value {
+                    Some((_, value)) => limit.check(*metric, value, &layer.pair.channels),
                     None => Some(format!(
                         "{} cannot be computed: {}",
                         metric.name(),
@@ -246,11 +248,11 @@ impl CompareResult {
         validity: &Validity,
         allow_nan: bool,
     ) {
-        let location = |fault: InvalidSample| {
-            let (x, y) = pair.area.position(fault.index);
+        let location = |sample: InvalidSample| {
+            let (x, y) = pair.area.position(sample.index);
             format!(
                 "at ({x}, {y}), where `{}` is {} in A and {} in B",
-                pair.channels[fault.channel], fault.a, fault.b
+                pair.channels[sample.channel], sample.a, sample.b
             )
         };
         let name = format!("layer `{}`", pair.name);
@@ -289,20 +291,20 @@ impl LayerResult {
         match &pair.samples {
             Samples::Values { a, b, .. } => {
                 let comparison = compare(a, b, &metrics, request.exposure);
-                let figures =
+                let values =
                     metrics.iter().filter_map(|&m| Some((m, comparison.value(m)?))).collect();
                 let comparison =
                     LayerComparison::Values(Box::new(comparison), Validity::check(a, b));
-                LayerResult { pair, comparison, figures }
+                LayerResult { pair, comparison, values }
             }
             Samples::Ids { a, b } => {
                 let mut unequal = (0..a.len()).filter(|&i| a[i] != b[i]);
                 let first = unequal.next();
                 let n = first.iter().count() + unequal.count();
-                let figure =
+                let value =
                     MetricValue { overall: n as f64 / a.len() as f64, channels: Vec::new() };
-                let figures = metrics.into_iter().map(|metric| (metric, figure.clone())).collect();
-                LayerResult { pair, comparison: LayerComparison::Ids(n, first), figures }
+                let values = metrics.into_iter().map(|metric| (metric, value.clone())).collect();
+                LayerResult { pair, comparison: LayerComparison::Ids(n, first), values }
             }
         }
     }
@@ -315,13 +317,12 @@ impl LayerResult {
             {
                 "no pixel is finite".into()
             }
-            _ => "no window of 11 × 11 pixels fits, or each contains a pixel that is not finite"
-                .into(),
+            _ => "no window of 11 × 11 pixels fits, or each one contains a non-finite pixel".into(),
         }
     }
 
     /// Channel and pixel of the largest error, if any.
-    pub fn largest(&self) -> Option<(usize, (i64, i64))> {
+    pub fn largest_error(&self) -> Option<(usize, (i64, i64))> {
         let LayerComparison::Values(comparison, _) = &self.comparison else { return None };
         let channels = comparison.errors.iter().enumerate().filter(|(_, errors)| errors.max > 0.0);
         // `rev`: the first of equal errors wins.
@@ -347,7 +348,7 @@ impl LayerResult {
                 Some(format!("{n} of {all} pixels{}", location.unwrap_or_default()))
             }
             (_, Metric::Max) => {
-                let (channel, (x, y)) = self.largest()?;
+                let (channel, (x, y)) = self.largest_error()?;
                 Some(format!("{} at ({x}, {y})", self.pair.channels[channel]))
             }
             (LayerComparison::Values(comparison, _), Metric::HdrFlip) => {

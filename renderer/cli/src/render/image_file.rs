@@ -23,7 +23,7 @@ impl ImageFile {
         let format = ImageFormat::from_option(path)?;
         if args.variance && format != ImageFormat::Exr {
             let message =
-                format!("--variance needs an .exr; `{}` stores only a colour", path.display());
+                format!("--variance needs an .exr file; `{}` stores only colours", path.display());
             return Err(Error::option(message, "write an .exr file with -o"));
         }
         if args.work.sample_range.is_some() && format != ImageFormat::Exr {
@@ -34,8 +34,10 @@ impl ImageFile {
             return Err(Error::option(message, "write an .exr file with -o"));
         }
         if args.exposure.is_some() && format != ImageFormat::Png {
-            let message =
-                format!("--exposure needs a .png; `{}` stores scene-linear values", path.display());
+            let message = format!(
+                "--exposure needs a .png file; `{}` stores scene-linear values",
+                path.display()
+            );
             return Err(Error::option(
                 message,
                 "write a .png file with -o, or set the exposure in the viewer",
@@ -73,7 +75,7 @@ impl ImageFile {
 pub enum Destination {
     /// The requested file.
     Requested,
-    /// Another file, to keep an earlier image.
+    /// Another file, which leaves the earlier image in place.
     Alternative(OutputFile),
     /// No file: there are no samples, or no unused file name.
     None,
@@ -107,7 +109,7 @@ impl Destination {
                 output.path().display()
             )),
             Destination::None => {
-                Some(format!("interrupted before the first samples{earlier}; no image is written"))
+                Some(format!("interrupted before the first samples{earlier}; no image was written"))
             }
         }
     }
@@ -130,15 +132,15 @@ pub fn check_overwrites(
             help,
         ))
     };
-    const READ: &str = ", which the scene is read from";
+    const INPUT: &str = ", an input file of the scene";
     if is_input(&image_file.output) {
         let option =
             if args.output.is_some() { "--output" } else { "the image, named by the scene," };
-        return overwrites(option, &image_file.output, READ, "name another file with -o");
+        return overwrites(option, &image_file.output, INPUT, "name another file with -o");
     }
     let Some(stats) = stats else { return Ok(()) };
     if is_input(stats) {
-        return overwrites("--stats", stats, READ, "name another file");
+        return overwrites("--stats", stats, INPUT, "name another file");
     }
     if stats.is_same_file(image_file.output.path())
         || stats.is_same_file(&Checkpoint::path_for(image_file.output.path()))
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_images_replace_no_file() {
+    fn incomplete_images_do_not_replace_files() {
         let folder = tempfile::tempdir().unwrap();
         let (file, alternative) = (folder.path().join("a.png"), folder.path().join("a-1.png"));
         let image_file =

@@ -106,7 +106,8 @@ impl LightcutsArgs {
                 match first_given(&[&deterministic[..], &stochastic, &common_options].concat()) {
                     Some(option) => Err(Error::Option {
                         message: format!(
-                            "{option} is an option of the integrator lightcuts; this image is rendered by path"
+                            "{option} applies only to the lightcuts integrator; this render uses \
+                             path"
                         ),
                         help: format!(
                             "add --integrator {}, or omit {option}",
@@ -124,7 +125,7 @@ impl LightcutsArgs {
                 match first_given(&options) {
                     Some(option) => Err(Error::Option {
                         message: format!(
-                            "{option} is an option of lightcuts mode {}; the mode is {}",
+                            "{option} applies only to lightcuts mode {}; the mode is {}",
                             other.name(),
                             settings.cut.mode().name()
                         ),
@@ -186,11 +187,11 @@ mod tests {
             rejections(&LightcutsArgs { max_cut: Some(5), ..none.clone() });
         assert_eq!(
             path.unwrap(),
-            "--max-cut is an option of the integrator lightcuts; this image is rendered by path"
+            "--max-cut applies only to the lightcuts integrator; this render uses path"
         );
         assert_eq!(
             stochastic.unwrap(),
-            "--max-cut is an option of lightcuts mode deterministic; the mode is stochastic"
+            "--max-cut applies only to lightcuts mode deterministic; the mode is stochastic"
         );
         assert_eq!(deterministic_error, None);
         let [path, deterministic, stochastic] =

@@ -37,7 +37,7 @@ impl PathArgs {
         }
     }
 
-    /// Rejects options that have no effect on the integrator.
+    /// Rejects options that do not apply to the integrator.
     pub fn check(&self, method: &Method) -> Result<(), Error> {
         let options = [
             ("--light-sampling", self.light_sampling.is_some()),
@@ -47,7 +47,7 @@ impl PathArgs {
         match (method, options.into_iter().find(|(_, given)| *given)) {
             (Method::Lightcuts(_), Some((option, _))) => Err(Error::Option {
                 message: format!(
-                    "{option} is an option of the integrator path; this image is rendered by lightcuts"
+                    "{option} applies only to the path integrator; this render uses lightcuts"
                 ),
                 help: format!("add --integrator {}, or omit {option}", MethodName::Path.name()),
             }),

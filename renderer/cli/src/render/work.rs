@@ -70,8 +70,7 @@ fn parse_sample_range(text: &str) -> Result<Range<u32>, String> {
         .and_then(|(a, b)| Some(a.trim().parse().ok()?..b.trim().parse().ok()?));
     let range =
         parsed.filter(|range: &Range<u32>| range.start < range.end && range.end <= super::MAX_SPP);
-    range
-        .ok_or_else(|| "expected two whole numbers, the first below the second, as in 0..64".into())
+    range.ok_or_else(|| "expected two integers, the first below the second, as in 0..64".into())
 }
 
 /// Parses a positive error threshold.

@@ -25,8 +25,8 @@ Examples:
 
 The stages from s to its bounding shader are ir, interval and bounds, then --of bound with ir,
 lowered and asm. Comments show known facts about values, and the operation of s that each operation
-of the bounding shader comes from. In mode related, they also show the relations that tighten a
-value.";
+of the bounding shader comes from. With --mode related, they also show the relations that tighten
+a value.";
 
 /// Options of `shader show`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_enum)]
     stage: Stage,
 
-    /// Function
+    /// Function to show
     #[arg(long, value_enum, default_value = "s")]
     entry: EntryName,
 
@@ -132,7 +132,7 @@ impl Args {
         ];
         match options.into_iter().flatten().next() {
             Some(option) if !bounding => {
-                let message = format!("{option} is an option of bounding shaders");
+                let message = format!("{option} applies only to bounding shaders");
                 Err(Error::option(message, "add --of bound, or use --stage interval or bounds"))
             }
             _ if bounding && self.entry != EntryName::S => {
@@ -161,7 +161,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let target = args.source.target();
     if target.isa().is_none() && matches!(args.stage, Stage::Asm | Stage::C | Stage::CScalar) {
         return Err(Error::Option {
-            message: "the interpreter runs the IR directly: it has no code".into(),
+            message: "the interpreter executes the IR directly; it has no machine code".into(),
             help: "choose an instruction set, as in --target avx2, or use --stage ir".into(),
         });
     }

@@ -1,7 +1,7 @@
 //! Parsing of parameter values from options and CSV columns.
 //!
-//! The name of a parameter sets all of its components; `.r .g .b .a` or `.x .y .z .w` after it sets
-//! one. If intervals are allowed, a value is a number or `LO..HI`.
+//! The name of a parameter sets all of its components; with a suffix `.r .g .b .a` or `.x .y .z .w`
+//! it sets one. If intervals are allowed, a value is a number or `LO..HI`.
 
 use crate::console::count;
 use crate::numbers::{FloatError, float};
@@ -49,7 +49,7 @@ pub fn find_parameter<'a>(parameters: &'a [Parameter], name: &str) -> Option<Par
     None
 }
 
-/// A word, or a closed interval of words, as bits.
+/// A value or a closed interval of values, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordRange {
     /// Lower and upper endpoint.
@@ -76,7 +76,7 @@ pub fn defaults<T: From<u32>>(parameters: &[Parameter]) -> Vec<Option<T>> {
 }
 
 /// The values of the words of all parameters: assigned values, parsed by `parse`, or defaults.
-/// `overrides` only improve error messages.
+/// `overrides` appear only in error messages.
 pub fn assign<T: From<u32>>(
     parameters: &[Parameter],
     overrides: &[Parameter],
@@ -165,7 +165,7 @@ pub fn unknown_name(
             let all = if names.is_empty() {
                 format!("the shader has no {kind}s")
             } else {
-                format!("there are {}", names.join(", "))
+                format!("the names are {}", names.join(", "))
             };
             match did_you_mean(stem, names, "") {
                 near if near.is_empty() => all,
@@ -302,11 +302,11 @@ pub fn parse_value(parameter: &Parameter, text: &str) -> Result<(u32, f64), Valu
         Scalar::I32 => text
             .parse()
             .map(|i: i32| (i as u32, f64::from(i)))
-            .map_err(|_| is_not("a whole number of 32 bits")),
+            .map_err(|_| is_not("a 32-bit integer")),
         Scalar::U32 => text
             .parse()
             .map(|i: u32| (i, f64::from(i)))
-            .map_err(|_| is_not("a whole number of 32 bits without a sign")),
+            .map_err(|_| is_not("an unsigned 32-bit integer")),
         Scalar::Bool => match text {
             "true" | "1" => Ok((!0, 1.0)),
             "false" | "0" => Ok((0, 0.0)),
@@ -369,7 +369,7 @@ mod tests {
         let help = |name: &str| unknown_name("parameter", &parameters, &["rounds"], name).help;
         assert_eq!(
             help("exponnt"),
-            "did you mean \"exponent\"? there are kd, exponent, lobes, offset, metal, rounds"
+            "did you mean \"exponent\"? the names are kd, exponent, lobes, offset, metal, rounds"
         );
         assert_eq!(help("kd.w"), "the components of `kd` are .r .g .b or .x .y .z");
         assert_eq!(help("exponent.x"), "`exponent` has no components; write `exponent`");

@@ -8,7 +8,7 @@ use lightbound_shader::SurfaceSides;
 /// Tolerance for the squared length of unit vectors: directions typed with a few digits pass.
 const UNIT_TOLERANCE: f32 = 1e-4;
 
-/// Counts the rows that need each warning.
+/// The number of rows that cause each warning.
 #[derive(Debug)]
 pub struct RowWarnings {
     kind: InputKind,
@@ -23,14 +23,14 @@ pub struct RowWarnings {
     pub invalidated_by_nan: usize,
     /// Rows with a missing bound.
     unbounded: usize,
-    /// Rows with a bound that is missing because of NaN: suppressing NaN gives more bounds.
+    /// Rows with a bound that is missing because of NaN: `--nan suppress` gives more bounds.
     unbounded_by_nan: usize,
     /// Description of the missing bounds in the first row that has one.
     first_missing: String,
 }
 
 impl RowWarnings {
-    /// Creates zero counts.
+    /// Creates counts of zero.
     pub fn new(kind: InputKind) -> RowWarnings {
         RowWarnings {
             kind,
@@ -81,7 +81,8 @@ impl RowWarnings {
             console::warn(&match self.kind {
                 InputKind::Numbers => {
                     format!(
-                        "wi or wo is not a unit vector {rows}; it was passed to the shader unchanged"
+                        "wi or wo is not a unit vector {rows}; it was passed to the shader \
+                         unchanged"
                     )
                 }
                 InputKind::Intervals => {

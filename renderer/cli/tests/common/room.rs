@@ -1,7 +1,7 @@
-//! A small scene for tests of the program.
+//! A small scene that tests of the program share.
 
-/// A lit room corner: a floor, a sphere, an area light and an environment light. `film` lists the
-/// parameters of the film.
+/// A sphere on a floor under an area light and an environment light. `film` lists the parameters of
+/// the film.
 pub fn room(film: &str, spp: u32) -> String {
     format!(
         r#"

@@ -54,8 +54,8 @@ pub trait Accel: Send + Sync {
 choice! {
     /// Implementations of acceleration structures.
     AccelKind: Auto {
-        Auto = "auto": "Embree if it is compiled in, else the built-in one",
-        Builtin = "builtin": "The built-in one, without dependencies",
+        Auto = "auto": "Embree if compiled in, otherwise the built-in BVH",
+        Builtin = "builtin": "The built-in BVH, without dependencies",
         Embree = "embree": "Intel Embree 4; needs a build with `--features embree`",
     }
 }
@@ -104,14 +104,14 @@ fn is_traceable(ray: &Ray) -> bool {
     is_finite & (d != Vec4::ZERO) & (ray.tmin < ray.tmax)
 }
 
-/// Transforms a ray to the local space of `transform`; ray parameters stay the same.
+/// Transforms a ray to the local space of `transform`; `t` values are unchanged.
 fn to_local(ray: &Ray, transform: &Transform) -> Ray {
     let inverse = transform.inverse();
     Ray { o: inverse.point(ray.o), d: inverse.vector(ray.d), ..*ray }
 }
 
-/// Returns the nearest hit of a non-triangle element that passes the alpha test. The segment
-/// includes its end.
+/// Returns the nearest hit of a non-triangle element that passes the alpha test. `ray.tmax` is
+/// inclusive.
 fn nearest_accepted(
     geometry: &Geometry,
     primitive: u32,

@@ -6,7 +6,7 @@
 //! performs the operations of [`Bvh::traverse`] and [`RayFrame::intersect`] in the same order, so
 //! results are bit-identical.
 //!
-//! Packets pay off even for rays that diverge within their class. Sorting by origin as well, with a
+//! Packets are faster even for incoherent rays of one class. Sorting by origin as well, with a
 //! fallback to single-ray traversal, visits a quarter fewer nodes, but the overhead cancels the
 //! gain.
 
@@ -131,7 +131,7 @@ impl<'a, S: Simd> Packet<'a, S> {
     }
 
     /// Calls `leaf` with each leaf that rays enter before their ends, near leaves first, and a bit
-    /// mask of these rays. `leaf` updates the ends; an end before a ray's start stops that ray.
+    /// mask of these rays. `leaf` updates the ends; an end before a ray's start terminates the ray.
     #[inline(always)]
     pub(super) fn traverse(
         &self,
@@ -174,11 +174,12 @@ impl<'a, S: Simd> Packet<'a, S> {
         let (mut near, mut far) = (self.tmin, end);
         for axis in 0..3 {
             let upper = self.upper[axis];
-            let (first, last) = (node.plane(axis, upper, slot), node.plane(axis, !upper, slot));
-            near = ((FloatPacket::splat(self.simd, first) - self.origin[axis])
+            let (near_plane, far_plane) =
+                (node.plane(axis, upper, slot), node.plane(axis, !upper, slot));
+            near = ((FloatPacket::splat(self.simd, near_plane) - self.origin[axis])
                 * self.inverse[axis])
                 .max(near);
-            far = ((FloatPacket::splat(self.simd, last) - self.origin[axis])
+            far = ((FloatPacket::splat(self.simd, far_plane) - self.origin[axis])
                 * self.inverse_far[axis])
                 .min(far);
         }

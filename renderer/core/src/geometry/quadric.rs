@@ -1,5 +1,5 @@
-//! Shared parts of spheres and disks: their transform and their parameters. All arithmetic is in
-//! double precision, so that rays, points and areas agree.
+//! Code shared by spheres and disks: the object transform, bounding boxes and parameter checks. All
+//! arithmetic is in double precision, so that rays, points and areas agree.
 
 use super::ShapeError;
 use glam::{DAffine3, DMat3, DVec3};
@@ -25,7 +25,7 @@ impl ObjectTransform {
         ObjectTransform { forward, inverse: forward.inverse() }
     }
 
-    /// Returns origin and direction of a ray in object space; ray parameters stay the same.
+    /// Returns the origin and direction of a ray in object space; `t` values are unchanged.
     pub(crate) fn local_ray(&self, ray: &Ray) -> (DVec3, DVec3) {
         (
             self.inverse.transform_point3(ray.o.as_dvec3()),
@@ -53,19 +53,20 @@ impl ObjectTransform {
         self.inverse.matrix3.transpose() * n
     }
 
-    /// Returns the Jacobian for areas orthogonal to the unit vector `n` of object space:
-    /// |det M| |M⁻ᵀ n|.
+    /// Returns the area Jacobian of the transform, |det M| |M⁻ᵀ n|, for a surface with unit normal
+    /// `n` in object space.
     pub(crate) fn jacobian(&self, n: DVec3) -> f64 {
         self.forward.matrix3.determinant().abs() * self.normal_vector(n).length()
     }
 
-    /// Returns [`ObjectTransform::jacobian`] for a unit normal `n` in the group's space.
+    /// Returns [`ObjectTransform::jacobian`] for a surface with unit normal `n` in the group's
+    /// space.
     pub(crate) fn jacobian_at_normal(&self, n: Vec3) -> f64 {
         self.forward.matrix3.determinant().abs()
             / (self.forward.matrix3.transpose() * n.as_dvec3()).length()
     }
 
-    /// Returns the factor if the transform scales uniformly (within 10⁻⁵), else `None`.
+    /// Returns the scale factor if the transform scales uniformly (to within 10⁻⁵), else `None`.
     pub(crate) fn uniform_scale(&self) -> Option<f64> {
         let m = self.forward.matrix3;
         let gram = m.transpose() * m;

@@ -17,7 +17,7 @@ pub struct CutCounts {
     pub shadow_rays: u64,
     /// Representatives for which the material was evaluated.
     pub representatives: u64,
-    /// Cluster bounds that were checked against a light.
+    /// Cluster bounds that were checked against a random light of the cluster.
     pub checks: u64,
     /// Cluster bounds that failed the check.
     pub violations: u64,
@@ -26,7 +26,7 @@ pub struct CutCounts {
 }
 
 /// Times summed over all threads. Only one in 16 shading points is timed, since reading the clock
-/// costs time.
+/// is slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutTimes {
     /// All work on cuts.
@@ -88,7 +88,7 @@ const fn bin(size: u32) -> usize {
     if size < 2 * BINS_PER_OCTAVE {
         return size as usize;
     }
-    // The leading bits of the size are 16 to 31.
+    // `size >> shift` is from 16 to 31.
     let shift = size.ilog2() - BINS_PER_OCTAVE.ilog2();
     (shift * BINS_PER_OCTAVE + (size >> shift)) as usize
 }
@@ -139,14 +139,14 @@ impl CutSizes {
         (n > 0).then(|| self.sum as f64 / n as f64)
     }
 
-    /// Returns the median size (the lower of two): exact below 32, otherwise within a relative
-    /// error of 1/32. `None` without cuts.
+    /// Returns the lower median of the sizes: exact below 32, otherwise within a relative error of
+    /// 1/32. `None` without cuts.
     pub fn median(&self) -> Option<f64> {
         let half = self.count().div_ceil(2);
-        let mut below = 0u64;
+        let mut cumulative = 0u64;
         let bin = self.bins.iter().position(|&n| {
-            below = below.saturating_add(n);
-            n > 0 && below >= half
+            cumulative = cumulative.saturating_add(n);
+            n > 0 && cumulative >= half
         });
         // The centre of a bin may exceed the largest size.
         bin.map(|bin| center(bin).min(self.max.into()))
@@ -184,10 +184,11 @@ impl From<CutSizes> for SerializedCutSizes {
 impl TryFrom<SerializedCutSizes> for CutSizes {
     type Error = &'static str;
 
-    fn try_from(text: SerializedCutSizes) -> Result<CutSizes, &'static str> {
-        let mut sizes = CutSizes { sum: text.sum, max: text.max, ..CutSizes::default() };
-        for (bin, n) in text.bins {
-            *sizes.bins.get_mut(bin).ok_or("bin index of cut sizes out of range")? = n;
+    fn try_from(serialized: SerializedCutSizes) -> Result<CutSizes, &'static str> {
+        let mut sizes =
+            CutSizes { sum: serialized.sum, max: serialized.max, ..CutSizes::default() };
+        for (bin, n) in serialized.bins {
+            *sizes.bins.get_mut(bin).ok_or("cut size bin index out of range")? = n;
         }
         Ok(sizes)
     }
@@ -212,12 +213,12 @@ mod tests {
         let sizes = (0..5000)
             .chain((13..32).flat_map(|power| [0, 1, 2].map(|i| (1u32 << power) - 1 + i)))
             .chain([u32::MAX]);
-        let mut last = 0;
+        let mut previous = 0;
         for size in sizes {
             let bin = bin(size);
-            assert!(bin == last || bin == last + 1 || size > 5000, "{size}");
+            assert!(bin == previous || bin == previous + 1 || size > 5000, "{size}");
             assert!((center(bin) - f64::from(size)).abs() <= f64::from(size) / 32.0, "{size}");
-            last = bin;
+            previous = bin;
         }
     }
 
@@ -249,12 +250,12 @@ mod tests {
         let text = serde_json::to_string(&counts).unwrap();
         assert!(text.contains("[[0,1],[5,2],["), "{text}");
         assert_eq!(serde_json::from_str::<CutCounts>(&text).unwrap(), counts);
-        let wrong = text.replace("[5,2]", "[999,2]");
+        let invalid = text.replace("[5,2]", "[999,2]");
         assert!(
-            serde_json::from_str::<CutCounts>(&wrong)
+            serde_json::from_str::<CutCounts>(&invalid)
                 .unwrap_err()
                 .to_string()
-                .contains("bin index of cut sizes out of range")
+                .contains("cut size bin index out of range")
         );
         let mut twice = counts;
         twice += counts;

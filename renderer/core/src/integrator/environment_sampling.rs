@@ -1,9 +1,10 @@
 //! BSDF × environment [product](ProductDistribution) sampling for next-event estimation.
 //!
-//! The environment map with the greatest power is sampled by the product of its radiance and the
-//! direction tree of the shading point. The [light sampler](super::light_sampling) handles all
-//! other lights. A random number selects one of the two strategies. The light is infinitely far
-//! away, so the density depends on the direction alone, and a path can carry it to the next hit.
+//! The environment map with the greatest power is sampled in proportion to the product of its
+//! radiance and the direction tree of the shading point. The [light sampler](super::light_sampling)
+//! handles all other lights. A random number selects one of the two strategies. The light is
+//! infinitely far away, so the density depends on the direction alone, and a path can store it for
+//! multiple importance sampling at the next hit.
 
 use crate::direction_tree::{ProductDistribution, ProductEnvironment, ShiftedTree};
 use crate::light::{AnyLight, LightSample, Lights};
@@ -12,10 +13,10 @@ use lightbound_math::sampling::ONE_MINUS_EPSILON;
 use lightbound_math::{Frame, Vec2, Vec3};
 
 /// Selection probability of the environment light if light trees sample all other lights. Their
-/// importance is not comparable with the power of the environment light.
+/// importance is not comparable to the power of the environment light.
 const PROBABILITY_WITH_TREES: f32 = 0.5;
 
-/// Product sampling of an environment light.
+/// Samples an environment light by product sampling.
 #[derive(Debug)]
 pub struct EnvironmentSampler {
     /// Index of the light.
@@ -66,29 +67,29 @@ impl EnvironmentSampler {
     pub fn sample(
         &self,
         lights: &Lights,
-        point: &EnvironmentPoint,
+        context: &EnvironmentSampleContext,
         u: Vec2,
     ) -> Option<(LightSample, f32)> {
-        let light = self.product(lights, point)?.sample(u)?;
+        let light = self.product(lights, context)?.sample(u)?;
         let pdf = self.probability * light.pdf;
         (pdf > 0.0).then_some((light, pdf))
     }
 
     /// Returns the density of a unit direction in the shading frame, 1/sr, including the selection
     /// probability.
-    pub fn pdf(&self, lights: &Lights, point: &EnvironmentPoint, wi: Vec3) -> f32 {
-        self.product(lights, point).map_or(0.0, |product| self.probability * product.pdf(wi))
+    pub fn pdf(&self, lights: &Lights, context: &EnvironmentSampleContext, wi: Vec3) -> f32 {
+        self.product(lights, context).map_or(0.0, |product| self.probability * product.pdf(wi))
     }
 
     fn product<'a>(
         &'a self,
         lights: &'a Lights,
-        point: &EnvironmentPoint<'a>,
+        context: &EnvironmentSampleContext<'a>,
     ) -> Option<ProductDistribution<'a>> {
         let AnyLight::Environment(environment) = &lights.all()[self.light as usize] else {
             return None;
         };
-        let EnvironmentPoint { tree, frame, side } = *point;
+        let EnvironmentSampleContext { tree, frame, side } = *context;
         Some(ProductDistribution::new(
             tree,
             environment,
@@ -98,13 +99,13 @@ impl EnvironmentSampler {
     }
 }
 
-/// A shading point, as far as product sampling depends on it.
+/// The properties of a shading point that product sampling depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct EnvironmentPoint<'a> {
+pub struct EnvironmentSampleContext<'a> {
     /// The direction tree of its BSDF.
     pub tree: ShiftedTree<'a>,
     /// The shading frame.
     pub frame: &'a Frame,
-    /// −1 if the frame is mirrored to the side below the surface, else 1.
+    /// −1 if the frame's normal is flipped to the lower side of the surface, else 1.
     pub side: f32,
 }

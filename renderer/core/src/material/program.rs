@@ -25,7 +25,7 @@ pub struct Program {
     pub evaluate: Kernel,
     /// The kernel of [`scattering::scatter`].
     pub scatter: Kernel,
-    /// Parameters that scenes can set, in the order of their words.
+    /// Parameters that scenes can set, in the order of the kernel's inputs.
     pub settable: Vec<Parameter>,
     /// Number of words of the material parameters.
     pub parameter_words: usize,
@@ -51,8 +51,8 @@ impl Program {
     /// Number of words of a surface point.
     pub const SURFACE_WORDS: usize = 11;
 
-    /// Returns the words of a surface point: position in world space and in object space, shading
-    /// normal, texture coordinates.
+    /// Packs a surface point into kernel input words: position in world space and in object space,
+    /// shading normal, texture coordinates.
     pub fn surface_words(
         position: Vec3,
         object_position: Vec3,
@@ -78,7 +78,7 @@ impl Program {
             shader.surface_parameters().iter().map(|parameter| parameter.size).sum();
         assert!(
             surface == 0 || surface == Program::SURFACE_WORDS,
-            "the compiler's surface point has {surface} words, the renderer's {}",
+            "a surface point has {surface} words in the compiler, but {} in the renderer",
             Program::SURFACE_WORDS
         );
         Ok(Program {
@@ -124,7 +124,7 @@ impl Program {
     }
 
     /// Returns the WGSL source.
-    pub fn text(&self) -> &str {
+    pub fn source(&self) -> &str {
         self.shader.text()
     }
 

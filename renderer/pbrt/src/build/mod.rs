@@ -49,7 +49,8 @@ pub struct Overrides {
     pub seed: Option<u32>,
     /// Width and height in pixels; `None` keeps the value in the scene file.
     pub resolution: Option<(u32, u32)>,
-    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene file.
+    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene
+    /// file.
     pub crop: Option<[f32; 4]>,
 }
 
@@ -88,7 +89,7 @@ pub struct LoadedScene {
     pub inputs: InputFiles,
 }
 
-/// Loads the scene of a pbrt-v4 file. Unsupported features with a fallback give warnings.
+/// Loads the scene of a pbrt-v4 file. Unsupported features with a fallback cause warnings.
 ///
 /// # Errors
 /// The first fatal problem, with its location and a remedy.
@@ -100,11 +101,11 @@ pub fn load(
     load_source(&Source::file(path), &[], overrides, diagnostics)
 }
 
-/// The file name of a shader in scenes, and the shader.
+/// A shader, with the file name by which scenes refer to it.
 pub type NamedShader = (String, Arc<Shader>);
 
-/// [`load`] for any source. File names in it are relative to the folder of its path. `shaders` take
-/// precedence over shader files.
+/// Like [`load`], for any source. File names in it are relative to the folder of its path.
+/// `shaders` take precedence over shader files.
 ///
 /// # Errors
 /// The first fatal problem, with its location and a remedy.
@@ -130,7 +131,7 @@ pub fn load_source(
     let filter = builder.filter(&description)?;
     let sampling = builder.sampler(&description, overrides)?;
     let integrator = builder.integrator(&description, overrides)?;
-    builder.media(&description)?;
+    builder.check_media(&description)?;
     builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
@@ -196,7 +197,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Creates an entity without parameters, for one that the file omits.
+    /// Creates the default for an entity that the file omits: one without parameters.
     fn default_entity(&self, name: &str) -> Entity {
         Entity { name: name.into(), params: ParamSet::default(), location: self.start.clone() }
     }
@@ -231,7 +232,7 @@ impl Builder<'_> {
     }
 
     /// Warns about participating media, which are ignored.
-    fn media(&mut self, d: &Description) -> Result<(), SceneError> {
+    fn check_media(&mut self, d: &Description) -> Result<(), SceneError> {
         const MEDIA: [&str; 5] = ["homogeneous", "uniformgrid", "rgbgrid", "cloud", "nanovdb"];
         for entity in &d.media {
             if MEDIA.contains(&entity.name.as_str()) {
@@ -297,7 +298,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Converts a spectrum of reflectance, η or k to linear sRGB.
+    /// Converts a reflectance, η or k spectrum to linear sRGB.
     fn reflectance(&mut self, entity: &Entity, param: &SpectrumParam) -> Result<Vec3, SceneError> {
         self.linear_rgb(entity, param, spectrum::reflectance_rgb)
     }

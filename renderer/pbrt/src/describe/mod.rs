@@ -46,7 +46,7 @@ pub struct Description {
     pub lights: Vec<LightEntity>,
     /// Area lights that shapes refer to.
     pub area_lights: Vec<Entity>,
-    /// Shapes outside of objects.
+    /// Shapes outside object definitions.
     pub shapes: Vec<ShapeEntity>,
     /// Groups of shapes, instantiated by [`Description::instances`].
     pub objects: Vec<ObjectEntity>,

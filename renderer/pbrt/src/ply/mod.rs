@@ -5,8 +5,8 @@
 //! length of the file before it allocates anything. It then reads each element in one pass:
 //! fixed-size records by strided loops, everything else (ASCII, list properties, unusual types)
 //! value by value. Property names are those of pbrt-v4 (`util/mesh.cpp`), and quads become bilinear
-//! patches as there. pbrt drops faces of more than four vertices; this reader splits them into
-//! triangle fans.
+//! patches, as in pbrt-v4. pbrt-v4 drops faces of more than four vertices; this reader splits them
+//! into triangle fans.
 
 mod body;
 mod faces;
@@ -81,7 +81,7 @@ impl fmt::Display for FilePosition {
 #[non_exhaustive]
 pub enum PlyErrorKind {
     /// An I/O error, or a damaged gzip stream.
-    #[error("cannot be read ({0}); check that the file exists, is readable and not damaged")]
+    #[error("cannot be read ({0}); check that the file exists, is readable and is not damaged")]
     Io(#[from] std::io::Error),
     /// The first line is not `ply`.
     #[error("is not a PLY file: the first line must be `ply`; export the mesh as PLY")]
@@ -92,14 +92,14 @@ pub enum PlyErrorKind {
     )]
     UnknownHeaderLine(String),
     /// The header lacks a required line.
-    #[error("the header lacks `{0}`; the file is truncated or damaged, export it again")]
+    #[error("the header lacks `{0}`: the file is truncated or damaged; export it again")]
     MissingHeaderLine(&'static str),
     /// The file lacks data that every mesh needs.
     #[error("contains no {0}; a mesh needs vertices with x, y, z and faces with vertex_indices")]
     Missing(&'static str),
     /// The header declares more data than the file contains.
     #[error(
-        "{content} need at least {expected} bytes, but only {remaining} remain; the file is truncated or damaged, export it again"
+        "{content} need at least {expected} bytes, but only {remaining} remain: the file is truncated or damaged; export it again"
     )]
     Truncated {
         /// Description of the truncated data.
@@ -109,11 +109,11 @@ pub enum PlyErrorKind {
         /// Number of bytes that remain in the file.
         remaining: usize,
     },
-    /// A word in an ASCII file that is not a number.
+    /// A token in an ASCII file that is not a number.
     #[error("`{0}` is not a number")]
     NotANumber(String),
     /// An invalid list length.
-    #[error("face or list of {0} items; the file is damaged, export it again")]
+    #[error("a face or list cannot have {0} items: the file is damaged; export it again")]
     ListCount(f64),
     /// A vertex index out of range.
     #[error(
@@ -125,7 +125,7 @@ pub enum PlyErrorKind {
         /// Number of vertices.
         vertices: usize,
     },
-    /// More vertices than 32-bit indices can address.
+    /// More vertices than signed 32-bit indices can address.
     #[error("has {0} vertices, more than 2³¹ − 1; split the mesh")]
     TooLarge(u64),
 }
@@ -133,7 +133,7 @@ pub enum PlyErrorKind {
 /// Reads the file at `path`, plain or gzip-compressed (detected by content).
 ///
 /// # Errors
-/// The file cannot be read or is not a valid mesh.
+/// If the file cannot be read or is not a valid mesh.
 pub fn read(path: &Path) -> Result<PlyMesh, PlyError> {
     read_with(path, |path| std::fs::read(path))
 }
@@ -151,7 +151,7 @@ pub fn read_with(
 /// Parses the content of a file; `path` appears in messages only.
 ///
 /// # Errors
-/// The content is not a valid mesh.
+/// If the content is not a valid mesh.
 pub fn parse(content: &[u8], path: &Path) -> Result<PlyMesh, PlyError> {
     let data = decompress(content).map_err(|e| (FilePosition::File, e.into()));
     data.and_then(|data| parse_decompressed(&data)).map_err(|(position, kind)| PlyError {

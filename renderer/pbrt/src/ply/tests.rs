@@ -165,7 +165,7 @@ fn errors_give_position_problem_and_remedy() {
         (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 3"), "vertex 3, but there are 3 vertices"),
         (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 -1"), "vertex -1, but there are 3 vertices"),
         (ascii("3", "1", "0 0 0 1 0 0 0 1 0 3 0 1 0.5"), "vertex 0.5, but"),
-        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 -3 0 1 2"), "list of -3 items"),
+        (ascii("3", "1", "0 0 0 1 0 0 0 1 0 -3 0 1 2"), "cannot have -3 items"),
         (
             ascii("3", "1", "0 0 0 1 0 0 0 1 0 9999999 0 1 2"),
             "need at least 19999998 bytes, but only 6 remain",

@@ -314,8 +314,8 @@ pub fn single_ray_scene(
 }
 
 /// Returns a scene of a diffuse floor with a coated and a metal sphere. `settings` come before the
-/// world, `more` at its end.
-pub fn floor_and_spheres(settings: &str, resolution: u32, lights: &str, more: &str) -> String {
+/// world, `objects` at its end.
+pub fn floor_and_spheres(settings: &str, resolution: u32, lights: &str, objects: &str) -> String {
     format!(
         r#"
 {settings}
@@ -331,6 +331,6 @@ Material "coateddiffuse" "rgb reflectance" [0.6 0.3 0.2] "float roughness" 0.3
 AttributeBegin Translate -1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
 Material "conductor" "float roughness" 0.2
 AttributeBegin Translate 1.4 0 0.7 Shape "sphere" "float radius" 0.7 AttributeEnd
-{more}"#
+{objects}"#
     )
 }

@@ -22,15 +22,15 @@ pub(super) struct RayPacket<const N: usize> {
     ng: [[f32; N]; 3],
     u: [f32; N],
     v: [f32; N],
-    element: [u32; N],
-    geometry: [u32; N],
-    instance: [u32; N],
-    instance_primitive: [u32; N],
+    prim_id: [u32; N],
+    geom_id: [u32; N],
+    inst_id: [u32; N],
+    inst_prim_id: [u32; N],
 }
 
-/// Embree's mask of valid lanes: −1 for lanes with a ray, else 0.
+/// Embree's mask of valid lanes: −1 for lanes with a traceable ray, else 0.
 #[repr(C, align(64))]
-pub(super) struct Valid<const N: usize>(pub(super) [c_int; N]);
+pub(super) struct ValidMask<const N: usize>(pub(super) [c_int; N]);
 
 impl<const N: usize> RayPacket<N> {
     #[inline(always)]
@@ -47,17 +47,17 @@ impl<const N: usize> RayPacket<N> {
             ng: [[0.0; N]; 3],
             u: [0.0; N],
             v: [0.0; N],
-            element: [0; N],
-            geometry: [RTC_INVALID_GEOMETRY_ID; N],
-            instance: [RTC_INVALID_GEOMETRY_ID; N],
-            instance_primitive: [RTC_INVALID_GEOMETRY_ID; N],
+            prim_id: [0; N],
+            geom_id: [RTC_INVALID_GEOMETRY_ID; N],
+            inst_id: [RTC_INVALID_GEOMETRY_ID; N],
+            inst_prim_id: [RTC_INVALID_GEOMETRY_ID; N],
         }
     }
 
-    /// Loads up to `N` rays; their ids are their indices. Untraceable rays are not valid.
+    /// Loads up to `N` rays; ray IDs are their indices. Lanes of untraceable rays are invalid.
     #[inline(always)]
-    pub(super) fn load(&mut self, rays: &[Ray], indices: &[u32]) -> Valid<N> {
-        let mut valid = Valid([0; N]);
+    pub(super) fn load(&mut self, rays: &[Ray], indices: &[u32]) -> ValidMask<N> {
+        let mut valid = ValidMask([0; N]);
         for (lane, &index) in indices.iter().enumerate().take(N) {
             let ray = &rays[index as usize];
             for axis in 0..3 {
@@ -65,12 +65,12 @@ impl<const N: usize> RayPacket<N> {
                 self.d[axis][lane] = ray.d[axis];
             }
             self.tnear[lane] = ray.tmin;
-            // Embree includes `tfar` in the segment.
+            // Embree's `tfar` is inclusive.
             self.tfar[lane] = ray.tmax.next_down();
             self.id[lane] = index;
             valid.0[lane] = -c_int::from(is_traceable(ray));
         }
-        self.geometry = [RTC_INVALID_GEOMETRY_ID; N];
+        self.geom_id = [RTC_INVALID_GEOMETRY_ID; N];
         valid
     }
 
@@ -78,7 +78,7 @@ impl<const N: usize> RayPacket<N> {
     pub(super) fn intersect(
         &mut self,
         scene: &SceneHandle,
-        valid: &Valid<N>,
+        valid: &ValidMask<N>,
         args: &mut RTCIntersectArguments,
     ) {
         let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
@@ -99,7 +99,7 @@ impl<const N: usize> RayPacket<N> {
     pub(super) fn occluded(
         &mut self,
         scene: &SceneHandle,
-        valid: &Valid<N>,
+        valid: &ValidMask<N>,
         args: &mut RTCOccludedArguments,
     ) {
         let (valid, packet) = (valid.0.as_ptr(), from_mut(self));
@@ -117,22 +117,22 @@ impl<const N: usize> RayPacket<N> {
 
     #[inline(always)]
     pub(super) fn hit(&self, lane: usize, geometry: &Geometry) -> Hit {
-        if self.geometry[lane] == RTC_INVALID_GEOMETRY_ID {
+        if self.geom_id[lane] == RTC_INVALID_GEOMETRY_ID {
             return Hit::MISS;
         }
-        let (primitive, instance) = indices(geometry, self.geometry[lane], self.instance[lane]);
+        let (primitive, instance) = indices(geometry, self.geom_id[lane], self.inst_id[lane]);
         Hit {
             t: self.tfar[lane],
             u: self.u[lane],
             v: self.v[lane],
             primitive,
-            element: self.element[lane],
+            element: self.prim_id[lane],
             instance,
         }
     }
 }
 
-/// Converts Embree's ids to the indices of a primitive and an instance.
+/// Converts Embree's IDs to the indices of a primitive and an instance.
 #[inline(always)]
 pub(super) fn indices(geometry: &Geometry, geometry_id: u32, instance_id: u32) -> (u32, u32) {
     if instance_id == RTC_INVALID_GEOMETRY_ID {

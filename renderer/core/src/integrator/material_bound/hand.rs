@@ -40,7 +40,7 @@ impl Formula {
     /// Returns the formula of a program, if there is one.
     pub fn for_program(program: &Program) -> Option<Formula> {
         let has_text_of =
-            |name: &str| library::find(name).is_some_and(|entry| entry.text == program.text());
+            |name: &str| library::find(name).is_some_and(|entry| entry.text == program.source());
         Formula::ALL.iter().find(|(name, _)| has_text_of(name)).map(|(_, formula)| *formula)
     }
 

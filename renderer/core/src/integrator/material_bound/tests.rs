@@ -1,6 +1,6 @@
-//! Tests of material bounds, for all library materials, random parameters, frames and clusters. The
-//! shaded light of a cluster never exceeds the cluster's bound, without tolerance. Optimized bounds
-//! equal naive bounds, and related bounds are tighter.
+//! Tests of material bounds, for all library materials, random parameters, frames and clusters.
+//! BRDF × cosine towards a cluster never exceeds the cluster's bound, without tolerance. Optimized
+//! bounds equal naive bounds, and related bounds are tighter.
 
 use super::{BoundError, BoundEvaluator, MaterialBounds};
 use crate::geometry::Surface;
@@ -17,25 +17,27 @@ use lightbound_shader::texture::Texture;
 use lightbound_shader::{Arena, Batch, Settings, Shader, SurfaceSides, Target};
 use std::sync::{Arc, LazyLock};
 
-/// Number of shading points of each material, and groups of eight clusters at each point.
+/// Number of shading points per material.
 const POINTS: usize = if cfg!(debug_assertions) { 60 } else { 2000 };
+/// Number of 8-wide groups of clusters per shading point.
 const GROUPS: usize = 3;
 
-fn compiled(name: &str, text: &str, textures: Vec<Arc<Texture>>) -> ShaderBinding {
+fn compile(name: &str, text: &str, textures: Vec<Arc<Texture>>) -> ShaderBinding {
     let shader = Shader::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
     let program = Program::compile(&Arena::new(), &shader, &Settings::default(), Target::best())
         .expect("the shader compiles");
     ShaderBinding::new(Arc::new(program), textures)
 }
 
-fn from_library(name: &str) -> ShaderBinding {
-    let entry = library::find(name).expect("it is in the library");
-    compiled(entry.name, entry.text, vec![])
+fn compile_library_shader(name: &str) -> ShaderBinding {
+    let entry = library::find(name).expect("the library has the shader");
+    compile(entry.name, entry.text, vec![])
 }
 
 /// All shaders of the library.
-pub(in crate::integrator) static LIBRARY: LazyLock<Vec<ShaderBinding>> =
-    LazyLock::new(|| library::LIBRARY.iter().map(|entry| from_library(entry.name)).collect());
+pub(in crate::integrator) static LIBRARY: LazyLock<Vec<ShaderBinding>> = LazyLock::new(|| {
+    library::LIBRARY.iter().map(|entry| compile_library_shader(entry.name)).collect()
+});
 
 /// The shaders with hand-derived bounds.
 static HAND_BOUNDED: LazyLock<Vec<ShaderBinding>> = LazyLock::new(|| {
@@ -60,7 +62,7 @@ struct ShadingView {
 }
 
 impl ShadingView {
-    /// Returns a random shading point. One of four is seen at a grazing angle.
+    /// Returns a random shading point. One in four is seen at a grazing angle.
     fn new(random: &mut Random, sides: SurfaceSides) -> ShadingView {
         loop {
             let (p, frame, mut wo_world) = (8.0 * in_cube(random), frame(random), unit(random));
@@ -102,8 +104,8 @@ impl ShadingView {
     }
 }
 
-/// Calls `check` for clusters seen from many shading points, for each shader, with direction boxes
-/// and directions in each box.
+/// For each shader, calls `check` for groups of clusters seen from many shading points, with the
+/// shader's index, `wo`, the parameters, the direction boxes, and directions in each box.
 fn for_each_group(
     shaders: &[ShaderBinding],
     seed: u64,
@@ -131,8 +133,8 @@ fn for_each_group(
     }
 }
 
-/// Asserts that shaded light does not exceed its bound. Returns the numbers of all bounds, finite
-/// bounds and tight bounds.
+/// Asserts that BRDF × cosine does not exceed its bound. Returns the number of bounds, and how many
+/// of them are finite and tight.
 fn assert_bounds_hold(shaders: &[ShaderBinding], mode: BoundMode) -> [usize; 3] {
     let bounds = MaterialBounds::compile(shaders, mode).expect("the shaders compile");
     let mut evaluator = BoundEvaluator::new(&bounds);
@@ -146,7 +148,7 @@ fn assert_bounds_hold(shaders: &[ShaderBinding], mode: BoundMode) -> [usize; 3] 
             for wi in directions.chunks(LANES) {
                 for (s, wi) in evaluator.evaluate(wi).iter().zip(wi) {
                     let name = &shaders[shader].program.name;
-                    // NaN violates no bound.
+                    // NaN compares false, so it never counts as a violation.
                     let violation = (0..3).find(|&k| s[k] > bound[k]);
                     assert_eq!(
                         violation,
@@ -220,11 +222,11 @@ fn optimized_equals_naive_and_related_is_tighter() {
 }
 
 #[test]
-fn bounded_shader_equals_the_evaluated_shader() {
+fn evaluator_matches_the_program_kernel() {
     let bounds =
         MaterialBounds::compile(&LIBRARY, BoundMode::Optimized).expect("the shaders compile");
     let mut evaluator = BoundEvaluator::new(&bounds);
-    let mut bright = 0;
+    let mut nonzero = 0;
     for_each_group(&LIBRARY, 3, |shader, wo, parameters, _, directions| {
         evaluator.begin_with_parameters(shader, wo, parameters);
         let kernel = &LIBRARY[shader].program.evaluate;
@@ -248,10 +250,10 @@ fn bounded_shader_equals_the_evaluated_shader() {
                 "{}: {s}, {expected:?}",
                 LIBRARY[shader].program.name
             );
-            bright += usize::from(s.x > 0.0);
+            nonzero += usize::from(s.x > 0.0);
         }
     });
-    assert!(bright > 1000, "{bright}");
+    assert!(nonzero > 1000, "{nonzero}");
 }
 
 #[test]
@@ -269,11 +271,11 @@ fn shaders_with_setup_and_textures_are_bounded() {
         fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
             return m.kd * textureSample(wood, smoothly, wi.xy).r;
         }";
-    let binding = compiled("wood.wgsl", text, vec![Arc::new(Texture::new(1, &[[0.5; 4]]))]);
+    let binding = compile("wood.wgsl", text, vec![Arc::new(Texture::new(1, &[[0.5; 4]]))]);
     let settings = [(&binding.program.settable[0], Setting::Constant(vec![0.5, 1.0, 0.25]))];
     let instance = ShaderInstance::new(1, settings);
-    // With a second shader, to detect a confusion of indices.
-    let shaders = [from_library("diffuse"), binding.clone()];
+    // The second shader detects mixed-up indices.
+    let shaders = [compile_library_shader("diffuse"), binding.clone()];
     let bounds =
         MaterialBounds::compile(&shaders, BoundMode::Related).expect("the shaders compile");
     let mut evaluator = BoundEvaluator::new(&bounds);
@@ -294,12 +296,12 @@ fn shaders_with_setup_and_textures_are_bounded() {
 }
 
 #[test]
-fn shaders_without_hand_derived_bounds_are_an_error() {
-    let text = library::find("phong").expect("it is in the library").text;
+fn shaders_without_hand_derived_bounds_are_rejected() {
+    let text = library::find("phong").expect("the library has the shader").text;
     let changed = text.replace("cos_alpha, m.exponent", "cos_alpha, m.exponent + 1.0");
-    for binding in [from_library("ashikhmin"), compiled("phong.wgsl", &changed, vec![])] {
+    for binding in [compile_library_shader("ashikhmin"), compile("phong.wgsl", &changed, vec![])] {
         let name = binding.program.name.clone();
-        let shaders = [from_library("phong"), binding];
+        let shaders = [compile_library_shader("phong"), binding];
         let error = MaterialBounds::compile(&shaders, BoundMode::Hand)
             .expect_err("the shader has no hand-derived bounds");
         assert!(
@@ -314,6 +316,6 @@ fn shaders_without_hand_derived_bounds_are_an_error() {
         );
     }
     // A copy of a library shader has bounds.
-    MaterialBounds::compile(&[compiled("scenes/copy.wgsl", text, vec![])], BoundMode::Hand)
-        .expect("it has bounds");
+    MaterialBounds::compile(&[compile("scenes/copy.wgsl", text, vec![])], BoundMode::Hand)
+        .expect("the copy has bounds");
 }

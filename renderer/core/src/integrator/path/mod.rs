@@ -553,7 +553,7 @@ impl<'a> Wavefront<'a> {
                 batch.direction_tree(row).map_or(0.0, |tree| {
                     environment.pdf(
                         &self.scene.lights,
-                        &vertex.environment_point(tree, surface),
+                        &vertex.environment_sample_context(tree, surface),
                         vertex.mirrored(next.wi),
                     )
                 })

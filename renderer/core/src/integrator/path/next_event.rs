@@ -63,8 +63,8 @@ impl<'a> Wavefront<'a> {
             let u = vec2(u, v);
             if let Some(environment) = self.environment.filter(|sampler| sampler.selects(pick)) {
                 let sample = batch.direction_tree(row).and_then(|tree| {
-                    let point = vertex.environment_point(tree, surface);
-                    environment.sample(&self.scene.lights, &point, u)
+                    let context = vertex.environment_sample_context(tree, surface);
+                    environment.sample(&self.scene.lights, &context, u)
                 });
                 if let Some((light, pdf)) = sample {
                     let wi = surface.frame.local_direction(light.wi);

@@ -2,7 +2,7 @@
 
 use crate::direction_tree::ShiftedTree;
 use crate::geometry::Surface;
-use crate::integrator::environment_sampling::EnvironmentPoint;
+use crate::integrator::environment_sampling::EnvironmentSampleContext;
 use crate::integrator::shading::{BsdfValue, eta_ratio};
 use crate::material::Specular;
 use lightbound_math::Vec3;
@@ -71,13 +71,13 @@ impl Vertex<'_> {
         Some(BsdfSample { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
     }
 
-    /// Returns the shading point for environment product sampling. `tree` is its direction tree.
-    pub fn environment_point<'s>(
+    /// Returns the context for environment product sampling. `tree` is the vertex's direction tree.
+    pub fn environment_sample_context<'s>(
         &self,
         tree: ShiftedTree<'s>,
         surface: &'s Surface,
-    ) -> EnvironmentPoint<'s> {
-        EnvironmentPoint { tree, frame: &surface.frame, side: self.side }
+    ) -> EnvironmentSampleContext<'s> {
+        EnvironmentSampleContext { tree, frame: &surface.frame, side: self.side }
     }
 
     /// Converts a direction from the shader's frame to the shading frame or back.

@@ -4,7 +4,7 @@
 //! A constant environment is divided into equal squares. An image is divided by the median cut of
 //! Debevec 2005, *A Median Cut Algorithm for Light Probe Sampling*: the block with the most power
 //! is split across its longer side into halves of about equal power, until there are enough blocks.
-//! Debevec splits all blocks of a generation; we split by power, so the number of blocks need not
+//! Debevec splits all blocks in each iteration; we split by power, so the number of blocks need not
 //! be a power of two. The direction of a block is its power-weighted mean direction.
 
 use super::super::point::{Emission, LightPoint};
@@ -15,7 +15,7 @@ use lightbound_math::{Vec2, Vec3, vec2};
 use rayon::prelude::*;
 use std::collections::BinaryHeap;
 
-/// A rectangle of cells of the unit square.
+/// A rectangle of grid cells in the unit square.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnvironmentBlock {
     /// First column and row.
@@ -33,7 +33,7 @@ pub(super) struct BlockLookup {
     first: u32,
     /// Cells along each side of the square.
     side: u32,
-    /// A k-d tree, with the root first; empty if each cell is a block, row by row.
+    /// Nodes of the k-d tree, root first; empty if each cell is a block, in row-major order.
     kd_nodes: Vec<KdNode>,
 }
 
@@ -80,8 +80,8 @@ const MIN_SAMPLES_PER_SIDE: u32 = 128;
 /// opposite directions, and the mean direction is ambiguous.
 const MIN_MEAN_LENGTH: f64 = 0.25;
 
-/// Adds about `count` directions of an environment light and their blocks. `template` provides the
-/// fields that they share.
+/// Adds about `count` directional points of an environment light, and their blocks. `template`
+/// provides the fields that the points share.
 pub(super) fn subdivide(
     environment: &Environment,
     template: &LightPoint,
@@ -251,18 +251,18 @@ impl TexelPowers {
         &self.texels[start + x.start as usize..start + x.end as usize]
     }
 
-    /// Returns the power of each column (axis 0) or row (axis 1) of a block.
-    fn lines(&self, block: &EnvironmentBlock, axis: usize) -> Vec<f64> {
-        let mut lines = vec![0.0; block.len(axis) as usize];
+    /// Returns the marginal powers of a block: of its columns (axis 0) or rows (axis 1).
+    fn marginal(&self, block: &EnvironmentBlock, axis: usize) -> Vec<f64> {
+        let mut marginal = vec![0.0; block.len(axis) as usize];
         for y in block.first[1]..block.end[1] {
             let row = self.row(y, block.first[0]..block.end[0]);
             if axis == 0 {
-                lines.iter_mut().zip(row).for_each(|(line, &p)| *line += f64::from(p));
+                marginal.iter_mut().zip(row).for_each(|(sum, &p)| *sum += f64::from(p));
             } else {
-                lines[(y - block.first[1]) as usize] = row.iter().map(|&p| f64::from(p)).sum();
+                marginal[(y - block.first[1]) as usize] = row.iter().map(|&p| f64::from(p)).sum();
             }
         }
-        lines
+        marginal
     }
 }
 
@@ -294,11 +294,11 @@ impl PartialEq for SplitCandidate {
 
 impl Eq for SplitCandidate {}
 
-/// Divides the square into one or more blocks, up to `max_blocks`, that contain all power. Returns
-/// the blocks and their k-d tree.
+/// Splits the square into 1 to `max_blocks` blocks that contain all power. Returns the blocks and
+/// their k-d tree.
 fn median_cut(powers: &TexelPowers, max_blocks: usize) -> (Vec<EnvironmentBlock>, Vec<KdNode>) {
     let square = EnvironmentBlock { first: [0; 2], end: [powers.side; 2], side: powers.side };
-    let total = powers.lines(&square, 1).iter().sum();
+    let total = powers.marginal(&square, 1).iter().sum();
     let (mut heap, mut done) = (
         BinaryHeap::from([SplitCandidate { power: total, block: square, kd_node: 0 }]),
         Vec::new(),
@@ -313,18 +313,18 @@ fn median_cut(powers: &TexelPowers, max_blocks: usize) -> (Vec<EnvironmentBlock>
             continue;
         }
         let axis = usize::from(block.len(1) > block.len(0));
-        let lines = powers.lines(&block, axis);
-        let (count, below) = split_at_half(&lines, power);
+        let marginal = powers.marginal(&block, axis);
+        let (count, low_power) = split_at_half(&marginal, power);
         let (mut low, mut high) = (block, block);
         low.end[axis] = block.first[axis] + count;
         high.first[axis] = low.end[axis];
-        let above = lines[count as usize..].iter().sum();
+        let high_power = marginal[count as usize..].iter().sum();
         let children = kd_nodes.len();
         kd_nodes[kd_node] = KdNode::Split { axis, plane: low.end[axis], children: children as u32 };
         kd_nodes.extend([KdNode::Black; 2]);
         let halves = [
-            SplitCandidate { power: below, block: low, kd_node: children },
-            SplitCandidate { power: above, block: high, kd_node: children + 1 },
+            SplitCandidate { power: low_power, block: low, kd_node: children },
+            SplitCandidate { power: high_power, block: high, kd_node: children + 1 },
         ];
         heap.extend(halves.into_iter().filter(|half| half.power > 0.0));
     }
@@ -338,14 +338,14 @@ fn median_cut(powers: &TexelPowers, max_blocks: usize) -> (Vec<EnvironmentBlock>
 
 /// Returns how many leading columns or rows (at least one, but not all) together have a power
 /// closest to half of `total`, and that power.
-fn split_at_half(lines: &[f64], total: f64) -> (u32, f64) {
+fn split_at_half(marginal: &[f64], total: f64) -> (u32, f64) {
     let mut sum = 0.0;
-    for (i, line) in lines[..lines.len() - 1].iter().enumerate() {
-        sum += line;
-        let next = if i + 2 < lines.len() { sum + lines[i + 1] } else { f64::INFINITY };
+    for (i, power) in marginal[..marginal.len() - 1].iter().enumerate() {
+        sum += power;
+        let next = if i + 2 < marginal.len() { sum + marginal[i + 1] } else { f64::INFINITY };
         if (sum - 0.5 * total).abs() <= (next - 0.5 * total).abs() {
             return (i as u32 + 1, sum);
         }
     }
-    (lines.len() as u32 - 1, sum)
+    (marginal.len() as u32 - 1, sum)
 }

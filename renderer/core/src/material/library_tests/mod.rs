@@ -1,6 +1,6 @@
 //! Tests of the compiled materials of `assets/shaders`: sampled directions follow the density,
 //! `scatter` and `evaluate` agree, materials are reciprocal and conserve energy, values are finite
-//! for all parameters in range, and samplers have less variance than cosine sampling.
+//! for all parameters in range, and samplers have lower variance than cosine sampling.
 
 mod cases;
 mod energy;
@@ -17,10 +17,11 @@ use lightbound_shader::{
     Arena, Batch, Kernel, Parameter, Settings, Shader, SurfaceSides, Target, passes,
 };
 
-/// Polar angles and azimuths of `wo`, degrees. No azimuth is aligned with an axis.
+/// Polar angles and azimuths of `wo` in degrees. Except at normal incidence, no azimuth is aligned
+/// with an axis.
 const ANGLES: [(f32, f32); 4] = [(0.0, 0.0), (30.0, 20.0), (60.0, 130.0), (85.0, 250.0)];
 
-/// A compiled shader with the words of its parameters.
+/// A compiled shader and its parameter words.
 struct TestMaterial {
     name: String,
     shader: Shader,
@@ -87,7 +88,7 @@ impl TestMaterial {
         CASES.iter().map(|case| (case, TestMaterial::new(case)))
     }
 
-    /// Creates the material of each shader's first case.
+    /// Creates one material per shader, from its first case.
     fn one_per_shader() -> impl Iterator<Item = TestMaterial> {
         let first =
             |&(k, case): &(usize, &Case)| CASES[..k].iter().all(|other| other.file != case.file);
@@ -104,7 +105,8 @@ impl TestMaterial {
         self.parameters = self.shader.members().iter().flat_map(words).collect();
     }
 
-    /// Returns the refractive index on the side of a direction. Its square scales radiance.
+    /// Returns the refractive index on the side of the surface that `w` points to. Radiance scales
+    /// with its square.
     fn refractive_index(&self, w: Vec3) -> f32 {
         let members = self.shader.members();
         let word: usize = members
@@ -116,7 +118,7 @@ impl TestMaterial {
         if refracts && w.z < 0.0 { f32::from_bits(self.parameters[word]) } else { 1.0 }
     }
 
-    /// Returns the tested `wo`.
+    /// Returns the outgoing directions under test.
     fn outgoing_directions(&self) -> Vec<Vec3> {
         let above = ANGLES.map(|(angle, azimuth)| {
             let ((s, c), (sp, cp)) = (angle.to_radians().sin_cos(), azimuth.to_radians().sin_cos());
@@ -129,7 +131,7 @@ impl TestMaterial {
         above.iter().copied().chain(below).collect()
     }
 
-    /// Runs a kernel over rows of inputs, followed by the parameters.
+    /// Runs a kernel on rows of inputs, each followed by the parameters.
     fn run<const N: usize>(
         &self,
         kernel: &Kernel,
@@ -166,12 +168,12 @@ impl TestMaterial {
     }
 }
 
-/// Returns pseudorandom points of the unit square.
+/// Returns uniformly distributed pseudorandom points in the unit square.
 fn random_points(count: u32) -> Vec<[f32; 2]> {
     (0..count).map(|i| [0, 1].map(|d| unit_float(hash(hash(0x11b, i), d)))).collect()
 }
 
-/// Returns pseudorandom directions of the sphere.
+/// Returns uniformly distributed pseudorandom directions on the unit sphere.
 fn random_directions(count: u32) -> Vec<Vec3> {
     let direction = |[x, y]: [f32; 2]| {
         let z = 2.0 * x - 1.0;
@@ -181,7 +183,7 @@ fn random_directions(count: u32) -> Vec<Vec3> {
     random_points(count).into_iter().map(direction).collect()
 }
 
-/// Returns jittered points of the unit square, one in each of `n` × `n` cells.
+/// Returns stratified points in the unit square: one jittered point in each of `n` × `n` cells.
 fn stratified(n: u32) -> Vec<[f32; 2]> {
     let cell = |i: u32, x: f32| (((i as f32) + x) / n as f32).min(ONE_MINUS_EPSILON);
     let jittered = |(i, [x, y]): (u32, [f32; 2])| [cell(i % n, x), cell(i / n, y)];

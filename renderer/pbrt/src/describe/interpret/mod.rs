@@ -1,4 +1,4 @@
-//! The interpreter: runs directives on the graphics state and produces a [`Description`].
+//! The interpreter: executes directives on the graphics state and produces a [`Description`].
 //!
 //! Directives set, push and pop the current transform, material, light and media, which shapes
 //! inherit. Order, scopes and defaults follow pbrt-v4 (src/pbrt/scene.cpp). Unlike in pbrt-v4,
@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Runs the statements of a source and its includes.
+/// Executes the statements of a source and its includes.
 pub fn interpret(
     source: Arc<Source>,
     diagnostics: &mut Diagnostics,
@@ -89,7 +89,7 @@ impl<'d> Interpreter<'d> {
         }
     }
 
-    /// Runs the statements of a source and returns the location of its end.
+    /// Executes the statements of a source and returns the location of its end.
     fn run(
         &mut self,
         source: Arc<Source>,
@@ -162,7 +162,7 @@ impl<'d> Interpreter<'d> {
         )))
     }
 
-    /// Runs one statement.
+    /// Executes one statement.
     fn statement(
         &mut self,
         Statement { keyword, directive, location }: Statement,

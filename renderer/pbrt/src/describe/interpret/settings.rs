@@ -1,4 +1,4 @@
-//! `Option`, `ColorSpace` and the settings before `WorldBegin`.
+//! The directives `Option` and `ColorSpace`, and the settings before `WorldBegin`.
 
 use super::Interpreter;
 use crate::describe::{CameraEntity, SceneOption};
@@ -22,7 +22,7 @@ const OPTIONS: [&str; 11] = [
 ];
 
 impl Interpreter<'_> {
-    /// Runs `Option`.
+    /// Executes an `Option` directive.
     pub(super) fn option(&mut self, name: Name, value: String) -> Result<(), SceneError> {
         let normalized: String = name
             .text
@@ -42,7 +42,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Runs `ColorSpace`.
+    /// Executes a `ColorSpace` directive.
     pub(super) fn color_space(&mut self, name: &Name) -> Result<(), SceneError> {
         const SPACES: [&str; 4] = ["srgb", "dci-p3", "rec2020", "aces2065-1"];
         match name.text.to_lowercase().as_str() {

@@ -1,5 +1,5 @@
-//! Rough diffuse reflection by V-shaped grooves with Lambertian facets: the qualitative model of
-//! Oren and Nayar, *Generalization of Lambert's reflectance model*, SIGGRAPH 1994, without
+//! Rough diffuse reflection: the qualitative model of Oren and Nayar, *Generalization of Lambert's
+//! reflectance model*, SIGGRAPH 1994, for V-shaped grooves with Lambertian facets and without
 //! interreflection:
 //!
 //!     kd/π (A + B max(0, cos(φi − φo)) sin α tan β),   α = max(θi, θo), β = min(θi, θo),

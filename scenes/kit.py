@@ -1,8 +1,9 @@
-"""Building blocks of `generate.py`: random numbers and noise, files (PNG, EXR, PLY), shapes, scene text.
+"""Building blocks of `generate.py`: random numbers and noise, files (PNG, EXR, PLY), shapes, and
+scene text.
 
-Python's standard library only, and a random generator of its own, so that the same arguments give the same scene
-everywhere. Conventions: Z is up, lengths are metres, colours are linear RGB, triangles run counter-clockwise seen
-from the side they emit to.
+Uses only Python's standard library. Its own random number generator makes scenes reproducible on
+every platform. Conventions: Z is up, lengths are in metres, colours are linear RGB, and triangles
+are counter-clockwise when seen from the front, the side that emits light.
 """
 import gzip
 import math
@@ -10,7 +11,7 @@ import os
 import struct
 import zlib
 
-# ------------------------------------------------------------------------------------------------ numbers
+# ------------------------------------------------------------------------------------------ numbers
 
 
 class Pcg:
@@ -49,18 +50,21 @@ def sub(a, b): return tuple(x - y for x, y in zip(a, b))
 def scale(a, s): return tuple(x * s for x in a)
 def dot(a, b): return sum(x * y for x, y in zip(a, b))
 def unit(a): return scale(a, 1 / math.sqrt(dot(a, a)))
-def cross(a, b): return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 def lerp(a, b, t): return tuple(x + (y - x) * t for x, y in zip(a, b))
 
 
+def cross(a, b):
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
 def smoothstep(lo, hi, x):
-    """0 below `lo`, 1 above `hi`, a cubic in between; `lo` may be larger than `hi`."""
+    """Cubic step from 0 at `lo` to 1 at `hi`; `lo` may be larger than `hi`."""
     t = min(1.0, max(0.0, (x - lo) / (hi - lo)))
     return t * t * (3 - 2 * t)
 
 
 def lattice(ix, iy):
-    """A hash of a lattice point to [0, 1): integer mixing only, so it never depends on the platform."""
+    """Hashes a lattice point to [0, 1), with integers only, so that all platforms agree."""
     h = (ix * 0x8DA6B343 ^ iy * 0xD8163841) & 0xFFFFFFFF
     h = (h ^ h >> 15) * 0x2C1B3C6D & 0xFFFFFFFF
     h = (h ^ h >> 12) * 0x297A2D39 & 0xFFFFFFFF
@@ -68,7 +72,7 @@ def lattice(ix, iy):
 
 
 def noise(x, y):
-    """Value noise in [0, 1): smooth interpolation of `lattice`."""
+    """Value noise in [0, 1): `lattice`, smoothly interpolated."""
     ix, iy = math.floor(x), math.floor(y)
     u, v = smoothstep(0, 1, x - ix), smoothstep(0, 1, y - iy)
     a = lattice(ix, iy) * (1 - u) + lattice(ix + 1, iy) * u
@@ -77,23 +81,25 @@ def noise(x, y):
 
 
 def fbm(x, y, octaves=4):
-    """A sum of `octaves` octaves of noise, in [0, 1)."""
+    """Fractal noise in [0, 1): a normalised sum of octaves of `noise`."""
     total = sum(noise(x * 2**i + 17 * i, y * 2**i + 31 * i) * 0.5**i for i in range(octaves))
     return total / (2 - 0.5 ** (octaves - 1))
 
 
-# ------------------------------------------------------------------------------------------------ files
+# -------------------------------------------------------------------------------------------- files
 
 
 def write_bytes(path, data):
-    """Writes a file, and creates its folder if needed."""
+    """Writes a file; creates its folder if needed."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "wb") as f:
         f.write(data)
 
 
 def write_png(path, rows):
-    """8-bit PNG from rows of values in [0, 1]: floats for grey, triples for RGB; sRGB-encoded only when RGB."""
+    """Writes an 8-bit PNG. Pixels are in [0, 1]: floats for grey, stored linearly, or linear RGB
+    triples, stored as sRGB.
+    """
 
     def encode(c):
         return c * 12.92 if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055
@@ -102,38 +108,48 @@ def write_png(path, rows):
         return int(min(1.0, max(0.0, c)) * 255 + 0.5)
 
     def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        checksum = struct.pack(">I", zlib.crc32(kind + body))
+        return struct.pack(">I", len(body)) + kind + body + checksum
 
     rgb = not isinstance(rows[0][0], float)
     raw = bytearray()
     for row in rows:
         raw.append(0)
-        raw.extend(byte(encode(c)) for p in row for c in p) if rgb else raw.extend(byte(p) for p in row)
+        raw.extend([byte(encode(c)) for p in row for c in p] if rgb else [byte(p) for p in row])
     head = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 2 if rgb else 0, 0, 0, 0)
-    write_bytes(path, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(raw), 9))
+    pixels = zlib.compress(bytes(raw), 9)
+    write_bytes(path, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels)
                 + chunk(b"IEND", b""))
 
 
 def write_exr(path, rows):
-    """Half-float RGB OpenEXR with ZIP blocks of 16 scan lines; `rows` top to bottom, pixels are RGB triples."""
+    """Writes an OpenEXR with half-float RGB, in ZIP blocks of 16 scan lines. `rows` are from top to
+    bottom, pixels are RGB triples.
+    """
     w, h = len(rows[0]), len(rows)
 
     def attribute(name, kind, body):
         return name + b"\0" + kind + b"\0" + struct.pack("<i", len(body)) + body
 
-    channels = b"".join(c + b"\0" + struct.pack("<iBBBBii", 1, 0, 0, 0, 0, 1, 1) for c in (b"B", b"G", b"R")) + b"\0"
+    channels = b"".join(c + b"\0" + struct.pack("<iBBBBii", 1, 0, 0, 0, 0, 1, 1)
+                        for c in (b"B", b"G", b"R")) + b"\0"
     window = struct.pack("<4i", 0, 0, w - 1, h - 1)
     head = b"\x76\x2f\x31\x01\x02\0\0\0" + attribute(b"channels", b"chlist", channels)
-    head += attribute(b"compression", b"compression", b"\x03") + attribute(b"dataWindow", b"box2i", window)
-    head += attribute(b"displayWindow", b"box2i", window) + attribute(b"lineOrder", b"lineOrder", b"\0")
+    head += attribute(b"compression", b"compression", b"\x03")
+    head += attribute(b"dataWindow", b"box2i", window)
+    head += attribute(b"displayWindow", b"box2i", window)
+    head += attribute(b"lineOrder", b"lineOrder", b"\0")
     head += attribute(b"pixelAspectRatio", b"float", struct.pack("<f", 1))
     head += attribute(b"screenWindowCenter", b"v2f", struct.pack("<2f", 0, 0))
     head += attribute(b"screenWindowWidth", b"float", struct.pack("<f", 1)) + b"\0"
     blocks = []
     for y0 in range(0, h, 16):
-        raw = b"".join(struct.pack("<%de" % w, *(p[c] for p in row)) for row in rows[y0:y0 + 16] for c in (2, 1, 0))
-        split = raw[0::2] + raw[1::2]                        # low bytes, then high bytes …
-        delta = bytes([split[0]]) + bytes((b - a + 128) & 255 for a, b in zip(split, split[1:]))  # … as differences
+        raw = b"".join(struct.pack("<%de" % w, *(p[c] for p in row))
+                       for row in rows[y0:y0 + 16] for c in (2, 1, 0))
+        # The ZIP codec separates low and high bytes, then stores differences of neighbours.
+        split = raw[0::2] + raw[1::2]
+        differences = bytes((b - a + 128) & 255 for a, b in zip(split, split[1:]))
+        delta = split[:1] + differences
         packed = zlib.compress(delta, 9)
         packed = packed if len(packed) < len(raw) else raw
         blocks.append(struct.pack("<ii", y0, len(packed)) + packed)
@@ -144,13 +160,15 @@ def write_exr(path, rows):
 
 
 class Mesh:
-    """Triangles over shared vertices; `n` and `uv` may stay empty."""
+    """An indexed triangle mesh: positions `p`, faces `f`, and optional normals `n` and coordinates
+    `uv`.
+    """
 
     def __init__(self, p=(), f=(), n=(), uv=()):
         self.p, self.f, self.n, self.uv = list(p), list(f), list(n), list(uv)
 
     def join(self, other):
-        """Appends another mesh with the same attributes."""
+        """Appends a mesh with the same vertex attributes; returns `self`."""
         base = len(self.p)
         self.p += other.p
         self.n += other.n
@@ -159,26 +177,32 @@ class Mesh:
         return self
 
     def write_ply(self, path):
-        """Binary little-endian PLY; compressed when the name ends in .gz."""
+        """Writes a binary little-endian PLY, compressed if the name ends in .gz."""
         columns = "x y z" + (" nx ny nz" if self.n else "") + (" u v" if self.uv else "")
         head = "ply\nformat binary_little_endian 1.0\nelement vertex %d\n" % len(self.p)
         head += "".join("property float %s\n" % c for c in columns.split())
-        head += "element face %d\nproperty list uchar int vertex_indices\nend_header\n" % len(self.f)
+        head += "element face %d\n" % len(self.f)
+        head += "property list uchar int vertex_indices\nend_header\n"
         body = bytearray(head.encode())
         for i, p in enumerate(self.p):
             row = p + (self.n[i] if self.n else ()) + (self.uv[i] if self.uv else ())
             body += struct.pack("<%df" % len(row), *row)
         for t in self.f:
             body += struct.pack("<B3i", 3, *t)
-        write_bytes(path, gzip.compress(bytes(body), 9, mtime=0) if path.endswith(".gz") else bytes(body))
+        data = bytes(body)
+        write_bytes(path, gzip.compress(data, 9, mtime=0) if path.endswith(".gz") else data)
 
 
-# ------------------------------------------------------------------------------------------------ shapes
+# ------------------------------------------------------------------------------------------- shapes
 
 
 def lathe(pieces, nu, radius=lambda phi, z: 1.0):
-    """Turns a profile about Z. `pieces` are smooth runs of (r, z), from bottom to top with the outside to the
-    right of the way, creases between them; u runs around, v along. `radius` scales r by angle and height."""
+    """Surface of revolution about Z.
+
+    The profile consists of `pieces`, each a smooth run of (r, z), with creases between pieces. It
+    runs from bottom to top, with the outside on the right. u runs around the axis and v along the
+    profile. `radius` scales r by angle and height.
+    """
     mesh, total, done = Mesh(), 0.0, 0.0
     for piece in pieces:
         total += sum(math.dist(a, b) for a, b in zip(piece, piece[1:]))
@@ -210,14 +234,18 @@ def lathe(pieces, nu, radius=lambda phi, z: 1.0):
 
 
 def arc(cr, cz, radius, a0, a1, n):
-    """A piece of profile: points of a circle about (cr, cz) from angle a0 to a1 in degrees (0 = outwards)."""
+    """Piece of a profile: n + 1 points on a circle around (cr, cz), from angle a0 to a1 in degrees;
+    0 points outwards.
+    """
     angles = [math.radians(a0 + (a1 - a0) * i / n) for i in range(n + 1)]
     return [(max(0.0, cr + radius * math.cos(a)) if abs(cr + radius * math.cos(a)) > 1e-9 else 0.0,
              cz + radius * math.sin(a)) for a in angles]
 
 
 def box(lo, hi, turn=0.0, pivot=None):
-    """A closed box from `lo` to `hi`, turned by `turn` degrees about the vertical through `pivot` (its centre)."""
+    """A closed box from `lo` to `hi`, rotated by `turn` degrees about a vertical axis through
+    `pivot`, by default its centre.
+    """
     px, py = pivot or ((lo[0] + hi[0]) / 2, (lo[1] + hi[1]) / 2)
     c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
     p = []
@@ -230,15 +258,15 @@ def box(lo, hi, turn=0.0, pivot=None):
 
 
 def quad(a, b, c, d):
-    """Two triangles; the front is where a, b, c, d runs counter-clockwise."""
+    """Two triangles; a, b, c, d are counter-clockwise when seen from the front."""
     return Mesh([a, b, c, d], [(0, 1, 2), (0, 2, 3)])
 
 
-# ------------------------------------------------------------------------------------------------ scene text
+# --------------------------------------------------------------------------------------- scene text
 
 
 def num(x):
-    """Five significant digits; rounding errors relative to a metre become 0."""
+    """Formats a number with five significant digits; values below 1e-9 become 0."""
     return "0" if abs(x) < 1e-9 else "%.5g" % x
 
 
@@ -262,8 +290,8 @@ class Text:
             "Scale -1 1 1  # camera space is left-handed: this keeps right on the right",
             "LookAt %s  %s  0 0 1" % (nums(eye), nums(target)),
             'Camera "perspective" "float fov" [%s]%s' % (num(fov), camera),
-            'Film "rgb" "integer xresolution" [%d] "integer yresolution" [%d] "string filename" ["%s.exr"]'
-            % (width, height, name),
+            'Film "rgb" "integer xresolution" [%d] "integer yresolution" [%d]'
+            ' "string filename" ["%s.exr"]' % (width, height, name),
             'Sampler "zsobol" "integer pixelsamples" [%d]' % spp,
             'Integrator "path" "integer maxdepth" [%d]' % depth,
             "WorldBegin",
@@ -275,16 +303,27 @@ class Text:
         self.lines += lines
 
     def block(self, *lines):
-        """Lines between AttributeBegin and AttributeEnd."""
+        """Appends lines between AttributeBegin and AttributeEnd."""
         self.put("AttributeBegin", *("  " + x for x in lines), "AttributeEnd")
 
     def diffuse(self, **colours):
-        """Named diffuse materials."""
+        """Defines named diffuse materials."""
         for name, rgb in colours.items():
-            self.put('MakeNamedMaterial "%s" "string type" ["diffuse"] "rgb reflectance" [%s]' % (name, nums(rgb)))
+            self.put('MakeNamedMaterial "%s" "string type" ["diffuse"] "rgb reflectance" [%s]'
+                     % (name, nums(rgb)))
+
+    def shader(self, name, file, *parameters):
+        """Defines a named material with a shader; each item of `parameters` gets a line."""
+        self.put('MakeNamedMaterial "%s" "string type" ["shader"] "string filename" ["%s"]'
+                 % (name, file), *("  " + p for p in parameters))
+
+    def object(self, name, material, *shapes):
+        """Defines an object for instances."""
+        self.put('ObjectBegin "%s"' % name, '  NamedMaterial "%s"' % material,
+                 *("  " + x for x in shapes), "ObjectEnd")
 
     def mesh(self, material, mesh):
-        """A small mesh, inline."""
+        """Appends a small mesh, inline."""
         self.put('NamedMaterial "%s"' % material, triangles(mesh))
 
     def write(self, path):
@@ -308,10 +347,11 @@ def panel(centre, target, width, height):
     n = unit(sub(target, centre))
     u = unit(cross((0.0, 0.0, 1.0), n))
     u, v = scale(u, width / 2), scale(cross(n, u), height / 2)
-    corners = [sub(sub(centre, u), v), sub(add(centre, u), v), add(sub(centre, u), v), add(add(centre, u), v)]
+    corners = [sub(sub(centre, u), v), sub(add(centre, u), v), add(sub(centre, u), v),
+               add(add(centre, u), v)]
     return 'Shape "bilinearmesh" "integer indices" [0 1 2 3] "point3 P" [%s]' % points(corners)
 
 
 def emit(rgb):
-    """Makes the shapes that follow in the block emit radiance `rgb`."""
+    """An area light with radiance `rgb`, for the shapes that follow in the block."""
     return 'AreaLightSource "diffuse" "rgb L" [%s]' % nums(rgb)

@@ -1,27 +1,29 @@
 //! A rough metal under a clear dielectric coat, polished or rough, in closed form: replaces
 //! pbrt-v4's `coatedconductor`.
 //!
-//!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)  +  T(wi) T(wo) exp(−t (l(wi) + l(wo))) f/η² / (1 − r Fₘ)
+//!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)
+//!     + T(wi) T(wo) exp(−t (l(wi) + l(wo))) f/η² / (1 − r Fₘ)
 //!
-//! - The first term is the rough coat's own reflection, as in dielectric.wgsl. That of a polished
-//!   coat is a delta function, which the renderer adds: F(cos θo) in the mirror direction.
-//! - f = Fₘ D G₂/(4 cos cos) is that of conductor.wgsl for the refracted directions of wi and wo,
-//!   by Snell's law at the coat's mean surface, with the metal's index relative to the coat's. The
-//!   factor 1/η² accounts for the smaller solid angles inside. The metal's roughness is increased
-//!   by the blur of a rough coat: α² + (b(wi)² + b(wo)²) αc²/4, where b is the rotation of a
-//!   refracted direction relative to that of the refracting facet.
-//! - T is the transmittance of the interface, 1 − F if the coat is polished. l is the path length
-//!   through the coat, whose thickness is t. The coat absorbs, with an extinction of 1, and does
-//!   not scatter. Both are those of coated_diffuse.wgsl.
+//! - The first term is reflection by the rough coat, as in dielectric.wgsl. For a polished coat it
+//!   is a delta function, which the renderer adds: F(cos θo) in the mirror direction.
+//! - f = Fₘ D G₂/(4 cos cos) is the BRDF of conductor.wgsl for the refracted directions of wi and
+//!   wo, by Snell's law at the coat's mean surface, with the metal's index relative to the coat's.
+//!   The factor 1/η² accounts for the smaller solid angles inside. A rough coat blurs, which
+//!   increases the metal's squared roughness: α² + (b(wi)² + b(wo)²) αc²/4. If a facet of the coat
+//!   rotates, the direction that it refracts rotates b times as far.
+//! - T is the transmittance of the interface, 1 − F if the coat is polished. t is the thickness of
+//!   the coat, and l the path length through a coat of thickness 1. The coat absorbs with an
+//!   extinction coefficient of 1 and does not scatter. T and l are the same as in
+//!   coated_diffuse.wgsl.
 //! - r is the fraction of the metal's reflection that the coat reflects back to the metal, averaged
-//!   over wi and wo, less the absorption on the way there and back. All light that was reflected
-//!   back is assumed to leave like light that was not. The series of inter-reflections is then
-//!   geometric, 1/(1 − r Fₘ). For a nearly polished metal under a polished coat r is F, and the
-//!   series is that of two mirrors. Otherwise r is a fit.
+//!   over wi and wo, minus the absorption on the way there and back. Interreflected light is
+//!   assumed to leave in the same directions as other light. Interreflections then form a geometric
+//!   series with the sum 1/(1 − r Fₘ). For a nearly polished metal under a polished coat r is F, as
+//!   for two mirrors. Otherwise r is a fit.
 //!
-//! Compared with random walks like pbrt-v4's, with 10⁵ paths, in f64 and without a depth limit (η
-//! of 1.5 and 2; metals that reflect 95 % and 44 %, α from 0.05 to 0.9; wo up to 75° from the
-//! normal), the albedo below the coat differs
+//! The albedo below the coat was compared with random walks like pbrt-v4's, with 10⁵ paths, in f64
+//! and without a depth limit (η of 1.5 and 2; metals that reflect 95 % and 44 %, α from 0.05 to
+//! 0.9; wo up to 75° from the normal). It differs
 //!
 //! - under a polished coat of η = 1.5, by up to 6 %, at 75° by up to 8 %; of η = 2, by up to 9 %;
 //! - under a coat of roughness 0.1, by up to 12 %, but 28 % too high at 75° if the metal is much
@@ -29,37 +31,40 @@
 //! - under a coat of roughness 0.3, by up to 5 % over a metal of α = 0.5, and 15 % too low over one
 //!   of 0.9; over smoother metals it is too high, by up to 26 %, at 75° by up to 39 %.
 //!
-//! Light reflected once by the metal is correct within 2 % under a polished coat; light that is
-//! reflected back should spread wider than it does here. Albedos stay below 1, for a perfect metal
-//! under a coat of η = 3 below 1.007. Reciprocal; unbounded where both wi and wo approach grazing
-//! angles.
+//! Under a polished coat, light that the metal reflects once is correct within 2 %; interreflected
+//! light should spread wider than it does here. Albedos stay below 1, except for a perfect metal
+//! under a coat of η = 3, where they stay below 1.007. Reciprocal; unbounded where both wi and wo
+//! approach grazing angles.
 //!
-//! Sampled by visible normals: from wo on a rough coat, or from its refracted direction on the
-//! metal (Heitz 2018; Dupuy and Benyoub 2023). Also sampled by the cosine, more often the wider the
-//! metal spreads light. Directions that would not leave the coat are discarded.
+//! Three distributions are sampled: normals of a rough coat visible from wo, normals of the metal
+//! visible from the refraction of wo (Heitz 2018; Dupuy and Benyoub 2023), and the cosine. The
+//! probability of the cosine increases with the roughness of the metal. Directions that would not
+//! leave the coat are discarded.
 
 const INV_PI = 0.3183098861837907;
 const INV_TWO_PI = 0.15915494309189535;
 
-/// Smaller cosines count as grazing, where the coat reflects nothing.
-const GRAZING = 1e-9;
+/// The coat reflects nothing at smaller cosines.
+const MIN_COSINE = 1e-9;
 
-/// A coat that is smoother along both axes counts as polished.
-const SMOOTH = 0.001;
+/// A coat with less roughness along both axes counts as polished.
+const MAX_POLISHED_ALPHA = 0.001;
 
-/// Minimum roughness along one axis if the coat is rough along the other.
-const LEAST_ALPHA = 1e-4;
+/// Minimum roughness along one axis of a coat that is rough along the other.
+const MIN_ALPHA = 1e-4;
 
-/// The greatest float below 1.
-const BELOW_ONE = 0.99999994;
+/// The largest float below 1.
+const ONE_MINUS_EPSILON = 0.99999994;
 
-/// Typical reflectance of a metal, which the sampler assumes.
-const METAL = 0.7;
+/// Reflectance of a typical metal, assumed by the sampler.
+const METAL_REFLECTANCE = 0.7;
 
 struct Material {
-    /// Index of refraction of the metal, against vacuum. range: [0.0001, 10000], default: (0.10511414, 0.9779329, 1.2046659)
+    /// Index of refraction of the metal in vacuum.
+    /// range: [0.0001, 10000], default: (0.10511414, 0.9779329, 1.2046659)
     eta: vec3f,
-    /// Extinction coefficient of the metal. range: [0, 10000], default: (3.2734907, 2.5925198, 2.369188)
+    /// Extinction coefficient of the metal.
+    /// range: [0, 10000], default: (3.2734907, 2.5925198, 2.369188)
     k: vec3f,
     /// Roughness of the metal along x. range: [0.0001, 1000], default: 0.1
     alpha_x: f32,
@@ -67,41 +72,43 @@ struct Material {
     alpha_y: f32,
     /// Index of refraction of the coat. range: [1, 3], default: 1.5
     coat_eta: f32,
-    /// Roughness of the coat along x. Below 0.001 along both axes it is polished. range: [0, 1000], default: 0.1
+    /// Roughness of the coat along x. Below 0.001 along both axes it is polished.
+    /// range: [0, 1000], default: 0.1
     coat_alpha_x: f32,
     /// Roughness of the coat along y. range: [0, 1000], default: 0.1
     coat_alpha_y: f32,
-    /// Thickness of the coat, in mean free paths of light, all of which is absorbed. range: [0, 1000], default: 0.01
+    /// Thickness of the coat in mean free paths; the coat absorbs and does not scatter.
+    /// range: [0, 1000], default: 0.01
     thickness: f32,
 }
 
 /// A direction and its refraction into the coat.
-struct Passage {
+struct CoatRefraction {
     /// cos θ.
     z: f32,
     /// Reflectance and transmittance of the coat's facets.
     shares: vec2f,
-    /// The refracted direction, scaled to length η, above the metal.
+    /// The refracted direction, pointing away from the metal, with length η.
     inside: vec3f,
     /// Path length through a coat of thickness 1.
-    path: f32,
+    path_length: f32,
 }
 
 /// The roughness of the coat's facets.
 fn coat_roughness(m: Material) -> vec2f {
-    return max(vec2f(m.coat_alpha_x, m.coat_alpha_y), vec2f(LEAST_ALPHA));
+    return max(vec2f(m.coat_alpha_x, m.coat_alpha_y), vec2f(MIN_ALPHA));
 }
 
 fn is_polished(m: Material) -> bool {
-    return max(m.coat_alpha_x, m.coat_alpha_y) < SMOOTH;
+    return max(m.coat_alpha_x, m.coat_alpha_y) < MAX_POLISHED_ALPHA;
 }
 
-/// Whether facets of the coat reflect light from wi to wo.
+/// Whether the coat's facets can reflect light from wi to wo.
 fn reflects(wi: vec3f, wo: vec3f, m: Material) -> bool {
-    return !is_polished(m) && min(wi.z, wo.z) > GRAZING;
+    return !is_polished(m) && min(wi.z, wo.z) > MIN_COSINE;
 }
 
-/// Square of the length that stretching adds to w.z: αx²w.x² + αy²w.y².
+/// Squared tangential length of w after stretching: αx²w.x² + αy²w.y².
 fn stretch2(w: vec3f, alpha: vec2f) -> f32 {
     let s = alpha * w.xy;
     return dot(s, s);
@@ -112,14 +119,14 @@ fn sigma(w: vec3f, alpha: vec2f) -> f32 {
     return sqrt(stretch2(w, alpha) + w.z * w.z);
 }
 
-/// η times the normal component of a refracted vector, for a vector of length √n2 with normal
+/// η times the normal component of the refraction of a vector with squared length n2 and normal
 /// component c.
 fn refract_cosine(c: f32, n2: f32, eta: f32) -> f32 {
     return sqrt(max((eta - 1.0) * (eta + 1.0) * n2 + c * c, 1e-12 * n2));
 }
 
-/// F and 1 − F, both in full precision, from the cosine outside and η times the cosine in the coat,
-/// times a common factor.
+/// F and 1 − F, both in full precision, from the cosine outside and η times the cosine in the coat.
+/// Both may be scaled by a common factor.
 fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
     let eta2 = eta * eta;
     let p = eta2 * cosine + refracted;
@@ -134,37 +141,41 @@ fn fresnel(cosine: f32, refracted: f32, eta: f32) -> vec2f {
 }
 
 /// Refraction of w into the coat; see coated_diffuse.wgsl.
-fn pass_coat(w: vec3f, coat: vec2f, m: Material) -> Passage {
+fn refract_into_coat(w: vec3f, coat: vec2f, m: Material) -> CoatRefraction {
     let eta = m.coat_eta;
-    let z = max(w.z, GRAZING);
+    let z = max(w.z, MIN_COSINE);
     let inside = refract_cosine(z, 1.0, eta);
     let c = min(0.5 * (z + sqrt(z * z + 5.3 * stretch2(w, coat))), 1.0);
     let shares = fresnel(c, refract_cosine(c, 1.0, eta), eta);
     let mean = 0.5 * (coat.x + coat.y);
-    let lost = mean * mean * (2.13 - 1.68 * z);
-    let entering = shares.y * (1.0 + 3.37 * mean) / (1.0 + 3.37 * mean + lost);
+    let masked = mean * mean * (2.13 - 1.68 * z);
+    let transmittance = shares.y * (1.0 + 3.37 * mean) / (1.0 + 3.37 * mean + masked);
     let grazing = 1.0 - min(z, 1.0);
     let detour = 1.0 + 3.0 * mean / (1.0 + 0.8 * mean) * (grazing * grazing * grazing);
-    return Passage(z, vec2f(shares.x, entering), vec3f(w.xy, inside), eta * detour / inside);
+    return CoatRefraction(
+        z,
+        vec2f(shares.x, transmittance),
+        vec3f(w.xy, inside),
+        eta * detour / inside,
+    );
 }
 
-/// b², times η²: if a facet rotates by δ, the refracted direction rotates by (cos θt − cos θ/η) δ.
-fn bend2(p: Passage) -> f32 {
+/// b² η². If a facet rotates by δ, the refracted direction rotates by (cos θt − cos θ/η) δ.
+fn bend2(p: CoatRefraction) -> f32 {
     let bend = p.inside.z - p.z;
     return bend * bend;
 }
 
-/// Effective roughness of the metal under the coat, from the sum of b² η² on the way in and on the
-/// way out.
+/// Effective roughness of the metal under the coat, from the sum of b² η² for wi and wo.
 fn metal_roughness(coat: vec2f, bends2: f32, m: Material) -> vec2f {
     let metal = vec2f(m.alpha_x, m.alpha_y);
     return sqrt(metal * metal + (0.25 / (m.coat_eta * m.coat_eta)) * bends2 * (coat * coat));
 }
 
-/// r under a polished coat, for light that leaves in direction p: from F, for a polished metal, to
-/// the internal reflectance for light that a rough metal spreads. The closer the direction in the
-/// coat is to total reflection, the less roughness this takes.
-fn returned(p: Passage, alpha: vec2f, m: Material) -> f32 {
+/// r under a polished coat, for light that leaves in direction p. Between F, for a polished metal,
+/// and the internal reflectance for diffuse light, for a rough metal. Directions close to total
+/// internal reflection approach the latter at a lower roughness.
+fn returned_fraction(p: CoatRefraction, alpha: vec2f, m: Material) -> f32 {
     let critical = refract_cosine(0.0, 1.0, m.coat_eta);
     let beyond = p.inside.z - critical;
     let a2 = alpha.x * alpha.y;
@@ -174,16 +185,17 @@ fn returned(p: Passage, alpha: vec2f, m: Material) -> f32 {
 
 /// Ratio of the internal reflectance of a rough coat to that of a polished one; see `base` in
 /// coated_diffuse.wgsl.
-fn kept(coat: vec2f, eta: f32) -> f32 {
+fn rough_coat_ratio(coat: vec2f, eta: f32) -> f32 {
     let eta2 = eta * eta;
     let y = (eta - 1.0) / (eta + 1.0);
-    let reflected = eta2 - 1.0 + y * (0.60073961 + y * (-1.8300335 + y * (7.90437113 + y * (-13.55487049 + y * 9.36841349))));
+    let reflected = eta2 - 1.0 + y * (0.60073961
+        + y * (-1.8300335 + y * (7.90437113 + y * (-13.55487049 + y * 9.36841349))));
     let mean = 0.5 * (coat.x + coat.y);
-    return reflected / max(reflected + (2.53 * eta2 - 1.15 * reflected) * (mean * (mean + 0.12)), 1e-6);
+    return reflected
+        / max(reflected + (2.53 * eta2 - 1.15 * reflected) * (mean * (mean + 0.12)), 1e-6);
 }
 
-/// D/2 for a half vector of any length with square h2, over a common denominator, which saves a
-/// division.
+/// D/2 for a half vector of any length with square h2. A common denominator saves a division.
 fn half_density(h: vec3f, h2: f32, alpha: vec2f) -> f32 {
     let a = alpha.x * alpha.y;
     let x = h.x * alpha.y;
@@ -193,7 +205,7 @@ fn half_density(h: vec3f, h2: f32, alpha: vec2f) -> f32 {
     return INV_TWO_PI * a * (ratio * ratio);
 }
 
-/// F of the metal, for a cosine in the coat with square cos2; see conductor.wgsl.
+/// F of the metal for a squared cosine in the coat; see conductor.wgsl.
 fn metal_fresnel(cos2: f32, m: Material) -> vec3f {
     let sin2 = 1.0 - cos2;
     let scale = 1.0 / (m.coat_eta * m.coat_eta);
@@ -209,17 +221,19 @@ fn metal_fresnel(cos2: f32, m: Material) -> vec3f {
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let coat = coat_roughness(m);
-    let i = pass_coat(wi, coat, m);
-    let o = pass_coat(wo, coat, m);
+    let i = refract_into_coat(wi, coat, m);
+    let o = refract_into_coat(wo, coat, m);
     let metal = metal_roughness(coat, bend2(i) + bend2(o), m);
-    let passing = exp(max(-m.thickness * (i.path + o.path), -80.0));
+    let attenuation = exp(max(-m.thickness * (i.path_length + o.path_length), -80.0));
 
     let n = i.inside + o.inside;
     let n2 = dot(n, n);
     let reflected = metal_fresnel(min(0.25 * n2 / (m.coat_eta * m.coat_eta), 1.0), m);
-    let again = 0.5 * kept(coat, m.coat_eta) * passing * (returned(i, metal, m) + returned(o, metal, m));
-    let facets = half_density(n, n2, metal) / (sigma(i.inside, metal) * o.inside.z + sigma(o.inside, metal) * i.inside.z);
-    let below = i.shares.y * o.shares.y * passing * facets * reflected / (1.0 - again * reflected);
+    let r = 0.5 * rough_coat_ratio(coat, m.coat_eta) * attenuation
+        * (returned_fraction(i, metal, m) + returned_fraction(o, metal, m));
+    let facets = half_density(n, n2, metal)
+        / (sigma(i.inside, metal) * o.inside.z + sigma(o.inside, metal) * i.inside.z);
+    let below = i.shares.y * o.shares.y * attenuation * facets * reflected / (1.0 - r * reflected);
 
     var surface = 0.0;
     if reflects(wi, wo, m) {
@@ -232,27 +246,28 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     return surface + below;
 }
 
-/// Probability of sampling the coat instead of the metal: about its share of the reflected light.
-fn coat_share(o: Passage, m: Material) -> f32 {
-    return select(o.shares.x / (o.shares.x + METAL * o.shares.y), 0.0, is_polished(m));
+/// Probability of sampling the coat: approximately its share of the reflected light.
+fn coat_share(o: CoatRefraction, m: Material) -> f32 {
+    return select(o.shares.x / (o.shares.x + METAL_REFLECTANCE * o.shares.y), 0.0, is_polished(m));
 }
 
-/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and
-/// square*), with polynomials for the sine and cosine of up to an eighth of a turn.
+/// Maps a uniform sample to the unit disk by the concentric map of Shirley and Chiu 1997, *A low
+/// distortion map between disk and square*. Sine and cosine up to π/4 are polynomials.
 fn disk(u: vec2f) -> vec2f {
     let p = 2.0 * u - 1.0;
-    let swap = abs(p.x) > abs(p.y);
-    let r = select(p.y, p.x, swap);
-    let t = select(p.x, p.y, swap) / select(r, 1.0, r == 0.0);
+    let x_major = abs(p.x) > abs(p.y);
+    let r = select(p.y, p.x, x_major);
+    let t = select(p.x, p.y, x_major) / select(r, 1.0, r == 0.0);
     let s = t * t;
     let sine = t * (0.7853982 + s * (-0.08074543 + s * (0.002490007 + s * -3.59544e-5)));
-    let cosine = 1.0 + s * (-0.30842514 + s * (0.015854325 + s * (-3.259386e-4 + s * 3.5298043e-6)));
-    return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
+    let cosine =
+        1.0 + s * (-0.30842514 + s * (0.015854325 + s * (-3.259386e-4 + s * 3.5298043e-6)));
+    return r * vec2f(select(sine, cosine, x_major), select(cosine, sine, x_major));
 }
 
 /// Probability of sampling the cosine instead of the metal. It increases with the metal's
-/// roughness, since the coat then reflects more light back to the metal, which leaves in other
-/// directions.
+/// roughness, since the coat then reflects more light back to the metal, and that light leaves in
+/// other directions.
 fn diffuse_share(metal: vec2f, eta: f32) -> f32 {
     let width = metal.x * metal.y * (eta - 1.0) * (eta + 1.0);
     return 0.8 * width / (width + 0.15);
@@ -260,8 +275,8 @@ fn diffuse_share(metal: vec2f, eta: f32) -> f32 {
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let coat = coat_roughness(m);
-    let o = pass_coat(wo, coat, m);
-    // u.x selects the lobe, and is remapped to [0, 1) for reuse.
+    let o = refract_into_coat(wo, coat, m);
+    // u.x selects the lobe, then is remapped to [0, 1) for reuse.
     let share = coat_share(o, m);
     let metal = metal_roughness(coat, 2.0 * bend2(o), m);
     let both = share + (1.0 - share) * diffuse_share(metal, m.coat_eta);
@@ -269,34 +284,35 @@ fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let diffuse = !surface && u.x < both;
     let low = select(select(both, share, diffuse), 0.0, surface);
     let high = select(select(1.0, both, diffuse), share, surface);
-    let d = disk(vec2f(min((u.x - low) / (high - low), BELOW_ONE), u.y));
+    let d = disk(vec2f(min((u.x - low) / (high - low), ONE_MINUS_EPSILON), u.y));
     let r2 = dot(d, d);
-    // A facet visible from w: in the stretched space, where facets form a sphere, it is halfway
-    // between w and a uniform point of the cap z > −w.z.
+    // A normal visible from w: in the stretched space, where facets form a sphere, it lies halfway
+    // between w and a uniform point on the cap z > −w.z.
     let w = select(o.inside, wo, surface);
     let alpha = select(metal, coat, surface);
     let length = sigma(w, alpha);
     let height = length + w.z;
     let n = alpha * w.xy + d * sqrt(height * max(2.0 * length - r2 * height, 0.0));
     let h = vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
-    // Reflected by the metal, with length η, and refracted: the tangential component is unchanged.
+    // Under the coat, the mirrored direction has length η, so leaving the coat keeps its tangential
+    // component.
     let mirrored = (2.0 * dot(w, h) / dot(h, h)) * h - w;
-    let lost = !diffuse && mirrored.z <= 0.0;
+    let is_discarded = !diffuse && mirrored.z <= 0.0;
     let xy = select(mirrored.xy, d, diffuse);
     let z2 = 1.0 - dot(xy, xy);
-    return select(vec3f(xy, sqrt(max(z2, 0.0))), vec3f(1.0, 0.0, 0.0), lost || z2 <= 0.0);
+    return select(vec3f(xy, sqrt(max(z2, 0.0))), vec3f(1.0, 0.0, 0.0), is_discarded || z2 <= 0.0);
 }
 
-/// Density of the two lobes of visible normals, from wo and from its refracted direction, and of
-/// the cosine. A solid angle dω of wi is cos θi/(η z) dω in the coat, where z is that of the
-/// refracted direction of length η.
+/// Mixture of the densities of the coat, the metal and the cosine. A solid angle dω about wi is
+/// cos θi/(η z) dω in the coat, where z belongs to the refracted direction of length η.
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let coat = coat_roughness(m);
-    let o = pass_coat(wo, coat, m);
+    let o = refract_into_coat(wo, coat, m);
     let metal = metal_roughness(coat, 2.0 * bend2(o), m);
-    let inside = vec3f(wi.xy, refract_cosine(max(wi.z, GRAZING), 1.0, m.coat_eta));
+    let inside = vec3f(wi.xy, refract_cosine(max(wi.z, MIN_COSINE), 1.0, m.coat_eta));
     let n = inside + o.inside;
-    let below = half_density(n, dot(n, n), metal) * max(wi.z, 0.0) / (inside.z * (o.inside.z + sigma(o.inside, metal)));
+    let below = half_density(n, dot(n, n), metal) * max(wi.z, 0.0)
+        / (inside.z * (o.inside.z + sigma(o.inside, metal)));
     let share = coat_share(o, m);
     var surface = 0.0;
     if reflects(wi, wo, m) {
@@ -304,5 +320,6 @@ fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
         surface = half_density(h, dot(h, h), coat) / (wo.z + sigma(wo, coat));
     }
     let diffuse = diffuse_share(metal, m.coat_eta);
-    return share * surface + (1.0 - share) * (diffuse * INV_PI * max(wi.z, 0.0) + (1.0 - diffuse) * below);
+    return share * surface
+        + (1.0 - share) * (diffuse * INV_PI * max(wi.z, 0.0) + (1.0 - diffuse) * below);
 }

@@ -3,27 +3,30 @@
 //!
 //!     F(wo·h) D(h) G₂(wi, wo) / (4 cos θi cos θo)
 //!
-//! after Torrance and Sparrow 1967, *Theory for off-specular reflection from roughened surfaces*, and Walter et al. 2007,
-//! *Microfacet models for refraction through rough surfaces*, with the unit half vector h and
+//! after Torrance and Sparrow 1967, *Theory for off-specular reflection from roughened surfaces*,
+//! and Walter et al. 2007, *Microfacet models for refraction through rough surfaces*, with the unit
+//! half vector h and
 //!
 //! - D = 1/(π αx αy ((h·x/αx)² + (h·y/αy)² + (h·z)²)²);
-//! - G₂ = 1/(1 + Λ(wi) + Λ(wo)), Smith's masking and shadowing, height-correlated (Heitz 2014, *Understanding the masking-shadowing
-//!   function in microfacet-based BRDFs*). With σ(w) = √(αx²w.x² + αy²w.y² + w.z²), Λ = (σ(w)/cos θ − 1)/2, so that
-//!   G₂/(cos θi cos θo) = 2/(σ(wi) cos θo + σ(wo) cos θi), which divides by no cosine;
-//! - F of unpolarised light for the index η − i k, one per colour.
+//! - G₂ = 1/(1 + Λ(wi) + Λ(wo)), Smith's height-correlated masking and shadowing (Heitz 2014,
+//!   *Understanding the masking-shadowing function in microfacet-based BRDFs*). With
+//!   σ(w) = √(αx²w.x² + αy²w.y² + w.z²) and Λ(w) = (σ(w)/cos θ − 1)/2,
+//!   G₂/(cos θi cos θo) = 2/(σ(wi) cos θo + σ(wo) cos θi), without a division by a cosine;
+//! - F for unpolarised light and the index η − i k of each colour.
 //!
-//! It is pbrt-v4's `conductor`. Sampled by the normals visible from wo (Heitz 2018), as spherical
-//! caps (Dupuy and Benyoub 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal;
-//! the albedo is at most 1. Light that would scatter between facets is lost, more of it the rougher
-//! the metal. Unbounded where both wi and wo approach grazing angles.
+//! Equals pbrt-v4's `conductor`. Normals visible from wo are sampled (Heitz 2018) as spherical caps
+//! (Dupuy and Benyoub 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal; the
+//! albedo is at most 1. Light that would scatter between facets is lost; rougher metals lose more.
+//! Unbounded where both wi and wo approach grazing angles.
 
 const INV_TWO_PI = 0.15915494309189535;
 
-/// Smaller cosines count as grazing, where nothing is reflected.
-const GRAZING = 1e-9;
+/// Nothing is reflected at smaller cosines.
+const MIN_COSINE = 1e-9;
 
 struct Material {
-    /// Index of refraction. range: [0.0001, 10000], default: (0.10511414, 0.9779329, 1.2046659)
+    /// Index of refraction.
+    /// range: [0.0001, 10000], default: (0.10511414, 0.9779329, 1.2046659)
     eta: vec3f,
     /// Extinction coefficient. range: [0, 10000], default: (3.2734907, 2.5925198, 2.369188)
     k: vec3f,
@@ -40,8 +43,7 @@ fn sigma(w: vec3f, m: Material) -> f32 {
     return sqrt(x * x + y * y + w.z * w.z);
 }
 
-/// D/2 for a half vector of any length with square h2, over a common denominator, which saves a
-/// division.
+/// D/2 for a half vector of any length with square h2. A common denominator saves a division.
 fn half_density(h: vec3f, h2: f32, m: Material) -> f32 {
     let alpha = m.alpha_x * m.alpha_y;
     let x = h.x * m.alpha_y;
@@ -51,10 +53,12 @@ fn half_density(h: vec3f, h2: f32, m: Material) -> f32 {
     return INV_TWO_PI * alpha * (ratio * ratio);
 }
 
-/// F for a cosine with square cos2. Per colour, with t = η² − k² − sin²θ, p = √(t² + 4η²k²), 2a² =
-/// p + t: the perpendicular reflectance is (s − c)/(s + c), s = p + cos²θ, c = 2a cosθ. The
-/// parallel one is that times (S − C)/(S + C), S = p cos²θ + sin⁴θ, C = c sin²θ (Born and Wolf,
-/// *Principles of optics*). Half of the sum of both is (s − c) S/((s + c)(S + C)).
+/// F for a squared cosine.
+///
+/// With t = η² − k² − sin²θ, p = √(t² + 4η²k²) and 2a² = p + t for each colour, the perpendicular
+/// reflectance is (s − c)/(s + c), where s = p + cos²θ and c = 2a cos θ. The parallel reflectance
+/// is the perpendicular one times (S − C)/(S + C), where S = p cos²θ + sin⁴θ and C = c sin²θ (Born
+/// and Wolf, *Principles of optics*). Their mean is (s − c) S/((s + c)(S + C)).
 fn fresnel(cos2: f32, m: Material) -> vec3f {
     let sin2 = 1.0 - cos2;
     let eta2 = m.eta * m.eta;
@@ -70,15 +74,15 @@ fn fresnel(cos2: f32, m: Material) -> vec3f {
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
     let h = wi + wo;
     let h2 = dot(h, h);
-    // The cosine of half the angle between wi and wo, clamped away from 0, so that no ratio in F is
-    // 0/0 for η = 1 and k = 0.
+    // cos² of half the angle between wi and wo, clamped away from 0 so that F is not 0/0 for η = 1
+    // and k = 0.
     let f = fresnel(clamp(0.25 * h2, 1e-12, 1.0), m);
     let lobe = half_density(h, h2, m) / (sigma(wi, m) * wo.z + sigma(wo, m) * wi.z);
-    return f * select(0.0, lobe, min(wi.z, wo.z) > GRAZING);
+    return f * select(0.0, lobe, min(wi.z, wo.z) > MIN_COSINE);
 }
 
-/// A normal of any length that is visible from wo. In the stretched space, where facets form a
-/// sphere, it lies halfway between wo and a uniform point of the cap z > −wo.z.
+/// Samples a normal visible from wo, of any length. In the stretched space, where facets form a
+/// sphere, it lies halfway between wo and a uniform point on the cap z > −wo.z.
 fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let alpha = vec2f(m.alpha_x, m.alpha_y);
     let d = disk(u);
@@ -89,30 +93,31 @@ fn visible_normal(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     return vec3f(alpha * n, max(1.0 - r2, 1e-7) * height);
 }
 
-/// A uniform point of the unit disk (Shirley and Chiu 1997, *A low distortion map between disk and square*), with polynomials for
-/// the sine and cosine of up to an eighth of a turn.
+/// Maps a uniform sample to the unit disk by the concentric map of Shirley and Chiu 1997, *A low
+/// distortion map between disk and square*. Sine and cosine up to π/4 are polynomials.
 fn disk(u: vec2f) -> vec2f {
     let p = 2.0 * u - 1.0;
-    let swap = abs(p.x) > abs(p.y);
-    let r = select(p.y, p.x, swap);
-    let t = select(p.x, p.y, swap) / select(r, 1.0, r == 0.0);
+    let x_major = abs(p.x) > abs(p.y);
+    let r = select(p.y, p.x, x_major);
+    let t = select(p.x, p.y, x_major) / select(r, 1.0, r == 0.0);
     let s = t * t;
     let sine = t * (0.7853982 + s * (-0.08074543 + s * (0.002490007 + s * -3.59544e-5)));
-    let cosine = 1.0 + s * (-0.30842514 + s * (0.015854325 + s * (-3.259386e-4 + s * 3.5298043e-6)));
-    return r * vec2f(select(sine, cosine, swap), select(cosine, sine, swap));
+    let cosine =
+        1.0 + s * (-0.30842514 + s * (0.015854325 + s * (-3.259386e-4 + s * 3.5298043e-6)));
+    return r * vec2f(select(sine, cosine, x_major), select(cosine, sine, x_major));
 }
 
 fn sample(u: vec2f, wo: vec3f, m: Material) -> vec3f {
     let h = visible_normal(u, wo, m);
     let wi = (2.0 * dot(wo, h) / dot(h, h)) * h - wo;
-    // A Newton step towards unit length.
+    // Renormalise with one Newton step.
     return wi * (1.5 - 0.5 * dot(wi, wi));
 }
 
-/// The density of visible normals G₁(wo) D wo·h/cos θo, with G₁ = 2 cos θo/(cos θo + σ(wo)), over the Jacobian of the reflection, 4
-/// wo·h.
+/// The density of visible normals, G₁(wo) D (wo·h)/cos θo with G₁ = 2 cos θo/(cos θo + σ(wo)),
+/// divided by the Jacobian of the reflection, 4 (wo·h).
 fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {
     let h = wi + wo;
     let density = half_density(h, dot(h, h), m) / (wo.z + sigma(wo, m));
-    return select(0.0, density, min(wi.z, wo.z) > GRAZING);
+    return select(0.0, density, min(wi.z, wo.z) > MIN_COSINE);
 }

@@ -10,7 +10,7 @@ use lightbound_shader::lift::Input;
 use lightbound_shader::relations::Relation;
 use lightbound_shader::{Settings, Shader, Target};
 use lightbound_verification::containment::{
-    Checker, Fault, Sample, Subject, Tally, Windows, unary_ops,
+    Checker, Fault, Sample, Subject, Tally, WindowChecker, unary_ops,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn operations() {
 #[test]
 fn operations_with_one_argument() {
     for op in unary_ops() {
-        let (mut windows, mut tally) = (Windows::new(op), Tally::default());
+        let (mut windows, mut tally) = (WindowChecker::new(op), Tally::default());
         for place in 0..30 {
             windows.run(windows.words() / 30 * place, 400, 4, &mut tally);
             windows.sweep_block(windows.blocks() / 30 * place, &mut tally);
@@ -113,11 +113,12 @@ fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
     let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
     for k in combinations {
         let frame = [Frame::Local, Frame::World][k % 2];
-        let spans = [IntervalInputs::Light, IntervalInputs::All][k / 2 % 2];
+        let interval_inputs = [IntervalInputs::Light, IntervalInputs::All][k / 2 % 2];
         let ranges = [Some(Ranges::Declared), Some(Ranges::Paper), None][k / 4 % 3];
         let integrand = Integrand::new(&shader, &settings, frame)
             .unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        let subject = Subject::material(&format!("{name}, {frame:?}"), &integrand, spans, ranges);
+        let subject =
+            Subject::material(&format!("{name}, {frame:?}"), &integrand, interval_inputs, ranges);
         let (subject, boxes) = if k < 12 { (subject, 32) } else { (subject.deep(), 6) };
         check(&subject, k as u64, boxes);
     }
@@ -245,7 +246,7 @@ fn unions_of_loop_exits_keep_nan() {
     let infinity = [f32::INFINITY.to_bits(); 2];
     let members = [7.0f32, 1.0].map(|a| vec![a.to_bits(), infinity[0], infinity[0]]).to_vec();
     let sample =
-        Sample { ends: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
+        Sample { endpoints: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
     sound("loop", &Checker::check_on(&subject, Target::Interpreter, 100, 0, &[sample]), |_| {
         String::new()
     });
@@ -307,14 +308,14 @@ fn conditions_with_crossing_endpoints_leave_empty_results() {
     // For x > 0 there are no unit vectors, and dot(wi, wi) is at least 1 and at most 0.09. Neither
     // arm runs and no member leaves the loop. What follows is joined with the results of members
     // with x < 0.
-    let ends = [[-1.0f32, 0.1], [0.1, 0.2], [0.1, 0.2], [0.0; 2], [0.0; 2], [1.0; 2]]
-        .map(|ends| ends.map(f32::to_bits));
+    let endpoints = [[-1.0f32, 0.1], [0.1, 0.2], [0.1, 0.2], [0.0; 2], [0.0; 2], [1.0; 2]]
+        .map(|endpoints| endpoints.map(f32::to_bits));
     let y_and_z = [0.1f32, 0.125, 0.15, 0.2];
     let members = y_and_z.map(|y| {
         let x = -(1.0 - 2.0 * y * y).sqrt();
         [x, y, y, 0.0, 0.0, 1.0].map(f32::to_bits).to_vec()
     });
-    let sample = Sample { ends: ends.to_vec(), members: members.to_vec() };
+    let sample = Sample { endpoints: endpoints.to_vec(), members: members.to_vec() };
     for body in [
         "if (wi.x <= 0.0) { return vec3f(0.5); } let s = dot(wi, wi) - wi.y; var y = 0.0;
             if (s < 0.5) { y = 1.0 + exp(-wi.y * wi.y) * exp(-wi.x * wi.z); }

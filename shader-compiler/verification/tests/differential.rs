@@ -7,7 +7,7 @@ use lightbound_shader::ir::{Function, Op};
 use lightbound_shader::random::Random;
 use lightbound_shader::testing::{op_function, random, targets};
 use lightbound_shader::{Entry, Settings, Shader, passes};
-use lightbound_verification::differential::{Graph, check_all};
+use lightbound_verification::differential::{RandomFunction, check_all};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -25,9 +25,9 @@ fn operations() {
 fn random_functions() {
     let targets = targets();
     for seed in 0..600 {
-        let graph = Graph::new(seed, None, 17);
-        if let Err(failure) = graph.check(&targets) {
-            panic!("seed {seed}: {failure}\n{}", graph.reduced(&targets).function);
+        let function = RandomFunction::new(seed, None, 17);
+        if let Err(failure) = function.check(&targets) {
+            panic!("seed {seed}: {failure}\n{}", function.reduced(&targets).function);
         }
     }
 }

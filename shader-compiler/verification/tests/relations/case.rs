@@ -12,9 +12,9 @@ use lightbound_verification::containment::sample;
 
 /// Statistics of endpoints, with relations against optimized code.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
+pub struct EndpointCounts {
     /// Endpoints compared.
-    pub ends: usize,
+    pub endpoints: usize,
     /// Endpoints that relations tighten.
     pub tighter: usize,
 }
@@ -49,15 +49,18 @@ impl Case {
     }
 
     /// Endpoints of outputs for a box.
-    pub fn ends(&self, lifted: &Lifted, ends: &[[f32; 2]]) -> Vec<[f32; 2]> {
-        run(lifted, &ends.iter().map(|ends| ends.map(f32::to_bits)).collect::<Vec<_>>())
+    pub fn endpoints(&self, lifted: &Lifted, endpoints: &[[f32; 2]]) -> Vec<[f32; 2]> {
+        run(
+            lifted,
+            &endpoints.iter().map(|endpoints| endpoints.map(f32::to_bits)).collect::<Vec<_>>(),
+        )
     }
 
     /// Checks on random boxes that members lie within bounds with a relation, that these lie within
     /// optimized ones, and that all satisfy the static bounds. Unless NaN is suppressed, boxes
     /// without a bound are skipped: those for which optimized NaN-propagating code reports a NaN.
-    pub fn check(&self, relation: Relation, boxes: usize) -> Seen {
-        let mut seen = Seen::default();
+    pub fn check(&self, relation: Relation, boxes: usize) -> EndpointCounts {
+        let mut counts = EndpointCounts::default();
         let propagating = self.lifted(Relations::NONE, Nan::Propagate);
         for (seed, nan) in [Nan::Propagate, Nan::Suppress, Nan::Ignore].into_iter().enumerate() {
             let (plain, related) = (
@@ -67,9 +70,10 @@ impl Case {
             let random = &mut Random::new(seed as u64);
             for _ in 0..boxes {
                 let sample = sample(random, &self.point.inputs, &self.inputs, 12);
-                let [plain, tight] = [&plain, &related].map(|lifted| run(lifted, &sample.ends));
+                let [plain, tight] =
+                    [&plain, &related].map(|lifted| run(lifted, &sample.endpoints));
                 let nan_seen =
-                    run(&propagating, &sample.ends).concat().iter().any(|end| end.is_nan());
+                    run(&propagating, &sample.endpoints).concat().iter().any(|end| end.is_nan());
                 if nan_seen && nan != Nan::Suppress {
                     continue;
                 }
@@ -80,7 +84,7 @@ impl Case {
                         format!(
                             "{nan:?}, {:?}, {:?}",
                             self.point.outputs[k].name,
-                            floats(&sample.ends.concat())
+                            floats(&sample.endpoints.concat())
                         )
                     };
                     assert_eq!(self.point.ty(*output), Type::F32);
@@ -95,23 +99,23 @@ impl Case {
                         "{}: {tight:?} is not in {known}",
                         what()
                     );
-                    seen.ends += 2;
-                    seen.tighter += usize::from(lo < tight[0]) + usize::from(tight[1] < hi);
+                    counts.endpoints += 2;
+                    counts.tighter += usize::from(lo < tight[0]) + usize::from(tight[1] < hi);
                 }
                 for member in &sample.members {
                     self.hold(
                         &related,
                         &tight,
                         member,
-                        &format!("{nan:?}, {:?}", floats(&sample.ends.concat())),
+                        &format!("{nan:?}, {:?}", floats(&sample.endpoints.concat())),
                     );
                 }
             }
         }
-        seen
+        counts
     }
 
-    fn hold(&self, related: &Lifted, ends: &[[f32; 2]], member: &[u32], what: &str) {
+    fn hold(&self, related: &Lifted, endpoints: &[[f32; 2]], member: &[u32], what: &str) {
         let results = interpreter::watch(&related.point, &[], member, 1 << 16, |value, word| {
             let known = &related.bounds[value.index()];
             assert!(
@@ -120,7 +124,7 @@ impl Case {
                 f32::from_bits(word)
             );
         });
-        for (&[lo, hi], x) in ends.iter().zip(floats(&results.expect("the loops terminate"))) {
+        for (&[lo, hi], x) in endpoints.iter().zip(floats(&results.expect("the loops terminate"))) {
             assert!(
                 lo <= x && x <= hi || x.is_nan(),
                 "{what}: {x:?} of {:?} is not within {:?}",
@@ -135,12 +139,15 @@ fn floats(words: &[u32]) -> Vec<f32> {
     words.iter().map(|&word| f32::from_bits(word)).collect()
 }
 
-fn run(lifted: &Lifted, ends: &[[u32; 2]]) -> Vec<[f32; 2]> {
+fn run(lifted: &Lifted, endpoints: &[[u32; 2]]) -> Vec<[f32; 2]> {
     let layout = lifted.layout();
-    let words = std::iter::zip(layout, ends)
-        .flat_map(|((_, interval), ends)| ends[..if interval { 2 } else { 1 }].to_vec());
+    let words = std::iter::zip(layout, endpoints)
+        .flat_map(|((_, interval), endpoints)| endpoints[..if interval { 2 } else { 1 }].to_vec());
     let words: Vec<_> = words.collect();
     let found =
         interpreter::run(&lifted.function, &[], &words, 1 << 16).expect("the loops terminate");
-    found.chunks(2).map(|ends| [f32::from_bits(ends[0]), f32::from_bits(ends[1])]).collect()
+    found
+        .chunks(2)
+        .map(|endpoints| [f32::from_bits(endpoints[0]), f32::from_bits(endpoints[1])])
+        .collect()
 }

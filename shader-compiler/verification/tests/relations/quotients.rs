@@ -31,13 +31,13 @@ fn weighted_means_are_between_their_operands() {
         EXPONENT,
         &[within(-2.0, 2.0), within(-2.0, 2.0), number(1.0, 1e4), number(1.0, 1e4)],
     );
-    let ends = |relations: Relations, x: [f32; 2]| {
+    let endpoints = |relations: Relations, x: [f32; 2]| {
         let lifted = case.lifted(relations, Nan::Ignore);
-        case.ends(&lifted, &[x, [0.1, 0.2], [1000.0; 2], [50.0; 2]])[0]
+        case.endpoints(&lifted, &[x, [0.1, 0.2], [1000.0; 2], [50.0; 2]])[0]
     };
-    let [lo, hi] = ends(WITH.with(Relation::Quotients), [-0.1, 0.1]);
+    let [lo, hi] = endpoints(WITH.with(Relation::Quotients), [-0.1, 0.1]);
     assert!((49.999..=50.0).contains(&lo) && (1000.0..1000.001).contains(&hi), "{lo:?} {hi:?}");
-    let [lo, hi] = ends(WITH, [-0.1, 0.1]);
+    let [lo, hi] = endpoints(WITH, [-0.1, 0.1]);
     assert!(lo < 11.0 && hi > 1100.0, "{lo:?} {hi:?}");
 }
 
@@ -55,8 +55,8 @@ fn bounds_of_quotients_contain_results() {
         for x in [within(-2.0, 2.0), within(0.0, 1e-18), within(1.0, 1e15)] {
             let case =
                 Case::new(EXPONENT, &[x, within(-1.0, 1.0), number(n), (true, Bounds::Float(n))]);
-            let seen = case.check(Relation::Quotients, 2000);
-            assert!(seen.tighter * 20 > seen.ends, "{n:?} {x:?} {seen:?}");
+            let counts = case.check(Relation::Quotients, 2000);
+            assert!(counts.tighter * 20 > counts.endpoints, "{n:?} {x:?} {counts:?}");
         }
     }
 }
@@ -104,7 +104,7 @@ fn bounds_of_all_quotient_patterns_contain_results() {
         ),
     ];
     for (text, inputs) in shapes {
-        let seen = Case::new(text, inputs).check(Relation::Quotients, 5000);
-        assert!(seen.tighter * 50 > seen.ends, "{text}: {seen:?}");
+        let counts = Case::new(text, inputs).check(Relation::Quotients, 5000);
+        assert!(counts.tighter * 50 > counts.endpoints, "{text}: {counts:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Measurements of compiled shaders, and the tables and figures of the papers.
 //!
-//! [`cost`] measures code: instruction counts by purpose, measured cycles, and cycles predicted by a
-//! throughput model. [`tightness`] measures how far upper bounds are above true maxima, for a
+//! [`cost`] measures code: instruction counts by purpose, measured cycles, and cycles predicted by
+//! a throughput model. [`tightness`] measures how far upper bounds are above true maxima, for a
 //! published list of materials. [`report`] compares shaders and prints the tables, figures and
 //! records of `lightbound bounds`.
 //!
@@ -28,8 +28,8 @@
 //! // Run the bounding shader on random boxes, and the point shader on members of the boxes.
 //! let input_boxes = boxes::random_boxes(&shader, Frame::Local, IntervalInputs::Light, 64, 1);
 //! let members: Vec<_> = input_boxes.iter().map(|input_box| input_box.member.clone()).collect();
-//! let row = |input_box: &boxes::InputBox| input_box.row(inputs.iter().map(|input| input.interval));
-//! let rows: Vec<_> = input_boxes.iter().map(row).collect();
+//! let intervals = || inputs.iter().map(|input| input.interval);
+//! let rows: Vec<_> = input_boxes.iter().map(|input_box| input_box.row(intervals())).collect();
 //! let point = Candidate::new(&integrand.bounded(), Target::best(), &members)?;
 //! let bounding = Candidate::new(&bounding, Target::best(), &rows)?;
 //! let time = Duration::from_millis(10);

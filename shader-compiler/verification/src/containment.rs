@@ -24,9 +24,9 @@
 //! member are not checked. Related bounds equal those of code that uses the same relations but
 //! always takes the general case of an operation. If the compiler
 //! [claims](lightbound_shader::relations::only_tighten) that relations only tighten an output, its
-//! related bounds exceed the optimized ones by less than 2⁻¹²⁶. However, if NaN propagates, they may
-//! report a NaN that optimized bounds do not, since a tighter endpoint may make a quotient 0 ÷ 0.
-//! Neither is required of boxes in which an interval is
+//! related bounds exceed the optimized ones by less than 2⁻¹²⁶. However, if NaN propagates, they
+//! may report a NaN that optimized bounds do not, since a tighter endpoint may make a quotient 0 ÷
+//! 0. Neither is required of boxes in which an interval is
 //! [empty](lightbound_shader::relations::emptiness), since the endpoints of an empty interval bound
 //! nothing.
 

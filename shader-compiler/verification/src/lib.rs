@@ -2,8 +2,8 @@
 //!
 //! [`containment`] compares bounds with the results of point shaders, for operations, materials,
 //! random functions and random WGSL programs. [`differential`] compares machine code with the
-//! interpreter. Both reduce failing inputs to a few lines. The tests of this crate run for seconds to
-//! minutes; `lightbound-benches` runs the same checks for as long as requested.
+//! interpreter. Both reduce failing inputs to a few lines. The tests of this crate run for seconds
+//! to minutes; `lightbound-benches` runs the same checks for as long as requested.
 //!
 //! ```
 //! use lightbound_shader::bounding::{Frame, Integrand, Ranges, IntervalInputs};

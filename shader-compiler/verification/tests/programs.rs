@@ -1,5 +1,5 @@
-//! Bounds of random WGSL programs contain what the programs return. `lightbound-benches containment
-//! --programs` runs for longer.
+//! Containment tests of random WGSL programs. `lightbound-benches containment --programs` runs for
+//! longer.
 
 use lightbound_shader::Target;
 use lightbound_verification::containment::Tally;
@@ -33,7 +33,7 @@ fn check(seeds: Range<u64>) {
     assert!(faulty.is_empty(), "programs with seeds {faulty:?} have faults:\n{reports}");
     assert!(total.checks > 15_000 * count && total.related > 3_000 * count, "{total:?}");
     assert!(total.skipped * 5 < total.checks * 2 && total.empty * 1000 < total.checks, "{total:?}");
-    // The totals would hide programs that are not checked at all.
+    // Totals do not show programs that are not checked at all.
     assert!(unchecked <= count / 100, "{unchecked} of {count} programs were not checked");
 }
 

@@ -1,15 +1,15 @@
-//! Random boxes to measure bounding shaders on. They resemble the queries of a renderer, and are the
-//! same on every machine.
+//! Random boxes to measure bounding shaders on. They resemble the queries of a renderer, and are
+//! the same on every machine.
 //!
 //! - *Light directions* are the bounding boxes of cones about axes in the upper hemisphere, as for
-//!   clusters of lights or regions of an environment map. Axes are uniform in solid angle, half-angles
-//!   log-uniform from 2° to 20°.
-//! - *View directions*, if they are intervals, are bounding boxes of such cones with half-angles from
-//!   1° to 5°, as for the surface that a pixel sees. In world space, so are the normal and the
+//!   clusters of lights or regions of an environment map. Axes are uniform in solid angle,
+//!   half-angles log-uniform from 2° to 20°.
+//! - *View directions*, if they are intervals, are bounding boxes of such cones with half-angles
+//!   from 1° to 5°, as for the surface that a pixel sees. In world space, so are the normal and the
 //!   tangents of a randomly rotated frame.
 //! - *Parameters* are within 10 % of their defaults; texture coordinates are anywhere. Intervals
-//!   extend by 1 % to 10 % to either side, or by up to 0.01 for texture coordinates and for defaults
-//!   of 0. All stay in their declared ranges. Integers and booleans have their defaults.
+//!   extend by 1 % to 10 % to either side, or by up to 0.01 for texture coordinates and for
+//!   defaults of 0. All stay in their declared ranges. Integers and booleans have their defaults.
 //!
 //! Each box has one member, on which the point shader is measured: directions in the cones, and the
 //! axes of the frame.
@@ -33,8 +33,8 @@ impl InputBox {
         InputBox { endpoints: vec![], member: vec![] }
     }
 
-    /// Adds an input: the interval from `low` to `high`, which is extended to contain `x`, or the value
-    /// `x`.
+    /// Adds an input: the interval from `low` to `high`, which is extended to contain `x`, or the
+    /// value `x`.
     fn push(&mut self, interval: bool, x: f32, [low, high]: [f32; 2]) {
         let endpoints = if interval { [low.min(x), high.max(x)] } else { [x; 2] };
         self.endpoints.push(endpoints.map(f32::to_bits));
@@ -129,7 +129,8 @@ pub(crate) fn to_world([t, b, n]: [[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|k| v[0] * t[k] + v[1] * b[k] + v[2] * n[k])
 }
 
-/// Returns the minimum and maximum of each component over the unit vectors within an angle of an axis.
+/// Returns the minimum and maximum of each component over the unit vectors within an angle of an
+/// axis.
 fn cone_endpoints(axis: [f64; 3], angle: f64) -> [[f32; 2]; 3] {
     axis.map(|x| {
         let from_axis = libm::acos(x.clamp(-1.0, 1.0));

@@ -1,10 +1,10 @@
 //! Machine instructions of a function by purpose (Clarberg et al. 2010, figure 3).
 //!
-//! Opcodes distinguish arithmetic from overhead. To find the share of elementary functions, each use
-//! of one is replaced by a placeholder, the fewest instructions that keep its arguments alive: a
-//! division by a unique constant, and an addition for a second argument. The share is the difference
-//! in arithmetic instructions. This needs no tags in the back end, works with control flow, and
-//! attributes shared or folded code correctly.
+//! Opcodes distinguish arithmetic from overhead. To find the share of elementary functions, each
+//! use of one is replaced by a placeholder, the fewest instructions that keep its arguments alive:
+//! a division by a unique constant, and an addition for a second argument. The share is the
+//! difference in arithmetic instructions. This needs no tags in the back end, works with control
+//! flow, and attributes shared or folded code correctly.
 
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::builder::rewrite::rewrite;

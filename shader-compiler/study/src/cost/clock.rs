@@ -3,8 +3,8 @@
 //!
 //! Cycles in user mode (`perf_event_open`) are the better unit: they do not depend on the clock
 //! rate, and exclude interrupts and other processes. Virtual machines often have no such counter.
-//! Time is then in [ticks]. They advance at a constant rate, independent of the core's clock rate, so
-//! only ratios of nearby measurements equal those of cycles.
+//! Time is then in [ticks]. They advance at a constant rate, independent of the core's clock rate,
+//! so only ratios of nearby measurements equal those of cycles.
 
 use super::ticks::ticks;
 use std::fmt;
@@ -55,8 +55,8 @@ impl Clock {
         Clock(Source::Ticks(reason))
     }
 
-    /// Reads the clock, ordered with the surrounding instructions. Fails if the kernel has given the
-    /// core's counters to another process. Ticks never fail.
+    /// Reads the clock, ordered with the surrounding instructions. Fails if the kernel has given
+    /// the core's counters to another process. Ticks never fail.
     pub fn now(&mut self) -> io::Result<u64> {
         match &mut self.0 {
             #[cfg(target_os = "linux")]

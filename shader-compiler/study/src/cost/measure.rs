@@ -4,14 +4,15 @@
 //! of them. A sample is the ratio of a candidate's time to the mean of the two adjacent reference
 //! times, so that slow changes of clock rates and of the load of other cores cancel. If the two
 //! reference times differ, the sample was disturbed and is discarded, unless at most half of the
-//! rounds would remain. One of the candidates is a copy of the reference, the control: the reference
-//! runs half of the time, so branch prediction favours it by 1 % for short code. Each sample is
-//! therefore divided by the control's sample of the same round. The [`Estimate`] is the median over
-//! all rounds. Rounds continue until all confidence intervals are narrow or time is up.
+//! rounds would remain. One of the candidates is a copy of the reference, the control: the
+//! reference runs half of the time, so branch prediction favours it by 1 % for short code. Each
+//! sample is therefore divided by the control's sample of the same round. The [`Estimate`] is the
+//! median over all rounds. Rounds continue until all confidence intervals are narrow or time is up.
 //!
-//! A timed region is a number of passes over the inputs that takes [`MIN_REGION_TICKS`] ticks or more,
-//! after a warm-up of as many passes. The cost of reading the clock is subtracted. Other reasons for
-//! timing differences between identical code are held constant or varied within the measurement:
+//! A timed region is a number of passes over the inputs that takes [`MIN_REGION_TICKS`] ticks or
+//! more, after a warm-up of as many passes. The cost of reading the clock is subtracted. Other
+//! reasons for timing differences between identical code are held constant or varied within the
+//! measurement:
 //!
 //! - All candidates use the same page-aligned buffer, into which their inputs are copied: a load
 //!   may wait for an earlier store if their addresses differ by a multiple of 4096 bytes (4K
@@ -39,8 +40,8 @@ use lightbound_shader::texture::Texture;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Minimum length of a timed region, in ticks or cycles. Regions aim at twice this length, since clock
-/// rates change.
+/// Minimum length of a timed region, in ticks or cycles. Regions aim at twice this length, since
+/// clock rates change.
 const MIN_REGION_TICKS: u64 = 5_000;
 /// Number of copies of a candidate's code, each loaded at a different address.
 pub const PLACEMENTS: usize = 8;
@@ -48,8 +49,8 @@ pub const PLACEMENTS: usize = 8;
 const ROUNDS_PER_PLACEMENT: usize = 4;
 /// A sample is discarded if the reference times before and after it differ by this fraction.
 const MAX_REFERENCE_DRIFT: f64 = 0.05;
-/// Number of rounds before the first check of the intervals. Further checks follow whenever the number
-/// of rounds has doubled, so that stopping early introduces little bias.
+/// Number of rounds before the first check of the intervals. Further checks follow whenever the
+/// number of rounds has doubled, so that stopping early introduces little bias.
 const FIRST_CHECK_ROUNDS: usize = 128;
 
 /// Limits on the duration of a measurement.
@@ -86,8 +87,8 @@ pub struct Measurement {
 /// Measures candidates; the first one is the reference. `progress` receives the completed fraction
 /// after each round.
 ///
-/// If the cycle counter becomes unavailable, the entire measurement is repeated in ticks, since times
-/// of different clocks are not comparable.
+/// If the cycle counter becomes unavailable, the entire measurement is repeated in ticks, since
+/// times of different clocks are not comparable.
 ///
 /// # Panics
 ///
@@ -180,8 +181,8 @@ impl Buffer {
         Buffer(vec![Page([0; 1024]); words.div_ceil(1024)])
     }
 
-    /// Returns memory for inputs at the start of a page, and memory for outputs at the next cache line
-    /// after the inputs.
+    /// Returns memory for inputs at the start of a page, and memory for outputs at the next cache
+    /// line after the inputs.
     fn split(&mut self, [inputs, outputs]: [usize; 2]) -> (&mut [u32], &mut [u32]) {
         let words: &mut [u32] = bytemuck::cast_slice_mut(&mut self.0);
         let (first, second) = words.split_at_mut(inputs.next_multiple_of(CACHE_LINE_WORDS));
@@ -224,8 +225,8 @@ fn find_passes(
 ) -> io::Result<usize> {
     let mut passes = 1;
     loop {
-        // Use the minimum of five times, to filter out interrupts. One is enough if it is so long that
-        // interrupts do not matter.
+        // Use the minimum of five times, to filter out interrupts. One is enough if it is so long
+        // that interrupts do not matter.
         let mut net = u64::MAX;
         for _ in 0..5 {
             net = net.min(
@@ -303,8 +304,8 @@ struct Ratio {
 }
 
 impl Samples {
-    /// Returns the ratio of a candidate to the control: over the rounds in which neither was disturbed,
-    /// or over all rounds if at most half of them remain.
+    /// Returns the ratio of a candidate to the control: over the rounds in which neither was
+    /// disturbed, or over all rounds if at most half of them remain.
     fn ratio(&self, index: usize) -> Ratio {
         let ratios = |keep: fn(&Sample) -> bool| -> Vec<f64> {
             let pairs = std::iter::zip(&self.candidates[index], &self.candidates[0]);
@@ -335,7 +336,8 @@ impl Samples {
     }
 }
 
-/// Times candidates in rounds. `time` runs a slot in the round with this index and returns its time.
+/// Times candidates in rounds. `time` runs a slot in the round with this index and returns its
+/// time.
 fn run_rounds(
     candidates: usize,
     budget: &Budget,
@@ -506,8 +508,8 @@ mod tests {
         }
         let candidates = [0, 1].map(|_| Candidate::new(&function, target, &[vec![1]]).unwrap());
         let budget = Budget { max_rounds: 1000, precision: 0.0, ..BUDGET };
-        // The clock fails at the first read, while the number of passes is determined, or during the
-        // rounds.
+        // The clock fails at the first read, while the number of passes is determined, or during
+        // the rounds.
         for reads in [0, 2003, 5000] {
             let measurement =
                 measure_with_clock(Clock::failing_after(reads), &candidates, &[], &budget, &|_| {});

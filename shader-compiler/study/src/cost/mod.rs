@@ -37,8 +37,8 @@ pub struct Cost {
     pub executed: f64,
     /// Mean number of cycles that the [throughput model](throughput) predicts.
     pub model: f64,
-    /// Core cycles or ticks of the time-stamp counter. The confidence interval is that of the ratio to
-    /// the reference, times the reference's median. For the reference, it is that of its time.
+    /// Core cycles or ticks of the time-stamp counter. The confidence interval is that of the ratio
+    /// to the reference, times the reference's median. For the reference, it is that of its time.
     pub time: Estimate,
 }
 
@@ -61,7 +61,8 @@ impl Candidate {
     ///
     /// # Panics
     ///
-    /// Panics if the target is the interpreter, or if the length of a row is not the number of inputs.
+    /// Panics if the target is the interpreter, or if the length of a row is not the number of
+    /// inputs.
     pub fn new(
         function: &Function,
         target: Target,
@@ -132,8 +133,8 @@ impl Candidate {
         [self.inputs.words().len(), self.outputs.words().len()]
     }
 
-    /// Prepares a function that evaluates all rows `passes` times with one placement of the code, and
-    /// passes it to `around`.
+    /// Prepares a function that evaluates all rows `passes` times with one placement of the code,
+    /// and passes it to `around`.
     fn run_passes(
         &self,
         placement: usize,

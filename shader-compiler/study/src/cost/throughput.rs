@@ -1,14 +1,14 @@
 //! A throughput model of Intel's Skylake core. It predicts the cycles of code from the execution
 //! counts of its basic blocks.
 //!
-//! SIMD groups are independent, so an out-of-order core overlaps them, and code takes as long as its
-//! busiest resource (as in OSACA, Laukemann et al. 2018, and uiCA, Abel and Reineke 2022): the front
-//! end, which issues 4 fused µops per cycle; the execution ports; the divider. µops are distributed
-//! optimally over their ports. For each set of ports, the number of µops that are restricted to the
-//! set, divided by the number of ports, is a lower bound on the cycles. The optimum is the maximum of
-//! these bounds (Hall's theorem for fractional assignments). Latencies, caches and mispredicted
-//! branches are ignored, so the prediction is a lower bound, the same on every machine. Loops with
-//! dependent iterations, such as those of fractal, take longer.
+//! SIMD groups are independent, so an out-of-order core overlaps them, and code takes as long as
+//! its busiest resource (as in OSACA, Laukemann et al. 2018, and uiCA, Abel and Reineke 2022): the
+//! front end, which issues 4 fused µops per cycle; the execution ports; the divider. µops are
+//! distributed optimally over their ports. For each set of ports, the number of µops that are
+//! restricted to the set, divided by the number of ports, is a lower bound on the cycles. The
+//! optimum is the maximum of these bounds (Hall's theorem for fractional assignments). Latencies,
+//! caches and mispredicted branches are ignored, so the prediction is a lower bound, the same on
+//! every machine. Loops with dependent iterations, such as those of fractal, take longer.
 //!
 //! µops and ports are from Agner Fog's *Instruction tables* (Skylake) and <https://uops.info>.
 
@@ -128,8 +128,8 @@ pub fn cycles(code: &Code, block_counts: &[u64]) -> f64 {
     pressure(code, block_counts).cycles()
 }
 
-/// Returns the numbers of loads and stores of explicit memory operands. The timing of gathers includes
-/// their loads.
+/// Returns the numbers of loads and stores of explicit memory operands. The timing of gathers
+/// includes their loads.
 fn memory_accesses(instruction: &Instruction) -> [f64; 2] {
     let is_memory = (0..instruction.op_count()).any(|k| instruction.op_kind(k) == OpKind::Memory);
     if !is_memory || matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Vpgatherdd) {
@@ -144,8 +144,8 @@ fn memory_accesses(instruction: &Instruction) -> [f64; 2] {
     })
 }
 
-/// Whether the instruction is a zero idiom: its operands are the same register and the result is zero,
-/// so that register renaming handles it without executing a µop.
+/// Whether the instruction is a zero idiom: its operands are the same register and the result is
+/// zero, so that register renaming handles it without executing a µop.
 fn is_zero_idiom(i: &Instruction) -> bool {
     let register = i.op0_register();
     matches!(i.mnemonic(), Mnemonic::Xorps | Mnemonic::Vxorps)
@@ -153,16 +153,16 @@ fn is_zero_idiom(i: &Instruction) -> bool {
             .all(|k| i.op_kind(k) == OpKind::Register && i.op_register(k) == register)
 }
 
-/// Returns the resources that an instruction uses. Panics for instructions that the back end does not
-/// emit.
+/// Returns the resources that an instruction uses. Panics for instructions that the back end does
+/// not emit.
 fn timing(i: &Instruction) -> Timing {
     use Mnemonic::*;
     let wide = i.op0_register().is_ymm();
     let from_memory = (0..i.op_count()).any(|k| i.op_kind(k) == OpKind::Memory);
     match i.mnemonic() {
         _ if is_zero_idiom(i) => Timing::issued(1.0),
-        // Register renaming eliminates register moves. Loads and stores have no µops besides those of
-        // the memory access.
+        // Register renaming eliminates register moves. Loads and stores have no µops besides those
+        // of the memory access.
         Movaps | Vmovaps | Mov => Timing::issued(if from_memory { 0.0 } else { 1.0 }),
         Addps | Vaddps | Subps | Vsubps | Mulps | Vmulps => Timing::uops(&[P01]),
         Minps | Vminps | Maxps | Vmaxps | Cmpps | Vcmpps => Timing::uops(&[P01]),
@@ -239,8 +239,8 @@ mod tests {
 
     #[test]
     fn additions_and_multiplications_share_two_ports() {
-        // Four arithmetic instructions, three of them with a memory operand; a load; a store; and the
-        // return.
+        // Four arithmetic instructions, three of them with a memory operand; a load; a store; and
+        // the return.
         let text = "fn f(a: f32, b: f32, c: f32, d: f32) -> (y: f32) {
             %1 = add a, b
             %2 = mul %1, c

@@ -1,10 +1,10 @@
 //! Cost measurements of naive, optimized and related bounding shaders.
 //!
-//! Each [`Variant`] of a shader, a choice of interval inputs, bound sides and NaN mode, has a naive,
-//! an optimized and a related bounding shader. All of them are compiled for one target and run in
-//! turn, in one process, over the same [boxes]. The shader's one point shader runs over members of
-//! these boxes. Before the measurement, naive and optimized bounds are checked to be equal. Costs are
-//! ratios to the point shader; ratios of cycles have confidence intervals.
+//! Each [`Variant`] of a shader, a choice of interval inputs, bound sides and NaN mode, has a
+//! naive, an optimized and a related bounding shader. All of them are compiled for one target and
+//! run in turn, in one process, over the same [boxes]. The shader's one point shader runs over
+//! members of these boxes. Before the measurement, naive and optimized bounds are checked to be
+//! equal. Costs are ratios to the point shader; ratios of cycles have confidence intervals.
 
 use super::{
     Error, FrameDef, IntervalInputsDef, NanDef, RangesDef, SidesDef, nan_name, notation,
@@ -76,8 +76,8 @@ impl Variant {
         self.lift_with(integrand, ranges, tracking, Relations::NONE)
     }
 
-    /// Returns the related bounding shader that uses these relations; without relations, the optimized
-    /// one.
+    /// Returns the related bounding shader that uses these relations; without relations, the
+    /// optimized one.
     pub(super) fn lift_related(
         self,
         integrand: &Integrand,
@@ -109,8 +109,8 @@ pub struct GroupCost {
     pub executed: f64,
     /// Core cycles or ticks of the time-stamp counter.
     pub cycles: f64,
-    /// Confidence interval (95 %) of the cycles. For a bounding shader, the interval of its ratio to
-    /// the point shader, times the point shader's cycles. `None` after too few rounds.
+    /// Confidence interval (95 %) of the cycles. For a bounding shader, the interval of its ratio
+    /// to the point shader, times the point shader's cycles. `None` after too few rounds.
     pub cycles_interval: Option<[f64; 2]>,
     /// Mean number of cycles that the throughput model predicts.
     pub model_cycles: f64,
@@ -201,8 +201,8 @@ pub(super) struct Timing {
     pub switches: Option<u64>,
 }
 
-/// SIMD groups per pass: enough to vary branches and loops, few enough for the inputs to stay in the L1
-/// cache.
+/// SIMD groups per pass: enough to vary branches and loops, few enough for the inputs to stay in
+/// the L1 cache.
 const GROUPS: usize = 32;
 /// Seed of the boxes.
 const SEED: u64 = 1;
@@ -216,8 +216,8 @@ pub(super) const PRECISION: f64 = 0.02;
 const COMPILE_RUNS: usize = 9;
 
 impl Comparison {
-    /// Checks and measures all variants of shaders. Related code uses `relations`. `progress` receives
-    /// the completed fraction.
+    /// Checks and measures all variants of shaders. Related code uses `relations`. `progress`
+    /// receives the completed fraction.
     ///
     /// # Errors
     ///
@@ -338,7 +338,7 @@ fn compare(
         |fraction: f64| progress(CHECK_FRACTION + (1.0 - CHECK_FRACTION) * fraction);
     let budget =
         Budget { max_rounds: rounds, min_time: MIN_TIME, max_time: MAX_TIME, precision: PRECISION };
-    let Measurement { costs, clock, rounds: completed_rounds, discarded, with_disturbed, switches } =
+    let Measurement { costs, clock, rounds: completed, discarded, with_disturbed, switches } =
         measure(&candidates, &textures, &budget, &measure_progress);
     let costs: Vec<GroupCost> = costs.iter().map(GroupCost::from).collect();
     let records =
@@ -353,7 +353,7 @@ fn compare(
             cpu: cpu_name(),
             version: env!("CARGO_PKG_VERSION"),
             clock: clock.clone(),
-            rounds: completed_rounds,
+            rounds: completed,
             seed: SEED,
             point: costs[0],
             naive: costs_of_variant[0],
@@ -372,8 +372,8 @@ fn rows(input_boxes: &[InputBox], inputs: &[Input]) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// Returns whether the bounds for each box are valid. If NaN is ignored, bounds are invalid for boxes
-/// in which a NaN occurs. NaN-propagating code finds these boxes.
+/// Returns whether the bounds for each box are valid. If NaN is ignored, bounds are invalid for
+/// boxes in which a NaN occurs. NaN-propagating code finds these boxes.
 fn valid_boxes(
     integrand: &Integrand,
     setup: Setup,
@@ -393,8 +393,8 @@ fn valid_boxes(
         .collect())
 }
 
-/// Checks that valid optimized bounds equal naive bounds that are not NaN. Zeros may differ in sign.
-/// Returns the first row that fails as an error.
+/// Checks that valid optimized bounds equal naive bounds that are not NaN. Zeros may differ in
+/// sign. Returns the first row that fails as an error.
 fn check_equal(naive: &Batch, optimized: &Batch, valid: &[bool]) -> Result<(), usize> {
     let same = |row: usize| {
         !valid[row]
@@ -407,7 +407,8 @@ fn check_equal(naive: &Batch, optimized: &Batch, valid: &[bool]) -> Result<(), u
 }
 
 /// Checks that valid related bounds are within optimized bounds that are not NaN. Results that
-/// underflow may be wider by the smallest normal number. Returns the first row that fails as an error.
+/// underflow may be wider by the smallest normal number. Returns the first row that fails as an
+/// error.
 fn check_within(
     related: &Batch,
     optimized: &Batch,
@@ -444,8 +445,8 @@ fn smooth_texture(seed: u32) -> Texture {
     Texture::new(WIDTH, &(0..WIDTH * WIDTH).map(texel).collect::<Vec<_>>())
 }
 
-/// Measures the median time to compile a point shader to the machine code of its optimized or related
-/// bounding shader.
+/// Measures the median time to compile a point shader to the machine code of its optimized or
+/// related bounding shader.
 fn compile_time(
     integrand: &Integrand,
     setup: Setup,

@@ -1,7 +1,7 @@
 //! Tables of [comparisons](Comparison), with the published results of Clarberg et al. 2010.
 //!
-//! Costs are ratios to the point shader. Averages over shaders are arithmetic means of the ratios and
-//! of the savings, as in the paper.
+//! Costs are ratios to the point shader. Averages over shaders are arithmetic means of the ratios
+//! and of the savings, as in the paper.
 
 use super::comparison::{Comparison, CostRecord, GroupCost, PRECISION, Variant};
 use super::figure::{self, Figure};
@@ -104,7 +104,8 @@ impl Step {
         }
     }
 
-    /// Returns the heading of the column with the change in cost: optimizations save, relations cost.
+    /// Returns the heading of the column with the change in cost: optimizations save, relations
+    /// cost.
     fn change_heading(self) -> &'static str {
         match self {
             Step::Optimized => "saved",
@@ -263,7 +264,8 @@ fn paper_arrow([naive, optimized]: RatioPair) -> String {
     format!("{naive:.1}× → {optimized:.1}×")
 }
 
-/// Returns a table of costs before and after a step, with the paper's results if they are comparable.
+/// Returns a table of costs before and after a step, with the paper's results if they are
+/// comparable.
 fn cost_table(
     comparison: &Comparison,
     quantity: Quantity,

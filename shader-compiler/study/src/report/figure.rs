@@ -1,8 +1,8 @@
 //! Instruction counts by optimization stage and by purpose (Clarberg et al. 2010, figure 3).
 //!
 //! Each bar is a bounding shader at one optimization stage. The stages differ in the facts that
-//! select interval lowerings: none; ranges; also absence of NaN; also signs of zero. The cost of NaN
-//! handling is the difference from the same stage with NaN ignored. [`breakdown`] splits the
+//! select interval lowerings: none; ranges; also absence of NaN; also signs of zero. The cost of
+//! NaN handling is the difference from the same stage with NaN ignored. [`breakdown`] splits the
 //! remaining instructions by purpose.
 
 use super::comparison::{Setup, Variant};

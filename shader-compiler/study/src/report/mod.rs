@@ -2,9 +2,9 @@
 //!
 //! [`Comparison`] measures the cost of naive, optimized and related bounding shaders relative to
 //! the point shaders that they bound. [`cost_tables`] prints it beside the published results of
-//! Clarberg et al. 2010, §6.1, and [`figure`] shows what each optimization saves. [`relation_costs`]
-//! shows what each relation costs, and [`tightness_tables`] how far upper bounds are above true
-//! maxima. The fields of records are the keys of the JSON output.
+//! Clarberg et al. 2010, §6.1, and [`figure`] shows what each optimization saves.
+//! [`relation_costs`] shows what each relation costs, and [`tightness_tables`] how far upper bounds
+//! are above true maxima. The fields of records are the keys of the JSON output.
 
 pub mod bar_chart;
 pub mod comparison;

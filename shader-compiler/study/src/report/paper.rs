@@ -8,8 +8,8 @@ use lightbound_shader::lift::Sides;
 /// optimized, or optimized and related.
 pub(super) type RatioPair = [f64; 2];
 
-/// The results for a shader. In arrays, results over light directions come first, then results over all
-/// inputs.
+/// The results for a shader. In arrays, results over light directions come first, then results over
+/// all inputs.
 struct PaperRow {
     shader: &'static str,
     /// Table 1: instruction ratios of upper bounds.

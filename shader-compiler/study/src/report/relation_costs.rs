@@ -1,6 +1,6 @@
-//! The cost of each relation between values: instruction counts of related bounding shaders that use
-//! one relation only, or all relations except one. [`tightness_tables`](super::tightness_tables)
-//! shows the benefit, tighter bounds.
+//! The cost of each relation between values: instruction counts of related bounding shaders that
+//! use one relation only, or all relations except one.
+//! [`tightness_tables`](super::tightness_tables) shows the benefit, tighter bounds.
 
 use super::comparison::{Setup, Variant};
 use super::table::Table;
@@ -110,7 +110,8 @@ pub fn text(costs: &[RelationCosts], setup: Setup, markdown: bool) -> String {
     heading + &alone.print(markdown) + &marginal.print(markdown)
 }
 
-/// Returns a table of the instructions that each relation adds. The first row has the total of `code`.
+/// Returns a table of the instructions that each relation adds. The first row has the total of
+/// `code`.
 fn table(
     title: String,
     code: &str,

@@ -1,8 +1,8 @@
 //! Draws [tightness measurements](super::tightness_tables) as SVG, with a panel for each material.
 //!
-//! The x-axis shows half-angles, the y-axis the ratio of bound to true maximum, on a logarithmic scale
-//! that all panels share. Each kind of bound has a line through its medians and a band between its
-//! quartiles.
+//! The x-axis shows half-angles, the y-axis the ratio of bound to true maximum, on a logarithmic
+//! scale that all panels share. Each kind of bound has a line through its medians and a band
+//! between its quartiles.
 
 use super::bar_chart::{start_svg, text};
 use super::tightness_tables::MaterialTightness;
@@ -81,8 +81,8 @@ fn decades(rows: &[MaterialTightness]) -> f64 {
     libm::log10(max).ceil().clamp(1.0, MAX_DECADES)
 }
 
-/// Returns the line style of a kind of bound: colour, width and dashes. Naive and optimized bounds are
-/// equal; the naive line is wider, so that it is visible behind the other.
+/// Returns the line style of a kind of bound: colour, width and dashes. Naive and optimized bounds
+/// are equal; the naive line is wider, so that it is visible behind the other.
 fn style(kind: &str) -> (&'static str, f64, &'static str) {
     match kind {
         "naive" => ("#b9bec4", 6.0, "none"),
@@ -133,14 +133,14 @@ impl Panel {
             + libm::log(half_angle / first) / libm::log(last / first) * (PANEL_WIDTH - 2.0 * inset)
     }
 
-    /// Returns the y coordinate of a ratio. Ratios above the scale lie above the panel, where they are
-    /// clipped.
+    /// Returns the y coordinate of a ratio. Ratios above the scale lie above the panel, where they
+    /// are clipped.
     fn y(&self, ratio: f64) -> f64 {
         self.base - libm::log10(ratio).clamp(0.0, 2.0 * self.decades) / self.decades * PLOT_HEIGHT
     }
 
-    /// Draws grid lines at powers of ten, with labels if the panel is the first of its row, and ticks
-    /// at half-angles.
+    /// Draws grid lines at powers of ten, with labels if the panel is the first of its row, and
+    /// ticks at half-angles.
     fn axes(&self, svg: &mut String, labelled: bool) {
         let Panel { left, base, decades } = *self;
         for power in 0..=decades as i32 {

@@ -2,12 +2,12 @@
 //! list of materials.
 //!
 //! A [`CompiledMaterial`] is one of the [materials] with compiled code: its point shader and a
-//! bounding shader of each [kind](BoundKind). A [`BoundQuery`] is a view direction and a box of light
-//! directions. For each query, a search finds the [true maximum](true_maximum) over the unit vectors
-//! in the box. The bound of each kind is compared with it, and so is the
+//! bounding shader of each [kind](BoundKind). A [`BoundQuery`] is a view direction and a box of
+//! light directions. For each query, a search finds the [true maximum](true_maximum) over the unit
+//! vectors in the box. The bound of each kind is compared with it, and so is the
 //! [hand-derived](lightbound_shader::bounding::hand) bound, if the material has one. A
-//! [`ConeTightness`] summarizes the ratios for a half-angle by quartiles, since they differ by orders
-//! of magnitude and means would reflect only the worst case.
+//! [`ConeTightness`] summarizes the ratios for a half-angle by quartiles, since they differ by
+//! orders of magnitude and means would reflect only the worst case.
 //!
 //! Two kinds of cases are excluded and counted: the maximum is 0, or it is below 10⁻⁴ of the lobe's
 //! peak for the same view direction, so that even a loose bound is too small to matter.
@@ -270,8 +270,8 @@ pub struct ConeTightness {
 pub struct RatioDistribution {
     /// The minimum.
     pub min: f64,
-    /// First quartile, median and third quartile: the smallest ratios that a quarter, half and three
-    /// quarters of the ratios do not exceed.
+    /// First quartile, median and third quartile: the smallest ratios that a quarter, half and
+    /// three quarters of the ratios do not exceed.
     pub quartiles: [f64; 3],
 }
 
@@ -337,8 +337,8 @@ mod tests {
                 for (tighter, wider) in [(related, optimized), (split, related)] {
                     let [tighter, wider] = [tighter, wider]
                         .map(|ratios| ratios.map_or([1.0; 3], |ratios| ratios.quartiles));
-                    // Bounds on functions that are not exactly monotone are widened by some ulps. The
-                    // bound for a part may thus slightly exceed that for the unsplit box.
+                    // Bounds on functions that are not exactly monotone are widened by some ulps.
+                    // The bound for a part may thus slightly exceed that for the unsplit box.
                     let mut pairs = std::iter::zip(tighter, wider);
                     assert!(
                         pairs.all(|(tighter, wider)| tighter <= wider * (1.0 + 1e-6)),

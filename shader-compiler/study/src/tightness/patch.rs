@@ -14,14 +14,14 @@ impl Patch {
     /// The hemisphere around +z.
     pub const UPPER: Patch = Patch { endpoints: [[-1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]] };
 
-    /// Returns the patch for a cone: the smallest box that contains all directions within `half_angle`
-    /// radians of `axis`, rounded outwards.
+    /// Returns the patch for a cone: the smallest box that contains all directions within
+    /// `half_angle` radians of `axis`, rounded outwards.
     pub fn around_cone(axis: [f64; 3], half_angle: f64) -> Patch {
         let endpoints = axis.map(|x| {
             let from_axis = libm::acos(x.clamp(-1.0, 1.0));
             let end = |angle: f64| libm::cos(angle.clamp(0.0, std::f64::consts::PI)) as f32;
-            // Rounding to `f32` changes the value by up to half an ulp, and the error of the cosine is
-            // far smaller, so one ulp outwards suffices.
+            // Rounding to `f32` changes the value by up to half an ulp, and the error of the cosine
+            // is far smaller, so one ulp outwards suffices.
             let [low, high] =
                 [end(from_axis + half_angle).next_down(), end(from_axis - half_angle).next_up()];
             [low.max(-1.0), high.min(1.0)]
@@ -42,9 +42,9 @@ impl Patch {
             .fold(0.0, f64::max)
     }
 
-    /// Returns a member near a vector; `None` if it finds none. Clamps components outside the box to
-    /// its endpoints and scales the others to restore unit length, so that members can lie exactly on
-    /// the boundary.
+    /// Returns a member near a vector; `None` if it finds none. Clamps components outside the box
+    /// to its endpoints and scales the others to restore unit length, so that members can lie
+    /// exactly on the boundary.
     pub fn near(&self, v: [f64; 3]) -> Option<[f32; 3]> {
         let mut fixed: [Option<f64>; 3] = [None; 3];
         loop {
@@ -72,8 +72,8 @@ impl Patch {
         }
     }
 
-    /// Returns a random member, with positive density everywhere; `None` if it finds none, for example
-    /// in boxes that contain little more than a single point of the sphere.
+    /// Returns a random member, with positive density everywhere; `None` if it finds none, for
+    /// example in boxes that contain little more than a single point of the sphere.
     pub fn sample(&self, random: &mut Random) -> Option<[f32; 3]> {
         let inside = self.endpoints.map(|[low, high]| {
             f64::from(low) + (f64::from(high) - f64::from(low)) * uniform(random)

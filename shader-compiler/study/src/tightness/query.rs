@@ -1,8 +1,9 @@
 //! Queries: the view directions and cones of light directions for which bounds are measured.
 //!
-//! View directions are uniform on the upper hemisphere, and so are the axes of half of the cones. The
-//! axes of the others are within three half-angles of the mirror direction, where specular lobes peak.
-//! A query depends only on seed, half-angle and index, so all materials get the same queries.
+//! View directions are uniform on the upper hemisphere, and so are the axes of half of the cones.
+//! The axes of the others are within three half-angles of the mirror direction, where specular
+//! lobes peak. A query depends only on seed, half-angle and index, so all materials get the same
+//! queries.
 
 use super::patch::Patch;
 use crate::cost::boxes::{polar, to_world, uniform};

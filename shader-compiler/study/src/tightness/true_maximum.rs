@@ -1,9 +1,9 @@
 //! Search for the true maxima of point shaders over [patches](Patch) of the sphere.
 //!
 //! The compiled point shader is evaluated at dense samples, on the boundary, and where a maximum is
-//! expected. Ever smaller random perturbations refine the best of these points. All points are float
-//! vectors inside the box, so the result never exceeds the true maximum, and correct bounds are never
-//! below the result.
+//! expected. Ever smaller random perturbations refine the best of these points. All points are
+//! float vectors inside the box, so the result never exceeds the true maximum, and correct bounds
+//! are never below the result.
 
 use super::patch::Patch;
 use crate::cost::boxes::uniform;
@@ -32,8 +32,8 @@ pub struct EvaluatedDirection {
     pub wi: [f32; 3],
 }
 
-/// A search for maxima of a point shader's first output over its first three inputs, a direction. The
-/// other inputs are fixed.
+/// A search for maxima of a point shader's first output over its first three inputs, a direction.
+/// The other inputs are fixed.
 pub struct MaximumSearch<'a> {
     kernel: &'a Kernel,
     random: Random,
@@ -165,8 +165,9 @@ mod tests {
         }
     }
 
-    /// Finds the angle α from the mirror direction towards the normal that maximizes cosⁿ α cos (θ − α),
-    /// where θ is the angle between the mirror direction and the normal: n tan α = tan (θ − α).
+    /// Finds the angle α from the mirror direction towards the normal that maximizes cosⁿ α cos (θ
+    /// − α), where θ is the angle between the mirror direction and the normal: n tan α = tan (θ −
+    /// α).
     fn best_angle(exponent: f64, theta: f64) -> f64 {
         let (mut low, mut high) = (0.0, theta);
         for _ in 0..100 {
@@ -193,8 +194,8 @@ mod tests {
                 ([x, 0.0, z], scale * libm::pow(libm::cos(alpha), exponent) * z)
             };
             let best = best_angle(exponent, theta);
-            // The entire hemisphere, a neighbourhood of the maximum, and a region to one side of it. The
-            // maximum over that region is on its boundary.
+            // The entire hemisphere, a neighbourhood of the maximum, and a region to one side of
+            // it. The maximum over that region is on its boundary.
             for (patch, alpha) in [
                 (Patch::UPPER, best),
                 (Patch::around_cone(at(best).0, 0.1), best),

@@ -1,10 +1,10 @@
 //! Local search for members of a box that minimize or maximize outputs.
 //!
 //! Violations are likeliest where a result is smallest or largest, and random members seldom come
-//! close. For each output, the search minimizes and maximizes. It starts from the best member so far
-//! and proposes one step per round: by some ulps, by a fraction of the box, to an endpoint, to a
-//! kink, or halfway to another member. All proposals of a round are evaluated in one batch, and all
-//! become members.
+//! close. For each output, the search minimizes and maximizes. It starts from the best member so
+//! far and proposes one step per round: by some ulps, by a fraction of the box, to an endpoint, to
+//! a kink, or halfway to another member. All proposals of a round are evaluated in one batch, and
+//! all become members.
 
 use super::Sample;
 use super::boxes::{nudged, ordered};

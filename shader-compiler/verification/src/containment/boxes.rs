@@ -21,9 +21,9 @@ pub struct Sample {
     pub members: Vec<Vec<u32>>,
 }
 
-/// Returns a random box of inputs with this number of members. The first two members are usually the
-/// lower and the upper corner. Three consecutive inputs named `….x`, `….y` and `….z` are usually a
-/// direction. Inputs that are declared to be unit vectors usually are, in all members.
+/// Returns a random box of inputs with this number of members. The first two members are usually
+/// the lower and the upper corner. Three consecutive inputs named `….x`, `….y` and `….z` are
+/// usually a direction. Inputs that are declared to be unit vectors usually are, in all members.
 pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: usize) -> Sample {
     sample_at(random, ports, inputs, &[], members)
 }
@@ -126,8 +126,8 @@ fn unit(random: &mut Random) -> [f32; 3] {
     v.map(|x| x / length)
 }
 
-/// Returns endpoints around a component of a direction, within the bounds of the input. The width is
-/// proportional to 2 to the power of −`log2_narrowing`.
+/// Returns endpoints around a component of a direction, within the bounds of the input. The width
+/// is proportional to 2 to the power of −`log2_narrowing`.
 fn around_endpoints(random: &mut Random, input: &Input, x: f32, log2_narrowing: i32) -> [u32; 2] {
     let floats = input.bounds.floats();
     let step = 0.5_f32.powi(log2_narrowing);
@@ -267,8 +267,8 @@ fn at_kink(random: &mut Random, floats: &Floats, kinks: &[f32]) -> f32 {
 }
 
 /// Returns a word near another one between endpoints: some ulps away, a fraction of the interval
-/// away, at an endpoint, at a kink, or halfway to `other`. Returns the word itself if the new one is
-/// out of bounds, or if the input is not an interval.
+/// away, at an endpoint, at a kink, or halfway to `other`. Returns the word itself if the new one
+/// is out of bounds, or if the input is not an interval.
 pub(super) fn nudged(
     random: &mut Random,
     input: &Input,

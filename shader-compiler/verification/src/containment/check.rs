@@ -38,8 +38,8 @@ pub struct Checker<'a> {
     point: Kernel,
     /// Bounding shaders. The first one is naive, computes both sides, and propagates NaN.
     variants: Vec<CompiledVariant>,
-    /// Part counts for which boxes are also bounded in parts, by optimized variants that compute both
-    /// sides.
+    /// Part counts for which boxes are also bounded in parts, by optimized variants that compute
+    /// both sides.
     splits: Vec<usize>,
     /// For each input of the point shader, its port in bounding shaders, and whether it is an
     /// interval. The upper endpoint of an interval is the next port.
@@ -56,8 +56,8 @@ struct CompiledVariant {
     kernel: BoundingKernel,
     /// Index of the naive variant with the same sides, NaN mode and relations.
     naive: usize,
-    /// Index of `naive`, or of its counterpart for both sides. If that variant computes a NaN, ignore
-    /// mode makes no claim.
+    /// Index of `naive`, or of its counterpart for both sides. If that variant computes a NaN,
+    /// ignore mode makes no claim.
     nan_reference: usize,
     /// Index of the naive NaN-propagating variant for both sides with the same relations.
     nan_probe: usize,
@@ -452,8 +452,8 @@ impl<'a> Checker<'a> {
         any_nan(naive, &inputs)
     }
 
-    /// Whether an interval in related code is empty for a box. The endpoints of an empty interval are
-    /// arbitrary, and different cases of an operation may compute different bounds from them.
+    /// Whether an interval in related code is empty for a box. The endpoints of an empty interval
+    /// are arbitrary, and different cases of an operation may compute different bounds from them.
     fn has_empty(&self, variant: usize, sample: &Sample) -> bool {
         let options = Options { tracking: Tracking::NONE, ..self.variants[variant].options };
         if options.relations == Relations::NONE {

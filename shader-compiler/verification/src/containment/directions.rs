@@ -3,8 +3,8 @@
 //!
 //! Each box is built around a member, so that it is not empty. There are bounding boxes of cones of
 //! all sizes, boxes a few ulps wide, single vectors, slabs, boxes that touch the sphere only in a
-//! corner, and the box of all directions. Other members are random: inside the box, on its faces and
-//! edges, and near mirror images of other vectors, where dot products are extreme.
+//! corner, and the box of all directions. Other members are random: inside the box, on its faces
+//! and edges, and near mirror images of other vectors, where dot products are extreme.
 
 use super::boxes::{ordered, rank, signed_zero, unrank};
 use lightbound_shader::interval::Floats;
@@ -88,7 +88,8 @@ impl Vectors {
 
     /// Replaces the endpoints of directions by those of boxes that contain unit vectors, and the
     /// directions of members by unit vectors in these boxes. Changes nothing if it finds no unit
-    /// vectors within the bounds of the inputs. Some endpoints and components are at or near `kinks`.
+    /// vectors within the bounds of the inputs. Some endpoints and components are at or near
+    /// `kinks`.
     pub fn randomize(
         &self,
         random: &mut Random,
@@ -258,7 +259,8 @@ impl DirectionBox<'_> {
             .map(|part| self.endpoints[part].map(|end| f64::from(f32::from_bits(end))));
         let v = vectors[vector].map(f64::from);
         if !self.kinks.is_empty() && random.once_in(4) {
-            // Set a component to a kink or a float near it, and adjust another to restore unit length.
+            // Set a component to a kink or a float near it, and adjust another to restore unit
+            // length.
             let (mut v, kink, k) = (v, *random.pick(self.kinks), random.below(3));
             v[k] = f64::from(unrank(rank(kink) + random.below(5) as i64 - 2));
             let other = (k + 1 + random.below(2)) % 3;
@@ -340,8 +342,8 @@ impl DirectionBox<'_> {
     }
 }
 
-/// Maximum computed value of ||v|² − 1| and |u · v|: [`SLACK`] minus a bound on their rounding error,
-/// 2⁻⁵⁰.
+/// Maximum computed value of ||v|² − 1| and |u · v|: [`SLACK`] minus a bound on their rounding
+/// error, 2⁻⁵⁰.
 const MAX_DEFECT: f64 = SLACK - 1.0 / (1u64 << 50) as f64;
 
 /// Whether a vector satisfies the precondition for unit vectors.

@@ -1,10 +1,10 @@
 //! Exhaustive checks of operations with one argument, on every box of one word, every box of two
 //! adjacent words, and boxes of 2ᵏ adjacent words. All members of a box are checked.
 //!
-//! Words are processed in order, one block at a time. A compiled [function](verdict) checks boxes of
-//! one and of two words, and reports whether any check fails. After a failure, and for larger boxes,
-//! this module compares results with bounds. The smallest and the largest result in a window of 2ᵏ⁺¹
-//! words follow from those of two windows of 2ᵏ words.
+//! Words are processed in order, one block at a time. A compiled [function](verdict) checks boxes
+//! of one and of two words, and reports whether any check fails. After a failure, and for larger
+//! boxes, this module compares results with bounds. The smallest and the largest result in a window
+//! of 2ᵏ⁺¹ words follow from those of two windows of 2ᵏ words.
 
 use super::boxes::unrank;
 use super::verdict::{self, BoundingFunction};
@@ -151,8 +151,8 @@ impl WindowChecker {
         results
     }
 
-    /// Checks all windows of 1, 2, 4, … 2ᵏ words that start in a block, where k is `max_log2`. Returns
-    /// a summary of the results in the block.
+    /// Checks all windows of 1, 2, 4, … 2ᵏ words that start in a block, where k is `max_log2`.
+    /// Returns a summary of the results in the block.
     pub fn block(&mut self, block: usize, max_log2: u32, tally: &mut Tally) -> ResultSummary {
         let start = block * BLOCK_WORDS;
         self.run(start, BLOCK_WORDS.min(self.words() - start), max_log2, tally)
@@ -258,7 +258,8 @@ impl WindowChecker {
         self.runtime_bounds[variant].floats::<2>(row, 2 * nan_seen).iter().any(|end| end.is_nan())
     }
 
-    /// Whether the NaN mode makes no claim about one of the current windows, which has these results.
+    /// Whether the NaN mode makes no claim about one of the current windows, which has these
+    /// results.
     fn makes_no_claim(&self, variant: usize, row: usize, results: &ResultSummary) -> bool {
         match self.variants[variant].0.nan {
             Nan::Propagate => {
@@ -345,8 +346,8 @@ fn bounding_functions(subject: &Subject) -> Vec<(Options, Function)> {
     lifted.collect()
 }
 
-/// Returns the ranks of the first and the last word: of all floats except NaN in increasing order, or
-/// of all integers in signed order.
+/// Returns the ranks of the first and the last word: of all floats except NaN in increasing order,
+/// or of all integers in signed order.
 fn rank_range(subject: &Subject) -> [i64; 2] {
     match subject.point.inputs[0].ty {
         Type::F32 => [f32::NEG_INFINITY, f32::INFINITY].map(super::boxes::rank),
@@ -398,8 +399,8 @@ mod tests {
         builder.finish(function.outputs.iter().map(|port| port.name.clone()).zip(outputs))
     }
 
-    /// Sweeps four blocks for the square root. One of its bounding functions has a wrong endpoint for
-    /// boxes that start at 2.
+    /// Sweeps four blocks for the square root. One of its bounding functions has a wrong endpoint
+    /// for boxes that start at 2.
     fn swept(variant: usize, output: usize, end: f32) -> Tally {
         let (subject, word) = (subject(Op::Sqrt), 2.0_f32);
         let mut bounding = bounding_functions(&subject);

@@ -11,8 +11,8 @@ use lightbound_shader::relations::{Axis, UNIT};
 
 type Vector = [Value; 3];
 
-/// Generates a random function, with descriptions of its inputs: directions `wi` and `wo`, sometimes
-/// the frame, and scalars.
+/// Generates a random function, with descriptions of its inputs: directions `wi` and `wo`,
+/// sometimes the frame, and scalars.
 pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     let mut builder = Builder::new("patterns", Rules::Exact);
     let in_world = random.once_in(3);
@@ -92,8 +92,8 @@ impl PatternBuilder<'_> {
         self.builder.op(op, args)
     }
 
-    /// Makes outputs 0 unless a component of a vector is positive. Adds products in which the sign of
-    /// the component matters to some of them.
+    /// Makes outputs 0 unless a component of a vector is positive. Adds products in which the sign
+    /// of the component matters to some of them.
     fn restrict_support(&mut self, outputs: &mut [Value]) {
         let z = self.vector()[2];
         let zero = self.builder.f32(0.0);

@@ -9,8 +9,8 @@ use lightbound_shader::relations::{Relation, Relations};
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Groups with equal relations and NaN mode. The first shader of the first group is naive,
-    /// computes both sides and propagates NaN. References precede the shaders that are compared with
-    /// them.
+    /// computes both sides and propagates NaN. References precede the shaders that are compared
+    /// with them.
     pub(super) groups: Vec<Vec<Options>>,
     /// Part counts for which boxes are also bounded in parts.
     pub(super) splits: Vec<usize>,
@@ -19,8 +19,8 @@ pub struct Plan {
 const MODES: [Nan; 3] = [Nan::Propagate, Nan::Suppress, Nan::Ignore];
 
 impl Plan {
-    /// Selects all combinations, without split boxes. `seed` selects the partly optimized shaders and
-    /// the relations of some related ones.
+    /// Selects all combinations, without split boxes. `seed` selects the partly optimized shaders
+    /// and the relations of some related ones.
     pub fn full(seed: u64, loop_cap: u32) -> Plan {
         let mut groups = vec![];
         for relations in [Relations::NONE, Relations::all(), random_relations(seed)] {
@@ -45,8 +45,8 @@ impl Plan {
         Plan { groups, splits: vec![] }
     }
 
-    /// Selects a few random bounding shaders with the same NaN mode. They compile in a fraction of the
-    /// time that all combinations take.
+    /// Selects a few random bounding shaders with the same NaN mode. They compile in a fraction of
+    /// the time that all combinations take.
     pub fn random(random: &mut Random, loop_cap: u32) -> Plan {
         let (nan, side) = (*random.pick(&MODES), *random.pick(&[Sides::Upper, Sides::Lower]));
         let relations =

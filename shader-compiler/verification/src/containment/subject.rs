@@ -37,8 +37,8 @@ impl Subject {
         Subject { name, point, inputs, outputs }.with_nan_seen()
     }
 
-    /// Returns an operation on random inputs: intervals, point intervals, shared inputs and constants,
-    /// with various known bounds.
+    /// Returns an operation on random inputs: intervals, point intervals, shared inputs and
+    /// constants, with various known bounds.
     pub fn op(op: Op, seed: u64) -> Subject {
         let random = &mut Random::new(seed);
         let signature = op.signature();
@@ -107,7 +107,8 @@ impl Subject {
             .collect()
     }
 
-    /// Returns the integrand of a material. If `ranges` is `None`, no ranges of its inputs are known.
+    /// Returns the integrand of a material. If `ranges` is `None`, no ranges of its inputs are
+    /// known.
     pub fn material(
         name: &str,
         integrand: &Integrand,
@@ -184,7 +185,8 @@ fn random_inputs(random: &mut Random, ports: &[Port]) -> Vec<Input> {
     inputs.collect()
 }
 
-/// Returns random bounds on an input: one or several pieces, mostly with special values as endpoints.
+/// Returns random bounds on an input: one or several pieces, mostly with special values as
+/// endpoints.
 fn random_bounds(random: &mut Random, ty: Type) -> Bounds {
     match ty {
         Type::F32 => {

@@ -27,8 +27,8 @@ pub(super) struct BoundingFunction<'a> {
 }
 
 /// Builds the function that maps the rank of a word to a verdict and the operation's result.
-/// `last_rank` is the greatest rank. Each variant yields the endpoints of the result and those of the
-/// output that reports NaN. The first variant is naive and propagates NaN.
+/// `last_rank` is the greatest rank. Each variant yields the endpoints of the result and those of
+/// the output that reports NaN. The first variant is naive and propagates NaN.
 pub(super) fn function(
     point: &Function,
     variants: &[BoundingFunction<'_>],

@@ -48,10 +48,10 @@ fn bounds_refined_by_order_contain_results() {
     }
 }
 
-/// A function whose arms are so expensive that they are skipped if no member of the box takes them,
-/// or so cheap that they always run.
-fn arms(expensive: bool) -> String {
-    let more = if expensive {
+/// Returns a function with branches. Expensive arms are skipped if no member of the box takes them;
+/// cheap arms always run.
+fn function_with_arms(expensive: bool) -> String {
+    let rest = if expensive {
         "%12 = sin %11 %13 = mul %12, 0.001 %14 = add %13, %11"
     } else {
         "%14 = add %11, 2.0"
@@ -70,7 +70,7 @@ fn arms(expensive: bool) -> String {
                 %9 = sub %7, %8
                 %10 = div %9, a
                 %11 = div %10, b
-                {more}
+                {rest}
                 yield %14
             }} else {{
                 %16 = if %0 {{
@@ -92,7 +92,7 @@ fn arms(expensive: bool) -> String {
 #[test]
 fn conditions_tighten_bounds_in_their_arms() {
     for expensive in [false, true] {
-        let text = arms(expensive);
+        let text = function_with_arms(expensive);
         for [b, c] in
             [[within(-1.0, 2.0), within(0.0, 1.0)], [within(-3.0, 3.0), within(-1.0, 0.5)]]
         {
@@ -112,8 +112,7 @@ fn conditions_tighten_bounds_in_their_arms() {
 
 #[test]
 fn mutually_exclusive_conditions_yield_no_nan() {
-    // In a box with a > c, each condition may hold for some members, but never both for the same
-    // member.
+    // In a box with a > c, each condition may hold for some members, but not both for one member.
     let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {
         %0 = lt a, b
         %1 = lt b, c

@@ -32,7 +32,7 @@ fn bounds_of_products_contain_results() {
 }
 
 #[test]
-fn the_greatest_product_is_in_the_middle() {
+fn bound_of_x_times_c_minus_x_is_attained_at_half_c() {
     let float = |lo, hi| Bounds::Float(Floats::between(lo, hi));
     let case = Case::new(SHAPES[0], &[(true, float(0.0, 1.0)), (false, float(1.0, 1.0))]);
     let endpoints = |relations| {

@@ -172,8 +172,8 @@ impl BoundCheck<'_> {
                 if self.checker.variants[self.variant].is_related() { checked } else { 0 };
             tally.skipped += members.selected.len() as u64 - checked;
         }
-        // Arithmetic on empty intervals may produce NaN. Intervals may be empty in a part even if none
-        // is in the unsplit box.
+        // Arithmetic on empty intervals may produce NaN. Intervals may be empty in a part even if
+        // none is in the unsplit box.
         let is_related = self.checker.variants[self.variant].is_related();
         let is_empty = || self.parts.is_some() || self.checker.has_empty(self.variant, self.sample);
         let Some(kind) = kind.filter(|_| !self.has_ignored_nan()) else { return };
@@ -216,8 +216,8 @@ impl BoundCheck<'_> {
         if let Some(unrelated) = unrelated.filter(|_| self.checker.only_tightens[self.k]) {
             // `monotone` may widen subnormal results by up to the smallest normal float.
             let tolerance = f64::from(f32::MIN_POSITIVE);
-            // If NaN propagates, a tighter endpoint of a dividend may make a quotient 0 ÷ 0, and the
-            // bound reports a NaN.
+            // If NaN propagates, a tighter endpoint of a dividend may make a quotient 0 ÷ 0, and
+            // the bound reports a NaN.
             let reports_new_nan =
                 |found: f64| found.is_nan() && self.options().nan == Nan::Propagate;
             let is_within = |side, found, outer| {

@@ -180,8 +180,8 @@ impl Expr {
         self.children_mut().into_iter().for_each(|child| child.walk_mut(f));
     }
 
-    /// Visits the expression and its subexpressions in post-order, so that `f` does not visit its own
-    /// replacements.
+    /// Visits the expression and its subexpressions in post-order, so that `f` does not visit its
+    /// own replacements.
     pub fn rewrite(&mut self, f: &mut impl FnMut(&mut Expr)) {
         self.children_mut().into_iter().for_each(|child| child.rewrite(f));
         f(self);

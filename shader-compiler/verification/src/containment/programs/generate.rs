@@ -394,7 +394,8 @@ impl Generator<'_> {
         });
     }
 
-    /// Returns a call of a helper function with this type and role, with a probability of at most 1/5.
+    /// Returns a call of a helper function with this type and role, with a probability of at most
+    /// 1/5.
     pub fn call_helper(&mut self, ty: Ty, role: Role, depth: usize) -> Option<Expr> {
         if self.functions.is_empty() || !self.once_in(5) {
             return None;
@@ -414,8 +415,8 @@ impl Generator<'_> {
         Some(Expr::new(ty, ExprKind::Call(helper.name.clone(), args)))
     }
 
-    /// Returns the variables in scope from index `first` on that no statement reads yet, converted to
-    /// floats.
+    /// Returns the variables in scope from index `first` on that no statement reads yet, converted
+    /// to floats.
     fn unused(&mut self, first: usize) -> Vec<Expr> {
         let (mut block, mut used) = (std::mem::take(&mut self.block), BTreeSet::new());
         walk_blocks(&mut block, &mut |inner| {
@@ -468,7 +469,8 @@ impl Generator<'_> {
         value
     }
 
-    /// Returns the result of `brdf`. Its parameters and variables are in scope from index `first` on.
+    /// Returns the result of `brdf`. Its parameters and variables are in scope from index `first`
+    /// on.
     fn returned_colour(&mut self, first: usize) -> Expr {
         match self.below(12) {
             0 => self.expr(Ty::Vec(3), Role::Any, 3),

@@ -1,7 +1,8 @@
 //! Shader idioms: terms of published reflectance models, noise, lookup tables and the like.
 //!
-//! Each idiom uses values in scope, appends some statements, and adds its result to the scope. Guards
-//! against division by zero and against square roots of negative numbers vary, and may be missing.
+//! Each idiom uses values in scope, appends some statements, and adds its result to the scope.
+//! Guards against division by zero and against square roots of negative numbers vary, and may be
+//! missing.
 
 use super::ast::{Expr, Stmt, Ty};
 use super::expressions::{Role, call, clamp01, max0, splat};
@@ -263,8 +264,8 @@ fn sheen(g: &mut Generator<'_>) {
     g.let_as("sheen", (2.0 + &inverse) * call("pow", [base, &inverse * 0.5]) / TAU, Role::Positive);
 }
 
-/// A variable with few distinct values, and a term with a narrower range over these values than over
-/// their hull.
+/// A variable with few distinct values, and a term with a narrower range over these values than
+/// over their hull.
 fn discrete_values(g: &mut Generator<'_>) {
     let x = g.leaf(Ty::F32, Role::Signed);
     let x = g.ensure_runtime(x);

@@ -2,9 +2,9 @@
 //!
 //! Single [operations](super::Subject::op) and random IR functions do not resemble the optimized IR
 //! of shaders, which use the same few values many times. `generate` generates programs. A [`Trial`]
-//! compiles some bounding shaders of a program and checks them on random boxes. [`shrink()`] reduces
-//! a program that shows a fault, together with the box, as C-Reduce does (Regehr et al. 2012).
-//! [`report()`] prints the program and the commands that reproduce the fault.
+//! compiles some bounding shaders of a program and checks them on random boxes. [`shrink()`]
+//! reduces a program that shows a fault, together with the box, as C-Reduce does (Regehr et al.
+//! 2012). [`report()`] prints the program and the commands that reproduce the fault.
 
 mod ast;
 mod expressions;

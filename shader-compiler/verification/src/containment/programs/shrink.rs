@@ -2,9 +2,9 @@
 //!
 //! As in C-Reduce (Regehr et al. 2012), passes propose smaller candidates and keep those that still
 //! show the fault, until no pass makes progress. They delete statements or replace them by their
-//! nested blocks, replace expressions by subexpressions or constants, inline variables and calls, and
-//! delete unused declarations. The front end rejects invalid candidates. Finally, the intervals of
-//! the box shrink towards the member that shows the fault. The number of candidates is limited.
+//! nested blocks, replace expressions by subexpressions or constants, inline variables and calls,
+//! and delete unused declarations. The front end rejects invalid candidates. Finally, the intervals
+//! of the box shrink towards the member that shows the fault. The number of candidates is limited.
 
 use super::ast::{Expr, ExprKind, Function, Global, Module, Stmt, Ty};
 use super::trial::{CheckBudget, Trial};
@@ -18,7 +18,8 @@ const MAX_CANDIDATES: usize = 1500;
 /// Some random boxes in addition to the fault's: a candidate may show the fault in another box.
 const FEW_BOXES: CheckBudget = CheckBudget { checks: 0, boxes: 12, members: 6, steps: 4 };
 
-/// Many random boxes, for candidates with other inputs, since the fault's box may not apply to them.
+/// Many random boxes, for candidates with other inputs, since the fault's box may not apply to
+/// them.
 const MANY_BOXES: CheckBudget = CheckBudget { checks: 0, boxes: 100, members: 8, steps: 8 };
 
 /// The fault's box only.
@@ -76,8 +77,8 @@ impl Shrinker {
         })
     }
 
-    /// Returns the fault's box, restricted to the inputs of a candidate; `None` if the candidate has
-    /// other inputs or if the box is out of their ranges.
+    /// Returns the fault's box, restricted to the inputs of a candidate; `None` if the candidate
+    /// has other inputs or if the box is out of their ranges.
     fn fault_box(&self, subject: &Subject) -> Option<Sample> {
         let mut sample = Sample { endpoints: vec![], members: vec![vec![]] };
         for (port, input) in std::iter::zip(&subject.point.inputs, &subject.inputs) {

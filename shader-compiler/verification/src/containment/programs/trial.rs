@@ -41,8 +41,8 @@ pub struct Trial {
     pub(super) inject: fn(&mut Lifted),
 }
 
-/// Maximum number of batches per program: if most results are skipped, the number of checks is never
-/// reached.
+/// Maximum number of batches per program: if most results are skipped, the number of checks is
+/// never reached.
 const MAX_BATCHES: usize = 12;
 
 /// Loop cap of the point shader and of most bounding shaders. Few loops reach it.

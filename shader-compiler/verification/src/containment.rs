@@ -25,8 +25,8 @@
 //! always takes the general case of an operation. If the compiler
 //! [claims](lightbound_shader::relations::only_tighten) that relations only tighten an output, its
 //! related bounds exceed the optimized ones by less than 2⁻¹²⁶. However, if NaN propagates, they
-//! may report a NaN that optimized bounds do not, since a tighter endpoint may make a quotient 0 ÷
-//! 0. Neither is required of boxes in which an interval is
+//! may report a NaN that optimized bounds do not: a tighter endpoint may make both operands of a
+//! quotient 0. Neither is required of boxes in which an interval is
 //! [empty](lightbound_shader::relations::emptiness), since the endpoints of an empty interval bound
 //! nothing.
 
@@ -205,7 +205,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault that occurs before any box is checked.
+    /// Creates a fault that occurs before any box is checked.
     fn without_box(kind: FaultKind, subject: &str, target: Target, message: &str) -> Fault {
         Fault {
             kind,

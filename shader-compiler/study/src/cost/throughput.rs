@@ -44,17 +44,17 @@ struct Timing {
 }
 
 impl Timing {
-    /// µops with a front-end slot each.
+    /// Describes µops with a front-end slot each.
     const fn uops(uops: &'static [Ports]) -> Timing {
         Timing { issued: uops.len() as f64, uops, divider: 0.0 }
     }
 
-    /// One µop that occupies the divider.
+    /// Describes one µop that occupies the divider.
     const fn divider(cycles: f64) -> Timing {
         Timing { issued: 1.0, uops: &[P0], divider: cycles }
     }
 
-    /// Front-end slots without executed µops.
+    /// Describes front-end slots without executed µops.
     const fn issued(slots: f64) -> Timing {
         Timing { issued: slots, uops: &[], divider: 0.0 }
     }

@@ -27,7 +27,7 @@ impl Quantity {
         [Quantity::Instructions, Quantity::Executed, Quantity::Model, Quantity::Cycles];
 
     /// Returns the quantity of a cost.
-    fn of(self, cost: &GroupCost) -> f64 {
+    fn value(self, cost: &GroupCost) -> f64 {
         match self {
             Quantity::Instructions => cost.instructions as f64,
             Quantity::Executed => cost.executed,
@@ -73,7 +73,7 @@ impl Quantity {
 
     /// Returns the ratios to the point shader before and after a step.
     fn ratios(self, record: &CostRecord, step: Step) -> RatioPair {
-        step.costs(record).map(|cost| self.of(cost) / self.of(&record.point))
+        step.costs(record).map(|cost| self.value(cost) / self.value(&record.point))
     }
 }
 
@@ -297,7 +297,7 @@ fn cost_table(
                 .find(shader, variant)
                 .expect("all variants of all shaders were measured");
             if k == 0 {
-                row.push(quantity.print(quantity.of(&record.point)));
+                row.push(quantity.print(quantity.value(&record.point)));
             }
             let [before, after] = quantity.ratios(record, step);
             widest = step

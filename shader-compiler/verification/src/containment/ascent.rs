@@ -8,7 +8,7 @@
 
 use super::Sample;
 use super::boxes::{nudged, ordered};
-use super::directions::Vectors;
+use super::directions::UnitVectors;
 use lightbound_shader::kernel::{Batch, Kernel};
 use lightbound_shader::lift::Input;
 use lightbound_shader::random::Random;
@@ -21,7 +21,7 @@ pub(super) struct LocalSearch<'a> {
     pub inputs: &'a [Input],
     /// Indices of the outputs to maximize and minimize; all of them are floats.
     pub outputs: Vec<usize>,
-    pub vectors: &'a Vectors,
+    pub vectors: &'a UnitVectors,
     pub kinks: &'a [f32],
 }
 
@@ -166,7 +166,7 @@ mod tests {
         let samples: Vec<_> = boxes.collect();
         let mut searched = samples.clone();
         checker.add_extreme_members(random, &[], 40, &mut searched);
-        let vectors = Vectors::of(&subject.inputs);
+        let vectors = UnitVectors::from_inputs(&subject.inputs);
         let mut higher = 0;
         for (before, after) in std::iter::zip(&samples, &searched) {
             assert_eq!(after.members.len(), 16 + 40 * 2 * 3);

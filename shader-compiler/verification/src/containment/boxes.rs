@@ -2,7 +2,7 @@
 //! are often special values, such as zeros, infinities and multiples of π/2.
 
 use super::ascent::between;
-use super::directions::Vectors;
+use super::directions::UnitVectors;
 use lightbound_shader::interval::{Bools, Bounds, Floats, Ints};
 use lightbound_shader::ir::Port;
 use lightbound_shader::ir::Type;
@@ -97,7 +97,7 @@ pub(super) fn sample_at(
         words
     });
     let mut members: Vec<_> = rows.collect();
-    let vectors = Vectors::of(inputs);
+    let vectors = UnitVectors::from_inputs(inputs);
     if !(vectors.is_empty() || random.once_in(4)) {
         vectors.randomize(random, inputs, kinks, &mut endpoints, &mut members);
     }

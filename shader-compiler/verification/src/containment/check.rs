@@ -3,7 +3,7 @@
 mod bound;
 
 use super::ascent::LocalSearch;
-use super::directions::Vectors;
+use super::directions::UnitVectors;
 use super::plan::Plan;
 use super::{Fault, FaultKind, Sample, Subject, Tally, number, sample};
 use crate::differential::reduce;
@@ -44,7 +44,7 @@ pub struct Checker<'a> {
     /// For each input of the point shader, its port in bounding shaders, and whether it is an
     /// interval. The upper endpoint of an interval is the next port.
     layout: Vec<(usize, bool)>,
-    vectors: Vectors,
+    vectors: UnitVectors,
     /// For each output, whether related bounds must lie within the optimized ones.
     only_tightens: Vec<bool>,
 }
@@ -146,7 +146,7 @@ impl<'a> Checker<'a> {
             }
         }
         let layout = variants[0].lifted.layout();
-        let vectors = Vectors::of(&subject.inputs);
+        let vectors = UnitVectors::from_inputs(&subject.inputs);
         let splits = plan.splits.clone();
         let only_tightens =
             subject.outputs.iter().map(|&output| only_tighten(&subject.point, output)).collect();

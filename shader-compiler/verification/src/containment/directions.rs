@@ -14,7 +14,7 @@ use lightbound_shader::relations::{Axis, SLACK, UNIT};
 
 /// The inputs that are components of unit vectors.
 #[derive(Clone, Debug)]
-pub(super) struct Vectors {
+pub(super) struct UnitVectors {
     /// Input indices of the three components of each vector.
     vectors: Vec<[usize; 3]>,
     /// Indices of the vectors that form the frame, the normal first.
@@ -25,9 +25,9 @@ pub(super) struct Vectors {
 
 type Vector = [f32; 3];
 
-impl Vectors {
+impl UnitVectors {
     /// Finds the vectors among the inputs of a point shader. Panics if a component is missing.
-    pub fn of(inputs: &[Input]) -> Vectors {
+    pub fn from_inputs(inputs: &[Input]) -> UnitVectors {
         let axis = |input: &Input| input.axis;
         let count = inputs.iter().filter_map(axis).map(|axis| axis.vector + 1).max().unwrap_or(0);
         let component_input = |vector, component| {
@@ -43,7 +43,7 @@ impl Vectors {
             (0..count).filter(|&k| axis(&inputs[vectors[k][0]]).is_some_and(property)).collect()
         };
         let (frame, above) = (vectors_with(|axis| axis.frame), vectors_with(|axis| axis.above));
-        Vectors { vectors, frame, above }
+        UnitVectors { vectors, frame, above }
     }
 
     /// Whether the point shader has no unit vectors.
@@ -216,7 +216,7 @@ struct DirectionBox<'a> {
     inputs: &'a [Input],
     endpoints: &'a [[u32; 2]],
     kinks: &'a [f32],
-    vectors: &'a Vectors,
+    vectors: &'a UnitVectors,
 }
 
 impl DirectionBox<'_> {
@@ -518,7 +518,7 @@ mod tests {
         let random = &mut Random::new(1);
         for (vectors, intervals) in [(1, 1), (2, 1), (2, 2), (5, 1), (5, 5)] {
             let inputs = inputs(vectors, intervals);
-            let unit_vectors = Vectors::of(&inputs);
+            let unit_vectors = UnitVectors::from_inputs(&inputs);
             let (mut nonempty, mut distinct, mut long, mut short, mut oblique) = (0, 0, 0, 0, 0);
             for _ in 0..2000 {
                 let (mut endpoints, mut rows) =

@@ -59,7 +59,7 @@ impl Plan {
         let naive = random.once_in(2).then(|| Options { tracking: Tracking::NONE, ..requested[0] });
         let one_sided = one_sided.into_iter().filter(|_| random.once_in(2)).collect::<Vec<_>>();
         let splits = [2, 4].into_iter().filter(|_| random.once_in(2)).collect();
-        Plan::of(requested.into_iter().chain(one_sided).chain(naive), splits)
+        Plan::with_references(requested.into_iter().chain(one_sided).chain(naive), splits)
     }
 
     /// Selects one bounding shader, for boxes that are split into `parts`.
@@ -67,14 +67,14 @@ impl Plan {
         let unrelated = Options { relations: Relations::NONE, ..options };
         let naive =
             [options, unrelated].map(|options| Options { tracking: Tracking::NONE, ..options });
-        Plan::of(
+        Plan::with_references(
             [options, unrelated].into_iter().chain(naive),
             if parts > 1 { vec![parts] } else { vec![] },
         )
     }
 
     /// Selects the requested bounding shaders and their references.
-    fn of(requested: impl IntoIterator<Item = Options>, splits: Vec<usize>) -> Plan {
+    fn with_references(requested: impl IntoIterator<Item = Options>, splits: Vec<usize>) -> Plan {
         let mut all: Vec<Options> = vec![];
         for options in requested {
             let naive = Options { tracking: Tracking::NONE, sides: Sides::Both, ..options };

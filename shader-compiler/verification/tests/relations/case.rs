@@ -153,9 +153,9 @@ fn run(lifted: &Lifted, endpoints: &[[u32; 2]]) -> Vec<[f32; 2]> {
     let words = std::iter::zip(layout, endpoints)
         .flat_map(|((_, interval), endpoints)| endpoints[..if interval { 2 } else { 1 }].to_vec());
     let words: Vec<_> = words.collect();
-    let words =
+    let results =
         interpreter::run(&lifted.function, &[], &words, 1 << 16).expect("the loops terminate");
-    words
+    results
         .chunks(2)
         .map(|endpoints| [f32::from_bits(endpoints[0]), f32::from_bits(endpoints[1])])
         .collect()

@@ -264,8 +264,8 @@ fn sheen(g: &mut Generator<'_>) {
     g.let_as("sheen", (2.0 + &inverse) * call("pow", [base, &inverse * 0.5]) / TAU, Role::Positive);
 }
 
-/// A variable with few distinct values, and a term with a narrower range over these values than
-/// over their hull.
+/// Appends a variable with few distinct values, and a term with a narrower range over these values
+/// than over their hull.
 fn discrete_values(g: &mut Generator<'_>) {
     let x = g.leaf(Ty::F32, Role::Signed);
     let x = g.ensure_runtime(x);
@@ -316,7 +316,7 @@ fn sine_noise(g: &mut Generator<'_>) {
     g.let_as("noise", call("fract", [call("sin", [product]) * scale]), Role::Fraction);
 }
 
-/// Value noise: interpolation of hashes at the corners of a lattice cell.
+/// Appends value noise: interpolation of hashes at the corners of a lattice cell.
 fn value_noise(g: &mut Generator<'_>) {
     let (at, scale) = (g.leaf(Ty::Vec(2), Role::Any), g.one_of(&[1.0, 2.0, 5.0]));
     let at = g.let_as("at", at * scale, Role::Any);
@@ -505,7 +505,7 @@ fn rotation(g: &mut Generator<'_>) {
     g.let_as("turned", matrix * p, Role::Any);
 }
 
-/// A local structure. Its members are read and written separately.
+/// Appends a local structure. Its members are read and written separately.
 fn lobe(g: &mut Generator<'_>) {
     if !g
         .module
@@ -555,7 +555,8 @@ fn thin_film(g: &mut Generator<'_>) {
     g.let_as("film", call("abs", [film]), Role::Fraction);
 }
 
-/// Ordered values: a minimum and a maximum, or a difference with a sign that a condition implies.
+/// Appends ordered values: a minimum and a maximum, or a difference with a sign that a condition
+/// implies.
 fn order(g: &mut Generator<'_>) {
     let [a, b] = [(); 2].map(|()| g.leaf(Ty::F32, Role::Fraction));
     let [a, b] = [g.ensure_runtime(a), g.ensure_runtime(b)];

@@ -406,7 +406,8 @@ mod tests {
         let mut bounding = bounding_functions(&subject);
         bounding[variant].1 =
             with_endpoint(&bounding[variant].1, output, word.to_bits(), end.to_bits());
-        let (mut windows, mut tally) = (WindowChecker::with_functions(subject, &bounding), Tally::default());
+        let (mut windows, mut tally) =
+            (WindowChecker::with_functions(subject, &bounding), Tally::default());
         let [first, _] = rank_range(&windows.subject);
         let block = (super::super::boxes::rank(word) - first) as usize / BLOCK_WORDS;
         for block in block - 1..block + 3 {
@@ -453,7 +454,8 @@ mod tests {
         for output in 0..2 {
             bounding[3].1 = with_endpoint(&bounding[3].1, output, word.to_bits(), 0);
         }
-        let (mut windows, mut tally) = (WindowChecker::with_functions(subject, &bounding), Tally::default());
+        let (mut windows, mut tally) =
+            (WindowChecker::with_functions(subject, &bounding), Tally::default());
         let [first, _] = rank_range(&windows.subject);
         windows.sweep((super::super::boxes::rank(word) - first) as usize - 10, 20, &mut tally);
         assert_eq!((tally.violations, tally.faults[0].kind), (2, FaultKind::UnreportedNan));

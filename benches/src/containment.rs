@@ -13,8 +13,10 @@ use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::ir::Op;
 use lightbound_shader::random::Random;
 use lightbound_shader::{Settings, Shader, Target};
-use lightbound_verification::containment::programs::{Effort, Trial, report, shrink};
-use lightbound_verification::containment::{Checker, Fault, Subject, Tally, Windows, unary_ops};
+use lightbound_verification::containment::programs::{CheckBudget, Trial, report, shrink};
+use lightbound_verification::containment::{
+    Checker, Fault, Subject, Tally, WindowChecker, unary_ops,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,15 +38,16 @@ Columns of the table:
   subject     an operation, a shader, or random functions; with --programs, the frame of directions
   checks      as above
   related     checks of related bounds, included in checks
-  exempt      results without a claim, not included in checks: a NaN occurs in a mode that ignores
+  skipped     results not checked and not included in checks: a NaN occurs in a mode that ignores
               NaN, or all results are NaN
   empty       bounds not compared with others, since an interval of the box is empty
 All other columns should be 0; otherwise the compiler has a fault:
   violations  results outside their bounds, and NaN results that a bound does not report
-  differ      optimized bounds that differ from naive ones, and related bounds that depend on
+  mismatches  optimized bounds that differ from naive ones, and related bounds that depend on
               which cases of operations are selected
-  wider       related bounds that are not within the optimized ones
-  unforeseen  values and bounds outside their static bounds
+  too wide    related bounds that are wider than the optimized ones
+  outside static
+              values and endpoints outside their static bounds
   rejected    random programs that the front end rejects
   panics      subjects for which the compiler panicked";
 
@@ -104,21 +107,31 @@ const TITLES: [&str; 10] = [
     "subject",
     "checks",
     "related",
-    "exempt",
+    "skipped",
     "empty",
     "violations",
-    "differ",
-    "wider",
-    "unforeseen",
+    "mismatches",
+    "too wide",
+    "outside static",
     "panics",
 ];
 
 fn print_tally(name: &str, tally: &Tally) {
     let Tally {
-        checks, related, exempt, empty, violations, differ, wider, unforeseen, panics, ..
+        checks,
+        related,
+        skipped,
+        empty,
+        violations,
+        mismatches,
+        too_wide,
+        outside_static,
+        panics,
+        ..
     } = tally;
-    let counts = [checks, related, exempt, empty, violations, differ, wider, unforeseen, panics]
-        .map(u64::to_string);
+    let counts =
+        [checks, related, skipped, empty, violations, mismatches, too_wide, outside_static, panics]
+            .map(u64::to_string);
     print_row(std::iter::once(name.to_owned()).chain(counts));
 }
 
@@ -256,7 +269,7 @@ fn random(args: &Args) -> Result<Table, String> {
     };
     let checked = AtomicU64::new(0);
     let proceed = |tally: &Tally| {
-        checked.fetch_add(tally.checks + tally.exempt, Ordering::Relaxed) < args.checks
+        checked.fetch_add(tally.checks + tally.skipped, Ordering::Relaxed) < args.checks
     };
     let name = |index: usize| {
         let job = &jobs[index % jobs.len()];
@@ -343,7 +356,7 @@ fn run_sessions(
                     .lock()
                     .expect("no thread panics")
                     .values()
-                    .map(|(tally, _)| tally.checks + tally.exempt)
+                    .map(|(tally, _)| tally.checks + tally.skipped)
                     .sum();
                 let remaining = fraction()
                     .filter(|&done| done > 0.0)
@@ -373,12 +386,12 @@ const PROGRAM_TITLES: [&str; 12] = [
     "programs",
     "checks",
     "related",
-    "exempt",
+    "skipped",
     "empty",
     "violations",
-    "differ",
-    "wider",
-    "unforeseen",
+    "mismatches",
+    "too wide",
+    "outside static",
     "rejected",
     "panics",
 ];
@@ -390,7 +403,7 @@ const MAX_SHRUNK: usize = 100;
 fn programs(args: &Args, count: u64) -> ExitCode {
     let targets =
         if args.target.is_empty() { super::report::targets() } else { args.target.clone() };
-    let effort = Effort { checks: args.checks / count, boxes: 16, members: 12, steps: 16 };
+    let effort = CheckBudget { checks: args.checks / count, boxes: 16, members: 12, steps: 16 };
     let seed_of = |index: usize| Random::new(args.seed ^ (index as u64) << 20).bits() >> 24;
     let (started, shrunk) = (AtomicU64::new(0), AtomicUsize::new(0));
     let work = |index: usize| {
@@ -426,18 +439,27 @@ fn print_programs(frame: &str, programs: u64, tally: &Tally) {
     let Tally {
         checks,
         related,
-        exempt,
+        skipped,
         empty,
         violations,
-        differ,
-        wider,
-        unforeseen,
+        mismatches,
+        too_wide,
+        outside_static,
         rejected,
         panics,
         ..
     } = *tally;
     let counts = [
-        programs, checks, related, exempt, empty, violations, differ, wider, unforeseen, rejected,
+        programs,
+        checks,
+        related,
+        skipped,
+        empty,
+        violations,
+        mismatches,
+        too_wide,
+        outside_static,
+        rejected,
         panics,
     ];
     print_row(std::iter::once(frame.to_owned()).chain(counts.map(|count| count.to_string())));
@@ -475,7 +497,7 @@ fn exhaustive(args: &Args) -> Result<Table, String> {
 /// Checks an operation on one in `sparse` blocks of words, and on windows larger than a block if
 /// `sparse` is 1.
 fn check_words(op: Op, sparse: u64) -> Tally {
-    let (mut windows, mut tally) = (Windows::new(op), Tally::default());
+    let (mut windows, mut tally) = (WindowChecker::new(op), Tally::default());
     let selected = (0..windows.blocks()).filter(|&block| (block as u64).is_multiple_of(sparse));
     let mut check_block = |block: usize| match block.is_multiple_of(BLOCKS_PER_FULL_CHECK) {
         true => windows.block(block, MAX_WINDOW_LOG2, &mut tally),

@@ -4,7 +4,7 @@ use crate::arguments::{count, positive};
 use lightbound_shader::Target;
 use lightbound_shader::ir::Op;
 use lightbound_shader::testing::{op_function, random, targets};
-use lightbound_verification::differential::{Graph, Kind, check_all};
+use lightbound_verification::differential::{Pipeline, RandomFunction, check_all};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -72,11 +72,11 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
                 if index >= args.graphs || failed.load(Ordering::Relaxed) >= args.failures {
                     return;
                 }
-                let kind = args.lowered.then_some(Kind::Lowered);
-                let graph = Graph::new(args.seed + index, kind, args.rows);
-                if graph.check(targets).is_err() {
+                let pipeline = args.lowered.then_some(Pipeline::AlreadyLowered);
+                let function = RandomFunction::new(args.seed + index, pipeline, args.rows);
+                if function.check(targets).is_err() {
                     failed.fetch_add(1, Ordering::Relaxed);
-                    report(args.seed + index, &graph.reduced(targets), targets);
+                    report(args.seed + index, &function.reduced(targets), targets);
                 }
                 done.fetch_add(1, Ordering::Relaxed);
             }
@@ -106,7 +106,7 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
 }
 
 /// Prints a reduced function that still fails.
-fn report(seed: u64, graph: &Graph, targets: &[Target]) {
-    let failure = graph.check(targets).expect_err("a reduced function still fails");
-    eprintln!("seed {seed}, reduced: {failure}\n{}", graph.function);
+fn report(seed: u64, function: &RandomFunction, targets: &[Target]) {
+    let failure = function.check(targets).expect_err("a reduced function still fails");
+    eprintln!("seed {seed}, reduced: {failure}\n{}", function.function);
 }

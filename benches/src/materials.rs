@@ -115,7 +115,7 @@ pub fn bounding_shader(
     let inputs = integrand.inputs(spans, Ranges::Paper);
     let options = Options { sides: Sides::Upper, nan: Nan::Ignore, tracking, ..Options::default() };
     let function = passes::lower(&integrand.bound(&inputs, &options).function);
-    let boxes = boxes::draw(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
+    let boxes = boxes::random_boxes(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
     let mut batch = Batch::new(target, function.inputs.len(), boxes.len());
     for (row, input_box) in boxes.iter().enumerate() {
         batch.set_row(row, 0, &input_box.row(inputs.iter().map(|input| input.interval)));

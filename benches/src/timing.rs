@@ -86,7 +86,7 @@ fn copies(name: &str, source: &str, count: usize) -> Result<Vec<Candidate>, Stri
         materials::bounding_shader(name, source, IntervalInputs::Light, Tracking::ALL, Target::Sse);
     let row = |row| (0..inputs.ports()).map(|port| inputs.bits(row, port)).collect();
     let rows: Vec<Vec<u32>> = (0..inputs.rows()).map(row).collect();
-    let candidate = |_| Candidate::of_lowered(&function, Target::Sse, &rows);
+    let candidate = |_| Candidate::from_lowered(&function, Target::Sse, &rows);
     (0..count).map(candidate).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 

@@ -165,7 +165,7 @@ fn tables_compare_with_the_paper() {
         "Cycles measured: ",
         "Rounds discarded as disturbed: ",
         "±: half of the widest 95 % confidence interval",
-        "upper bounds, NaN ignored, instructions executed: those of the code, as it has no branches\n",
+        "upper bounds, NaN ignored, instructions executed: the same, since the code has no branches\n",
         "both bounds, NaN propagated",
         "both bounds, NaN ignored",
         "optimized → related",

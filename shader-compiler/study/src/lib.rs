@@ -1,8 +1,8 @@
-//! Measures compiled shaders, and prints the tables and figures of the papers.
+//! Measurements of compiled shaders, and the tables and figures of the papers.
 //!
-//! [`cost`] measures code: instruction counts by purpose, measured cycles, and cycles that a
-//! throughput model predicts. [`tightness`] measures how far upper bounds are above true maxima, for
-//! a published list of materials. [`report`] compares shaders and prints the tables, figures and
+//! [`cost`] measures code: instruction counts by purpose, measured cycles, and cycles predicted by
+//! a throughput model. [`tightness`] measures how far upper bounds are above true maxima, for a
+//! published list of materials. [`report`] compares shaders and prints the tables, figures and
 //! records of `lightbound bounds`.
 //!
 //! ```
@@ -25,15 +25,15 @@
 //! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
 //! let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
 //! let bounding = integrand.bound(&inputs, &Options::default()).function;
-//! // The point shader on members of random boxes, and the bounding shader on the boxes.
-//! let drawn = boxes::draw(&shader, Frame::Local, IntervalInputs::Light, 64, 1);
-//! let members: Vec<_> = drawn.iter().map(|drawn| drawn.member.clone()).collect();
-//! let row = |drawn: &boxes::Drawn| drawn.row(inputs.iter().map(|input| input.interval));
-//! let rows: Vec<_> = drawn.iter().map(row).collect();
+//! // Run the bounding shader on random boxes, and the point shader on members of the boxes.
+//! let input_boxes = boxes::random_boxes(&shader, Frame::Local, IntervalInputs::Light, 64, 1);
+//! let members: Vec<_> = input_boxes.iter().map(|input_box| input_box.member.clone()).collect();
+//! let intervals = || inputs.iter().map(|input| input.interval);
+//! let rows: Vec<_> = input_boxes.iter().map(|input_box| input_box.row(intervals())).collect();
 //! let point = Candidate::new(&integrand.bounded(), Target::best(), &members)?;
 //! let bounding = Candidate::new(&bounding, Target::best(), &rows)?;
-//! let short = Duration::from_millis(10);
-//! let budget = Budget { max_rounds: 10, min_time: short, max_time: 10 * short, precision: 0.1 };
+//! let time = Duration::from_millis(10);
+//! let budget = Budget { max_rounds: 10, min_time: time, max_time: 10 * time, precision: 0.1 };
 //! let costs = measure(&[point, bounding], &[], &budget, &|_| {}).costs;
 //! assert!(costs[1].instructions > costs[0].instructions);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

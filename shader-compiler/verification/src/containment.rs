@@ -13,7 +13,7 @@
 //! - *Ignore.* Like suppress, but only for boxes for which the naive NaN-propagating shader finds
 //!   no NaN. That test is cheap, so it comes first. It may miss a harmless NaN, for example in a
 //!   comparison. So before a fault is reported, the interpreter runs the naive bounding shader that
-//!   ignores NaN and the point shader, and the box is exempt if either computes a NaN.
+//!   ignores NaN and the point shader, and the box is skipped if either computes a NaN.
 //!
 //! Optimized bounds equal naive ones wherever those are not NaN (in ignore mode, wherever the naive
 //! NaN-propagating ones are not NaN). Static bounds contain all intermediate values of the point
@@ -22,10 +22,11 @@
 //! Related bounds, with all relations and with some of them, are checked only for members that
 //! satisfy the precondition of [`Axis`](lightbound_shader::relations::Axis). Boxes without such a
 //! member are not checked. Related bounds equal those of code that uses the same relations but
-//! always takes the general case of an operation. They are nowhere wider than optimized ones by
-//! 2⁻¹²⁶ or more, if that is [claimed](lightbound_shader::relations::only_tighten) of the output.
-//! However, if NaN propagates, they may report a NaN that optimized bounds do not, since a tighter
-//! endpoint may make a quotient 0 ÷ 0. Neither holds for boxes in which an interval is
+//! always takes the general case of an operation. If the compiler
+//! [claims](lightbound_shader::relations::only_tighten) that relations only tighten an output, its
+//! related bounds exceed the optimized ones by less than 2⁻¹²⁶. However, if NaN propagates, they
+//! may report a NaN that optimized bounds do not: a tighter endpoint may make both operands of a
+//! quotient 0. Neither is required of boxes in which an interval is
 //! [empty](lightbound_shader::relations::emptiness), since the endpoints of an empty interval bound
 //! nothing.
 
@@ -42,7 +43,7 @@ mod verdict;
 
 pub use boxes::{Sample, sample};
 pub use check::Checker;
-pub use exhaustive::{Windows, unary_ops};
+pub use exhaustive::{WindowChecker, unary_ops};
 pub use plan::Plan;
 pub use subject::Subject;
 
@@ -60,20 +61,20 @@ pub struct Tally {
     pub checks: u64,
     /// Checks against related bounds, included in `checks`.
     pub related: u64,
-    /// Results about which the NaN mode claims nothing, not included in `checks`.
-    pub exempt: u64,
-    /// Bounds that differ, are wider or are NaN, but only for boxes in which an interval is
-    /// [empty](lightbound_shader::relations::emptiness), which is no fault.
+    /// Results that are not checked because the NaN mode makes no claim; not included in `checks`.
+    pub skipped: u64,
+    /// Comparisons that fail only because an interval of the box is
+    /// [empty](lightbound_shader::relations::emptiness), which is not a fault.
     pub empty: u64,
     /// Results outside their bounds.
     pub violations: u64,
     /// Optimized bounds that differ from the naive ones, and related bounds that depend on the
     /// selection of cases.
-    pub differ: u64,
-    /// Related bounds that are not within the optimized ones.
-    pub wider: u64,
+    pub mismatches: u64,
+    /// Related bounds that are wider than the optimized ones.
+    pub too_wide: u64,
     /// Values and endpoints outside their static bounds.
-    pub unforeseen: u64,
+    pub outside_static: u64,
     /// Subjects for which the compiler panicked.
     pub panics: u64,
     /// Programs that the front end rejects.
@@ -83,10 +84,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Number of faults that are kept. Further faults are only counted.
-    const KEPT: usize = 6;
+    /// Maximum number of faults in the list. Further faults are only counted.
+    const MAX_LISTED_FAULTS: usize = 6;
 
-    /// The tally of a subject for which the compiler panicked.
+    /// Returns the tally of a subject for which the compiler panicked.
     fn panicked(subject: &str, target: Target, panic: &(dyn Any + Send)) -> Tally {
         let message = panic
             .downcast_ref::<String>()
@@ -94,8 +95,8 @@ impl Tally {
             .or(panic.downcast_ref::<&str>().copied());
         let mut tally = Tally::default();
         tally.fault(
-            || Fault::without_box(FaultKind::Panics, subject, target, message.unwrap_or("?")),
-            FaultKind::Panics,
+            || Fault::without_box(FaultKind::Panic, subject, target, message.unwrap_or("?")),
+            FaultKind::Panic,
         );
         tally
     }
@@ -104,37 +105,44 @@ impl Tally {
     pub fn add(&mut self, other: Tally) {
         self.checks += other.checks;
         self.related += other.related;
-        self.exempt += other.exempt;
+        self.skipped += other.skipped;
         self.empty += other.empty;
         self.violations += other.violations;
-        self.differ += other.differ;
-        self.wider += other.wider;
-        self.unforeseen += other.unforeseen;
+        self.mismatches += other.mismatches;
+        self.too_wide += other.too_wide;
+        self.outside_static += other.outside_static;
         self.panics += other.panics;
         self.rejected += other.rejected;
-        let room = Tally::KEPT.saturating_sub(self.faults.len());
+        let room = Tally::MAX_LISTED_FAULTS.saturating_sub(self.faults.len());
         self.faults.extend(other.faults.into_iter().take(room));
     }
 
     /// Whether there are any faults.
     pub fn is_faulty(&self) -> bool {
-        self.violations + self.differ + self.wider + self.unforeseen + self.panics + self.rejected
+        self.violations
+            + self.mismatches
+            + self.too_wide
+            + self.outside_static
+            + self.panics
+            + self.rejected
             > 0
     }
 
     fn fault(&mut self, fault: impl FnOnce() -> Fault, kind: FaultKind) {
         *match kind {
-            FaultKind::Escapes | FaultKind::HidesNan | FaultKind::IsNan => &mut self.violations,
-            FaultKind::Differs => &mut self.differ,
-            FaultKind::IsWider => &mut self.wider,
-            FaultKind::ValueOutsideStaticBounds | FaultKind::EndpointOutsideStaticBounds => {
-                &mut self.unforeseen
+            FaultKind::OutsideBounds | FaultKind::UnreportedNan | FaultKind::NanEndpoint => {
+                &mut self.violations
             }
-            FaultKind::Panics => &mut self.panics,
+            FaultKind::Mismatch => &mut self.mismatches,
+            FaultKind::TooWide => &mut self.too_wide,
+            FaultKind::ValueOutsideStaticBounds | FaultKind::EndpointOutsideStaticBounds => {
+                &mut self.outside_static
+            }
+            FaultKind::Panic => &mut self.panics,
             FaultKind::Rejected => &mut self.rejected,
         } += 1;
-        // Keep at least one fault of each kind.
-        if self.faults.len() < Tally::KEPT
+        // List at most two faults of a kind, to leave room for other kinds.
+        if self.faults.len() < Tally::MAX_LISTED_FAULTS
             && self.faults.iter().filter(|fault| fault.kind == kind).count() < 2
         {
             self.faults.push(fault());
@@ -142,26 +150,26 @@ impl Tally {
     }
 }
 
-/// Kinds of faults.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// A result is outside its bounds.
-    Escapes,
-    /// A result is NaN, and the bound does not report it.
-    HidesNan,
-    /// A bound is NaN in a mode that forbids it.
-    IsNan,
+    OutsideBounds,
+    /// A result is NaN, but the bound does not report a NaN.
+    UnreportedNan,
+    /// An endpoint is NaN in a mode that forbids it.
+    NanEndpoint,
     /// An optimized bound differs from the naive one, or a related one depends on the selection of
     /// cases.
-    Differs,
-    /// A related bound is not within the optimized one.
-    IsWider,
+    Mismatch,
+    /// A related bound is wider than the optimized one.
+    TooWide,
     /// A value of the point shader is outside its static bounds.
     ValueOutsideStaticBounds,
     /// An endpoint is outside its static bounds.
     EndpointOutsideStaticBounds,
     /// The compiler panicked.
-    Panics,
+    Panic,
     /// The front end rejects the program.
     Rejected,
 }
@@ -169,7 +177,7 @@ pub enum FaultKind {
 /// A fault with everything needed to reproduce it.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// Its kind.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// The subject's name.
     pub subject: String,
@@ -181,23 +189,23 @@ pub struct Fault {
     pub parts: usize,
     /// Name of the output or value.
     pub output: String,
-    /// Its type.
+    /// The type of the output or value.
     pub ty: Type,
     /// The box: name, type and endpoints of each input.
-    pub ends: Vec<(String, Type, [u32; 2])>,
-    /// The member, if the fault concerns one.
+    pub endpoints: Vec<(String, Type, [u32; 2])>,
+    /// The member of the box that shows the fault, if there is one.
     pub member: Option<Vec<u32>>,
-    /// The point shader's result for it, or the reference's endpoint.
+    /// The point shader's result for the member, or the reference's endpoint.
     pub expected: Option<u32>,
-    /// The endpoints. If the fault concerns a single value, both are that value. `None` without a
-    /// bound.
+    /// The endpoints of the bound; `None` if no bound is involved. If only one side is computed,
+    /// both words are its endpoint.
     pub found: Option<[u32; 2]>,
-    /// Further explanation.
+    /// Additional lines of the message.
     pub note: String,
 }
 
 impl Fault {
-    /// A fault that occurs before any box is checked.
+    /// Creates a fault that occurs before any box is checked.
     fn without_box(kind: FaultKind, subject: &str, target: Target, message: &str) -> Fault {
         Fault {
             kind,
@@ -207,7 +215,7 @@ impl Fault {
             parts: 1,
             output: String::new(),
             ty: Type::F32,
-            ends: vec![],
+            endpoints: vec![],
             member: None,
             expected: None,
             found: None,
@@ -221,27 +229,31 @@ impl fmt::Display for Fault {
         let Fault { kind, subject, target, options, output, ty, .. } = self;
         let parts =
             if self.parts > 1 { format!(", in {} parts", self.parts) } else { String::new() };
-        writeln!(f, "`{subject}` {kind:?}: `{output}` on {target}, {}{parts}", describe(options))?;
-        for (k, (name, ty, ends)) in self.ends.iter().enumerate() {
-            let [low, high] = ends.map(|end| Shown(*ty, end));
+        writeln!(
+            f,
+            "`{subject}` {kind:?}: `{output}` on {target}, {}{parts}",
+            options_text(options)
+        )?;
+        for (k, (name, ty, endpoints)) in self.endpoints.iter().enumerate() {
+            let [low, high] = endpoints.map(|end| DisplayWord(*ty, end));
             write!(f, "    {name} in [{low}, {high}]")?;
             match &self.member {
-                Some(member) => writeln!(f, " ∋ {}", Shown(*ty, member[k]))?,
+                Some(member) => writeln!(f, " ∋ {}", DisplayWord(*ty, member[k]))?,
                 None => writeln!(f)?,
             }
         }
         if let Some(expected) = self.expected {
-            writeln!(f, "    value {}", Shown(*ty, expected))?;
+            writeln!(f, "    value {}", DisplayWord(*ty, expected))?;
         }
         if let Some([low, high]) = self.found {
-            writeln!(f, "    bound [{}, {}]", Shown(*ty, low), Shown(*ty, high))?;
+            writeln!(f, "    bound [{}, {}]", DisplayWord(*ty, low), DisplayWord(*ty, high))?;
         }
         write!(f, "{}", self.note)
     }
 }
 
-/// A short description of options.
-fn describe(options: &Options) -> String {
+/// Returns a short description of options.
+fn options_text(options: &Options) -> String {
     let Options { sides, nan, tracking, loop_cap, relations, .. } = options;
     let tracking = match *tracking {
         Tracking::NONE => "naive".to_owned(),
@@ -252,12 +264,12 @@ fn describe(options: &Options) -> String {
     format!("{tracking}, {sides:?}, {nan:?}, loop cap {loop_cap}{relations}")
 }
 
-/// A word, displayed with its bits.
-struct Shown(Type, u32);
+/// Displays a word as a value of its type; floats are followed by their bits.
+struct DisplayWord(Type, u32);
 
-impl fmt::Display for Shown {
+impl fmt::Display for DisplayWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shown(ty, bits) = *self;
+        let DisplayWord(ty, bits) = *self;
         match ty {
             Type::F32 => write!(f, "{:?} {bits:#010x}", f32::from_bits(bits)),
             Type::I32 => write!(f, "{}", bits as i32),
@@ -266,7 +278,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// A word as a number, in the order that intervals of its type use.
+/// Converts a word to a number. Numbers have the order that intervals of the type use.
 fn number(ty: Type, bits: u32) -> f64 {
     match ty {
         Type::F32 => f64::from(f32::from_bits(bits)),
@@ -275,9 +287,9 @@ fn number(ty: Type, bits: u32) -> f64 {
     }
 }
 
-/// Summary of the results of some members.
+/// The range of the point shader's results for some members, and the number of NaN results.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Results {
+pub struct ResultSummary {
     /// The smallest result that is not NaN; +∞ if there are none.
     min: f64,
     /// The largest result that is not NaN; −∞ if there are none.
@@ -288,10 +300,10 @@ pub struct Results {
     nans: u64,
 }
 
-impl Results {
-    /// The summary of no results.
-    const NONE: Results =
-        Results { min: f64::INFINITY, max: f64::NEG_INFINITY, numbers: 0, nans: 0 };
+impl ResultSummary {
+    /// The summary of an empty set of results.
+    const NONE: ResultSummary =
+        ResultSummary { min: f64::INFINITY, max: f64::NEG_INFINITY, numbers: 0, nans: 0 };
 
     /// Adds a result.
     fn add(&mut self, x: f64) {
@@ -304,9 +316,9 @@ impl Results {
         }
     }
 
-    /// The summary of both sets of results.
-    fn union(self, other: Results) -> Results {
-        Results {
+    /// Returns the summary of the union of both sets of results.
+    fn union(self, other: ResultSummary) -> ResultSummary {
+        ResultSummary {
             min: self.min.min(other.min),
             max: self.max.max(other.max),
             numbers: self.numbers + other.numbers,
@@ -315,8 +327,8 @@ impl Results {
     }
 
     /// Checks the results against endpoints. Endpoints of sides that are not computed are infinite.
-    /// `no_claim` means that the mode claims nothing for this box. Returns the kind of fault, if any,
-    /// and the number of results that were not exempt.
+    /// `no_claim` means that the NaN mode makes no claim about this box. Returns the kind of fault,
+    /// if any, and the number of results that were not skipped.
     fn check_bound(
         &self,
         nan: Nan,
@@ -327,22 +339,22 @@ impl Results {
         if no_claim {
             return (None, 0);
         }
-        let escapes = self.min < lo || self.max > hi;
-        let wrong = escapes.then_some(FaultKind::Escapes);
+        let is_outside = self.min < lo || self.max > hi;
+        let fault = is_outside.then_some(FaultKind::OutsideBounds);
         if nan != Nan::Propagate {
             return (
-                if lo.is_nan() || hi.is_nan() { Some(FaultKind::IsNan) } else { wrong },
+                if lo.is_nan() || hi.is_nan() { Some(FaultKind::NanEndpoint) } else { fault },
                 self.numbers,
             );
         }
-        let hides = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
-        let said = match sides {
+        let is_unreported = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
+        let bounds_numbers = match sides {
             Sides::Upper => !hi.is_nan(),
             Sides::Lower => !lo.is_nan(),
             Sides::Both => !lo.is_nan() || !hi.is_nan(),
         };
-        let checked = self.nans + if said { self.numbers } else { 0 };
-        (if hides { Some(FaultKind::HidesNan) } else { wrong }, checked)
+        let checked = self.nans + if bounds_numbers { self.numbers } else { 0 };
+        (if is_unreported { Some(FaultKind::UnreportedNan) } else { fault }, checked)
     }
 }
 
@@ -350,31 +362,35 @@ impl Results {
 mod tests {
     use super::*;
 
-    fn checked_fault(results: &[f64], nan: Nan, ends: [f64; 2]) -> Option<FaultKind> {
-        let mut all = Results::NONE;
-        results.iter().for_each(|&x| all.add(x));
-        all.check_bound(nan, Sides::Both, ends, false).0
+    fn checked_fault(results: &[f64], nan: Nan, endpoints: [f64; 2]) -> Option<FaultKind> {
+        let mut summary = ResultSummary::NONE;
+        results.iter().for_each(|&x| summary.add(x));
+        summary.check_bound(nan, Sides::Both, endpoints, false).0
     }
 
     #[test]
-    fn nan_modes_differ_in_what_counts_as_a_fault() {
+    fn faults_depend_on_the_nan_mode() {
         const INF: f64 = f64::INFINITY;
         const NAN: f64 = f64::NAN;
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
             assert_eq!(checked_fault(&[1.0, 2.0], nan, [1.0, 2.0]), None);
-            assert_eq!(checked_fault(&[1.0, 2.0], nan, [1.5, 2.0]), Some(FaultKind::Escapes));
-            assert_eq!(checked_fault(&[1.0, 2.0], nan, [1.0, 1.5]), Some(FaultKind::Escapes));
+            assert_eq!(checked_fault(&[1.0, 2.0], nan, [1.5, 2.0]), Some(FaultKind::OutsideBounds));
+            assert_eq!(checked_fault(&[1.0, 2.0], nan, [1.0, 1.5]), Some(FaultKind::OutsideBounds));
             let hidden = checked_fault(&[1.0, NAN], nan, [1.0, 1.0]);
-            assert_eq!(hidden, (nan == Nan::Propagate).then_some(FaultKind::HidesNan));
-            let half = checked_fault(&[1.0, NAN], nan, [-INF, 1.0]);
-            assert_eq!(half, (nan == Nan::Propagate).then_some(FaultKind::HidesNan));
+            assert_eq!(hidden, (nan == Nan::Propagate).then_some(FaultKind::UnreportedNan));
+            let one_sided = checked_fault(&[1.0, NAN], nan, [-INF, 1.0]);
+            assert_eq!(one_sided, (nan == Nan::Propagate).then_some(FaultKind::UnreportedNan));
             assert_eq!(
                 checked_fault(&[1.0], nan, [NAN, 0.5]),
-                Some(if nan == Nan::Propagate { FaultKind::Escapes } else { FaultKind::IsNan })
+                Some(if nan == Nan::Propagate {
+                    FaultKind::OutsideBounds
+                } else {
+                    FaultKind::NanEndpoint
+                })
             );
         }
         assert_eq!(checked_fault(&[NAN], Nan::Propagate, [-INF, NAN]), None);
-        assert_eq!(checked_fault(&[], Nan::Suppress, [0.0, NAN]), Some(FaultKind::IsNan));
+        assert_eq!(checked_fault(&[], Nan::Suppress, [0.0, NAN]), Some(FaultKind::NanEndpoint));
     }
 
     #[test]

@@ -18,10 +18,10 @@ pub enum Failure {
     /// The machine code and the interpreter disagree.
     #[error(transparent)]
     Mismatch(#[from] Box<Mismatch>),
-    /// A pass produced an invalid function.
+    /// A pass produced a function that the verifier rejects.
     #[error("{stage}: {error}")]
     Invalid {
-        /// The stage that produced it.
+        /// The form of the function: "optimized" or "lowered".
         stage: &'static str,
         /// The verifier's error.
         error: VerifyError,
@@ -31,7 +31,7 @@ pub enum Failure {
     Panic(String),
 }
 
-/// Lowers a function and checks it for several targets.
+/// Lowers a function and compares the interpreter with its machine code for several targets.
 pub fn check_all(
     function: &Function,
     targets: &[Target],
@@ -42,38 +42,45 @@ pub fn check_all(
     Ok(targets.iter().try_for_each(|&target| check(function, &lowered, target, rows))?)
 }
 
-/// How a random function is processed before the interpreter and the back ends get it.
+/// The passes that a random function goes through before the interpreter and the back ends run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Lowered for back ends.
+pub enum Pipeline {
+    /// Lowering.
     Lower,
-    /// Optimized, then lowered for back ends.
-    Optimize,
-    /// Unchanged: it is generated in lowered form.
-    Lowered,
+    /// Optimization, then lowering.
+    OptimizeAndLower,
+    /// None: the function is generated in lowered form.
+    AlreadyLowered,
 }
 
-/// A random function with inputs.
+/// A random function and rows of inputs to run it on.
 #[derive(Clone, Debug)]
-pub struct Graph {
-    kind: Kind,
+pub struct RandomFunction {
+    pipeline: Pipeline,
     /// The generated function.
     pub function: Function,
     rows: Vec<Vec<u32>>,
 }
 
-impl Graph {
-    /// The graph of a seed, with `rows` rows of inputs. Without `kind`, the seed selects the kind.
-    pub fn new(seed: u64, kind: Option<Kind>, rows: usize) -> Graph {
-        let kind = kind.unwrap_or(
-            [Kind::Lowered, Kind::Optimize, Kind::Lower, Kind::Lower][seed as usize % 4],
+impl RandomFunction {
+    /// Generates a function and `rows` rows of inputs from a seed, which also selects the pipeline
+    /// if none is given.
+    pub fn new(seed: u64, pipeline: Option<Pipeline>, rows: usize) -> RandomFunction {
+        let pipeline = pipeline.unwrap_or(
+            [
+                Pipeline::AlreadyLowered,
+                Pipeline::OptimizeAndLower,
+                Pipeline::Lower,
+                Pipeline::Lower,
+            ][seed as usize % 4],
         );
-        let function = random::function(seed, &Options::any(seed, kind == Kind::Lowered));
+        let function =
+            random::function(seed, &Options::any(seed, pipeline == Pipeline::AlreadyLowered));
         let rows = random::rows(&function.inputs, rows, seed);
-        Graph { kind, function, rows }
+        RandomFunction { pipeline, function, rows }
     }
 
-    /// Checks the graph for several targets.
+    /// Compares the interpreter with the machine code for several targets.
     pub fn check(&self, targets: &[Target]) -> Result<(), Failure> {
         // The shared state is not read after a panic.
         catch_unwind(AssertUnwindSafe(|| self.try_check(targets))).unwrap_or_else(|panic| {
@@ -86,13 +93,13 @@ impl Graph {
     }
 
     fn try_check(&self, targets: &[Target]) -> Result<(), Failure> {
-        let Graph { kind, function, rows } = self;
-        match kind {
-            Kind::Lowered => Ok(targets
+        let RandomFunction { pipeline, function, rows } = self;
+        match pipeline {
+            Pipeline::AlreadyLowered => Ok(targets
                 .iter()
                 .try_for_each(|&target| check(function, function, target, rows))?),
-            Kind::Lower => check_all(function, targets, rows),
-            Kind::Optimize => {
+            Pipeline::Lower => check_all(function, targets, rows),
+            Pipeline::OptimizeAndLower => {
                 let optimized = passes::optimize(function);
                 verify(&optimized)
                     .map_err(|error| Failure::Invalid { stage: "optimized", error })?;
@@ -101,19 +108,24 @@ impl Graph {
         }
     }
 
-    /// Reduces a failing graph to a smaller one with the same kind of failure.
-    pub fn reduced(&self, targets: &[Target]) -> Graph {
-        let with = |function: &Function| Graph { function: function.clone(), ..self.clone() };
-        let class = |result: Result<(), Failure>| {
+    /// Reduces a failing function to a smaller one with the same kind of failure.
+    pub fn reduced(&self, targets: &[Target]) -> RandomFunction {
+        let with =
+            |function: &Function| RandomFunction { function: function.clone(), ..self.clone() };
+        let failure_kind = |result: Result<(), Failure>| {
             result.err().map(|failure| std::mem::discriminant(&failure))
         };
-        let kind = class(self.check(targets));
-        let valid = |function: &Function| {
-            if self.kind == Kind::Lowered { verify_lowered(function) } else { verify(function) }
+        let kind = failure_kind(self.check(targets));
+        let verify_input = |function: &Function| {
+            if self.pipeline == Pipeline::AlreadyLowered {
+                verify_lowered(function)
+            } else {
+                verify(function)
+            }
         };
-        let wrong = |function: &Function| {
-            valid(function).is_ok() && class(with(function).check(targets)) == kind
+        let fails = |function: &Function| {
+            verify_input(function).is_ok() && failure_kind(with(function).check(targets)) == kind
         };
-        with(&reduce(&self.function, wrong))
+        with(&reduce(&self.function, fails))
     }
 }

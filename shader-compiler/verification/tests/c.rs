@@ -1,5 +1,5 @@
-//! The C back end's output, compiled by the system's compiler, must equal the interpreter bit for
-//! bit.
+//! Output of the C back end, compiled by the system's C compiler, must equal the interpreter bit
+//! for bit.
 
 use lightbound_shader::backend::Backend;
 use lightbound_shader::backend::c::{Intrinsics, Scalar};
@@ -20,7 +20,7 @@ struct Case {
 
 #[test]
 fn compiled_c_equals_the_interpreter() {
-    // Lowering leaves only shifts by constants, which the random functions cover.
+    // Lowered functions have only shifts by constants. The random functions cover them.
     let basic = Op::ALL
         .iter()
         .filter(|op| !op.is_composite() && !matches!(op, Op::Any | Op::Shl | Op::LShr | Op::AShr));
@@ -44,12 +44,12 @@ fn compiled_c_equals_the_interpreter() {
             check(&cases, isa, &Intrinsics(isa));
             check(&cases, isa, &Scalar { lanes: isa.lanes() });
         } else {
-            eprintln!("note: this machine has no {}; its C backend is not tested", isa.name());
+            eprintln!("note: this machine has no {}; its C back end is not tested", isa.name());
         }
     }
 }
 
-/// Compiles all cases as one program, runs it, and compares.
+/// Compiles all cases as one program, runs it, and compares its output with the interpreter.
 fn check(cases: &[Case], isa: Isa, backend: &impl Backend<Output = String>) {
     let name = format!("{}-{}", backend.name(), isa.name());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -88,7 +88,7 @@ fn check(cases: &[Case], isa: Isa, backend: &impl Backend<Output = String>) {
     );
     let output = Command::new(&program).output().expect("the program runs");
     assert!(output.status.success(), "{}", program.display());
-    let output = String::from_utf8(output.stdout).expect("hexadecimal numbers");
+    let output = String::from_utf8(output.stdout).expect("the output is ASCII");
     let mut words = output
         .split_whitespace()
         .map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal number"));
@@ -98,8 +98,11 @@ fn check(cases: &[Case], isa: Isa, backend: &impl Backend<Output = String>) {
             let expected =
                 interpreter::run(function, &tables, inputs, 1 << 20).expect("the loops terminate");
             for (port, &expected) in std::iter::zip(&function.outputs, &expected) {
-                let (ty, port, found) =
-                    (port.ty, &port.name, words.next().expect("a word for each output"));
+                let (ty, port, found) = (
+                    port.ty,
+                    &port.name,
+                    words.next().expect("the program prints a word for each output"),
+                );
                 let message = || {
                     format!(
                         "{} in {name}, `{port}` is {found:#x} instead of {expected:#x} for {inputs:#x?}",
@@ -110,10 +113,10 @@ fn check(cases: &[Case], isa: Isa, backend: &impl Backend<Output = String>) {
             }
         }
     }
-    assert_eq!(words.next(), None);
+    assert_eq!(words.next(), None, "the program prints too many words");
 }
 
-/// C definitions of the tables of random functions, as an array `tables`.
+/// Returns C definitions of the tables of random functions, as an array `tables`.
 fn tables_text() -> String {
     let (mut text, mut list) = (String::new(), String::new());
     for (k, table) in random::tables().iter().enumerate() {
@@ -130,11 +133,11 @@ fn tables_text() -> String {
     )
 }
 
-/// Source of a C program that prints all outputs, in the order `[case][row][port]`.
+/// Returns the source of a C program that prints all outputs, in the order `[case][row][port]`.
 fn program_text(cases: &[Case], backend: &impl Backend<Output = String>) -> String {
     let lanes = backend.lanes();
-    // Some versions of gcc fold out-of-range conversions of constants to 0x7fffffff. Our builder
-    // would fold them first, but random functions contain them: hide the operands from gcc.
+    // Some versions of gcc fold out-of-range conversions of constants to 0x7fffffff. The builder
+    // folds such conversions itself, but random functions contain them: hide the operands from gcc.
     let mut text = String::from(
         "#include <stdio.h>
 #include <immintrin.h>

@@ -1,5 +1,5 @@
-//! Containment tests, without tolerance: the results of members of a box lie within its bounds,
-//! optimized bounds equal naive ones, and related bounds are nowhere wider. `cargo run -p
+//! Containment tests, without tolerance: results for members of a box lie within the bounds,
+//! optimized bounds equal naive ones, and related bounds are never wider. `cargo run -p
 //! lightbound-benches --release -- containment` runs for longer.
 
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
@@ -10,7 +10,7 @@ use lightbound_shader::lift::Input;
 use lightbound_shader::relations::Relation;
 use lightbound_shader::{Settings, Shader, Target};
 use lightbound_verification::containment::{
-    Checker, Fault, Sample, Subject, Tally, Windows, unary_ops,
+    Checker, Fault, Sample, Subject, Tally, WindowChecker, unary_ops,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,23 +18,24 @@ use std::path::{Path, PathBuf};
 /// Number of members per box.
 const MEMBERS: usize = 12;
 
-/// Loop cap. It is low, so that some loops reach it.
+/// Loop cap: low, so that some loops reach it.
 const LOOP_CAP: u32 = 40;
 
-/// Checks a subject on one target, which depends on the seed.
+/// Checks a subject on one target, which the seed selects.
 fn check(subject: &Subject, seed: u64, boxes: usize) {
     let targets: Vec<_> = Target::ALL.into_iter().filter(|target| target.is_available()).collect();
     let target = targets[seed as usize % targets.len()];
     let loop_cap = if seed.is_multiple_of(5) { 3 } else { LOOP_CAP };
     let tally = Checker::check(subject, target, loop_cap, seed, boxes, MEMBERS);
-    sound(&subject.name, &tally, |fault| {
+    assert_no_faults(&subject.name, &tally, |fault| {
         let (reduced, found) = Checker::reduced(subject, fault, loop_cap, seed);
-        let shown = found.map(|fault| fault.to_string()).unwrap_or_default();
-        format!("reduced: {shown}{}", reduced.point)
+        let found = found.map(|fault| fault.to_string()).unwrap_or_default();
+        format!("reduced: {found}{}", reduced.point)
     });
 }
 
-fn sound(name: &str, tally: &Tally, explain: impl Fn(&Fault) -> String) {
+/// Panics with the first fault and an explanation of it.
+fn assert_no_faults(name: &str, tally: &Tally, explain: impl Fn(&Fault) -> String) {
     if let Some(fault) = tally.faults.first() {
         panic!("{name}: {fault}\n{}", explain(fault));
     }
@@ -42,8 +43,8 @@ fn sound(name: &str, tally: &Tally, explain: impl Fn(&Fault) -> String) {
 }
 
 #[test]
-fn operations() {
-    // `any` makes sense only within lowered functions.
+fn bounds_of_operations_contain_results() {
+    // `any` is valid only in lowered functions.
     for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
         for seed in 0..12 {
             check(&Subject::op(op, seed), seed, 40);
@@ -52,20 +53,20 @@ fn operations() {
 }
 
 #[test]
-fn operations_with_one_argument() {
+fn bounds_of_unary_operations_contain_all_results_in_windows() {
     for op in unary_ops() {
-        let (mut windows, mut tally) = (Windows::new(op), Tally::default());
-        for place in 0..30 {
-            windows.run(windows.words() / 30 * place, 400, 4, &mut tally);
-            windows.sweep_block(windows.blocks() / 30 * place, &mut tally);
+        let (mut windows, mut tally) = (WindowChecker::new(op), Tally::default());
+        for step in 0..30 {
+            windows.run(windows.words() / 30 * step, 400, 4, &mut tally);
+            windows.sweep_block(windows.blocks() / 30 * step, &mut tally);
         }
-        sound(op.name(), &tally, |_| String::new());
+        assert_no_faults(op.name(), &tally, |_| String::new());
         assert!(tally.checks > 0, "{}", op.name());
     }
 }
 
 #[test]
-fn random_functions() {
+fn bounds_of_random_functions_contain_results() {
     for seed in 0..300 {
         let subject = Subject::random(seed);
         check(&if seed.is_multiple_of(3) { subject.deep() } else { subject }, seed, 12);
@@ -73,14 +74,14 @@ fn random_functions() {
 }
 
 #[test]
-fn patterns_of_relations() {
+fn bounds_of_relation_patterns_contain_results() {
     for seed in 0..120 {
         check(&Subject::patterns(seed), seed, 24);
     }
 }
 
 #[test]
-fn every_relation_takes_effect() {
+fn every_relation_changes_some_bounding_shaders() {
     let mut counts = BTreeMap::new();
     for seed in 0..400 {
         for relation in Subject::patterns(seed).effective_relations().iter() {
@@ -89,14 +90,14 @@ fn every_relation_takes_effect() {
     }
     for relation in Relation::ALL {
         let times = counts.get(relation).copied().unwrap_or(0);
-        assert!(times >= 10, "{relation} takes effect {times} times: {counts:?}");
+        assert!(times >= 10, "{relation} changes {times} of 400 bounding shaders: {counts:?}");
     }
 }
 
-/// The `*.wgsl` files of a folder, in order.
+/// Returns the `*.wgsl` files in a folder, in order.
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let entries = std::fs::read_dir(folder).expect("the folder exists");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
     let mut paths: Vec<_> = paths
         .filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
@@ -105,42 +106,43 @@ fn files(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Checks bounds of a shader for selected combinations of inputs, ranges and frames.
+/// Checks bounds on a shader for selected combinations of interval inputs, ranges and frames.
 fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
-    let name = path.file_name().expect("it is a file").to_string_lossy();
+    let name = path.file_name().expect("the path names a file").to_string_lossy();
     let source = std::fs::read_to_string(path).expect("the file can be read");
     let shader = Shader::parse(&name, &source).unwrap_or_else(|error| panic!("{name}: {error:?}"));
     let settings = Settings { loop_cap: LOOP_CAP, ..Settings::default() };
     for k in combinations {
         let frame = [Frame::Local, Frame::World][k % 2];
-        let spans = [IntervalInputs::Light, IntervalInputs::All][k / 2 % 2];
+        let interval_inputs = [IntervalInputs::Light, IntervalInputs::All][k / 2 % 2];
         let ranges = [Some(Ranges::Declared), Some(Ranges::Paper), None][k / 4 % 3];
         let integrand = Integrand::new(&shader, &settings, frame)
             .unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        let subject = Subject::material(&format!("{name}, {frame:?}"), &integrand, spans, ranges);
+        let subject =
+            Subject::material(&format!("{name}, {frame:?}"), &integrand, interval_inputs, ranges);
         let (subject, boxes) = if k < 12 { (subject, 32) } else { (subject.deep(), 6) };
         check(&subject, k as u64, boxes);
     }
 }
 
 #[test]
-fn materials() {
-    for (turn, path) in files("../../assets/shaders").iter().enumerate() {
-        check_shader(path, (turn % 12..24).step_by(12));
+fn bounds_of_materials_contain_results() {
+    for (index, path) in files("../../assets/shaders").iter().enumerate() {
+        check_shader(path, (index % 12..24).step_by(12));
     }
 }
 
 #[test]
-fn language_features() {
-    for (turn, path) in files("../tests/shaders").iter().enumerate() {
-        check_shader(path, (turn % 12..24).step_by(12));
+fn bounds_of_language_features_contain_results() {
+    for (index, path) in files("../tests/shaders").iter().enumerate() {
+        check_shader(path, (index % 12..24).step_by(12));
     }
 }
 
 #[test]
-fn loops_end_at_the_cap() {
-    // 2 x − x ÷ 2 grows for each member. The lower endpoint of its interval falls once that is
-    // wide.
+fn bounds_of_capped_loops_contain_results() {
+    // 2 x − x ÷ 2 grows for each member, but the lower endpoint of its interval decreases once the
+    // interval is wide.
     let text = "fn f(a: f32, b: f32) -> (r: f32) {
         %0 = loop (%1: f32 = a) {
             %2 = lt %1, b
@@ -163,7 +165,7 @@ fn loops_end_at_the_cap() {
     for cap in [1, 5, 1000] {
         for target in Target::ALL.into_iter().filter(|target| target.is_available()) {
             let tally = Checker::check(&subject, target, cap, 0, 100, MEMBERS);
-            sound("loop", &tally, |_| String::new());
+            assert_no_faults("loop", &tally, |_| String::new());
             assert!(tally.checks > 10_000);
         }
     }
@@ -171,7 +173,7 @@ fn loops_end_at_the_cap() {
 
 #[test]
 fn capped_loops_hide_no_nan() {
-    // After ten iterations, members take the root of a negative number.
+    // After ten iterations, the root of a negative number is taken.
     let text = "fn f(a: f32) -> (r: f32) {
         %0 = loop (%1: f32 = a, %2: f32 = 0.0) {
             %3 = lt %1, 30.0
@@ -189,15 +191,14 @@ fn capped_loops_hide_no_nan() {
     let subject = Subject::new("loop".to_owned(), point, vec![input]);
     for cap in [1, 3, 1000] {
         let tally = Checker::check(&subject, Target::Interpreter, cap, 0, 200, MEMBERS);
-        sound("loop", &tally, |_| String::new());
+        assert_no_faults("loop", &tally, |_| String::new());
         assert!(tally.checks > 10_000);
     }
 }
 
 #[test]
-fn nan_tests_keep_possible_zero_signs_of_divisors() {
-    // Testing that a ÷ b is finite must leave the possible signs of a zero quotient as they are
-    // without tests.
+fn nan_tests_do_not_narrow_zero_signs_of_divisors() {
+    // A test that a ÷ b is finite must not change which signs a zero quotient may have.
     let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {
         %0 = div a, b
         %1 = max %0, 0.0
@@ -218,13 +219,13 @@ fn nan_tests_keep_possible_zero_signs_of_divisors() {
         vec![input(1e-4, 1.0), input(-1.0, 1.0), input(1e-4, 1.0)],
     );
     let tally = Checker::check(&subject, Target::Interpreter, LOOP_CAP, 0, 300, MEMBERS);
-    sound("zeros", &tally, |_| String::new());
+    assert_no_faults("zeros", &tally, |_| String::new());
     assert!(tally.checks > 10_000);
 }
 
 #[test]
 fn unions_of_loop_exits_keep_nan() {
-    // For members that leave at once the result is ∞ − ∞; for the others it is 1.
+    // For members that leave the loop at once, the result is ∞ − ∞. For the others, it is 1.
     let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {
         %0 = sub b, c
         %1 = loop (%2: f32 = a, %3: f32 = %0) {
@@ -245,31 +246,31 @@ fn unions_of_loop_exits_keep_nan() {
     let infinity = [f32::INFINITY.to_bits(); 2];
     let members = [7.0f32, 1.0].map(|a| vec![a.to_bits(), infinity[0], infinity[0]]).to_vec();
     let sample =
-        Sample { ends: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
-    sound("loop", &Checker::check_on(&subject, Target::Interpreter, 100, 0, &[sample]), |_| {
-        String::new()
-    });
+        Sample { endpoints: vec![[0.0f32, 10.0].map(f32::to_bits), infinity, infinity], members };
+    assert_no_faults(
+        "loop",
+        &Checker::check_on(&subject, Target::Interpreter, 100, 0, &[sample]),
+        |_| String::new(),
+    );
 }
 
-/// Checks a material with the given BRDF body in all kinds of code; its local variable `x` is
-/// bounded.
+/// Checks a material with this body of `brdf`.
 fn check_brdf(body: &str, seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        let subject = subject(body);
+        let subject = brdf_subject(body);
         check(&if seed.is_multiple_of(2) { subject.deep() } else { subject }, seed, 64);
     }
 }
 
 #[test]
-fn relations_of_discrete_values_hold_for_endpoints_between_them() {
+fn relations_of_discrete_values_hold_for_endpoints_between_the_values() {
     for body in [
         "let s = step(0.2, wi.x); let q = s * (1.0 - s) - 0.1; return vec3f(1.0 - q * q);",
         "let s = sign(wi.x); let q = s * (0.5 - s); return vec3f(1.0 / (q + 0.1), q, sqrt(q + 0.5));",
-        // A condition clamps its operands in the arms.
+        // The condition clamps the endpoints of its operands in the arms.
         "let s = step(0.2, wi.x); if (s < wi.y) { return vec3f(1.0 / (s + 0.5), s * wi.y, sqrt(wi.y - s)); } return vec3f(s);",
         "let s = select(-1.0, 1.0, wi.x > wi.y); let q = s - s * s * 0.5; return vec3f(1.0 / q, q, 2.0 - q);",
-        // Clamped at 0, which is not a value of s: a quotient of two zeros, and a product of 0 and
-        // ∞.
+        // s is clamped to 0, which is not one of its values: a quotient 0 ÷ 0, and a product 0 · ∞.
         "let s = select(-1.0, 1.0, wi.z > wi.y); let t = abs(wi.y);
             if (s < step(0.3, wi.x)) { return vec3f(s / t, s * (1.0 / t), exp(s)); } return vec3f(s);",
         "let s = step(0.1, wi.x) * 0.5; let t = s / (s + 0.25); return vec3f(t, t * t, 1.0 / (t - 0.3));",
@@ -279,7 +280,7 @@ fn relations_of_discrete_values_hold_for_endpoints_between_them() {
 }
 
 #[test]
-fn arms_without_members_hide_no_bound() {
+fn bounds_hold_if_no_member_takes_an_arm() {
     for body in [
         // Some boxes that cross the horizon contain no unit vectors above it.
         "if (wi.z <= 0.0) { return vec3f(0.0); } return vec3f(log2(0.5 + dot(wi, wi)));",
@@ -292,8 +293,8 @@ fn arms_without_members_hide_no_bound() {
     }
 }
 
-/// The point shader of a material and its inputs. The light direction is an interval.
-fn subject(body: &str) -> Subject {
+/// Compiles a material with this body of `brdf`. The light direction is an interval.
+fn brdf_subject(body: &str) -> Subject {
     let source = format!("fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
     let shader =
         Shader::parse("brdf.wgsl", &source).unwrap_or_else(|error| panic!("{body}: {error:?}"));
@@ -303,18 +304,18 @@ fn subject(body: &str) -> Subject {
 }
 
 #[test]
-fn conditions_with_crossing_endpoints_leave_empty_results() {
-    // For x > 0 there are no unit vectors, and dot(wi, wi) is at least 1 and at most 0.09. Neither
-    // arm runs and no member leaves the loop. What follows is joined with the results of members
-    // with x < 0.
-    let ends = [[-1.0f32, 0.1], [0.1, 0.2], [0.1, 0.2], [0.0; 2], [0.0; 2], [1.0; 2]]
-        .map(|ends| ends.map(f32::to_bits));
+fn empty_results_of_conditions_with_crossed_endpoints_do_not_affect_bounds() {
+    // There are no unit vectors with x > 0, so the interval of dot(wi, wi) is empty: its lower
+    // endpoint is 1, its upper endpoint 0.09. Neither arm runs and no member leaves the loop. The
+    // results are merged with those of members with x < 0.
+    let endpoints = [[-1.0f32, 0.1], [0.1, 0.2], [0.1, 0.2], [0.0; 2], [0.0; 2], [1.0; 2]]
+        .map(|endpoints| endpoints.map(f32::to_bits));
     let y_and_z = [0.1f32, 0.125, 0.15, 0.2];
     let members = y_and_z.map(|y| {
         let x = -(1.0 - 2.0 * y * y).sqrt();
         [x, y, y, 0.0, 0.0, 1.0].map(f32::to_bits).to_vec()
     });
-    let sample = Sample { ends: ends.to_vec(), members: members.to_vec() };
+    let sample = Sample { endpoints: endpoints.to_vec(), members: members.to_vec() };
     for body in [
         "if (wi.x <= 0.0) { return vec3f(0.5); } let s = dot(wi, wi) - wi.y; var y = 0.0;
             if (s < 0.5) { y = 1.0 + exp(-wi.y * wi.y) * exp(-wi.x * wi.z); }
@@ -324,9 +325,11 @@ fn conditions_with_crossing_endpoints_leave_empty_results() {
             for (var k = 0; k < 8 && t > 0.7; k++) { y = y * 0.75 + exp(-wi.y * t); t = t - 0.1 * wi.z; }
             return vec3f(1.0 + log2(y), 0.5 - y, y);",
     ] {
-        for (seed, target) in Target::ALL.into_iter().filter(|target| target.is_available()).enumerate() {
-            let tally = Checker::check_on(&subject(body), target, LOOP_CAP, seed as u64, std::slice::from_ref(&sample));
-            sound(body, &tally, |_| String::new());
+        let (subject, samples) = (brdf_subject(body), [sample.clone()]);
+        let targets = Target::ALL.into_iter().filter(|target| target.is_available());
+        for (seed, target) in targets.enumerate() {
+            let tally = Checker::check_on(&subject, target, LOOP_CAP, seed as u64, &samples);
+            assert_no_faults(body, &tally, |_| String::new());
             assert!(tally.related > 0, "{tally:?}");
         }
     }

@@ -7,13 +7,13 @@ use lightbound_shader::ir::{Function, Op};
 use lightbound_shader::random::Random;
 use lightbound_shader::testing::{op_function, random, targets};
 use lightbound_shader::{Entry, Settings, Shader, passes};
-use lightbound_verification::differential::{Graph, check_all};
+use lightbound_verification::differential::{RandomFunction, check_all};
 use std::path::{Path, PathBuf};
 
 #[test]
-fn operations() {
+fn machine_code_of_operations_equals_the_interpreter() {
     let targets = targets();
-    // `any` makes sense only within lowered functions.
+    // `any` is valid only in lowered functions.
     for &op in Op::ALL.iter().filter(|&&op| op != Op::Any) {
         let function = op_function(op);
         let rows = random::special_rows(&function.inputs, 2003, op as u64);
@@ -22,17 +22,17 @@ fn operations() {
 }
 
 #[test]
-fn random_functions() {
+fn machine_code_of_random_functions_equals_the_interpreter() {
     let targets = targets();
     for seed in 0..600 {
-        let graph = Graph::new(seed, None, 17);
-        if let Err(failure) = graph.check(&targets) {
-            panic!("seed {seed}: {failure}\n{}", graph.reduced(&targets).function);
+        let function = RandomFunction::new(seed, None, 17);
+        if let Err(failure) = function.check(&targets) {
+            panic!("seed {seed}: {failure}\n{}", function.reduced(&targets).function);
         }
     }
 }
 
-/// The `*.wgsl` files of a folder, in order; none if the folder does not exist.
+/// Returns the `*.wgsl` files in a folder, in order; none if the folder does not exist.
 fn shaders(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
@@ -44,7 +44,7 @@ fn shaders(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn shader_files() {
+fn machine_code_of_shaders_equals_the_interpreter() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // A low loop cap, so that some loops reach it.
     let settings = Settings { loop_cap: 200, ..Settings::default() };
@@ -73,20 +73,21 @@ fn shader_files() {
     }
 }
 
+/// Checks a function of a shader on random and on plausible inputs.
 fn check_shader(shader: &Shader, function: &Function) {
-    let wrong = |stage: &str, error: &dyn std::fmt::Display| {
+    let fail = |stage: &str, error: &dyn std::fmt::Display| {
         panic!("{}, `{}` {stage}: {error}", shader.name(), function.name)
     };
-    verify(function).unwrap_or_else(|error| wrong("translated", &error));
+    verify(function).unwrap_or_else(|error| fail("translated", &error));
     let optimized = passes::optimize(function);
-    verify(&optimized).unwrap_or_else(|error| wrong("optimized", &error));
+    verify(&optimized).unwrap_or_else(|error| fail("optimized", &error));
     let mut rows = random::rows(&function.inputs, 61, 1);
-    rows.extend((0..100).map(|seed| plausible(shader, function, seed)));
-    check_all(&optimized, &targets(), &rows).unwrap_or_else(|error| wrong("compiled", &error));
+    rows.extend((0..100).map(|seed| plausible_inputs(shader, function, seed)));
+    check_all(&optimized, &targets(), &rows).unwrap_or_else(|error| fail("compiled", &error));
 }
 
-/// Directions in the cube around the sphere, and parameters within their ranges.
-fn plausible(shader: &Shader, function: &Function, seed: u64) -> Vec<u32> {
+/// Returns random inputs: directions in [-1, 1]³, and parameters within their ranges.
+fn plausible_inputs(shader: &Shader, function: &Function, seed: u64) -> Vec<u32> {
     let mut random = Random::new(seed);
     let mut uniform = |low: f64, high: f64| {
         low + (high - low) * (random.below(1 << 24) as f64 / (1 << 24) as f64)
@@ -95,7 +96,7 @@ fn plausible(shader: &Shader, function: &Function, seed: u64) -> Vec<u32> {
         let parameter = shader
             .parameters()
             .iter()
-            .find(|parameter| parameter.component_names().any(|word| word == port.name));
+            .find(|parameter| parameter.component_names().any(|name| name == port.name));
         match parameter {
             Some(parameter) => {
                 let [low, high] = parameter.range.map(|end| end.clamp(-10.0, 100.0));

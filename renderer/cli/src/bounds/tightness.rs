@@ -10,8 +10,8 @@ use lightbound_image::write::save;
 use lightbound_shader::bounding::{Frame, Integrand};
 use lightbound_shader::{Settings, Shader, Target};
 use lightbound_study::report::{tightness_plot, tightness_tables};
-use lightbound_study::tightness::list::{LIST, Material};
-use lightbound_study::tightness::{Kind, Subject, kinds};
+use lightbound_study::tightness::materials::{MATERIALS, Material};
+use lightbound_study::tightness::{BoundKind, CompiledMaterial, bound_kinds};
 use std::path::PathBuf;
 
 /// Options of `--tightness`.
@@ -35,16 +35,16 @@ pub(super) struct TightnessArgs {
 pub(super) fn run(args: &Args) -> Result<Exit, Error> {
     let svg = args.svg_output()?;
     let TightnessArgs { cases, seed, .. } = args.tightness;
-    let setup = tightness_tables::Setup {
+    let setup = tightness_tables::TightnessSetup {
         nan: args.nan.unwrap_or_default().compiler_value(),
         relations: args.relations(),
         cases: cases as usize,
         seed,
     };
-    let subjects = subjects(&args.shader, &kinds(setup.nan, setup.relations))?;
+    let materials = materials(&args.shader, &bound_kinds(setup.nan, setup.relations))?;
     let progress = Console::new(args.quiet).measuring();
     let rows =
-        tightness_tables::measure(&subjects, setup, &|fraction| progress.set_fraction(fraction));
+        tightness_tables::measure(&materials, setup, &|fraction| progress.set_fraction(fraction));
     progress.finish();
     if let Some(output) = svg {
         output.write(|path| save(path, tightness_plot::draw(&rows).as_bytes()))?;
@@ -61,22 +61,22 @@ pub(super) fn run(args: &Args) -> Result<Exit, Error> {
 }
 
 /// Compiles the materials in the list, or only those with the given shaders.
-fn subjects(shaders: &[PathBuf], kinds: &[Kind]) -> Result<Vec<Subject>, Error> {
+fn materials(shaders: &[PathBuf], kinds: &[BoundKind]) -> Result<Vec<CompiledMaterial>, Error> {
     let matches = |shader: &PathBuf, material: &Material| {
         let name = shader.to_string_lossy();
         name.strip_suffix(".wgsl").unwrap_or(&name) == material.shader
     };
     if let Some(unknown) =
-        shaders.iter().find(|shader| !LIST.iter().any(|material| matches(shader, material)))
+        shaders.iter().find(|shader| !MATERIALS.iter().any(|material| matches(shader, material)))
     {
-        let mut names: Vec<_> = LIST.iter().map(|material| material.shader).collect();
+        let mut names: Vec<_> = MATERIALS.iter().map(|material| material.shader).collect();
         names.dedup();
         return Err(Error::Option {
             message: format!("--tightness has no materials of `{}`", unknown.display()),
             help: format!("its list has {}", names.join(", ")),
         });
     }
-    let selected = LIST.iter().filter(|material| {
+    let selected = MATERIALS.iter().filter(|material| {
         shaders.is_empty() || shaders.iter().any(|shader| matches(shader, material))
     });
     let compiled = selected.map(|&material| {
@@ -84,7 +84,7 @@ fn subjects(shaders: &[PathBuf], kinds: &[Kind]) -> Result<Vec<Subject>, Error> 
         let entry = library::find(material.shader).expect("all listed shaders are in the library");
         let shader = Shader::parse(entry.name, entry.text)?;
         let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
-        Ok(Subject::new(material, &shader, integrand, kinds, Target::best())?)
+        Ok(CompiledMaterial::new(material, &shader, integrand, kinds, Target::best())?)
     });
     compiled.collect()
 }

@@ -3,20 +3,20 @@
 //!
 //! Cycles in user mode (`perf_event_open`) are the better unit: they do not depend on the clock
 //! rate, and exclude interrupts and other processes. Virtual machines often have no such counter.
-//! Then time is in [ticks], which advance at a constant rate whatever the core's clock rate is, so
-//! that only ratios of nearby measurements equal those of cycles.
+//! Time is then in [ticks]. They advance at a constant rate, independent of the core's clock rate,
+//! so only ratios of nearby measurements equal those of cycles.
 
 use super::ticks::ticks;
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-/// A counter that advances with time.
+/// A clock in core cycles or in ticks of the time-stamp counter.
 pub struct Clock(Source);
 
 enum Source {
     #[cfg(target_os = "linux")]
     Cycles(perf_event::Counter),
-    /// Ticks, and why cycles are not available.
+    /// Ticks, and the reason why cycles are not available.
     Ticks(String),
     /// A counter that fails after this number of reads.
     #[cfg(test)]
@@ -24,7 +24,7 @@ enum Source {
 }
 
 impl Clock {
-    /// The best clock that this thread can use.
+    /// Creates the best clock that this thread can use.
     pub fn new() -> Clock {
         #[cfg(target_os = "linux")]
         return Clock::choose(cycle_counter());
@@ -32,7 +32,7 @@ impl Clock {
         return Clock(Source::Ticks("this system has no perf_event_open".into()));
     }
 
-    /// Cycles if they can be counted, otherwise ticks.
+    /// Uses cycles if they can be counted, otherwise ticks.
     #[cfg(target_os = "linux")]
     fn choose(cycles: io::Result<perf_event::Counter>) -> Clock {
         match cycles {
@@ -41,11 +41,11 @@ impl Clock {
         }
     }
 
-    /// Ticks, after an error of the cycle counter.
+    /// Creates a clock in ticks, after an error of the cycle counter.
     pub fn ticks(error: &io::Error) -> Clock {
         let reason = match error.kind() {
             ErrorKind::NotFound => {
-                "this machine has none, as is common for virtual ones".to_owned()
+                "this machine has none, as is common for virtual machines".to_owned()
             }
             ErrorKind::PermissionDenied => {
                 "the system does not permit them; see kernel.perf_event_paranoid".to_owned()
@@ -55,9 +55,8 @@ impl Clock {
         Clock(Source::Ticks(reason))
     }
 
-    /// The count so far, ordered with the surrounding instructions. Fails if the counter is lost:
-    /// the kernel may give the core's counters to a pinned one of another process. Ticks never
-    /// fail.
+    /// Reads the clock, ordered with the surrounding instructions. Fails if the kernel has given
+    /// the core's counters to another process. Ticks never fail.
     pub fn now(&mut self) -> io::Result<u64> {
         match &mut self.0 {
             #[cfg(target_os = "linux")]
@@ -76,14 +75,14 @@ impl Clock {
         }
     }
 
-    /// A clock that fails after this number of reads.
+    /// Creates a clock that fails after this number of reads.
     #[cfg(test)]
     pub fn failing_after(reads: usize) -> Clock {
         Clock(Source::Failing(reads))
     }
 }
 
-/// Writes `core cycles in user mode`, or ticks and the reason.
+/// Writes `core cycles in user mode`, or `time-stamp counter ticks` and the reason.
 impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -115,14 +114,14 @@ fn cycle_counter() -> io::Result<perf_event::Counter> {
     Ok(counter)
 }
 
-/// The processor's marketing name; `None` if unknown.
+/// Returns the processor's marketing name; `None` if unknown.
 pub fn cpu_name() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let (_, name) = text.lines().find(|line| line.starts_with("model name"))?.split_once(':')?;
     Some(name.trim().to_owned())
 }
 
-/// Number of involuntary context switches of this thread so far; `None` if unknown.
+/// Returns the number of involuntary context switches of this thread so far; `None` if unknown.
 pub fn involuntary_switches() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
     let count = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;

@@ -3,16 +3,16 @@
 //! In each round the candidates run in random order, and the reference runs before and after each
 //! of them. A sample is the ratio of a candidate's time to the mean of the two adjacent reference
 //! times, so that slow changes of clock rates and of the load of other cores cancel. If the two
-//! reference times differ, something changed in between, and the sample is discarded, unless at
-//! most half of the rounds would remain. A copy of the reference is among the candidates, as a
-//! control: branch prediction favours the reference, which runs half of the time, by 1 % for short
-//! code. So each sample is divided by the control's sample of the same round. The
-//! [`Estimate`] is the median over all rounds, which continue until all confidence intervals are
-//! narrow or time is up.
+//! reference times differ, the sample was disturbed and is discarded, unless at most half of the
+//! rounds would remain. One of the candidates is a copy of the reference, the control: the
+//! reference runs half of the time, so branch prediction favours it by 1 % for short code. Each
+//! sample is therefore divided by the control's sample of the same round. The [`Estimate`] is the
+//! median over all rounds. Rounds continue until all confidence intervals are narrow or time is up.
 //!
-//! A timed region repeats passes over the inputs until they take [`MIN_REGION_TICKS`] ticks, after
-//! a warm-up of as many passes. The cost of reading the clock is subtracted. Other reasons for
-//! timing differences between identical code are held constant, or varied within the measurement:
+//! A timed region is a number of passes over the inputs that takes [`MIN_REGION_TICKS`] ticks or
+//! more, after a warm-up of as many passes. The cost of reading the clock is subtracted. Other
+//! reasons for timing differences between identical code are held constant or varied within the
+//! measurement:
 //!
 //! - All candidates use the same page-aligned buffer, into which their inputs are copied: a load
 //!   may wait for an earlier store if their addresses differ by a multiple of 4096 bytes (4K
@@ -26,7 +26,7 @@
 //! Confidence intervals do not cover effects that last for the lifetime of the process, such as
 //! physical addresses: on Zen 5, ratios of identical code were within 0.3 % of 1, except for 1 of
 //! 24 ratios of diffuse's short code, which was off by 1.3 %. Nor do they cover the choice of
-//! placements, which cycle with a period of [`PLACEMENTS`] · [`ROUNDS_PER_PLACEMENT`] = 32 rounds.
+//! placements, which repeat with a period of [`PLACEMENTS`] · [`ROUNDS_PER_PLACEMENT`] = 32 rounds.
 //! An interval comes from the medians of 32 blocks of rounds. From 1024 rounds on, each block
 //! contains all placements, so it is an interval of the ratio over these eight placements, without
 //! the variance among placements. With fewer rounds, blocks have different placements, and the
@@ -40,8 +40,8 @@ use lightbound_shader::texture::Texture;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Minimum length of a timed region, in ticks or cycles. Regions aim at twice that, since clock
-/// rates change.
+/// Minimum length of a timed region, in ticks or cycles. Regions aim at twice this length, since
+/// clock rates change.
 const MIN_REGION_TICKS: u64 = 5_000;
 /// Number of copies of a candidate's code, each loaded at a different address.
 pub const PLACEMENTS: usize = 8;
@@ -49,20 +49,20 @@ pub const PLACEMENTS: usize = 8;
 const ROUNDS_PER_PLACEMENT: usize = 4;
 /// A sample is discarded if the reference times before and after it differ by this fraction.
 const MAX_REFERENCE_DRIFT: f64 = 0.05;
-/// Rounds before the intervals are first checked. Further checks follow at doubled numbers of
-/// rounds, so that stopping early introduces little bias.
-const FIRST_CHECK: usize = 128;
+/// Number of rounds before the first check of the intervals. Further checks follow whenever the
+/// number of rounds has doubled, so that stopping early introduces little bias.
+const FIRST_CHECK_ROUNDS: usize = 128;
 
-/// The duration of a measurement.
+/// Limits on the duration of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Maximum number of rounds.
     pub max_rounds: usize,
-    /// Minimum time, unless `max_rounds` is reached before.
+    /// Minimum time, unless `max_rounds` is reached earlier.
     pub min_time: Duration,
-    /// Maximum time. The round that exceeds it is the last one.
+    /// Maximum time. The round that exceeds it is completed.
     pub max_time: Duration,
-    /// Relative width of confidence intervals at which the measurement may stop.
+    /// Relative width of confidence intervals at which the measurement stops.
     pub precision: f64,
 }
 
@@ -75,22 +75,24 @@ pub struct Measurement {
     pub clock: String,
     /// Number of rounds.
     pub rounds: usize,
-    /// Fraction of the rounds discarded as disturbed, averaged over the ratios.
+    /// Fraction of the rounds that are discarded as disturbed, averaged over the ratios.
     pub discarded: f64,
-    /// Number of ratios that include disturbed rounds, since at most half of their rounds were
-    /// undisturbed.
+    /// Number of ratios that include disturbed rounds, because half or more of their rounds were
+    /// disturbed.
     pub with_disturbed: usize,
     /// Involuntary context switches; `None` if unknown.
     pub switches: Option<u64>,
 }
 
-/// Measures candidates, the first of which is the reference. `progress` gets the completed fraction
+/// Measures candidates; the first one is the reference. `progress` receives the completed fraction
 /// after each round.
 ///
-/// If the cycle counter becomes unavailable, the whole measurement is repeated in ticks: times of
-/// two clocks are not comparable.
+/// If the cycle counter becomes unavailable, the entire measurement is repeated in ticks, since
+/// times of different clocks are not comparable.
 ///
-/// *Panics* if there are no candidates, or fewer textures than a function reads.
+/// # Panics
+///
+/// Panics if there are no candidates, or fewer textures than a function reads.
 pub fn measure(
     candidates: &[Candidate],
     textures: &[&Texture],
@@ -107,11 +109,13 @@ fn measure_with_clock(
     budget: &Budget,
     progress: &dyn Fn(f64),
 ) -> Measurement {
-    let by = |clock| try_measure(clock, candidates, textures, budget, progress);
-    by(clock).unwrap_or_else(|error| by(Clock::ticks(&error)).expect("ticks can always be read"))
+    let measure_with = |clock| try_measure(clock, candidates, textures, budget, progress);
+    measure_with(clock).unwrap_or_else(|error| {
+        measure_with(Clock::ticks(&error)).expect("ticks can always be read")
+    })
 }
 
-/// Measures with one clock, whose errors are returned.
+/// Measures with one clock. Fails if the clock does.
 fn try_measure(
     mut clock: Clock,
     candidates: &[Candidate],
@@ -120,27 +124,26 @@ fn try_measure(
     progress: &dyn Fn(f64),
 ) -> io::Result<Measurement> {
     let mut buffer = Buffer::new(candidates);
-    let empty = empty_region(&mut clock)?;
+    let empty = empty_region_time(&mut clock)?;
     let passes = candidates
         .iter()
-        .map(|candidate| passes(candidate, textures, &mut buffer, &mut clock, empty));
+        .map(|candidate| find_passes(candidate, textures, &mut buffer, &mut clock, empty));
     let passes: Vec<usize> = passes.collect::<io::Result<_>>()?;
     let switches = involuntary_switches();
-    // The reference is a copy: the control keeps the first candidate's memory, like any other
-    // candidate.
+    // The reference is a copy of the first candidate, which serves as the control.
     let reference = candidates[0].duplicate();
-    let timed = |slot: Slot, round: usize| {
+    let time = |slot: Slot, round: usize| {
         let (candidate, passes) = match slot {
             Slot::Reference => (&reference, passes[0]),
             Slot::Candidate(index) => (&candidates[index], passes[index]),
         };
         let placement = round / ROUNDS_PER_PLACEMENT % PLACEMENTS;
-        let region = region(candidate, placement, passes, textures, &mut buffer, &mut clock)?;
-        Ok(region.saturating_sub(empty) as f64 / passes as f64)
+        let time = time_region(candidate, placement, passes, textures, &mut buffer, &mut clock)?;
+        Ok(time.saturating_sub(empty) as f64 / passes as f64)
     };
-    let samples = rounds(candidates.len(), budget, timed, progress)?;
+    let samples = run_rounds(candidates.len(), budget, time, progress)?;
     let switches = involuntary_switches().zip(switches).map(|(after, before)| after - before);
-    let reference = Estimate::of(&samples.reference);
+    let reference = Estimate::from_samples(&samples.reference);
     let ratios: Vec<Ratio> = (1..candidates.len()).map(|index| samples.ratio(index)).collect();
     let times = ratios.iter().map(|ratio| ratio.estimate.scaled(reference.median));
     let times = std::iter::once(reference).chain(times);
@@ -168,29 +171,30 @@ struct Buffer(Vec<Page>);
 struct Page([u32; 1024]);
 
 impl Buffer {
-    /// A buffer large enough for each candidate.
+    /// Allocates a buffer that is large enough for each candidate.
     fn new(candidates: &[Candidate]) -> Buffer {
         let words = candidates.iter().map(|candidate| {
             let [inputs, outputs] = candidate.words();
-            inputs.next_multiple_of(CACHE_LINE) + outputs
+            inputs.next_multiple_of(CACHE_LINE_WORDS) + outputs
         });
         let words = words.max().expect("there is a reference");
         Buffer(vec![Page([0; 1024]); words.div_ceil(1024)])
     }
 
-    /// Memory for inputs at the start of a page, and for outputs at the next cache line after them.
+    /// Returns memory for inputs at the start of a page, and memory for outputs at the next cache
+    /// line after the inputs.
     fn split(&mut self, [inputs, outputs]: [usize; 2]) -> (&mut [u32], &mut [u32]) {
         let words: &mut [u32] = bytemuck::cast_slice_mut(&mut self.0);
-        let (first, second) = words.split_at_mut(inputs.next_multiple_of(CACHE_LINE));
+        let (first, second) = words.split_at_mut(inputs.next_multiple_of(CACHE_LINE_WORDS));
         (&mut first[..inputs], &mut second[..outputs])
     }
 }
 
 /// Number of words in a cache line.
-const CACHE_LINE: usize = 16;
+const CACHE_LINE_WORDS: usize = 16;
 
 /// Times a number of passes of a candidate, after a warm-up.
-fn region(
+fn time_region(
     candidate: &Candidate,
     placement: usize,
     passes: usize,
@@ -211,8 +215,8 @@ fn region(
     time
 }
 
-/// The number of passes that take at least twice [`MIN_REGION_TICKS`].
-fn passes(
+/// Finds a number of passes that takes at least twice [`MIN_REGION_TICKS`].
+fn find_passes(
     candidate: &Candidate,
     textures: &[&Texture],
     buffer: &mut Buffer,
@@ -221,12 +225,13 @@ fn passes(
 ) -> io::Result<usize> {
     let mut passes = 1;
     loop {
-        // The minimum of five times, to filter out interrupts. One is enough if it is so long that
-        // interrupts do not matter.
+        // Use the minimum of five times, to filter out interrupts. One is enough if it is so long
+        // that interrupts do not matter.
         let mut net = u64::MAX;
         for _ in 0..5 {
-            net = net
-                .min(region(candidate, 0, passes, textures, buffer, clock)?.saturating_sub(empty));
+            net = net.min(
+                time_region(candidate, 0, passes, textures, buffer, clock)?.saturating_sub(empty),
+            );
             if net > 10_000 * MIN_REGION_TICKS {
                 break;
             }
@@ -240,8 +245,8 @@ fn passes(
     }
 }
 
-/// The time of an empty region.
-fn empty_region(clock: &mut Clock) -> io::Result<u64> {
+/// Returns the median time of an empty region.
+fn empty_region_time(clock: &mut Clock) -> io::Result<u64> {
     let mut time = || {
         let start = clock.now()?;
         Ok(clock.now()?.saturating_sub(start) as f64)
@@ -277,6 +282,7 @@ struct Sample {
 }
 
 impl Sample {
+    /// Computes a sample from the candidate's time and the adjacent reference times.
     fn new(before: f64, time: f64, after: f64) -> Sample {
         let mean = 0.5 * (before + after);
         Sample {
@@ -298,8 +304,8 @@ struct Ratio {
 }
 
 impl Samples {
-    /// The ratio of a candidate to the control, over rounds in which neither was disturbed, or over
-    /// all rounds if at most half of them remain.
+    /// Returns the ratio of a candidate to the control: over the rounds in which neither was
+    /// disturbed, or over all rounds if at most half of them remain.
     fn ratio(&self, index: usize) -> Ratio {
         let ratios = |keep: fn(&Sample) -> bool| -> Vec<f64> {
             let pairs = std::iter::zip(&self.candidates[index], &self.candidates[0]);
@@ -309,43 +315,49 @@ impl Samples {
         let (undisturbed, rounds) = (ratios(|sample| !sample.disturbed), self.reference.len());
         if 2 * undisturbed.len() > rounds {
             let discarded = 1.0 - undisturbed.len() as f64 / rounds as f64;
-            Ratio { estimate: Estimate::of(&undisturbed), discarded, with_disturbed: false }
+            Ratio {
+                estimate: Estimate::from_samples(&undisturbed),
+                discarded,
+                with_disturbed: false,
+            }
         } else {
             Ratio {
-                estimate: Estimate::of(&ratios(|_| true)),
+                estimate: Estimate::from_samples(&ratios(|_| true)),
                 discarded: 0.0,
                 with_disturbed: true,
             }
         }
     }
 
+    /// Whether the confidence intervals of all ratios have this relative width or less.
     fn has_narrow_intervals(&self, precision: f64) -> bool {
         (1..self.candidates.len())
             .all(|index| self.ratio(index).estimate.relative_width() <= precision)
     }
 }
 
-/// Times candidates in rounds. `timed` gets the slot to run and the index of the round.
-fn rounds(
+/// Times candidates in rounds. `time` runs a slot in the round with this index and returns its
+/// time.
+fn run_rounds(
     candidates: usize,
     budget: &Budget,
-    mut timed: impl FnMut(Slot, usize) -> io::Result<f64>,
+    mut time: impl FnMut(Slot, usize) -> io::Result<f64>,
     progress: &dyn Fn(f64),
 ) -> io::Result<Samples> {
     let begin = Instant::now();
     let mut random = Random::new(1);
     let mut order: Vec<usize> = (0..candidates).collect();
     let mut samples = Samples { reference: vec![], candidates: vec![vec![]; candidates] };
-    let mut next_check = FIRST_CHECK;
+    let mut next_check = FIRST_CHECK_ROUNDS;
     for round in 0..budget.max_rounds.max(1) {
         // Fisher–Yates shuffle.
         (1..order.len()).rev().for_each(|k| order.swap(k, random.below(k + 1)));
-        let mut before = timed(Slot::Reference, round)?;
+        let mut before = time(Slot::Reference, round)?;
         samples.reference.push(before);
         for &index in &order {
-            let time = timed(Slot::Candidate(index), round)?;
-            let after = timed(Slot::Reference, round)?;
-            samples.candidates[index].push(Sample::new(before, time, after));
+            let candidate = time(Slot::Candidate(index), round)?;
+            let after = time(Slot::Reference, round)?;
+            samples.candidates[index].push(Sample::new(before, candidate, after));
             before = after;
         }
         let elapsed = begin.elapsed();
@@ -408,7 +420,7 @@ mod tests {
     #[test]
     fn ratios_are_stable_while_the_clock_rate_drifts() {
         let mut machine = Machine::new(&[10_000.0, 10_000.0, 24_000.0]);
-        let samples = rounds(3, &BUDGET, |slot, _| Ok(machine.time(slot)), &|_| {}).unwrap();
+        let samples = run_rounds(3, &BUDGET, |slot, _| Ok(machine.time(slot)), &|_| {}).unwrap();
         let [equal, slower] = [1, 2].map(|index| samples.ratio(index).estimate);
         assert!(
             (equal.median - 1.0).abs() < 0.004 && (slower.median - 2.4).abs() < 0.01,
@@ -424,16 +436,16 @@ mod tests {
     #[test]
     fn disturbed_rounds_are_discarded() {
         let mut machine = Machine::new(&[10_000.0, 12_000.0]);
-        // Another process takes the core for a while, and a neighbour slows down every seventh
-        // region.
+        // Every fiftieth region is interrupted, and every seventh is slow because of load on other
+        // cores.
         let mut calls = 0;
-        let timed = |slot: Slot, _| {
+        let time = |slot: Slot, _| {
             calls += 1;
             let slow = if calls % 7 == 0 { 1.3 } else { 1.0 };
             let interrupted = if calls % 50 == 0 { 1e6 } else { 0.0 };
             Ok(machine.time(slot) * slow + interrupted)
         };
-        let ratio = rounds(2, &BUDGET, timed, &|_| {}).unwrap().ratio(1);
+        let ratio = run_rounds(2, &BUDGET, time, &|_| {}).unwrap().ratio(1);
         assert!(ratio.discarded > 0.2 && !ratio.with_disturbed, "{ratio:?}");
         assert!((ratio.estimate.median - 1.2).abs() < 0.01, "{ratio:?}");
     }
@@ -442,11 +454,11 @@ mod tests {
     fn disturbed_rounds_are_used_if_most_are_disturbed() {
         let mut machine = Machine::new(&[10_000.0, 12_000.0]);
         let mut calls = 0;
-        let timed = |slot: Slot, _| {
+        let time = |slot: Slot, _| {
             calls += 1;
             Ok(machine.time(slot) * if calls % 3 == 0 { 1.2 } else { 1.0 })
         };
-        let ratio = rounds(2, &BUDGET, timed, &|_| {}).unwrap().ratio(1);
+        let ratio = run_rounds(2, &BUDGET, time, &|_| {}).unwrap().ratio(1);
         assert!(ratio.with_disturbed && ratio.discarded == 0.0, "{ratio:?}");
     }
 
@@ -455,7 +467,7 @@ mod tests {
         let mut random = Random::new(3);
         let budget = Budget { max_rounds: 300, ..BUDGET };
         let samples =
-            rounds(2, &budget, |_, _| Ok(1.0 + 4.0 * uniform(&mut random)), &|_| {}).unwrap();
+            run_rounds(2, &budget, |_, _| Ok(1.0 + 4.0 * uniform(&mut random)), &|_| {}).unwrap();
         assert_eq!(samples.reference.len(), 300);
         assert!(samples.ratio(1).estimate.relative_width() > 0.02);
     }
@@ -464,11 +476,11 @@ mod tests {
     fn each_candidate_runs_once_per_round_next_to_the_reference() {
         let mut calls = vec![];
         let budget = Budget { max_rounds: 3, ..BUDGET };
-        let timed = |slot, round| {
+        let time = |slot, round| {
             calls.push((round, slot));
             Ok(1.0)
         };
-        rounds(4, &budget, timed, &|_| {}).unwrap();
+        run_rounds(4, &budget, time, &|_| {}).unwrap();
         for round in 0..3 {
             let slots: Vec<Slot> =
                 calls.iter().filter(|call| call.0 == round).map(|call| call.1).collect();
@@ -482,12 +494,12 @@ mod tests {
     fn measurement_stops_after_max_time() {
         let budget = Budget { max_time: Duration::ZERO, ..BUDGET };
         let samples =
-            rounds(2, &budget, |_, _| Ok(1.0), &|fraction| assert_eq!(fraction, 1.0)).unwrap();
+            run_rounds(2, &budget, |_, _| Ok(1.0), &|fraction| assert_eq!(fraction, 1.0)).unwrap();
         assert_eq!(samples.reference.len(), 1);
     }
 
     #[test]
-    fn falls_back_to_ticks_if_the_cycle_counter_fails() {
+    fn measurement_is_repeated_in_ticks_if_the_cycle_counter_fails() {
         let text = "fn copy(x: f32) -> (y: f32) {\nreturn x\n}\n";
         let function = lightbound_shader::ir::text::parse(text).unwrap();
         let target = lightbound_shader::target::Target::Sse;
@@ -496,7 +508,8 @@ mod tests {
         }
         let candidates = [0, 1].map(|_| Candidate::new(&function, target, &[vec![1]]).unwrap());
         let budget = Budget { max_rounds: 1000, precision: 0.0, ..BUDGET };
-        // Fails at the first read, while the number of passes is chosen, and during the rounds.
+        // The clock fails at the first read, while the number of passes is determined, or during
+        // the rounds.
         for reads in [0, 2003, 5000] {
             let measurement =
                 measure_with_clock(Clock::failing_after(reads), &candidates, &[], &budget, &|_| {});

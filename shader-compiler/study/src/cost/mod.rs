@@ -1,9 +1,9 @@
-//! The cost of code: static and executed instructions, time, predicted time, and the purpose of
-//! instructions.
+//! The cost of code: static and executed instructions, measured time, predicted time, and
+//! instructions by purpose.
 //!
-//! A [`Candidate`] is a function with machine code and inputs. Candidates are [measured](measure())
-//! in one process against one of them, the reference. All figures are per group, that is, per 4 or
-//! 8 evaluations.
+//! A [`Candidate`] is machine code with inputs. Candidates are [measured](measure()) in one process
+//! against the first of them, the reference. Costs are per SIMD group, that is, per 4 or 8
+//! evaluations.
 
 pub mod boxes;
 mod breakdown;
@@ -28,78 +28,87 @@ use lightbound_shader::passes;
 use lightbound_shader::target::Target;
 use lightbound_shader::texture::Texture;
 
-/// The cost of one group.
+/// The cost of one SIMD group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Machine instructions of the code.
+    /// Static machine instructions.
     pub instructions: usize,
-    /// Machine instructions executed, on average.
+    /// Mean number of executed machine instructions.
     pub executed: f64,
-    /// Cycles that the [throughput model](throughput) predicts, on average.
+    /// Mean number of cycles that the [throughput model](throughput) predicts.
     pub model: f64,
-    /// Mean ticks of the time-stamp counter, or mean cycles. The confidence interval is that of the
-    /// ratio to the reference, times the reference's median. The reference has the interval of its
-    /// own time.
+    /// Core cycles or ticks of the time-stamp counter. The confidence interval is that of the ratio
+    /// to the reference, times the reference's median. For the reference, it is that of its time.
     pub time: Estimate,
 }
 
-/// Code and inputs to run it on.
+/// Machine code and inputs to run it on.
 #[derive(Debug)]
 pub struct Candidate {
-    /// The same code at several addresses.
+    /// Copies of the code at several addresses.
     placements: Vec<Routine>,
-    twin: InstrumentedKernel,
+    /// A copy of the code that counts executions of basic blocks.
+    instrumented: InstrumentedKernel,
     code: Code,
+    /// Number of textures that the function reads.
     tables: usize,
     inputs: Batch,
     outputs: Batch,
 }
 
 impl Candidate {
-    /// Lowers and compiles a function for a target other than the interpreter. `rows` are the bits
-    /// of its inputs.
+    /// Lowers and compiles a function. `rows` are the bits of its inputs.
     ///
-    /// *Panics* if the length of a row is not the number of inputs.
+    /// # Panics
+    ///
+    /// Panics if the target is the interpreter, or if the length of a row is not the number of
+    /// inputs.
     pub fn new(
         function: &Function,
         target: Target,
         rows: &[Vec<u32>],
     ) -> Result<Candidate, CompileError> {
-        Candidate::of_lowered(&passes::lower(function), target, rows)
+        Candidate::from_lowered(&passes::lower(function), target, rows)
     }
 
-    /// Like [`new`](Candidate::new), for a function that is already lowered and must not be lowered
-    /// again.
+    /// Compiles a lowered function. Otherwise like [`new`](Candidate::new).
     ///
-    /// *Panics* like `new`.
-    pub fn of_lowered(
+    /// # Panics
+    ///
+    /// Panics like `new`.
+    pub fn from_lowered(
         lowered: &Function,
         target: Target,
         rows: &[Vec<u32>],
     ) -> Result<Candidate, CompileError> {
         let arena = Arena::new();
-        let twin = InstrumentedKernel::compile(&arena, lowered, target)?;
-        let isa = target.isa().expect("instrumented code is x86-64's");
+        let instrumented = InstrumentedKernel::compile(&arena, lowered, target)?;
+        let isa = target.isa().expect("candidates are compiled for x86-64 targets");
         let code = Code::compile(lowered, isa);
         let placements = (0..PLACEMENTS).map(|_| arena.load(&code)).collect::<Result<_, _>>()?;
         let mut inputs = Batch::new(target, lowered.inputs.len(), rows.len());
         for (index, row) in rows.iter().enumerate() {
-            assert_eq!(row.len(), lowered.inputs.len(), "a word for each input");
+            assert_eq!(
+                row.len(),
+                lowered.inputs.len(),
+                "the length of a row must be the number of inputs"
+            );
             inputs.set_row(index, 0, row);
         }
-        // SIMD lanes after the last row would otherwise be zeros, for which a loop may run long.
+        // Fill the unused SIMD lanes: with inputs of 0, a loop may run long.
         inputs.truncate(rows.len());
         let outputs = Batch::new(target, lowered.outputs.len(), rows.len());
-        Ok(Candidate { placements, twin, code, tables: lowered.tables(), inputs, outputs })
+        Ok(Candidate { placements, instrumented, code, tables: lowered.tables(), inputs, outputs })
     }
 
-    /// A copy with the same code and inputs in other memory.
+    /// Copies the code and the inputs to other memory.
     fn duplicate(&self) -> Candidate {
         let arena = Arena::new();
-        let load = |_| arena.load(&self.code).expect("there is memory for the same code once more");
+        let load =
+            |_| arena.load(&self.code).expect("there is memory for another copy of the code");
         Candidate {
             placements: self.placements.iter().map(load).collect(),
-            twin: self.twin.clone(),
+            instrumented: self.instrumented.clone(),
             code: self.code.clone(),
             tables: self.tables,
             inputs: self.inputs.clone(),
@@ -107,9 +116,11 @@ impl Candidate {
         }
     }
 
-    /// Evaluates all rows.
+    /// Evaluates all rows. Returns the outputs.
     ///
-    /// *Panics* if there are fewer textures than the function reads.
+    /// # Panics
+    ///
+    /// Panics if there are fewer textures than the function reads.
     pub fn run(&mut self, textures: &[&Texture]) -> &Batch {
         let (routine, groups) = (&self.placements[0], self.inputs.groups());
         let tables = tables(textures, self.tables);
@@ -117,13 +128,13 @@ impl Candidate {
         &self.outputs
     }
 
-    /// Number of words of all inputs and of all outputs.
+    /// Returns the number of words of all inputs and of all outputs.
     fn words(&self) -> [usize; 2] {
         [self.inputs.words().len(), self.outputs.words().len()]
     }
 
-    /// Prepares to evaluate all rows `passes` times with one placement of the code. `around` gets
-    /// the function that does so.
+    /// Prepares a function that evaluates all rows `passes` times with one placement of the code,
+    /// and passes it to `around`.
     fn run_passes(
         &self,
         placement: usize,
@@ -141,9 +152,10 @@ impl Candidate {
         });
     }
 
+    /// Returns the cost per SIMD group, given the time of all rows.
     fn cost(&self, textures: &[&Texture], time: Estimate) -> Cost {
         let groups = self.inputs.groups() as f64;
-        let counts = self.twin.block_counts(textures, &self.inputs);
+        let counts = self.instrumented.block_counts(textures, &self.inputs);
         let executed = std::iter::zip(&counts, self.code.block_sizes())
             .map(|(count, size)| count * size as u64)
             .sum::<u64>();
@@ -156,7 +168,7 @@ impl Candidate {
     }
 }
 
-/// The tables of the first `count` textures.
+/// Returns the tables of the first `count` textures.
 fn tables<'t>(textures: &[&'t Texture], count: usize) -> Vec<Table<'t>> {
     assert!(count <= textures.len(), "the function reads {count} textures, not {}", textures.len());
     textures[..count].iter().map(|texture| Table::new(texture.words())).collect()
@@ -193,7 +205,7 @@ mod tests {
                     target,
                     &rows,
                 )
-                .expect("it runs")
+                .expect("the target is available")
             };
             let mut candidates = [candidate(1), candidate(40), candidate(40)];
             let fractions = RefCell::new(vec![]);
@@ -206,8 +218,10 @@ mod tests {
             let measurement = measure(&candidates, &[], &budget, &|fraction| {
                 fractions.borrow_mut().push(fraction)
             });
-            let [short, long, equal] = measurement.costs[..] else { panic!("a cost for each") };
-            // Square root, store, return. AVX2 also clears the upper halves of registers.
+            let [short, long, equal] = measurement.costs[..] else {
+                panic!("measure returned {} costs for 3 candidates", measurement.costs.len())
+            };
+            // Square root, store, return. AVX2 code also clears the upper halves of registers.
             assert!((3..=4).contains(&short.instructions), "{short:?}");
             assert_eq!(long.instructions, short.instructions + 39);
             assert_eq!(
@@ -215,7 +229,7 @@ mod tests {
                 (short.instructions as f64, long.instructions as f64)
             );
             assert!(long.time.median > 2.0 * short.time.median, "{short:?} {long:?}");
-            // A generous limit, since other tests run at the same time.
+            // The limits are generous, since other tests run at the same time.
             assert!(
                 (0.5..2.0).contains(&(equal.time.median / long.time.median)),
                 "{long:?} {equal:?}"

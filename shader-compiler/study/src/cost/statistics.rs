@@ -1,15 +1,14 @@
-//! Medians of timed samples and their confidence intervals.
+//! Medians of timing samples and their confidence intervals.
 //!
 //! The interval is distribution-free: the number of n independent samples below the median is
 //! binomial with p = ½, so the order statistics of ranks k and n + 1 − k enclose the median with a
-//! probability that is known for any distribution (Hollander and Wolfe 1999 §3.6). Adjacent samples
+//! known probability, whatever the distribution (Hollander and Wolfe 1999 §3.6). Adjacent samples
 //! of a timing are not independent, since clock rates and the load of other cores change slowly.
 //! The interval is therefore computed over medians of at most 32 blocks of consecutive samples
 //! (batch means, Law 2007 §9.5.3, with medians instead of means).
-//! means, Law 2007 §9.5.3, with medians in place of means).
 
 /// Maximum number of blocks.
-const BLOCKS: usize = 32;
+const MAX_BLOCKS: usize = 32;
 
 /// A median and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,17 +16,19 @@ pub struct Estimate {
     /// The median of all samples.
     pub median: f64,
     /// Endpoints of the confidence interval; `None` for fewer than 6 samples. Variation that
-    /// repeats in each block of samples does not widen it, for example the placements of code in a
-    /// [measurement](super::measure()) of 1024 rounds or more.
+    /// repeats in each block of samples does not widen it: for example, that among the placements
+    /// of code in a [measurement](super::measure()) of 1024 rounds or more.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Estimate {
-    /// The estimate from samples in chronological order.
+    /// Estimates the median from samples in chronological order.
     ///
-    /// *Panics* if there are no samples.
-    pub fn of(samples: &[f64]) -> Estimate {
-        let size = samples.len().div_ceil(BLOCKS);
+    /// # Panics
+    ///
+    /// Panics if there are no samples.
+    pub fn from_samples(samples: &[f64]) -> Estimate {
+        let size = samples.len().div_ceil(MAX_BLOCKS);
         let mut blocks: Vec<f64> = samples.chunks_exact(size).map(median).collect();
         blocks.sort_by(f64::total_cmp);
         let interval =
@@ -37,23 +38,21 @@ impl Estimate {
         Estimate { median, interval: interval.map(|[lo, hi]| [lo.min(median), hi.max(median)]) }
     }
 
-    /// Width of the interval as a fraction of the median; infinite without an interval.
+    /// Returns the width of the interval as a fraction of the median; infinite without an interval.
     pub fn relative_width(&self) -> f64 {
         self.interval.map_or(f64::INFINITY, |[lo, hi]| (hi - lo) / self.median.abs())
     }
 
-    /// The estimate of a constant times the quantity.
+    /// Returns the estimate of a constant times the quantity.
     pub fn scaled(self, factor: f64) -> Estimate {
         Estimate {
             median: self.median * factor,
-            interval: self.interval.map(|ends| ends.map(|end| end * factor)),
+            interval: self.interval.map(|endpoints| endpoints.map(|end| end * factor)),
         }
     }
 }
 
-/// The median.
-///
-/// *Panics* if there are no samples.
+/// Returns the median. Panics if there are no samples.
 pub fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -61,8 +60,9 @@ pub fn median(samples: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
 }
 
-/// The largest k such that at most k of n samples lie below the median with a probability of at
-/// most 2.5 %. The 95 % interval reaches from sorted sample k to n − 1 − k, counted from 0.
+/// Returns the largest k for which the probability that at most k of n samples lie below the median
+/// does not exceed 2.5 %; `None` for fewer than 6 samples. The 95 % interval extends from sorted
+/// sample k to sample n − 1 − k, counted from 0.
 fn lower_rank(n: usize) -> Option<usize> {
     let mut probability = 0.5f64.powi(n as i32);
     let (mut tail, mut rank) = (0.0, None);
@@ -100,7 +100,7 @@ mod tests {
             // An exponential distribution with median ln 2.
             let samples: Vec<f64> =
                 (0..320).map(|_| -libm::log(1.0 - uniform(&mut random))).collect();
-            let [lo, hi] = Estimate::of(&samples).interval.unwrap();
+            let [lo, hi] = Estimate::from_samples(&samples).interval.unwrap();
             lo <= std::f64::consts::LN_2 && std::f64::consts::LN_2 <= hi
         });
         let covered = covered.count();
@@ -112,7 +112,7 @@ mod tests {
         let samples: Vec<f64> = (0..640)
             .map(|k| if k % 10 == 3 { 50.0 } else { 1.0 + 0.001 * (k % 7) as f64 })
             .collect();
-        let estimate = Estimate::of(&samples);
+        let estimate = Estimate::from_samples(&samples);
         assert!(
             (estimate.median - 1.003).abs() < 1e-3 && estimate.relative_width() < 0.002,
             "{estimate:?}"
@@ -124,14 +124,14 @@ mod tests {
         // Two machine states, each lasting 160 samples.
         let samples: Vec<f64> =
             (0..640).map(|k| if k / 160 % 2 == 0 { 1.0 } else { 1.2 }).collect();
-        assert!(Estimate::of(&samples).relative_width() > 0.15);
+        assert!(Estimate::from_samples(&samples).relative_width() > 0.15);
     }
 
     #[test]
     fn few_samples_have_no_interval() {
-        let estimate = Estimate::of(&[1.0, 3.0, 2.0]);
+        let estimate = Estimate::from_samples(&[1.0, 3.0, 2.0]);
         assert_eq!(estimate, Estimate { median: 2.0, interval: None });
         assert_eq!(estimate.relative_width(), f64::INFINITY);
-        assert_eq!(Estimate::of(&[4.0, 2.0]).scaled(2.0).median, 6.0);
+        assert_eq!(Estimate::from_samples(&[4.0, 2.0]).scaled(2.0).median, 6.0);
     }
 }

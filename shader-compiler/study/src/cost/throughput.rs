@@ -1,14 +1,14 @@
-//! Predicted cycles of code from its executed basic blocks: a throughput model of Intel's Skylake
-//! core.
+//! A throughput model of Intel's Skylake core. It predicts the cycles of code from the execution
+//! counts of its basic blocks.
 //!
-//! Groups are independent, so a core with a large reorder window overlaps them, and code takes as
-//! long as its busiest resource (as in OSACA, Laukemann et al. 2018, and uiCA, Abel and Reineke
-//! 2022): the front end, which issues 4 fused µops per cycle; the execution ports; the divider.
-//! µops are distributed optimally over their ports: for each set of ports, the µops restricted to
-//! the set need at least their number divided by the number of ports, and the maximum over all sets
-//! is attained (Hall's theorem for fractional assignments). Latencies, caches and mispredicted
-//! branches are ignored: the prediction is a lower bound, the same on every machine. Loops with
-//! dependent iterations, such as fractal's, take longer.
+//! SIMD groups are independent, so an out-of-order core overlaps them, and code takes as long as
+//! its busiest resource (as in OSACA, Laukemann et al. 2018, and uiCA, Abel and Reineke 2022): the
+//! front end, which issues 4 fused µops per cycle; the execution ports; the divider. µops are
+//! distributed optimally over their ports. For each set of ports, the number of µops that are
+//! restricted to the set, divided by the number of ports, is a lower bound on the cycles. The
+//! optimum is the maximum of these bounds (Hall's theorem for fractional assignments). Latencies,
+//! caches and mispredicted branches are ignored, so the prediction is a lower bound, the same on
+//! every machine. Loops with dependent iterations, such as those of fractal, take longer.
 //!
 //! µops and ports are from Agner Fog's *Instruction tables* (Skylake) and <https://uops.info>.
 
@@ -33,7 +33,7 @@ const LOAD: Ports = 1 << 2 | 1 << 3;
 const STORE_ADDRESS: Ports = 1 << 2 | 1 << 3 | 1 << 7;
 const STORE_DATA: Ports = 1 << 4;
 
-/// Resources that an instruction uses, without its memory operands.
+/// The resources that an instruction uses, without its memory operands.
 struct Timing {
     /// Slots of the front end.
     issued: f64,
@@ -44,22 +44,23 @@ struct Timing {
 }
 
 impl Timing {
-    /// One front-end slot per µop.
-    const fn of(uops: &'static [Ports]) -> Timing {
+    /// Describes µops with a front-end slot each.
+    const fn uops(uops: &'static [Ports]) -> Timing {
         Timing { issued: uops.len() as f64, uops, divider: 0.0 }
     }
 
+    /// Describes one µop that occupies the divider.
     const fn divider(cycles: f64) -> Timing {
         Timing { issued: 1.0, uops: &[P0], divider: cycles }
     }
 
-    /// Front-end slots without executed µops.
+    /// Describes front-end slots without executed µops.
     const fn issued(slots: f64) -> Timing {
         Timing { issued: slots, uops: &[], divider: 0.0 }
     }
 }
 
-/// Resource usage of instructions, in cycles of each resource.
+/// Resource usage of instructions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pressure {
     /// Slots of the front end.
@@ -71,7 +72,7 @@ pub struct Pressure {
 }
 
 impl Pressure {
-    const NONE: Pressure = Pressure { issued: 0.0, uops: [0.0; 256], divider: 0.0 };
+    const ZERO: Pressure = Pressure { issued: 0.0, uops: [0.0; 256], divider: 0.0 };
 
     /// Adds an instruction that is executed `count` times.
     fn add(&mut self, instruction: &Instruction, count: f64) {
@@ -89,44 +90,46 @@ impl Pressure {
         }
     }
 
-    /// Cycles that the busiest resource takes.
+    /// Returns the cycles that the busiest resource takes.
     pub fn cycles(&self) -> f64 {
         self.front_end().max(self.ports()).max(self.divider)
     }
 
-    /// Cycles that the front end takes.
+    /// Returns the cycles that the front end takes.
     pub fn front_end(&self) -> f64 {
         self.issued / ISSUE_WIDTH
     }
 
-    /// Cycles that the busiest ports take with the optimal distribution.
+    /// Returns the cycles that the busiest ports take with the optimal distribution.
     pub fn ports(&self) -> f64 {
-        let confined = |set: u8| -> f64 {
+        let restricted_uops = |set: u8| -> f64 {
             (1..=255u8)
                 .filter(|ports| ports & !set == 0)
                 .map(|ports| self.uops[usize::from(ports)])
                 .sum()
         };
-        (1..=255u8).map(|set| confined(set) / f64::from(set.count_ones())).fold(0.0, f64::max)
+        (1..=255u8)
+            .map(|set| restricted_uops(set) / f64::from(set.count_ones()))
+            .fold(0.0, f64::max)
     }
 }
 
-/// Resource usage of code, given the execution counts of its basic blocks.
+/// Computes the resource usage of code from the execution counts of its basic blocks.
 pub fn pressure(code: &Code, block_counts: &[u64]) -> Pressure {
-    let mut pressure = Pressure::NONE;
+    let mut pressure = Pressure::ZERO;
     for (block, instruction) in code.instructions_in_blocks() {
         pressure.add(&instruction, block_counts[block] as f64);
     }
     pressure
 }
 
-/// Predicted cycles of code, given the execution counts of its basic blocks.
+/// Predicts the cycles of code from the execution counts of its basic blocks.
 pub fn cycles(code: &Code, block_counts: &[u64]) -> f64 {
     pressure(code, block_counts).cycles()
 }
 
-/// Numbers of loads and stores of explicit memory operands. Those of gathers are part of their
-/// timing.
+/// Returns the numbers of loads and stores of explicit memory operands. The timing of gathers
+/// includes their loads.
 fn memory_accesses(instruction: &Instruction) -> [f64; 2] {
     let is_memory = (0..instruction.op_count()).any(|k| instruction.op_kind(k) == OpKind::Memory);
     if !is_memory || matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Vpgatherdd) {
@@ -141,7 +144,7 @@ fn memory_accesses(instruction: &Instruction) -> [f64; 2] {
     })
 }
 
-/// Whether the instruction is a zero idiom: both operands are the same register and the result is
+/// Whether the instruction is a zero idiom: its operands are the same register and the result is
 /// zero, so that register renaming handles it without executing a µop.
 fn is_zero_idiom(i: &Instruction) -> bool {
     let register = i.op0_register();
@@ -150,53 +153,52 @@ fn is_zero_idiom(i: &Instruction) -> bool {
             .all(|k| i.op_kind(k) == OpKind::Register && i.op_register(k) == register)
 }
 
-/// Resources that an instruction of the back end uses.
-///
-/// *Panics* for instructions that the back end does not emit.
+/// Returns the resources that an instruction uses. Panics for instructions that the back end does
+/// not emit.
 fn timing(i: &Instruction) -> Timing {
     use Mnemonic::*;
     let wide = i.op0_register().is_ymm();
     let from_memory = (0..i.op_count()).any(|k| i.op_kind(k) == OpKind::Memory);
     match i.mnemonic() {
         _ if is_zero_idiom(i) => Timing::issued(1.0),
-        // Register renaming eliminates register moves. Loads and stores take no µop besides
-        // their memory access.
+        // Register renaming eliminates register moves. Loads and stores have no µops besides those
+        // of the memory access.
         Movaps | Vmovaps | Mov => Timing::issued(if from_memory { 0.0 } else { 1.0 }),
-        Addps | Vaddps | Subps | Vsubps | Mulps | Vmulps => Timing::of(&[P01]),
-        Minps | Vminps | Maxps | Vmaxps | Cmpps | Vcmpps => Timing::of(&[P01]),
-        Cvtdq2ps | Vcvtdq2ps | Cvttps2dq | Vcvttps2dq => Timing::of(&[P01]),
-        Andps | Vandps | Andnps | Vandnps | Orps | Vorps | Xorps | Vxorps => Timing::of(&[P015]),
-        Paddd | Vpaddd | Psubd | Vpsubd => Timing::of(&[P015]),
+        Addps | Vaddps | Subps | Vsubps | Mulps | Vmulps => Timing::uops(&[P01]),
+        Minps | Vminps | Maxps | Vmaxps | Cmpps | Vcmpps => Timing::uops(&[P01]),
+        Cvtdq2ps | Vcvtdq2ps | Cvttps2dq | Vcvttps2dq => Timing::uops(&[P01]),
+        Andps | Vandps | Andnps | Vandnps | Orps | Vorps | Xorps | Vxorps => Timing::uops(&[P015]),
+        Paddd | Vpaddd | Psubd | Vpsubd => Timing::uops(&[P015]),
         Pminsd | Vpminsd | Pmaxsd | Vpmaxsd | Pminud | Vpminud | Pmaxud | Vpmaxud => {
-            Timing::of(&[P01])
+            Timing::uops(&[P01])
         }
-        Pcmpeqd | Vpcmpeqd | Pcmpgtd | Vpcmpgtd => Timing::of(&[P01]),
-        Pslld | Vpslld | Psrld | Vpsrld | Psrad | Vpsrad => Timing::of(&[P01]),
-        Pmulld | Vpmulld | Roundps | Vroundps => Timing::of(&[P01, P01]),
+        Pcmpeqd | Vpcmpeqd | Pcmpgtd | Vpcmpgtd => Timing::uops(&[P01]),
+        Pslld | Vpslld | Psrld | Vpsrld | Psrad | Vpsrad => Timing::uops(&[P01]),
+        Pmulld | Vpmulld | Roundps | Vroundps => Timing::uops(&[P01, P01]),
         Divps | Vdivps => Timing::divider(if wide { 5.0 } else { 3.0 }),
         Sqrtps | Vsqrtps => Timing::divider(if wide { 6.0 } else { 3.0 }),
-        Blendvps => Timing::of(&[P015]),
-        Vblendvps => Timing::of(&[P015, P015]),
-        Ptest | Vptest => Timing::of(&[P0, P5]),
+        Blendvps => Timing::uops(&[P015]),
+        Vblendvps => Timing::uops(&[P015, P015]),
+        Ptest | Vptest => Timing::uops(&[P0, P5]),
         Movd | Vmovd | Movq | Vmovq if from_memory => Timing::issued(0.0),
         Movd | Vmovd | Movq | Vmovq => {
-            Timing::of(if i.op0_register().is_gpr() { &[P0] } else { &[P5] })
+            Timing::uops(if i.op0_register().is_gpr() { &[P0] } else { &[P5] })
         }
-        Pextrq | Vpextrq => Timing::of(&[P0, P5]),
-        Pinsrd | Vpinsrd if from_memory => Timing { issued: 2.0, ..Timing::of(&[P5]) },
-        Pinsrd | Vpinsrd => Timing::of(&[P5, P5]),
+        Pextrq | Vpextrq => Timing::uops(&[P0, P5]),
+        Pinsrd | Vpinsrd if from_memory => Timing { issued: 2.0, ..Timing::uops(&[P5]) },
+        Pinsrd | Vpinsrd => Timing::uops(&[P5, P5]),
         Vpgatherdd => Timing {
             issued: 4.0,
             uops: &[P0, P01, P5, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD, LOAD],
             divider: 0.0,
         },
         Vzeroupper => Timing::issued(4.0),
-        Lea => Timing::of(&[P15]),
-        Add | Sub | And | Test | Cmp => Timing::of(&[P0156]),
-        Shr => Timing::of(&[P06]),
-        Je | Jne | Jb | Jae => Timing::of(&[P06]),
-        Jmp => Timing::of(&[P6]),
-        Ret => Timing { issued: 1.0, ..Timing::of(&[P6, LOAD]) },
+        Lea => Timing::uops(&[P15]),
+        Add | Sub | And | Test | Cmp => Timing::uops(&[P0156]),
+        Shr => Timing::uops(&[P06]),
+        Je | Jne | Jb | Jae => Timing::uops(&[P06]),
+        Jmp => Timing::uops(&[P6]),
+        Ret => Timing { issued: 1.0, ..Timing::uops(&[P6, LOAD]) },
         other => panic!("no timing for {other:?}"),
     }
 }
@@ -208,8 +210,8 @@ mod tests {
     use lightbound_shader::ir::text::parse;
     use lightbound_shader::testing::random::{Options, function};
 
-    /// The pressure of a function that is executed once.
-    fn once(text: &str, isa: Isa) -> Pressure {
+    /// Returns the pressure of a function that is executed once.
+    fn pressure_of(text: &str, isa: Isa) -> Pressure {
         let function =
             lightbound_shader::passes::lower(&parse(text).expect("the text is well formed"));
         let code = Code::compile(&function, isa);
@@ -237,8 +239,8 @@ mod tests {
 
     #[test]
     fn additions_and_multiplications_share_two_ports() {
-        // Two additions and two multiplications, three of them with a memory operand; a load; a
-        // store; and the return.
+        // Four arithmetic instructions, three of them with a memory operand; a load; a store; and
+        // the return.
         let text = "fn f(a: f32, b: f32, c: f32, d: f32) -> (y: f32) {
             %1 = add a, b
             %2 = mul %1, c
@@ -246,9 +248,9 @@ mod tests {
             %4 = mul %3, %1
             return %4
         }";
-        let pressure = once(text, Isa::Avx);
+        let pressure = pressure_of(text, Isa::Avx);
         assert_eq!(pressure.uops[usize::from(P01)], 4.0);
-        // a, b, c and d, all but the first as memory operands, and the return address.
+        // a, b, c, d and the return address.
         assert_eq!(pressure.uops[usize::from(LOAD)], 5.0);
         assert_eq!(
             (pressure.uops[usize::from(STORE_DATA)], pressure.uops[usize::from(STORE_ADDRESS)]),
@@ -261,20 +263,20 @@ mod tests {
     }
 
     #[test]
-    fn the_divider_is_slower_than_its_port() {
+    fn divisions_and_roots_are_limited_by_the_divider() {
         let text = "fn f(a: f32, b: f32) -> (y: f32) {
             %1 = div a, b
             %2 = sqrt %1
             return %2
         }";
         for (isa, cycles) in [(Isa::Sse41, 6.0), (Isa::Avx2, 11.0)] {
-            assert_eq!(once(text, isa).cycles(), cycles, "{isa:?}");
+            assert_eq!(pressure_of(text, isa).cycles(), cycles, "{isa:?}");
         }
     }
 
     #[test]
-    fn uops_use_the_ports_that_others_leave_free() {
-        let mut pressure = Pressure::NONE;
+    fn uops_are_distributed_over_free_ports() {
+        let mut pressure = Pressure::ZERO;
         pressure.uops[usize::from(P0)] = 3.0;
         pressure.uops[usize::from(P01)] = 3.0;
         pressure.uops[usize::from(P015)] = 3.0;

@@ -1,13 +1,13 @@
 //! The time-stamp counter.
 #![allow(unsafe_code)]
 
-/// Ticks of the time-stamp counter, serialized with the surrounding instructions. Nanoseconds
+/// Reads the time-stamp counter, serialized with the surrounding instructions. Returns nanoseconds
 /// on machines without one.
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_lfence, _rdtsc};
-        // SAFETY: both require at most SSE2, which is part of x86-64, and do not access memory.
+        // SAFETY: these instructions are part of x86-64 and do not access memory.
         unsafe {
             _mm_lfence();
             let ticks = _rdtsc();

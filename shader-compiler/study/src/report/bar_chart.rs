@@ -1,20 +1,20 @@
-//! SVG of a [figure](super::figure): a panel of stacked bars for each shader and choice of interval
-//! inputs. All panels share a scale.
+//! Draws a [figure](super::figure) as SVG: a panel of stacked bars for each shader and choice of
+//! interval inputs. All panels share a scale.
 
 use super::figure::{Figure, PARTS, Panel};
-use super::formula;
+use super::notation;
 use std::fmt::Write;
 
-/// Panels per row.
-const COLUMNS: usize = 4;
+/// Number of panels per row.
+const PANELS_PER_ROW: usize = 4;
 /// Height of the scale.
 const PLOT_HEIGHT: f64 = 240.0;
 const BAR_WIDTH: f64 = 40.0;
 const BAR_GAP: f64 = 16.0;
 const PANEL_WIDTH: f64 = 4.0 * (BAR_WIDTH + BAR_GAP) + BAR_GAP;
-/// Space between panels and around the picture.
+/// Space between panels and around the figure.
 const MARGIN: f64 = 24.0;
-/// Space left of the scale for its labels.
+/// Space to the left of the scale for its labels.
 const AXIS_WIDTH: f64 = 56.0;
 /// Space above the panels for title and legend.
 const HEADER_HEIGHT: f64 = 96.0;
@@ -24,21 +24,21 @@ const FOOTER_HEIGHT: f64 = 76.0;
 const PANEL_TITLE_HEIGHT: f64 = 34.0;
 /// Fills of the parts, which differ in lightness as well as hue. NaN is hatched, as in the paper.
 const FILLS: [&str; 4] = ["#2b5c8a", "#e08a2e", "url(#hatch)", "#b9bec4"];
-/// Stage labels below the bars, in two lines.
+/// Labels of the stages below the bars, in two lines.
 const LABELS: [[&str; 2]; 4] =
     [["naive", ""], ["+ bounds", "analysis"], ["+ NaN", "tracking"], ["+ signs", "of zero"]];
 
 /// Draws the figure as SVG.
 pub fn draw(figure: &Figure) -> String {
     let panels = &figure.panels;
-    let columns = panels.len().clamp(1, COLUMNS);
-    let rows = panels.len().div_ceil(COLUMNS).max(1);
+    let columns = panels.len().clamp(1, PANELS_PER_ROW);
+    let rows = panels.len().div_ceil(PANELS_PER_ROW).max(1);
     let width = AXIS_WIDTH + columns as f64 * (PANEL_WIDTH + MARGIN) + MARGIN;
     let height = HEADER_HEIGHT + rows as f64 * (PANEL_TITLE_HEIGHT + PLOT_HEIGHT + FOOTER_HEIGHT);
-    let longest = figure.longest();
-    let step = step(longest);
+    let longest = figure.max_instructions();
+    let step = tick_spacing(longest);
     let scale = Scale { max: longest.div_ceil(step).max(1) * step, step };
-    let mut svg = open(width, height);
+    let mut svg = start_svg(width, height);
     svg.push_str(
         "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
          <rect width=\"6\" height=\"6\" fill=\"#fff\"/><rect width=\"2.5\" height=\"6\" fill=\"#b23a48\"/></pattern></defs>\n",
@@ -47,19 +47,19 @@ pub fn draw(figure: &Figure) -> String {
     text(&mut svg, [MARGIN, 48.0], "start", 12, &figure.setup.title());
     legend(&mut svg, figure);
     for (k, panel) in panels.iter().enumerate() {
-        let left = AXIS_WIDTH + MARGIN / 2.0 + (k % COLUMNS) as f64 * (PANEL_WIDTH + MARGIN);
+        let left = AXIS_WIDTH + MARGIN / 2.0 + (k % PANELS_PER_ROW) as f64 * (PANEL_WIDTH + MARGIN);
         let base = HEADER_HEIGHT
-            + (k / COLUMNS) as f64 * (PANEL_TITLE_HEIGHT + PLOT_HEIGHT + FOOTER_HEIGHT)
+            + (k / PANELS_PER_ROW) as f64 * (PANEL_TITLE_HEIGHT + PLOT_HEIGHT + FOOTER_HEIGHT)
             + PANEL_TITLE_HEIGHT
             + PLOT_HEIGHT;
-        scale.draw(&mut svg, left, base, k % COLUMNS == 0);
+        scale.draw(&mut svg, left, base, k % PANELS_PER_ROW == 0);
         draw_panel(&mut svg, panel, left, base, &scale);
     }
     svg + "</svg>\n"
 }
 
-/// Opening tag and background of a picture of this size.
-pub(super) fn open(width: f64, height: f64) -> String {
+/// Starts an SVG image of this size with a white background.
+pub(super) fn start_svg(width: f64, height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
@@ -74,6 +74,7 @@ struct Scale {
 }
 
 impl Scale {
+    /// Returns the length of a bar.
     fn length(&self, instructions: usize) -> f64 {
         instructions as f64 / self.max as f64 * PLOT_HEIGHT
     }
@@ -102,13 +103,14 @@ impl Scale {
     }
 }
 
-/// Tick spacing: a round number of instructions that yields about five ticks.
-fn step(longest: usize) -> usize {
+/// Returns the tick spacing: a round number of instructions that yields about five ticks.
+fn tick_spacing(longest: usize) -> usize {
     let rough = longest.div_ceil(5).max(1);
     let power = 10usize.pow(rough.ilog10());
     [1, 2, 5, 10].map(|k| k * power).into_iter().find(|&step| step >= rough).unwrap_or(10 * power)
 }
 
+/// Draws the legend of the parts.
 fn legend(svg: &mut String, figure: &Figure) {
     let mut x = MARGIN;
     for (_, (fill, part)) in
@@ -123,6 +125,7 @@ fn legend(svg: &mut String, figure: &Figure) {
     }
 }
 
+/// Draws the bars, title and labels of a panel.
 fn draw_panel(svg: &mut String, panel: &Panel, left: f64, base: f64, scale: &Scale) {
     let middle = left + PANEL_WIDTH / 2.0;
     text(
@@ -130,7 +133,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, left: f64, base: f64, scale: &Sca
         [middle, base - PLOT_HEIGHT - 14.0],
         "middle",
         14,
-        &format!("{}: {}", panel.shader, formula(panel.inputs)),
+        &format!("{}: {}", panel.shader, notation(panel.inputs)),
     );
     for (k, bar) in panel.bars.iter().enumerate() {
         let x = left + BAR_GAP + k as f64 * (BAR_WIDTH + BAR_GAP);
@@ -165,11 +168,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tick_spacing_is_round() {
+    fn tick_spacing_is_a_round_number() {
         for (longest, expected) in
             [(1, 1), (9, 2), (12, 5), (50, 10), (51, 20), (430, 100), (999, 200), (4000, 1000)]
         {
-            assert_eq!(step(longest), expected, "{longest}");
+            assert_eq!(tick_spacing(longest), expected, "{longest}");
         }
     }
 }

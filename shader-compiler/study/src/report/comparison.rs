@@ -1,17 +1,16 @@
 //! Cost measurements of naive, optimized and related bounding shaders.
 //!
-//! Each shader has one point shader. Each [`Variant`] of it, a choice of interval inputs, bound sides
-//! and NaN mode, has a naive, an optimized and a related bounding shader. All of them are compiled
-//! for one target and run in turn, in one process, over the same [boxes]; the
-//! point shader runs over members of these boxes. Before the measurement, naive and optimized code
-//! are checked to give equal bounds. Ratios are to the point shader, and ratios of cycles have
-//! confidence intervals.
+//! Each [`Variant`] of a shader, a choice of interval inputs, bound sides and NaN mode, has a
+//! naive, an optimized and a related bounding shader. All of them are compiled for one target and
+//! run in turn, in one process, over the same [boxes]. The shader's one point shader runs over
+//! members of these boxes. Before the measurement, naive and optimized bounds are checked to be
+//! equal. Costs are ratios to the point shader; ratios of cycles have confidence intervals.
 
 use super::{
-    Error, FrameName, NanName, RangesName, SidesName, SpansName, formula, nan_name, relation_names,
-    sides_name,
+    Error, FrameDef, IntervalInputsDef, NanDef, RangesDef, SidesDef, nan_name, notation,
+    relation_names, sides_name,
 };
-use crate::cost::boxes::{self, Drawn};
+use crate::cost::boxes::{self, InputBox};
 use crate::cost::{Budget, Candidate, Cost, Measurement, cpu_name, measure};
 use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
@@ -35,7 +34,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A description for readers.
+    /// Describes the setup for readers.
     pub fn title(self) -> String {
         let Setup { frame, ranges, target } = self;
         let frame = match frame {
@@ -49,15 +48,13 @@ impl Setup {
         format!("{target} ×{}: {frame}; {ranges}", target.lanes())
     }
 
-    /// The instruction set of the target.
-    ///
-    /// *Panics* if the target is not one of x86-64.
+    /// Returns the instruction set of the target. Panics if the target is the interpreter.
     pub(super) fn isa(self) -> Isa {
-        self.target.isa().expect("a target of x86-64")
+        self.target.isa().expect("the target is x86-64")
     }
 
     /// Whether this is the setup of the tables in Clarberg et al. 2010.
-    pub(super) fn is_papers(self) -> bool {
+    pub(super) fn matches_paper(self) -> bool {
         self == Setup { frame: Frame::World, ranges: Ranges::Paper, target: Target::Sse }
     }
 }
@@ -67,20 +64,21 @@ impl Setup {
 pub struct Variant {
     /// The inputs that are intervals.
     pub inputs: IntervalInputs,
-    /// The bounds that are computed.
+    /// The bound sides to compute.
     pub sides: Sides,
     /// The handling of NaN.
     pub nan: Nan,
 }
 
 impl Variant {
-    /// The naive, optimized or partly optimized bounding shader of an integrand.
+    /// Returns the naive, optimized or partly optimized bounding shader of an integrand.
     pub(super) fn lift(self, integrand: &Integrand, ranges: Ranges, tracking: Tracking) -> Lifted {
         self.lift_with(integrand, ranges, tracking, Relations::NONE)
     }
 
-    /// The related bounding shader that uses these relations; without relations, the optimized one.
-    pub(super) fn relate(
+    /// Returns the related bounding shader that uses these relations; without relations, the
+    /// optimized one.
+    pub(super) fn lift_related(
         self,
         integrand: &Integrand,
         ranges: Ranges,
@@ -102,25 +100,25 @@ impl Variant {
     }
 }
 
-/// Cost of one SIMD group, with the keys of the JSON output.
+/// The cost of one SIMD group, with the keys of the JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figures {
+pub struct GroupCost {
     /// Static machine instructions.
     pub instructions: usize,
     /// Mean number of executed machine instructions.
     pub executed: f64,
-    /// Core cycles or ticks of the time-stamp counter, on average.
+    /// Core cycles or ticks of the time-stamp counter.
     pub cycles: f64,
-    /// Confidence interval (95 %) of the cycles. For a bounding shader, the interval of its ratio to
-    /// the point shader, times the point shader's cycles. `None` after too few rounds.
+    /// Confidence interval (95 %) of the cycles. For a bounding shader, the interval of its ratio
+    /// to the point shader, times the point shader's cycles. `None` after too few rounds.
     pub cycles_interval: Option<[f64; 2]>,
     /// Mean number of cycles that the throughput model predicts.
     pub model_cycles: f64,
 }
 
-impl From<&Cost> for Figures {
-    fn from(cost: &Cost) -> Figures {
-        Figures {
+impl From<&Cost> for GroupCost {
+    fn from(cost: &Cost) -> GroupCost {
+        GroupCost {
             instructions: cost.instructions,
             executed: cost.executed,
             cycles: cost.time.median,
@@ -130,8 +128,9 @@ impl From<&Cost> for Figures {
     }
 }
 
-impl Figures {
-    /// Width of the confidence interval relative to the cycles; infinite without an interval.
+impl GroupCost {
+    /// Returns the width of the confidence interval relative to the cycles; infinite without an
+    /// interval.
     pub(super) fn relative_width(&self) -> f64 {
         self.cycles_interval.map_or(f64::INFINITY, |[lo, hi]| (hi - lo) / self.cycles)
     }
@@ -140,33 +139,33 @@ impl Figures {
 /// Costs of a point shader and of its naive, optimized and related bounding shaders, with the keys
 /// of the JSON output.
 #[derive(Clone, Debug, Serialize)]
-pub struct Record {
+pub struct CostRecord {
     pub(super) shader: String,
-    #[serde(serialize_with = "SpansName::serialize")]
+    #[serde(serialize_with = "IntervalInputsDef::serialize")]
     inputs: IntervalInputs,
-    #[serde(serialize_with = "SidesName::serialize")]
+    #[serde(serialize_with = "SidesDef::serialize")]
     sides: Sides,
-    #[serde(serialize_with = "NanName::serialize")]
+    #[serde(serialize_with = "NanDef::serialize")]
     nan: Nan,
-    #[serde(serialize_with = "FrameName::serialize")]
+    #[serde(serialize_with = "FrameDef::serialize")]
     frame: Frame,
-    #[serde(serialize_with = "RangesName::serialize")]
+    #[serde(serialize_with = "RangesDef::serialize")]
     ranges: Ranges,
     target: &'static str,
-    /// The machine's processor; `None` if its name is unknown.
+    /// The processor's name; `None` if unknown.
     cpu: Option<String>,
     /// The program's version.
     version: &'static str,
     /// The unit of `cycles`.
     clock: String,
-    /// Rounds of the measurement.
+    /// Number of rounds of the measurement.
     rounds: usize,
     /// Seed of the boxes.
     seed: u64,
-    pub(super) point: Figures,
-    pub(super) naive: Figures,
-    pub(super) optimized: Figures,
-    pub(super) related: Figures,
+    pub(super) point: GroupCost,
+    pub(super) naive: GroupCost,
+    pub(super) optimized: GroupCost,
+    pub(super) related: GroupCost,
     /// Relations that the related code uses.
     relations: Vec<&'static str>,
 }
@@ -177,14 +176,14 @@ pub struct Comparison {
     /// The conditions.
     pub setup: Setup,
     /// A record for each shader and variant.
-    pub records: Vec<Record>,
+    pub records: Vec<CostRecord>,
     pub(super) shaders: Vec<String>,
     pub(super) variants: Vec<Variant>,
     /// Relations that the related code uses.
     pub(super) relations: Relations,
     /// Timing conditions of each shader.
     pub(super) timings: Vec<Timing>,
-    /// Median time to compile a bounding shader from its point shader: optimized, related.
+    /// Median times to compile optimized and related bounding shaders from point shaders.
     pub(super) compile_times: [Duration; 2],
 }
 
@@ -193,35 +192,40 @@ pub struct Comparison {
 pub(super) struct Timing {
     /// The counter of cycles.
     pub clock: String,
-    /// Fraction of rounds that were discarded because the point shader's time changed.
+    /// Fraction of the rounds that were discarded as disturbed.
     pub discarded: f64,
-    /// Number of ratios that include disturbed rounds because most of their rounds were disturbed.
+    /// Number of ratios that include disturbed rounds, because half or more of their rounds were
+    /// disturbed.
     pub with_disturbed: usize,
     /// Involuntary context switches, if the system reports them.
     pub switches: Option<u64>,
 }
 
-/// SIMD groups per round: enough to vary branches and loops, few enough for inputs to stay in the L1
-/// cache.
+/// SIMD groups per pass: enough to vary branches and loops, few enough for the inputs to stay in
+/// the L1 cache.
 const GROUPS: usize = 32;
 /// Seed of the boxes.
 const SEED: u64 = 1;
-/// Minimum time to measure a shader, unless the limit of rounds is reached.
+/// Minimum time to measure a shader, unless the maximum number of rounds is reached.
 const MIN_TIME: Duration = Duration::from_millis(1500);
 /// Maximum time to measure a shader.
 const MAX_TIME: Duration = Duration::from_secs(10);
-/// Relative width of confidence intervals at which the measurement ends.
+/// Relative width of confidence intervals at which the measurement stops.
 pub(super) const PRECISION: f64 = 0.02;
 /// Number of timed compilations per bounding shader.
 const COMPILE_RUNS: usize = 9;
 
 impl Comparison {
-    /// Checks and measures all variants of shaders; related code uses `relations`. `progress` receives
-    /// the completed fraction.
+    /// Checks and measures all variants of shaders. Related code uses `relations`. `progress`
+    /// receives the completed fraction.
     ///
-    /// *Errors*: a shader does not compile, or its bounding shaders disagree.
+    /// # Errors
     ///
-    /// *Panics* if there are no shaders or no variants.
+    /// Fails if a shader does not compile, or if its bounding shaders disagree.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are no shaders or no variants.
     pub fn run(
         shaders: &[(String, Shader)],
         setup: Setup,
@@ -257,14 +261,14 @@ impl Comparison {
         })
     }
 
-    /// The record of a shader and a variant.
-    pub(super) fn find(&self, shader: &str, variant: Variant) -> Option<&Record> {
-        let is = |record: &&Record| {
+    /// Finds the record of a shader and a variant.
+    pub(super) fn find(&self, shader: &str, variant: Variant) -> Option<&CostRecord> {
+        let matches = |record: &&CostRecord| {
             record.shader == shader
                 && Variant { inputs: record.inputs, sides: record.sides, nan: record.nan }
                     == variant
         };
-        self.records.iter().find(is)
+        self.records.iter().find(matches)
     }
 }
 
@@ -273,8 +277,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Measures the variants of a shader, alternating with its point shader.
-#[expect(clippy::too_many_arguments, reason = "each is an independent condition")]
+/// Checks the variants of a shader, and measures them in alternation with its point shader.
+#[expect(clippy::too_many_arguments, reason = "all are independent")]
 fn compare(
     name: &str,
     shader: &Shader,
@@ -284,31 +288,38 @@ fn compare(
     relations: Relations,
     rounds: usize,
     progress: &dyn Fn(f64),
-) -> Result<(Vec<Record>, Timing), Error> {
-    /// Fraction of the progress that checking takes; long-running code makes it noticeable.
+) -> Result<(Vec<CostRecord>, Timing), Error> {
+    /// Fraction of the progress for the checks, which take a noticeable time for slow code.
     const CHECK_FRACTION: f64 = 0.1;
-    let textures: Vec<Texture> = (0..shader.textures().len()).map(|k| noise(k as u32)).collect();
+    let textures: Vec<Texture> =
+        (0..shader.textures().len()).map(|k| smooth_texture(k as u32)).collect();
     let textures: Vec<&Texture> = textures.iter().collect();
     let mut candidates = vec![];
     for (k, &variant) in variants.iter().enumerate() {
-        let drawn =
-            boxes::draw(shader, setup.frame, variant.inputs, GROUPS * setup.target.lanes(), SEED);
+        let input_boxes = boxes::random_boxes(
+            shader,
+            setup.frame,
+            variant.inputs,
+            GROUPS * setup.target.lanes(),
+            SEED,
+        );
         let inputs = integrand.inputs(variant.inputs, setup.ranges);
         let lifted = [
             variant.lift(integrand, setup.ranges, Tracking::NONE),
             variant.lift(integrand, setup.ranges, Tracking::ALL),
-            variant.relate(integrand, setup.ranges, relations),
+            variant.lift_related(integrand, setup.ranges, relations),
         ];
         if k == 0 {
-            let members: Vec<_> = drawn.iter().map(|drawn| drawn.member.clone()).collect();
+            let members: Vec<_> =
+                input_boxes.iter().map(|input_box| input_box.member.clone()).collect();
             candidates.push(Candidate::new(&lifted[0].point, setup.target, &members)?);
         }
-        let rows = rows(&drawn, &inputs);
+        let rows = rows(&input_boxes, &inputs);
         for lifted in &lifted {
             candidates.push(Candidate::new(&lifted.function, setup.target, &rows)?);
         }
         let [.., naive, optimized, related] = &mut candidates[..] else {
-            unreachable!("three were added")
+            unreachable!("three candidates were added")
         };
         let valid = valid_boxes(integrand, setup, variant, &rows, &textures)?;
         let (naive, optimized, related) =
@@ -323,41 +334,46 @@ fn compare(
         }
         progress(CHECK_FRACTION * (k + 1) as f64 / variants.len() as f64);
     }
-    let measuring = |fraction: f64| progress(CHECK_FRACTION + (1.0 - CHECK_FRACTION) * fraction);
+    let measure_progress =
+        |fraction: f64| progress(CHECK_FRACTION + (1.0 - CHECK_FRACTION) * fraction);
     let budget =
         Budget { max_rounds: rounds, min_time: MIN_TIME, max_time: MAX_TIME, precision: PRECISION };
-    let Measurement { costs, clock, rounds: done, discarded, with_disturbed, switches } =
-        measure(&candidates, &textures, &budget, &measuring);
-    let costs: Vec<Figures> = costs.iter().map(Figures::from).collect();
-    let records = variants.iter().zip(costs[1..].chunks(3)).map(|(variant, codes)| Record {
-        shader: name.to_owned(),
-        inputs: variant.inputs,
-        sides: variant.sides,
-        nan: variant.nan,
-        frame: setup.frame,
-        ranges: setup.ranges,
-        target: setup.target.name(),
-        cpu: cpu_name(),
-        version: env!("CARGO_PKG_VERSION"),
-        clock: clock.clone(),
-        rounds: done,
-        seed: SEED,
-        point: costs[0],
-        naive: codes[0],
-        optimized: codes[1],
-        related: codes[2],
-        relations: relation_names(relations),
-    });
+    let Measurement { costs, clock, rounds: completed, discarded, with_disturbed, switches } =
+        measure(&candidates, &textures, &budget, &measure_progress);
+    let costs: Vec<GroupCost> = costs.iter().map(GroupCost::from).collect();
+    let records =
+        variants.iter().zip(costs[1..].chunks(3)).map(|(variant, costs_of_variant)| CostRecord {
+            shader: name.to_owned(),
+            inputs: variant.inputs,
+            sides: variant.sides,
+            nan: variant.nan,
+            frame: setup.frame,
+            ranges: setup.ranges,
+            target: setup.target.name(),
+            cpu: cpu_name(),
+            version: env!("CARGO_PKG_VERSION"),
+            clock: clock.clone(),
+            rounds: completed,
+            seed: SEED,
+            point: costs[0],
+            naive: costs_of_variant[0],
+            optimized: costs_of_variant[1],
+            related: costs_of_variant[2],
+            relations: relation_names(relations),
+        });
     Ok((records.collect(), Timing { clock, discarded, with_disturbed, switches }))
 }
 
-/// Input words of a bounding shader for each box.
-fn rows(drawn: &[Drawn], inputs: &[Input]) -> Vec<Vec<u32>> {
-    drawn.iter().map(|drawn| drawn.row(inputs.iter().map(|input| input.interval))).collect()
+/// Returns the input words of a bounding shader for each box.
+fn rows(input_boxes: &[InputBox], inputs: &[Input]) -> Vec<Vec<u32>> {
+    input_boxes
+        .iter()
+        .map(|input_box| input_box.row(inputs.iter().map(|input| input.interval)))
+        .collect()
 }
 
-/// Whether the bounds of each box are valid. If NaN is ignored, boxes in which a NaN occurs are
-/// invalid; code that propagates NaN finds them.
+/// Returns whether the bounds for each box are valid. If NaN is ignored, bounds are invalid for
+/// boxes in which a NaN occurs. NaN-propagating code finds these boxes.
 fn valid_boxes(
     integrand: &Integrand,
     setup: Setup,
@@ -377,9 +393,8 @@ fn valid_boxes(
         .collect())
 }
 
-/// Checks that valid optimized bounds equal naive bounds that are not NaN; zeros may differ in sign.
-///
-/// *Errors*: the first row that violates this.
+/// Checks that valid optimized bounds equal naive bounds that are not NaN. Zeros may differ in
+/// sign. Returns the first row that fails as an error.
 fn check_equal(naive: &Batch, optimized: &Batch, valid: &[bool]) -> Result<(), usize> {
     let same = |row: usize| {
         !valid[row]
@@ -392,9 +407,8 @@ fn check_equal(naive: &Batch, optimized: &Batch, valid: &[bool]) -> Result<(), u
 }
 
 /// Checks that valid related bounds are within optimized bounds that are not NaN. Results that
-/// underflow may be wider by the smallest normal number.
-///
-/// *Errors*: the first row that violates this.
+/// underflow may be wider by the smallest normal number. Returns the first row that fails as an
+/// error.
 fn check_within(
     related: &Batch,
     optimized: &Batch,
@@ -413,14 +427,15 @@ fn check_within(
     (0..related.rows()).find(|&row| !inside(row)).map_or(Ok(()), Err)
 }
 
-fn mismatch(name: &str, variant: Variant, what: &str, row: usize) -> Error {
-    let (formula, sides, nan) =
-        (formula(variant.inputs), sides_name(variant.sides), nan_name(variant.nan));
-    Error::Mismatch(format!("{name}: {what} in box {row} of {formula} ({sides}, {nan})"))
+/// Returns the error for a failed check.
+fn mismatch(name: &str, variant: Variant, problem: &str, row: usize) -> Error {
+    let (notation, sides, nan) =
+        (notation(variant.inputs), sides_name(variant.sides), nan_name(variant.nan));
+    Error::Mismatch(format!("{name}: {problem} in box {row} of {notation} ({sides}, {nan})"))
 }
 
-/// A smooth texture with values between 0 and 1, bound to the shader while it is measured.
-fn noise(seed: u32) -> Texture {
+/// Returns a smooth texture with values in [0, 1], for measurements of shaders that read textures.
+fn smooth_texture(seed: u32) -> Texture {
     const WIDTH: u32 = 64;
     let texel = |k: u32| {
         let (column, row) = ((k % WIDTH) as f32, (k / WIDTH) as f32);
@@ -430,8 +445,8 @@ fn noise(seed: u32) -> Texture {
     Texture::new(WIDTH, &(0..WIDTH * WIDTH).map(texel).collect::<Vec<_>>())
 }
 
-/// Median time to compile a point shader to the machine code of its optimized or related bounding
-/// shader.
+/// Measures the median time to compile a point shader to the machine code of its optimized or
+/// related bounding shader.
 fn compile_time(
     integrand: &Integrand,
     setup: Setup,
@@ -440,7 +455,7 @@ fn compile_time(
 ) -> Duration {
     let times = (0..COMPILE_RUNS).map(|_| {
         let start = Instant::now();
-        let lifted = variant.relate(integrand, setup.ranges, relations);
+        let lifted = variant.lift_related(integrand, setup.ranges, relations);
         black_box(Code::compile(&passes::lower(&lifted.function), setup.isa()));
         start.elapsed()
     });

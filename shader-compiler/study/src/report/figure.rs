@@ -1,13 +1,13 @@
 //! Instruction counts by optimization stage and by purpose (Clarberg et al. 2010, figure 3).
 //!
-//! Each bar is a bounding shader. The stages differ in the known facts that select interval
-//! lowerings: none; ranges; additionally, absence of NaN; additionally, signs of zero. The cost of
+//! Each bar is a bounding shader at one optimization stage. The stages differ in the facts that
+//! select interval lowerings: none; ranges; also absence of NaN; also signs of zero. The cost of
 //! NaN handling is the difference from the same stage with NaN ignored. [`breakdown`] splits the
-//! remaining instructions.
+//! remaining instructions by purpose.
 
 use super::comparison::{Setup, Variant};
 use super::table::pad;
-use super::{Error, formula, nan_name, sides_name};
+use super::{Error, nan_name, notation, sides_name};
 use crate::cost::{Breakdown, breakdown};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::{Integrand, IntervalInputs};
@@ -15,13 +15,13 @@ use lightbound_shader::interval::Nan;
 use lightbound_shader::lift::{Sides, Tracking};
 use lightbound_shader::{Settings, Shader, passes};
 
-/// Bars of several shaders.
+/// The bars of several shaders.
 #[derive(Clone, Debug)]
 pub struct Figure {
     pub(super) setup: Setup,
-    /// Which bounds the shaders compute.
+    /// The bound sides that the shaders compute.
     sides: Sides,
-    /// How the shaders handle NaN.
+    /// The shaders' handling of NaN.
     nan: Nan,
     pub(super) panels: Vec<Panel>,
 }
@@ -37,19 +37,19 @@ pub(super) struct Panel {
 /// Static instruction counts of one optimization stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bar {
-    /// Without NaN handling.
+    /// Instructions without NaN handling, by purpose.
     pub parts: Breakdown,
-    /// NaN handling.
+    /// Instructions for NaN handling.
     pub nan: usize,
 }
 
 impl Bar {
-    /// Total instruction count.
+    /// Returns the total instruction count.
     pub fn total(&self) -> usize {
         self.parts.total() + self.nan
     }
 
-    /// The stacked parts from bottom to top, in the order of [`PARTS`].
+    /// Returns the stacked parts from bottom to top, in the order of [`PARTS`].
     pub fn stack(&self) -> [usize; 4] {
         [self.parts.arithmetic, self.parts.elementary, self.nan, self.parts.overhead]
     }
@@ -63,7 +63,8 @@ const NAN_HANDLING: &str = "NaN handling";
 pub(super) const STAGES: [&str; 4] =
     ["naive", "+ bounds analysis", "+ NaN tracking", "+ signs of zero"];
 
-const TRACKED: [Tracking; 4] = [
+/// The facts that the stages track.
+const STAGE_TRACKING: [Tracking; 4] = [
     Tracking::NONE,
     Tracking { ranges: true, nan: false, zeros: false },
     Tracking { ranges: true, nan: true, zeros: false },
@@ -74,7 +75,9 @@ impl Figure {
     /// Compiles bounding shaders at every optimization stage. The variants may differ only in their
     /// interval inputs.
     ///
-    /// *Panics* if there are no variants.
+    /// # Panics
+    ///
+    /// Panics if there are no variants.
     pub fn new(
         shaders: &[&(String, Shader)],
         setup: Setup,
@@ -84,20 +87,20 @@ impl Figure {
         for (name, shader) in shaders {
             let integrand = Integrand::new(shader, &Settings::default(), setup.frame)?;
             for &variant in variants {
-                let bars = TRACKED.map(|tracking| bar(&integrand, setup, variant, tracking));
+                let bars = STAGE_TRACKING.map(|tracking| bar(&integrand, setup, variant, tracking));
                 panels.push(Panel { shader: name.clone(), inputs: variant.inputs, bars });
             }
         }
         Ok(Figure { setup, sides: variants[0].sides, nan: variants[0].nan, panels })
     }
 
-    /// The bounds and the NaN mode, as in "upper bounds, NaN ignored".
+    /// Describes the sides and the NaN mode, as in "upper bounds, NaN ignored".
     pub fn subject(&self) -> String {
         format!("{}, {}", sides_name(self.sides), nan_name(self.nan))
     }
 
-    /// The largest instruction count of a bar; at least 1.
-    pub fn longest(&self) -> usize {
+    /// Returns the largest instruction count of a bar, or 1 if it is 0.
+    pub fn max_instructions(&self) -> usize {
         self.panels.iter().flat_map(|panel| &panel.bars).map(Bar::total).max().unwrap_or(0).max(1)
     }
 
@@ -107,6 +110,7 @@ impl Figure {
     }
 }
 
+/// Counts the instructions of one stage.
 fn bar(integrand: &Integrand, setup: Setup, variant: Variant, tracking: Tracking) -> Bar {
     let function =
         |nan| Variant { nan, ..variant }.lift(integrand, setup.ranges, tracking).function;
@@ -118,28 +122,28 @@ fn bar(integrand: &Integrand, setup: Setup, variant: Variant, tracking: Tracking
 /// Prints the bars as text.
 pub(super) fn text(figure: &Figure, markdown: bool) -> String {
     /// Length of the longest bar in characters.
-    const LENGTH: usize = 60;
+    const MAX_BAR_LENGTH: usize = 60;
     const GLYPHS: [char; 4] = ['█', '▓', '░', '·'];
-    let longest = figure.longest();
+    let longest = figure.max_instructions();
     let parts = GLYPHS.iter().zip(PARTS).enumerate().filter(|&(k, _)| figure.has_part(k));
     let legend: Vec<_> = parts.map(|(_, (glyph, part))| format!("{glyph} {part}")).collect();
     let title = format!("instructions with one optimization after another: {}", figure.subject());
     let setup = figure.setup.title();
     let mut lines = format!("{}\n", legend.join("   "));
     for panel in &figure.panels {
-        lines += &format!("\n{} {}\n", panel.shader, formula(panel.inputs));
+        lines += &format!("\n{} {}\n", panel.shader, notation(panel.inputs));
         for (stage, bar) in STAGES.iter().zip(&panel.bars) {
-            // Rounds the cumulative counts instead of the parts, so that errors do not add up.
-            let ends = bar.stack().into_iter().scan(0, |sum, part| {
+            // Round the cumulative counts instead of the parts, so that errors do not add up.
+            let segment_ends = bar.stack().into_iter().scan(0, |sum, part| {
                 *sum += part;
-                Some((*sum * LENGTH + longest / 2) / longest)
+                Some((*sum * MAX_BAR_LENGTH + longest / 2) / longest)
             });
-            let mut drawn = String::new();
-            for (end, glyph) in ends.zip(GLYPHS) {
-                drawn.extend(std::iter::repeat_n(glyph, end - drawn.chars().count()));
+            let mut bar_text = String::new();
+            for (end, glyph) in segment_ends.zip(GLYPHS) {
+                bar_text.extend(std::iter::repeat_n(glyph, end - bar_text.chars().count()));
             }
             lines += &format!(
-                "  {} {}  {drawn}\n",
+                "  {} {}  {bar_text}\n",
                 pad(stage, 18, false),
                 pad(&bar.total().to_string(), 5, true)
             );

@@ -2,9 +2,9 @@
 //!
 //! [`Comparison`] measures the cost of naive, optimized and related bounding shaders relative to
 //! the point shaders that they bound. [`cost_tables`] prints it beside the published results of
-//! Clarberg et al. 2010, §6.1, and [`figure`] shows what each optimization saves. [`relation_costs`]
-//! shows what each relation costs, [`tightness_tables`] how far upper bounds are above true maxima.
-//! Records have the names of the JSON output.
+//! Clarberg et al. 2010, §6.1, and [`figure`] shows what each optimization saves.
+//! [`relation_costs`] shows what each relation costs, and [`tightness_tables`] how far upper bounds
+//! are above true maxima. The fields of records are the keys of the JSON output.
 
 pub mod bar_chart;
 pub mod comparison;
@@ -29,48 +29,48 @@ use serde::Serialize;
 pub const PAPER_SHADERS: [&str; 6] =
     ["diffuse", "phong", "isoward", "ward", "ashikhmin", "fractal"];
 
-/// Why shaders could not be compared.
+/// An error of a comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The shader is wrong.
+    /// The shader is invalid.
     #[error(transparent)]
     Shader(#[from] ShaderError),
     /// The shader could not be compiled to machine code.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// Bounding shaders disagree, which is a fault of the compiler.
+    /// Bounding shaders disagree because of a compiler fault.
     #[error("{0}")]
     Mismatch(String),
 }
 
-/// Defines the serialized names of a compiler enum, for `serialize_with`.
-macro_rules! names {
-    ($($name:ident of $of:literal { $($variant:ident),* })*) => {
+/// Defines how to serialize enums of the compiler, for `serialize_with`.
+macro_rules! remote_enums {
+    ($($name:ident of $remote:literal { $($variant:ident),* })*) => {
         $(
             #[derive(Serialize)]
-            #[serde(remote = $of, rename_all = "lowercase")]
+            #[serde(remote = $remote, rename_all = "lowercase")]
             enum $name { $($variant),* }
         )*
     };
 }
 
-names! {
-    FrameName of "Frame" { World, Local }
-    RangesName of "Ranges" { Paper, Declared }
-    SpansName of "IntervalInputs" { Light, All }
-    SidesName of "Sides" { Upper, Lower, Both }
-    NanName of "Nan" { Propagate, Suppress, Ignore }
+remote_enums! {
+    FrameDef of "Frame" { World, Local }
+    RangesDef of "Ranges" { Paper, Declared }
+    IntervalInputsDef of "IntervalInputs" { Light, All }
+    SidesDef of "Sides" { Upper, Lower, Both }
+    NanDef of "Nan" { Propagate, Suppress, Ignore }
 }
 
-/// The paper's notation of a bounding shader with these interval inputs.
-fn formula(inputs: IntervalInputs) -> &'static str {
+/// Returns the paper's notation for a bounding shader with these interval inputs.
+fn notation(inputs: IntervalInputs) -> &'static str {
     match inputs {
         IntervalInputs::Light => "s(x, ω̂)",
         IntervalInputs::All => "s(x̂, ω̂)",
     }
 }
 
-/// Bound sides as readers see them.
+/// Names the bound sides for readers.
 fn sides_name(sides: Sides) -> &'static str {
     match sides {
         Sides::Upper => "upper bounds",
@@ -79,7 +79,7 @@ fn sides_name(sides: Sides) -> &'static str {
     }
 }
 
-/// A NaN mode as readers see it.
+/// Names a NaN mode for readers.
 fn nan_name(nan: Nan) -> &'static str {
     match nan {
         Nan::Propagate => "NaN propagated",
@@ -88,25 +88,26 @@ fn nan_name(nan: Nan) -> &'static str {
     }
 }
 
-/// Names of relations, in order.
+/// Returns the names of relations, in order.
 fn relation_names(relations: Relations) -> Vec<&'static str> {
     relations.iter().map(Relation::name).collect()
 }
 
-/// A legend line that names the relations of related code; empty if it uses all relations.
-fn restricted(relations: Relations) -> String {
+/// Returns a legend line with the relations that related code uses; empty if it uses all relations.
+fn relations_legend(relations: Relations) -> String {
     if relations == Relations::all() {
         String::new()
     } else {
-        format!("related: with {} alone\n", relation_names(relations).join(", "))
+        format!("related: uses only {}\n", relation_names(relations).join(", "))
     }
 }
 
-/// A fraction in percent.
+/// Formats a fraction in percent.
 fn percent(fraction: f64) -> String {
     format!("{:.1} %", fraction * 100.0)
 }
 
+/// Returns the arithmetic mean.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
     sum / f64::from(count)

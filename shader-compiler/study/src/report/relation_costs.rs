@@ -1,12 +1,12 @@
-//! Cost of each relation between values: instruction counts of related bounding shaders that use
-//! one relation only, or all relations except one. [`tightness_tables`](super::tightness_tables)
-//! shows the benefit, tighter bounds.
+//! The cost of each relation between values: instruction counts of related bounding shaders that
+//! use one relation only, or all relations except one.
+//! [`tightness_tables`](super::tightness_tables) shows the benefit, tighter bounds.
 
 use super::comparison::{Setup, Variant};
 use super::table::Table;
 use super::{
-    Error, FrameName, NanName, RangesName, SidesName, SpansName, formula, mean, nan_name, percent,
-    sides_name,
+    Error, FrameDef, IntervalInputsDef, NanDef, RangesDef, SidesDef, mean, nan_name, notation,
+    percent, sides_name,
 };
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
@@ -20,15 +20,15 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub struct RelationCosts {
     shader: String,
-    #[serde(serialize_with = "SpansName::serialize")]
+    #[serde(serialize_with = "IntervalInputsDef::serialize")]
     inputs: IntervalInputs,
-    #[serde(serialize_with = "SidesName::serialize")]
+    #[serde(serialize_with = "SidesDef::serialize")]
     sides: Sides,
-    #[serde(serialize_with = "NanName::serialize")]
+    #[serde(serialize_with = "NanDef::serialize")]
     nan: Nan,
-    #[serde(serialize_with = "FrameName::serialize")]
+    #[serde(serialize_with = "FrameDef::serialize")]
     frame: Frame,
-    #[serde(serialize_with = "RangesName::serialize")]
+    #[serde(serialize_with = "RangesDef::serialize")]
     ranges: Ranges,
     target: &'static str,
     /// Without any relation.
@@ -38,7 +38,7 @@ pub struct RelationCosts {
     relations: Vec<RelationCost>,
 }
 
-/// Instruction counts that show the cost of one relation.
+/// Instruction counts with and without one relation.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct RelationCost {
     relation: &'static str,
@@ -58,7 +58,7 @@ pub fn relation_costs(
     let cost = |(name, shader): &(String, Shader)| {
         let integrand = Integrand::new(shader, &Settings::default(), setup.frame)?;
         let instructions = |relations: Relations| {
-            let lifted = variant.relate(&integrand, setup.ranges, relations);
+            let lifted = variant.lift_related(&integrand, setup.ranges, relations);
             Code::compile(&passes::lower(&lifted.function), setup.isa()).counts().total
         };
         let parts = relations.iter().map(|relation| RelationCost {
@@ -82,24 +82,24 @@ pub fn relation_costs(
     shaders.iter().map(cost).collect()
 }
 
-/// Two tables for one setup: the cost of each relation alone, and its cost on top of all others.
+/// Prints two tables: the cost of each relation alone, and its cost in addition to all others.
 pub fn text(costs: &[RelationCosts], setup: Setup, markdown: bool) -> String {
     let Some(first) = costs.first() else { return String::new() };
     let subject = format!(
         "{} {}, {}, instructions",
-        formula(first.inputs),
+        notation(first.inputs),
         sides_name(first.sides),
         nan_name(first.nan)
     );
     let alone = table(
-        format!("{subject}: what one relation alone adds to optimized code"),
+        format!("{subject} that one relation alone adds to optimized code"),
         "optimized",
         costs,
         |cost| cost.optimized,
         |cost, relation| relation.alone as f64 - cost.optimized as f64,
     );
     let marginal = table(
-        format!("{subject}: what one relation adds to related code, beside all others"),
+        format!("{subject} that one relation adds to the code with all others"),
         "related",
         costs,
         |cost| cost.related,
@@ -110,6 +110,8 @@ pub fn text(costs: &[RelationCosts], setup: Setup, markdown: bool) -> String {
     heading + &alone.print(markdown) + &marginal.print(markdown)
 }
 
+/// Returns a table of the instructions that each relation adds. The first row has the total of
+/// `code`.
 fn table(
     title: String,
     code: &str,
@@ -117,34 +119,35 @@ fn table(
     total: impl Fn(&RelationCosts) -> usize,
     added: impl Fn(&RelationCosts, &RelationCost) -> f64,
 ) -> Table {
-    let several = costs.len() > 1;
-    let mut head = vec!["relation".to_owned()];
-    head.extend(costs.iter().map(|cost| cost.shader.clone()));
+    let has_average = costs.len() > 1;
+    let mut header = vec!["relation".to_owned()];
+    header.extend(costs.iter().map(|cost| cost.shader.clone()));
     let mut first = vec![code.to_owned()];
     first.extend(costs.iter().map(|cost| total(cost).to_string()));
-    if several {
-        head.push("average".into());
+    if has_average {
+        header.push("average".into());
         first.push(String::new());
     }
     let row = |(k, name): (usize, &'static str)| {
         let added: Vec<_> =
             costs.iter().map(|cost| (added(cost, &cost.relations[k]), cost.optimized)).collect();
         let average = mean(added.iter().map(|(added, optimized)| added / *optimized as f64));
-        let average = several.then(|| format!("{}{}", plus(average), percent(average)));
+        let average = has_average.then(|| format!("{}{}", plus(average), percent(average)));
         std::iter::once(name.to_owned())
             .chain(added.iter().map(|(added, _)| signed(*added)))
             .chain(average)
             .collect()
     };
     let rows = costs[0].relations.iter().map(|cost| cost.relation).enumerate().map(row);
-    Table { title, head, rows: std::iter::once(first).chain(rows).collect() }
+    Table { title, header, rows: std::iter::once(first).chain(rows).collect() }
 }
 
+/// Returns the plus sign of positive numbers.
 fn plus(x: f64) -> &'static str {
     if x > 0.0 { "+" } else { "" }
 }
 
-/// `+12`, `-3` or `0`.
+/// Formats a number with its sign: `+12`, `-3` or `0`.
 fn signed(x: f64) -> String {
     format!("{}{x:.0}", plus(x))
 }
@@ -155,7 +158,7 @@ mod tests {
     use lightbound_shader::Target;
 
     #[test]
-    fn tables_show_added_instructions() {
+    fn tables_show_instructions_that_relations_add() {
         let setup = Setup { frame: Frame::World, ranges: Ranges::Paper, target: Target::Sse };
         let cost = RelationCosts {
             shader: "a".into(),
@@ -186,7 +189,7 @@ mod tests {
             "related 130 130",
             "dot +20 +20 +20.0 %",
         ] {
-            assert!(rows.iter().any(|found| found == row), "{row} is missing in\n{text}");
+            assert!(rows.iter().any(|printed| printed == row), "{row} is missing in\n{text}");
         }
     }
 }

@@ -1,39 +1,40 @@
-//! SVG of [tightness measurements](super::tightness_tables), a panel for each material.
+//! Draws [tightness measurements](super::tightness_tables) as SVG, with a panel for each material.
 //!
-//! The x-axis has half-angles, the y-axis the ratio of bound to true maximum on a logarithmic scale
-//! that all panels share. Each kind of bound has a line through its medians and a band between its
-//! quartiles.
+//! The x-axis shows half-angles, the y-axis the ratio of bound to true maximum, on a logarithmic
+//! scale that all panels share. Each kind of bound has a line through its medians and a band
+//! between its quartiles.
 
-use super::bar_chart::{open, text};
+use super::bar_chart::{start_svg, text};
 use super::tightness_tables::MaterialTightness;
-use crate::tightness::list::HALF_ANGLES;
+use crate::tightness::materials::HALF_ANGLES;
 use std::fmt::Write;
 
-/// Panels per row.
-const COLUMNS: usize = 5;
-const WIDTH: f64 = 180.0;
-const HEIGHT: f64 = 150.0;
-/// Space between panels and around the picture.
+/// Number of panels per row.
+const PANELS_PER_ROW: usize = 5;
+const PANEL_WIDTH: f64 = 180.0;
+const PLOT_HEIGHT: f64 = 150.0;
+/// Space between panels and around the figure.
 const MARGIN: f64 = 26.0;
-/// Space left of the scale for its labels.
-const SCALE: f64 = 48.0;
+/// Space to the left of the scale for its labels.
+const AXIS_WIDTH: f64 = 48.0;
 /// Space above the panels for title and legend.
-const HEAD: f64 = 84.0;
+const HEADER_HEIGHT: f64 = 84.0;
 /// Space above a row of panels for their titles.
-const NAME: f64 = 30.0;
+const PANEL_TITLE_HEIGHT: f64 = 30.0;
 /// Space below a row of panels for half-angles.
-const FOOT: f64 = 44.0;
-/// Maximum height of the scale in powers of ten. Lines are clipped at the panel.
+const FOOTER_HEIGHT: f64 = 44.0;
+/// Maximum height of the scale in powers of ten. Lines are clipped to the panel.
 const MAX_DECADES: f64 = 4.0;
 
 /// Draws the measurements as SVG.
 pub fn draw(rows: &[MaterialTightness]) -> String {
-    let columns = rows.len().clamp(1, COLUMNS);
-    let lines = rows.len().div_ceil(COLUMNS);
-    let width = SCALE + columns.max(3) as f64 * (WIDTH + MARGIN) + MARGIN;
-    let height = HEAD + lines as f64 * (NAME + HEIGHT + FOOT);
+    let columns = rows.len().clamp(1, PANELS_PER_ROW);
+    let panel_rows = rows.len().div_ceil(PANELS_PER_ROW);
+    let width = AXIS_WIDTH + columns.max(3) as f64 * (PANEL_WIDTH + MARGIN) + MARGIN;
+    let height =
+        HEADER_HEIGHT + panel_rows as f64 * (PANEL_TITLE_HEIGHT + PLOT_HEIGHT + FOOTER_HEIGHT);
     let decades = decades(rows);
-    let mut svg = open(width, height);
+    let mut svg = start_svg(width, height);
     text(
         &mut svg,
         [MARGIN, 30.0],
@@ -46,19 +47,22 @@ pub fn draw(rows: &[MaterialTightness]) -> String {
         [MARGIN, 48.0],
         "start",
         12,
-        "medians, and bands between quartiles; ↑ no median is on the scale",
+        "medians, and bands between quartiles; ↑: all medians are above the scale",
     );
     legend(&mut svg, rows);
     for (k, row) in rows.iter().enumerate() {
-        let left = SCALE + MARGIN / 2.0 + (k % COLUMNS) as f64 * (WIDTH + MARGIN);
-        let base = HEAD + (k / COLUMNS) as f64 * (NAME + HEIGHT + FOOT) + NAME + HEIGHT;
+        let left = AXIS_WIDTH + MARGIN / 2.0 + (k % PANELS_PER_ROW) as f64 * (PANEL_WIDTH + MARGIN);
+        let base = HEADER_HEIGHT
+            + (k / PANELS_PER_ROW) as f64 * (PANEL_TITLE_HEIGHT + PLOT_HEIGHT + FOOTER_HEIGHT)
+            + PANEL_TITLE_HEIGHT
+            + PLOT_HEIGHT;
         let panel = Panel { left, base, decades };
-        panel.axes(&mut svg, k % COLUMNS == 0);
+        panel.axes(&mut svg, k % PANELS_PER_ROW == 0);
         panel.curves(&mut svg, k, row);
         panel.off_scale(&mut svg, row);
         text(
             &mut svg,
-            [left + WIDTH / 2.0, base - HEIGHT - 10.0],
+            [left + PANEL_WIDTH / 2.0, base - PLOT_HEIGHT - 10.0],
             "middle",
             12,
             &row.material.title(),
@@ -67,16 +71,18 @@ pub fn draw(rows: &[MaterialTightness]) -> String {
     svg + "</svg>\n"
 }
 
-/// Height of the scale in powers of ten: enough for all third quartiles, up to [`MAX_DECADES`].
+/// Returns the height of the scale in powers of ten: enough for all third quartiles, up to
+/// [`MAX_DECADES`].
 fn decades(rows: &[MaterialTightness]) -> f64 {
-    let spreads = rows.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.spreads);
-    let max =
-        spreads.filter_map(|(_, spread)| Some(spread.as_ref()?.quartiles[2])).fold(1.0, f64::max);
+    let distributions = rows.iter().flat_map(|row| &row.cones).flat_map(|cone| &cone.distributions);
+    let max = distributions
+        .filter_map(|(_, distribution)| Some(distribution.as_ref()?.quartiles[2]))
+        .fold(1.0, f64::max);
     libm::log10(max).ceil().clamp(1.0, MAX_DECADES)
 }
 
-/// Line style of a kind of bound: colour, width and dashes. Naive and optimized bounds are equal, so
-/// the naive line is wider and stays visible behind the other.
+/// Returns the line style of a kind of bound: colour, width and dashes. Naive and optimized bounds
+/// are equal; the naive line is wider, so that it is visible behind the other.
 fn style(kind: &str) -> (&'static str, f64, &'static str) {
     match kind {
         "naive" => ("#b9bec4", 6.0, "none"),
@@ -87,14 +93,15 @@ fn style(kind: &str) -> (&'static str, f64, &'static str) {
     }
 }
 
-/// Names of the kinds of bounds, from the material that has the most of them.
+/// Returns the names of the kinds of bounds, from the material with the most kinds.
 fn names(rows: &[MaterialTightness]) -> Vec<&'static str> {
-    let of = |row: &MaterialTightness| {
-        row.cells[0].spreads.iter().map(|&(name, _)| name).collect::<Vec<_>>()
+    let names_of = |row: &MaterialTightness| {
+        row.cones[0].distributions.iter().map(|&(name, _)| name).collect::<Vec<_>>()
     };
-    rows.iter().map(of).max_by_key(Vec::len).unwrap_or_default()
+    rows.iter().map(names_of).max_by_key(Vec::len).unwrap_or_default()
 }
 
+/// Draws the legend of the kinds of bounds.
 fn legend(svg: &mut String, rows: &[MaterialTightness]) {
     let mut x = MARGIN;
     for name in names(rows) {
@@ -117,27 +124,29 @@ struct Panel {
 }
 
 impl Panel {
+    /// Returns the x coordinate of a half-angle.
     fn x(&self, half_angle: f64) -> f64 {
         let [first, .., last] = HALF_ANGLES;
         let inset = 10.0;
         self.left
             + inset
-            + libm::log(half_angle / first) / libm::log(last / first) * (WIDTH - 2.0 * inset)
+            + libm::log(half_angle / first) / libm::log(last / first) * (PANEL_WIDTH - 2.0 * inset)
     }
 
-    /// Values beyond the scale get a position above the panel, where they are clipped.
+    /// Returns the y coordinate of a ratio. Ratios above the scale lie above the panel, where they
+    /// are clipped.
     fn y(&self, ratio: f64) -> f64 {
-        self.base - libm::log10(ratio).clamp(0.0, 2.0 * self.decades) / self.decades * HEIGHT
+        self.base - libm::log10(ratio).clamp(0.0, 2.0 * self.decades) / self.decades * PLOT_HEIGHT
     }
 
-    /// Draws grid lines at powers of ten, with labels if the panel is the first of its row, and ticks
-    /// at half-angles.
+    /// Draws grid lines at powers of ten, with labels if the panel is the first of its row, and
+    /// ticks at half-angles.
     fn axes(&self, svg: &mut String, labelled: bool) {
         let Panel { left, base, decades } = *self;
         for power in 0..=decades as i32 {
-            let y = base - f64::from(power) / decades * HEIGHT;
+            let y = base - f64::from(power) / decades * PLOT_HEIGHT;
             let stroke = if power == 0 { "#222" } else { "#ddd" };
-            let right = left + WIDTH;
+            let right = left + PANEL_WIDTH;
             let _ = writeln!(
                 svg,
                 "<line x1=\"{left}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\" stroke=\"{stroke}\"/>"
@@ -164,21 +173,21 @@ impl Panel {
 
     /// Draws the lines and bands of a material, clipped to the panel.
     fn curves(&self, svg: &mut String, index: usize, row: &MaterialTightness) {
-        let (left, top) = (self.left, self.base - HEIGHT);
+        let (left, top) = (self.left, self.base - PLOT_HEIGHT);
         let _ = writeln!(
             svg,
-            "<clipPath id=\"panel{index}\"><rect x=\"{left}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{}\"/></clipPath>\n\
+            "<clipPath id=\"panel{index}\"><rect x=\"{left}\" y=\"{top}\" width=\"{PANEL_WIDTH}\" height=\"{}\"/></clipPath>\n\
              <g clip-path=\"url(#panel{index})\">",
-            HEIGHT + 4.0
+            PLOT_HEIGHT + 4.0
         );
-        for (kind, &(name, _)) in row.cells[0].spreads.iter().enumerate() {
+        for (kind, &(name, _)) in row.cones[0].distributions.iter().enumerate() {
             let quartiles: Vec<_> = row
-                .cells
+                .cones
                 .iter()
-                .filter_map(|cell| {
+                .filter_map(|cone| {
                     Some((
-                        self.x(cell.half_angle),
-                        cell.spreads[kind].1?.quartiles.map(|ratio| self.y(ratio)),
+                        self.x(cone.half_angle),
+                        cone.distributions[kind].1?.quartiles.map(|ratio| self.y(ratio)),
                     ))
                 })
                 .collect();
@@ -204,19 +213,19 @@ impl Panel {
         svg.push_str("</g>\n");
     }
 
-    /// Lists the kinds of bounds whose medians are all above the scale.
+    /// Lists the kinds of bounds with all medians above the scale.
     fn off_scale(&self, svg: &mut String, row: &MaterialTightness) {
         let top = libm::pow(10.0, self.decades);
         let is_off_scale = |kind: usize| {
             let mut medians = row
-                .cells
+                .cones
                 .iter()
-                .filter_map(|cell| Some(cell.spreads[kind].1?.quartiles[1]))
+                .filter_map(|cone| Some(cone.distributions[kind].1?.quartiles[1]))
                 .peekable();
             medians.peek().is_some() && medians.all(|median| median > top)
         };
-        let names = row.cells[0]
-            .spreads
+        let names = row.cones[0]
+            .distributions
             .iter()
             .enumerate()
             .filter(|&(kind, _)| is_off_scale(kind))
@@ -225,7 +234,7 @@ impl Panel {
         if !names.is_empty() {
             text(
                 svg,
-                [self.left + 4.0, self.base - HEIGHT + 13.0],
+                [self.left + 4.0, self.base - PLOT_HEIGHT + 13.0],
                 "start",
                 10,
                 &format!("↑ {}", names.join(", ")),
@@ -237,19 +246,19 @@ impl Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tightness::list::LIST;
-    use crate::tightness::{Cell, Spread};
+    use crate::tightness::materials::MATERIALS;
+    use crate::tightness::{ConeTightness, RatioDistribution};
 
     fn row(ratio: f64) -> MaterialTightness {
-        let spread = Some(Spread { least: 1.0, quartiles: [1.0, ratio, ratio] });
-        let cell = |half_angle| Cell {
+        let distribution = Some(RatioDistribution { min: 1.0, quartiles: [1.0, ratio, ratio] });
+        let cone = |half_angle| ConeTightness {
             half_angle,
-            used: 1,
+            measured: 1,
             zero: 0,
             faint: 0,
-            spreads: vec![("naive", spread), ("hand", None)],
+            distributions: vec![("naive", distribution), ("hand", None)],
         };
-        MaterialTightness { material: LIST[0], cells: HALF_ANGLES.map(cell).into() }
+        MaterialTightness { material: MATERIALS[0], cones: HALF_ANGLES.map(cone).into() }
     }
 
     #[test]
@@ -259,8 +268,11 @@ mod tests {
         {
             assert_eq!(decades(&[row(ratio), row(1.0)]), expected, "{ratio}");
         }
-        let panel = Panel { left: 0.0, base: HEIGHT, decades: 2.0 };
-        assert_eq!([1.0, 10.0, 100.0].map(|ratio| panel.y(ratio)), [HEIGHT, HEIGHT / 2.0, 0.0]);
+        let panel = Panel { left: 0.0, base: PLOT_HEIGHT, decades: 2.0 };
+        assert_eq!(
+            [1.0, 10.0, 100.0].map(|ratio| panel.y(ratio)),
+            [PLOT_HEIGHT, PLOT_HEIGHT / 2.0, 0.0]
+        );
         assert!(panel.y(f64::INFINITY) < 0.0);
     }
 

@@ -1,10 +1,10 @@
-//! Tables and records of [tightness](crate::tightness): upper bounds over true maxima, for each kind
-//! of bound and for bounds derived by hand.
+//! Tables and records of [tightness](crate::tightness): ratios of upper bounds to true maxima, for
+//! compiled and for hand-derived bounds.
 
 use super::table::Table;
-use super::{NanName, relation_names, restricted};
-use crate::tightness::list::{HALF_ANGLES, Material};
-use crate::tightness::{Cell, Spread, Subject};
+use super::{NanDef, relation_names, relations_legend};
+use crate::tightness::materials::{HALF_ANGLES, Material};
+use crate::tightness::{CompiledMaterial, ConeTightness, RatioDistribution};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::relations::Relations;
 use rayon::prelude::*;
@@ -12,14 +12,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The conditions of a measurement.
+/// The conditions of a tightness measurement.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup {
+pub struct TightnessSetup {
     /// The handling of NaN.
     pub nan: Nan,
     /// Relations that related bounds use.
     pub relations: Relations,
-    /// Cases for each material and half-angle.
+    /// Number of cases for each material and half-angle.
     pub cases: usize,
     /// Seed of the cases.
     pub seed: u64,
@@ -29,44 +29,44 @@ pub struct Setup {
 #[derive(Clone, Debug)]
 pub struct MaterialTightness {
     pub(super) material: Material,
-    pub(super) cells: Vec<Cell>,
+    pub(super) cones: Vec<ConeTightness>,
 }
 
 /// Measures all materials at all half-angles, in parallel. `progress` receives the completed
 /// fraction.
 pub fn measure(
-    subjects: &[Subject],
-    setup: Setup,
+    compiled: &[CompiledMaterial],
+    setup: TightnessSetup,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Vec<MaterialTightness> {
-    let jobs: Vec<_> = subjects
+    let jobs: Vec<_> = compiled
         .iter()
-        .flat_map(|subject| HALF_ANGLES.map(|half_angle| (subject, half_angle)))
+        .flat_map(|material| HALF_ANGLES.map(|half_angle| (material, half_angle)))
         .collect();
     let (count, done) = (jobs.len(), AtomicUsize::new(0));
-    let measured = jobs.into_par_iter().map(|(subject, half_angle)| {
-        let cell = subject.measure(half_angle, setup.cases, setup.seed);
+    let measured = jobs.into_par_iter().map(|(material, half_angle)| {
+        let cone = material.measure(half_angle, setup.cases, setup.seed);
         progress((done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / count as f64);
-        cell
+        cone
     });
-    let cells: Vec<Cell> = measured.collect();
-    let materials = std::iter::zip(subjects, cells.chunks(HALF_ANGLES.len()));
-    materials
-        .map(|(subject, cells)| MaterialTightness {
-            material: subject.material,
-            cells: cells.to_vec(),
+    let cones: Vec<ConeTightness> = measured.collect();
+    let pairs = std::iter::zip(compiled, cones.chunks(HALF_ANGLES.len()));
+    pairs
+        .map(|(compiled, cones)| MaterialTightness {
+            material: compiled.material,
+            cones: cones.to_vec(),
         })
         .collect()
 }
 
 /// Tightness of a kind of bound for a material and a half-angle, with the keys of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Record {
+pub struct TightnessRecord {
     shader: &'static str,
     parameters: BTreeMap<&'static str, f64>,
     half_angle: f64,
     bound: &'static str,
-    #[serde(serialize_with = "NanName::serialize")]
+    #[serde(serialize_with = "NanDef::serialize")]
     nan: Nan,
     /// Relations that related bounds use.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,66 +81,74 @@ pub struct Record {
     quartile_3: Option<f64>,
 }
 
-/// The records of a material.
-pub fn records(row: &MaterialTightness, setup: Setup) -> impl Iterator<Item = Record> {
-    let Setup { nan, relations, seed, .. } = setup;
-    let record = move |cell: &Cell, bound: &'static str, spread: Option<Spread>| {
-        let quartile = |k: usize| spread.map(|spread| spread.quartiles[k]);
-        Record {
+/// Returns the records of a material.
+pub fn records(
+    row: &MaterialTightness,
+    setup: TightnessSetup,
+) -> impl Iterator<Item = TightnessRecord> {
+    let TightnessSetup { nan, relations, seed, .. } = setup;
+    let record = move |cone: &ConeTightness,
+                       bound: &'static str,
+                       distribution: Option<RatioDistribution>| {
+        let quartile = |k: usize| distribution.map(|distribution| distribution.quartiles[k]);
+        TightnessRecord {
             shader: row.material.shader,
             parameters: row.material.settings().collect(),
-            half_angle: cell.half_angle,
+            half_angle: cone.half_angle,
             bound,
             nan,
             relations: bound.starts_with("related").then(|| relation_names(relations)),
             seed,
-            cases: cell.used,
-            zero: cell.zero,
-            faint: cell.faint,
-            least: spread.map(|spread| spread.least),
+            cases: cone.measured,
+            zero: cone.zero,
+            faint: cone.faint,
+            least: distribution.map(|distribution| distribution.min),
             quartile_1: quartile(0),
             median: quartile(1),
             quartile_3: quartile(2),
         }
     };
-    row.cells.iter().flat_map(move |cell| {
-        cell.spreads.iter().map(move |&(bound, spread)| record(cell, bound, spread))
+    row.cones.iter().flat_map(move |cone| {
+        cone.distributions
+            .iter()
+            .map(move |&(bound, distribution)| record(cone, bound, distribution))
     })
 }
 
 /// Prints a table for each material.
-pub fn text(rows: &[MaterialTightness], setup: Setup, markdown: bool) -> String {
-    let Setup { relations, cases, seed, .. } = setup;
+pub fn text(rows: &[MaterialTightness], setup: TightnessSetup, markdown: bool) -> String {
+    let TightnessSetup { relations, cases, seed, .. } = setup;
     let title = "Upper bounds over true maxima, in boxes around cones of light directions";
     let legend = format!(
         "columns of bounds: first quartile, median, third quartile; 1 is exact\n\
-         hand: derived by hand, in the manner of lightcuts\n\
-         left out of {cases} cases: those with the maximum 0 (zero), or below 1e-4 of the peak (faint); seed {seed}\n{}",
-        restricted(relations)
+         hand: derived by hand, as for lightcuts\n\
+         excluded from {cases} cases: maximum 0 (zero), or below 1e-4 of the peak (faint); seed {seed}\n{}",
+        relations_legend(relations)
     );
-    let head = if markdown {
+    let heading = if markdown {
         format!("## {title}\n\n{legend}\n")
     } else {
         format!("{title}\n{}\n{legend}\n", "=".repeat(title.chars().count()))
     };
-    rows.iter().fold(head, |text, row| text + &table(row).print(markdown))
+    rows.iter().fold(heading, |text, row| text + &table(row).print(markdown))
 }
 
+/// Returns the table of a material.
 fn table(row: &MaterialTightness) -> Table {
-    let names = row.cells[0].spreads.iter().map(|&(name, _)| name);
-    let head =
+    let names = row.cones[0].distributions.iter().map(|&(name, _)| name);
+    let header =
         ["half-angle", "zero", "faint"].into_iter().chain(names).map(str::to_owned).collect();
-    let line = |cell: &Cell| {
+    let line = |cone: &ConeTightness| {
         let counts =
-            [format!("{}°", cell.half_angle), cell.zero.to_string(), cell.faint.to_string()];
-        let spreads = cell.spreads.iter().map(|&(_, spread)| {
-            spread.map_or("-".to_owned(), |spread| {
-                spread.quartiles.map(|ratio| ratio_text(ratio, 5)).join(" ")
+            [format!("{}°", cone.half_angle), cone.zero.to_string(), cone.faint.to_string()];
+        let distributions = cone.distributions.iter().map(|&(_, distribution)| {
+            distribution.map_or("-".to_owned(), |distribution| {
+                distribution.quartiles.map(|ratio| ratio_text(ratio, 5)).join(" ")
             })
         });
-        counts.into_iter().chain(spreads).collect()
+        counts.into_iter().chain(distributions).collect()
     };
-    Table { title: row.material.title(), head, rows: row.cells.iter().map(line).collect() }
+    Table { title: row.material.title(), header, rows: row.cones.iter().map(line).collect() }
 }
 
 /// Formats a ratio with about three digits, right-aligned: `1.31`, `24.5`, `2.6e5`, `∞`.
@@ -158,27 +166,29 @@ fn ratio_text(ratio: f64, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tightness::list::LIST;
+    use crate::tightness::materials::MATERIALS;
 
     #[test]
-    fn ratios_have_three_digits() {
+    fn ratios_are_printed_with_three_digits() {
         let ratios = [1.0, 9.994, 9.996, 99.96, 263.4, 999.9, 261_234.0, f64::INFINITY];
         let text = ratios.map(|ratio| ratio_text(ratio, 5));
         assert_eq!(text, [" 1.00", " 9.99", " 10.0", "  100", "  263", "1.0e3", "2.6e5", "    ∞"]);
     }
 
     #[test]
-    fn cells_without_cases_show_a_dash() {
-        let cell = |spread| Cell {
+    fn half_angles_without_cases_show_a_dash() {
+        let cone = |distribution| ConeTightness {
             half_angle: 5.0,
-            used: 0,
+            measured: 0,
             zero: 3,
             faint: 4,
-            spreads: vec![("naive", spread)],
+            distributions: vec![("naive", distribution)],
         };
-        let spread = Spread { least: 1.0, quartiles: [1.0, 2.0, f64::INFINITY] };
-        let row =
-            MaterialTightness { material: LIST[1], cells: vec![cell(None), cell(Some(spread))] };
+        let distribution = RatioDistribution { min: 1.0, quartiles: [1.0, 2.0, f64::INFINITY] };
+        let row = MaterialTightness {
+            material: MATERIALS[1],
+            cones: vec![cone(None), cone(Some(distribution))],
+        };
         let text = table(&row).print(false);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("phong, exponent 10"));
@@ -187,7 +197,8 @@ mod tests {
         };
         assert_eq!(cells(lines.nth(1)), ["5°", "3", "4", "-"]);
         assert_eq!(cells(lines.next()), ["5°", "3", "4", "1.00", "2.00", "∞"]);
-        let setup = Setup { nan: Nan::Suppress, relations: Relations::all(), cases: 7, seed: 1 };
+        let setup =
+            TightnessSetup { nan: Nan::Suppress, relations: Relations::all(), cases: 7, seed: 1 };
         let records: Vec<_> = records(&row, setup).collect();
         let json = serde_json::to_value(&records).unwrap();
         assert_eq!(

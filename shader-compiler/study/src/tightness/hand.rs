@@ -1,10 +1,10 @@
-//! Materials of the [list](super::list) that have a [hand-derived
+//! The [materials](super::materials) that have a [hand-derived
 //! bound](lightbound_shader::bounding::hand).
 
-use super::list::Material;
+use super::materials::Material;
 use lightbound_shader::bounding::hand::Lobe;
 
-/// The lobe of a material, if it has a hand-derived bound.
+/// Returns the lobe of a material; `None` if it has no hand-derived bound.
 pub fn lobe(material: &Material) -> Option<Lobe> {
     let get = |name| material.get(name);
     if material.shader == "diffuse" {
@@ -22,12 +22,12 @@ pub fn lobe(material: &Material) -> Option<Lobe> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tightness::placement::Placement;
+    use crate::tightness::query::BoundQuery;
     use lightbound_shader::bounding::hand::mirror;
     use lightbound_shader::random::Random;
     use std::f64::consts::PI;
 
-    /// The lobe times cos θi for one direction.
+    /// Evaluates the lobe times cos θi.
     fn value(lobe: &Lobe, wi: [f64; 3], wo: [f64; 3]) -> f64 {
         let cos_i = wi[2].max(0.0);
         match *lobe {
@@ -58,15 +58,15 @@ mod tests {
     #[test]
     fn bounds_contain_values_and_are_tight() {
         for lobe in LOBES {
-            let mut closest = 0.0f64;
+            let mut max_ratio = 0.0f64;
             for index in 0..300 {
-                let placement = Placement::new(2, [1.0, 3.0, 10.0, 30.0, 60.0][index % 5], index);
-                let (wo, patch) = (placement.wo.map(f64::from), placement.patch);
-                let upper = lobe.upper(placement.wo, &patch.ends);
+                let query = BoundQuery::new(2, [1.0, 3.0, 10.0, 30.0, 60.0][index % 5], index);
+                let (wo, patch) = (query.wo.map(f64::from), query.patch);
+                let upper = lobe.upper(query.wo, &patch.endpoints);
                 let random = &mut Random::new(index as u64);
                 let mut members: Vec<_> = (0..2000).filter_map(|_| patch.sample(random)).collect();
                 members.extend(patch.boundary());
-                members.extend(patch.near(mirror(placement.wo)));
+                members.extend(patch.near(mirror(query.wo)));
                 for wi in members {
                     let value = value(&lobe, wi.map(f64::from), wo);
                     assert!(
@@ -74,11 +74,11 @@ mod tests {
                         "{lobe:?}, case {index}, {wi:?}: {value} > {upper}"
                     );
                     if upper > 0.0 {
-                        closest = closest.max(value / upper);
+                        max_ratio = max_ratio.max(value / upper);
                     }
                 }
             }
-            assert!(closest > 0.95, "{lobe:?}: {closest}");
+            assert!(max_ratio > 0.95, "{lobe:?}: {max_ratio}");
         }
     }
 
@@ -90,8 +90,10 @@ mod tests {
             varied: &[("exponent", 5.0)],
         };
         assert_eq!(lobe(&WITH_DIFFUSE), None);
-        let with =
-            super::super::list::LIST.iter().filter(|material| lobe(material).is_some()).count();
-        assert_eq!(with, 14);
+        let count = super::super::materials::MATERIALS
+            .iter()
+            .filter(|material| lobe(material).is_some())
+            .count();
+        assert_eq!(count, 14);
     }
 }

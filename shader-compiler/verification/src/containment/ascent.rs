@@ -1,13 +1,14 @@
-//! Local search for members of a box that make outputs extreme.
+//! Local search for members of a box that minimize or maximize outputs.
 //!
-//! Violations show where a result is smallest or largest, and random members seldom come close. For
-//! each output and each direction, the search starts from the best member so far and proposes one
-//! step per round: by some ulps, by a fraction of the box, to an endpoint, to a kink, or half-way
-//! to another member. All proposals of a round are evaluated in one batch, and all become members.
+//! Violations are likeliest where a result is smallest or largest, and random members seldom come
+//! close. For each output, the search minimizes and maximizes. It starts from the best member so
+//! far and proposes one step per round: by some ulps, by a fraction of the box, to an endpoint, to
+//! a kink, or halfway to another member. All proposals of a round are evaluated in one batch, and
+//! all become members.
 
 use super::Sample;
 use super::boxes::{nudged, ordered};
-use super::directions::Vectors;
+use super::directions::UnitVectors;
 use lightbound_shader::kernel::{Batch, Kernel};
 use lightbound_shader::lift::Input;
 use lightbound_shader::random::Random;
@@ -20,26 +21,26 @@ pub(super) struct LocalSearch<'a> {
     pub inputs: &'a [Input],
     /// Indices of the outputs to maximize and minimize; all of them are floats.
     pub outputs: Vec<usize>,
-    pub vectors: &'a Vectors,
+    pub vectors: &'a UnitVectors,
     pub kinks: &'a [f32],
 }
 
-/// The best member found so far for one objective.
-struct Best {
+/// The best member so far for one objective: to minimize or maximize one output over one box.
+struct BestMember {
     sample: usize,
     output: usize,
     /// −1 to minimize, 1 to maximize.
     sign: f64,
     words: Vec<u32>,
     value: f64,
-    /// Whether all proposals satisfy the precondition of related bounds.
-    in_units: bool,
+    /// Whether all proposals must satisfy the precondition of related bounds, unit vectors.
+    needs_unit_vectors: bool,
 }
 
 impl LocalSearch<'_> {
-    /// Adds a member to each sample for each round, output and direction.
+    /// Adds two members per round and output to each sample.
     pub fn run(&self, random: &mut Random, rounds: usize, samples: &mut [Sample]) {
-        let mut all = self.start(random, samples);
+        let mut all = self.initial_members(random, samples);
         for _ in 0..rounds {
             let proposals: Vec<_> =
                 all.iter().map(|best| self.propose(random, best, &samples[best.sample])).collect();
@@ -62,38 +63,39 @@ impl LocalSearch<'_> {
         outputs
     }
 
-    /// The best existing member for each objective.
-    fn start(&self, random: &mut Random, samples: &[Sample]) -> Vec<Best> {
+    /// Returns the best existing member for each objective.
+    fn initial_members(&self, random: &mut Random, samples: &[Sample]) -> Vec<BestMember> {
         let rows: Vec<_> =
             samples.iter().flat_map(|sample| sample.members.iter().cloned()).collect();
         let values = self.evaluate(&rows);
         let (mut first, mut all) = (0, vec![]);
         for (index, sample) in samples.iter().enumerate() {
             let satisfies = |words: &Vec<u32>| {
-                self.vectors.allow(&sample.ends) && self.vectors.satisfied_by(words)
+                self.vectors.allow(&sample.endpoints) && self.vectors.satisfied_by(words)
             };
             let units: Vec<_> = sample.members.iter().map(satisfies).collect();
-            let in_units = !self.vectors.is_empty() && units.contains(&true) && !random.once_in(4);
+            let needs_unit_vectors =
+                !self.vectors.is_empty() && units.contains(&true) && !random.once_in(4);
             for &output in &self.outputs {
                 for sign in [-1.0, 1.0] {
-                    let mut found: Option<(f64, usize)> = None;
-                    for member in
-                        (0..sample.members.len()).filter(|&member| !in_units || units[member])
+                    let mut best: Option<(f64, usize)> = None;
+                    for member in (0..sample.members.len())
+                        .filter(|&member| !needs_unit_vectors || units[member])
                     {
                         let value = sign * f64::from(values.get(first + member, output));
-                        if found.is_none_or(|(best, _)| value > best || best.is_nan()) {
-                            found = Some((value, member));
+                        if best.is_none_or(|(max, _)| value > max || max.is_nan()) {
+                            best = Some((value, member));
                         }
                     }
-                    let Some((value, member)) = found else { continue };
+                    let Some((value, member)) = best else { continue };
                     let value = if value.is_nan() { f64::NEG_INFINITY } else { value };
-                    all.push(Best {
+                    all.push(BestMember {
                         sample: index,
                         output,
                         sign,
                         words: sample.members[member].clone(),
                         value,
-                        in_units,
+                        needs_unit_vectors,
                     });
                 }
             }
@@ -103,31 +105,32 @@ impl LocalSearch<'_> {
     }
 
     /// Proposes a member close to the best one.
-    fn propose(&self, random: &mut Random, best: &Best, sample: &Sample) -> Vec<u32> {
+    fn propose(&self, random: &mut Random, best: &BestMember, sample: &Sample) -> Vec<u32> {
         let mut words = best.words.clone();
         let intervals: Vec<_> = (0..words.len()).filter(|&k| self.inputs[k].interval).collect();
         if intervals.is_empty() {
             return words;
         }
-        if best.in_units
+        if best.needs_unit_vectors
             && (!random.once_in(4) || intervals.iter().all(|&k| self.inputs[k].axis.is_some()))
         {
-            self.vectors.nudge(random, self.inputs, &sample.ends, self.kinks, &mut words);
+            self.vectors.nudge(random, self.inputs, &sample.endpoints, self.kinks, &mut words);
             return words;
         }
         for _ in 0..1 + random.below(3) * random.below(2) {
             let k = *random.pick(&intervals);
-            if best.in_units && self.inputs[k].axis.is_some() {
+            if best.needs_unit_vectors && self.inputs[k].axis.is_some() {
                 continue;
             }
             let other = random.pick(&sample.members)[k];
-            words[k] = nudged(random, &self.inputs[k], sample.ends[k], self.kinks, words[k], other);
+            words[k] =
+                nudged(random, &self.inputs[k], sample.endpoints[k], self.kinks, words[k], other);
         }
         words
     }
 }
 
-/// A float halfway between two others, up to rounding.
+/// Returns a float halfway between two others, up to rounding.
 pub(super) fn between(a: f32, b: f32) -> f32 {
     let [low, high] = ordered([a, b]);
     (0.5 * low + 0.5 * high).clamp(low, high)
@@ -141,7 +144,7 @@ mod tests {
     use lightbound_shader::frontend::{Settings, Shader};
 
     #[test]
-    fn local_search_beats_random_members() {
+    fn local_search_finds_higher_values_than_random_members() {
         // A narrow peak, in directions and in a parameter.
         let source = "struct Material {
                 /// range: [0, 10]
@@ -157,27 +160,27 @@ mod tests {
         let subject =
             Subject::material("peak", &integrand, IntervalInputs::All, Some(Ranges::Declared));
         let random = &mut Random::new(1);
-        let plan = Plan::some(random, 10);
+        let plan = Plan::random(random, 10);
         let checker = Checker::with(&subject, Target::best(), &plan, |_| {});
         let boxes = (0..40).map(|_| sample(random, &subject.point.inputs, &subject.inputs, 16));
         let samples: Vec<_> = boxes.collect();
-        let mut climbed = samples.clone();
-        checker.climb(random, &[], 40, &mut climbed);
-        let vectors = Vectors::of(&subject.inputs);
+        let mut searched = samples.clone();
+        checker.add_extreme_members(random, &[], 40, &mut searched);
+        let vectors = UnitVectors::from_inputs(&subject.inputs);
         let mut higher = 0;
-        for (before, after) in std::iter::zip(&samples, &climbed) {
+        for (before, after) in std::iter::zip(&samples, &searched) {
             assert_eq!(after.members.len(), 16 + 40 * 2 * 3);
             for words in &after.members {
                 for (k, &word) in words.iter().enumerate() {
                     let [low, high, x] =
-                        [before.ends[k][0], before.ends[k][1], word].map(f32::from_bits);
+                        [before.endpoints[k][0], before.endpoints[k][1], word].map(f32::from_bits);
                     assert!(
                         low <= x && x <= high && subject.inputs[k].bounds.contains(word),
                         "{k}: {low} {x} {high}"
                     );
                 }
             }
-            let most = |members: &[Vec<u32>]| {
+            let max = |members: &[Vec<u32>]| {
                 let value = |words: &Vec<u32>| {
                     let results =
                         lightbound_shader::interpreter::run(&subject.point, &[], words, 1000)
@@ -186,7 +189,7 @@ mod tests {
                 };
                 members.iter().map(value).fold(0.0, f32::max)
             };
-            higher += u32::from(most(&after.members) > most(&before.members));
+            higher += u32::from(max(&after.members) > max(&before.members));
             let units = |members: &[Vec<u32>]| {
                 members.iter().filter(|words| vectors.satisfied_by(words)).count()
             };

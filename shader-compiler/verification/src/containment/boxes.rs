@@ -1,8 +1,8 @@
-//! Random boxes and members of them, from boxes of a single float to unbounded ones. Endpoints and
-//! members are often at values where functions change.
+//! Random boxes with members, from boxes of a single float to unbounded ones. Endpoints and members
+//! are often special values, such as zeros, infinities and multiples of π/2.
 
 use super::ascent::between;
-use super::directions::Vectors;
+use super::directions::UnitVectors;
 use lightbound_shader::interval::{Bools, Bounds, Floats, Ints};
 use lightbound_shader::ir::Port;
 use lightbound_shader::ir::Type;
@@ -11,19 +11,19 @@ use lightbound_shader::random::Random;
 use lightbound_shader::testing::random::word;
 use std::f32::consts::FRAC_PI_2;
 
-/// A box and some of its members, as bits of their words.
+/// A box and some of its members, as bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// For each input, its two endpoints.
-    pub ends: Vec<[u32; 2]>,
-    /// Input rows. Each word lies between the endpoints, and equals them if the input is not an
+    /// The two endpoints of each input.
+    pub endpoints: Vec<[u32; 2]>,
+    /// Rows of inputs. Each word lies between the endpoints, and equals them if the input is not an
     /// interval.
     pub members: Vec<Vec<u32>>,
 }
 
-/// A random box of inputs with `members` members, the first two of which are its lower and upper
-/// corner. Inputs whose names end in `.x`, `.y` and `.z` are usually directions. Inputs that are
-/// declared to be unit vectors usually are, in all members.
+/// Returns a random box of inputs with this number of members. The first two members are usually
+/// the lower and the upper corner. Three consecutive inputs named `….x`, `….y` and `….z` are
+/// usually a direction. Inputs that are declared to be unit vectors usually are, in all members.
 pub fn sample(random: &mut Random, ports: &[Port], inputs: &[Input], members: usize) -> Sample {
     sample_at(random, ports, inputs, &[], members)
 }
@@ -38,56 +38,57 @@ pub(super) fn sample_at(
     members: usize,
 ) -> Sample {
     let full_range = random.once_in(32);
-    let mut ends: Vec<_> =
-        inputs.iter().map(|input| random_ends(random, input, full_range)).collect();
-    for (ends, input) in std::iter::zip(&mut ends, inputs).filter(|_| !kinks.is_empty()) {
+    let mut endpoints: Vec<_> =
+        inputs.iter().map(|input| random_endpoints(random, input, full_range)).collect();
+    for (endpoints, input) in std::iter::zip(&mut endpoints, inputs).filter(|_| !kinks.is_empty()) {
         if let (Bounds::Float(floats), true, true) =
             (&input.bounds, input.interval, random.once_in(4))
         {
             let kink = at_kink(random, floats, kinks);
-            let other = f32::from_bits(*random.pick(ends));
+            let other = f32::from_bits(*random.pick(endpoints));
             if floats.contains(kink) {
-                *ends =
+                *endpoints =
                     ordered([kink, if random.once_in(4) { kink } else { other }]).map(f32::to_bits);
             }
         }
     }
     let directions = directions(ports, inputs);
-    let narrow = random.below(20) as i32;
+    let log2_narrowing = random.below(20) as i32;
     for &first in directions.iter().filter(|_| !full_range) {
         if !random.once_in(5) {
-            let around = unit(random);
+            let direction = unit(random);
             for k in 0..3 {
-                ends[first + k] = around_ends(random, &inputs[first + k], around[k], narrow);
+                endpoints[first + k] =
+                    around_endpoints(random, &inputs[first + k], direction[k], log2_narrowing);
             }
-            // All unit vectors of a long box are near one end of it. Conditions that would hold
-            // only for members elsewhere are undecided.
+            // All unit vectors of a long box are near one end of it. The bounding shader must then
+            // treat a condition as undecided although it is the same for all unit vectors.
             if random.once_in(4) {
                 let k = first + random.below(3);
-                ends[k] = stretched(random, &inputs[k], ends[k]);
+                endpoints[k] = stretched(random, &inputs[k], endpoints[k]);
             }
         }
     }
     let rows = (0..members).map(|row| {
-        let all = (row < 2).then_some(row);
-        let mut words: Vec<_> = std::iter::zip(&ends, inputs)
-            .map(|(ends, input)| match all {
-                Some(side) => ends[side],
+        let corner = (row < 2).then_some(row);
+        let mut words: Vec<_> = std::iter::zip(&endpoints, inputs)
+            .map(|(endpoints, input)| match corner {
+                Some(side) => endpoints[side],
                 None => {
-                    let word = member(random, input, *ends);
+                    let word = member(random, input, *endpoints);
                     if kinks.is_empty() || !random.once_in(4) {
                         word
                     } else {
-                        nudged(random, input, *ends, kinks, word, word)
+                        nudged(random, input, *endpoints, kinks, word, word)
                     }
                 }
             })
             .collect();
-        for &first in directions.iter().filter(|_| all.is_none()) {
+        for &first in directions.iter().filter(|_| corner.is_none()) {
             if random.once_in(2) {
                 normalize(
                     random,
-                    &ends[first..first + 3],
+                    &endpoints[first..first + 3],
                     &inputs[first..first + 3],
                     &mut words[first..first + 3],
                 );
@@ -96,14 +97,14 @@ pub(super) fn sample_at(
         words
     });
     let mut members: Vec<_> = rows.collect();
-    let vectors = Vectors::of(inputs);
+    let vectors = UnitVectors::from_inputs(inputs);
     if !(vectors.is_empty() || random.once_in(4)) {
-        vectors.place(random, inputs, kinks, &mut ends, &mut members);
+        vectors.randomize(random, inputs, kinks, &mut endpoints, &mut members);
     }
-    Sample { ends, members }
+    Sample { endpoints, members }
 }
 
-/// Indices of the first components of directions.
+/// Returns the indices of the first components of directions.
 fn directions(ports: &[Port], inputs: &[Input]) -> Vec<usize> {
     let is_axis = |k: usize, axis: &str| {
         ports[k].name.ends_with(axis)
@@ -113,6 +114,7 @@ fn directions(ports: &[Port], inputs: &[Input]) -> Vec<usize> {
     all.filter(|&k| is_axis(k, ".x") && is_axis(k + 1, ".y") && is_axis(k + 2, ".z")).collect()
 }
 
+/// Returns a random unit vector, sometimes along an axis.
 fn unit(random: &mut Random) -> [f32; 3] {
     if random.once_in(8) {
         let mut axis = [0.0; 3];
@@ -124,10 +126,11 @@ fn unit(random: &mut Random) -> [f32; 3] {
     v.map(|x| x / length)
 }
 
-/// Endpoints around a component of a direction, within the bounds of the input.
-fn around_ends(random: &mut Random, input: &Input, x: f32, narrow: i32) -> [u32; 2] {
+/// Returns endpoints around a component of a direction, within the bounds of the input. The width
+/// is proportional to 2 to the power of −`log2_narrowing`.
+fn around_endpoints(random: &mut Random, input: &Input, x: f32, log2_narrowing: i32) -> [u32; 2] {
     let floats = input.bounds.floats();
-    let step = 0.5_f32.powi(narrow);
+    let step = 0.5_f32.powi(log2_narrowing);
     let [below, above] =
         [(); 2].map(|()| if input.interval { step * uniform(random, 0.0, 2.0) } else { 0.0 });
     // A NaN is clamped to the lower bound.
@@ -138,51 +141,52 @@ fn around_ends(random: &mut Random, input: &Input, x: f32, narrow: i32) -> [u32;
             floats.low()
         }
     };
-    let ends = [clamp(x - below), clamp(x + above)].map(|end| signed_zero(random, floats, end));
-    let ends = if input.interval { ends } else { [ends[0]; 2] };
-    if ends.iter().all(|&end| floats.contains(end)) {
-        ordered(ends).map(f32::to_bits)
+    let endpoints =
+        [clamp(x - below), clamp(x + above)].map(|end| signed_zero(random, floats, end));
+    let endpoints = if input.interval { endpoints } else { [endpoints[0]; 2] };
+    if endpoints.iter().all(|&end| floats.contains(end)) {
+        ordered(endpoints).map(f32::to_bits)
     } else {
-        random_ends(random, input, false)
+        random_endpoints(random, input, false)
     }
 }
 
-/// Extends an interval of a component to another random value.
-fn stretched(random: &mut Random, input: &Input, ends: [u32; 2]) -> [u32; 2] {
+/// Extends the interval of a component to another random value.
+fn stretched(random: &mut Random, input: &Input, endpoints: [u32; 2]) -> [u32; 2] {
     let floats = input.bounds.floats();
     let far = uniform(random, -1.0, 1.0);
     let far = signed_zero(random, floats, far);
     if !input.interval || !floats.contains(far) {
-        return ends;
+        return endpoints;
     }
-    let [low, high] = ends.map(f32::from_bits);
+    let [low, high] = endpoints.map(f32::from_bits);
     [ordered([low, far])[0], ordered([high, far])[1]].map(f32::to_bits)
 }
 
-/// Replaces the words of a direction by a unit vector, as far as the box allows.
-fn normalize(random: &mut Random, ends: &[[u32; 2]], inputs: &[Input], words: &mut [u32]) {
+/// Replaces the words of a direction by those of a unit vector, where the box allows.
+fn normalize(random: &mut Random, endpoints: &[[u32; 2]], inputs: &[Input], words: &mut [u32]) {
     let mut v = [0.0; 3];
     for k in 0..3 {
-        let [low, high] = ends[k].map(f32::from_bits);
+        let [low, high] = endpoints[k].map(f32::from_bits);
         v[k] = uniform(random, low, high);
     }
     let length = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
     for k in 0..3 {
-        let (x, [low, high]) = (v[k] / length, ends[k].map(f32::from_bits));
+        let (x, [low, high]) = (v[k] / length, endpoints[k].map(f32::from_bits));
         if inputs[k].interval && low <= x && x <= high && inputs[k].bounds.floats().contains(x) {
             words[k] = x.to_bits();
         }
     }
 }
 
-fn random_ends(random: &mut Random, input: &Input, full_range: bool) -> [u32; 2] {
+fn random_endpoints(random: &mut Random, input: &Input, full_range: bool) -> [u32; 2] {
     match &input.bounds {
         Bounds::Float(floats) => {
-            let ends = float_ends(random, floats, full_range);
-            (if input.interval { ends } else { [ends[0]; 2] }).map(f32::to_bits)
+            let endpoints = float_endpoints(random, floats, full_range);
+            (if input.interval { endpoints } else { [endpoints[0]; 2] }).map(f32::to_bits)
         }
         Bounds::Int(ints) => {
-            let [a, b] = int_ends(random, ints, full_range);
+            let [a, b] = int_endpoints(random, ints, full_range);
             (if input.interval { [a, b] } else { [a; 2] }).map(|x| x as u32)
         }
         Bounds::Bool(bools) => {
@@ -192,36 +196,38 @@ fn random_ends(random: &mut Random, input: &Input, full_range: bool) -> [u32; 2]
     }
 }
 
-fn member(random: &mut Random, input: &Input, ends: [u32; 2]) -> u32 {
+fn member(random: &mut Random, input: &Input, endpoints: [u32; 2]) -> u32 {
     if !input.interval {
-        return ends[0];
+        return endpoints[0];
     }
     match &input.bounds {
-        Bounds::Float(floats) => float_between(random, floats, ends.map(f32::from_bits)).to_bits(),
-        Bounds::Int(ints) => int_between(random, ints, ends.map(|end| end as i32)) as u32,
-        Bounds::Bool(_) => ends[random.below(2)],
+        Bounds::Float(floats) => {
+            float_between(random, floats, endpoints.map(f32::from_bits)).to_bits()
+        }
+        Bounds::Int(ints) => int_between(random, ints, endpoints.map(|end| end as i32)) as u32,
+        Bounds::Bool(_) => endpoints[random.below(2)],
     }
 }
 
-fn float_ends(random: &mut Random, floats: &Floats, full_range: bool) -> [f32; 2] {
-    let everything =
+fn float_endpoints(random: &mut Random, floats: &Floats, full_range: bool) -> [f32; 2] {
+    let entire_range =
         ordered([floats.low(), floats.high()].map(|end| signed_zero(random, floats, end)));
     if full_range {
-        return everything;
+        return entire_range;
     }
-    let a = float_between(random, floats, everything);
+    let a = float_between(random, floats, entire_range);
     let b = match random.below(10) {
         0 => a,
         1 | 2 => stepped(random, a),
         3 => -a,
         4 | 5 => a * (1.0 + uniform(random, -1.0, 1.0) * 0.5_f32.powi(random.below(24) as i32)),
         6 => a + uniform(random, -1.0, 1.0) * 0.5_f32.powi(random.below(24) as i32),
-        _ => float_between(random, floats, everything),
+        _ => float_between(random, floats, entire_range),
     };
     ordered(if !b.is_nan() && floats.contains(b) { [a, b] } else { [a, a] })
 }
 
-/// A float that the bounds allow, between two endpoints that they allow.
+/// Returns a float that the bounds contain, between two endpoints that they contain.
 fn float_between(random: &mut Random, floats: &Floats, [low, high]: [f32; 2]) -> f32 {
     for _ in 0..4 {
         let x = match random.below(10) {
@@ -252,7 +258,7 @@ fn float_between(random: &mut Random, floats: &Floats, [low, high]: [f32; 2]) ->
     *random.pick(&[low, high])
 }
 
-/// One of the kinks, or a float a few ulps away from it.
+/// Returns one of the kinks, or a float up to two ulps away from it.
 fn at_kink(random: &mut Random, floats: &Floats, kinks: &[f32]) -> f32 {
     let kink = *random.pick(kinks);
     let kink =
@@ -260,22 +266,22 @@ fn at_kink(random: &mut Random, floats: &Floats, kinks: &[f32]) -> f32 {
     signed_zero(random, floats, kink)
 }
 
-/// A word near another one between endpoints: some ulps away, a fraction of the interval away, at
-/// an endpoint, at a kink, or half-way to `other`. Returns the word itself if the new one is not
-/// allowed, or if the input is not an interval.
+/// Returns a word near another one between endpoints: some ulps away, a fraction of the interval
+/// away, at an endpoint, at a kink, or halfway to `other`. Returns the word itself if the new one
+/// is out of bounds, or if the input is not an interval.
 pub(super) fn nudged(
     random: &mut Random,
     input: &Input,
-    ends: [u32; 2],
+    endpoints: [u32; 2],
     kinks: &[f32],
     word: u32,
     other: u32,
 ) -> u32 {
-    let Bounds::Float(floats) = &input.bounds else { return member(random, input, ends) };
+    let Bounds::Float(floats) = &input.bounds else { return member(random, input, endpoints) };
     if !input.interval {
         return word;
     }
-    let ([low, high], x) = (ends.map(f32::from_bits), f32::from_bits(word));
+    let ([low, high], x) = (endpoints.map(f32::from_bits), f32::from_bits(word));
     let moved = match random.below(8) {
         0 | 1 => stepped(random, x),
         2 | 3 => {
@@ -291,7 +297,7 @@ pub(super) fn nudged(
     if low <= moved && moved <= high && floats.contains(moved) { moved.to_bits() } else { word }
 }
 
-/// Gives a zero a random allowed sign. Returns other floats unchanged.
+/// Gives a zero a random sign that the bounds allow. Returns other floats unchanged.
 pub(super) fn signed_zero(random: &mut Random, floats: &Floats, x: f32) -> f32 {
     if x != 0.0 {
         return x;
@@ -303,7 +309,7 @@ pub(super) fn signed_zero(random: &mut Random, floats: &Floats, x: f32) -> f32 {
     }
 }
 
-/// A float at most 2²³ ulps away, usually much closer.
+/// Returns a float up to 2²³ ulps away, usually much closer.
 fn stepped(random: &mut Random, x: f32) -> f32 {
     let far = if random.once_in(2) { 2 } else { 24 };
     let by = 1_i64 << random.below(far);
@@ -311,29 +317,30 @@ fn stepped(random: &mut Random, x: f32) -> f32 {
     unrank((rank(x) + by).clamp(rank(f32::NEG_INFINITY), rank(f32::INFINITY)))
 }
 
-/// Index of a float in the order of all floats, with −0 below +0.
+/// Returns the index of a float in the order of all floats, with −0 below +0.
 pub(super) fn rank(x: f32) -> i64 {
     let bits = x.to_bits() as i32;
     i64::from(if bits < 0 { !(bits & i32::MAX) } else { bits })
 }
 
-/// The float at an index of this order.
+/// Returns the float with an index in this order.
 pub(super) fn unrank(rank: i64) -> f32 {
     f32::from_bits(if rank < 0 { !(rank as u32) | 1 << 31 } else { rank as u32 })
 }
 
+/// Sorts two floats.
 pub(super) fn ordered([a, b]: [f32; 2]) -> [f32; 2] {
     if rank(a) <= rank(b) { [a, b] } else { [b, a] }
 }
 
-/// Uniform between two floats. Infinities are clamped.
+/// Returns a uniform random number between two floats. Infinities are clamped to finite floats.
 fn uniform(random: &mut Random, low: f32, high: f32) -> f32 {
     let [low, high] = [low, high].map(|end| f64::from(end.clamp(f32::MIN, f32::MAX)));
     let x = low + (high - low) * random.below(1 << 24) as f64 / f64::from(1 << 24);
     x as f32
 }
 
-fn int_ends(random: &mut Random, ints: &Ints, full_range: bool) -> [i32; 2] {
+fn int_endpoints(random: &mut Random, ints: &Ints, full_range: bool) -> [i32; 2] {
     let [low, high] = ints.hull().expect("bounds of inputs are not empty");
     if full_range {
         return [low, high];
@@ -381,11 +388,11 @@ mod tests {
     #[test]
     fn members_are_in_their_boxes_and_in_bounds() {
         let random = &mut Random::new(1);
-        let mut odd = Floats::of(Pieces::one(0.0, 1.0).join(&Pieces::one(5.0, f32::INFINITY)));
-        odd.negative_zero = false;
+        let mut with_gap = Floats::of(Pieces::one(0.0, 1.0).join(&Pieces::one(5.0, f32::INFINITY)));
+        with_gap.negative_zero = false;
         let all = [
             Bounds::all(Type::F32),
-            Bounds::Float(odd),
+            Bounds::Float(with_gap),
             Bounds::all(Type::I32),
             Bounds::all(Type::Bool),
         ];
@@ -408,18 +415,18 @@ mod tests {
             })
             .collect();
         for _ in 0..10_000 {
-            let Sample { ends, members } = sample(random, &ports, &inputs, 8);
+            let Sample { endpoints, members } = sample(random, &ports, &inputs, 8);
             for (k, input) in inputs.iter().enumerate() {
-                let [low, high] = ends[k];
+                let [low, high] = endpoints[k];
                 for word in members.iter().map(|member| member[k]) {
                     let number = |bits| super::super::number(ports[k].ty, bits);
                     assert!(
                         number(low) <= number(word) && number(word) <= number(high),
-                        "{ends:x?} {word:x}"
+                        "{endpoints:x?} {word:x}"
                     );
                     assert!(
                         [low, high, word].into_iter().all(|bits| input.bounds.contains(bits)),
-                        "{ends:x?} {word:x}"
+                        "{endpoints:x?} {word:x}"
                     );
                     assert!(input.interval || (low, high) == (word, word));
                 }
@@ -428,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_are_in_order() {
+    fn ranks_order_floats_and_round_trip() {
         let floats = [f32::NEG_INFINITY, -1.0, -1e-45, -0.0, 0.0, 1e-45, 1.0, f32::INFINITY];
         assert!(floats.windows(2).all(|pair| rank(pair[0]) < rank(pair[1])));
         assert!(floats.iter().all(|&x| unrank(rank(x)).to_bits() == x.to_bits()));

@@ -1,10 +1,9 @@
-//! Runs a point shader and its bounding shaders over boxes, and checks their results against each
-//! other.
+//! Runs a point shader and its bounding shaders over boxes, and compares their results.
 
 mod bound;
 
 use super::ascent::LocalSearch;
-use super::directions::Vectors;
+use super::directions::UnitVectors;
 use super::plan::Plan;
 use super::{Fault, FaultKind, Sample, Subject, Tally, number, sample};
 use crate::differential::reduce;
@@ -26,45 +25,47 @@ use lightbound_shader::testing::random;
 use lightbound_shader::texture::Texture;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Iterations after which an interpreted evaluation counts as endless.
-const ROUNDS: u64 = 1 << 30;
+/// Maximum number of loop iterations of an interpreted evaluation.
+const MAX_ITERATIONS: u64 = 1 << 30;
 
-/// Iterations after which a reduced function counts as endless.
-const REDUCED_ROUNDS: u64 = 1 << 16;
+/// Maximum number of loop iterations of a reduced function.
+const MAX_REDUCED_ITERATIONS: u64 = 1 << 16;
 
 /// Compiled code of a subject and of all its bounding shaders.
 pub struct Checker<'a> {
     subject: &'a Subject,
     target: Target,
     point: Kernel,
-    /// The first one is naive, computes both sides, and propagates NaN.
-    variants: Vec<Variant>,
-    /// Part counts for which boxes are also bounded in parts, by optimized variants of both sides.
+    /// Bounding shaders. The first one is naive, computes both sides, and propagates NaN.
+    variants: Vec<CompiledVariant>,
+    /// Part counts for which boxes are also bounded in parts, by optimized variants that compute
+    /// both sides.
     splits: Vec<usize>,
     /// For each input of the point shader, its port in bounding shaders, and whether it is an
-    /// interval, whose upper endpoint is the next port.
+    /// interval. The upper endpoint of an interval is the next port.
     layout: Vec<(usize, bool)>,
-    vectors: Vectors,
-    /// For each output, whether related bounds must lie within optimized ones.
+    vectors: UnitVectors,
+    /// For each output, whether related bounds must lie within the optimized ones.
     only_tightens: Vec<bool>,
 }
 
-struct Variant {
+/// A compiled bounding shader, and the variants that it is compared with.
+struct CompiledVariant {
     options: Options,
     lifted: Lifted,
     kernel: BoundingKernel,
     /// Index of the naive variant with the same sides, NaN mode and relations.
     naive: usize,
-    /// Index of `naive`, or of its both-sided counterpart: if that variant computes a NaN, ignore
-    /// mode claims nothing.
+    /// Index of `naive`, or of its counterpart for both sides. If that variant computes a NaN,
+    /// ignore mode makes no claim.
     nan_reference: usize,
-    /// Index of the naive NaN-propagating variant of both sides with the same relations.
+    /// Index of the naive NaN-propagating variant for both sides with the same relations.
     nan_probe: usize,
     /// Index of the variant that differs only in having no relations.
     unrelated: Option<usize>,
 }
 
-impl Variant {
+impl CompiledVariant {
     fn is_related(&self) -> bool {
         self.options.relations != Relations::NONE
     }
@@ -74,14 +75,15 @@ impl<'a> Checker<'a> {
     /// Compiles a subject. `seed` selects the partly optimized variants and the relations of some
     /// related ones.
     ///
-    /// *Panics* if the target is not available, or if the compiler panics.
+    /// # Panics
+    ///
+    /// Panics if the target is not available, or if the compiler panics.
     pub fn new(subject: &'a Subject, target: Target, loop_cap: u32, seed: u64) -> Checker<'a> {
         Checker::with(subject, target, &Plan::full(seed, loop_cap), |_| {})
     }
 
     /// Compiles the bounding shaders of a plan. `change` modifies them before they are compiled.
-    ///
-    /// *Panics* if the target is not available, or if the compiler panics.
+    /// Panics if the target is not available, or if the compiler panics.
     pub(super) fn with(
         subject: &'a Subject,
         target: Target,
@@ -100,7 +102,7 @@ impl<'a> Checker<'a> {
         let lift = |options: &Options| {
             lift::run(&subject.point, &subject.inputs, &subject.outputs, options)
         };
-        let mut variants: Vec<Variant> = vec![];
+        let mut variants: Vec<CompiledVariant> = vec![];
         for group in &plan.groups {
             let mut first = Some(lift(&group[0]));
             let unrelated = Options { relations: Relations::NONE, ..group[0] };
@@ -108,7 +110,7 @@ impl<'a> Checker<'a> {
             if let (Some(plain), Some(related)) = (plain, &first)
                 && (&plain.function, &plain.bounds) == (&related.function, &related.bounds)
             {
-                // These facts make no difference to the code.
+                // The relations of this group do not change the code.
                 continue;
             }
             for &options in group {
@@ -116,23 +118,23 @@ impl<'a> Checker<'a> {
                 change(&mut lifted);
                 debug_assert_eq!(verify(&lifted.function), Ok(()), "{}", lifted.function);
                 let kernel = BoundingKernel::new(compile(&lifted.function), &lifted);
-                // References come before a variant, or are the variant itself.
-                let like = |options: Options| {
+                // References precede a variant, or are the variant itself.
+                let index_of = |options: Options| {
                     variants.iter().position(|variant| variant.options == options)
                 };
                 let plain = Options { tracking: Tracking::NONE, ..options };
-                let naive = like(plain).unwrap_or(variants.len());
-                let nan_reference = like(plain)
-                    .or(like(Options { sides: Sides::Both, ..plain }))
+                let naive = index_of(plain).unwrap_or(variants.len());
+                let nan_reference = index_of(plain)
+                    .or(index_of(Options { sides: Sides::Both, ..plain }))
                     .unwrap_or(variants.len());
                 let nan_probe = Options { relations: options.relations, ..plan.groups[0][0] };
                 let nan_probe = if options == nan_probe {
                     variants.len()
                 } else {
-                    like(nan_probe).unwrap_or(0)
+                    index_of(nan_probe).unwrap_or(0)
                 };
-                let unrelated = like(Options { relations: Relations::NONE, ..options });
-                variants.push(Variant {
+                let unrelated = index_of(Options { relations: Relations::NONE, ..options });
+                variants.push(CompiledVariant {
                     options,
                     lifted,
                     kernel,
@@ -144,7 +146,7 @@ impl<'a> Checker<'a> {
             }
         }
         let layout = variants[0].lifted.layout();
-        let vectors = Vectors::of(&subject.inputs);
+        let vectors = UnitVectors::from_inputs(&subject.inputs);
         let splits = plan.splits.clone();
         let only_tightens =
             subject.outputs.iter().map(|&output| only_tighten(&subject.point, output)).collect();
@@ -190,45 +192,47 @@ impl<'a> Checker<'a> {
             .unwrap_or_else(|panic| Tally::panicked(&subject.name, target, &*panic))
     }
 
-    /// Reduces a fault. Returns a smaller subject that shows it, and its tally.
+    /// Reduces a subject that shows a fault. Returns a smaller subject, and its fault of the same
+    /// kind.
     pub fn reduced(
         subject: &Subject,
         fault: &Fault,
         loop_cap: u32,
         seed: u64,
     ) -> (Subject, Option<Fault>) {
-        let ends = fault.ends.iter().map(|(_, _, ends)| *ends).collect();
+        let endpoints = fault.endpoints.iter().map(|(_, _, endpoints)| *endpoints).collect();
         let samples = match &fault.member {
-            Some(member) => vec![Sample { ends, members: vec![member.clone()] }],
-            None if fault.kind == FaultKind::Panics => vec![],
+            Some(member) => vec![Sample { endpoints, members: vec![member.clone()] }],
+            None if fault.kind == FaultKind::Panic => vec![],
             None => vec![Sample {
-                members: vec![fault.ends.iter().map(|(_, _, ends)| ends[0]).collect()],
-                ends,
+                members: vec![
+                    fault.endpoints.iter().map(|(_, _, endpoints)| endpoints[0]).collect(),
+                ],
+                endpoints,
             }],
         };
         let with = |point: &Function| {
             Subject::new(subject.name.clone(), point.clone(), subject.inputs.clone())
         };
-        // A reduced loop may be endless, also in SIMD lanes without a member, whose inputs are
-        // zeros.
+        // A reduced loop may be infinite, also in unused SIMD lanes, where all inputs are 0.
         let zeros = vec![0; subject.point.inputs.len()];
-        let ends = |point: &Function| {
+        let terminates = |point: &Function| {
             let mut members = samples.iter().flat_map(|sample| &sample.members).chain([&zeros]);
             members.all(|member| {
-                interpreter::run(point, &random::tables(), member, REDUCED_ROUNDS).is_ok()
+                interpreter::run(point, &random::tables(), member, MAX_REDUCED_ITERATIONS).is_ok()
             })
         };
-        let again = |point: &Function| {
+        let reproduce = |point: &Function| {
             let tally = Checker::check_on(&with(point), fault.target, loop_cap, seed, &samples);
             tally.faults.into_iter().find(|found| found.kind == fault.kind)
         };
         let point = reduce(&subject.point, |point| {
-            verify(point).is_ok() && ends(point) && again(point).is_some()
+            verify(point).is_ok() && terminates(point) && reproduce(point).is_some()
         });
-        (with(&point), again(&point))
+        (with(&point), reproduce(&point))
     }
 
-    /// Checks boxes, all with the same number of members.
+    /// Checks boxes. All must have the same number of members.
     pub fn run(&self, samples: &[Sample]) -> Tally {
         let mut tally = Tally::default();
         let Some(first) = samples.first() else { return tally };
@@ -241,8 +245,8 @@ impl<'a> Checker<'a> {
             for (k, member) in sample.members.iter().enumerate() {
                 members.set_row(row * count + k, 0, member);
             }
-            for (&(port, interval), ends) in self.layout.iter().zip(&sample.ends) {
-                boxes.set_row(row, port, if interval { ends } else { &ends[..1] });
+            for (&(port, interval), endpoints) in self.layout.iter().zip(&sample.endpoints) {
+                boxes.set_row(row, port, if interval { endpoints } else { &endpoints[..1] });
             }
         }
         let evaluate = |kernel: &Kernel, inputs: &Batch| {
@@ -251,27 +255,27 @@ impl<'a> Checker<'a> {
             outputs
         };
         let values = evaluate(&self.point, &members);
-        let limits: Vec<_> =
+        let runtime_bounds: Vec<_> =
             self.variants.iter().map(|variant| evaluate(variant.kernel.kernel(), &boxes)).collect();
-        let split = self.split(&boxes);
+        let split = self.bound_in_parts(&boxes);
         for (row, sample) in samples.iter().enumerate() {
             for k in 0..self.subject.outputs.len() {
-                self.output(row, k, sample, &values, &limits, &split, &mut tally);
+                self.check_output(row, k, sample, &values, &runtime_bounds, &split, &mut tally);
             }
         }
         for (row, sample) in samples.iter().enumerate().take(4) {
             let nan_seen: Vec<_> = (0..self.variants.len())
-                .map(|index| self.reports_nan(self.variants[index].nan_probe, row, &limits))
+                .map(|index| self.reports_nan(self.variants[index].nan_probe, row, &runtime_bounds))
                 .collect();
             for member in sample.members.iter().take(4) {
-                self.values(sample, member, &nan_seen, &mut tally);
+                self.check_values(sample, member, &nan_seen, &mut tally);
             }
         }
         tally
     }
 
-    /// Adds members that local search finds to make outputs extreme.
-    pub(super) fn climb(
+    /// Adds the members that a local search for extreme outputs visits.
+    pub(super) fn add_extreme_members(
         &self,
         random: &mut Random,
         kinks: &[f32],
@@ -285,8 +289,8 @@ impl<'a> Checker<'a> {
             .run(random, rounds, samples);
     }
 
-    /// Bounds of boxes that are evaluated in parts.
-    fn split(&self, boxes: &Batch) -> Vec<SplitBounds> {
+    /// Bounds boxes in parts.
+    fn bound_in_parts(&self, boxes: &Batch) -> Vec<SplitBounds> {
         let images = if self.splits.is_empty() { vec![] } else { random::images() };
         let images: Vec<&Texture> = images.iter().collect();
         let variants = self.variants.iter().enumerate();
@@ -294,35 +298,49 @@ impl<'a> Checker<'a> {
             v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE
         });
         let bound = |kernel: &BoundingKernel, parts: usize| {
-            let mut limits = BoundsBatch::new(kernel, boxes.rows());
+            let mut runtime_bounds = BoundsBatch::new(kernel, boxes.rows());
             SplitKernel::new(kernel, parts).run_unchecked(
                 &images,
                 &BoxBatch::of(kernel, boxes.clone()),
-                &mut limits,
+                &mut runtime_bounds,
             );
-            limits.into_batch()
+            runtime_bounds.into_batch()
         };
-        let split_bounds = |(variant, it): (usize, &Variant), parts: usize| {
+        let split_bounds = |(variant, it): (usize, &CompiledVariant), parts: usize| {
             let nan_probe = (it.options.nan == Nan::Ignore)
                 .then(|| bound(&self.variants[it.nan_probe].kernel, parts));
-            SplitBounds { variant, parts, limits: bound(&it.kernel, parts), nan_probe }
+            SplitBounds { variant, parts, runtime_bounds: bound(&it.kernel, parts), nan_probe }
         };
         optimized
             .flat_map(|variant| self.splits.iter().map(move |&parts| split_bounds(variant, parts)))
             .collect()
     }
 
+    /// Returns the type of a bounded output.
     fn ty(&self, k: usize) -> Type {
         self.subject.point.outputs[self.subject.outputs[k]].ty
     }
 
-    /// Bits of the endpoints of an output; `None` for a side that the variant does not compute.
-    fn ends(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> [Option<u32>; 2] {
-        self.ends_in(variant, k, row, &limits[variant])
+    /// Returns the bits of the endpoints of an output; `None` for a side that the variant does not
+    /// compute.
+    fn endpoints(
+        &self,
+        variant: usize,
+        k: usize,
+        row: usize,
+        runtime_bounds: &[Batch],
+    ) -> [Option<u32>; 2] {
+        self.endpoints_in(variant, k, row, &runtime_bounds[variant])
     }
 
-    fn ends_in(&self, variant: usize, k: usize, row: usize, limits: &Batch) -> [Option<u32>; 2] {
-        let bits = |port| Some(limits.bits(row, port));
+    fn endpoints_in(
+        &self,
+        variant: usize,
+        k: usize,
+        row: usize,
+        runtime_bounds: &Batch,
+    ) -> [Option<u32>; 2] {
+        let bits = |port| Some(runtime_bounds.bits(row, port));
         match self.variants[variant].options.sides {
             Sides::Upper => [None, bits(k)],
             Sides::Lower => [bits(k), None],
@@ -330,48 +348,59 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn numbers(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> [f64; 2] {
-        numbers(self.ty(k), self.ends(variant, k, row, limits))
+    /// Returns the endpoints of an output as numbers; infinite for missing sides.
+    fn numbers(&self, variant: usize, k: usize, row: usize, runtime_bounds: &[Batch]) -> [f64; 2] {
+        numbers(self.ty(k), self.endpoints(variant, k, row, runtime_bounds))
     }
 
-    /// Whether code that tests for NaN reports one.
-    fn reports_nan(&self, variant: usize, row: usize, limits: &[Batch]) -> bool {
-        self.is_nan(variant, self.subject.outputs.len() - 1, row, limits)
+    /// Whether a NaN-propagating variant reports a NaN.
+    fn reports_nan(&self, variant: usize, row: usize, runtime_bounds: &[Batch]) -> bool {
+        self.is_nan(variant, self.subject.outputs.len() - 1, row, runtime_bounds)
     }
 
-    fn is_nan(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
-        self.numbers(variant, k, row, limits).iter().any(|end| end.is_nan())
+    /// Whether an endpoint of an output is NaN.
+    fn is_nan(&self, variant: usize, k: usize, row: usize, runtime_bounds: &[Batch]) -> bool {
+        self.numbers(variant, k, row, runtime_bounds).iter().any(|end| end.is_nan())
     }
 
-    /// Whether a variant claims nothing about an output for a box.
-    fn makes_no_claim(&self, variant: usize, k: usize, row: usize, limits: &[Batch]) -> bool {
+    /// Whether a variant makes no claim about an output for a box.
+    fn makes_no_claim(
+        &self,
+        variant: usize,
+        k: usize,
+        row: usize,
+        runtime_bounds: &[Batch],
+    ) -> bool {
         match self.variants[variant].options.nan {
-            Nan::Propagate => self.ty(k) != Type::F32 && self.reports_nan(variant, row, limits),
+            Nan::Propagate => {
+                self.ty(k) != Type::F32 && self.reports_nan(variant, row, runtime_bounds)
+            }
             Nan::Suppress => false,
             Nan::Ignore => {
                 let nan_probe = self.variants[variant].nan_probe;
-                self.is_nan(nan_probe, k, row, limits) || self.reports_nan(nan_probe, row, limits)
+                self.is_nan(nan_probe, k, row, runtime_bounds)
+                    || self.reports_nan(nan_probe, row, runtime_bounds)
             }
         }
     }
 
     /// Checks an output for a box.
-    #[allow(clippy::too_many_arguments, reason = "the results of all code, whole and split")]
-    fn output(
+    #[allow(clippy::too_many_arguments, reason = "results for the box and for its parts")]
+    fn check_output(
         &self,
         row: usize,
         k: usize,
         sample: &Sample,
         values: &Batch,
-        limits: &[Batch],
+        runtime_bounds: &[Batch],
         split: &[SplitBounds],
         tally: &mut Tally,
     ) {
         let (ty, port, count) = (self.ty(k), self.subject.outputs[k], sample.members.len());
         let bits: Vec<_> = (0..count).map(|m| values.bits(row * count + m, port)).collect();
-        let selected = |&m: &usize| self.vectors.satisfied_by(&sample.members[m]);
-        let selected = if self.vectors.allow(&sample.ends) {
-            (0..count).filter(selected).collect()
+        let has_unit_vectors = |&m: &usize| self.vectors.satisfied_by(&sample.members[m]);
+        let selected = if self.vectors.allow(&sample.endpoints) {
+            (0..count).filter(has_unit_vectors).collect()
         } else {
             vec![]
         };
@@ -389,7 +418,7 @@ impl<'a> Checker<'a> {
                     k,
                     sample,
                     members,
-                    limits,
+                    runtime_bounds,
                 };
                 check.check_containment(tally);
                 check.compare_with_references(tally);
@@ -398,23 +427,32 @@ impl<'a> Checker<'a> {
         }
         for split_bounds in split.iter().filter(|_| !units.selected.is_empty()) {
             let (variant, parts) = (split_bounds.variant, Some(split_bounds));
-            BoundCheck { checker: self, variant, parts, row, k, sample, members: &units, limits }
-                .check_containment(tally);
+            BoundCheck {
+                checker: self,
+                variant,
+                parts,
+                row,
+                k,
+                sample,
+                members: &units,
+                runtime_bounds,
+            }
+            .check_containment(tally);
         }
     }
 
     /// Whether the naive code computes a NaN anywhere for a box.
     fn computes_nan(&self, variant: usize, sample: &Sample) -> bool {
         let naive = &self.variants[self.variants[variant].nan_reference].lifted.function;
-        let inputs = std::iter::zip(&self.layout, &sample.ends);
+        let inputs = std::iter::zip(&self.layout, &sample.endpoints);
         let inputs: Vec<_> = inputs
-            .flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }])
+            .flat_map(|(&(_, interval), endpoints)| &endpoints[..if interval { 2 } else { 1 }])
             .copied()
             .collect();
         any_nan(naive, &inputs)
     }
 
-    /// Whether an interval of related code is empty for a box. The endpoints of an empty interval
+    /// Whether an interval in related code is empty for a box. The endpoints of an empty interval
     /// are arbitrary, and different cases of an operation may compute different bounds from them.
     fn has_empty(&self, variant: usize, sample: &Sample) -> bool {
         let options = Options { tracking: Tracking::NONE, ..self.variants[variant].options };
@@ -423,23 +461,24 @@ impl<'a> Checker<'a> {
         }
         let lifted =
             lift::run(&self.subject.point, &self.subject.inputs, &self.subject.outputs, &options);
-        let inputs = std::iter::zip(&self.layout, &sample.ends);
+        let inputs = std::iter::zip(&self.layout, &sample.endpoints);
         let inputs: Vec<_> = inputs
-            .flat_map(|(&(_, interval), ends)| &ends[..if interval { 2 } else { 1 }])
+            .flat_map(|(&(_, interval), endpoints)| &endpoints[..if interval { 2 } else { 1 }])
             .copied()
             .collect();
-        Trace::new(&lifted, &options).has_empty(&random::tables(), &inputs, ROUNDS)
+        Trace::new(&lifted, &options).has_empty(&random::tables(), &inputs, MAX_ITERATIONS)
     }
 
-    fn named(&self, sample: &Sample) -> Vec<(String, Type, [u32; 2])> {
-        let inputs = std::iter::zip(&self.subject.point.inputs, &sample.ends);
-        inputs.map(|(port, ends)| (port.name.clone(), port.ty, *ends)).collect()
+    /// Returns a box with the names and types of its inputs, for a fault.
+    fn named_endpoints(&self, sample: &Sample) -> Vec<(String, Type, [u32; 2])> {
+        let inputs = std::iter::zip(&self.subject.point.inputs, &sample.endpoints);
+        inputs.map(|(port, endpoints)| (port.name.clone(), port.ty, *endpoints)).collect()
     }
 
     /// Checks all values that the point shader computes for a member against static bounds. Static
-    /// bounds claim nothing if code that tests for NaN reports one (`nan_seen`).
-    fn values(&self, sample: &Sample, member: &[u32], nan_seen: &[bool], tally: &mut Tally) {
-        let is_unit = self.vectors.allow(&sample.ends) && self.vectors.satisfied_by(member);
+    /// bounds make no claim if the NaN-propagating variant reports a NaN (`nan_seen`).
+    fn check_values(&self, sample: &Sample, member: &[u32], nan_seen: &[bool], tally: &mut Tally) {
+        let is_unit = self.vectors.allow(&sample.endpoints) && self.vectors.satisfied_by(member);
         for (index, (variant, &nan_seen)) in std::iter::zip(&self.variants, nan_seen).enumerate() {
             if variant.options.sides != Sides::Both
                 || variant.naive != index
@@ -448,8 +487,8 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let Lifted { point, bounds, related, .. } = &variant.lifted;
-            let (mut unforeseen, mut nan) = (None, false);
-            // Bounds claim nothing about members for which the value of `support` is negative.
+            let (mut violation, mut nan) = (None, false);
+            // Bounds make no claim about members for which the value of `support` is negative.
             let mut is_outside_support = related
                 .support
                 .and_then(|z| input_of(point, z))
@@ -459,14 +498,14 @@ impl<'a> Checker<'a> {
                 is_outside_support |= related.support == Some(value) && is_negative(word);
                 if !is_outside_support
                     && !bounds[value.index()].contains(word)
-                    && unforeseen.is_none()
+                    && violation.is_none()
                 {
-                    unforeseen = Some((value, word));
+                    violation = Some((value, word));
                 }
             };
-            interpreter::watch(point, &random::tables(), member, ROUNDS, watch)
+            interpreter::watch(point, &random::tables(), member, MAX_ITERATIONS, watch)
                 .expect("the loops terminate");
-            let Some((value, word)) = unforeseen else { continue };
+            let Some((value, word)) = violation else { continue };
             if variant.options.nan != Nan::Suppress && nan_seen
                 || variant.options.nan == Nan::Ignore && nan
             {
@@ -480,24 +519,24 @@ impl<'a> Checker<'a> {
                 parts: 1,
                 output: format!("value {}, {:?}", value.index(), point.def(value)),
                 ty: point.ty(value),
-                ends: self.named(sample),
+                endpoints: self.named_endpoints(sample),
                 member: Some(member.to_vec()),
                 expected: Some(word),
                 found: None,
-                note: format!("    known {:?}\n", bounds[value.index()]),
+                note: format!("    static bounds {:?}\n", bounds[value.index()]),
             };
             tally.fault(fault, FaultKind::ValueOutsideStaticBounds);
         }
     }
 }
 
-/// Endpoints as numbers; infinite for missing sides.
-fn numbers(ty: Type, ends: [Option<u32>; 2]) -> [f64; 2] {
-    let [lo, hi] = ends.map(|end| end.map(|end| number(ty, end)));
+/// Converts endpoints to numbers; infinite for missing sides.
+fn numbers(ty: Type, endpoints: [Option<u32>; 2]) -> [f64; 2] {
+    let [lo, hi] = endpoints.map(|end| end.map(|end| number(ty, end)));
     [lo.unwrap_or(f64::NEG_INFINITY), hi.unwrap_or(f64::INFINITY)]
 }
 
-/// The index of the input that a value is, if it is one.
+/// Returns the index of an input; `None` for other values.
 fn input_of(point: &Function, value: Value) -> Option<usize> {
     match point.def(value) {
         Def::Input(input) => Some(input as usize),
@@ -509,12 +548,12 @@ fn is_negative(word: u32) -> bool {
     f32::from_bits(word) < 0.0
 }
 
-/// Whether a function gets or computes a NaN for these inputs.
+/// Whether one of the inputs is NaN, or the function computes a NaN for them.
 fn any_nan(function: &Function, inputs: &[u32]) -> bool {
     let mut nan = std::iter::zip(&function.inputs, inputs)
         .any(|(port, &word)| number(port.ty, word).is_nan());
     let watch = |value: Value, word: u32| nan |= number(function.ty(value), word).is_nan();
-    interpreter::watch(function, &random::tables(), inputs, ROUNDS, watch)
+    interpreter::watch(function, &random::tables(), inputs, MAX_ITERATIONS, watch)
         .expect("the loops terminate");
     nan
 }
@@ -526,7 +565,7 @@ mod tests {
     use lightbound_shader::frontend::{Settings, Shader};
     use lightbound_shader::ir::Def;
 
-    /// A mirror-like lobe: dot products of unit vectors, one of which is known only at run time.
+    /// Returns a specular lobe: dot products of unit vectors. The view direction is a scalar input.
     fn subject() -> Subject {
         let source = "struct Material { exponent: f32 }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
@@ -539,7 +578,7 @@ mod tests {
             .deep()
     }
 
-    fn checked(change: impl Fn(&mut Lifted)) -> Tally {
+    fn check_modified(change: impl Fn(&mut Lifted)) -> Tally {
         let (subject, random) = (subject(), &mut Random::new(3));
         let samples: Vec<_> =
             (0..400).map(|_| sample(random, &subject.point.inputs, &subject.inputs, 8)).collect();
@@ -547,12 +586,12 @@ mod tests {
     }
 
     #[test]
-    fn bounds_without_slack_are_found_faulty() {
-        let sound = checked(|_| {});
+    fn bounds_without_slack_are_reported() {
+        let sound = check_modified(|_| {});
         assert!(!sound.is_faulty() && sound.related > 10_000, "{sound:?}");
-        // Dot products of unit vectors are bounded by a constant slightly above 1. The bound 1
-        // would be wrong.
-        let wrong = checked(|lifted| {
+        // Dot products of unit vectors are bounded by a constant slightly above 1: a bound of 1 is
+        // too low.
+        let faulty = check_modified(|lifted| {
             for data in &mut lifted.function.values {
                 if let Def::Const(bits) = &mut data.def
                     && data.ty == Type::F32
@@ -562,12 +601,12 @@ mod tests {
                 }
             }
         });
-        assert!(wrong.violations > 0, "{wrong:?}");
+        assert!(faulty.violations > 0, "{faulty:?}");
     }
 
     #[test]
-    fn bounds_wider_with_relations_are_found_faulty() {
-        let wrong = checked(|lifted| {
+    fn bounds_that_relations_widen_are_reported() {
+        let faulty = check_modified(|lifted| {
             if lifted.function.outputs.len() > 2
                 && !lifted.related.refinements.iter().all(Vec::is_empty)
             {
@@ -576,6 +615,6 @@ mod tests {
                 yields.swap(0, 1);
             }
         });
-        assert!(wrong.wider > 0, "{wrong:?}");
+        assert!(faulty.too_wide > 0, "{faulty:?}");
     }
 }

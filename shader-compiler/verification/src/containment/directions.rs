@@ -1,10 +1,10 @@
 //! Boxes of directions, and members that satisfy the precondition of related bounds ([`Axis`]):
-//! unit vectors, some as long or as short as the precondition allows.
+//! unit vectors, some of them as long or as short as the precondition allows.
 //!
-//! Each box is built around a member, so that it has one: bounding boxes of cones of all sizes,
-//! boxes a few ulps wide, single vectors, slabs, boxes that touch the sphere only in a corner, and
-//! the box of all directions. Other members are searched for in the box, including its faces and
-//! edges, and where vectors are mirror images of each other, since dot products are extreme there.
+//! Each box is built around a member, so that it is not empty. There are bounding boxes of cones of
+//! all sizes, boxes a few ulps wide, single vectors, slabs, boxes that touch the sphere only in a
+//! corner, and the box of all directions. Other members are random: inside the box, on its faces
+//! and edges, and near mirror images of other vectors, where dot products are extreme.
 
 use super::boxes::{ordered, rank, signed_zero, unrank};
 use lightbound_shader::interval::Floats;
@@ -12,9 +12,9 @@ use lightbound_shader::lift::Input;
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::{Axis, SLACK, UNIT};
 
-/// The inputs that are unit vectors.
+/// The inputs that are components of unit vectors.
 #[derive(Clone, Debug)]
-pub(super) struct Vectors {
+pub(super) struct UnitVectors {
     /// Input indices of the three components of each vector.
     vectors: Vec<[usize; 3]>,
     /// Indices of the vectors that form the frame, the normal first.
@@ -25,26 +25,25 @@ pub(super) struct Vectors {
 
 type Vector = [f32; 3];
 
-impl Vectors {
-    /// The vectors of a point shader.
-    ///
-    /// *Panics* if a component is not an input.
-    pub fn of(inputs: &[Input]) -> Vectors {
+impl UnitVectors {
+    /// Finds the vectors among the inputs of a point shader. Panics if a component is missing.
+    pub fn from_inputs(inputs: &[Input]) -> UnitVectors {
         let axis = |input: &Input| input.axis;
         let count = inputs.iter().filter_map(axis).map(|axis| axis.vector + 1).max().unwrap_or(0);
-        let part = |vector, component| {
-            let is_it = |input: &Input| {
+        let component_input = |vector, component| {
+            let matches = |input: &Input| {
                 axis(input).is_some_and(|axis| (axis.vector, axis.component) == (vector, component))
             };
-            inputs.iter().position(is_it).expect("all components are inputs")
+            inputs.iter().position(matches).expect("all components are inputs")
         };
-        let vectors: Vec<_> =
-            (0..count).map(|vector| [0, 1, 2].map(|component| part(vector, component))).collect();
-        let those = |is: fn(Axis) -> bool| {
-            (0..count).filter(|&k| axis(&inputs[vectors[k][0]]).is_some_and(is)).collect()
+        let vectors: Vec<_> = (0..count)
+            .map(|vector| [0, 1, 2].map(|component| component_input(vector, component)))
+            .collect();
+        let vectors_with = |property: fn(Axis) -> bool| {
+            (0..count).filter(|&k| axis(&inputs[vectors[k][0]]).is_some_and(property)).collect()
         };
-        let (frame, above) = (those(|axis| axis.frame), those(|axis| axis.above));
-        Vectors { vectors, frame, above }
+        let (frame, above) = (vectors_with(|axis| axis.frame), vectors_with(|axis| axis.above));
+        UnitVectors { vectors, frame, above }
     }
 
     /// Whether the point shader has no unit vectors.
@@ -59,16 +58,17 @@ impl Vectors {
             .iter()
             .map(|parts| parts.map(|part| f32::from_bits(words[part])))
             .collect();
-        self.are_units(&vectors)
+        self.are_valid(&vectors)
     }
 
     /// Whether the endpoints lie within the range of unit vectors.
-    pub fn allow(&self, ends: &[[u32; 2]]) -> bool {
+    pub fn allow(&self, endpoints: &[[u32; 2]]) -> bool {
         let parts = self.vectors.iter().flatten();
-        parts.flat_map(|&part| ends[part]).all(|end| f32::from_bits(end).abs() <= UNIT)
+        parts.flat_map(|&part| endpoints[part]).all(|end| f32::from_bits(end).abs() <= UNIT)
     }
 
-    fn are_units(&self, vectors: &[Vector]) -> bool {
+    /// Whether vectors satisfy the precondition.
+    fn are_valid(&self, vectors: &[Vector]) -> bool {
         let pairs = self
             .frame
             .iter()
@@ -86,80 +86,85 @@ impl Vectors {
         [x + y + z, y + z + x, z + x + y].into_iter().all(|sum| sum >= 0.0)
     }
 
-    /// Replaces the endpoints of directions by those of boxes with unit vectors, and the directions
-    /// of members by unit vectors in these boxes. Changes nothing if no unit vector within the
-    /// bounds of the inputs is found. Some endpoints and components are `kinks`.
-    pub fn place(
+    /// Replaces the endpoints of directions by those of boxes that contain unit vectors, and the
+    /// directions of members by unit vectors in these boxes. Changes nothing if it finds no unit
+    /// vectors within the bounds of the inputs. Some endpoints and components are at or near
+    /// `kinks`.
+    pub fn randomize(
         &self,
         random: &mut Random,
         inputs: &[Input],
         kinks: &[f32],
-        ends: &mut [[u32; 2]],
+        endpoints: &mut [[u32; 2]],
         rows: &mut [Vec<u32>],
     ) {
         let Some(center) = (0..16).find_map(|_| self.center(random, inputs)) else { return };
         for (parts, v) in std::iter::zip(&self.vectors, &center) {
-            let shape = shape(random, v, kinks);
+            let box_endpoints = random_box(random, v, kinks);
             for k in 0..3 {
                 let Input { interval, bounds, .. } = &inputs[parts[k]];
-                let around = if *interval {
-                    within(random, bounds.floats(), shape[k], v[k])
+                let component_endpoints = if *interval {
+                    clamp_endpoints(random, bounds.floats(), box_endpoints[k], v[k])
                 } else {
                     [v[k]; 2]
                 };
-                ends[parts[k]] = around.map(f32::to_bits);
+                endpoints[parts[k]] = component_endpoints.map(f32::to_bits);
             }
         }
-        let cell = Cell { inputs, ends, kinks, vectors: self };
+        let direction_box = DirectionBox { inputs, endpoints, kinks, vectors: self };
         for row in rows.iter_mut() {
-            let member = cell.member(random, &center);
+            let member = direction_box.member(random, &center);
             for (parts, v) in std::iter::zip(&self.vectors, &member) {
                 for k in 0..3 {
-                    row[parts[k]] =
-                        if inputs[parts[k]].interval { v[k].to_bits() } else { ends[parts[k]][0] };
+                    row[parts[k]] = if inputs[parts[k]].interval {
+                        v[k].to_bits()
+                    } else {
+                        endpoints[parts[k]][0]
+                    };
                 }
             }
         }
     }
 
-    /// Moves a direction of a member that satisfies the precondition, as far as the box allows.
+    /// Moves a direction of a member such that the member still satisfies the precondition. Changes
+    /// nothing if no move that it tries stays in the box.
     pub fn nudge(
         &self,
         random: &mut Random,
         inputs: &[Input],
-        ends: &[[u32; 2]],
+        endpoints: &[[u32; 2]],
         kinks: &[f32],
         words: &mut [u32],
     ) {
-        let free = |&vector: &usize| {
+        let is_movable = |&vector: &usize| {
             !self.frame.contains(&vector)
                 && self.vectors[vector].iter().any(|&part| inputs[part].interval)
         };
-        let free: Vec<_> = (0..self.vectors.len()).filter(free).collect();
-        if free.is_empty() {
+        let movable: Vec<_> = (0..self.vectors.len()).filter(is_movable).collect();
+        if movable.is_empty() {
             return;
         }
-        let cell = Cell { inputs, ends, kinks, vectors: self };
+        let direction_box = DirectionBox { inputs, endpoints, kinks, vectors: self };
         let mut vectors: Vec<_> = self
             .vectors
             .iter()
             .map(|parts| parts.map(|part| f32::from_bits(words[part])))
             .collect();
-        let vector = *random.pick(&free);
-        let kept = vectors[vector];
+        let vector = *random.pick(&movable);
+        let previous = vectors[vector];
         for _ in 0..4 {
-            vectors[vector] = rounded(cell.try_member(random, vector, &vectors));
-            if cell.has(&vectors) {
+            vectors[vector] = rounded(direction_box.try_member(random, vector, &vectors));
+            if direction_box.contains(&vectors) {
                 for (&part, x) in std::iter::zip(&self.vectors[vector], vectors[vector]) {
                     words[part] = if inputs[part].interval { x.to_bits() } else { words[part] };
                 }
                 return;
             }
-            vectors[vector] = kept;
+            vectors[vector] = previous;
         }
     }
 
-    /// Unit vectors within the bounds of the inputs.
+    /// Returns random unit vectors within the bounds of the inputs; `None` if the attempt fails.
     fn center(&self, random: &mut Random, inputs: &[Input]) -> Option<Vec<Vector>> {
         let mut vectors = vec![[0.0; 3]; self.vectors.len()];
         for (&vector, axis) in std::iter::zip(&self.frame, frame(random)) {
@@ -184,13 +189,13 @@ impl Vectors {
             }
             vectors[vector] = rounded(v);
         }
-        let everything: Vec<_> = inputs.iter().map(|_| [-UNIT, UNIT].map(f32::to_bits)).collect();
-        let cell = Cell { inputs, ends: &everything, kinks: &[], vectors: self };
-        cell.stretch(random, &mut vectors);
-        cell.has(&vectors).then_some(vectors)
+        let entire: Vec<_> = inputs.iter().map(|_| [-UNIT, UNIT].map(f32::to_bits)).collect();
+        let direction_box = DirectionBox { inputs, endpoints: &entire, kinks: &[], vectors: self };
+        direction_box.scale_to_extremes(random, &mut vectors);
+        direction_box.contains(&vectors).then_some(vectors)
     }
 
-    /// A vector, its opposite, or its mirror image.
+    /// Returns a vector, its opposite, or a mirror image of it.
     fn mirrored(&self, random: &mut Random, v: [f64; 3], vectors: &[Vector]) -> [f64; 3] {
         match random.below(4) {
             0 => v,
@@ -206,54 +211,56 @@ impl Vectors {
     }
 }
 
-/// A box, and the inputs that are vectors.
-struct Cell<'a> {
+/// A box of directions.
+struct DirectionBox<'a> {
     inputs: &'a [Input],
-    ends: &'a [[u32; 2]],
+    endpoints: &'a [[u32; 2]],
     kinks: &'a [f32],
-    vectors: &'a Vectors,
+    vectors: &'a UnitVectors,
 }
 
-impl Cell<'_> {
+impl DirectionBox<'_> {
     /// Whether vectors lie in the box and satisfy the precondition.
-    fn has(&self, vectors: &[Vector]) -> bool {
+    fn contains(&self, vectors: &[Vector]) -> bool {
         let inside = |(parts, v): (&[usize; 3], &Vector)| {
-            std::iter::zip(parts, v).all(|(&part, &x)| self.allows(part, x))
+            std::iter::zip(parts, v).all(|(&part, &x)| self.contains_component(part, x))
         };
         std::iter::zip(&self.vectors.vectors, vectors).all(inside)
-            && self.vectors.are_units(vectors)
+            && self.vectors.are_valid(vectors)
     }
 
-    fn allows(&self, part: usize, x: f32) -> bool {
-        let [low, high] = self.ends[part].map(f32::from_bits);
+    /// Whether a value of an input lies in the box.
+    fn contains_component(&self, part: usize, x: f32) -> bool {
+        let [low, high] = self.endpoints[part].map(f32::from_bits);
         low <= x && x <= high && self.inputs[part].bounds.floats().contains(x)
     }
 
-    /// Unit vectors in the box.
+    /// Returns random unit vectors in the box; those at the center where it finds no others.
     fn member(&self, random: &mut Random, center: &[Vector]) -> Vec<Vector> {
         let mut vectors = center.to_vec();
-        self.turn_frame(random, &mut vectors);
+        self.rotate_frame(random, &mut vectors);
         for vector in (0..vectors.len()).filter(|vector| !self.vectors.frame.contains(vector)) {
             for _ in 0..4 {
-                let kept = vectors[vector];
+                let previous = vectors[vector];
                 vectors[vector] = rounded(self.try_member(random, vector, &vectors));
-                if self.has(&vectors) {
+                if self.contains(&vectors) {
                     break;
                 }
-                vectors[vector] = kept;
+                vectors[vector] = previous;
             }
         }
-        self.stretch(random, &mut vectors);
+        self.scale_to_extremes(random, &mut vectors);
         vectors
     }
 
-    /// A candidate for a unit vector in the box.
+    /// Proposes a unit vector, which may lie outside the box.
     fn try_member(&self, random: &mut Random, vector: usize, vectors: &[Vector]) -> [f64; 3] {
         let sides = self.vectors.vectors[vector]
-            .map(|part| self.ends[part].map(|end| f64::from(f32::from_bits(end))));
+            .map(|part| self.endpoints[part].map(|end| f64::from(f32::from_bits(end))));
         let v = vectors[vector].map(f64::from);
         if !self.kinks.is_empty() && random.once_in(4) {
-            // A component at or near a kink, and another one that restores unit length.
+            // Set a component to a kink or a float near it, and adjust another to restore unit
+            // length.
             let (mut v, kink, k) = (v, *random.pick(self.kinks), random.below(3));
             v[k] = f64::from(unrank(rank(kink) + random.below(5) as i64 - 2));
             let other = (k + 1 + random.below(2)) % 3;
@@ -270,11 +277,11 @@ impl Cell<'_> {
                 if random.once_in(2) { mirrored } else { near(random, mirrored) }
             }
             3 => v,
-            edges => {
-                // On a face or an edge of the box.
+            choice => {
+                // A vector on a face or an edge of the box.
                 let free = random.below(3);
                 let mut v = sides.map(|[low, high]| if random.once_in(2) { low } else { high });
-                if edges == 4 {
+                if choice == 4 {
                     let k = (free + 1 + random.below(2)) % 3;
                     v[k] = uniform(random, sides[k][0], sides[k][1]);
                 }
@@ -292,25 +299,25 @@ impl Cell<'_> {
         }
     }
 
-    /// Rotates the frame, as far as the box allows.
-    fn turn_frame(&self, random: &mut Random, vectors: &mut Vec<Vector>) {
+    /// Rotates the frame by a random angle, if the box allows.
+    fn rotate_frame(&self, random: &mut Random, vectors: &mut Vec<Vector>) {
         if self.vectors.frame.is_empty() {
             return;
         }
         let (axis, angle) = (direction(random), 0.5_f64.powi(random.below(24) as i32));
-        let kept = vectors.clone();
+        let previous = vectors.clone();
         for &vector in &self.vectors.frame {
-            vectors[vector] = rounded(turned(vectors[vector].map(f64::from), axis, angle));
+            vectors[vector] = rounded(rotate(vectors[vector].map(f64::from), axis, angle));
         }
-        if !self.has(vectors) {
-            *vectors = kept;
+        if !self.contains(vectors) {
+            *vectors = previous;
         }
     }
 
     /// Makes some vectors as long or as short as the box and the precondition allow.
-    fn stretch(&self, random: &mut Random, vectors: &mut [Vector]) {
+    fn scale_to_extremes(&self, random: &mut Random, vectors: &mut [Vector]) {
         for vector in 0..vectors.len() {
-            let outwards = match random.below(4) {
+            let lengthen = match random.below(4) {
                 0 => continue,
                 1 => false,
                 _ => true,
@@ -320,24 +327,26 @@ impl Cell<'_> {
             for (k, step) in
                 order.into_iter().flat_map(|k| (0..14).rev().map(move |step| (k, 1_i64 << step)))
             {
-                let kept = vectors[vector][k];
-                // Zeros stay, to keep their signs.
-                let moved = rank(kept.abs()) + if outwards { step } else { -step };
-                if kept == 0.0 || moved <= 0 {
+                let x = vectors[vector][k];
+                // Keep zeros and their signs.
+                let moved = rank(x.abs()) + if lengthen { step } else { -step };
+                if x == 0.0 || moved <= 0 {
                     continue;
                 }
-                vectors[vector][k] = unrank(moved).copysign(kept);
-                if !self.has(vectors) {
-                    vectors[vector][k] = kept;
+                vectors[vector][k] = unrank(moved).copysign(x);
+                if !self.contains(vectors) {
+                    vectors[vector][k] = x;
                 }
             }
         }
     }
 }
 
-/// Bound of the computed ||v|² − 1| and |u · v|, whose rounding error is below 2⁻⁵⁰.
+/// Maximum computed value of ||v|² − 1| and |u · v|: [`SLACK`] minus a bound on their rounding
+/// error, 2⁻⁵⁰.
 const MAX_DEFECT: f64 = SLACK - 1.0 / (1u64 << 50) as f64;
 
+/// Whether a vector satisfies the precondition for unit vectors.
 fn is_unit(v: &Vector) -> bool {
     (dot(v, v) - 1.0).abs() <= MAX_DEFECT && v.iter().all(|x| x.abs() <= UNIT)
 }
@@ -359,7 +368,7 @@ fn uniform(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * random.below(1 << 30) as f64 / f64::from((1 << 30) - 1)
 }
 
-/// A random direction, sometimes along an axis or in a coordinate plane.
+/// Returns a random direction, sometimes along an axis or in a coordinate plane.
 fn direction(random: &mut Random) -> [f64; 3] {
     let mut v = [(); 3].map(|()| uniform(random, -1.0, 1.0));
     match random.below(8) {
@@ -374,21 +383,22 @@ fn direction(random: &mut Random) -> [f64; 3] {
     normalized(v)
 }
 
-/// A direction at a random angle from another one, small or large.
+/// Returns a direction at a random angle, small or large, from another one.
 fn near(random: &mut Random, v: [f64; 3]) -> [f64; 3] {
-    let (by, step) = (direction(random), 0.5_f64.powi(random.below(28) as i32));
-    normalized([0, 1, 2].map(|k| v[k] + step * by[k]))
+    let (offset, step) = (direction(random), 0.5_f64.powi(random.below(28) as i32));
+    normalized([0, 1, 2].map(|k| v[k] + step * offset[k]))
 }
 
 /// Rotates a vector around an axis by an angle.
-fn turned(v: [f64; 3], [x, y, z]: [f64; 3], angle: f64) -> [f64; 3] {
+fn rotate(v: [f64; 3], [x, y, z]: [f64; 3], angle: f64) -> [f64; 3] {
     let (sin, cos) = libm::sincos(angle);
     let along = (x * v[0] + y * v[1] + z * v[2]) * (1.0 - cos);
     let across = [y * v[2] - z * v[1], z * v[0] - x * v[2], x * v[1] - y * v[0]];
     [0, 1, 2].map(|k| cos * v[k] + sin * across[k] + along * [x, y, z][k])
 }
 
-/// Three vectors almost as far from perpendicular and from unit length as the precondition allows.
+/// Returns three vectors, some almost as far from perpendicular and from unit length as the
+/// precondition allows.
 fn frame(random: &mut Random) -> [[f64; 3]; 3] {
     let (axis, angle) =
         (direction(random), if random.once_in(4) { 0.0 } else { uniform(random, 0.0, 6.3) });
@@ -397,23 +407,24 @@ fn frame(random: &mut Random) -> [[f64; 3]; 3] {
         1 => 0.35 * SLACK,
         _ => -0.35 * SLACK,
     };
-    // The matrix is symmetric, so the dot products of its rows are off by twice its entries.
+    // The matrix is symmetric, so the dot products of its rows are about twice its off-diagonal
+    // entries.
     let [a, b, c, d, e, f] = [(); 6].map(|()| random_entry());
-    let stretched = [[1.0 + a, b, c], [b, 1.0 + d, e], [c, e, 1.0 + f]];
-    stretched.map(|v| turned(v, axis, angle))
+    let rows = [[1.0 + a, b, c], [b, 1.0 + d, e], [c, e, 1.0 + f]];
+    rows.map(|v| rotate(v, axis, angle))
 }
 
-/// Endpoints of a box around a unit vector, which may be one of its corners.
-fn shape(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
-    let mut ends = match random.below(12) {
+/// Returns the endpoints of a random box that contains a unit vector, sometimes as a corner.
+fn random_box(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
+    let mut endpoints = match random.below(12) {
         0..5 => cone(v, std::f64::consts::PI * size(random)),
-        5 => v.map(|x| few_floats(random, x)),
+        5 => v.map(|x| few_ulps(random, x)),
         6 => v.map(|x| [x, x]),
         7 => {
             let mut slab = cone(v, std::f64::consts::PI * size(random));
             for _ in 0..2 {
                 let k = random.below(3);
-                slab[k] = few_floats(random, v[k]);
+                slab[k] = few_ulps(random, v[k]);
             }
             slab
         }
@@ -426,14 +437,14 @@ fn shape(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
         // Only one corner lies within the sphere.
         _ => v.map(|x| one_sided(random, x, x > 0.0)),
     };
-    for (end, &x) in std::iter::zip(&mut ends, v) {
+    for (end, &x) in std::iter::zip(&mut endpoints, v) {
         *end = [end[0].min(x), end[1].max(x)];
-        const MARKS: [f32; 5] = [-UNIT, -1.0, 0.0, 1.0, UNIT];
+        const SPECIAL_VALUES: [f32; 5] = [-UNIT, -1.0, 0.0, 1.0, UNIT];
         if random.once_in(6) {
-            end[0] = MARKS.into_iter().rfind(|&mark| mark <= x).unwrap_or(x);
+            end[0] = SPECIAL_VALUES.into_iter().rfind(|&special| special <= x).unwrap_or(x);
         }
         if random.once_in(6) {
-            end[1] = MARKS.into_iter().find(|&mark| mark >= x).unwrap_or(x);
+            end[1] = SPECIAL_VALUES.into_iter().find(|&special| special >= x).unwrap_or(x);
         }
         if !kinks.is_empty() && random.once_in(4) {
             let kink = *random.pick(kinks);
@@ -445,25 +456,27 @@ fn shape(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
             end[usize::from(kink > x)] = kink;
         }
     }
-    ends
+    endpoints
 }
 
-/// A random size up to 1, often very small.
+/// Returns a random size up to 1, often very small.
 fn size(random: &mut Random) -> f64 {
     0.5_f64.powi(random.below(26) as i32) * uniform(random, 0.5, 1.0)
 }
 
+/// Returns an interval of random size that starts or ends at a value.
 fn one_sided(random: &mut Random, x: f32, above: bool) -> [f32; 2] {
     let size = size(random) as f32;
     if above { [x, x + size] } else { [x - size, x] }
 }
 
-fn few_floats(random: &mut Random, x: f32) -> [f32; 2] {
+/// Returns an interval that extends by a few ulps to either side of a value.
+fn few_ulps(random: &mut Random, x: f32) -> [f32; 2] {
     let [below, above] = [(); 2].map(|()| random.below(4) as i64);
     [unrank(rank(x) - below), unrank(rank(x) + above)]
 }
 
-/// The bounding box of a cone around a vector, rounded outwards.
+/// Returns the bounding box of a cone around a vector, rounded outwards.
 fn cone(v: &Vector, half_angle: f64) -> [[f32; 2]; 3] {
     v.map(|x| {
         let angle = libm::acos(f64::from(x).clamp(-1.0, 1.0));
@@ -473,12 +486,12 @@ fn cone(v: &Vector, half_angle: f64) -> [[f32; 2]; 3] {
     })
 }
 
-/// Clamps endpoints to the bounds of an input if the result is allowed, and to the member x
-/// otherwise.
-fn within(random: &mut Random, floats: &Floats, ends: [f32; 2], x: f32) -> [f32; 2] {
-    let [least, most] = [floats.low().max(-UNIT), floats.high().min(UNIT)];
-    let ends = ends.map(|end| signed_zero(random, floats, end.clamp(least, most)));
-    ordered(ends.map(|end| if floats.contains(end) { end } else { x }))
+/// Clamps endpoints to the bounds of an input. An endpoint that the bounds still do not contain is
+/// replaced by x, which they contain.
+fn clamp_endpoints(random: &mut Random, floats: &Floats, endpoints: [f32; 2], x: f32) -> [f32; 2] {
+    let [min, max] = [floats.low().max(-UNIT), floats.high().min(UNIT)];
+    let endpoints = endpoints.map(|end| signed_zero(random, floats, end.clamp(min, max)));
+    ordered(endpoints.map(|end| if floats.contains(end) { end } else { x }))
 }
 
 #[cfg(test)]
@@ -486,13 +499,13 @@ mod tests {
     use super::*;
     use lightbound_shader::interval::Bounds;
 
-    fn inputs(vectors: usize, spans: usize) -> Vec<Input> {
+    fn inputs(vectors: usize, intervals: usize) -> Vec<Input> {
         let axis =
             |k| Axis { vector: k / 3, component: k % 3, frame: k / 3 >= 2, above: k / 3 == 1 };
         let input = |k| {
             let low = if vectors == 2 && k == 5 { 0.0 } else { -UNIT };
             Input {
-                interval: k / 3 < spans,
+                interval: k / 3 < intervals,
                 bounds: Bounds::Float(Floats::between(low, UNIT)),
                 axis: Some(axis(k)),
             }
@@ -503,40 +516,43 @@ mod tests {
     #[test]
     fn members_are_unit_vectors_of_extreme_length_in_their_boxes() {
         let random = &mut Random::new(1);
-        for (vectors, spans) in [(1, 1), (2, 1), (2, 2), (5, 1), (5, 5)] {
-            let inputs = inputs(vectors, spans);
-            let found = Vectors::of(&inputs);
-            let (mut placed, mut distinct, mut long, mut short, mut oblique) = (0, 0, 0, 0, 0);
+        for (vectors, intervals) in [(1, 1), (2, 1), (2, 2), (5, 1), (5, 5)] {
+            let inputs = inputs(vectors, intervals);
+            let unit_vectors = UnitVectors::from_inputs(&inputs);
+            let (mut nonempty, mut distinct, mut long, mut short, mut oblique) = (0, 0, 0, 0, 0);
             for _ in 0..2000 {
-                let (mut ends, mut rows) =
+                let (mut endpoints, mut rows) =
                     (vec![[0; 2]; inputs.len()], vec![vec![0; inputs.len()]; 8]);
-                found.place(random, &inputs, &[0.25, 0.5], &mut ends, &mut rows);
-                placed += u32::from(found.allow(&ends) && found.satisfied_by(&rows[0]));
+                unit_vectors.randomize(random, &inputs, &[0.25, 0.5], &mut endpoints, &mut rows);
+                nonempty += u32::from(
+                    unit_vectors.allow(&endpoints) && unit_vectors.satisfied_by(&rows[0]),
+                );
                 for row in &rows {
                     assert!(
-                        ends == [[0; 2]].repeat(inputs.len()) || found.satisfied_by(row),
-                        "{ends:x?} {row:x?}"
+                        endpoints == [[0; 2]].repeat(inputs.len())
+                            || unit_vectors.satisfied_by(row),
+                        "{endpoints:x?} {row:x?}"
                     );
-                    for ((&word, &[low, high]), input) in row.iter().zip(&ends).zip(&inputs) {
+                    for ((&word, &[low, high]), input) in row.iter().zip(&endpoints).zip(&inputs) {
                         let [word, low, high] = [word, low, high].map(f32::from_bits);
                         assert!(
                             low <= word && word <= high && input.bounds.floats().contains(word),
-                            "{ends:x?} {row:x?}"
+                            "{endpoints:x?} {row:x?}"
                         );
                     }
                     let vector = |k: usize| [0, 1, 2].map(|c| f32::from_bits(row[3 * k + c]));
-                    let over = (dot(&vector(0), &vector(0)) - 1.0) / SLACK;
-                    long += u32::from(over > 0.99);
-                    short += u32::from(over < -0.99);
+                    let excess = (dot(&vector(0), &vector(0)) - 1.0) / SLACK;
+                    long += u32::from(excess > 0.99);
+                    short += u32::from(excess < -0.99);
                     oblique +=
                         u32::from(vectors == 5 && dot(&vector(2), &vector(3)).abs() > 0.7 * SLACK);
                 }
                 distinct += u32::from(rows[1..].iter().any(|row| *row != rows[0]));
             }
-            let figures =
-                format!("{vectors} {spans}: {placed} {distinct} {long} {short} {oblique}");
-            assert!(placed > 1900 && distinct > 1000 && long > 3000 && short > 1500, "{figures}");
-            assert!(vectors < 5 || oblique > 1000, "{figures}");
+            let counts =
+                format!("{vectors} {intervals}: {nonempty} {distinct} {long} {short} {oblique}");
+            assert!(nonempty > 1900 && distinct > 1000 && long > 3000 && short > 1500, "{counts}");
+            assert!(vectors < 5 || oblique > 1000, "{counts}");
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Exhaustive checks of operations with one argument: every box of one word, every box of two
+//! Exhaustive checks of operations with one argument, on every box of one word, every box of two
 //! adjacent words, and boxes of 2ᵏ adjacent words. All members of a box are checked.
 //!
-//! Words are processed in order, one block at a time. Compiled code checks boxes of one word and of
-//! two, with a [function](verdict) that reports whether any check fails. After a failure, and for
-//! larger boxes, results are compared with bounds here. The smallest and the largest result within
-//! a window of 2ᵏ⁺¹ words come from two windows of 2ᵏ words.
+//! Words are processed in order, one block at a time. A compiled [function](verdict) checks boxes
+//! of one and of two words, and reports whether any check fails. After a failure, and for larger
+//! boxes, this module compares results with bounds. The smallest and the largest result in a window
+//! of 2ᵏ⁺¹ words follow from those of two windows of 2ᵏ words.
 
 use super::boxes::unrank;
-use super::verdict::{self, Variant};
-use super::{Fault, FaultKind, Results, Subject, Tally, number};
+use super::verdict::{self, BoundingFunction};
+use super::{Fault, FaultKind, ResultSummary, Subject, Tally, number};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::interval::{Bounds, Floats};
 use lightbound_shader::ir::{Function, Op, Type};
@@ -19,27 +19,27 @@ use lightbound_shader::passes;
 use lightbound_shader::target::Target;
 use lightbound_shader::testing::op_function;
 
-/// Number of words of a block.
-const BLOCK: usize = 1 << 16;
+/// Number of words in a block.
+const BLOCK_WORDS: usize = 1 << 16;
 
-/// Operations with a single argument, a float or an integer.
+/// Returns the operations with a single argument, a float or an integer.
 pub fn unary_ops() -> impl Iterator<Item = Op> {
-    let is_wide = |op: &Op| matches!(op.signature().args, [Some(Type::F32 | Type::I32)]);
-    Op::ALL.iter().copied().filter(is_wide)
+    let is_unary = |op: &Op| matches!(op.signature().args, [Some(Type::F32 | Type::I32)]);
+    Op::ALL.iter().copied().filter(is_unary)
 }
 
-/// An operation with one argument and its bounding functions, compiled for the best target, to run
-/// over windows of adjacent words.
-pub struct Windows {
+/// Checks an operation with one argument on boxes that are windows of adjacent words, with code for
+/// the best target.
+pub struct WindowChecker {
     subject: Subject,
     target: Target,
     point: Kernel,
     /// Bounding kernels: first naive ones, then optimized ones in the same order. The first one
     /// propagates NaN.
     variants: Vec<(Options, Kernel)>,
-    /// Their bounds for the current windows.
-    limits: Vec<Batch>,
-    /// Checks boxes of one word and of two.
+    /// The bounds that each of them computes for the current windows.
+    runtime_bounds: Vec<Batch>,
+    /// Checks boxes of one and of two words.
     verdict: Kernel,
     /// Inputs and outputs of `verdict`.
     ranks: Batch,
@@ -49,68 +49,81 @@ pub struct Windows {
 /// NaN modes, in the order of bounding functions.
 const MODES: [Nan; 3] = [Nan::Propagate, Nan::Suppress, Nan::Ignore];
 
-impl Windows {
+impl WindowChecker {
     /// Compiles an operation of [`unary_ops`].
-    pub fn new(op: Op) -> Windows {
+    pub fn new(op: Op) -> WindowChecker {
         let subject = subject(op);
-        let bounding = bounding(&subject);
-        Windows::of(subject, &bounding)
+        let bounding = bounding_functions(&subject);
+        WindowChecker::with_functions(subject, &bounding)
     }
 
-    /// Compiles a subject with the given bounding functions, one of each kind.
-    fn of(subject: Subject, bounding: &[(Options, Function)]) -> Windows {
+    /// Compiles a subject with the given bounding functions.
+    fn with_functions(subject: Subject, bounding: &[(Options, Function)]) -> WindowChecker {
         let (arena, target) = (Arena::new(), Target::best());
         let compile = |function: &Function| {
             Kernel::compile(&arena, &passes::lower(function), target)
                 .expect("the best target is available")
         };
-        let kinds = bounding.iter().enumerate();
-        let kinds = kinds.map(|(k, (options, function))| Variant {
+        let functions = bounding.iter().enumerate();
+        let functions = functions.map(|(k, (options, function))| BoundingFunction {
             options: *options,
             function,
             naive: k % MODES.len(),
         });
-        let [_, last] = ends(&subject);
-        let verdict =
-            compile(&verdict::function(&subject.point, &kinds.collect::<Vec<_>>(), last as i32));
+        let [_, last] = rank_range(&subject);
+        let verdict = compile(&verdict::function(
+            &subject.point,
+            &functions.collect::<Vec<_>>(),
+            last as i32,
+        ));
         let point = compile(&subject.point);
         let variants =
             bounding.iter().map(|(options, function)| (*options, compile(function))).collect();
         let [ranks, verdicts] = [0; 2].map(|rows| Batch::new(target, 0, rows));
-        Windows { subject, target, point, variants, limits: vec![], verdict, ranks, verdicts }
+        WindowChecker {
+            subject,
+            target,
+            point,
+            variants,
+            runtime_bounds: vec![],
+            verdict,
+            ranks,
+            verdicts,
+        }
     }
 
-    /// Number of blocks. The last one is not full.
+    /// Returns the number of blocks. The last one may be partial.
     pub fn blocks(&self) -> usize {
-        self.words().div_ceil(BLOCK)
+        self.words().div_ceil(BLOCK_WORDS)
     }
 
-    /// Number of words.
+    /// Returns the number of values of the argument, excluding NaN.
     pub fn words(&self) -> usize {
-        let [first, last] = ends(&self.subject);
+        let [first, last] = rank_range(&self.subject);
         (last - first + 1) as usize
     }
 
-    fn word(&self, place: usize) -> u32 {
-        let [first, last] = ends(&self.subject);
-        let rank = (first + place as i64).min(last);
+    /// Returns the word with an index in the order of its type; the last word for larger indices.
+    fn word(&self, index: usize) -> u32 {
+        let [first, last] = rank_range(&self.subject);
+        let rank = (first + index as i64).min(last);
         match self.subject.point.inputs[0].ty {
             Type::F32 => unrank(rank).to_bits(),
             _ => rank as i32 as u32,
         }
     }
 
-    /// Checks all windows of one and of two words that start in a block. Returns the results of the
-    /// block.
-    pub fn sweep_block(&mut self, block: usize, tally: &mut Tally) -> Results {
-        let start = block * BLOCK;
-        self.sweep(start, BLOCK.min(self.words() - start), tally)
+    /// Checks all windows of one and of two words that start in a block. Returns a summary of the
+    /// results in the block.
+    pub fn sweep_block(&mut self, block: usize, tally: &mut Tally) -> ResultSummary {
+        let start = block * BLOCK_WORDS;
+        self.sweep(start, BLOCK_WORDS.min(self.words() - start), tally)
     }
 
-    /// Checks all windows of one and of two words that start at one of `count` words from `start`
-    /// on. Returns the results of these words.
-    fn sweep(&mut self, start: usize, count: usize, tally: &mut Tally) -> Results {
-        let [first, last] = ends(&self.subject);
+    /// Checks all windows of one and of two words that start in `start..start + count`. Returns a
+    /// summary of the results for these words.
+    fn sweep(&mut self, start: usize, count: usize, tally: &mut Tally) -> ResultSummary {
+        let [first, last] = rank_range(&self.subject);
         let first = first + start as i64;
         self.ranks.reshape(1, count);
         self.verdicts.reshape(self.verdict.outputs().len(), count);
@@ -119,12 +132,12 @@ impl Windows {
         }
         self.verdict.run_on(&[], &self.ranks, &mut self.verdicts);
         let (ty, lanes) = (self.subject.point.outputs[0].ty, self.target.lanes());
-        let (mut results, mut exempt, mut all) = (Results::NONE, 0, 0);
+        let (mut results, mut skipped, mut all) = (ResultSummary::NONE, 0, 0);
         for (group, words) in self.verdicts.words().chunks_exact(2 * lanes).enumerate() {
             let (verdicts, values) = words.split_at(lanes);
             for (&verdict, &value) in std::iter::zip(verdicts, values).take(count - group * lanes) {
                 all |= verdict;
-                exempt += u64::from(verdict);
+                skipped += u64::from(verdict);
                 results.add(number(ty, value));
             }
         }
@@ -132,25 +145,32 @@ impl Windows {
             // Run again with detailed checks, to report the fault.
             return self.run(start, count, 1, tally);
         }
-        tally.exempt += exempt;
-        tally.checks += count as u64 * verdict::BOXES * self.variants.len() as u64 - exempt;
+        tally.skipped += skipped;
+        tally.checks +=
+            count as u64 * verdict::BOXES_PER_WORD * self.variants.len() as u64 - skipped;
         results
     }
 
-    /// Checks all windows of 1, 2, 4, … 2ᵏ words that start in a block, for k up to `max_log2`.
-    /// Returns the results of the block.
-    pub fn block(&mut self, block: usize, max_log2: u32, tally: &mut Tally) -> Results {
-        let start = block * BLOCK;
-        self.run(start, BLOCK.min(self.words() - start), max_log2, tally)
+    /// Checks all windows of 1, 2, 4, … 2ᵏ words that start in a block, where k is `max_log2`.
+    /// Returns a summary of the results in the block.
+    pub fn block(&mut self, block: usize, max_log2: u32, tally: &mut Tally) -> ResultSummary {
+        let start = block * BLOCK_WORDS;
+        self.run(start, BLOCK_WORDS.min(self.words() - start), max_log2, tally)
     }
 
-    /// Like [`Self::block`], for windows that start at one of `count` words from `start` on.
-    pub fn run(&mut self, start: usize, count: usize, max_log2: u32, tally: &mut Tally) -> Results {
+    /// Like [`Self::block`], for windows that start in `start..start + count`.
+    pub fn run(
+        &mut self,
+        start: usize,
+        count: usize,
+        max_log2: u32,
+        tally: &mut Tally,
+    ) -> ResultSummary {
         let mut results = self.results(start, count + (1 << max_log2) - 1);
-        let all = results[..count].iter().copied().fold(Results::NONE, Results::union);
+        let all = results[..count].iter().copied().fold(ResultSummary::NONE, ResultSummary::union);
         for k in 0..=max_log2 {
-            let boxes = (start..start + count).map(|place| [place, place + (1 << k) - 1]);
-            self.check_bound(boxes, &results[..count], tally);
+            let boxes = (start..start + count).map(|first| [first, first + (1 << k) - 1]);
+            self.check_bounds(boxes, &results[..count], tally);
             let half = 1 << k;
             for i in 0..results.len().saturating_sub(half) {
                 results[i] = results[i].union(results[i + half]);
@@ -159,14 +179,14 @@ impl Windows {
         all
     }
 
-    /// Checks all windows of 2ᵏ whole blocks, given the results of each block.
-    pub fn check_large_windows(&mut self, blocks: &[Results], tally: &mut Tally) {
+    /// Checks all windows of 2ᵏ blocks, given a summary of the results for each block.
+    pub fn check_large_windows(&mut self, blocks: &[ResultSummary], tally: &mut Tally) {
         let mut results = blocks.to_vec();
         let mut width = 1;
         while width <= results.len() {
             let boxes = (0..=results.len() - width)
-                .map(|block| [block * BLOCK, (block + width) * BLOCK - 1]);
-            self.check_bound(boxes, &results[..=results.len() - width], tally);
+                .map(|block| [block * BLOCK_WORDS, (block + width) * BLOCK_WORDS - 1]);
+            self.check_bounds(boxes, &results[..=results.len() - width], tally);
             for i in 0..results.len() - width {
                 results[i] = results[i].union(results[i + width]);
             }
@@ -174,73 +194,73 @@ impl Windows {
         }
     }
 
-    /// The operation's results for `count` words from `start` on.
-    fn results(&self, start: usize, count: usize) -> Vec<Results> {
+    /// Returns the operation's results for the words in `start..start + count`.
+    fn results(&self, start: usize, count: usize) -> Vec<ResultSummary> {
         let mut inputs = Batch::new(self.target, 1, count);
-        for (place, word) in inputs.words_mut().iter_mut().enumerate() {
-            *word = self.word(start + place);
+        for (offset, word) in inputs.words_mut().iter_mut().enumerate() {
+            *word = self.word(start + offset);
         }
         let mut outputs = Batch::new(self.target, self.point.outputs().len(), count);
         self.point.run_on(&[], &inputs, &mut outputs);
         let ty = self.subject.point.outputs[0].ty;
-        let result = |place| {
-            let mut one = Results::NONE;
-            one.add(number(ty, outputs.bits(place, 0)));
-            one
+        let result = |row| {
+            let mut summary = ResultSummary::NONE;
+            summary.add(number(ty, outputs.bits(row, 0)));
+            summary
         };
         (0..count).map(result).collect()
     }
 
-    /// Checks results against the bounds of boxes, which are given by the indices of their
-    /// endpoints.
-    fn check_bound(
+    /// Checks results against the bounds for boxes. A box is a pair of word indices, its endpoints.
+    fn check_bounds(
         &mut self,
         boxes: impl Iterator<Item = [usize; 2]>,
-        results: &[Results],
+        results: &[ResultSummary],
         tally: &mut Tally,
     ) {
         let mut inputs = Batch::new(self.target, 2, results.len());
-        let places: Vec<_> = boxes.collect();
-        for (row, places) in places.iter().enumerate() {
-            inputs.set_row(row, 0, &places.map(|place| self.word(place)));
+        let boxes: Vec<_> = boxes.collect();
+        for (row, indices) in boxes.iter().enumerate() {
+            inputs.set_row(row, 0, &indices.map(|index| self.word(index)));
         }
-        self.limits.resize(self.variants.len(), Batch::new(self.target, 0, 0));
-        for ((_, kernel), limits) in self.variants.iter().zip(&mut self.limits) {
-            limits.reshape(kernel.outputs().len(), results.len());
-            kernel.run_on(&[], &inputs, limits);
+        self.runtime_bounds.resize(self.variants.len(), Batch::new(self.target, 0, 0));
+        for ((_, kernel), runtime_bounds) in self.variants.iter().zip(&mut self.runtime_bounds) {
+            runtime_bounds.reshape(kernel.outputs().len(), results.len());
+            kernel.run_on(&[], &inputs, runtime_bounds);
         }
         for index in 0..self.variants.len() {
             for (row, result) in results.iter().enumerate() {
                 let options = self.variants[index].0;
                 let no_claim = self.makes_no_claim(index, row, result);
-                let (wrong, checked) =
+                let (kind, checked) =
                     result.check_bound(options.nan, Sides::Both, self.bound(index, row), no_claim);
                 // A box counts as one check, however many members it has.
-                *if checked > 0 { &mut tally.checks } else { &mut tally.exempt } += 1;
+                *if checked > 0 { &mut tally.checks } else { &mut tally.skipped } += 1;
                 let differs =
-                    (!no_claim && self.differs(index, row, result)).then_some(FaultKind::Differs);
-                for wrong in wrong.into_iter().chain(differs) {
-                    let found = [0, 1].map(|side| self.limits[index].bits(row, side));
-                    tally.fault(|| self.fault(wrong, options, places[row], found), wrong);
+                    (!no_claim && self.differs(index, row, result)).then_some(FaultKind::Mismatch);
+                for kind in kind.into_iter().chain(differs) {
+                    let found = [0, 1].map(|side| self.runtime_bounds[index].bits(row, side));
+                    tally.fault(|| self.fault(kind, options, boxes[row], found), kind);
                 }
             }
         }
     }
 
-    /// The bound of one of the current windows.
+    /// Returns the bound for one of the current windows.
     fn bound(&self, variant: usize, row: usize) -> [f64; 2] {
         let ty = self.subject.point.outputs[0].ty;
-        self.limits[variant].floats::<2>(row, 0).map(|end| number(ty, end.to_bits()))
+        self.runtime_bounds[variant].floats::<2>(row, 0).map(|end| number(ty, end.to_bits()))
     }
 
     /// Whether a bounding function reports a NaN for one of the current windows.
     fn nan_seen(&self, variant: usize, row: usize) -> bool {
         let nan_seen = self.subject.outputs.len() - 1;
-        self.limits[variant].floats::<2>(row, 2 * nan_seen).iter().any(|end| end.is_nan())
+        self.runtime_bounds[variant].floats::<2>(row, 2 * nan_seen).iter().any(|end| end.is_nan())
     }
 
-    /// Whether the NaN mode claims nothing for one of the current windows, which has these results.
-    fn makes_no_claim(&self, variant: usize, row: usize, results: &Results) -> bool {
+    /// Whether the NaN mode makes no claim about one of the current windows, which has these
+    /// results.
+    fn makes_no_claim(&self, variant: usize, row: usize, results: &ResultSummary) -> bool {
         match self.variants[variant].0.nan {
             Nan::Propagate => {
                 self.subject.point.outputs[0].ty != Type::F32 && self.nan_seen(variant, row)
@@ -250,8 +270,8 @@ impl Windows {
         }
     }
 
-    /// Whether a bound differs from the naive one although it must be equal.
-    fn differs(&self, variant: usize, row: usize, results: &Results) -> bool {
+    /// Whether a bound differs from the naive one where it must be equal.
+    fn differs(&self, variant: usize, row: usize, results: &ResultSummary) -> bool {
         let naive = variant % MODES.len();
         if naive == variant {
             return false;
@@ -259,39 +279,39 @@ impl Windows {
         let ignored = self.variants[variant].0.nan == Nan::Ignore
             && self.bound(0, row).iter().any(|end| end.is_nan());
         let differ = |(end, naive): (f64, f64)| end != naive && !naive.is_nan();
-        let ends = std::iter::zip(self.bound(variant, row), self.bound(naive, row));
-        !ignored && !self.makes_no_claim(naive, row, results) && ends.into_iter().any(differ)
+        let endpoints = std::iter::zip(self.bound(variant, row), self.bound(naive, row));
+        !ignored && !self.makes_no_claim(naive, row, results) && endpoints.into_iter().any(differ)
     }
 
     fn fault(
         &self,
-        wrong: FaultKind,
+        kind: FaultKind,
         options: Options,
-        places: [usize; 2],
+        indices: [usize; 2],
         found: [u32; 2],
     ) -> Fault {
         let (port, output) = (&self.subject.point.inputs[0], &self.subject.point.outputs[0]);
-        let ends = places.map(|place| self.word(place));
-        // Finds the first failing member, among the first few.
+        let endpoints = indices.map(|index| self.word(index));
+        // Searches a limited number of members for one that fails.
         let bounds = found.map(|end| number(output.ty, end));
-        let evaluate = |place: &usize| (self.word(*place), self.results(*place, 1)[0]);
-        let shows = |(_, result): &(u32, Results)| match wrong {
-            FaultKind::HidesNan => result.nans > 0,
-            FaultKind::Differs => true,
+        let evaluate = |index: usize| (self.word(index), self.results(index, 1)[0]);
+        let fails = |(_, result): &(u32, ResultSummary)| match kind {
+            FaultKind::UnreportedNan => result.nans > 0,
+            FaultKind::Mismatch => true,
             _ => result.min < bounds[0] || bounds[1] < result.max,
         };
-        let shown = (places[0]..=places[1]).take(1 << 17).map(|place| evaluate(&place)).find(shows);
+        let failing = (indices[0]..=indices[1]).take(1 << 17).map(evaluate).find(fails);
         Fault {
             parts: 1,
-            kind: wrong,
+            kind,
             subject: self.subject.name.clone(),
             target: self.target,
             options,
             output: output.name.clone(),
             ty: output.ty,
-            ends: vec![(port.name.clone(), port.ty, ends)],
-            member: shown.map(|(word, _)| vec![word]),
-            expected: shown.map(|(word, _)| {
+            endpoints: vec![(port.name.clone(), port.ty, endpoints)],
+            member: failing.map(|(word, _)| vec![word]),
+            expected: failing.map(|(word, _)| {
                 let mut inputs = Batch::new(self.target, 1, 1);
                 inputs.set_bits(0, 0, word);
                 let mut outputs = Batch::new(self.target, self.point.outputs().len(), 1);
@@ -304,7 +324,7 @@ impl Windows {
     }
 }
 
-/// The subject of an operation whose argument is unbounded but not NaN.
+/// Returns the subject of an operation. Its argument is any number.
 fn subject(op: Op) -> Subject {
     let point = op_function(op);
     let bounds = match point.inputs[0].ty {
@@ -314,21 +334,21 @@ fn subject(op: Op) -> Subject {
     Subject::new(op.name().to_owned(), point, vec![Input { interval: true, bounds, axis: None }])
 }
 
-/// Its bounding functions in all NaN [modes](MODES), first naive, then optimized.
-fn bounding(subject: &Subject) -> Vec<(Options, Function)> {
-    let kinds = [Tracking::NONE, Tracking::ALL]
+/// Compiles the bounding functions in all NaN [modes](MODES), first naive, then optimized.
+fn bounding_functions(subject: &Subject) -> Vec<(Options, Function)> {
+    let modes = [Tracking::NONE, Tracking::ALL]
         .into_iter()
         .flat_map(|tracking| MODES.map(|nan| (tracking, nan)));
-    let lifted = kinds.map(|(tracking, nan)| {
+    let lifted = modes.map(|(tracking, nan)| {
         let options = Options { sides: Sides::Both, nan, tracking, ..Options::default() };
         (options, lift::run(&subject.point, &subject.inputs, &subject.outputs, &options).function)
     });
     lifted.collect()
 }
 
-/// Ranks of the first and the last word: all floats except NaN in increasing order, or all integers
-/// in signed order.
-fn ends(subject: &Subject) -> [i64; 2] {
+/// Returns the ranks of the first and the last word: of all floats except NaN in increasing order,
+/// or of all integers in signed order.
+fn rank_range(subject: &Subject) -> [i64; 2] {
     match subject.point.inputs[0].ty {
         Type::F32 => [f32::NEG_INFINITY, f32::INFINITY].map(super::boxes::rank),
         _ => [i32::MIN, i32::MAX].map(i64::from),
@@ -342,8 +362,8 @@ mod tests {
     use lightbound_shader::builder::{Builder, Rules};
     use lightbound_shader::ir::Emit;
 
-    /// Some words of an operation: those around the endpoints, zero and one, and some in between.
-    fn places(windows: &Windows) -> Vec<usize> {
+    /// Returns the indices of some words, among them the first and the last.
+    fn sample_starts(windows: &WindowChecker) -> Vec<usize> {
         let words = windows.words();
         (0..=12).map(|k| (words / 12 * k).saturating_sub(40).min(words - 80)).collect()
     }
@@ -351,14 +371,14 @@ mod tests {
     #[test]
     fn compiled_checks_agree_with_direct_ones() {
         for op in unary_ops() {
-            let mut windows = Windows::new(op);
-            for start in places(&windows) {
+            let mut windows = WindowChecker::new(op);
+            for start in sample_starts(&windows) {
                 let (mut swept, mut tally) = (Tally::default(), Tally::default());
                 let results = windows.sweep(start, 77, &mut swept);
                 assert_eq!(results, windows.run(start, 77, 1, &mut tally), "{}", op.name());
                 assert_eq!(
-                    (swept.checks, swept.exempt),
-                    (tally.checks, tally.exempt),
+                    (swept.checks, swept.skipped),
+                    (tally.checks, tally.skipped),
                     "{} at {start}",
                     op.name()
                 );
@@ -368,7 +388,7 @@ mod tests {
     }
 
     /// Replaces an output of a bounding function by `end` for boxes that start at `word`.
-    fn with_end(function: &Function, output: usize, word: u32, end: u32) -> Function {
+    fn with_endpoint(function: &Function, output: usize, word: u32, end: u32) -> Function {
         let mut builder = Builder::new(&function.name, Rules::Exact);
         let inputs: Vec<_> =
             function.inputs.iter().map(|port| builder.input(&port.name, port.ty)).collect();
@@ -379,19 +399,21 @@ mod tests {
         builder.finish(function.outputs.iter().map(|port| port.name.clone()).zip(outputs))
     }
 
-    /// Sweeps four blocks with the square root, one of whose bounding functions has a wrong
-    /// endpoint for boxes that start at 2.
+    /// Sweeps four blocks for the square root. One of its bounding functions has a wrong endpoint
+    /// for boxes that start at 2.
     fn swept(variant: usize, output: usize, end: f32) -> Tally {
         let (subject, word) = (subject(Op::Sqrt), 2.0_f32);
-        let mut bounding = bounding(&subject);
-        bounding[variant].1 = with_end(&bounding[variant].1, output, word.to_bits(), end.to_bits());
-        let (mut windows, mut tally) = (Windows::of(subject, &bounding), Tally::default());
-        let [first, _] = ends(&windows.subject);
-        let block = (super::super::boxes::rank(word) - first) as usize / BLOCK;
+        let mut bounding = bounding_functions(&subject);
+        bounding[variant].1 =
+            with_endpoint(&bounding[variant].1, output, word.to_bits(), end.to_bits());
+        let (mut windows, mut tally) =
+            (WindowChecker::with_functions(subject, &bounding), Tally::default());
+        let [first, _] = rank_range(&windows.subject);
+        let block = (super::super::boxes::rank(word) - first) as usize / BLOCK_WORDS;
         for block in block - 1..block + 3 {
             windows.sweep_block(block, &mut tally);
         }
-        assert_eq!(tally.checks + tally.exempt, 4 * BLOCK as u64 * 12);
+        assert_eq!(tally.checks + tally.skipped, 4 * BLOCK_WORDS as u64 * 12);
         tally
     }
 
@@ -404,21 +426,21 @@ mod tests {
             let is_naive = variant < 3;
             for (output, end) in [(0, above), (1, below)] {
                 let tally = swept(variant, output, end);
-                // Boxes of one word and of two. The correct endpoint of the two-word box may be
-                // wide enough, but differs.
+                // The endpoint is wrong for a box of one word and a box of two. It may still bound
+                // the results of the latter, but differs from the naive endpoint.
                 assert!((1..=2).contains(&tally.violations), "{tally:?}");
-                assert!(is_naive || tally.differ > 0, "{tally:?}");
+                assert!(is_naive || tally.mismatches > 0, "{tally:?}");
                 let fault = tally
                     .faults
                     .iter()
-                    .find(|fault| fault.kind == FaultKind::Escapes)
+                    .find(|fault| fault.kind == FaultKind::OutsideBounds)
                     .expect("the violation is reported");
                 assert_eq!(fault.member, Some(vec![2.0_f32.to_bits()]));
                 assert_eq!(fault.expected, Some(root.to_bits()));
             }
-            // Sound, but not equal to the naive endpoint.
+            // A lower endpoint that is too low is sound, but not equal to the naive one.
             let tally = swept(variant, 0, below);
-            assert_eq!((tally.violations, tally.differ), (0, 2), "{tally:?}");
+            assert_eq!((tally.violations, tally.mismatches), (0, 2), "{tally:?}");
             let tally = swept(variant, 1, f32::NAN);
             assert_eq!(tally.violations > 0, variant % 3 != 0, "{tally:?}");
         }
@@ -428,13 +450,14 @@ mod tests {
     #[test]
     fn hidden_nan_is_found() {
         let (subject, word) = (subject(Op::Sqrt), -2.0_f32);
-        let mut bounding = bounding(&subject);
+        let mut bounding = bounding_functions(&subject);
         for output in 0..2 {
-            bounding[3].1 = with_end(&bounding[3].1, output, word.to_bits(), 0);
+            bounding[3].1 = with_endpoint(&bounding[3].1, output, word.to_bits(), 0);
         }
-        let (mut windows, mut tally) = (Windows::of(subject, &bounding), Tally::default());
-        let [first, _] = ends(&windows.subject);
+        let (mut windows, mut tally) =
+            (WindowChecker::with_functions(subject, &bounding), Tally::default());
+        let [first, _] = rank_range(&windows.subject);
         windows.sweep((super::super::boxes::rank(word) - first) as usize - 10, 20, &mut tally);
-        assert_eq!((tally.violations, tally.faults[0].kind), (2, FaultKind::HidesNan));
+        assert_eq!((tally.violations, tally.faults[0].kind), (2, FaultKind::UnreportedNan));
     }
 }

@@ -1,6 +1,6 @@
 //! Random functions of unit vectors, built from the patterns that relations match: dot products,
-//! sums of squares, half vectors, quotients, products, odd powers, order, and monotone expressions
-//! that use a value several times. Each comes in several variants, as shaders write it.
+//! sums of squares, half vectors, quotients, products, odd powers, ordered values, and monotone
+//! expressions that use a value several times. Each pattern has several variants, as in shaders.
 
 use lightbound_shader::builder::{Builder, Rules};
 use lightbound_shader::interval::{Bounds, Floats};
@@ -11,13 +11,13 @@ use lightbound_shader::relations::{Axis, UNIT};
 
 type Vector = [Value; 3];
 
-/// A random function with descriptions of its inputs: directions `wi` and `wo`, sometimes the
-/// frame, and scalars.
+/// Generates a random function, with descriptions of its inputs: directions `wi` and `wo`,
+/// sometimes the frame, and scalars.
 pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     let mut builder = Builder::new("patterns", Rules::Exact);
     let in_world = random.once_in(3);
     let names: &[&str] = if in_world { &["wi", "wo", "n", "t", "b"] } else { &["wi", "wo"] };
-    let (mut inputs, all, one_sided) = (vec![], random.once_in(2), random.once_in(2));
+    let (mut inputs, all_intervals, one_sided) = (vec![], random.once_in(2), random.once_in(2));
     let mut vectors: Vec<Vector> = vec![];
     for (vector, name) in names.iter().enumerate() {
         vectors
@@ -29,7 +29,7 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
                 Bounds::Float(Floats::between(if component == 2 { low } else { -UNIT }, UNIT));
             let axis =
                 Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
-            inputs.push(Input { interval: all || vector == 0, bounds, axis: Some(axis) });
+            inputs.push(Input { interval: all_intervals || vector == 0, bounds, axis: Some(axis) });
         }
     }
     let numbers = ["a", "b", "c"].map(|name| {
@@ -55,25 +55,27 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
         }
     }
     let floats = vectors.iter().flatten().copied().chain(numbers).collect();
-    let mut maker = Maker { builder, random, vectors, numbers, floats, made: vec![] };
-    for _ in 0..1 + maker.random.below(8) {
-        maker.pattern();
+    let mut patterns =
+        PatternBuilder { builder, random, vectors, numbers, floats, results: vec![] };
+    for _ in 0..1 + patterns.random.below(8) {
+        patterns.pattern();
     }
-    let mut outputs: Vec<_> = maker.made.iter().rev().take(6).copied().collect();
-    if maker.random.once_in(3) {
-        maker.vanish(&mut outputs);
+    let mut outputs: Vec<_> = patterns.results.iter().rev().take(6).copied().collect();
+    if patterns.random.once_in(3) {
+        patterns.restrict_support(&mut outputs);
     }
     let outputs = outputs.into_iter().enumerate().map(|(k, value)| (format!("y{k}"), value));
-    (maker.builder.finish(outputs), inputs)
+    (patterns.builder.finish(outputs), inputs)
 }
 
+/// Builds a dot product in the usual order.
 fn plain_dot(builder: &mut Builder, a: Vector, b: Vector) -> Value {
     let [x, y, z] = [0, 1, 2].map(|k| builder.op(Op::Mul, &[a[k], b[k]]));
     let sum = builder.op(Op::Add, &[x, y]);
     builder.op(Op::Add, &[sum, z])
 }
 
-struct Maker<'a> {
+struct PatternBuilder<'a> {
     builder: Builder,
     random: &'a mut Random,
     /// Unit vectors.
@@ -82,38 +84,39 @@ struct Maker<'a> {
     /// All float values so far.
     floats: Vec<Value>,
     /// The results of patterns.
-    made: Vec<Value>,
+    results: Vec<Value>,
 }
 
-impl Maker<'_> {
+impl PatternBuilder<'_> {
     fn op(&mut self, op: Op, args: &[Value]) -> Value {
         self.builder.op(op, args)
     }
 
-    /// Makes outputs vanish unless a component of a vector is positive, some of them through
-    /// products in which its sign matters.
-    fn vanish(&mut self, outputs: &mut [Value]) {
+    /// Makes outputs 0 unless a component of a vector is positive. Adds products in which the sign
+    /// of the component matters to some of them.
+    fn restrict_support(&mut self, outputs: &mut [Value]) {
         let z = self.vector()[2];
         let zero = self.builder.f32(0.0);
-        let positive = self.either(Op::Max, z, zero);
+        let positive = self.commuted(Op::Max, z, zero);
         for output in outputs {
             if self.random.once_in(2) {
                 let (x, y) = (self.float(), self.float());
-                let signed = [x, y].map(|x| self.either(Op::Mul, x, z));
-                let product = self.either(Op::Mul, signed[0], signed[1]);
-                *output = self.either(Op::Add, *output, product);
+                let signed = [x, y].map(|x| self.commuted(Op::Mul, x, z));
+                let product = self.commuted(Op::Mul, signed[0], signed[1]);
+                *output = self.commuted(Op::Add, *output, product);
             }
-            *output = self.either(Op::Mul, *output, positive);
+            *output = self.commuted(Op::Mul, *output, positive);
         }
     }
 
-    /// A commutative operation, with its arguments in random order.
-    fn either(&mut self, op: Op, a: Value, b: Value) -> Value {
+    /// Builds a commutative operation with its arguments in random order.
+    fn commuted(&mut self, op: Op, a: Value, b: Value) -> Value {
         if self.random.once_in(2) { self.op(op, &[a, b]) } else { self.op(op, &[b, a]) }
     }
 
-    fn constant(&mut self, of: &[f32]) -> Value {
-        let x = *self.random.pick(of);
+    /// Returns one of these constants.
+    fn constant(&mut self, choices: &[f32]) -> Value {
+        let x = *self.random.pick(choices);
         self.builder.f32(x)
     }
 
@@ -125,18 +128,21 @@ impl Maker<'_> {
         self.op(Op::Mul, &[x, x])
     }
 
-    /// A random float, usually the result of a pattern.
+    /// Returns a random float value, usually the result of a pattern.
     fn float(&mut self) -> Value {
-        let of =
-            if self.made.is_empty() || self.random.once_in(3) { &self.floats } else { &self.made };
-        *self.random.pick(of)
+        let choices = if self.results.is_empty() || self.random.once_in(3) {
+            &self.floats
+        } else {
+            &self.results
+        };
+        *self.random.pick(choices)
     }
 
     fn vector(&mut self) -> Vector {
         *self.random.pick(&self.vectors)
     }
 
-    /// A value that is usually nonnegative.
+    /// Returns a value that is usually nonnegative.
     fn positive(&mut self) -> Value {
         match self.random.below(5) {
             0 => *self.random.pick(&self.numbers),
@@ -150,14 +156,15 @@ impl Maker<'_> {
             }
             3 => self.float(),
             _ => {
-                let (x, least) = (self.float(), self.constant(&[0.0, 0.0, 1e-4, 1e-8]));
-                self.either(Op::Max, x, least)
+                let (x, minimum) = (self.float(), self.constant(&[0.0, 0.0, 1e-4, 1e-8]));
+                self.commuted(Op::Max, x, minimum)
             }
         }
     }
 
+    /// Adds a random pattern.
     fn pattern(&mut self) {
-        let made = match self.random.below(19) {
+        let result = match self.random.below(19) {
             0..3 => self.dot(),
             3..6 => self.squares(),
             6 | 7 => self.half(),
@@ -168,11 +175,11 @@ impl Maker<'_> {
             15 | 16 => self.monotone(),
             _ => self.mixed(),
         };
-        self.floats.push(made);
-        self.made.push(made);
+        self.floats.push(result);
+        self.results.push(result);
     }
 
-    /// A dot product with terms in random order and with random signs.
+    /// Builds a dot product with terms in random order and with random signs.
     fn dot(&mut self) -> Value {
         let (u, v) = (self.vector(), self.vector());
         let mirrored = self.random.once_in(2);
@@ -185,31 +192,32 @@ impl Maker<'_> {
             any |= minus;
             let term = if minus && self.random.once_in(2) {
                 let negative = self.op(Op::Neg, &[u[k]]);
-                (self.either(Op::Mul, negative, v[k]), false)
+                (self.commuted(Op::Mul, negative, v[k]), false)
             } else {
-                (self.either(Op::Mul, u[k], v[k]), minus)
+                (self.commuted(Op::Mul, u[k], v[k]), minus)
             };
             sum = Some(match (sum, term) {
                 (None, (term, false)) => term,
                 (None, (term, true)) => self.op(Op::Neg, &[term]),
-                (Some(sum), (term, false)) => self.either(Op::Add, sum, term),
+                (Some(sum), (term, false)) => self.commuted(Op::Add, sum, term),
                 (Some(sum), (term, true)) => self.op(Op::Sub, &[sum, term]),
             });
         }
         sum.expect("a vector has components")
     }
 
-    /// Sums of squares of a unit vector's components, and 1 minus such sums.
+    /// Builds sums of squares of a unit vector's components, 1 minus such sums, and their roots and
+    /// quotients.
     fn squares(&mut self) -> Value {
         let v = self.vector();
         let first = self.random.below(3);
         let [x, y, z] = [0, 1, 2].map(|k| v[(first + k) % 3]);
         let [xx, yy, zz] = [x, y, z].map(|x| self.square(x));
         let one = self.one();
-        let two = self.either(Op::Add, xx, yy);
+        let two = self.commuted(Op::Add, xx, yy);
         let value = match self.random.below(6) {
             0 => two,
-            1 => self.either(Op::Add, two, zz),
+            1 => self.commuted(Op::Add, two, zz),
             2 | 3 => self.op(Op::Sub, &[one, zz]),
             4 => self.op(Op::Sub, &[one, two]),
             _ => {
@@ -227,13 +235,13 @@ impl Maker<'_> {
             2 => self.op(Op::Div, &[value, zz]),
             3 => {
                 let root = self.op(Op::Sqrt, &[value]);
-                self.either(Op::Div, root, z)
+                self.commuted(Op::Div, root, z)
             }
             _ => value,
         }
     }
 
-    /// A term of a half vector, which then counts as a unit vector.
+    /// Builds a half vector or a term of one. Later patterns use the half vector as a unit vector.
     fn half(&mut self) -> Value {
         let (u, v) = (self.vector(), self.vector());
         let sum = [0, 1, 2].map(|k| self.op(Op::Add, &[u[k], v[k]]));
@@ -245,7 +253,7 @@ impl Maker<'_> {
                 let (one, length) = (self.one(), self.op(Op::Sqrt, &[length2]));
                 self.op(Op::Div, &[one, length])
             };
-            sum.map(|x| self.either(Op::Mul, x, factor))
+            sum.map(|x| self.commuted(Op::Mul, x, factor))
         } else {
             let length = self.op(Op::Sqrt, &[length2]);
             sum.map(|x| self.op(Op::Div, &[x, length]))
@@ -261,15 +269,15 @@ impl Maker<'_> {
         }
     }
 
-    /// Values whose order follows from a minimum or a maximum.
+    /// Builds differences and quotients of values that a minimum or a maximum orders.
     fn order(&mut self) -> Value {
         let (x, y) = (self.positive(), self.positive());
-        let [low, high] = [Op::Min, Op::Max].map(|op| self.either(op, x, y));
+        let [low, high] = [Op::Min, Op::Max].map(|op| self.commuted(op, x, y));
         match self.random.below(8) {
             0 => self.op(Op::Div, &[x, high]),
             1 => {
-                let least = self.constant(&[1e-4, 1e-8, 1.0]);
-                let high = self.either(Op::Max, high, least);
+                let minimum = self.constant(&[1e-4, 1e-8, 1.0]);
+                let high = self.commuted(Op::Max, high, minimum);
                 self.op(Op::Div, &[x, high])
             }
             2 => self.op(Op::Div, &[low, high]),
@@ -277,21 +285,21 @@ impl Maker<'_> {
             4 => self.op(Op::Sub, &[high, low]),
             5 => self.op(Op::Sub, &[x, low]),
             6 => {
-                let (product, least) =
-                    (self.either(Op::Mul, x, y), self.constant(&[1e-8, 1e-4, 0.0]));
-                let product = self.either(Op::Max, product, least);
+                let (product, minimum) =
+                    (self.commuted(Op::Mul, x, y), self.constant(&[1e-8, 1e-4, 0.0]));
+                let product = self.commuted(Op::Max, product, minimum);
                 let root = self.op(Op::Sqrt, &[product]);
                 self.op(Op::Div, &[x, root])
             }
             _ => {
                 let one = self.one();
-                let low = self.either(Op::Min, high, one);
+                let low = self.commuted(Op::Min, high, one);
                 self.op(Op::Sub, &[one, low])
             }
         }
     }
 
-    /// Values whose order follows from the condition of a branch.
+    /// Builds differences and quotients of values that the condition of a branch orders.
     fn branch(&mut self) -> Value {
         let (x, y) = (self.positive(), self.positive());
         let [a, b] = if self.random.once_in(2) { [x, y] } else { [y, x] };
@@ -321,28 +329,28 @@ impl Maker<'_> {
         self.builder.push_if(below, then, otherwise)[0]
     }
 
-    /// A quotient of sums over the same terms.
+    /// Builds a quotient of sums over the same terms.
     fn quotient(&mut self) -> Value {
         let [x, y] = [(); 2].map(|()| self.positive());
         let [x, y] = if self.random.once_in(2) { [x, y].map(|x| self.square(x)) } else { [x, y] };
         let (a, b) = (*self.random.pick(&self.numbers), *self.random.pick(&self.numbers));
-        let (weighted, other) = (self.either(Op::Mul, a, x), self.either(Op::Mul, b, y));
-        let sum = self.either(Op::Add, x, y);
+        let (weighted, other) = (self.commuted(Op::Mul, a, x), self.commuted(Op::Mul, b, y));
+        let sum = self.commuted(Op::Add, x, y);
         let sum = if self.random.once_in(2) {
-            let least = self.constant(&[1e-8, 1e-20, 1e-4]);
-            self.either(Op::Max, sum, least)
+            let minimum = self.constant(&[1e-8, 1e-20, 1e-4]);
+            self.commuted(Op::Max, sum, minimum)
         } else {
             sum
         };
-        let over = match self.random.below(4) {
+        let dividend = match self.random.below(4) {
             0 => x,
             1 => weighted,
-            _ => self.either(Op::Add, weighted, other),
+            _ => self.commuted(Op::Add, weighted, other),
         };
-        self.op(Op::Div, &[over, sum])
+        self.op(Op::Div, &[dividend, sum])
     }
 
-    /// A product of x and c − x, or of x alone.
+    /// Builds a product of x and c − x, or an odd power of x.
     fn product(&mut self) -> Value {
         let (x, c) = (
             self.float(),
@@ -358,18 +366,17 @@ impl Maker<'_> {
                 return self.op(Op::Sub, &[x, square]);
             }
             1 | 2 => {
-                // An odd power.
                 let square = self.square(x);
                 let even = if self.random.once_in(2) { self.square(square) } else { square };
-                return self.either(Op::Mul, even, x);
+                return self.commuted(Op::Mul, even, x);
             }
             _ => {}
         }
         let rest = self.op(Op::Sub, &[c, x]);
-        self.either(Op::Mul, x, rest)
+        self.commuted(Op::Mul, x, rest)
     }
 
-    /// A monotone expression that uses a value several times.
+    /// Builds a monotone expression that uses a value several times.
     fn monotone(&mut self) -> Value {
         let (x, one) = (self.positive(), self.one());
         let other =
@@ -386,25 +393,25 @@ impl Maker<'_> {
                 }
             }
             2 => {
-                let sum = self.either(Op::Add, x, other);
+                let sum = self.commuted(Op::Add, x, other);
                 self.op(Op::Div, &[x, sum])
             }
             3 => {
-                let sum = self.either(Op::Add, x, one);
+                let sum = self.commuted(Op::Add, x, one);
                 self.op(Op::Div, &[x, sum])
             }
             4 => {
                 // x ÷ (x (1 − k) + k)
                 let (rest, k) = (self.op(Op::Sub, &[one, other]), other);
-                let scaled = self.either(Op::Mul, x, rest);
-                let below = self.either(Op::Add, scaled, k);
+                let scaled = self.commuted(Op::Mul, x, rest);
+                let below = self.commuted(Op::Add, scaled, k);
                 self.op(Op::Div, &[x, below])
             }
             5 => {
                 // (1 + t ÷ z²)^(e ÷ t)
                 let (square, exponent) = (self.square(other), self.numbers[2]);
                 let ratio = self.op(Op::Div, &[x, square]);
-                let base = self.either(Op::Add, ratio, one);
+                let base = self.commuted(Op::Add, ratio, one);
                 let power = self.op(Op::Div, &[exponent, x]);
                 self.op(Op::Pow, &[base, power])
             }
@@ -412,21 +419,21 @@ impl Maker<'_> {
                 // 1 ÷ ((a² − 1) x² + 1)²
                 let (square, a) = (self.square(x), self.square(other));
                 let less = self.op(Op::Sub, &[a, one]);
-                let scaled = self.either(Op::Mul, square, less);
-                let below = self.either(Op::Add, scaled, one);
+                let scaled = self.commuted(Op::Mul, square, less);
+                let below = self.commuted(Op::Add, scaled, one);
                 let below = self.square(below);
                 self.op(Op::Div, &[a, below])
             }
             _ => {
                 let floor = self.constant(&[1e-4, 1e-8]);
-                let below = self.either(Op::Max, x, other);
-                let below = self.either(Op::Max, below, floor);
+                let below = self.commuted(Op::Max, x, other);
+                let below = self.commuted(Op::Max, below, floor);
                 self.op(Op::Div, &[x, below])
             }
         }
     }
 
-    /// Other operations of shaders.
+    /// Builds another operation that shaders have.
     fn mixed(&mut self) -> Value {
         let (x, y) = (self.float(), self.float());
         match self.random.below(9) {
@@ -447,8 +454,8 @@ impl Maker<'_> {
                 self.op(Op::Sqrt, &[x])
             }
             7 => {
-                let (one, least) = (self.one(), self.constant(&[0.0, -1.0]));
-                let x = self.op(Op::Max, &[x, least]);
+                let (one, minimum) = (self.one(), self.constant(&[0.0, -1.0]));
+                let x = self.op(Op::Max, &[x, minimum]);
                 self.op(Op::Min, &[x, one])
             }
             _ => {

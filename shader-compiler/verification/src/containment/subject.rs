@@ -1,4 +1,4 @@
-//! Point shaders whose bounds are checked: operations, materials and random functions.
+//! The point shaders to check: operations, materials and random functions.
 
 use super::patterns;
 use lightbound_shader::bounding::{Integrand, IntervalInputs, Ranges};
@@ -13,15 +13,15 @@ use lightbound_shader::relations::Relations;
 use lightbound_shader::testing::random::{self, Options, word};
 use lightbound_shader::texture::{Access, Lookup};
 
-/// A point shader, descriptions of its inputs, and the outputs to bound. It reads the tables of
-/// random functions.
+/// A point shader, descriptions of its inputs, and the outputs to bound. Its texture tables are
+/// `testing::random::tables`.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Name for messages, which says how to reproduce the subject.
+    /// Name for messages. It says how to reproduce the subject.
     pub name: String,
     /// The point shader.
     pub point: Function,
-    /// Descriptions of its inputs.
+    /// Descriptions of the point shader's inputs.
     pub inputs: Vec<Input>,
     /// Indices of the bounded outputs.
     pub outputs: Vec<usize>,
@@ -31,14 +31,14 @@ pub struct Subject {
 pub(super) const NAN_SEEN: &str = "nan_seen";
 
 impl Subject {
-    /// A point shader all of whose outputs are bounded.
+    /// Returns a subject that bounds all outputs of a point shader.
     pub fn new(name: String, point: Function, inputs: Vec<Input>) -> Subject {
         let outputs = (0..point.outputs.len()).collect();
         Subject { name, point, inputs, outputs }.with_nan_seen()
     }
 
-    /// An operation on random inputs: intervals, point intervals, shared inputs and constants, with
-    /// various known bounds.
+    /// Returns an operation on random inputs: intervals, point intervals, shared inputs and
+    /// constants, with various known bounds.
     pub fn op(op: Op, seed: u64) -> Subject {
         let random = &mut Random::new(seed);
         let signature = op.signature();
@@ -47,8 +47,8 @@ impl Subject {
         let mut args: Vec<Value> = vec![];
         for (k, ty) in signature.args.iter().enumerate() {
             let ty = ty.unwrap_or(any);
-            let same = args.iter().copied().find(|&arg| builder.ty(arg) == ty);
-            let arg = match same {
+            let shared = args.iter().copied().find(|&arg| builder.ty(arg) == ty);
+            let arg = match shared {
                 _ if op.is_load() && k == 0 => {
                     let image = Access::new(0, 1, Lookup::default());
                     builder.i32(if op == Op::Load { 2 } else { image.pack() as i32 })
@@ -68,7 +68,7 @@ impl Subject {
         Subject::new(format!("{}, seed {seed}", op.name()), point, inputs)
     }
 
-    /// A random function, usually a small one.
+    /// Returns a random function, usually a small one.
     pub fn random(seed: u64) -> Subject {
         let random = &mut Random::new(seed ^ 0x5eed);
         let max_ops = *random.pick(&[2, 3, 4, 8, 30, 30, 100]);
@@ -86,7 +86,7 @@ impl Subject {
         Subject::new(format!("random function, seed {seed}"), point, inputs)
     }
 
-    /// A random function of unit vectors, built from the patterns that relations match.
+    /// Returns a random function of unit vectors, built from the patterns that relations match.
     pub fn patterns(seed: u64) -> Subject {
         let random = &mut Random::new(seed ^ 0xa11);
         let (generated, inputs) = patterns::function(random);
@@ -94,7 +94,7 @@ impl Subject {
         Subject::new(format!("patterns, seed {seed}"), point, inputs)
     }
 
-    /// The relations that change the bounding shader.
+    /// Returns the relations that change the bounding shader.
     pub fn effective_relations(&self) -> Relations {
         let lifted = |relations| {
             let options = lift::Options { relations, ..lift::Options::default() };
@@ -107,26 +107,27 @@ impl Subject {
             .collect()
     }
 
-    /// The integrand of a material, with `ranges` of its inputs, or without known ranges.
+    /// Returns the integrand of a material. If `ranges` is `None`, no ranges of its inputs are
+    /// known.
     pub fn material(
         name: &str,
         integrand: &Integrand,
-        spans: IntervalInputs,
+        interval_inputs: IntervalInputs,
         ranges: Option<Ranges>,
     ) -> Subject {
-        let mut inputs = integrand.inputs(spans, ranges.unwrap_or_default());
+        let mut inputs = integrand.inputs(interval_inputs, ranges.unwrap_or_default());
         if ranges.is_none() {
             for (input, port) in inputs.iter_mut().zip(&integrand.point.inputs) {
                 input.bounds = Bounds::all(port.ty);
             }
         }
         let known = ranges.map_or("any".to_owned(), |ranges| format!("{ranges:?}"));
-        let name = format!("{name}, spans {spans:?}, ranges {known}");
+        let name = format!("{name}, interval inputs {interval_inputs:?}, ranges {known}");
         Subject { name, point: integrand.point.clone(), inputs, outputs: integrand.outputs.clone() }
             .with_nan_seen()
     }
 
-    /// Also bounds all values that are in scope at the end of the function.
+    /// Adds all values that are in scope at the end of the function to the bounded outputs.
     pub fn deep(mut self) -> Subject {
         let mut values = vec![];
         for stmt in &self.point.body.stmts {
@@ -162,7 +163,7 @@ impl Subject {
     }
 }
 
-/// A random word that is not NaN.
+/// Returns a random word that is not NaN.
 fn random_non_nan(random: &mut Random, ty: Type) -> u32 {
     loop {
         let bits = word(random, ty);
@@ -172,7 +173,7 @@ fn random_non_nan(random: &mut Random, ty: Type) -> u32 {
     }
 }
 
-/// Random descriptions of inputs, at least one of them an interval.
+/// Returns random descriptions of inputs. At least one input is an interval.
 fn random_inputs(random: &mut Random, ports: &[Port]) -> Vec<Input> {
     let known = random.below(4);
     let first = random.below(ports.len().max(1));
@@ -184,7 +185,8 @@ fn random_inputs(random: &mut Random, ports: &[Port]) -> Vec<Input> {
     inputs.collect()
 }
 
-/// Random bounds of an input, as one or several pieces whose endpoints are mostly special values.
+/// Returns random bounds on an input: one or several pieces, mostly with special values as
+/// endpoints.
 fn random_bounds(random: &mut Random, ty: Type) -> Bounds {
     match ty {
         Type::F32 => {

@@ -1,11 +1,11 @@
 //! Compiled checks: a function that maps the rank of a word, its position in the order of its type,
-//! to a verdict. It checks the results of an operation for this word and the next one against all
-//! bounds of two boxes: the one-word box and the box of both words.
+//! to a verdict. It evaluates an operation for this word and the next one, and checks the results
+//! against all bounds for two boxes: that of the first word and that of both words.
 //!
 //! The point operation and all bounding functions are inlined into one function, so that common
-//! subexpressions are computed once and eight words are checked at a time. It checks what
-//! [`Results::check_bound`](super::Results::check_bound) checks, and that optimized endpoints equal
-//! naive ones.
+//! subexpressions are computed once and eight words are checked at a time. The checks are those of
+//! [`ResultSummary::check_bound`](super::ResultSummary::check_bound), and that optimized endpoints
+//! equal naive ones.
 
 use lightbound_shader::builder::rewrite::append;
 use lightbound_shader::builder::{Builder, Rules};
@@ -13,43 +13,47 @@ use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::{Emit, Function, Op, Type, Value};
 use lightbound_shader::lift::Options;
 
-/// Flag of a verdict: some check failed. The other bits count the exempt checks.
+/// Flag of a verdict: a check failed. The other bits count the skipped checks.
 pub(super) const FAILED: u32 = 1 << 31;
 
-/// Number of boxes that are checked for each word.
-pub(super) const BOXES: u64 = 2;
+/// Number of boxes checked for each word.
+pub(super) const BOXES_PER_WORD: u64 = 2;
 
 /// A bounding function, with the index of the naive variant that it is compared with.
-pub(super) struct Variant<'a> {
+pub(super) struct BoundingFunction<'a> {
     pub options: Options,
     pub function: &'a Function,
     pub naive: usize,
 }
 
-/// Builds the function that maps the rank of a word to a verdict and the operation's result. `last`
-/// is the greatest rank. Each variant yields the endpoints of the result and those of the output
-/// that reports NaN. The first variant is naive and propagates NaN.
-pub(super) fn function(point: &Function, variants: &[Variant<'_>], last: i32) -> Function {
+/// Builds the function that maps the rank of a word to a verdict and the operation's result.
+/// `last_rank` is the greatest rank. Each variant yields the endpoints of the result and those of
+/// the output that reports NaN. The first variant is naive and propagates NaN.
+pub(super) fn function(
+    point: &Function,
+    variants: &[BoundingFunction<'_>],
+    last_rank: i32,
+) -> Function {
     let mut builder = Builder::new(&point.name, Rules::Exact);
     let rank = builder.input("rank", Type::I32);
-    let (one, second_to_last) = (builder.i32(1), builder.i32(last - 1));
+    let (one, second_to_last) = (builder.i32(1), builder.i32(last_rank - 1));
     let clamped = builder.op(Op::SMin, &[rank, second_to_last]);
     let next = builder.op(Op::IAdd, &[clamped, one]);
-    let ends = [rank, next].map(|rank| word(&mut builder, point.inputs[0].ty, rank));
+    let endpoints = [rank, next].map(|rank| word(&mut builder, point.inputs[0].ty, rank));
     let mut results = vec![];
-    for end in ends {
+    for end in endpoints {
         let values;
         (builder, values) = append(point, builder, &[end], Builder::op);
         results.push(values[0]);
     }
-    let (failed, exempt) = (builder.bool(false), builder.i32(0));
-    let mut checks = Checks { builder, failed, exempt };
-    checks = checks.check_bounds([ends[0]; 2], &results[..1], variants);
-    checks = checks.check_bounds(ends, &results, variants);
-    let Checks { mut builder, failed, exempt } = checks;
+    let (failed, skipped) = (builder.bool(false), builder.i32(0));
+    let mut checks = Checks { builder, failed, skipped };
+    checks = checks.check_bounds([endpoints[0]; 2], &results[..1], variants);
+    checks = checks.check_bounds(endpoints, &results, variants);
+    let Checks { mut builder, failed, skipped } = checks;
     let flag = builder.i32(FAILED as i32);
-    let flagged = builder.op(Op::Or, &[exempt, flag]);
-    let verdict = builder.op(Op::Select, &[failed, flagged, exempt]);
+    let flagged = builder.op(Op::Or, &[skipped, flag]);
+    let verdict = builder.op(Op::Select, &[failed, flagged, skipped]);
     builder.finish([("verdict".to_owned(), verdict), ("result".to_owned(), results[0])])
 }
 
@@ -70,17 +74,17 @@ struct Checks {
     builder: Builder,
     /// Whether a check failed.
     failed: Value,
-    /// Number of exempt checks.
-    exempt: Value,
+    /// Number of skipped checks.
+    skipped: Value,
 }
 
 /// The bound that a variant computes for a box.
 #[derive(Clone, Copy)]
 struct Bound {
-    ends: [Value; 2],
+    endpoints: [Value; 2],
     /// Whether the variant reports a NaN.
     nan_seen: Value,
-    /// Whether the NaN mode makes no claim about the box, so that the check is exempt.
+    /// Whether the NaN mode makes no claim about the box. The check is then skipped.
     no_claim: Value,
 }
 
@@ -88,16 +92,17 @@ impl Checks {
     /// Checks the results of all members of a box against all bounds.
     fn check_bounds(
         mut self,
-        ends: [Value; 2],
+        endpoints: [Value; 2],
         results: &[Value],
-        variants: &[Variant<'_>],
+        variants: &[BoundingFunction<'_>],
     ) -> Checks {
         let nans: Vec<_> = results.iter().map(|&result| self.is_nan(result)).collect();
         let (some_nan, all_nan) = (self.fold(Op::BOr, &nans), self.fold(Op::BAnd, &nans));
         let mut bounds: Vec<Bound> = vec![];
         for variant in variants {
             let outputs;
-            (self.builder, outputs) = append(variant.function, self.builder, &ends, Builder::op);
+            (self.builder, outputs) =
+                append(variant.function, self.builder, &endpoints, Builder::op);
             let [lo, hi, ref nan_seen @ ..] = outputs[..] else {
                 unreachable!("an output has two endpoints")
             };
@@ -107,16 +112,19 @@ impl Checks {
                 Nan::Propagate | Nan::Suppress => self.builder.bool(false),
                 Nan::Ignore => self.builder.op(Op::BOr, &[bounds[0].nan_seen, some_nan]),
             };
-            let bound = Bound { ends: [lo, hi], nan_seen, no_claim };
+            let bound = Bound { endpoints: [lo, hi], nan_seen, no_claim };
             bounds.push(bound);
-            let escapes = self.escapes(bound.ends, results);
-            let unordered = bound.ends.map(|end| self.is_nan(end));
+            let outside = self.is_outside(bound.endpoints, results);
+            let unordered = bound.endpoints.map(|end| self.is_nan(end));
             let (failed, unclaimed) = if variant.options.nan == Nan::Propagate {
-                let hides = self.hides(bound.ends, some_nan);
+                let unreported = self.is_nan_unreported(bound.endpoints, some_nan);
                 let no_nan = self.builder.op(Op::BNot, &[some_nan]);
-                (vec![escapes, hides], self.fold(Op::BAnd, &[no_nan, unordered[0], unordered[1]]))
+                (
+                    vec![outside, unreported],
+                    self.fold(Op::BAnd, &[no_nan, unordered[0], unordered[1]]),
+                )
             } else {
-                (vec![escapes, unordered[0], unordered[1]], all_nan)
+                (vec![outside, unordered[0], unordered[1]], all_nan)
             };
             let mut failed = self.fold(Op::BOr, &failed);
             let differs =
@@ -132,14 +140,14 @@ impl Checks {
         let claimed = self.builder.op(Op::BNot, &[no_claim]);
         let failed = self.builder.op(Op::BAnd, &[failed, claimed]);
         self.failed = self.builder.op(Op::BOr, &[self.failed, failed]);
-        let exempt = self.builder.op(Op::BOr, &[no_claim, unclaimed]);
+        let skipped = self.builder.op(Op::BOr, &[no_claim, unclaimed]);
         let [zero, one] = [0, 1].map(|x| self.builder.i32(x));
-        let exempt = self.builder.op(Op::Select, &[exempt, one, zero]);
-        self.exempt = self.builder.op(Op::IAdd, &[self.exempt, exempt]);
+        let skipped = self.builder.op(Op::Select, &[skipped, one, zero]);
+        self.skipped = self.builder.op(Op::IAdd, &[self.skipped, skipped]);
     }
 
     /// Whether a result lies outside the endpoints; a NaN endpoint imposes no bound.
-    fn escapes(&mut self, [lo, hi]: [Value; 2], results: &[Value]) -> Value {
+    fn is_outside(&mut self, [lo, hi]: [Value; 2], results: &[Value]) -> Value {
         let beyond: Vec<_> = results
             .iter()
             .flat_map(|&result| [self.is_less(result, lo), self.is_less(hi, result)])
@@ -147,8 +155,8 @@ impl Checks {
         self.fold(Op::BOr, &beyond)
     }
 
-    /// Whether a result is NaN although an endpoint is finite.
-    fn hides(&mut self, [lo, hi]: [Value; 2], some_nan: Value) -> Value {
+    /// Whether a result is NaN although an endpoint is neither NaN nor infinite.
+    fn is_nan_unreported(&mut self, [lo, hi]: [Value; 2], some_nan: Value) -> Value {
         if self.builder.ty(lo) != Type::F32 {
             return self.builder.bool(false);
         }
@@ -163,19 +171,19 @@ impl Checks {
     fn differs(&mut self, bound: Bound, naive: Bound, nan: Nan, propagating: &Bound) -> Value {
         let mut differs = self.builder.bool(false);
         for (end, naive) in
-            std::iter::zip(bound.ends, naive.ends).filter(|(end, naive)| end != naive)
+            std::iter::zip(bound.endpoints, naive.endpoints).filter(|(end, naive)| end != naive)
         {
             let (same, naive_is_nan) = (self.is_equal(end, naive), self.is_nan(naive));
             let differ = self.builder.op(Op::BOr, &[same, naive_is_nan]);
             let differ = self.builder.op(Op::BNot, &[differ]);
             differs = self.builder.op(Op::BOr, &[differs, differ]);
         }
-        let mut exempt = vec![naive.no_claim];
+        let mut skipped = vec![naive.no_claim];
         if nan == Nan::Ignore {
-            exempt.push(self.any_nan(&propagating.ends));
+            skipped.push(self.any_nan(&propagating.endpoints));
         }
-        let exempt = self.fold(Op::BOr, &exempt);
-        let compared = self.builder.op(Op::BNot, &[exempt]);
+        let skipped = self.fold(Op::BOr, &skipped);
+        let compared = self.builder.op(Op::BNot, &[skipped]);
         self.builder.op(Op::BAnd, &[differs, compared])
     }
 

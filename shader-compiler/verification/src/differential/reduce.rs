@@ -4,9 +4,9 @@ use lightbound_shader::builder::rewrite::{liveness, sweep};
 use lightbound_shader::ir::function::for_each_stmt;
 use lightbound_shader::ir::{Block, Def, Function, Stmt, Type, Value};
 
-/// Greedily reduces a function for which `wrong` holds to a smaller one for which it still holds:
-/// drops outputs, and replaces values by their arguments and by constants.
-pub fn reduce(function: &Function, wrong: impl Fn(&Function) -> bool) -> Function {
+/// Reduces a function for which `fails` holds to a smaller one for which it still holds. Greedily
+/// drops outputs, and replaces values by their arguments or by constants.
+pub fn reduce(function: &Function, fails: impl Fn(&Function) -> bool) -> Function {
     let mut best = function.clone();
     loop {
         let before = (best.outputs.len(), size(&best));
@@ -15,7 +15,7 @@ pub fn reduce(function: &Function, wrong: impl Fn(&Function) -> bool) -> Functio
                 let mut next = best.clone();
                 next.outputs.remove(index);
                 next.body.yields.remove(index);
-                accept(&mut best, next, &wrong);
+                accept(&mut best, next, &fails);
             }
         }
         for index in (0..best.len() as u32).rev() {
@@ -35,7 +35,7 @@ pub fn reduce(function: &Function, wrong: impl Fn(&Function) -> bool) -> Functio
             let candidates: Vec<_> = same_type.chain(constants).collect();
             for replacement in candidates {
                 let next = replaced(&best, value, replacement);
-                if accept(&mut best, next, &wrong) {
+                if accept(&mut best, next, &fails) {
                     break;
                 }
             }
@@ -46,27 +46,30 @@ pub fn reduce(function: &Function, wrong: impl Fn(&Function) -> bool) -> Functio
     }
 }
 
+/// A replacement of a value.
 enum Replacement {
     Value(Value),
     Constant(u32),
 }
 
-fn accept(best: &mut Function, mut next: Function, wrong: &impl Fn(&Function) -> bool) -> bool {
+/// Replaces the best function if the candidate fails too. Returns whether it did.
+fn accept(best: &mut Function, mut next: Function, fails: &impl Fn(&Function) -> bool) -> bool {
     sweep(&mut next);
-    let better = wrong(&next);
-    if better {
+    let accepted = fails(&next);
+    if accepted {
         *best = next;
     }
-    better
+    accepted
 }
 
-/// Number of statements.
+/// Returns the number of statements.
 fn size(function: &Function) -> usize {
     let mut count = 0;
     for_each_stmt(&function.body, &mut |_| count += 1);
     count
 }
 
+/// Returns a copy of a function in which a value is replaced.
 fn replaced(function: &Function, value: Value, by: Replacement) -> Function {
     let mut function = function.clone();
     let new = match by {
@@ -75,14 +78,14 @@ fn replaced(function: &Function, value: Value, by: Replacement) -> Function {
     };
     for data in &mut function.values {
         if let Def::Op { args, .. } = &mut data.def {
-            swap(args, value, new);
+            replace_value(args, value, new);
         }
     }
-    replace_in(&mut function.body, value, new);
+    replace_in_block(&mut function.body, value, new);
     function
 }
 
-fn swap(values: &mut [Value], old: Value, new: Value) {
+fn replace_value(values: &mut [Value], old: Value, new: Value) {
     for value in values {
         if *value == old {
             *value = new;
@@ -90,21 +93,21 @@ fn swap(values: &mut [Value], old: Value, new: Value) {
     }
 }
 
-fn replace_in(block: &mut Block, old: Value, new: Value) {
-    swap(&mut block.yields, old, new);
+fn replace_in_block(block: &mut Block, old: Value, new: Value) {
+    replace_value(&mut block.yields, old, new);
     for stmt in &mut block.stmts {
         match stmt {
             Stmt::Op(_) => {}
             Stmt::If(i) => {
-                swap(std::slice::from_mut(&mut i.cond), old, new);
-                replace_in(&mut i.then, old, new);
-                replace_in(&mut i.otherwise, old, new);
+                replace_value(std::slice::from_mut(&mut i.cond), old, new);
+                replace_in_block(&mut i.then, old, new);
+                replace_in_block(&mut i.otherwise, old, new);
             }
             Stmt::Loop(l) => {
-                swap(std::slice::from_mut(&mut l.cond), old, new);
-                swap(&mut l.init, old, new);
-                replace_in(&mut l.head, old, new);
-                replace_in(&mut l.body, old, new);
+                replace_value(std::slice::from_mut(&mut l.cond), old, new);
+                replace_value(&mut l.init, old, new);
+                replace_in_block(&mut l.head, old, new);
+                replace_in_block(&mut l.body, old, new);
             }
         }
     }
@@ -119,9 +122,9 @@ mod tests {
 
     #[test]
     fn reduced_functions_are_small() {
-        // Pretend that every division is wrong.
+        // Pretend that functions with a division fail.
         let options = Options { ops: 200, composite: true, ifs: true, loops: true, lowered: false };
-        let wrong = |function: &Function| {
+        let fails = |function: &Function| {
             verify(function).unwrap();
             let live = liveness(function);
             (0..function.len() as u32)
@@ -131,10 +134,10 @@ mod tests {
         let mut reductions = 0;
         for seed in 0..120 {
             let function = random::function(seed, &options);
-            if wrong(&function) {
-                let reduced = reduce(&function, wrong);
-                // A division in a loop or in an arm has to be yielded out of it, which takes
-                // statements.
+            if fails(&function) {
+                let reduced = reduce(&function, fails);
+                // The result of a division in a loop or an arm must be yielded from it, which takes
+                // more statements.
                 assert!(size(&reduced) <= 12, "seed {seed}\n{reduced}");
                 reductions += 1;
             }

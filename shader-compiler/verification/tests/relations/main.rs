@@ -1,5 +1,5 @@
-//! Bounds of small functions with one relation: they contain the results, lie within the bounds
-//! without it, and are tighter where the relation applies.
+//! Tests of single relations on small functions: bounds contain the results, lie within the bounds
+//! without the relation, and are tighter where the relation applies.
 
 mod case;
 mod order;

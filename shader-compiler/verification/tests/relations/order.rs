@@ -43,15 +43,15 @@ fn bounds_refined_by_order_contain_results() {
         ),
     ];
     for (k, (text, inputs)) in cases.iter().enumerate() {
-        let seen = Case::new(text, inputs).check(Relation::Order, 3000);
-        assert!(k == 5 || seen.tighter * 50 > seen.ends, "{text}: {seen:?}");
+        let counts = Case::new(text, inputs).check(Relation::Order, 3000);
+        assert!(k == 5 || counts.tighter * 50 > counts.endpoints, "{text}: {counts:?}");
     }
 }
 
-/// A function whose arms are so expensive that they are skipped if no member of the box takes them,
-/// or so cheap that they always run.
-fn arms(expensive: bool) -> String {
-    let more = if expensive {
+/// Returns a function with branches. Expensive arms are skipped if no member of the box takes them;
+/// cheap arms always run.
+fn function_with_arms(expensive: bool) -> String {
+    let rest = if expensive {
         "%12 = sin %11 %13 = mul %12, 0.001 %14 = add %13, %11"
     } else {
         "%14 = add %11, 2.0"
@@ -70,7 +70,7 @@ fn arms(expensive: bool) -> String {
                 %9 = sub %7, %8
                 %10 = div %9, a
                 %11 = div %10, b
-                {more}
+                {rest}
                 yield %14
             }} else {{
                 %16 = if %0 {{
@@ -92,27 +92,27 @@ fn arms(expensive: bool) -> String {
 #[test]
 fn conditions_tighten_bounds_in_their_arms() {
     for expensive in [false, true] {
-        let text = arms(expensive);
+        let text = function_with_arms(expensive);
         for [b, c] in
             [[within(-1.0, 2.0), within(0.0, 1.0)], [within(-3.0, 3.0), within(-1.0, 0.5)]]
         {
-            let seen = Case::new(&text, &[within(-1.0, 1.0), b, c]).check(Relation::Order, 4000);
-            assert!(seen.tighter * 100 > seen.ends, "{seen:?}");
+            let counts = Case::new(&text, &[within(-1.0, 1.0), b, c]).check(Relation::Order, 4000);
+            assert!(counts.tighter * 100 > counts.endpoints, "{counts:?}");
         }
         let case = Case::new(&text, &[within(-1.0, 1.0), within(-1.0, 2.0), within(0.0, 1.0)]);
-        let ends = |relations| {
+        let endpoints = |relations| {
             let lifted = case.lifted(relations, Nan::Suppress);
-            case.ends(&lifted, &[[-0.5, 0.5], [0.5, 0.75], [0.75, 1.0]])[0]
+            case.endpoints(&lifted, &[[-0.5, 0.5], [0.5, 0.75], [0.75, 1.0]])[0]
         };
-        let [plain, tight] = [Relations::NONE, Relations::NONE.with(Relation::Order)].map(ends);
+        let [plain, tight] =
+            [Relations::NONE, Relations::NONE.with(Relation::Order)].map(endpoints);
         assert!(tight[1] < plain[1] && tight[1] < 20.0, "{plain:?} {tight:?}");
     }
 }
 
 #[test]
 fn mutually_exclusive_conditions_yield_no_nan() {
-    // In a box with a > c, each condition may hold for some members, but never both for the same
-    // member.
+    // In a box with a > c, each condition may hold for some members, but not both for one member.
     let text = "fn f(a: f32, b: f32, c: f32) -> (r: f32) {
         %0 = lt a, b
         %1 = lt b, c
@@ -143,9 +143,9 @@ fn mutually_exclusive_conditions_yield_no_nan() {
         return %2
     }";
     let case = Case::new(text, &[within(-1.0, 1.0), within(-2.0, 2.0), within(-0.5, 0.5)]);
-    let seen = case.check(Relation::Order, 4000);
-    assert!(seen.ends > 10_000, "{seen:?}");
+    let counts = case.check(Relation::Order, 4000);
+    assert!(counts.endpoints > 10_000, "{counts:?}");
     let lifted = case.lifted(Relations::NONE.with(Relation::Order), Nan::Suppress);
-    let [lo, hi] = case.ends(&lifted, &[[0.5, 0.75], [0.0, 1.0], [0.1, 0.25]])[0];
+    let [lo, hi] = case.endpoints(&lifted, &[[0.5, 0.75], [0.0, 1.0], [0.1, 0.25]])[0];
     assert!(lo <= hi, "{lo:?} {hi:?}");
 }

@@ -15,7 +15,7 @@ const SHAPES: [&str; 4] = [
 #[test]
 fn bounds_of_products_contain_results() {
     for text in SHAPES {
-        let (mut ends, mut tighter) = (0, 0);
+        let (mut endpoints, mut tighter) = (0, 0);
         for [x, c] in [
             [[0.0, 1.0], [1.0, 1.0]],
             [[-3.0, 2.0], [-1.0, 2.0]],
@@ -24,21 +24,21 @@ fn bounds_of_products_contain_results() {
         ] {
             let float = |[lo, hi]: [f32; 2]| Bounds::Float(Floats::between(lo, hi));
             let case = Case::new(text, &[(true, float(x)), (false, float(c))]);
-            let seen = case.check(Relation::Products, 5000);
-            (ends, tighter) = (ends + seen.ends, tighter + seen.tighter);
+            let counts = case.check(Relation::Products, 5000);
+            (endpoints, tighter) = (endpoints + counts.endpoints, tighter + counts.tighter);
         }
-        assert!(tighter * 20 > ends, "{text}: {tighter} of {ends}");
+        assert!(tighter * 20 > endpoints, "{text}: {tighter} of {endpoints}");
     }
 }
 
 #[test]
-fn the_greatest_product_is_in_the_middle() {
+fn bound_of_x_times_c_minus_x_is_attained_at_half_c() {
     let float = |lo, hi| Bounds::Float(Floats::between(lo, hi));
     let case = Case::new(SHAPES[0], &[(true, float(0.0, 1.0)), (false, float(1.0, 1.0))]);
-    let ends = |relations| {
-        case.ends(&case.lifted(relations, Nan::Suppress), &[[0.25, 0.875], [1.0; 2]])[0]
+    let endpoints = |relations| {
+        case.endpoints(&case.lifted(relations, Nan::Suppress), &[[0.25, 0.875], [1.0; 2]])[0]
     };
-    let [lo, hi] = ends(Relations::NONE.with(Relation::Products));
+    let [lo, hi] = endpoints(Relations::NONE.with(Relation::Products));
     assert!((0.109374..=0.109375).contains(&lo) && (0.25..0.250001).contains(&hi), "{lo:?} {hi:?}");
-    assert_eq!(ends(Relations::NONE), [0.03125, 0.65625]);
+    assert_eq!(endpoints(Relations::NONE), [0.03125, 0.65625]);
 }

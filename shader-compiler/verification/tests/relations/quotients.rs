@@ -5,8 +5,6 @@ use lightbound_shader::interval::Nan;
 use lightbound_shader::interval::{Bounds, Floats};
 use lightbound_shader::relations::{Relation, Relations};
 
-const WITH: Relations = Relations::NONE;
-
 fn within(lo: f32, hi: f32) -> (bool, Bounds) {
     (true, Bounds::Float(Floats::between(lo, hi)))
 }
@@ -25,19 +23,19 @@ const EXPONENT: &str = "fn f(x: f32, y: f32, n_u: f32, n_v: f32) -> (r: f32) {
 }";
 
 #[test]
-fn weighted_means_are_between_their_operands() {
+fn weighted_means_are_bounded_by_their_operands() {
     let number = |lo, hi| (false, Bounds::Float(Floats::between(lo, hi)));
     let case = Case::new(
         EXPONENT,
         &[within(-2.0, 2.0), within(-2.0, 2.0), number(1.0, 1e4), number(1.0, 1e4)],
     );
-    let ends = |relations: Relations, x: [f32; 2]| {
+    let endpoints = |relations: Relations, x: [f32; 2]| {
         let lifted = case.lifted(relations, Nan::Ignore);
-        case.ends(&lifted, &[x, [0.1, 0.2], [1000.0; 2], [50.0; 2]])[0]
+        case.endpoints(&lifted, &[x, [0.1, 0.2], [1000.0; 2], [50.0; 2]])[0]
     };
-    let [lo, hi] = ends(WITH.with(Relation::Quotients), [-0.1, 0.1]);
+    let [lo, hi] = endpoints(Relations::NONE.with(Relation::Quotients), [-0.1, 0.1]);
     assert!((49.999..=50.0).contains(&lo) && (1000.0..1000.001).contains(&hi), "{lo:?} {hi:?}");
-    let [lo, hi] = ends(WITH, [-0.1, 0.1]);
+    let [lo, hi] = endpoints(Relations::NONE, [-0.1, 0.1]);
     assert!(lo < 11.0 && hi > 1100.0, "{lo:?} {hi:?}");
 }
 
@@ -45,7 +43,7 @@ fn weighted_means_are_between_their_operands() {
 fn bounds_of_quotients_contain_results() {
     let all = Floats::between(0.0, f32::MAX);
     let number = |floats| (false, Bounds::Float(floats));
-    // For all exponents, the dividend may overflow.
+    // Over the full range of exponents, the dividend may overflow.
     for n in [
         Floats::between(1.0, 1e4),
         Floats::between(0.0, 1.0),
@@ -55,8 +53,8 @@ fn bounds_of_quotients_contain_results() {
         for x in [within(-2.0, 2.0), within(0.0, 1e-18), within(1.0, 1e15)] {
             let case =
                 Case::new(EXPONENT, &[x, within(-1.0, 1.0), number(n), (true, Bounds::Float(n))]);
-            let seen = case.check(Relation::Quotients, 2000);
-            assert!(seen.tighter * 20 > seen.ends, "{n:?} {x:?} {seen:?}");
+            let counts = case.check(Relation::Quotients, 2000);
+            assert!(counts.tighter * 20 > counts.endpoints, "{n:?} {x:?} {counts:?}");
         }
     }
 }
@@ -80,8 +78,7 @@ fn bounds_of_all_quotient_patterns_contain_results() {
             "fn f(a: f32, b: f32) -> (r: f32) { %0 = max b, 1e-4 %1 = max a, %0 %2 = div a, %1 return %2 }",
             &[positive(1.0), within(-1.0, 1.0)],
         ),
-        // (x² + y²)/((αx)² + (y + y²β)²) does not match. With factors in another order, (x x + y
-        // y)/((α x)(α x) + (β y)(β y)) does.
+        // (x² + y²)/((a x)² + (y b)²), with the factors of products in different orders
         (
             "fn f(x: f32, y: f32, a: f32, b: f32) -> (r: f32) {
                 %0 = mul x, x %1 = mul y, y %2 = add %0, %1
@@ -104,7 +101,7 @@ fn bounds_of_all_quotient_patterns_contain_results() {
         ),
     ];
     for (text, inputs) in shapes {
-        let seen = Case::new(text, inputs).check(Relation::Quotients, 5000);
-        assert!(seen.tighter * 50 > seen.ends, "{text}: {seen:?}");
+        let counts = Case::new(text, inputs).check(Relation::Quotients, 5000);
+        assert!(counts.tighter * 50 > counts.endpoints, "{text}: {counts:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Typed syntax trees of WGSL modules, for the subset that random programs use.
 //!
-//! Each expression has its type, so that the shrinker can replace it by a subexpression or a
-//! constant of the same type. Trees are not validated here: the generator builds valid ones, and
-//! the front end rejects the shrinker's invalid candidates.
+//! Expressions store their types, so that the shrinker can replace them by subexpressions and
+//! constants of the same type. Trees are not validated: the generator builds valid ones, and the
+//! front end rejects invalid candidates of the shrinker.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub enum Ty {
     Texture,
     /// `sampler`.
     Sampler,
-    /// A structure, by its name.
+    /// The structure with this name.
     Struct(&'static str),
 }
 
@@ -57,7 +57,7 @@ pub struct Expr {
     pub kind: ExprKind,
 }
 
-/// Operator or leaf of an expression.
+/// The operator of an expression, or a leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     Float(f32),
@@ -91,12 +91,12 @@ impl Expr {
         Expr::new(Ty::U32, ExprKind::Int(x))
     }
 
-    /// A member of a structure.
+    /// Builds an access to a structure member.
     pub fn member(&self, name: &str, ty: Ty) -> Expr {
         Expr::new(ty, ExprKind::Member(Box::new(self.clone()), name.to_owned()))
     }
 
-    /// A swizzle of a vector.
+    /// Builds a swizzle of a vector.
     pub fn swizzle(&self, letters: &str) -> Expr {
         let ty = match (self.ty, letters.len()) {
             (Ty::UVec(_), 1) => Ty::U32,
@@ -107,20 +107,20 @@ impl Expr {
         self.member(letters, ty)
     }
 
-    /// An element of an array, a column of a matrix or a component of a vector.
+    /// Builds an access to an element of an array, a column of a matrix or a component of a vector.
     pub fn at(&self, index: Expr) -> Expr {
         let ty = if let Ty::Mat(n) = self.ty { Ty::Vec(n) } else { Ty::F32 };
         Expr::new(ty, ExprKind::Index(Box::new(self.clone()), Box::new(index)))
     }
 
-    /// A comparison such as `a < b`, componentwise for vectors.
+    /// Builds a comparison such as `a < b`, componentwise for vectors.
     pub fn compare(op: &'static str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
         let (a, b) = (a.into(), b.into());
         let ty = if let Ty::Vec(n) = a.ty { Ty::BVec(n) } else { Ty::Bool };
         Expr::new(ty, ExprKind::Binary(op, Box::new(a), Box::new(b)))
     }
 
-    /// An arithmetic or bitwise operation.
+    /// Builds an arithmetic, bitwise or logical operation.
     pub fn binary(op: &'static str, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
         let (a, b) = (a.into(), b.into());
         let ty = match (a.ty, b.ty) {
@@ -135,7 +135,7 @@ impl Expr {
         Expr::new(a.ty, ExprKind::Unary(op, Box::new(a)))
     }
 
-    /// A call of a built-in function or a constructor.
+    /// Builds a call of a built-in function or a constructor.
     pub fn call(name: &str, args: Vec<Expr>) -> Expr {
         let ty = match name {
             "dot" | "length" | "distance" | "determinant" | "f32" | "bitcast<f32>" => Ty::F32,
@@ -180,8 +180,8 @@ impl Expr {
         self.children_mut().into_iter().for_each(|child| child.walk_mut(f));
     }
 
-    /// Visits the expression and its subexpressions in post-order, so that `f` may replace the
-    /// expression that it visits: replacements are not visited.
+    /// Visits the expression and its subexpressions in post-order, so that `f` does not visit its
+    /// own replacements.
     pub fn rewrite(&mut self, f: &mut impl FnMut(&mut Expr)) {
         self.children_mut().into_iter().for_each(|child| child.rewrite(f));
         f(self);
@@ -266,7 +266,7 @@ pub enum Stmt {
 }
 
 impl Stmt {
-    /// Nested blocks.
+    /// Returns the nested blocks.
     pub fn blocks_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
         match self {
             Stmt::If(_, a, b) | Stmt::Loop(a, b, _) => vec![a, b],
@@ -278,7 +278,7 @@ impl Stmt {
         }
     }
 
-    /// Expressions of this statement, without those of nested blocks.
+    /// Returns the expressions of this statement, without those in nested blocks.
     pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             Stmt::Let(_, e) | Stmt::Var(_, e) | Stmt::If(e, ..) | Stmt::While(e, _) => vec![e],
@@ -314,7 +314,7 @@ pub struct Parameter {
     pub is_pointer: bool,
 }
 
-/// A member of `Material`, with the range and the default of its doc comment.
+/// A member of `Material`, with the range and the default in its doc comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     pub name: String,
@@ -340,14 +340,14 @@ pub struct Module {
     /// Whether the BRDF is evaluated on both sides of the surface.
     pub two_sided: bool,
     pub globals: Vec<Global>,
-    /// Members of `Material`; if there are none, the structure is omitted.
+    /// Members of `Material`. The structure is omitted if it has no members.
     pub members: Vec<Member>,
-    /// Callees before callers.
+    /// Functions in declaration order, callees before callers.
     pub functions: Vec<Function>,
 }
 
 impl Module {
-    /// Visits all expressions of functions in pre-order, which is the order of their indices.
+    /// Visits all expressions of functions in pre-order. The shrinker numbers them in this order.
     pub fn walk_expressions(&mut self, f: &mut impl FnMut(&mut Expr)) {
         self.for_each_root(&mut |expr| expr.walk_mut(f));
     }
@@ -369,8 +369,8 @@ impl Module {
         self.functions.iter_mut().for_each(|function| walk_blocks(&mut function.body, f));
     }
 
-    /// The size that the shrinker minimizes: constants weigh less than names, and 0, 0.5 and 1
-    /// least.
+    /// Returns the size that the shrinker minimizes. Constants weigh less than names; 0, 0.5 and 1
+    /// weigh least.
     pub fn size(&mut self) -> usize {
         let mut size = 8 * (self.members.len() + self.globals.len() + self.functions.len());
         self.walk_expressions(&mut |expr| {

@@ -1,9 +1,9 @@
-//! Random expressions of a given type and role.
+//! Generates random expressions of a given type and role.
 //!
-//! A [`Role`] is the approximate range of an expression. With roles, programs resemble shaders: the
+//! A [`Role`] is the approximate range of an expression. Roles make programs resemble shaders: the
 //! base of a power is in [0, 1], radicands and divisors are positive, and magnitudes are moderate.
-//! Variables in scope are preferred over new expressions, so that values have several uses. A role
-//! is sometimes ignored, as authors sometimes forget to clamp.
+//! Variables in scope are preferred to new expressions, so that values have several uses. The role
+//! is sometimes ignored, as authors of shaders sometimes forget to clamp.
 
 use super::ast::{Expr, ExprKind, Ty};
 use super::generate::Generator;
@@ -24,7 +24,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Whether values of this role also have the other one.
+    /// Whether all values of this role also have the other one.
     pub fn implies(self, other: Role) -> bool {
         match other {
             Role::Any => true,
@@ -35,32 +35,34 @@ impl Role {
     }
 }
 
-/// A call of a built-in function.
+/// Builds a call of a built-in function.
 pub(super) fn call(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
     Expr::call(name, args.into_iter().collect())
 }
 
+/// Builds `clamp(x, 0.0, 1.0)`.
 pub(super) fn clamp01(x: Expr) -> Expr {
     call("clamp", [x, 0.0.into(), 1.0.into()])
 }
 
+/// Builds `max(x, 0.0)`.
 pub(super) fn max0(x: Expr) -> Expr {
     call("max", [x, 0.0.into()])
 }
 
-/// `vecNf(x)`.
+/// Builds `vecNf(x)`.
 pub(super) fn splat(n: usize, x: impl Into<Expr>) -> Expr {
     call(&format!("vec{n}f"), [x.into()])
 }
 
 impl Generator<'_> {
-    /// An expression of a type; `role` applies to floats and vectors only.
+    /// Returns a random expression of a type. `role` applies only to floats and vectors.
     pub(super) fn expr(&mut self, ty: Ty, role: Role, depth: usize) -> Expr {
         let role = if self.once_in(40) { Role::Any } else { role };
         if depth == 0 || self.once_in(4) {
             return self.leaf(ty, role);
         }
-        let made = match ty {
+        let expr = match ty {
             Ty::F32 => self.float(role, depth - 1),
             Ty::Vec(n) => self.vector(n, role, depth - 1),
             Ty::Bool => self.condition(depth - 1),
@@ -73,18 +75,19 @@ impl Generator<'_> {
             }
             _ => self.leaf(ty, role),
         };
-        self.ensure_runtime(made)
+        self.ensure_runtime(expr)
     }
 
-    /// Usually a variable of this type and role; if there is none, a simple expression.
+    /// Returns a variable of this type and role, if there is one; sometimes, or if there is none, a
+    /// simple expression.
     pub(super) fn leaf(&mut self, ty: Ty, role: Role) -> Expr {
         let fits = |b: &&super::generate::Binding| b.expr.ty == ty && b.role.implies(role);
-        let found: Vec<_> = self.scope.iter().filter(fits).map(|b| b.expr.clone()).collect();
-        if !found.is_empty() && !self.once_in(5) {
-            // Recent variables are likelier: shaders mostly use values soon after they are
-            // computed.
-            let recent = found.len() - 1 - self.below(found.len()).min(self.below(found.len()));
-            return found[recent].clone();
+        let candidates: Vec<_> = self.scope.iter().filter(fits).map(|b| b.expr.clone()).collect();
+        if !candidates.is_empty() && !self.once_in(5) {
+            // Recent variables are likelier: shaders mostly use values soon after computing them.
+            let n = candidates.len();
+            let index = n - 1 - self.below(n).min(self.below(n));
+            return candidates[index].clone();
         }
         match (ty, role) {
             (Ty::F32, Role::Any | Role::Signed) if self.once_in(2) => {
@@ -106,7 +109,7 @@ impl Generator<'_> {
                 let x = self.ensure_runtime(x);
                 Expr::compare("<", x, self.literal(Role::Signed))
             }
-            (Ty::Vec(3), Role::Direction) if self.knows("wi") => {
+            (Ty::Vec(3), Role::Direction) if self.is_in_scope("wi") => {
                 Expr::name(Ty::Vec(3), self.one_of(&["wi", "wo"]))
             }
             (Ty::Vec(3), Role::Direction) => {
@@ -137,7 +140,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A literal as handwritten shaders have it.
+    /// Returns a literal as in handwritten shaders.
     pub(super) fn literal(&mut self, role: Role) -> Expr {
         let x: f32 = match role {
             Role::Signed if self.once_in(3) => -self.one_of(&[0.1, 0.25, 0.5, 0.8, 1.0]),
@@ -153,17 +156,17 @@ impl Generator<'_> {
         x.into()
     }
 
-    /// A float that is not a constant expression.
+    /// Returns a float that is not a constant expression.
     pub(super) fn runtime_float(&mut self) -> Expr {
         let is_float = |expr: &Expr| matches!(expr.ty, Ty::F32 | Ty::Vec(_));
-        let found: Vec<_> = self
+        let candidates: Vec<_> = self
             .scope
             .iter()
             .filter(|b| is_float(&b.expr) && !b.is_const)
             .map(|b| b.expr.clone())
             .collect();
-        let found = &found[self.below(found.len())];
-        if found.ty == Ty::F32 { found.clone() } else { found.swizzle(self.one_of(&["x", "y"])) }
+        let value = &candidates[self.below(candidates.len())];
+        if value.ty == Ty::F32 { value.clone() } else { value.swizzle(self.one_of(&["x", "y"])) }
     }
 
     /// Makes a constant expression depend on an input: the front end folds constant expressions and
@@ -175,11 +178,11 @@ impl Generator<'_> {
         if expr.ty == Ty::F32 {
             return self.runtime_float();
         }
-        // Replaces the first float leaf, or the whole integer.
+        // Replace the first float leaf of a vector, or the entire integer.
         let mut float = Some(self.runtime_float());
         expr.walk_mut(&mut |inner| {
             if inner.ty == Ty::F32 && inner.children().is_empty() && float.is_some() {
-                *inner = float.take().expect("it is there");
+                *inner = float.take().expect("the option was checked");
             }
         });
         let Some(float) = float else { return expr };
@@ -359,13 +362,13 @@ mod tests {
             [&i, &i_next, &k_next, &x, &y].map(|expr| generator.is_const(expr)),
             [true, true, false, false, false]
         );
-        // What is made to depend on an input names x or y.
-        let made = generator.ensure_runtime(i_next);
-        assert!(["x", "y"].iter().any(|name| made.to_string().contains(name)), "{made}");
+        // An expression that is made to depend on an input contains x or y.
+        let expr = generator.ensure_runtime(i_next);
+        assert!(["x", "y"].iter().any(|name| expr.to_string().contains(name)), "{expr}");
     }
 
     #[test]
-    fn components_are_drawn_independently_of_their_vectors() {
+    fn leaves_are_uniform_over_components_of_all_vectors() {
         let mut random = Random::new(5);
         let mut generator = Generator::new(&mut random);
         for name in ["wo", "wi", "h"] {

@@ -1,4 +1,4 @@
-//! Random floats, by role.
+//! Generates random float expressions of a given role.
 
 use super::ast::{Expr, Ty};
 use super::expressions::{Role, call, clamp01, max0};
@@ -10,10 +10,10 @@ const TOTAL_FUNCTIONS: [&str; 12] = [
     "saturate",
 ];
 
-/// Functions of one float that get arguments in [-1, 1].
+/// Functions of one float that are called with arguments in [-1, 1].
 const SIGNED_FUNCTIONS: [&str; 8] = ["asin", "acos", "sinh", "cosh", "exp", "exp2", "tan", "asinh"];
 
-/// Functions of one float that get positive arguments.
+/// Functions of one float that are called with positive arguments.
 const POSITIVE_FUNCTIONS: [&str; 4] = ["sqrt", "log", "log2", "inverseSqrt"];
 
 impl Generator<'_> {
@@ -149,7 +149,7 @@ impl Generator<'_> {
             4 | 5 => any(self) * signed(self),
             6 => any(self) / self.expr(Ty::F32, Role::Positive, depth),
             7 => {
-                // A division without a guard against zero.
+                // Without a guard against division by zero.
                 self.note("division");
                 any(self) / any(self)
             }
@@ -229,7 +229,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An element of an array or a vector at a dynamic index.
+    /// Returns an element of an array or a vector at a dynamic index.
     fn element(&mut self, depth: usize) -> Expr {
         let arrays = self.scope.iter().filter(|b| matches!(b.expr.ty, Ty::Array(_) | Ty::Vec(_)));
         let arrays: Vec<_> = arrays.map(|b| b.expr.clone()).collect();

@@ -1,9 +1,9 @@
-//! Generator of random WGSL modules with a `brdf` function, from a seed.
+//! Generates random WGSL modules with a `brdf` function.
 //!
 //! As in Csmith (Yang et al. 2011), programs are valid by construction: the generator tracks what
 //! is in scope, functions call only functions declared before them, loops have a counter, and
-//! constant expressions are avoided where the front end would have to fold them. Unlike Csmith's,
-//! programs do not cover the language evenly but resemble handwritten shaders: they have unit
+//! constant expressions are avoided where the front end would have to fold them. Unlike programs by
+//! Csmith, they do not cover the language evenly but resemble handwritten shaders: they have unit
 //! vectors, guards, terms of published reflectance models, and values with several uses.
 
 use super::Program;
@@ -20,8 +20,7 @@ pub(super) struct Binding {
     pub expr: Expr,
     pub role: Role,
     pub is_mutable: bool,
-    /// Whether the front end folds it: a `const`, an `override`, or a `let` of a constant
-    /// expression.
+    /// Whether the front end folds it: a `const`, an `override`, or a `let` with a constant value.
     pub is_const: bool,
 }
 
@@ -40,7 +39,7 @@ pub(super) struct Helper {
     role: Role,
 }
 
-/// State of the program under construction.
+/// A program under construction.
 pub(super) struct Generator<'a> {
     pub random: &'a mut Random,
     pub scope: Vec<Binding>,
@@ -49,7 +48,7 @@ pub(super) struct Generator<'a> {
     /// Statements of the innermost open block.
     pub block: Vec<Stmt>,
     features: BTreeSet<&'static str>,
-    /// Number of names taken so far.
+    /// Number of unique names so far.
     names: usize,
     /// Number of open loops.
     pub loops: usize,
@@ -80,12 +79,12 @@ const MEMBERS: [MemberSpec; 14] = [
 pub(super) fn program(seed: u64) -> Program {
     let random = &mut Random::new(seed ^ 0x9406_1e35);
     let mut generator = Generator::new(random);
-    generator.write();
+    generator.generate();
     Program { module: generator.module, features: generator.features }
 }
 
 impl<'a> Generator<'a> {
-    /// An empty program, with nothing in scope.
+    /// Creates an empty program with nothing in scope.
     pub fn new(random: &'a mut Random) -> Generator<'a> {
         Generator {
             random,
@@ -113,7 +112,7 @@ impl Generator<'_> {
         *self.random.pick(all)
     }
 
-    /// A random item; `None` if there are none.
+    /// Returns a random item; `None` if there are none.
     pub fn choose<T: Clone>(&mut self, all: &[T]) -> Option<T> {
         (!all.is_empty()).then(|| self.random.pick(all).clone())
     }
@@ -123,16 +122,18 @@ impl Generator<'_> {
         self.features.insert(feature);
     }
 
-    pub fn knows(&self, name: &str) -> bool {
+    /// Whether a name is in scope.
+    pub fn is_in_scope(&self, name: &str) -> bool {
         self.scope.iter().any(|b| b.name() == name)
     }
 
-    /// A unique name.
-    pub fn fresh(&mut self, base: &str) -> String {
+    /// Returns a unique name.
+    pub fn unique_name(&mut self, base: &str) -> String {
         self.names += 1;
         format!("{base}_{}", self.names)
     }
 
+    /// Adds an immutable value to the scope.
     pub fn bind(&mut self, expr: Expr, role: Role) -> Expr {
         self.scope.push(Binding { expr: expr.clone(), role, is_mutable: false, is_const: false });
         expr
@@ -140,7 +141,7 @@ impl Generator<'_> {
 
     /// Appends `let base_n = value;`.
     pub fn let_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
-        let name = self.fresh(base);
+        let name = self.unique_name(base);
         let bound = Expr::name(value.ty, &name);
         let is_const = self.is_const(&value);
         self.block.push(Stmt::Let(name, value));
@@ -150,7 +151,7 @@ impl Generator<'_> {
 
     /// Appends `var base_n = value;`.
     pub fn var_as(&mut self, base: &str, value: Expr, role: Role) -> Expr {
-        let name = self.fresh(base);
+        let name = self.unique_name(base);
         let bound = Expr::name(value.ty, &name);
         self.block.push(Stmt::Var(name, value));
         self.scope.push(Binding { expr: bound.clone(), role, is_mutable: true, is_const: false });
@@ -165,7 +166,7 @@ impl Generator<'_> {
         std::mem::replace(&mut self.block, outer)
     }
 
-    /// A random texture and the sampler; `None` if the program has no textures.
+    /// Returns a random texture and the sampler; `None` if the program has no textures.
     pub fn texture(&mut self) -> Option<(Expr, Expr)> {
         let names = self.module.globals.iter().filter_map(|global| match global {
             Global::Texture(name) => Some(name.clone()),
@@ -180,7 +181,8 @@ impl Generator<'_> {
         self.module.globals.iter().any(|global| matches!(global, Global::Texture(_)))
     }
 
-    fn write(&mut self) {
+    /// Generates the module.
+    fn generate(&mut self) {
         self.module.two_sided = self.once_in(6);
         if self.module.two_sided {
             self.note("two-sided");
@@ -194,8 +196,8 @@ impl Generator<'_> {
             self.material_function(&members);
         }
         let globals = self.scope.len();
-        // `wi` is listed twice to make it more frequent: it is the interval input of most bounding
-        // shaders.
+        // `wi` is bound twice, so that it is used more often: it is the interval input of most
+        // bounding shaders.
         for name in ["wo", "wi", "wi"] {
             self.bind(Expr::name(Ty::Vec(3), name), Role::Direction);
         }
@@ -226,6 +228,7 @@ impl Generator<'_> {
         });
     }
 
+    /// Adds random members of `Material`.
     fn members(&mut self) -> Vec<MemberSpec> {
         if self.once_in(6) {
             return vec![];
@@ -241,6 +244,7 @@ impl Generator<'_> {
         members
     }
 
+    /// Adds random declarations at module scope.
     fn globals(&mut self) {
         if self.once_in(3) {
             self.note("const");
@@ -290,17 +294,17 @@ impl Generator<'_> {
     /// Adds a helper function.
     fn helper(&mut self) {
         self.note("function");
-        let kinds = [
+        let parameter_types = [
             (Ty::F32, Role::Fraction),
             (Ty::F32, Role::Signed),
             (Ty::F32, Role::Positive),
             (Ty::Vec(3), Role::Direction),
         ];
-        let name = self.fresh("f");
+        let name = self.unique_name("f");
         let mut parameters =
             vec![(parameter("x", Ty::F32), self.one_of(&[Role::Fraction, Role::Signed]))];
         for name in ["a", "b"].into_iter().take(self.below(3)) {
-            let (ty, role) = self.one_of(&kinds);
+            let (ty, role) = self.one_of(&parameter_types);
             parameters.push((parameter(name, ty), role));
         }
         let by_pointer = self.once_in(8);
@@ -360,14 +364,14 @@ impl Generator<'_> {
     fn material_function(&mut self, members: &[MemberSpec]) {
         self.note("fn material");
         let outer = self.scope.len();
-        let (point, given) =
+        let (point, argument) =
             (Expr::name(Ty::Struct("SurfacePoint"), "p"), Expr::name(Ty::Struct("Material"), "m"));
         self.bind(point.member("uv", Ty::Vec(2)), Role::Any);
         self.bind(point.member("normal", Ty::Vec(3)), Role::Signed);
         self.bind(point.member("position", Ty::Vec(3)), Role::Any);
         let body = self.block(|g| {
             let result = Expr::name(Ty::Struct("Material"), "result");
-            g.block.push(Stmt::Var("result".into(), given.clone()));
+            g.block.push(Stmt::Var("result".into(), argument.clone()));
             g.statement(1);
             for &(name, ty, _, _, role) in
                 members.iter().filter(|(_, ty, ..)| matches!(ty, Ty::F32 | Ty::Vec(_))).take(2)
@@ -390,14 +394,15 @@ impl Generator<'_> {
         });
     }
 
-    /// A call of a helper function of this type and role, with a probability of at most 1/5.
+    /// Returns a call of a helper function with this type and role, with a probability of at most
+    /// 1/5.
     pub fn call_helper(&mut self, ty: Ty, role: Role, depth: usize) -> Option<Expr> {
         if self.functions.is_empty() || !self.once_in(5) {
             return None;
         }
         let fits = |helper: &&Helper| helper.result == ty && helper.role.implies(role);
-        let fitting: Vec<_> = self.functions.iter().filter(fits).cloned().collect();
-        let helper = self.choose(&fitting)?;
+        let candidates: Vec<_> = self.functions.iter().filter(fits).cloned().collect();
+        let helper = self.choose(&candidates)?;
         let mut args = vec![];
         for (parameter, role) in &helper.parameters {
             args.push(if parameter.is_pointer {
@@ -410,7 +415,8 @@ impl Generator<'_> {
         Some(Expr::new(ty, ExprKind::Call(helper.name.clone(), args)))
     }
 
-    /// Variables in scope from index `first` on that no statement reads yet, as floats.
+    /// Returns the variables in scope from index `first` on that no statement reads yet, converted
+    /// to floats.
     fn unused(&mut self, first: usize) -> Vec<Expr> {
         let (mut block, mut used) = (std::mem::take(&mut self.block), BTreeSet::new());
         walk_blocks(&mut block, &mut |inner| {
@@ -450,7 +456,7 @@ impl Generator<'_> {
         })
     }
 
-    /// Combines a float with variables that are still unused: shaders seldom have dead code.
+    /// Combines a float with variables that are still unused, since shaders seldom have dead code.
     fn with_unused(&mut self, mut value: Expr, first: usize) -> Expr {
         for x in self.unused(first).into_iter().rev().take(6) {
             value = match self.below(6) {
@@ -463,7 +469,7 @@ impl Generator<'_> {
         value
     }
 
-    /// The value that `brdf` returns. Its parameters and variables are in scope from index `first`
+    /// Returns the result of `brdf`. Its parameters and variables are in scope from index `first`
     /// on.
     fn returned_colour(&mut self, first: usize) -> Expr {
         match self.below(12) {

@@ -1,8 +1,8 @@
 //! Shader idioms: terms of published reflectance models, noise, lookup tables and the like.
 //!
-//! Each idiom uses values in scope, appends some statements and leaves its result in scope. Guards
-//! against division by zero and square roots of negative numbers come in several variants,
-//! including none.
+//! Each idiom uses values in scope, appends some statements, and adds its result to the scope.
+//! Guards against division by zero and against square roots of negative numbers vary, and may be
+//! missing.
 
 use super::ast::{Expr, Stmt, Ty};
 use super::expressions::{Role, call, clamp01, max0, splat};
@@ -11,7 +11,7 @@ use std::f32::consts::{FRAC_1_PI, PI, TAU};
 
 type Idiom = fn(&mut Generator<'_>);
 
-/// All idioms with their names, which are also names of features.
+/// All idioms, with their feature names.
 pub(super) const IDIOMS: &[(&str, Idiom)] = &[
     ("half vector", half_vector),
     ("Schlick", schlick),
@@ -36,7 +36,7 @@ pub(super) const IDIOMS: &[(&str, Idiom)] = &[
     ("spherical angles", spherical_angles),
     ("Newton", newton),
     ("escape time", escape_time),
-    ("look-up table", table),
+    ("lookup table", table),
     ("tangent frame", tangent_frame),
     ("sRGB", srgb),
     ("tone map", tone_map),
@@ -77,7 +77,7 @@ impl Generator<'_> {
         [(); 2].map(|()| self.leaf(Ty::Vec(3), Role::Direction))
     }
 
-    /// The cosine of the angle to the normal or between directions, clamped or not.
+    /// Returns the cosine of an angle to the normal or between directions, sometimes clamped.
     fn cosine(&mut self, base: &str) -> Expr {
         let cosine = match self.below(4) {
             0 => {
@@ -95,7 +95,7 @@ impl Generator<'_> {
         self.let_as(base, cosine, role)
     }
 
-    /// A positive roughness.
+    /// Returns a positive roughness.
     fn roughness(&mut self) -> Expr {
         let alpha = self.leaf(Ty::F32, Role::Fraction);
         let alpha = if self.once_in(2) {
@@ -106,7 +106,7 @@ impl Generator<'_> {
         self.let_as("alpha", alpha, Role::Fraction)
     }
 
-    /// A divisor, usually guarded against zero.
+    /// Makes a divisor of a value, usually with a guard against zero.
     fn divisor(&mut self, x: Expr) -> Expr {
         match self.below(4) {
             0 => x,
@@ -176,8 +176,8 @@ fn smith(g: &mut Generator<'_>) {
         }
         1 => {
             let k = g.let_as("k", &alpha * 0.5, Role::Fraction);
-            let one = |c: &Expr| c / (c * (1.0 - &k) + &k);
-            one(&i) * one(&o)
+            let masking = |c: &Expr| c / (c * (1.0 - &k) + &k);
+            masking(&i) * masking(&o)
         }
         _ => {
             let tangent = g.divisor(&i * &i);
@@ -252,8 +252,8 @@ fn disney_diffuse(g: &mut Generator<'_>) {
     let (i, o, d, roughness) =
         (g.cosine("n_i"), g.cosine("n_o"), g.cosine("i_h"), g.leaf(Ty::F32, Role::Fraction));
     let fd90 = g.let_as("fd90", 0.5 + 2.0 * &d * &d * &roughness, Role::Positive);
-    let one = |c: &Expr| 1.0 + (&fd90 - 1.0) * call("pow", [clamp01(1.0 - c), 5.0.into()]);
-    g.let_as("diffuse", one(&i) * one(&o), Role::Positive);
+    let factor = |c: &Expr| 1.0 + (&fd90 - 1.0) * call("pow", [clamp01(1.0 - c), 5.0.into()]);
+    g.let_as("diffuse", factor(&i) * factor(&o), Role::Positive);
 }
 
 fn sheen(g: &mut Generator<'_>) {
@@ -264,8 +264,8 @@ fn sheen(g: &mut Generator<'_>) {
     g.let_as("sheen", (2.0 + &inverse) * call("pow", [base, &inverse * 0.5]) / TAU, Role::Positive);
 }
 
-/// A variable with few distinct values, and a term whose range over those values is narrower than
-/// over their hull.
+/// Appends a variable with few distinct values, and a term with a narrower range over these values
+/// than over their hull.
 fn discrete_values(g: &mut Generator<'_>) {
     let x = g.leaf(Ty::F32, Role::Signed);
     let x = g.ensure_runtime(x);
@@ -316,7 +316,7 @@ fn sine_noise(g: &mut Generator<'_>) {
     g.let_as("noise", call("fract", [call("sin", [product]) * scale]), Role::Fraction);
 }
 
-/// Value noise: interpolated hashes of the corners of a cell.
+/// Appends value noise: interpolation of hashes at the corners of a lattice cell.
 fn value_noise(g: &mut Generator<'_>) {
     let (at, scale) = (g.leaf(Ty::Vec(2), Role::Any), g.one_of(&[1.0, 2.0, 5.0]));
     let at = g.let_as("at", at * scale, Role::Any);
@@ -333,8 +333,7 @@ fn value_noise(g: &mut Generator<'_>) {
     let corners = [corner(0.0, 0.0), corner(1.0, 0.0), corner(0.0, 1.0), corner(1.0, 1.0)];
     let [a, b, c, d] = corners.map(|value| g.let_as("corner", value, Role::Fraction));
     let x = smooth.swizzle("x");
-    let rows = [call("mix", [a, b, x.clone()]), call("mix", [c, d, x])];
-    let [low, high] = rows;
+    let [low, high] = [call("mix", [a, b, x.clone()]), call("mix", [c, d, x])];
     g.let_as("noise", call("mix", [low, high, smooth.swizzle("y")]), Role::Fraction);
 }
 
@@ -415,7 +414,7 @@ fn newton(g: &mut Generator<'_>) {
     let n = g.expr(Ty::F32, Role::Positive, 1);
     let n = g.let_as("n", n, Role::Positive);
     let x = g.var_as("x", 0.5 * &n + 0.5, Role::Positive);
-    let counter = g.fresh("k");
+    let counter = g.unique_name("k");
     let condition = Expr::compare("<", Expr::name(Ty::I32, &counter), Expr::int(3));
     let divisor = g.divisor(x.clone());
     let step = Stmt::Assign(x.clone(), "=", 0.5 * (&x + n / divisor));
@@ -506,7 +505,7 @@ fn rotation(g: &mut Generator<'_>) {
     g.let_as("turned", matrix * p, Role::Any);
 }
 
-/// A local structure whose members are read and written separately.
+/// Appends a local structure. Its members are read and written separately.
 fn lobe(g: &mut Generator<'_>) {
     if !g
         .module
@@ -556,7 +555,8 @@ fn thin_film(g: &mut Generator<'_>) {
     g.let_as("film", call("abs", [film]), Role::Fraction);
 }
 
-/// Ordered values: a minimum and a maximum, or a difference whose sign a condition implies.
+/// Appends ordered values: a minimum and a maximum, or a difference with a sign that a condition
+/// implies.
 fn order(g: &mut Generator<'_>) {
     let [a, b] = [(); 2].map(|()| g.leaf(Ty::F32, Role::Fraction));
     let [a, b] = [g.ensure_runtime(a), g.ensure_runtime(b)];

@@ -1,11 +1,10 @@
 //! Fuzzing of the whole compiler with random WGSL programs that resemble handwritten shaders.
 //!
-//! Single [operations](super::Subject::op) and random functions of the IR do not resemble the optimized
-//! IR of shaders, which use the same few values many times.
-//! `generate` makes programs, a [`Trial`] compiles some bounding shaders of each and checks them on
-//! random boxes, and [`shrink()`] reduces programs that show a fault, as C-Reduce does (Regehr et
-//! al. 2012), together with the box. A [`report()`] has the program and the commands that reproduce
-//! the fault.
+//! Single [operations](super::Subject::op) and random IR functions do not resemble the optimized IR
+//! of shaders, which use the same few values many times. `generate` generates programs. A [`Trial`]
+//! compiles some bounding shaders of a program and checks them on random boxes. [`shrink()`]
+//! reduces a program that shows a fault, together with the box, as C-Reduce does (Regehr et al.
+//! 2012). [`report()`] prints the program and the commands that reproduce the fault.
 
 mod ast;
 mod expressions;
@@ -21,7 +20,7 @@ mod vectors;
 
 pub use report::report;
 pub use shrink::shrink;
-pub use trial::{Effort, Trial};
+pub use trial::{CheckBudget, Trial};
 
 use ast::Module;
 use std::collections::BTreeSet;
@@ -35,12 +34,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program of a seed.
+    /// Generates the program for a seed.
     pub fn random(seed: u64) -> Program {
         generate::program(seed)
     }
 
-    /// Names of the language features and idioms that it has.
+    /// Returns the names of the language features and idioms in the program.
     pub fn features(&self) -> impl Iterator<Item = &'static str> {
         self.features.iter().copied()
     }
@@ -61,7 +60,7 @@ mod tests {
     use lightbound_shader::relations::{Relation, Relations};
     use std::collections::BTreeMap;
 
-    /// Names of features other than idioms.
+    /// Names of features, without idioms.
     const FEATURES: &[&str] = &[
         "%",
         "&& and ||",
@@ -194,7 +193,6 @@ mod tests {
 
     #[test]
     fn programs_reuse_values_and_are_short() {
-        // Many uses per variable, tens of lines.
         let (mut names, mut uses, mut lines) = (0, 0, vec![]);
         for seed in 0..500 {
             let mut program = Program::random(seed);
@@ -226,12 +224,8 @@ mod tests {
             let options = Options { relations: Relations::all(), ..Options::default() };
             let lifted = integrand
                 .bound(&integrand.inputs(IntervalInputs::Light, Ranges::Declared), &options);
-            let refinements = lifted
-                .related
-                .refinements
-                .iter()
-                .flatten()
-                .map(|alternative| alternative.relation());
+            let refinements =
+                lifted.related.refinements.iter().flatten().map(|refinement| refinement.relation());
             let support = lifted.related.support.map(|_| Relation::Support);
             for relation in refinements.chain(support).collect::<BTreeSet<_>>() {
                 *found.entry(relation).or_insert(0) += 1;

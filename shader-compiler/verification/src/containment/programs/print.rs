@@ -1,4 +1,4 @@
-//! WGSL text of syntax trees. Floats are printed with enough digits to round-trip.
+//! Prints syntax trees as WGSL. Floats have enough digits to round-trip.
 
 use super::ast::{Expr, ExprKind, Function, Global, Member, Module, Stmt, Ty};
 use std::fmt::{self, Display, Formatter, Write};
@@ -75,7 +75,7 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
         Stmt::Var(name, value) => {
             writeln!(f, "var {name}: {} = {};", value.ty, Unparenthesized(value))
         }
-        Stmt::Assign(place, op, value) => writeln!(f, "{place} {op} {};", Unparenthesized(value)),
+        Stmt::Assign(target, op, value) => writeln!(f, "{target} {op} {};", Unparenthesized(value)),
         Stmt::Return(value) => writeln!(f, "return {};", Unparenthesized(value)),
         Stmt::Break => f.write_str("break;\n"),
         Stmt::Continue => f.write_str("continue;\n"),
@@ -114,12 +114,12 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
                 Unparenthesized(until)
             )
         }
-        Stmt::Switch(on, cases, default) => {
-            writeln!(f, "switch {} {{", Unparenthesized(on))?;
+        Stmt::Switch(selector, cases, default) => {
+            writeln!(f, "switch {} {{", Unparenthesized(selector))?;
             for (values, body) in cases {
                 let values: Vec<_> = values
                     .iter()
-                    .map(|&x| Expr::new(on.ty, ExprKind::Int(x)).to_string())
+                    .map(|&x| Expr::new(selector.ty, ExprKind::Int(x)).to_string())
                     .collect();
                 writeln!(f, "{indent}    case {} {{", values.join(", "))?;
                 write_block(f, body, depth + 2)?;
@@ -132,22 +132,22 @@ fn write_stmt(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
     }
 }
 
-/// An expression in a position that needs no parentheses around it.
+/// Displays an expression without parentheses around it.
 struct Unparenthesized<'a>(&'a Expr);
 
 impl Display for Unparenthesized<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let ExprKind::Binary(op, a, b) = &self.0.kind else { return self.0.fmt(f) };
-        let product = |expr: &Expr| matches!(expr.kind, ExprKind::Binary("*" | "/", ..));
+        let is_product = |expr: &Expr| matches!(expr.kind, ExprKind::Binary("*" | "/", ..));
         match *op {
             "+" | "-" if matches!(a.kind, ExprKind::Binary("+" | "-" | "*" | "/", ..)) => {
                 Unparenthesized(a).fmt(f)?
             }
-            "*" if product(a) => Unparenthesized(a).fmt(f)?,
+            "*" if is_product(a) => Unparenthesized(a).fmt(f)?,
             _ => a.fmt(f)?,
         }
         write!(f, " {op} ")?;
-        if matches!(*op, "+" | "-") && product(b) { Unparenthesized(b).fmt(f) } else { b.fmt(f) }
+        if matches!(*op, "+" | "-") && is_product(b) { Unparenthesized(b).fmt(f) } else { b.fmt(f) }
     }
 }
 
@@ -161,24 +161,24 @@ impl Display for Expr {
             ExprKind::Int(x) => write!(f, "{x}"),
             ExprKind::Bool(x) => write!(f, "{x}"),
             ExprKind::Name(name) => f.write_str(name),
-            ExprKind::Member(of, name) => match of.kind {
-                ExprKind::Unary(..) => write!(f, "({of}).{name}"),
-                _ => write!(f, "{of}.{name}"),
+            ExprKind::Member(base, name) => match base.kind {
+                ExprKind::Unary(..) => write!(f, "({base}).{name}"),
+                _ => write!(f, "{base}.{name}"),
             },
-            ExprKind::Index(of, index) => match of.kind {
-                ExprKind::Unary(..) => write!(f, "({of})[{}]", Unparenthesized(index)),
-                _ => write!(f, "{of}[{}]", Unparenthesized(index)),
+            ExprKind::Index(base, index) => match base.kind {
+                ExprKind::Unary(..) => write!(f, "({base})[{}]", Unparenthesized(index)),
+                _ => write!(f, "{base}[{}]", Unparenthesized(index)),
             },
-            ExprKind::Unary(op, of) => match of.kind {
-                ExprKind::Unary(..) => write!(f, "{op}({of})"),
-                _ => write!(f, "{op}{of}"),
+            ExprKind::Unary(op, operand) => match operand.kind {
+                ExprKind::Unary(..) => write!(f, "{op}({operand})"),
+                _ => write!(f, "{op}{operand}"),
             },
             ExprKind::Binary(..) => write!(f, "({})", Unparenthesized(self)),
             ExprKind::Call(name, args) => {
                 write!(f, "{name}(")?;
                 for (k, arg) in args.iter().enumerate() {
                     f.write_str(if k > 0 { ", " } else { "" })?;
-                    // In an argument list, `a < b, c > d` would parse as a template list.
+                    // The arguments `a < b, c > d` would parse as a template list.
                     if arg.ty == Ty::Bool { arg.fmt(f)? } else { Unparenthesized(arg).fmt(f)? }
                 }
                 f.write_char(')')

@@ -9,16 +9,16 @@ use lightbound_shader::lift::{Options, Sides, Tracking};
 use lightbound_shader::relations::{Relation, Relations};
 use std::fmt::Write;
 
-/// The fault, the program, and command lines that reproduce it, with a note for each setting of the
-/// trial that the command line lacks.
+/// Returns the fault, the program, and command lines that reproduce the fault, with a note for each
+/// setting of the trial that the commands cannot reproduce.
 pub fn report(trial: &Trial, fault: &Fault) -> String {
     let mut text = format!("{fault}cat > fault.wgsl <<'END'\n{}END\n", trial.module);
-    if matches!(fault.kind, FaultKind::Panics | FaultKind::Rejected) || fault.ends.is_empty() {
+    if matches!(fault.kind, FaultKind::Panic | FaultKind::Rejected) || fault.endpoints.is_empty() {
         text.push_str("lightbound shader check fault.wgsl\n");
         return text;
     }
     if trial.frame != Frame::Local {
-        text.push_str("(directions in the world: not for the command line)\n");
+        text.push_str("(directions in world space, which the commands do not support)\n");
         return text;
     }
     for difference in differences(trial, &fault.options) {
@@ -30,7 +30,7 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
     };
     let inputs = |words: &dyn Fn(usize) -> String| {
         let (mut line, mut vectors) = (String::new(), [vec![], vec![]]);
-        for (k, (name, ..)) in fault.ends.iter().enumerate() {
+        for (k, (name, ..)) in fault.endpoints.iter().enumerate() {
             match name.split_once('.') {
                 Some(("wi", _)) => vectors[0].push(words(k)),
                 Some(("wo", _)) => vectors[1].push(words(k)),
@@ -40,10 +40,10 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
         format!("--wi {} --wo {}{line}", vectors[0].join(","), vectors[1].join(","))
     };
     let bound = inputs(&|k| {
-        let (name, _, [low, high]) = &fault.ends[k];
-        let show = |bits| shown(scalar(name), bits);
+        let (name, _, [low, high]) = &fault.endpoints[k];
+        let show = |bits| scalar_text(scalar(name), bits);
         let is_interval = low != high
-            || trial.spans == lightbound_shader::bounding::IntervalInputs::All
+            || trial.interval_inputs == lightbound_shader::bounding::IntervalInputs::All
             || name.starts_with("wi.");
         if is_interval { format!("{}..{}", show(*low), show(*high)) } else { show(*low) }
     });
@@ -56,13 +56,13 @@ pub fn report(trial: &Trial, fault: &Fault) -> String {
         fault.target,
     );
     if let Some(member) = &fault.member {
-        let member = inputs(&|k| shown(scalar(&fault.ends[k].0), member[k]));
+        let member = inputs(&|k| scalar_text(scalar(&fault.endpoints[k].0), member[k]));
         _ = writeln!(text, "lightbound shader eval fault.wgsl --target {} {member}", fault.target);
     }
     text
 }
 
-/// Names and scalar types of the words of parameters.
+/// Returns the names and scalar types of all components of parameters.
 fn scalars(trial: &Trial) -> Vec<(String, Scalar)> {
     let Ok(shader) = Shader::parse("fault.wgsl", &trial.module.to_string()) else { return vec![] };
     let words = |parameter: &lightbound_shader::frontend::Parameter| {
@@ -72,7 +72,8 @@ fn scalars(trial: &Trial) -> Vec<(String, Scalar)> {
     shader.parameters().iter().flat_map(words).collect()
 }
 
-fn shown(scalar: Scalar, bits: u32) -> String {
+/// Formats a word for the command line.
+fn scalar_text(scalar: Scalar, bits: u32) -> String {
     match scalar {
         Scalar::F32 => format!("{:?}", f32::from_bits(bits)),
         Scalar::I32 => (bits as i32).to_string(),
@@ -81,7 +82,7 @@ fn shown(scalar: Scalar, bits: u32) -> String {
     }
 }
 
-/// Settings of the trial that the printed commands cannot reproduce.
+/// Returns descriptions of the settings that the printed commands cannot reproduce.
 fn differences(trial: &Trial, options: &Options) -> Vec<String> {
     let (program, mut all) = (trial.module.to_string(), vec![]);
     if program.contains("texture_2d") {
@@ -94,18 +95,20 @@ fn differences(trial: &Trial, options: &Options) -> Vec<String> {
         ));
     }
     if trial.deep {
-        all.push("bounds of all values are computed, not only those of s".to_owned());
+        all.push("bounds on all values are computed, not only those on the outputs".to_owned());
     }
     let (mode, tracking) = mode(options);
     if tracking != options.tracking {
         let selection =
             if options.tracking == Tracking::NONE { "naive" } else { "partly optimized" };
-        all.push(format!("{selection} selection of cases; that of mode {mode} is optimized"));
+        all.push(format!(
+            "{selection} selection of cases; mode {mode} selects them like optimized code"
+        ));
     }
     all
 }
 
-/// The closest `--mode`, and which facts it uses to select cases of operations.
+/// Returns the closest `--mode`, and the facts that this mode tracks to select cases of operations.
 fn mode(options: &Options) -> (&'static str, Tracking) {
     match (options.relations, options.tracking) {
         (Relations::NONE, Tracking::NONE) => ("naive", Tracking::NONE),
@@ -114,7 +117,7 @@ fn mode(options: &Options) -> (&'static str, Tracking) {
     }
 }
 
-/// Options of `lightbound shader bound`; [differences] has what they cannot express.
+/// Formats options of `lightbound shader bound`, except for [differences].
 fn options(options: &Options) -> String {
     let Options { sides, nan, relations, .. } = options;
     let (mode, _) = mode(options);
@@ -146,7 +149,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::str::FromStr;
 
-    /// Options of a printed `shader bound` command, by name.
+    /// Parses the options of a printed `shader bound` command, by name.
     fn parse(command: &str) -> BTreeMap<&str, &str> {
         let words: Vec<_> = command.split_whitespace().collect();
         assert_eq!(words[..4], ["lightbound", "shader", "bound", "fault.wgsl"], "{command}");
@@ -156,8 +159,9 @@ mod tests {
         pairs.filter(|(name, _)| *name != "set").collect()
     }
 
-    /// Options of the bounding shader that such a command compiles, as in `cli/variant.rs`.
-    fn compiled(given: &BTreeMap<&str, &str>) -> Options {
+    /// Returns the options of the bounding shader that such a command compiles, as in
+    /// `cli/variant.rs`.
+    fn compiled_options(given: &BTreeMap<&str, &str>) -> Options {
         let relation = |name| {
             Relation::ALL
                 .iter()
@@ -172,18 +176,18 @@ mod tests {
                 None => Sides::Both,
                 Some(&"upper") => Sides::Upper,
                 Some(&"lower") => Sides::Lower,
-                Some(other) => panic!("{other} are no sides"),
+                Some(other) => panic!("unknown sides `{other}`"),
             },
             nan: match given["nan"] {
                 "propagate" => Nan::Propagate,
                 "suppress" => Nan::Suppress,
                 "ignore" => Nan::Ignore,
-                other => panic!("{other} is no mode for NaN"),
+                other => panic!("unknown NaN mode `{other}`"),
             },
             tracking: match mode {
                 "naive" => Tracking::NONE,
                 "optimized" | "related" => Tracking::ALL,
-                other => panic!("{other} is no mode"),
+                other => panic!("unknown mode `{other}`"),
             },
             relations: match given.get("relations") {
                 _ if mode != "related" => Relations::NONE,
@@ -195,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn commands_have_all_options_or_the_report_says_which_differ() {
-        let mut differ = BTreeSet::new();
+    fn report_names_all_options_that_commands_lack() {
+        let mut noted = BTreeSet::new();
         for seed in 0..400 {
             let mut trial = Trial::new(seed, &[Target::best()]);
             trial.frame = Frame::Local;
@@ -212,27 +216,27 @@ mod tests {
                 let fault = Fault {
                     options: *options,
                     parts,
-                    ends: inputs.map(|name| (name.into(), Type::F32, [0, 0x3f80_0000])).into(),
-                    ..Fault::without_box(FaultKind::Escapes, "", trial.target, "")
+                    endpoints: inputs.map(|name| (name.into(), Type::F32, [0, 0x3f80_0000])).into(),
+                    ..Fault::without_box(FaultKind::OutsideBounds, "", trial.target, "")
                 };
                 let text = report(&trial, &fault);
                 let command = text
                     .lines()
                     .find(|line| line.starts_with("lightbound shader bound"))
-                    .expect("the list is not empty");
+                    .expect("the report has a `shader bound` command");
                 let given = parse(command);
-                let compiled = compiled(&given);
-                let says = |note: &str| {
+                let compiled = compiled_options(&given);
+                let has_note = |note: &str| {
                     text.lines().any(|line| line.starts_with('(') && line.contains(note))
                 };
                 let mut expect = |differs: bool, note: &str| {
-                    assert_eq!(differs, says(note), "{note}: {text}");
+                    assert_eq!(differs, has_note(note), "{note}: {text}");
                     if differs {
-                        differ.insert(note.split(' ').next().map(str::to_owned));
+                        noted.insert(note.split(' ').next().map(str::to_owned));
                     }
                 };
                 expect(has_loops, &format!("loop cap {}", options.loop_cap));
-                expect(trial.deep, "bounds of all values");
+                expect(trial.deep, "bounds on all values");
                 expect(compiled.tracking != options.tracking, "naive selection of cases");
                 let same =
                     Options { tracking: options.tracking, loop_cap: options.loop_cap, ..compiled };
@@ -251,6 +255,6 @@ mod tests {
                 assert!(given.keys().all(|name| names.contains(name)), "{text}");
             }
         }
-        assert_eq!(differ.len(), 3, "{differ:?}");
+        assert_eq!(noted.len(), 3, "{noted:?}");
     }
 }

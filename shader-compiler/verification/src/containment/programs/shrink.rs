@@ -1,40 +1,40 @@
-//! Test-case reduction for programs that exhibit a fault.
+//! Test-case reduction for programs that show a fault.
 //!
 //! As in C-Reduce (Regehr et al. 2012), passes propose smaller candidates and keep those that still
-//! show the fault, until no pass makes progress. Statements are deleted or replaced by their nested
-//! blocks, expressions by subexpressions or constants, variables and calls are inlined, and unused
-//! declarations are deleted. Candidates may be invalid; the front end rejects those. Finally,
-//! the intervals of the box shrink towards the member that exhibits the fault. The number of
-//! candidates is limited.
+//! show the fault, until no pass makes progress. They delete statements or replace them by their
+//! nested blocks, replace expressions by subexpressions or constants, inline variables and calls,
+//! and delete unused declarations. The front end rejects invalid candidates. Finally, the intervals
+//! of the box shrink towards the member that shows the fault. The number of candidates is limited.
 
 use super::ast::{Expr, ExprKind, Function, Global, Module, Stmt, Ty};
-use super::trial::{Effort, Trial};
+use super::trial::{CheckBudget, Trial};
 use crate::containment::{Fault, FaultKind, Plan, Sample, Subject};
 use lightbound_shader::bounding::{Frame, IntervalInputs, Ranges};
 use lightbound_shader::target::Target;
 
-/// Maximum number of candidates that are checked for the fault.
+/// Maximum number of candidates to check for the fault.
 const MAX_CANDIDATES: usize = 1500;
 
-/// Random boxes in addition to that of the fault: a candidate may show the fault in another box.
-const FEW_BOXES: Effort = Effort { checks: 0, boxes: 12, members: 6, steps: 4 };
+/// Some random boxes in addition to the fault's: a candidate may show the fault in another box.
+const FEW_BOXES: CheckBudget = CheckBudget { checks: 0, boxes: 12, members: 6, steps: 4 };
 
-/// Boxes for candidates whose inputs differ, so that the box of the fault may not apply.
-const MANY_BOXES: Effort = Effort { checks: 0, boxes: 100, members: 8, steps: 8 };
+/// Many random boxes, for candidates with other inputs, since the fault's box may not apply to
+/// them.
+const MANY_BOXES: CheckBudget = CheckBudget { checks: 0, boxes: 100, members: 8, steps: 8 };
 
-/// The box of the fault alone.
-const GIVEN_BOX_ONLY: Effort = Effort { checks: 0, boxes: 0, members: 0, steps: 0 };
+/// The fault's box only.
+const FAULT_BOX_ONLY: CheckBudget = CheckBudget { checks: 0, boxes: 0, members: 0, steps: 0 };
 
 /// Reduces a program. Returns the smaller trial and its fault, which is of the same kind.
 pub fn shrink(trial: &Trial, fault: &Fault) -> (Trial, Fault) {
     let mut first = trial.clone();
-    if !matches!(fault.kind, FaultKind::Panics | FaultKind::Rejected) {
-        first.plan = Plan::only(fault.options, fault.parts);
+    if !matches!(fault.kind, FaultKind::Panic | FaultKind::Rejected) {
+        first.plan = Plan::single(fault.options, fault.parts);
         first.target = fault.target;
     }
     let mut shrinker =
         Shrinker { best: first, fault: fault.clone(), candidates_left: MAX_CANDIDATES };
-    if shrinker.reproduce(&shrinker.best, &GIVEN_BOX_ONLY).is_none() {
+    if shrinker.reproduce(&shrinker.best, &FAULT_BOX_ONLY).is_none() {
         // The fault depends on the other bounding shaders of the plan.
         shrinker.best = trial.clone();
     }
@@ -42,10 +42,11 @@ pub fn shrink(trial: &Trial, fault: &Fault) -> (Trial, Fault) {
     (shrinker.best, shrinker.fault)
 }
 
+/// State of the reduction.
 struct Shrinker {
     best: Trial,
     fault: Fault,
-    /// Candidates that may still be checked.
+    /// Number of candidates that may still be checked.
     candidates_left: usize,
 }
 
@@ -53,11 +54,11 @@ impl Shrinker {
     fn run(&mut self) {
         loop {
             let before = (self.best.module.size(), self.candidates_left);
-            self.settings();
-            self.statements();
-            self.expressions();
+            self.simplify_settings();
+            self.reduce_statements();
+            self.reduce_expressions();
             self.inline();
-            self.declarations();
+            self.reduce_declarations();
             if self.best.module.size() >= before.0 || self.candidates_left == 0 {
                 break;
             }
@@ -65,28 +66,30 @@ impl Shrinker {
         self.shrink_box();
     }
 
-    /// The fault that a candidate shows, if it is of the same kind.
-    fn reproduce(&self, trial: &Trial, effort: &Effort) -> Option<Fault> {
-        let tally = trial.run_on(effort, |subject| self.given_box(subject).into_iter().collect());
+    /// Returns the fault of the same kind that a candidate shows, if any.
+    fn reproduce(&self, trial: &Trial, budget: &CheckBudget) -> Option<Fault> {
+        let tally = trial.run_on(budget, |subject| self.fault_box(subject).into_iter().collect());
         let start = |note: &str| note.chars().take(30).collect::<String>();
-        let by_message = matches!(self.fault.kind, FaultKind::Panics | FaultKind::Rejected);
+        let by_message = matches!(self.fault.kind, FaultKind::Panic | FaultKind::Rejected);
         tally.faults.into_iter().find(|found| {
             found.kind == self.fault.kind
                 && (!by_message || start(&found.note) == start(&self.fault.note))
         })
     }
 
-    /// The box of the fault, reduced to the inputs of a candidate; `None` if it is out of their
-    /// range.
-    fn given_box(&self, subject: &Subject) -> Option<Sample> {
-        let mut sample = Sample { ends: vec![], members: vec![vec![]] };
+    /// Returns the fault's box, restricted to the inputs of a candidate; `None` if the candidate
+    /// has other inputs or if the box is out of their ranges.
+    fn fault_box(&self, subject: &Subject) -> Option<Sample> {
+        let mut sample = Sample { endpoints: vec![], members: vec![vec![]] };
         for (port, input) in std::iter::zip(&subject.point.inputs, &subject.inputs) {
-            let index = self.fault.ends.iter().position(|(name, ..)| *name == port.name)?;
-            let (_, ty, ends) = &self.fault.ends[index];
-            let word = self.fault.member.as_ref().map_or(ends[0], |member| member[index]);
+            let index = self.fault.endpoints.iter().position(|(name, ..)| *name == port.name)?;
+            let (_, ty, endpoints) = &self.fault.endpoints[index];
+            let word = self.fault.member.as_ref().map_or(endpoints[0], |member| member[index]);
             let fits = *ty == port.ty
-                && [ends[0], ends[1], word].into_iter().all(|word| input.bounds.contains(word));
-            sample.ends.push(if input.interval { *ends } else { [word; 2] });
+                && [endpoints[0], endpoints[1], word]
+                    .into_iter()
+                    .all(|word| input.bounds.contains(word));
+            sample.endpoints.push(if input.interval { *endpoints } else { [word; 2] });
             sample.members[0].push(word);
             fits.then_some(())?;
         }
@@ -94,12 +97,12 @@ impl Shrinker {
     }
 
     /// Replaces the best candidate if this one shows the fault.
-    fn accept(&mut self, trial: Trial, effort: &Effort) -> bool {
+    fn accept(&mut self, trial: Trial, budget: &CheckBudget) -> bool {
         if self.candidates_left == 0 {
             return false;
         }
         self.candidates_left -= 1;
-        let Some(fault) = self.reproduce(&trial, effort) else { return false };
+        let Some(fault) = self.reproduce(&trial, budget) else { return false };
         (self.best, self.fault) = (trial, fault);
         true
     }
@@ -112,12 +115,12 @@ impl Shrinker {
     }
 
     /// Simplifies the settings of the trial.
-    fn settings(&mut self) {
+    fn simplify_settings(&mut self) {
         let simplify: [fn(&mut Trial); 5] = [
             |trial| trial.deep = false,
             |trial| trial.frame = Frame::Local,
             |trial| trial.ranges = Ranges::Declared,
-            |trial| trial.spans = IntervalInputs::Light,
+            |trial| trial.interval_inputs = IntervalInputs::Light,
             |trial| trial.target = Target::best(),
         ];
         for simplify in simplify {
@@ -129,8 +132,8 @@ impl Shrinker {
         }
     }
 
-    /// Deletes statements, last first, or replaces them by their nested blocks.
-    fn statements(&mut self) {
+    /// Deletes statements or replaces them by their nested blocks, last first.
+    fn reduce_statements(&mut self) {
         let mut count = 0;
         self.best.module.walk_blocks(&mut |block| count += block.len());
         for index in (0..count).rev() {
@@ -144,7 +147,7 @@ impl Shrinker {
     }
 
     /// Replaces expressions by constants and subexpressions, outermost first.
-    fn expressions(&mut self) {
+    fn reduce_expressions(&mut self) {
         let mut index = 0;
         while let Some(expr) = expression(&mut self.best.module, index) {
             let mut replacements = constants(&expr);
@@ -162,7 +165,7 @@ impl Shrinker {
             }
             let changed = replacements.into_iter().any(|replacement| {
                 let mut module = self.best.module.clone();
-                replace(&mut module, index, replacement);
+                replace_expression(&mut module, index, replacement);
                 self.accept_module(module)
             });
             index += usize::from(!changed);
@@ -195,7 +198,7 @@ impl Shrinker {
     }
 
     /// Makes the BRDF one-sided and inlines module-scope constants.
-    fn declarations(&mut self) {
+    fn reduce_declarations(&mut self) {
         let with = |change: &dyn Fn(&mut Module)| {
             let mut module = self.best.module.clone();
             change(&mut module);
@@ -217,36 +220,39 @@ impl Shrinker {
         }
     }
 
-    /// Replaces intervals by the member's values, and these by simpler ones, as long as the fault
+    /// Replaces intervals by the member's values, and values by simpler ones, while the fault
     /// persists.
     fn shrink_box(&mut self) {
         if self.fault.member.is_none() {
             return;
         }
-        for index in 0..self.fault.ends.len() {
+        for index in 0..self.fault.endpoints.len() {
             let Some(word) = self.fault.member.as_ref().map(|member| member[index]) else { return };
-            let [low, high] = self.fault.ends[index].2;
+            let [low, high] = self.fault.endpoints[index].2;
             let simple = [0.0f32, 1.0, 0.5].map(f32::to_bits).into_iter().filter(|_| low == high);
-            let ends = [[word; 2], [word, high], [low, word]].map(|ends| (ends, word));
-            for (ends, word) in ends.into_iter().chain(simple.map(|bits| ([bits; 2], bits))) {
-                let kept = self.fault.clone();
-                if ends == [low, high] {
+            let endpoints =
+                [[word; 2], [word, high], [low, word]].map(|endpoints| (endpoints, word));
+            for (endpoints, word) in
+                endpoints.into_iter().chain(simple.map(|bits| ([bits; 2], bits)))
+            {
+                let previous = self.fault.clone();
+                if endpoints == [low, high] {
                     continue;
                 }
-                self.fault.ends[index].2 = ends;
+                self.fault.endpoints[index].2 = endpoints;
                 if let Some(member) = &mut self.fault.member {
                     member[index] = word;
                 }
-                if self.candidates_left > 0 && self.accept(self.best.clone(), &GIVEN_BOX_ONLY) {
+                if self.candidates_left > 0 && self.accept(self.best.clone(), &FAULT_BOX_ONLY) {
                     break;
                 }
-                self.fault = kept;
+                self.fault = previous;
             }
         }
     }
 }
 
-/// Constants that may replace an expression; simpler ones if it is a constant itself.
+/// Returns constants that may replace an expression; if it is a constant itself, simpler ones.
 fn constants(expr: &Expr) -> Vec<Expr> {
     let literal = |kind| Expr::new(expr.ty, kind);
     match (expr.ty, &expr.kind) {
@@ -262,7 +268,7 @@ fn constants(expr: &Expr) -> Vec<Expr> {
     }
 }
 
-/// The expression at an index, in the order of [`Module::walk_expressions`].
+/// Returns the expression with an index in the order of [`Module::walk_expressions`].
 fn expression(module: &mut Module, index: usize) -> Option<Expr> {
     let (mut next, mut found) = (0, None);
     module.walk_expressions(&mut |expr| {
@@ -274,7 +280,8 @@ fn expression(module: &mut Module, index: usize) -> Option<Expr> {
     found
 }
 
-fn replace(module: &mut Module, index: usize, replacement: Expr) {
+/// Replaces the expression with an index in this order.
+fn replace_expression(module: &mut Module, index: usize, replacement: Expr) {
     let (mut next, mut replacement) = (0, Some(replacement));
     module.walk_expressions(&mut |expr| {
         next += 1;
@@ -311,7 +318,7 @@ fn edit_statement(module: &mut Module, index: usize, edit: usize) -> bool {
     done
 }
 
-/// Number of uses of a name.
+/// Returns the number of uses of a name.
 fn uses(module: &mut Module, name: &str) -> usize {
     let mut count = 0;
     module.walk_expressions(&mut |expr| {
@@ -401,10 +408,10 @@ fn sweep(module: &mut Module) {
             _ => {}
         }
     });
-    // A `fn material` without assignments returns its argument.
-    let assigns =
+    // `fn material` without assignments returns its argument.
+    let has_assignment =
         |function: &Function| function.body.iter().any(|stmt| matches!(stmt, Stmt::Assign(..)));
-    module.functions.retain(|function| function.name != "material" || assigns(function));
+    module.functions.retain(|function| function.name != "material" || has_assignment(function));
     module.members.retain(|member| members.contains(&member.name));
     module.globals.retain(|global| match global {
         Global::Const(name, _) | Global::Override(name, _) | Global::Private(name, _) => {
@@ -430,7 +437,7 @@ mod tests {
     use lightbound_shader::ir::{Def, Op};
     use lightbound_shader::lift::Lifted;
 
-    /// Injects a fault: bounding shaders compute `ceil` for `floor`.
+    /// Injects a fault: bounding shaders compute `ceil` instead of `floor`.
     fn break_floor(lifted: &mut Lifted) {
         for data in &mut lifted.function.values {
             if let Def::Op { op, .. } = &mut data.def
@@ -442,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn inlined_arguments_may_name_a_parameter_of_the_callee() {
+    fn inlining_keeps_arguments_that_name_parameters_of_the_callee() {
         // `f_2(x)` returns `f_1(x * 0.5, x)`, where `f_1(x, a)` returns `x * x + a`.
         let x = Expr::name(Ty::F32, "x");
         let function = |name: &str, parameters: &[&str], result: Expr| {
@@ -469,28 +476,29 @@ mod tests {
     }
 
     #[test]
-    fn injected_fault_shrinks_to_a_few_lines() {
-        let effort = Effort { checks: 0, boxes: 40, members: 8, steps: 4 };
+    fn program_with_injected_fault_shrinks_to_a_few_lines() {
+        let budget = CheckBudget { checks: 0, boxes: 40, members: 8, steps: 4 };
         let mut shrunk = 0;
         for seed in 0..200 {
             let mut trial = Trial { inject: break_floor, ..Trial::new(seed, &[Target::best()]) };
-            let tally = trial.run(&effort);
-            let Some(fault) = tally.faults.iter().find(|fault| fault.kind == FaultKind::Escapes)
+            let tally = trial.run(&budget);
+            let Some(fault) =
+                tally.faults.iter().find(|fault| fault.kind == FaultKind::OutsideBounds)
             else {
                 continue;
             };
             let (mut small, found) = shrink(&trial, fault);
-            assert_eq!(found.kind, FaultKind::Escapes);
+            assert_eq!(found.kind, FaultKind::OutsideBounds);
             let text = small.module.to_string();
-            let both = format!("{}\n{text}", trial.module);
+            let programs = format!("{}\n{text}", trial.module);
             assert!(
                 small.module.size() <= 90 && text.lines().count() <= 16,
-                "{} {both}",
+                "{} {programs}",
                 small.module.size()
             );
-            assert!(small.module.size() < trial.module.size(), "{both}");
+            assert!(small.module.size() < trial.module.size(), "{programs}");
             // The fault reproduces from the reported box alone.
-            assert!(small.reproduces_alone(&found), "{both}");
+            assert!(small.reproduces_alone(&found), "{programs}");
             assert!(report(&small, &found).contains("lightbound shader bound"));
             shrunk += 1;
             if shrunk == 4 {
@@ -504,17 +512,17 @@ mod tests {
         fn reproduces_alone(&self, fault: &Fault) -> bool {
             let shrinker =
                 Shrinker { best: self.clone(), fault: fault.clone(), candidates_left: 1 };
-            shrinker.reproduce(self, &GIVEN_BOX_ONLY).is_some()
+            shrinker.reproduce(self, &FAULT_BOX_ONLY).is_some()
         }
     }
 
     #[test]
-    fn rejected_program_shrinks_to_the_error() {
+    fn rejected_program_shrinks_and_keeps_the_error() {
         let mut trial = Trial::new(11, &[Target::best()]);
         let unknown = Expr::name(Ty::F32, "unknown");
-        let brdf = trial.module.functions.last_mut().expect("the list is not empty");
+        let brdf = trial.module.functions.last_mut().expect("the module has functions");
         brdf.body.insert(0, Stmt::Let("x".into(), unknown * 2.0));
-        let tally = trial.run(&GIVEN_BOX_ONLY);
+        let tally = trial.run(&FAULT_BOX_ONLY);
         assert_eq!(tally.rejected, 1);
         let (mut small, found) = shrink(&trial, &tally.faults[0]);
         assert!(found.note.contains("unknown"), "{found}");

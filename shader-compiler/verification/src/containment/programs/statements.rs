@@ -1,10 +1,11 @@
-//! Random statements: new variables, assignments, branches and loops.
+//! Generates random statements: new variables, assignments, branches and loops.
 
 use super::ast::{Expr, Stmt, Ty};
 use super::expressions::{Role, call};
 use super::generate::Generator;
 
 impl Generator<'_> {
+    /// Appends a conditional `return`.
     pub(super) fn early_return(&mut self, ty: Ty, role: Role) {
         self.note("early return");
         let condition = self.condition(1);
@@ -52,27 +53,27 @@ impl Generator<'_> {
         }
     }
 
-    /// A mutable variable of a type; declares one if there is none in scope.
+    /// Returns a mutable variable of a type. Declares one if none is in scope.
     pub(super) fn variable(&mut self, ty: Ty) -> Expr {
-        let found: Vec<_> = self
+        let candidates: Vec<_> = self
             .scope
             .iter()
             .filter(|b| b.is_mutable && b.expr.ty == ty)
             .map(|b| b.expr.clone())
             .collect();
-        if found.is_empty() {
+        if candidates.is_empty() {
             let value = self.expr(ty, Role::Fraction, 1);
             return self.var_as("acc", value, Role::Any);
         }
-        found[self.below(found.len())].clone()
+        candidates[self.below(candidates.len())].clone()
     }
 
     fn assignment(&mut self) {
-        let place = self.variable(Ty::F32);
+        let target = self.variable(Ty::F32);
         let op = self.one_of(&["=", "+=", "-=", "*="]);
         let role = if op == "*=" { Role::Fraction } else { Role::Any };
         let value = self.expr(Ty::F32, role, 2);
-        self.block.push(Stmt::Assign(place, op, value));
+        self.block.push(Stmt::Assign(target, op, value));
     }
 
     fn branch(&mut self, depth: usize) {
@@ -113,8 +114,8 @@ impl Generator<'_> {
     fn switch(&mut self, depth: usize) {
         self.note("switch");
         self.variable(Ty::F32);
-        let on = self.expr(Ty::I32, Role::Any, 2);
-        let on = self.ensure_runtime(on);
+        let selector = self.expr(Ty::I32, Role::Any, 2);
+        let selector = self.ensure_runtime(selector);
         let arm = |g: &mut Self| {
             g.block(|g| {
                 g.assignment();
@@ -125,31 +126,32 @@ impl Generator<'_> {
         };
         let cases = vec![(vec![0], arm(self)), (vec![1, 2], arm(self))];
         let default = arm(self);
-        self.block.push(Stmt::Switch(on, cases, default));
+        self.block.push(Stmt::Switch(selector, cases, default));
     }
 
-    /// A `for` loop. Its trip count may depend on data, and it may have an early exit.
+    /// Appends a `for` loop. Its trip count may depend on data, and it may have an early exit.
     fn counted_loop(&mut self, depth: usize) {
         self.note("for");
         let sum = self.variable(Ty::F32);
-        let counter = self.fresh("k");
+        let counter = self.unique_name("k");
         let index = Expr::name(Ty::I32, &counter);
-        let max_rounds = 2 + self.below(4) as i64;
+        let max_iterations = 2 + self.below(4) as i64;
         let condition = if self.once_in(3) {
             self.note("loop with a data-dependent end");
-            let rounds = self.expr(Ty::F32, Role::Fraction, 1);
+            let iterations = self.expr(Ty::F32, Role::Fraction, 1);
             Expr::compare(
                 "<",
                 &index,
-                call("i32", [self.ensure_runtime(rounds) * max_rounds as f32]),
+                call("i32", [self.ensure_runtime(iterations) * max_iterations as f32]),
             )
         } else {
-            Expr::compare("<", &index, Expr::int(max_rounds))
+            Expr::compare("<", &index, Expr::int(max_iterations))
         };
         self.loops += 1;
         let body = self.block(|g| {
             g.bind(index.clone(), Role::Any);
-            let t = g.let_as("t", call("f32", [index.clone()]) / max_rounds as f32, Role::Fraction);
+            let t =
+                g.let_as("t", call("f32", [index.clone()]) / max_iterations as f32, Role::Fraction);
             if g.once_in(3) {
                 let (feature, exit) = if g.once_in(2) {
                     ("break", Stmt::Break)
@@ -171,16 +173,16 @@ impl Generator<'_> {
         self.block.push(Stmt::For(counter, Expr::int(0), condition, body));
     }
 
-    /// A `while` loop or `loop` that stops at a threshold or after some iterations.
+    /// Appends a `while` loop or `loop` that stops at a threshold or after some iterations.
     fn while_loop(&mut self, depth: usize) {
         let start = self.expr(Ty::F32, Role::Fraction, 1);
         let x = self.var_as("x", start, Role::Any);
-        let rounds = self.var_as("rounds", Expr::int(0), Role::Any);
-        // Out of scope, so that no statement assigns the counter.
+        let iterations = self.var_as("rounds", Expr::int(0), Role::Any);
+        // Remove the counter from the scope, so that no statement assigns it.
         self.scope.pop();
-        let max_rounds = Expr::int(2 + self.below(6) as i64);
+        let max_iterations = Expr::int(2 + self.below(6) as i64);
         let condition = Expr::compare("<", &x, self.literal(Role::Positive));
-        let count = Stmt::Assign(rounds.clone(), "+=", Expr::int(1));
+        let count = Stmt::Assign(iterations.clone(), "+=", Expr::int(1));
         self.loops += 1;
         let mut body = self.block(|g| {
             if g.once_in(3) {
@@ -195,7 +197,7 @@ impl Generator<'_> {
             self.note("loop with continuing");
             let until = Expr::binary(
                 "||",
-                Expr::compare(">=", rounds, max_rounds),
+                Expr::compare(">=", iterations, max_iterations),
                 Expr::unary("!", condition),
             );
             self.block.push(Stmt::Loop(body, vec![count], until));
@@ -203,7 +205,7 @@ impl Generator<'_> {
             self.note("while");
             body.push(count);
             self.block.push(Stmt::While(
-                Expr::binary("&&", condition, Expr::compare("<", rounds, max_rounds)),
+                Expr::binary("&&", condition, Expr::compare("<", iterations, max_iterations)),
                 body,
             ));
         }

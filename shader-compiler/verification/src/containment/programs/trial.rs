@@ -12,16 +12,16 @@ use lightbound_shader::random::Random;
 use lightbound_shader::target::Target;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How thoroughly a program is checked.
+/// The number of checks, boxes and members for a program.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Batches of boxes are checked until this number is reached, at least one and at most twelve.
+pub struct CheckBudget {
+    /// Minimum number of checks. Batches of boxes are checked until it is reached, up to twelve.
     pub checks: u64,
     /// Random boxes per batch.
     pub boxes: usize,
     /// Random members per box.
     pub members: usize,
-    /// Steps of the local search for members where an output is least or greatest.
+    /// Rounds of the local search for members that minimize or maximize an output.
     pub steps: usize,
 }
 
@@ -31,24 +31,25 @@ pub struct Trial {
     pub(super) seed: u64,
     pub(super) module: Module,
     pub(super) frame: Frame,
-    pub(super) spans: IntervalInputs,
+    pub(super) interval_inputs: IntervalInputs,
     pub(super) ranges: Ranges,
     pub(super) target: Target,
     pub(super) plan: Plan,
-    /// Whether bounds of all values of the function are checked, not only those of s.
+    /// Whether the bounds on all values of the function are checked, not only those on its outputs.
     pub(super) deep: bool,
-    /// Modifies bounding shaders before they are compiled; tests inject faults with it.
+    /// Modifies bounding shaders before they are compiled. Tests use it to inject faults.
     pub(super) inject: fn(&mut Lifted),
 }
 
-/// Maximum number of batches per program. The number of checks is not reached if most are exempt.
+/// Maximum number of batches per program: if most results are skipped, the number of checks is
+/// never reached.
 const MAX_BATCHES: usize = 12;
 
-/// Loop cap of the point shader, and of most bounding shaders. Few loops reach it.
+/// Loop cap of the point shader and of most bounding shaders. Few loops reach it.
 pub(super) const LOOP_CAP: u32 = 40;
 
 impl Trial {
-    /// The trial of a seed, on one of the targets, or seldom on the interpreter.
+    /// Creates the trial for a seed, on one of the targets or, rarely, on the interpreter.
     pub fn new(seed: u64, targets: &[Target]) -> Trial {
         let module = Program::random(seed).module;
         let random = &mut Random::new(!seed);
@@ -58,26 +59,26 @@ impl Trial {
             seed,
             module,
             frame: if random.once_in(3) { Frame::World } else { Frame::Local },
-            spans: *random.pick(&[IntervalInputs::Light, IntervalInputs::All]),
+            interval_inputs: *random.pick(&[IntervalInputs::Light, IntervalInputs::All]),
             ranges: if random.once_in(6) { Ranges::Paper } else { Ranges::Declared },
             target: if random.once_in(40) { Target::Interpreter } else { target },
-            plan: Plan::some(random, loop_cap),
+            plan: Plan::random(random, loop_cap),
             deep: random.once_in(10),
             inject: |_| {},
         }
     }
 
-    /// The seed of the program and of the settings.
+    /// Returns the seed of the program and of the settings.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Settings that the shrinker simplifies.
+    /// Returns the settings that the shrinker simplifies.
     pub(super) fn settings(&self) -> (bool, Frame, IntervalInputs, Ranges, Target) {
-        (self.deep, self.frame, self.spans, self.ranges, self.target)
+        (self.deep, self.frame, self.interval_inputs, self.ranges, self.target)
     }
 
-    /// Coordinate frame of the directions.
+    /// Returns the coordinate frame of the directions.
     pub fn frame(&self) -> Frame {
         self.frame
     }
@@ -86,9 +87,7 @@ impl Trial {
         format!("program, seed {}, {:?} frame", self.seed, self.frame)
     }
 
-    /// The integrand as a subject.
-    ///
-    /// *Errors*: a fault if the front end rejects the program.
+    /// Returns the integrand as a subject, or a fault if the front end rejects the program.
     pub(super) fn subject(&self) -> Result<Subject, Box<Fault>> {
         let compiled = Shader::parse("program.wgsl", &self.module.to_string()).and_then(|shader| {
             Integrand::new(
@@ -102,44 +101,43 @@ impl Trial {
             let message = format!("{error}: {}", labels.join("; "));
             Box::new(Fault::without_box(FaultKind::Rejected, &self.name(), self.target, &message))
         })?;
-        let subject = Subject::material(&self.name(), &integrand, self.spans, Some(self.ranges));
+        let subject =
+            Subject::material(&self.name(), &integrand, self.interval_inputs, Some(self.ranges));
         Ok(if self.deep { subject.deep() } else { subject })
     }
 
     /// Checks random boxes. A panic of the compiler is a fault.
-    pub fn run(&self, effort: &Effort) -> Tally {
-        self.run_on(effort, |_| vec![])
+    pub fn run(&self, budget: &CheckBudget) -> Tally {
+        self.run_on(budget, |_| vec![])
     }
 
-    /// Checks given boxes and then random ones.
+    /// Checks the given boxes, then random ones.
     pub(super) fn run_on(
         &self,
-        effort: &Effort,
-        given: impl FnOnce(&Subject) -> Vec<Sample>,
+        budget: &CheckBudget,
+        given_boxes: impl FnOnce(&Subject) -> Vec<Sample>,
     ) -> Tally {
         let run = || {
             let subject = match self.subject() {
                 Ok(subject) => subject,
                 Err(fault) => {
-                    let (wrong, mut tally) = (fault.kind, Tally::default());
-                    tally.fault(|| *fault, wrong);
+                    let (kind, mut tally) = (fault.kind, Tally::default());
+                    tally.fault(|| *fault, kind);
                     return tally;
                 }
             };
             let checker = Checker::with(&subject, self.target, &self.plan, self.inject);
             let (random, kinks) = (&mut Random::new(self.seed ^ 0xb0c5), kinks(&subject.point));
-            let mut tally = checker.run(&given(&subject));
-            let (boxes, checks) = (
-                effort.boxes.div_ceil(self.effort_divisor()),
-                effort.checks / self.effort_divisor() as u64,
-            );
+            let mut tally = checker.run(&given_boxes(&subject));
+            let (boxes, checks) =
+                (budget.boxes.div_ceil(self.slowdown()), budget.checks / self.slowdown() as u64);
             for _ in 0..MAX_BATCHES {
                 tally.add(checker.run(&samples(
                     random,
                     &checker,
                     &subject,
                     &kinks,
-                    &Effort { boxes, ..*effort },
+                    &CheckBudget { boxes, ..*budget },
                 )));
                 if tally.checks >= checks || tally.is_faulty() {
                     break;
@@ -151,31 +149,31 @@ impl Trial {
             .unwrap_or_else(|panic| Tally::panicked(&self.name(), self.target, &*panic))
     }
 
-    /// By how much the effort is reduced for the slow trials: those on the interpreter, and those
-    /// that check all values.
-    fn effort_divisor(&self) -> usize {
+    /// Returns the factor by which slow trials check less: those on the interpreter, and those that
+    /// check all values.
+    fn slowdown(&self) -> usize {
         if self.target == Target::Interpreter || self.deep { 8 } else { 1 }
     }
 }
 
-/// Random boxes, with members from local search.
+/// Returns random boxes with random members and members from local search.
 fn samples(
     random: &mut Random,
     checker: &Checker<'_>,
     subject: &Subject,
     kinks: &[f32],
-    effort: &Effort,
+    budget: &CheckBudget,
 ) -> Vec<Sample> {
-    let drawn = (0..effort.boxes)
-        .map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, effort.members));
-    let mut samples: Vec<_> = drawn.collect();
-    if effort.steps > 0 && !samples.is_empty() {
-        checker.climb(random, kinks, effort.steps, &mut samples);
+    let samples = (0..budget.boxes)
+        .map(|_| sample_at(random, &subject.point.inputs, &subject.inputs, kinks, budget.members));
+    let mut samples: Vec<_> = samples.collect();
+    if budget.steps > 0 && !samples.is_empty() {
+        checker.add_extreme_members(random, kinks, budget.steps, &mut samples);
     }
     samples
 }
 
-/// Constants of a function, where piecewise results may change; without large ones.
+/// Returns the constants of a function, except large ones. Piecewise functions often change there.
 fn kinks(point: &Function) -> Vec<f32> {
     let constants = point.values.iter().filter_map(|data| match data.def {
         Def::Const(bits) if data.ty == Type::F32 => Some(f32::from_bits(bits)),

@@ -1,4 +1,4 @@
-//! Generates random expressions of vector and matrix types, and texture lookups.
+//! Generates random vectors, matrices and texture lookups.
 
 use super::ast::{Expr, Ty};
 use super::expressions::{Role, call, splat};
@@ -86,7 +86,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A texture lookup.
+    /// Returns a texture lookup.
     fn lookup(&mut self, depth: usize) -> Expr {
         let (texture, sampler) = self.texture().expect("the program has textures");
         let uv = self.expr(Ty::Vec(2), Role::Signed, depth);

@@ -1,91 +1,97 @@
-//! True maxima of point shaders over [patches](Patch) of the sphere, to compare bounds with.
+//! Search for the true maxima of point shaders over [patches](Patch) of the sphere.
 //!
 //! The compiled point shader is evaluated at dense samples, on the boundary, and where a maximum is
-//! expected. The best of these points are refined by ever smaller random perturbations. All points
-//! are floats inside the box, so the result never exceeds the true maximum, and correct bounds are
-//! never below it.
+//! expected. Ever smaller random perturbations refine the best of these points. All points are
+//! float vectors inside the box, so the result never exceeds the true maximum, and correct bounds
+//! are never below the result.
 
 use super::patch::Patch;
 use crate::cost::boxes::uniform;
 use lightbound_shader::kernel::{Batch, Kernel};
 use lightbound_shader::random::Random;
 
-/// Rows per call of the kernel.
-const ROWS: usize = 256;
-/// Random samples of a patch, in addition to its boundary.
-const SAMPLES: usize = 2048;
+/// Number of rows per kernel call.
+const BATCH_ROWS: usize = 256;
+/// Number of random samples of a patch, in addition to its boundary.
+const SAMPLE_COUNT: usize = 2048;
 /// Number of points that are refined separately.
-const KEPT: usize = 8;
-/// Initial perturbation relative to the size of the patch.
-const FIRST: f64 = 0.25;
-/// Factor by which perturbations shrink per round.
-const SHRINK: f64 = 0.6;
-/// Smaller perturbations change no significant digits.
-const LAST: f64 = 1e-7;
+const REFINED_POINTS: usize = 8;
+/// Initial radius of perturbations, relative to the size of the patch.
+const INITIAL_RADIUS: f64 = 0.25;
+/// Factor by which the radius shrinks per round.
+const RADIUS_SHRINK_FACTOR: f64 = 0.6;
+/// Minimum radius: smaller perturbations change no significant digits.
+const MIN_RADIUS: f64 = 1e-7;
 
-/// A direction and the value there.
+/// A direction with the point shader's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct EvaluatedDirection {
     /// The value.
     pub value: f32,
     /// The direction.
     pub wi: [f32; 3],
 }
 
-/// A search for maxima of a point shader's first output. Its first inputs are the direction; the
-/// others are constant.
-pub struct Search<'a> {
+/// A search for maxima of a point shader's first output over its first three inputs, a direction.
+/// The other inputs are fixed.
+pub struct MaximumSearch<'a> {
     kernel: &'a Kernel,
     random: Random,
     inputs: Batch,
     outputs: Batch,
 }
 
-impl<'a> Search<'a> {
-    /// A search over the first output of a kernel without textures. `fixed` are the bits of the
-    /// inputs after the direction.
+impl<'a> MaximumSearch<'a> {
+    /// Creates a search for a kernel without textures. `fixed` are the bits of the inputs after the
+    /// direction.
     ///
-    /// *Panics* if their number does not match the kernel's inputs.
-    pub fn new(kernel: &'a Kernel, fixed: &[u32], random: Random) -> Search<'a> {
-        assert_eq!(kernel.inputs().len(), 3 + fixed.len(), "a word for each input");
-        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), ROWS);
-        (0..ROWS).for_each(|row| inputs.set_row(row, 3, fixed));
-        let outputs = Batch::new(kernel.target(), kernel.outputs().len(), ROWS);
-        Search { kernel, random, inputs, outputs }
+    /// # Panics
+    ///
+    /// Panics if the number of inputs does not match the kernel's.
+    pub fn new(kernel: &'a Kernel, fixed: &[u32], random: Random) -> MaximumSearch<'a> {
+        assert_eq!(
+            kernel.inputs().len(),
+            3 + fixed.len(),
+            "the kernel has a different number of inputs"
+        );
+        let mut inputs = Batch::new(kernel.target(), kernel.inputs().len(), BATCH_ROWS);
+        (0..BATCH_ROWS).for_each(|row| inputs.set_row(row, 3, fixed));
+        let outputs = Batch::new(kernel.target(), kernel.outputs().len(), BATCH_ROWS);
+        MaximumSearch { kernel, random, inputs, outputs }
     }
 
-    /// The maximum over a patch. Members near `starts` are tried too. `None` if the patch has no
-    /// members whose value is not NaN.
-    pub fn maximum(&mut self, patch: &Patch, starts: &[[f64; 3]]) -> Option<Point> {
+    /// Returns the maximum over a patch; `None` if all values are NaN or no members are found. The
+    /// search also starts from members near `starts`.
+    pub fn maximum(&mut self, patch: &Patch, starts: &[[f64; 3]]) -> Option<EvaluatedDirection> {
         let mut directions = patch.boundary();
         directions.extend(starts.iter().filter_map(|&start| patch.near(start)));
-        directions.extend((0..SAMPLES).filter_map(|_| patch.sample(&mut self.random)));
+        directions.extend((0..SAMPLE_COUNT).filter_map(|_| patch.sample(&mut self.random)));
         let mut points = self.evaluate(&directions);
         points.retain(|point| !point.value.is_nan());
         points.sort_by(|a, b| b.value.total_cmp(&a.value));
-        points.truncate(KEPT);
-        let mut radius = FIRST * patch.size();
-        while radius > LAST && !points.is_empty() {
+        points.truncate(REFINED_POINTS);
+        let mut radius = INITIAL_RADIUS * patch.size();
+        while radius > MIN_RADIUS && !points.is_empty() {
             self.refine(patch, &mut points, radius);
-            radius *= SHRINK;
+            radius *= RADIUS_SHRINK_FACTOR;
         }
         points.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
     }
 
-    /// Replaces each point by its best perturbation, if that is better.
-    fn refine(&mut self, patch: &Patch, points: &mut [Point], radius: f64) {
-        let tried = ROWS / points.len();
-        let around = |point: &Point, random: &mut Random| {
+    /// Replaces points by their best perturbations, where these are better.
+    fn refine(&mut self, patch: &Patch, points: &mut [EvaluatedDirection], radius: f64) {
+        let perturbations = BATCH_ROWS / points.len();
+        let perturb = |point: &EvaluatedDirection, random: &mut Random| {
             let moved = point.wi.map(|x| f64::from(x) + radius * (2.0 * uniform(random) - 1.0));
             patch.near(moved).unwrap_or(point.wi)
         };
         let directions: Vec<_> =
-            points.iter().flat_map(|point| std::iter::repeat_n(point, tried)).collect();
+            points.iter().flat_map(|point| std::iter::repeat_n(point, perturbations)).collect();
         let directions: Vec<_> =
-            directions.into_iter().map(|point| around(point, &mut self.random)).collect();
-        let found = self.evaluate(&directions);
-        for (point, found) in points.iter_mut().zip(found.chunks(tried)) {
-            for other in found {
+            directions.into_iter().map(|point| perturb(point, &mut self.random)).collect();
+        let perturbed = self.evaluate(&directions);
+        for (point, perturbed) in points.iter_mut().zip(perturbed.chunks(perturbations)) {
+            for other in perturbed {
                 if other.value > point.value {
                     *point = *other;
                 }
@@ -94,19 +100,19 @@ impl<'a> Search<'a> {
     }
 
     /// Evaluates directions; values may be NaN.
-    fn evaluate(&mut self, directions: &[[f32; 3]]) -> Vec<Point> {
+    fn evaluate(&mut self, directions: &[[f32; 3]]) -> Vec<EvaluatedDirection> {
         let mut points = Vec::with_capacity(directions.len());
-        for chunk in directions.chunks(ROWS) {
+        for chunk in directions.chunks(BATCH_ROWS) {
             for (row, wi) in chunk.iter().enumerate() {
                 self.inputs.set_row(row, 0, &wi.map(f32::to_bits));
             }
-            // Rows after the chunk keep the values of an earlier one.
+            // Rows after the chunk still have the directions of an earlier chunk.
             self.kernel.run(&[], &self.inputs, &mut self.outputs);
             points.extend(
                 chunk
                     .iter()
                     .enumerate()
-                    .map(|(row, &wi)| Point { value: self.outputs.get(row, 0), wi }),
+                    .map(|(row, &wi)| EvaluatedDirection { value: self.outputs.get(row, 0), wi }),
             );
         }
         points
@@ -116,7 +122,7 @@ impl<'a> Search<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tightness::placement::Placement;
+    use crate::tightness::query::BoundQuery;
     use lightbound_shader::bounding::hand::mirror;
     use lightbound_shader::bounding::{Frame, Integrand};
     use lightbound_shader::frontend::{Settings, Shader};
@@ -124,7 +130,7 @@ mod tests {
     use lightbound_shader::passes;
     use lightbound_shader::target::Target;
 
-    /// The first colour component of the integrand of a library material.
+    /// Compiles the first colour component of the integrand of a library shader.
     fn kernel(name: &str) -> Kernel {
         let path = format!("{}/../../assets/shaders/{name}.wgsl", env!("CARGO_MANIFEST_DIR"));
         let shader =
@@ -145,22 +151,23 @@ mod tests {
         let kernel = kernel("diffuse");
         for index in 0..200 {
             let half_angle = [1.0, 5.0, 45.0][index % 3];
-            let placement = Placement::new(5, half_angle, index);
-            let fixed = words(&[&placement.wo[..], &[1.0; 3]].concat());
-            let found = Search::new(&kernel, &fixed, Random::new(9))
-                .maximum(&placement.patch, &[])
+            let query = BoundQuery::new(5, half_angle, index);
+            let fixed = words(&[&query.wo[..], &[1.0; 3]].concat());
+            let found = MaximumSearch::new(&kernel, &fixed, Random::new(9))
+                .maximum(&query.patch, &[])
                 .expect("the patch has members");
-            // The endpoint itself may be one float off the sphere.
-            let expected = f64::from(placement.patch.ends[2][1].max(0.0)) / std::f64::consts::PI;
+            // The endpoint may be one ulp off the sphere.
+            let expected = f64::from(query.patch.endpoints[2][1].max(0.0)) / std::f64::consts::PI;
             assert!(
                 (f64::from(found.value) - expected).abs() < 1e-6,
-                "case {index}: {found:?}, not {expected}"
+                "case {index}: found {found:?}, expected {expected}"
             );
         }
     }
 
-    /// Angle from the mirror direction towards the normal that maximizes cosⁿα cos θ, with both on
-    /// one meridian: n tan α = tan θ.
+    /// Finds the angle α from the mirror direction towards the normal that maximizes cosⁿ α cos (θ
+    /// − α), where θ is the angle between the mirror direction and the normal: n tan α = tan (θ −
+    /// α).
     fn best_angle(exponent: f64, theta: f64) -> f64 {
         let (mut low, mut high) = (0.0, theta);
         for _ in 0..100 {
@@ -187,15 +194,15 @@ mod tests {
                 ([x, 0.0, z], scale * libm::pow(libm::cos(alpha), exponent) * z)
             };
             let best = best_angle(exponent, theta);
-            // The whole lobe, its neighbourhood, and a region to one side of the maximum, which
-            // then lies on the boundary.
+            // The entire hemisphere, a neighbourhood of the maximum, and a region to one side of
+            // it. The maximum over that region is on its boundary.
             for (patch, alpha) in [
                 (Patch::UPPER, best),
                 (Patch::around_cone(at(best).0, 0.1), best),
                 (Patch::around_cone(at(best + 0.06).0, 0.05), best + 0.01),
             ] {
                 let fixed = words(&[&wo[..], &[0.0; 3], &[1.0; 3], &[exponent as f32]].concat());
-                let mut search = Search::new(&kernel, &fixed, Random::new(11));
+                let mut search = MaximumSearch::new(&kernel, &fixed, Random::new(11));
                 let found = f64::from(
                     search.maximum(&patch, &[mirror(wo)]).expect("the patch has members").value,
                 );
@@ -204,7 +211,7 @@ mod tests {
                 let error = 3e-6 + 3e-7 * exponent;
                 assert!(
                     (found / expected - 1.0).abs() < error,
-                    "n {exponent}, θ {theta}: {found}, not {expected}"
+                    "n {exponent}, θ {theta}: found {found}, expected {expected}"
                 );
             }
         }

@@ -1,10 +1,10 @@
 //! The published list: materials, parameters and half-angles for which over-estimation is reported.
 //!
-//! The list was fixed before any bound was tuned and does not change, so that figures of different
-//! revisions, and of other bounds, are comparable. Lobes have no diffuse term, which would hide
-//! them at grazing angles. Parameters that are not listed have their defaults.
+//! The list was fixed before any bound was tuned and does not change, so that results for different
+//! revisions and for other bounds are comparable. Lobes have no diffuse term, which would hide them
+//! at grazing angles. Parameters that are not listed have their defaults.
 
-/// A shader of the library with parameters.
+/// A shader of the library with parameter values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Material {
     /// Name of the shader without its extension.
@@ -27,17 +27,17 @@ impl Material {
         Material { shader, common, varied }
     }
 
-    /// All parameters that are set.
+    /// Returns all parameters that the material sets.
     pub fn settings(&self) -> impl Iterator<Item = Setting> {
         self.common.iter().chain(self.varied).copied()
     }
 
-    /// The value of a parameter that is set.
+    /// Returns the value of a parameter; `None` if the material does not set it.
     pub fn get(&self, name: &str) -> Option<f64> {
-        self.settings().find(|&(set, _)| set == name).map(|(_, value)| value)
+        self.settings().find(|&(parameter, _)| parameter == name).map(|(_, value)| value)
     }
 
-    /// Display name: `ward, alpha_x 0.2, alpha_y 0.1`.
+    /// Returns the display name: `ward, alpha_x 0.2, alpha_y 0.1`.
     pub fn title(&self) -> String {
         self.varied
             .iter()
@@ -53,7 +53,7 @@ const LOBE: &[Setting] = &[("kd", 0.0), ("ks", 1.0)];
 const COATING: &[Setting] = &[("kd", 0.0), ("ks", 0.05)];
 
 /// The materials.
-pub const LIST: [Material; 19] = [
+pub const MATERIALS: [Material; 19] = [
     Material::new("diffuse", DIFFUSE, &[]),
     Material::new("phong", LOBE, &[("exponent", 10.0)]),
     Material::new("phong", LOBE, &[("exponent", 100.0)]),

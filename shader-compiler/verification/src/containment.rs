@@ -48,7 +48,7 @@ pub use subject::Subject;
 
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Type;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::target::Target;
 use std::any::Any;
 use std::fmt;
@@ -320,7 +320,7 @@ impl Results {
     fn check_bound(
         &self,
         nan: Nan,
-        sides: Sides,
+        sides: BoundSides,
         [lo, hi]: [f64; 2],
         no_claim: bool,
     ) -> (Option<FaultKind>, u64) {
@@ -337,9 +337,9 @@ impl Results {
         }
         let hides = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
         let said = match sides {
-            Sides::Upper => !hi.is_nan(),
-            Sides::Lower => !lo.is_nan(),
-            Sides::Both => !lo.is_nan() || !hi.is_nan(),
+            BoundSides::Upper => !hi.is_nan(),
+            BoundSides::Lower => !lo.is_nan(),
+            BoundSides::Both => !lo.is_nan() || !hi.is_nan(),
         };
         let checked = self.nans + if said { self.numbers } else { 0 };
         (if hides { Some(FaultKind::HidesNan) } else { wrong }, checked)
@@ -353,7 +353,7 @@ mod tests {
     fn checked_fault(results: &[f64], nan: Nan, ends: [f64; 2]) -> Option<FaultKind> {
         let mut all = Results::NONE;
         results.iter().for_each(|&x| all.add(x));
-        all.check_bound(nan, Sides::Both, ends, false).0
+        all.check_bound(nan, BoundSides::Both, ends, false).0
     }
 
     #[test]

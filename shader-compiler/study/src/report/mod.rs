@@ -20,7 +20,7 @@ pub use comparison::Comparison;
 
 use lightbound_shader::bounding::{Frame, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::Sides;
+use lightbound_shader::lift::BoundSides;
 use lightbound_shader::relations::{Relation, Relations};
 use lightbound_shader::{CompileError, ShaderError};
 use serde::Serialize;
@@ -58,7 +58,7 @@ names! {
     FrameName of "Frame" { World, Local }
     RangesName of "Ranges" { Paper, Declared }
     SpansName of "IntervalInputs" { Light, All }
-    SidesName of "Sides" { Upper, Lower, Both }
+    SidesName of "BoundSides" { Upper, Lower, Both }
     NanName of "Nan" { Propagate, Suppress, Ignore }
 }
 
@@ -71,11 +71,11 @@ fn formula(inputs: IntervalInputs) -> &'static str {
 }
 
 /// Bound sides as readers see them.
-fn sides_name(sides: Sides) -> &'static str {
+fn sides_name(sides: BoundSides) -> &'static str {
     match sides {
-        Sides::Upper => "upper bounds",
-        Sides::Lower => "lower bounds",
-        Sides::Both => "both bounds",
+        BoundSides::Upper => "upper bounds",
+        BoundSides::Lower => "lower bounds",
+        BoundSides::Both => "both bounds",
     }
 }
 

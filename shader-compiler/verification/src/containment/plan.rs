@@ -1,7 +1,7 @@
 //! Selects the bounding shaders of a subject that are compiled and checked.
 
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::{Relation, Relations};
 
@@ -25,13 +25,13 @@ impl Plan {
         for relations in [Relations::NONE, Relations::all(), some(seed)] {
             for nan in MODES {
                 let mut group = vec![];
-                for sides in [Sides::Both, Sides::Upper, Sides::Lower] {
+                for sides in [BoundSides::Both, BoundSides::Upper, BoundSides::Lower] {
                     let partly = partly(seed)
-                        .filter(|_| sides == Sides::Both && relations == Relations::NONE);
+                        .filter(|_| sides == BoundSides::Both && relations == Relations::NONE);
                     let tracking =
                         [Some(Tracking::NONE), Some(Tracking::ALL), partly].into_iter().flatten();
                     let options = |tracking| Options { sides, nan, tracking, relations, loop_cap };
-                    if sides == Sides::Both
+                    if sides == BoundSides::Both
                         || relations == Relations::NONE
                         || relations == Relations::all()
                     {
@@ -47,11 +47,12 @@ impl Plan {
     /// A few bounding shaders with the same NaN mode, which compile in a fraction of the time that
     /// all combinations take.
     pub fn some(random: &mut Random, loop_cap: u32) -> Plan {
-        let (nan, side) = (*random.pick(&MODES), *random.pick(&[Sides::Upper, Sides::Lower]));
+        let (nan, side) =
+            (*random.pick(&MODES), *random.pick(&[BoundSides::Upper, BoundSides::Lower]));
         let relations = if random.once_in(3) { some(random.bits()) } else { Relations::all() };
         let wanted = [relations, Relations::NONE].map(|relations| {
             let tracking = Tracking::ALL;
-            Options { sides: Sides::Both, nan, tracking, relations, loop_cap }
+            Options { sides: BoundSides::Both, nan, tracking, relations, loop_cap }
         });
         let one_sided = wanted.map(|options| Options { sides: side, ..options });
         let naive = random.once_in(2).then(|| Options { tracking: Tracking::NONE, ..wanted[0] });
@@ -75,7 +76,7 @@ impl Plan {
     fn of(wanted: impl IntoIterator<Item = Options>, splits: Vec<usize>) -> Plan {
         let mut all: Vec<Options> = vec![];
         for options in wanted {
-            let naive = Options { tracking: Tracking::NONE, sides: Sides::Both, ..options };
+            let naive = Options { tracking: Tracking::NONE, sides: BoundSides::Both, ..options };
             let testing = Options { nan: Nan::Propagate, ..naive };
             if options.nan == Nan::Ignore {
                 all.extend([testing, naive]);
@@ -89,7 +90,7 @@ impl Plan {
                 options.relations != Relations::NONE,
                 mode,
                 options.tracking != Tracking::NONE,
-                options.sides != Sides::Both,
+                options.sides != BoundSides::Both,
             )
         };
         all.sort_by_key(rank);
@@ -151,7 +152,8 @@ mod tests {
             for (k, options) in
                 all.iter().enumerate().filter(|(_, options)| options.nan == Nan::Ignore)
             {
-                let naive = Options { tracking: Tracking::NONE, sides: Sides::Both, ..*options };
+                let naive =
+                    Options { tracking: Tracking::NONE, sides: BoundSides::Both, ..*options };
                 let testing = Options { nan: Nan::Propagate, ..naive };
                 assert!(all[..=k].contains(&naive) && all[..=k].contains(&testing), "{all:#?}");
             }

@@ -3,7 +3,7 @@
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::random::Random;
 use lightbound_shader::{Batch, Entry, Parameter, Settings, Shader, Target, passes};
 use lightbound_study::cost::boxes;
@@ -113,7 +113,8 @@ pub fn bounding_shader(
     let integrand = Integrand::new(&shader, &Settings::default(), Frame::World)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let inputs = integrand.inputs(spans, Ranges::Paper);
-    let options = Options { sides: Sides::Upper, nan: Nan::Ignore, tracking, ..Options::default() };
+    let options =
+        Options { sides: BoundSides::Upper, nan: Nan::Ignore, tracking, ..Options::default() };
     let function = passes::lower(&integrand.bound(&inputs, &options).function);
     let boxes = boxes::random_boxes(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
     let mut batch = Batch::new(target, function.inputs.len(), boxes.len());

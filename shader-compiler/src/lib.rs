@@ -61,7 +61,7 @@
 //!
 //! ```
 //! use lightbound_shader::bounding::IntervalInputs;
-//! use lightbound_shader::lift::{Options, Sides};
+//! use lightbound_shader::lift::{BoundSides, Options};
 //! use lightbound_shader::{Shader, compile_bounds};
 //!
 //! # let source = "struct Material {
@@ -74,7 +74,7 @@
 //! #      }";
 //! let shader = Shader::parse("metal.wgsl", source)?; // As above.
 //! // Upper bounds over boxes of light directions; wo and f0 are scalars.
-//! let options = Options { sides: Sides::Upper, ..Options::default() };
+//! let options = Options { sides: BoundSides::Upper, ..Options::default() };
 //! let kernel = compile_bounds(&shader, IntervalInputs::Light, &options)?;
 //! // Two boxes of wi: around the normal, and near the horizon.
 //! let near_normal = [[-0.1, 0.1], [-0.1, 0.1], [0.98, 1.0]];
@@ -99,11 +99,11 @@
 //! for it beforehand. Compared with the example above, these lines change:
 //!
 //! ```
-//! use lightbound_shader::lift::{Options, Sides};
+//! use lightbound_shader::lift::{BoundSides, Options};
 //! use lightbound_shader::relations::{Relation, Relations};
 //!
 //! let relations = Relations::all();
-//! let options = Options { sides: Sides::Upper, relations, ..Options::default() };
+//! let options = Options { sides: BoundSides::Upper, relations, ..Options::default() };
 //! // Each relation can be disabled, to measure its cost and benefit.
 //! let fewer = Options { relations: Relations::all().without(Relation::Dot), ..options };
 //! # assert!(fewer.relations.has(Relation::Unit) && !fewer.relations.has(Relation::Dot));

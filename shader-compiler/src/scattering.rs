@@ -4,13 +4,13 @@
 //! sampler would have generated that direction ([`evaluate`]). To extend a path, the tracer needs a
 //! sampled direction with its s and density ([`scatter`]). Each is a single function, so that
 //! common subexpressions of s, density and sampler are computed once. Its parts are optimized
-//! before they are joined, and joining applies only exact simplifications, so s has the bits of the
-//! point shader.
+//! before they are joined, and joining applies only exact simplifications, so s is bit-identical to
+//! the result of the point shader.
 //!
 //! A shader without `sample` and `pdf` uses cosine sampling: over the hemisphere of the normal, or
 //! over both hemispheres with equal probability if it scatters to both sides.
 
-use crate::builder::rewrite::{append, sweep};
+use crate::builder::rewrite::{append, remove_dead_code};
 use crate::builder::{Builder, Rules};
 use crate::frontend::{Entry, Settings, Setup, Shader, ShaderError, SurfaceSides};
 use crate::ir::{Emit, Function, Op, Port, Value};
@@ -22,11 +22,11 @@ use std::f32::consts::{FRAC_1_PI, TAU};
 /// Its inputs are `wi.x` … `wo.z` and the [members](Shader::members) of `Material`; its outputs are
 /// `s.r`, `s.g`, `s.b`, `pdf` in 1/sr, and `capped` if a loop may reach its cap.
 pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
-    let parts = Parts::new(shader, settings)?;
-    let mut joined = JoinedFunction::new("evaluate", &parts.shaded.inputs);
+    let shaders = PointShaders::new(shader, settings)?;
+    let mut joined = JoinedFunction::new("evaluate", &shaders.integrand.inputs);
     let inputs = joined.inputs.clone();
-    let s = joined.append(&parts.shaded, &inputs);
-    let pdf = parts.pdf(&mut joined, &inputs);
+    let s = joined.append(&shaders.integrand, &inputs);
+    let pdf = shaders.pdf(&mut joined, &inputs);
     Ok(joined.finish(named(&INTEGRAND_OUTPUTS, s).chain([("pdf".to_owned(), pdf)])))
 }
 
@@ -36,22 +36,23 @@ pub fn evaluate(shader: &Shader, settings: &Settings) -> Result<Function, Shader
 /// [members](Shader::members) of `Material`; its outputs are `wi.x`, `wi.y`, `wi.z`, and then the
 /// outputs of [`evaluate`]. If `pdf` is not positive, the sample is invalid and ends its path.
 pub fn scatter(shader: &Shader, settings: &Settings) -> Result<Function, ShaderError> {
-    let parts = Parts::new(shader, settings)?;
+    let shaders = PointShaders::new(shader, settings)?;
     let u = ["u.x", "u.y"].map(|name| Port { name: name.to_owned(), ty: crate::ir::Type::F32 });
-    let ports: Vec<_> = u.into_iter().chain(parts.shaded.inputs[3..].iter().cloned()).collect();
+    let ports: Vec<_> =
+        u.into_iter().chain(shaders.integrand.inputs[3..].iter().cloned()).collect();
     let mut joined = JoinedFunction::new("scatter", &ports);
     let (u, rest) = joined.inputs.split_at(2);
     let (u, rest) = ([u[0], u[1]], rest.to_vec());
-    let wi = match &parts.sampler {
+    let wi = match &shaders.sampler {
         Some((sample, _)) => {
             let inputs = joined.inputs.clone();
             joined.append(sample, &inputs)
         }
-        None => sample_cosine(&mut joined.builder, parts.sides, u).to_vec(),
+        None => sample_cosine(&mut joined.builder, shaders.sides, u).to_vec(),
     };
     let inputs = [&wi[..], &rest].concat();
-    let s = joined.append(&parts.shaded, &inputs);
-    let pdf = parts.pdf(&mut joined, &inputs);
+    let s = joined.append(&shaders.integrand, &inputs);
+    let pdf = shaders.pdf(&mut joined, &inputs);
     Ok(joined.finish(
         named(&["wi.x", "wi.y", "wi.z"], wi)
             .chain(named(&INTEGRAND_OUTPUTS, s))
@@ -76,23 +77,23 @@ fn named(names: &[&str], values: Vec<Value>) -> impl Iterator<Item = (String, Va
 }
 
 /// The optimized point shaders of a material.
-struct Parts {
-    shaded: Function,
+struct PointShaders {
+    integrand: Function,
     /// `sample` and `pdf`.
     sampler: Option<(Function, Function)>,
     sides: SurfaceSides,
 }
 
-impl Parts {
-    fn new(shader: &Shader, settings: &Settings) -> Result<Parts, ShaderError> {
+impl PointShaders {
+    fn new(shader: &Shader, settings: &Settings) -> Result<PointShaders, ShaderError> {
         let settings = Settings { setup: Setup::Precomputed, ..settings.clone() };
         let function =
             |entry| Ok::<_, ShaderError>(passes::optimize(&shader.function(entry, &settings)?));
         let sampler = shader
             .has_sampler()
             .then(|| Ok::<_, ShaderError>((function(Entry::Sample)?, function(Entry::Pdf)?)));
-        Ok(Parts {
-            shaded: function(Entry::Integrand)?,
+        Ok(PointShaders {
+            integrand: function(Entry::Integrand)?,
             sampler: sampler.transpose()?,
             sides: shader.sides(),
         })
@@ -141,12 +142,12 @@ impl JoinedFunction {
     fn finish(self, outputs: impl Iterator<Item = (String, Value)>) -> Function {
         let capped = self.capped.map(|capped| ("capped".to_owned(), capped));
         let mut function = self.builder.finish(outputs.chain(capped));
-        sweep(&mut function);
+        remove_dead_code(&mut function);
         function
     }
 }
 
-/// Samples a direction with density cos θ/π over the hemisphere, or half of that over both
+/// Samples a direction with density cos θ/π over the hemisphere, or |cos θ|/(2π) over both
 /// hemispheres.
 fn sample_cosine(b: &mut Builder, sides: SurfaceSides, [u, v]: [Value; 2]) -> [Value; 3] {
     let one = b.f32(1.0);
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_functions_preserve_the_bits_of_their_parts() {
+    fn joined_functions_are_bit_identical_to_their_parts() {
         let settings = Settings { setup: Setup::Precomputed, ..Settings::default() };
         let shader = shader(&[SHADER, SAMPLER].concat());
         let function =

@@ -8,7 +8,7 @@ use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{Settings, Shader, passes};
 use std::collections::BTreeMap;
@@ -41,10 +41,12 @@ fn counts(name: &str, source: &str) -> Counts {
         ("optimized", Tracking::ALL, Relations::NONE),
         ("related", Tracking::ALL, Relations::all()),
     ];
-    for (spans, inputs_name) in [(IntervalInputs::Light, "light"), (IntervalInputs::All, "all")] {
-        let inputs = integrand.inputs(spans, Ranges::Declared);
+    for (interval_inputs, inputs_name) in
+        [(IntervalInputs::Light, "light"), (IntervalInputs::All, "all")]
+    {
+        let inputs = integrand.inputs(interval_inputs, Ranges::Declared);
         for (mode, tracking, relations) in modes {
-            for (sides, sides_name) in [(Sides::Upper, "upper"), (Sides::Both, "both")] {
+            for (sides, sides_name) in [(BoundSides::Upper, "upper"), (BoundSides::Both, "both")] {
                 for (nan, nan_name) in [(Nan::Propagate, "propagate"), (Nan::Ignore, "ignore")] {
                     let options = Options { sides, nan, tracking, relations, ..Options::default() };
                     let function = integrand.bound(&inputs, &options).function;
@@ -57,7 +59,7 @@ fn counts(name: &str, source: &str) -> Counts {
     counts
 }
 
-fn parse(text: &str) -> Counts {
+fn from_tsv(text: &str) -> Counts {
     let line = |line: &str| {
         let (key, numbers) = line.match_indices('\t').nth(1).map(|(at, _)| line.split_at(at))?;
         let mut numbers = numbers[1..].split('\t').map(|number| number.parse().ok());
@@ -65,11 +67,11 @@ fn parse(text: &str) -> Counts {
     };
     text.lines()
         .skip(1)
-        .map(|text| line(text).unwrap_or_else(|| panic!("`{text}` is not a line of counts")))
+        .map(|text| line(text).unwrap_or_else(|| panic!("`{text}` is not a row of counts")))
         .collect()
 }
 
-fn print(counts: &Counts) -> String {
+fn to_tsv(counts: &Counts) -> String {
     let lines = counts.iter().map(|(key, [sse, avx2])| format!("{key}\t{sse}\t{avx2}\n"));
     format!("{HEADER}\n{}", lines.collect::<String>())
 }
@@ -101,8 +103,8 @@ fn instruction_counts_of_the_library_do_not_grow() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = manifest.join("tests/instruction_counts.tsv");
     let mut current = Counts::new();
-    for entry in
-        fs::read_dir(manifest.join("../assets/shaders")).expect("the library's folder is readable")
+    for entry in fs::read_dir(manifest.join("../assets/shaders"))
+        .expect("the library's directory is readable")
     {
         let path = entry.expect("the entry is readable").path();
         let name = path.file_stem().expect("files have names").to_string_lossy().into_owned();
@@ -110,10 +112,10 @@ fn instruction_counts_of_the_library_do_not_grow() {
         current.extend(counts(&name, &source));
     }
     if std::env::var_os("LIGHTBOUND_UPDATE").is_some() {
-        fs::write(&file, print(&current)).expect("the file can be written");
+        fs::write(&file, to_tsv(&current)).expect("the file can be written");
         return;
     }
-    let recorded = parse(&fs::read_to_string(&file).expect("the file is readable"));
+    let recorded = from_tsv(&fs::read_to_string(&file).expect("the file is readable"));
     let differences = differences(&recorded, &current);
     assert!(
         differences.is_empty(),
@@ -125,10 +127,10 @@ fn instruction_counts_of_the_library_do_not_grow() {
 #[test]
 fn growth_is_reported() {
     let list = |numbers: [usize; 2]| {
-        parse(&format!("{HEADER}\nward\tpoint\t{}\t{}\n", numbers[0], numbers[1]))
+        from_tsv(&format!("{HEADER}\nward\tpoint\t{}\t{}\n", numbers[0], numbers[1]))
     };
     let recorded = list([100, 50]);
-    assert_eq!(recorded, parse(&print(&recorded)));
+    assert_eq!(recorded, from_tsv(&to_tsv(&recorded)));
     assert_eq!(differences(&recorded, &list([102, 40])), [""; 0]);
     assert_eq!(
         differences(&recorded, &list([103, 50])),

@@ -61,14 +61,14 @@ option! {
 }
 option! {
     /// Bounds to compute.
-    Sides = lift::Sides {
+    BoundSides = lift::BoundSides {
         /// Upper bounds only
-        Upper => lift::Sides::Upper,
+        Upper => lift::BoundSides::Upper,
         /// Lower bounds only
-        Lower => lift::Sides::Lower,
+        Lower => lift::BoundSides::Lower,
         /// Both
         #[default]
-        Both => lift::Sides::Both,
+        Both => lift::BoundSides::Both,
     }
 }
 option! {
@@ -160,7 +160,7 @@ pub struct VariantArgs {
 
     /// Bounds to compute [default: both]
     #[arg(long, value_enum)]
-    sides: Option<Sides>,
+    sides: Option<BoundSides>,
 
     /// Assumptions of the compiled code about inputs; values must be in their declared ranges in
     /// any case [default: declared]

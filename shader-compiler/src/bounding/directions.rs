@@ -8,7 +8,7 @@
 //! hull is not empty.
 
 use crate::lift::Lifted;
-use crate::relations::{Axis, SLACK, UNIT};
+use crate::relations::{Axis, MAX_UNIT_COMPONENT, UNIT_LENGTH_SLACK};
 
 /// A box of vectors: endpoints of each component.
 pub(super) type VectorBox = [[f32; 2]; 3];
@@ -161,7 +161,7 @@ impl Precondition {
         for (k, a) in frame.iter().enumerate() {
             for b in &frame[k + 1..] {
                 let dots = dots(endpoints(a), endpoints(b));
-                if dots[0] > SLACK || dots[1] < -SLACK {
+                if dots[0] > UNIT_LENGTH_SLACK || dots[1] < -UNIT_LENGTH_SLACK {
                     return Err(PreconditionError::Angle {
                         input: a.inputs[0],
                         names: [a.name.clone(), b.name.clone()],
@@ -196,14 +196,14 @@ fn is_below(v: VectorBox, normal: VectorBox, max_dot: f64) -> bool {
         let [x, y, z] = [0, 1, 2].map(|k| v[k][0] * normal[k][0]);
         return x + y + z < 0.0;
     }
-    max_dot < -0.5 * SLACK
+    max_dot < -0.5 * UNIT_LENGTH_SLACK
 }
 
 impl Direction {
     fn check(&self, endpoints: VectorBox) -> Result<(), PreconditionError> {
         for (k, [low, high]) in endpoints.into_iter().enumerate() {
             // Written so that NaN fails.
-            if !(-UNIT <= low && low <= high && high <= UNIT) {
+            if !(-MAX_UNIT_COMPONENT <= low && low <= high && high <= MAX_UNIT_COMPONENT) {
                 let name = format!("{}.{}", self.name, ["x", "y", "z"][k]);
                 return Err(PreconditionError::Component {
                     input: self.inputs[k],
@@ -215,7 +215,7 @@ impl Direction {
         let squares = endpoints.map(squares);
         let [min, max] =
             [0, 1].map(|side| squares.iter().map(|endpoints| endpoints[side]).sum::<f64>());
-        if min > 1.0 + SLACK || max < 1.0 - SLACK {
+        if min > 1.0 + UNIT_LENGTH_SLACK || max < 1.0 - UNIT_LENGTH_SLACK {
             return Err(PreconditionError::Length {
                 input: self.inputs[0],
                 name: self.name.clone(),
@@ -257,8 +257,8 @@ pub(super) fn unit_hull(endpoints: VectorBox) -> Option<VectorBox> {
     let mut hull = endpoints;
     for (k, [low, high]) in hull.iter_mut().enumerate() {
         let others = |side: usize| all[(k + 1) % 3][side] + all[(k + 2) % 3][side];
-        let max_square = 1.0 + SLACK + ROUNDING - others(0);
-        let min_square = 1.0 - SLACK - ROUNDING - others(1);
+        let max_square = 1.0 + UNIT_LENGTH_SLACK + ROUNDING - others(0);
+        let min_square = 1.0 - UNIT_LENGTH_SLACK - ROUNDING - others(1);
         if max_square < 0.0 {
             return None;
         }
@@ -302,7 +302,9 @@ mod tests {
             let scale = uniform(random, 1.0 - 2.5e-7, 1.0 + 2.5e-7);
             let v = nearly_unit(random).map(|x| x * scale);
             let square: f64 = v.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-            if (square - 1.0).abs() <= SLACK && v.iter().all(|x| x.abs() <= UNIT) {
+            if (square - 1.0).abs() <= UNIT_LENGTH_SLACK
+                && v.iter().all(|x| x.abs() <= MAX_UNIT_COMPONENT)
+            {
                 return v;
             }
         }
@@ -320,7 +322,7 @@ mod tests {
             let (width, center) = (2.5 * 0.5f32.powi(random.below(24) as i32), unit(random));
             let endpoints = center.map(|x| {
                 let [a, b] = [(); 2].map(|()| uniform(random, 0.0, width));
-                [(x - a).max(-UNIT), (x + b).min(UNIT)]
+                [(x - a).max(-MAX_UNIT_COMPONENT), (x + b).min(MAX_UNIT_COMPONENT)]
             });
             let hull = unit_hull(endpoints).expect("the box contains `center`");
             assert!(contains(hull, center), "{center:?}, {endpoints:?}: {hull:?}");
@@ -392,7 +394,7 @@ mod tests {
                 .expect("the box contains all vectors")
                 .iter()
                 .flatten()
-                .all(|x| x.abs() <= UNIT + f32::EPSILON)
+                .all(|x| x.abs() <= MAX_UNIT_COMPONENT + f32::EPSILON)
         );
     }
 
@@ -426,7 +428,7 @@ mod tests {
         };
         let expected = |input: usize, text: &str| Err((input, text.to_owned()));
         assert_eq!(check(row), Ok(()));
-        assert_eq!(check(with(2, [0.9, UNIT])), Ok(()));
+        assert_eq!(check(with(2, [0.9, MAX_UNIT_COMPONENT])), Ok(()));
         let text = "wi.z is 0.9..1.1, and components of unit vectors are from -1 to 1";
         assert_eq!(check(with(2, [0.9, 1.1])), expected(2, text));
         assert_eq!(check(with(1, [f32::NAN; 2])).map_err(|(input, _)| input), Err(1));

@@ -5,7 +5,7 @@
 //! use lightbound_shader::bounding::{
 //!     BoundingKernel, BoxBatch, Frame, Integrand, BoundsBatch, Ranges, IntervalInputs,
 //! };
-//! use lightbound_shader::lift::{Options, Sides};
+//! use lightbound_shader::lift::{BoundSides, Options};
 //! use lightbound_shader::{Arena, Settings, Shader, Target};
 //!
 //! let shader = Shader::parse(
@@ -22,7 +22,7 @@
 //! let integrand = Integrand::new(&shader, &Settings::default(), Frame::Local)?;
 //! // Upper bounds over light directions, s(x, ω̂).
 //! let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
-//! let options = Options { sides: Sides::Upper, ..Options::default() };
+//! let options = Options { sides: BoundSides::Upper, ..Options::default() };
 //! let lifted = integrand.bound(&inputs, &options);
 //! let kernel = BoundingKernel::compile(&Arena::new(), &lifted, Target::best())?;
 //!
@@ -46,7 +46,7 @@ mod directions;
 pub mod hand;
 mod split;
 
-use crate::builder::rewrite::{append, clean};
+use crate::builder::rewrite::{append, rebuild};
 use crate::builder::{Builder, Rules};
 use crate::error::CompileError;
 use crate::frontend::{
@@ -56,9 +56,9 @@ use crate::interval::{Bounds, Floats, Pieces};
 use crate::ir::{Emit, Function, Op, Type, Value};
 use crate::jit::Arena;
 use crate::kernel::{Batch, Kernel};
-use crate::lift::{self, Input, Lifted, Options, Sides};
+use crate::lift::{self, BoundSides, Input, Lifted, Options};
 use crate::passes;
-use crate::relations::{Axis, Relations, UNIT};
+use crate::relations::{Axis, MAX_UNIT_COMPONENT, Relations};
 use crate::target::Target;
 use crate::texture::Texture;
 pub use directions::{Direction, Precondition, PreconditionError};
@@ -75,7 +75,7 @@ pub enum Frame {
     World,
 }
 
-/// The choice of inputs that are intervals.
+/// Which inputs are intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IntervalInputs {
     /// The light direction: s(x, ω̂).
@@ -85,15 +85,15 @@ pub enum IntervalInputs {
     All,
 }
 
-/// The choice of static bounds on inputs.
+/// Which static bounds to assume for inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ranges {
     /// Directions are unit vectors, with `wo` above a one-sided surface; parameters are in their
     /// declared ranges.
     #[default]
     Declared,
-    /// As in Clarberg et al. 2010 §6.1: inputs are finite. Parameters have no sign bit, which
-    /// excludes −0, unless their declared range contains negative numbers.
+    /// As in Clarberg et al. 2010 §6.1: inputs are finite. The sign bit of parameters is clear,
+    /// which excludes −0, unless their declared range contains negative numbers.
     Paper,
 }
 
@@ -116,7 +116,7 @@ impl Integrand {
         settings: &Settings,
         frame: Frame,
     ) -> Result<Integrand, ShaderError> {
-        Integrand::of(shader, settings, frame, Entry::Integrand)
+        Integrand::with_entry(shader, settings, frame, Entry::Integrand)
     }
 
     /// Creates the BRDF alone, without the cosine, for integration over projected solid angle.
@@ -125,10 +125,10 @@ impl Integrand {
         settings: &Settings,
         frame: Frame,
     ) -> Result<Integrand, ShaderError> {
-        Integrand::of(shader, settings, frame, Entry::Brdf)
+        Integrand::with_entry(shader, settings, frame, Entry::Brdf)
     }
 
-    fn of(
+    fn with_entry(
         shader: &Shader,
         settings: &Settings,
         frame: Frame,
@@ -158,14 +158,14 @@ impl Integrand {
         Integrand { outputs: vec![point.outputs.len() - 1], point, ..self }
     }
 
-    /// The point shader with only the outputs to bound; their bits stay the same.
+    /// The point shader restricted to the outputs to bound, which stay bit-identical.
     pub fn bounded(&self) -> Function {
         let mut function = self.point.clone();
         function.outputs =
             self.outputs.iter().map(|&output| self.point.outputs[output].clone()).collect();
         function.body.yields =
             self.outputs.iter().map(|&output| self.point.body.yields[output]).collect();
-        clean(&function, Builder::new(&self.point.name, Rules::Exact))
+        rebuild(&function, Builder::new(&self.point.name, Rules::Exact))
     }
 
     /// Describes all inputs.
@@ -180,9 +180,9 @@ impl Integrand {
             self.point.inputs[..directions].iter().map(|port| match (ranges, &port.name[..]) {
                 (Ranges::Paper, _) => Bounds::Float(Floats::finite()),
                 (_, "wo.z") if self.frame == Frame::Local && self.sides == SurfaceSides::One => {
-                    Bounds::Float(Floats::between(0.0, UNIT))
+                    Bounds::Float(Floats::between(0.0, MAX_UNIT_COMPONENT))
                 }
-                _ => Bounds::Float(Floats::between(-UNIT, UNIT)),
+                _ => Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT)),
             });
         let all = directions.chain(parameters);
         let descriptions =
@@ -193,7 +193,7 @@ impl Integrand {
         descriptions.collect()
     }
 
-    /// The component of a unit vector that an input is, if any: directions come first, then the
+    /// Which component of which unit vector an input is, if any. Directions come first, then the
     /// frame.
     fn axis(&self, input: usize) -> Option<Axis> {
         let vectors = if self.frame == Frame::World { 5 } else { 2 };
@@ -233,7 +233,7 @@ fn parameter_bounds(parameter: &Parameter, ranges: Ranges) -> Bounds {
             } else {
                 (low.max(0.0), high.min(f64::from(u32::MAX)))
             };
-            // Integers are ordered as signed.
+            // Bounds on integers are signed.
             let fits = max <= f64::from(i32::MAX);
             Bounds::Int(if fits {
                 Pieces::one(min as i32, max as i32)
@@ -244,7 +244,7 @@ fn parameter_bounds(parameter: &Parameter, ranges: Ranges) -> Bounds {
     }
 }
 
-/// Transforms a function to directions in world space: inputs `wi`, `wo`, `n`, `t`, `b`, then the
+/// Makes a function take directions in world space: inputs `wi`, `wo`, `n`, `t`, `b`, then the
 /// other inputs of `local`.
 fn to_world(local: &Function) -> Function {
     let mut builder = Builder::new(&local.name, Rules::Exact);
@@ -276,11 +276,11 @@ pub struct BoundingKernel {
     inputs: Vec<(usize, bool)>,
     /// For each input of the point shader, whether its static bounds are a single interval.
     is_contiguous: Vec<bool>,
-    /// The bound sides that it computes.
-    sides: Sides,
+    /// The bound sides that the code computes.
+    sides: BoundSides,
     precondition: Precondition,
     /// Whether the code uses relations, so that bounds depend on the precondition.
-    is_related: bool,
+    uses_relations: bool,
 }
 
 impl BoundingKernel {
@@ -311,7 +311,7 @@ impl BoundingKernel {
             is_contiguous: lifted.inputs.iter().map(is_contiguous).collect(),
             sides: lifted.sides,
             precondition: Precondition::new(directions::directions(lifted)),
-            is_related: lifted.relations != Relations::NONE,
+            uses_relations: lifted.relations != Relations::NONE,
         }
     }
 
@@ -322,12 +322,12 @@ impl BoundingKernel {
 
     /// Number of bounded outputs.
     fn output_count(&self) -> usize {
-        self.kernel.outputs().len() / if self.sides == Sides::Both { 2 } else { 1 }
+        self.kernel.outputs().len() / if self.sides == BoundSides::Both { 2 } else { 1 }
     }
 
     /// The precondition on boxes; `None` if the code does not depend on it.
     pub fn precondition(&self) -> Option<&Precondition> {
-        self.is_related.then_some(&self.precondition)
+        self.uses_relations.then_some(&self.precondition)
     }
 
     /// Bounds all boxes. `textures` are in the order in which the shader declares them.
@@ -336,8 +336,8 @@ impl BoundingKernel {
     ///
     /// Panics if there are fewer textures than the shader reads, if `boxes` or `bounds` were
     /// created for another kernel, or if their numbers of rows differ. With debug assertions, also
-    /// panics if a box violates the [precondition](Self::precondition), so that its bounds would
-    /// not be valid.
+    /// panics if a box violates the [precondition](Self::precondition), since its bounds would not
+    /// be valid.
     pub fn run(&self, textures: &[&Texture], boxes: &BoxBatch, bounds: &mut BoundsBatch) {
         self.check(boxes);
         self.kernel.run(textures, &boxes.batch, &mut bounds.batch);
@@ -446,7 +446,7 @@ impl BoxBatch {
     }
 
     /// Wraps a batch in the layout of the kernel's inputs.
-    pub fn of(kernel: &BoundingKernel, batch: Batch) -> BoxBatch {
+    pub fn from_batch(kernel: &BoundingKernel, batch: Batch) -> BoxBatch {
         BoxBatch { batch, inputs: kernel.inputs.clone() }
     }
 
@@ -469,9 +469,9 @@ impl BoundsBatch {
     /// Allocates bounds for `rows` boxes.
     pub fn new(kernel: &BoundingKernel, rows: usize) -> BoundsBatch {
         let ports = |k| match kernel.sides {
-            Sides::Upper => [None, Some(k)],
-            Sides::Lower => [Some(k), None],
-            Sides::Both => [2 * k, 2 * k + 1].map(Some),
+            BoundSides::Upper => [None, Some(k)],
+            BoundSides::Lower => [Some(k), None],
+            BoundSides::Both => [2 * k, 2 * k + 1].map(Some),
         };
         BoundsBatch {
             batch: Batch::new(kernel.kernel.target(), kernel.kernel.outputs().len(), rows),
@@ -490,28 +490,28 @@ impl BoundsBatch {
         [lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY)]
     }
 
-    /// Copies the upper bounds on an output for all boxes to `to`.
+    /// Copies the upper bounds on an output for all boxes to `out`.
     ///
     /// # Panics
     ///
-    /// Panics if upper bounds were not requested, or if `to` does not have one element for each
+    /// Panics if upper bounds were not requested, or if `out` does not have one element for each
     /// box.
-    pub fn upper(&self, output: usize, to: &mut [f32]) {
+    pub fn copy_upper(&self, output: usize, out: &mut [f32]) {
         let [_, hi] = self.ports[output];
         self.batch
-            .read_port(hi.expect("upper bounds were requested"), bytemuck::cast_slice_mut(to));
+            .read_port(hi.expect("upper bounds were requested"), bytemuck::cast_slice_mut(out));
     }
 
-    /// Copies the lower bounds on an output for all boxes to `to`.
+    /// Copies the lower bounds on an output for all boxes to `out`.
     ///
     /// # Panics
     ///
-    /// Panics if lower bounds were not requested, or if `to` does not have one element for each
+    /// Panics if lower bounds were not requested, or if `out` does not have one element for each
     /// box.
-    pub fn lower(&self, output: usize, to: &mut [f32]) {
+    pub fn copy_lower(&self, output: usize, out: &mut [f32]) {
         let [lo, _] = self.ports[output];
         self.batch
-            .read_port(lo.expect("lower bounds were requested"), bytemuck::cast_slice_mut(to));
+            .read_port(lo.expect("lower bounds were requested"), bytemuck::cast_slice_mut(out));
     }
 
     /// Whether a boolean output may be true, according to its upper bound.
@@ -534,7 +534,7 @@ mod tests {
     fn bounds_are_infinite_on_sides_that_are_not_requested() {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * wi.x; }";
-        let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
+        let shader = Shader::parse("k.wgsl", source).expect("the shader is valid");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Paper);
@@ -554,10 +554,14 @@ mod tests {
         for nan in [Nan::Propagate, Nan::Suppress, Nan::Ignore] {
             let bounds = |sides| bounds(&Options { sides, nan, ..Options::default() });
             let both = [[-1.0, 2.0], [-2.0, 4.0], [-3.0, 6.0]];
-            assert_eq!(bounds(Sides::Both), both, "{nan:?}");
-            assert_eq!(bounds(Sides::Lower), both.map(|[lo, _]| [lo, f32::INFINITY]), "{nan:?}");
+            assert_eq!(bounds(BoundSides::Both), both, "{nan:?}");
             assert_eq!(
-                bounds(Sides::Upper),
+                bounds(BoundSides::Lower),
+                both.map(|[lo, _]| [lo, f32::INFINITY]),
+                "{nan:?}"
+            );
+            assert_eq!(
+                bounds(BoundSides::Upper),
                 both.map(|[_, hi]| [f32::NEG_INFINITY, hi]),
                 "{nan:?}"
             );
@@ -568,10 +572,11 @@ mod tests {
     fn restriction_to_bounded_outputs_preserves_bits() {
         let source = "struct Material { k: vec3f }
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.k * (wi.x + 0.25); }";
-        let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
+        let shader = Shader::parse("k.wgsl", source).expect("the shader is valid");
         let settings = Settings::default();
-        let [with, without] = [Integrand::new, Integrand::without_cosine]
-            .map(|of| of(&shader, &settings, Frame::Local).expect("it compiles").with_luminance());
+        let [with, without] = [Integrand::new, Integrand::without_cosine].map(|new| {
+            new(&shader, &settings, Frame::Local).expect("it compiles").with_luminance()
+        });
         let words = [0.5, 0.1, 0.75, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0].map(f32::to_bits);
         let run = |function: &Function| {
             crate::interpreter::run(function, &[], &words, 100).expect("there is no loop")
@@ -592,7 +597,7 @@ mod tests {
             fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
                 return vec3f(m.k * dot(wi, wo));
             }";
-        let shader = Shader::parse("k.wgsl", source).expect("the shader is right");
+        let shader = Shader::parse("k.wgsl", source).expect("the shader is valid");
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         let options = Options { relations, ..Options::default() };

@@ -98,7 +98,7 @@ impl Comparison<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::builder::rewrite::{append, clean};
+    use crate::builder::rewrite::{append, rebuild};
     use crate::builder::{Builder, Rules};
     use crate::interpreter;
     use crate::ir::function::for_each_stmt;
@@ -184,7 +184,8 @@ mod tests {
                 loops: true,
                 lowered: false,
             };
-            let once = clean(&random::function(seed, &options), Builder::new("once", Rules::Exact));
+            let once =
+                rebuild(&random::function(seed, &options), Builder::new("once", Rules::Exact));
             for in_arm in [false, true] {
                 let twice = twice(&once, in_arm);
                 assert_eq!(verify(&twice), Ok(()), "seed {seed}: {twice}");

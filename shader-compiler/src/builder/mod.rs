@@ -24,7 +24,7 @@ use crate::ir::types::Type;
 use isomorphic::{Correspondence, correspondence};
 use rustc_hash::FxHashMap;
 
-/// Key of value numbering: an op and its arguments, ordered if they commute.
+/// Key of value numbering: an op and its arguments, in canonical order if the op is commutative.
 type Key = (Op, [Value; 3]);
 
 /// The role of an open block.
@@ -62,7 +62,8 @@ pub struct Builder {
     origin: Option<Value>,
 }
 
-/// Default limit on the cost of a speculated arm, in basic operations: cheaper ifs become selects.
+/// Default maximum cost of a speculated arm, in cheap basic operations. Ifs with two such arms
+/// become selects.
 const SPECULATION_LIMIT: u32 = 6;
 
 /// Approximate cost of an operation, in cheap basic operations.
@@ -93,7 +94,7 @@ impl Builder {
         }
     }
 
-    /// Sets the limit on the cost of speculated arms, in basic operations. `None` keeps all ifs,
+    /// Sets the maximum cost of speculated arms, in cheap basic operations. `None` keeps all ifs,
     /// which suits conditions that are uniform over the group.
     pub fn set_speculation(&mut self, cost: Option<u32>) {
         self.speculation = cost;
@@ -142,7 +143,7 @@ impl Builder {
         self.function.constant(value).map(|bits| bits != 0)
     }
 
-    /// Adds an argument to the function.
+    /// Adds an input to the function.
     pub fn input(&mut self, name: &str, ty: Type) -> Value {
         let value = self.define(ty, Def::Input(self.function.inputs.len() as u32), 0);
         self.function.inputs.push(Port { name: name.to_owned(), ty });
@@ -156,12 +157,12 @@ impl Builder {
         value
     }
 
-    /// Appends an operation, or returns an existing value.
+    /// Appends an operation, or returns an existing value that equals its result.
     fn append(&mut self, op: Op, args: &[Value]) -> Value {
         debug_assert_eq!(args.len(), op.arity(), "{} takes {} arguments", op.name(), op.arity());
         debug_assert!(
             self.types_match(op, args),
-            "arguments of {} have the right types",
+            "arguments of {} must have the right types",
             op.name()
         );
         if let Some(bits) = self.fold(op, args) {
@@ -169,7 +170,7 @@ impl Builder {
         }
         let mut key = [args[0]; 3];
         key[..args.len()].copy_from_slice(args);
-        if op.is_commutative() && self.order(key[0]) > self.order(key[1]) {
+        if op.is_commutative() && self.sort_key(key[0]) > self.sort_key(key[1]) {
             key.swap(0, 1);
             if args.len() < 3 {
                 key[2] = key[0];
@@ -189,8 +190,8 @@ impl Builder {
         value
     }
 
-    /// Sort key of commuting arguments: constants come last.
-    fn order(&self, value: Value) -> (bool, Value) {
+    /// Sort key of the arguments of commutative operations: constants come last.
+    fn sort_key(&self, value: Value) -> (bool, Value) {
         (self.function.constant(value).is_some(), value)
     }
 
@@ -261,7 +262,7 @@ impl Builder {
     /// Closes the innermost block, an arm.
     pub fn close_arm(&mut self, yields: &[Value]) -> Block {
         let (kind, stmts) = self.close();
-        debug_assert!(matches!(kind, ScopeKind::StraightLine), "an arm is open");
+        debug_assert!(matches!(kind, ScopeKind::StraightLine), "the open block must be an arm");
         Block { stmts, yields: yields.to_vec() }
     }
 
@@ -270,7 +271,7 @@ impl Builder {
         debug_assert_eq!(
             then.yields.len(),
             otherwise.yields.len(),
-            "both arms yield the same number of values"
+            "both arms must yield the same number of values"
         );
         if let Some((Op::BNot, &[cond])) = self.function.operation(cond) {
             return self.push_if(cond, otherwise, then);
@@ -287,7 +288,7 @@ impl Builder {
             (std::mem::take(&mut node.then.yields), std::mem::take(&mut node.otherwise.yields));
         let results = std::iter::zip(yields.0, yields.1).map(|(t, e)| {
             // A value that both arms yield needs no result; a choice between values defined before
-            // the if is a select.
+            // the if becomes a select.
             if t == e {
                 return t;
             }
@@ -364,7 +365,7 @@ impl Builder {
         let (ScopeKind::Head { init, params }, head) = self.close() else {
             unreachable!("a body is within a head")
         };
-        debug_assert_eq!(next.len(), params.len(), "the body yields one value per parameter");
+        debug_assert_eq!(next.len(), params.len(), "the body must yield one value per parameter");
         let level = self.scopes.len() - 1;
         let node = Loop {
             init,
@@ -394,7 +395,8 @@ impl Builder {
 
     /// Returns the values that a loop exits with. If the loop defines them, they become results of
     /// the loop at this level and index, which is the loop itself or an isomorphic one in an outer
-    /// block; `map` maps values to those of the latter. A loop without results is removed.
+    /// block; `map` maps values to those of the isomorphic loop. A loop without results is
+    /// removed.
     fn loop_results(
         &mut self,
         level: usize,
@@ -429,15 +431,18 @@ impl Builder {
     }
 
     /// Discards a loop whose head is open.
-    pub(crate) fn abandon_head(&mut self) {
+    pub(crate) fn discard_loop(&mut self) {
         let (kind, _) = self.close();
-        debug_assert!(matches!(kind, ScopeKind::Head { .. }), "a head is open");
+        debug_assert!(
+            matches!(kind, ScopeKind::Head { .. }),
+            "the open block must be a loop's head"
+        );
     }
 
     /// Finishes the function.
     pub fn finish(mut self, outputs: impl IntoIterator<Item = (String, Value)>) -> Function {
         let (_, stmts) = self.close();
-        assert!(self.scopes.is_empty(), "all blocks are closed");
+        assert!(self.scopes.is_empty(), "all blocks must be closed");
         let (ports, yields) = outputs
             .into_iter()
             .map(|(name, value)| (Port { name, ty: self.function.ty(value) }, value))

@@ -45,7 +45,7 @@ pub fn rewrite(old: &Function, mut builder: Builder, pass: impl Pass) -> Functio
     let (builder, outputs) = append(old, builder, &inputs, pass);
     let mut function =
         builder.finish(old.outputs.iter().map(|port| port.name.clone()).zip(outputs));
-    sweep(&mut function);
+    remove_dead_code(&mut function);
     function
 }
 
@@ -116,12 +116,12 @@ pub fn liveness(function: &Function) -> Vec<bool> {
 }
 
 /// Removes dead code, including parameters and results that only depend on each other.
-pub fn sweep(function: &mut Function) {
+pub fn remove_dead_code(function: &mut Function) {
     let live = liveness(function);
-    sweep_block(&mut function.body, &live);
+    remove_dead_code_in(&mut function.body, &live);
 }
 
-fn sweep_block(block: &mut Block, live: &[bool]) {
+fn remove_dead_code_in(block: &mut Block, live: &[bool]) {
     let all = |values: &[Value]| values.iter().all(|value| live[value.index()]);
     block.stmts.retain_mut(|stmt| match stmt {
         Stmt::Op(value) => live[value.index()],
@@ -131,8 +131,8 @@ fn sweep_block(block: &mut Block, live: &[bool]) {
                 retain_live_in_place(live, &i.results, &mut i.otherwise.yields);
                 i.results.retain(|value| live[value.index()]);
             }
-            sweep_block(&mut i.then, live);
-            sweep_block(&mut i.otherwise, live);
+            remove_dead_code_in(&mut i.then, live);
+            remove_dead_code_in(&mut i.otherwise, live);
             !i.results.is_empty()
         }
         Stmt::Loop(l) => {
@@ -145,8 +145,8 @@ fn sweep_block(block: &mut Block, live: &[bool]) {
                 retain_live_in_place(live, &l.params, &mut l.body.yields);
                 l.params.retain(|value| live[value.index()]);
             }
-            sweep_block(&mut l.head, live);
-            sweep_block(&mut l.body, live);
+            remove_dead_code_in(&mut l.head, live);
+            remove_dead_code_in(&mut l.body, live);
             !l.results.is_empty()
         }
     });
@@ -356,7 +356,7 @@ impl Rewriter<'_> {
         // Rebuilding nested heads twice would double the work with each level of nesting, so they
         // are left to the next pass.
         if self.builder.known_bool(cond) == Some(false) && !self.is_repeat {
-            self.builder.abandon_head();
+            self.builder.discard_loop();
             self.is_repeat = true;
             self.head_only(pass, node);
             self.is_repeat = false;
@@ -444,7 +444,7 @@ impl Rewriter<'_> {
 }
 
 /// Rebuilds a function with only the simplifications of the builder and the walk.
-pub fn clean(function: &Function, builder: Builder) -> Function {
+pub fn rebuild(function: &Function, builder: Builder) -> Function {
     rewrite(function, builder, |builder: &mut Builder, op, args: &[Value]| builder.op(op, args))
 }
 
@@ -455,14 +455,14 @@ mod tests {
     use crate::ir::text::parse;
 
     #[track_caller]
-    fn assert_cleaned(before: &str, after: &str) {
+    fn assert_rebuilt(before: &str, after: &str) {
         let text = |body: &str| {
             format!("fn f(a: f32, b: f32, c: bool, n: i32) -> (r: f32, s: f32) {{ {body} }}")
         };
         let parse_body =
             |body: &str| parse(&text(body)).unwrap_or_else(|error| panic!("{error}\n{body}"));
         let before = parse_body(before);
-        let new = clean(&before, Builder::new(&before.name, Rules::Exact));
+        let new = rebuild(&before, Builder::new(&before.name, Rules::Exact));
         crate::ir::verify::verify(&new).unwrap_or_else(|error| panic!("{error}\n{new}"));
         assert_eq!(new.to_string(), parse_body(after).to_string());
     }
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn dead_code_is_removed() {
-        assert_cleaned(
+        assert_rebuilt(
             "%x = add a, b
              %u, %v = loop (%p: f32 = a, %q: f32 = %x, %i: i32 = 0) {
                %y = mul %p, b
@@ -509,7 +509,7 @@ mod tests {
 
     #[test]
     fn flattened_arms_are_value_numbered_and_hoisted() {
-        assert_cleaned(
+        assert_rebuilt(
             "%u = loop (%p: f32 = a, %i: i32 = 0) {
                %go = slt %i, n
                while %go else %p
@@ -535,7 +535,7 @@ mod tests {
 
     #[test]
     fn conditions_are_constants_in_guarded_blocks() {
-        assert_cleaned(
+        assert_rebuilt(
             "%e = lt a, b
              %both = band %e, c
              %r, %s = if %both {
@@ -565,7 +565,7 @@ mod tests {
 
     #[test]
     fn equal_and_invariant_parameters_are_merged() {
-        assert_cleaned(
+        assert_rebuilt(
             "%u, %v, %w = loop (%p: f32 = a, %i: i32 = 0, %k: i32 = 0, %q: f32 = b) {
                %go = slt %i, n
                while %go else %p, %q, %p
@@ -594,7 +594,7 @@ mod tests {
 
     #[test]
     fn loop_that_exits_in_the_first_iteration_becomes_its_head() {
-        assert_cleaned(
+        assert_rebuilt(
             "%u = loop (%p: f32 = a, %i: i32 = 0) {
                %x = mul %p, b
                %low = umin %i, 0
@@ -611,7 +611,7 @@ mod tests {
 
     #[test]
     fn loop_results_defined_before_the_loop_are_replaced() {
-        assert_cleaned(
+        assert_rebuilt(
             "%x = add a, b
              %u, %v = loop (%i: i32 = 0) {
                %f = from_s32 %i
@@ -650,7 +650,7 @@ mod tests {
         );
         let text = format!("fn f(a: f32) -> (r: f32, s: f32) {{ {body} }}");
         let function = parse(&text).unwrap_or_else(|error| panic!("{error}"));
-        let new = clean(&function, Builder::new("f", Rules::Exact));
+        let new = rebuild(&function, Builder::new("f", Rules::Exact));
         assert!(new.body.stmts.len() > 1000);
     }
 }

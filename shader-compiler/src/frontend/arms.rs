@@ -1,7 +1,8 @@
-//! The arms of an `if`. Both start from the same slots, which are restored after each arm. Slots,
-//! exits and carried expressions that differ at the ends of the arms become results of the `if`.
+//! The arms of an `if`. Both start from the same slot values, which are restored after each arm.
+//! Slots, exits and carried expressions that differ at the ends of the arms become results of the
+//! `if`.
 
-use super::exits::{BREAK, CONTINUE, Exit, Flow, NO_EXIT, RETURN, as_exit, as_value};
+use super::exits::{BREAK, CONTINUE, ExitCondition, Flow, NO_EXIT, RETURN, exit_if, is_taken};
 use super::operators::not;
 use super::pointers::{Index, Pointer};
 use super::translate::{Fault, Frame, Operand, Translator};
@@ -29,7 +30,7 @@ impl<'m> Translator<'m> {
         let before: Vec<_> =
             frame.carried.iter().map(|expression| frame.operands[expression.index()]).collect();
         let flow = translate(self, frame)?;
-        let changes = self.changes(mark);
+        let changes = self.changes_since(mark);
         self.charge(changes.len())?;
         // Slots beyond the end belonged to calls that have returned.
         while self.undo_log.len() > mark {
@@ -51,8 +52,9 @@ impl<'m> Translator<'m> {
         Ok(Arm { block, changes, flow, carried })
     }
 
-    /// Slots that changed since the undo log had this length, sorted, with their current values.
-    pub(super) fn changes(&self, mark: usize) -> Vec<(u32, Value)> {
+    /// Slots that have changed since the undo log had length `mark`, sorted, with their current
+    /// values.
+    pub(super) fn changes_since(&self, mark: usize) -> Vec<(u32, Value)> {
         let mut slots: Vec<_> = self.undo_log[mark..]
             .iter()
             .map(|&(slot, _)| slot)
@@ -63,7 +65,8 @@ impl<'m> Translator<'m> {
         slots.into_iter().map(|slot| (slot, self.slots[slot as usize])).collect()
     }
 
-    /// Appends an `if` with these arms, and merges their slots, exits and carried expressions.
+    /// Appends an `if` with these arms, and merges their slots, exits and carried expressions. In
+    /// `tail` position, dead slots are not merged.
     pub(super) fn join(
         &mut self,
         frame: &mut Frame<'m>,
@@ -90,13 +93,15 @@ impl<'m> Translator<'m> {
         for kind in [RETURN, BREAK, CONTINUE] {
             flow[kind] = match (then.flow[kind], otherwise.flow[kind]) {
                 (t, e) if t == e => t,
-                (Exit::Always, Exit::Never) => Exit::If(condition),
-                (Exit::Never, Exit::Always) => Exit::If(not(&mut self.builder, condition)),
+                (ExitCondition::Always, ExitCondition::Never) => ExitCondition::If(condition),
+                (ExitCondition::Never, ExitCondition::Always) => {
+                    ExitCondition::If(not(&mut self.builder, condition))
+                }
                 (t, e) => {
                     yielded_exits.push(kind);
-                    then.block.yields.push(as_value(&mut self.builder, t));
-                    otherwise.block.yields.push(as_value(&mut self.builder, e));
-                    Exit::Never
+                    then.block.yields.push(is_taken(&mut self.builder, t));
+                    otherwise.block.yields.push(is_taken(&mut self.builder, e));
+                    ExitCondition::Never
                 }
             };
         }
@@ -111,7 +116,7 @@ impl<'m> Translator<'m> {
             };
             for value in self.values_of(operand) {
                 from.push(value);
-                // Never read: the users of the expression are skipped along with it.
+                // Never read: the uses of the expression are skipped along with it.
                 to.push(self.builder.constant(self.builder.ty(value), 0));
             }
             carried.push((expression, operand));
@@ -124,7 +129,7 @@ impl<'m> Translator<'m> {
             self.set(slot, value);
         }
         for (kind, value) in yielded_exits.into_iter().zip(&mut results) {
-            flow[kind] = as_exit(&self.builder, value);
+            flow[kind] = exit_if(&self.builder, value);
         }
         for (expression, operand) in carried {
             frame.operands[expression.index()] = self.with_values(operand, &mut results);

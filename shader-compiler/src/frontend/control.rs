@@ -10,7 +10,9 @@
 
 use super::arms::Arm;
 use super::effects::never_falls_through;
-use super::exits::{BREAK, CONTINUE, Exit, Flow, NO_EXIT, RETURN, any_exit, as_exit, exit_by};
+use super::exits::{
+    BREAK, CONTINUE, ExitCondition, Flow, NO_EXIT, RETURN, any_exit, exit_if, unconditional_exit,
+};
 use super::translate::{Fault, Frame, Operand, Translator};
 use crate::ir::{self, Value};
 use naga::{Block, Expression, Handle, Span, Statement};
@@ -71,7 +73,7 @@ impl<'m> Translator<'m> {
             let flow = match *step {
                 Step::BreakIf(condition) => {
                     let condition = self.scalar(frame, condition)?;
-                    [Exit::Never, as_exit(&self.builder, condition), Exit::Never]
+                    [ExitCondition::Never, exit_if(&self.builder, condition), ExitCondition::Never]
                 }
                 Step::Statement(statement, span) => {
                     if span.is_defined() {
@@ -138,10 +140,10 @@ impl<'m> Translator<'m> {
                         self.set(frame.result.start + k, leaf);
                     }
                 }
-                return Ok(exit_by(RETURN));
+                return Ok(unconditional_exit(RETURN));
             }
-            Statement::Break => return Ok(exit_by(BREAK)),
-            Statement::Continue => return Ok(exit_by(CONTINUE)),
+            Statement::Break => return Ok(unconditional_exit(BREAK)),
+            Statement::Continue => return Ok(unconditional_exit(CONTINUE)),
             Statement::Switch { selector, cases } => {
                 return self.switch(frame, *selector, cases, tail);
             }
@@ -184,13 +186,15 @@ impl<'m> Translator<'m> {
         tail: bool,
     ) -> Result<Flow, Fault> {
         let condition = match any_exit(&mut self.builder, &flow) {
-            Exit::Never => return self.sequence(frame, rest, tail),
-            Exit::Always => return Ok(flow),
-            Exit::If(_) if rest.is_empty() => return Ok(flow),
-            Exit::If(condition) => condition,
+            ExitCondition::Never => return self.sequence(frame, rest, tail),
+            ExitCondition::Always => return Ok(flow),
+            ExitCondition::If(_) if rest.is_empty() => return Ok(flow),
+            ExitCondition::If(condition) => condition,
         };
         // In the exit's arm, an exit under the same condition is always taken.
-        let flow = flow.map(|exit| if exit == Exit::If(condition) { Exit::Always } else { exit });
+        let flow = flow.map(|exit| {
+            if exit == ExitCondition::If(condition) { ExitCondition::Always } else { exit }
+        });
         let exited = Arm {
             block: ir::Block::default(),
             changes: vec![],

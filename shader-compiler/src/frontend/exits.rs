@@ -3,12 +3,12 @@
 use crate::builder::Builder;
 use crate::ir::{Emit, Op, Value};
 
-/// Whether control takes an exit.
+/// The condition under which control takes an exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
+pub(super) enum ExitCondition {
     Never,
     Always,
-    /// If this bool is true.
+    /// Taken if this bool is true.
     If(Value),
 }
 
@@ -17,16 +17,16 @@ pub(super) const RETURN: usize = 0;
 pub(super) const BREAK: usize = 1;
 pub(super) const CONTINUE: usize = 2;
 
-/// The exits of a sequence of steps. At most one is taken.
-pub(super) type Flow = [Exit; 3];
+/// The exit conditions of a sequence of steps. At most one exit is taken.
+pub(super) type Flow = [ExitCondition; 3];
 
 /// Control falls through to the next step.
-pub(super) const NO_EXIT: Flow = [Exit::Never; 3];
+pub(super) const NO_EXIT: Flow = [ExitCondition::Never; 3];
 
-/// The flow that always takes this exit.
-pub(super) fn exit_by(kind: usize) -> Flow {
+/// Control always takes this exit.
+pub(super) fn unconditional_exit(kind: usize) -> Flow {
     let mut flow = NO_EXIT;
-    flow[kind] = Exit::Always;
+    flow[kind] = ExitCondition::Always;
     flow
 }
 
@@ -39,29 +39,29 @@ pub(super) fn or(b: &mut Builder, x: Value, y: Value) -> Value {
     }
 }
 
-/// Whether any of these exits is taken.
-pub(super) fn any_exit(b: &mut Builder, exits: &[Exit]) -> Exit {
-    exits.iter().fold(Exit::Never, |any, &exit| match (any, exit) {
-        (Exit::Always, _) | (_, Exit::Always) => Exit::Always,
-        (Exit::Never, other) | (other, Exit::Never) => other,
-        (Exit::If(x), Exit::If(y)) => Exit::If(or(b, x, y)),
+/// Returns the condition under which any of these exits is taken.
+pub(super) fn any_exit(b: &mut Builder, exits: &[ExitCondition]) -> ExitCondition {
+    exits.iter().fold(ExitCondition::Never, |any, &exit| match (any, exit) {
+        (ExitCondition::Always, _) | (_, ExitCondition::Always) => ExitCondition::Always,
+        (ExitCondition::Never, other) | (other, ExitCondition::Never) => other,
+        (ExitCondition::If(x), ExitCondition::If(y)) => ExitCondition::If(or(b, x, y)),
     })
 }
 
-/// Converts an exit to a bool.
-pub(super) fn as_value(b: &mut Builder, exit: Exit) -> Value {
+/// Returns a bool that is true if an exit is taken.
+pub(super) fn is_taken(b: &mut Builder, exit: ExitCondition) -> Value {
     match exit {
-        Exit::Never => b.bool(false),
-        Exit::Always => b.bool(true),
-        Exit::If(value) => value,
+        ExitCondition::Never => b.bool(false),
+        ExitCondition::Always => b.bool(true),
+        ExitCondition::If(value) => value,
     }
 }
 
-/// Converts a bool to an exit.
-pub(super) fn as_exit(b: &Builder, value: Value) -> Exit {
+/// An exit that is taken if a bool is true.
+pub(super) fn exit_if(b: &Builder, value: Value) -> ExitCondition {
     match b.known_bool(value) {
-        Some(false) => Exit::Never,
-        Some(true) => Exit::Always,
-        None => Exit::If(value),
+        Some(false) => ExitCondition::Never,
+        Some(true) => ExitCondition::Always,
+        None => ExitCondition::If(value),
     }
 }

@@ -8,7 +8,7 @@
 
 use super::control::{Step, steps_of};
 use super::effects::mark_used;
-use super::exits::{BREAK, CONTINUE, Exit, Flow, RETURN, any_exit, as_value, or};
+use super::exits::{BREAK, CONTINUE, ExitCondition, Flow, RETURN, any_exit, is_taken, or};
 use super::operators::not;
 use super::translate::{CAPPED, Fault, Frame, Translator};
 use crate::builder::Builder;
@@ -59,18 +59,18 @@ impl<'m> Translator<'m> {
 
         let mut flow = self.sequence(frame, head, false)?;
         if break_if.is_some() {
-            flow[CONTINUE] = Exit::Never;
+            flow[CONTINUE] = ExitCondition::Never;
             flow = self.guarded(frame, flow, &continuing, false)?;
         }
         let iteration = params[slots.len()];
         let continues = self.continues(&flow, iteration, assigned.loops);
-        let changes = self.changes(mark);
+        let changes = self.changes_since(mark);
         let mut exits: Vec<_> = changes.iter().map(|&(_, value)| value).collect();
-        exits.push(as_value(&mut self.builder, flow[RETURN]));
+        exits.push(is_taken(&mut self.builder, flow[RETURN]));
         self.builder.open_body(continues, &exits);
 
         if break_if.is_none() {
-            let skipped = [Exit::Never, Exit::Never, flow[CONTINUE]];
+            let skipped = [ExitCondition::Never, ExitCondition::Never, flow[CONTINUE]];
             self.guarded(frame, skipped, body, false)?;
             self.sequence(frame, &continuing, false)?;
         }
@@ -80,7 +80,7 @@ impl<'m> Translator<'m> {
         let results = self.builder.close_loop(&next);
 
         debug_assert!(
-            self.changes(mark)
+            self.changes_since(mark)
                 .iter()
                 .map(|change| change.0)
                 .eq(changes.iter().map(|change| change.0)),
@@ -91,17 +91,17 @@ impl<'m> Translator<'m> {
         }
         frame.carried = outer;
         let returned = match flow[RETURN] {
-            Exit::If(_) => Exit::If(results[changes.len()]),
+            ExitCondition::If(_) => ExitCondition::If(results[changes.len()]),
             other => other,
         };
-        Ok([returned, Exit::Never, Exit::Never])
+        Ok([returned, ExitCondition::Never, ExitCondition::Never])
     }
 
     /// Whether a loop continues after its head. Sets [`CAPPED`] where only the cap stops it.
     fn continues(&mut self, flow: &Flow, iteration: Value, has_inner_loops: bool) -> Value {
         let b = &mut self.builder;
         let exited = any_exit(b, &[flow[RETURN], flow[BREAK]]);
-        let exited = as_value(b, exited);
+        let exited = is_taken(b, exited);
         let mut active = match b.known_bool(exited) {
             Some(exited) => b.bool(!exited),
             None => not(b, exited),

@@ -1,12 +1,12 @@
 //! Limits on the nesting of a shader, checked before naga runs.
 //!
-//! naga limits the recursion depth of its parser. But it then walks expressions, `else if` chains
-//! and chains of declarations recursively, without a limit on their depth.
+//! naga limits the recursion depth of its parser. But its later passes walk expressions, `else if`
+//! chains and chains of declarations recursively, without a limit on their depth.
 
 use super::lexer::{SourceRange, TokenKind};
 use super::{ShaderError, Source};
 
-/// Maximum nesting depth of brackets and chained `else`.
+/// Maximum nesting depth of brackets and chained `else`s.
 const MAX_BRACKETS: usize = 100;
 
 /// Maximum depth of an expression.
@@ -18,7 +18,7 @@ const MAX_DECLARATIONS: usize = 2000;
 const DECLARATIONS: [&str; 7] =
     ["struct", "fn", "const", "var", "override", "alias", "const_assert"];
 
-/// Nesting depths of a text.
+/// Nesting depths and number of declarations of a shader.
 #[derive(Clone, Debug, Default)]
 struct Nesting {
     /// Maximum number of brackets around any token; an `else` counts as a bracket around the
@@ -41,7 +41,7 @@ struct Level {
     inner: usize,
     /// Depth of the deepest element before the last separator.
     deepest: usize,
-    /// Number of `else` since the last separator.
+    /// Number of `else`s since the last separator.
     elses: usize,
 }
 
@@ -51,8 +51,8 @@ impl Level {
         self.operators + self.inner
     }
 
-    /// Starts a new element; returns the number of `else` in the previous one.
-    fn separate(&mut self) -> usize {
+    /// Starts a new element. Returns the number of `else`s in the previous one.
+    fn start_element(&mut self) -> usize {
         let elses = self.elses;
         *self = Level { deepest: self.deepest.max(self.depth()), ..Level::default() };
         elses
@@ -63,14 +63,14 @@ fn top(levels: &mut [Level]) -> &mut Level {
     levels.last_mut().expect("the outermost level is never popped")
 }
 
-fn nesting(source: &Source) -> Nesting {
+fn measure(source: &Source) -> Nesting {
     let mut levels = vec![Level::default()];
     let mut nesting = Nesting::default();
     let (mut brackets, mut after_block) = (0, false);
     for (k, token) in source.tokens.iter().enumerate() {
         let spelling = source.spelling(k);
         if after_block && spelling != "else" {
-            brackets -= top(&mut levels).separate();
+            brackets -= top(&mut levels).start_element();
         }
         after_block = spelling == "}";
         match spelling {
@@ -80,15 +80,15 @@ fn nesting(source: &Source) -> Nesting {
             }
             ")" | "]" | "}" => {
                 if levels.len() > 1 {
-                    let mut closed = levels.pop().expect("there are two levels");
-                    brackets -= closed.separate() + 1;
+                    let mut closed = levels.pop().expect("at least two levels are open");
+                    brackets -= closed.start_element() + 1;
                     let level = top(&mut levels);
                     level.inner = level.inner.max(closed.deepest + 1);
-                    // An index is an operator too.
+                    // Indexing is an operator too.
                     level.operators += usize::from(spelling == "]");
                 }
             }
-            "," | ";" => brackets -= top(&mut levels).separate(),
+            "," | ";" => brackets -= top(&mut levels).start_element(),
             "else" => {
                 top(&mut levels).elses += 1;
                 brackets += 1;
@@ -107,21 +107,23 @@ fn nesting(source: &Source) -> Nesting {
     nesting
 }
 
-/// Rejects text that could overflow naga's stack.
+/// Rejects shaders that could overflow naga's stack.
 pub(super) fn check(source: &Source) -> Result<(), ShaderError> {
-    let nesting = nesting(source);
+    let nesting = measure(source);
     let (message, help) = if nesting.brackets > MAX_BRACKETS {
         (
             format!("brackets are nested more than {MAX_BRACKETS} levels deep"),
-            "move inner parts into functions of their own",
+            "move inner parts into separate functions",
         )
     } else if nesting.operators > MAX_OPERATORS {
         (
             format!("an expression is more than {MAX_OPERATORS} operators deep"),
-            "name parts of the expression with `let`",
+            "split the expression with `let`",
         )
     } else if nesting.declarations > MAX_DECLARATIONS {
-        return Err(source.error(format!("more than {MAX_DECLARATIONS} declarations")));
+        return Err(
+            source.error(format!("the shader has more than {MAX_DECLARATIONS} declarations"))
+        );
     } else {
         return Ok(());
     };
@@ -145,7 +147,7 @@ mod tests {
             ("{ { } } { }", 2, 2),
             (")) ((", 2, 0),
         ] {
-            let nesting = nesting(&Source::new("test.wgsl", text));
+            let nesting = measure(&Source::new("test.wgsl", text));
             assert_eq!((nesting.brackets, nesting.operators), (brackets, operators), "{text}");
         }
     }
@@ -154,6 +156,6 @@ mod tests {
     fn declarations_in_functions_are_not_counted() {
         let text = "struct S { a: f32 } @id(1) override o = 1; const_assert true; alias T = f32; \
                     fn f(a: f32) { var b = a; const c = 1; } ;";
-        assert_eq!(nesting(&Source::new("test.wgsl", text)).declarations, 5);
+        assert_eq!(measure(&Source::new("test.wgsl", text)).declarations, 5);
     }
 }

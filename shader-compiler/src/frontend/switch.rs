@@ -1,7 +1,7 @@
 //! Translates `switch` to a chain of `if`s, or to a tree if there are many cases.
 
 use super::control::{Step, steps_of};
-use super::exits::{BREAK, Exit, Flow, NO_EXIT, or};
+use super::exits::{BREAK, ExitCondition, Flow, NO_EXIT, or};
 use super::translate::{Fault, Frame, Translator};
 use crate::ir::{Emit, Op, Value};
 use naga::{Expression, Handle, SwitchValue};
@@ -61,7 +61,7 @@ impl<'m> Translator<'m> {
         }
         groups.extend(default);
         let mut flow = self.cases(frame, &groups, tail)?;
-        flow[BREAK] = Exit::Never;
+        flow[BREAK] = ExitCondition::Never;
         Ok(flow)
     }
 

@@ -1,61 +1,61 @@
-//! Lowering of composite operations that have no lowering of their own: the operations of their
-//! expansion are lowered one by one.
+//! The fallback for composite operations without a lowering of their own: lowers the operations of
+//! their expansion one by one.
 //!
-//! This is conservative but not tight: two uses of a value in an expansion are treated as
-//! independent, except in squares.
+//! This is conservative but not tight: several uses of a value in an expansion are treated as
+//! independent, except in squares (the dependency problem of interval arithmetic).
 
 use super::{Bounds, Facts, Interval, Nan, OpLowering};
 use crate::ir::{Emit, Op, Type};
 
-/// Lowers the operations of an expansion to operations on intervals.
-struct Expansion<'f, 'e, E: Emit> {
+/// Lowers each emitted operation of an expansion to operations on endpoints.
+struct ExpansionEmitter<'f, 'e, E: Emit> {
     lowering: &'f mut OpLowering<'e, E>,
-    /// Number of steps so far.
-    steps: usize,
+    /// Number of values so far, including the arguments.
+    values: usize,
 }
 
 /// A value of an expansion.
 #[derive(Clone, Copy, Debug)]
-struct Step<V> {
+struct ExpansionValue<V> {
     interval: Interval<V>,
     ty: Type,
-    /// The step that computed it.
+    /// Identifies the value; the same for arguments that are one value.
     index: usize,
 }
 
-impl<E: Emit<Value: PartialEq>> Expansion<'_, '_, E> {
-    fn step(
+impl<E: Emit<Value: PartialEq>> ExpansionEmitter<'_, '_, E> {
+    fn define(
         &mut self,
         [lo, hi]: [E::Value; 2],
         ty: Type,
         known: Bounds,
         singleton: bool,
-    ) -> Step<E::Value> {
+    ) -> ExpansionValue<E::Value> {
         let facts = match &known {
             Bounds::Float(floats) => {
                 Facts { nan: floats.nan, negative_zero: floats.negative_zero, singleton }
             }
             _ => Facts { nan: false, negative_zero: false, singleton },
         };
-        self.steps += 1;
-        Step { interval: Interval { lo, hi, known, facts }, ty, index: self.steps }
+        self.values += 1;
+        ExpansionValue { interval: Interval { lo, hi, known, facts }, ty, index: self.values }
     }
 }
 
-impl<E: Emit<Value: PartialEq>> Emit for Expansion<'_, '_, E> {
-    type Value = Step<E::Value>;
+impl<E: Emit<Value: PartialEq>> Emit for ExpansionEmitter<'_, '_, E> {
+    type Value = ExpansionValue<E::Value>;
 
-    fn constant(&mut self, ty: Type, bits: u32) -> Step<E::Value> {
+    fn constant(&mut self, ty: Type, bits: u32) -> ExpansionValue<E::Value> {
         let mut value = self.lowering.emit.constant(ty, bits);
         let mut known = Bounds::constant(ty, bits);
         if ty == Type::F32 && self.lowering.nan == Nan::Suppress && known.floats().nan {
             value = self.lowering.nan_to_zero(value);
             known = known.join(&Bounds::constant(ty, 0));
         }
-        self.step([value; 2], ty, known, true)
+        self.define([value; 2], ty, known, true)
     }
 
-    fn op(&mut self, op: Op, args: &[Step<E::Value>]) -> Step<E::Value> {
+    fn op(&mut self, op: Op, args: &[ExpansionValue<E::Value>]) -> ExpansionValue<E::Value> {
         let ty = op.signature().result.unwrap_or_else(|| args[args.len() - 1].ty);
         let singleton = args.iter().all(|arg| arg.interval.facts.singleton);
         let endpoints = if singleton {
@@ -71,10 +71,10 @@ impl<E: Emit<Value: PartialEq>> Emit for Expansion<'_, '_, E> {
             self.lowering.same = matches!(args, [a, b] if a.index == b.index);
             self.lowering.apply(op, &intervals)
         };
-        self.step(endpoints, ty, Bounds::all(ty), singleton)
+        self.define(endpoints, ty, Bounds::all(ty), singleton)
     }
 
-    fn known(&self, value: Step<E::Value>) -> Option<u32> {
+    fn known(&self, value: ExpansionValue<E::Value>) -> Option<u32> {
         if value.interval.facts.singleton {
             self.lowering.emit.known(value.interval.lo)
         } else {
@@ -84,20 +84,23 @@ impl<E: Emit<Value: PartialEq>> Emit for Expansion<'_, '_, E> {
 }
 
 impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
-    /// A composite operation, by its expansion. Tests everything that its operations test.
-    pub(super) fn expanded(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
+    /// Lowers a composite operation through its expansion. Tests everything that the operations of
+    /// the expansion test.
+    pub(super) fn lower_expansion(&mut self, op: Op, args: &[Interval<E::Value>]) -> [E::Value; 2] {
         let same = self.same;
-        let mut expansion = Expansion { lowering: self, steps: args.len() };
-        let types =
-            op.signature().args.iter().map(|ty| ty.expect("composite operations have types"));
-        let step = |(index, (&interval, ty))| {
+        let mut emitter = ExpansionEmitter { lowering: self, values: args.len() };
+        let types = op
+            .signature()
+            .args
+            .iter()
+            .map(|ty| ty.expect("arguments of composite operations have fixed types"));
+        let value = |(index, (&interval, ty))| {
             let index = if same { 0 } else { index };
-            Step { interval, ty, index }
+            ExpansionValue { interval, ty, index }
         };
-        let steps: Vec<_> = args.iter().zip(types).enumerate().map(step).collect();
-        let result = op
-            .expand(&mut expansion, &steps)
-            .expect("basic operations have lowerings of their own");
+        let values: Vec<_> = args.iter().zip(types).enumerate().map(value).collect();
+        let result =
+            op.expand(&mut emitter, &values).expect("basic operations have their own lowerings");
         self.same = same;
         self.case = "expansion";
         [result.interval.lo, result.interval.hi]

@@ -180,7 +180,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             Op::Exp | Op::Exp2 | Op::Log | Op::Log2 => self.elementary(op, a),
             Op::Asin | Op::Acos | Op::Atan => self.elementary(op, a),
             Op::Sinh | Op::Tanh | Op::Asinh | Op::Acosh | Op::Atanh => self.elementary(op, a),
-            Op::Rem => self.expanded(op, args),
+            Op::Rem => self.lower_expansion(op, args),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The op table: one row per operation. [`facts`](super::facts) has another row for each operation,
 //! which lists properties that analyses may assume.
 //!
-//! A row gives the name in textual IR, the types, whether the arguments commute, and the scalar
-//! definition, which the interpreter and constant folding run.
+//! A row gives the name in textual IR, a flag if the operation is commutative or a load, the types,
+//! and the scalar definition, which the interpreter and constant folding run.
 //!
 //! - A *basic* operation (`{ … }`) is one machine instruction, or a short fixed sequence of them,
 //!   in every backend.
@@ -23,7 +23,7 @@ use crate::texture::Access;
 /// Destination of a sequence of operations: a builder, which appends them, or the
 /// [`ConstantEvaluator`](crate::math::eval::ConstantEvaluator), which evaluates them.
 pub trait Emit {
-    /// Handle of a value, or the value itself.
+    /// A handle of a value, or the value itself.
     type Value: Copy;
     /// A constant, given by its bits.
     fn constant(&mut self, ty: Type, bits: u32) -> Self::Value;
@@ -45,7 +45,8 @@ pub trait Emit {
     }
 }
 
-/// Types of an operation's arguments and result. `None` is any type; all `None` are the same type.
+/// Types of an operation's arguments and result. `None` is a type parameter, the same throughout
+/// the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Type of each argument.
@@ -142,7 +143,7 @@ macro_rules! op_table { ($callback:ident) => { $callback! {
     Neg "neg" (a: f32) -> f32, { -a };
     /// |a|: clears the sign bit, even of NaN
     Abs "abs" (a: f32) -> f32, { a.abs() };
-    /// √a; NaN below zero
+    /// √a; NaN if a < 0
     Sqrt "sqrt" (a: f32) -> f32, { a.sqrt() };
     /// b if b < a, else a: propagates a NaN in `a`, discards one in `b`; min(+0, −0) is `a`
     Min "min" (a: f32, b: f32) -> f32, { if b < a { b } else { a } };
@@ -216,7 +217,7 @@ macro_rules! op_table { ($callback:ident) => { $callback! {
     // Conversions.
     /// The bits of a float as an integer
     Bits "bits" (a: f32) -> u32, { a.to_bits() };
-    /// The float of these bits
+    /// The float with these bits
     Float "float" (a: u32) -> f32, { f32::from_bits(a) };
     /// The float nearest to a signed integer
     FromS32 "from_s32" (a: i32) -> f32, { a as f32 };
@@ -248,7 +249,7 @@ macro_rules! op_table { ($callback:ident) => { $callback! {
     Log "log" (a: f32) -> f32, via logarithm::log;
     /// log₂ a
     Log2 "log2" (a: f32) -> f32, via logarithm::log2;
-    /// aᵇ for a ≥ 0, NaN below
+    /// aᵇ for a ≥ 0; NaN if a < 0
     Pow "pow" (a: f32, b: f32) -> f32, via power::pow;
     /// sin a, a in radians
     Sin "sin" (a: f32) -> f32, via trigonometric::sin;
@@ -262,7 +263,7 @@ macro_rules! op_table { ($callback:ident) => { $callback! {
     Acos "acos" (a: f32) -> f32, via inverse_trigonometric::acos;
     /// arctan a, in [−π/2, π/2]
     Atan "atan" (a: f32) -> f32, via inverse_trigonometric::atan;
-    /// The angle of (x, y), in [−π, π]
+    /// The angle of the point (x, y), in [−π, π]
     Atan2 "atan2" (y: f32, x: f32) -> f32, via inverse_trigonometric::atan2;
     /// sinh a
     Sinh "sinh" (a: f32) -> f32, via exponential::sinh;

@@ -16,7 +16,8 @@ pub fn classify(function: &Function, inputs: &[bool]) -> Vec<bool> {
             is_interval[index] = inputs[input as usize];
         }
     }
-    // In statement order, only parameters depend on later values.
+    // In statement order, only loop parameters depend on later values, so this iterates to a
+    // fixpoint.
     loop {
         let before = is_interval.clone();
         for_each_stmt(&function.body, &mut |stmt| visit(function, stmt, &mut is_interval));
@@ -58,7 +59,7 @@ mod tests {
     use crate::ir::text::parse;
 
     #[test]
-    fn results_of_undecided_loops_are_intervals_and_their_counters_are_not() {
+    fn interval_conditions_make_loop_results_intervals_but_not_counters() {
         let text = "fn f(a: f32, b: f32) -> (r: i32, s: f32) {
             %0, %1 = loop (%2: i32 = 0, %3: f32 = b) {
                 %4 = lt %3, a
@@ -71,7 +72,9 @@ mod tests {
         }";
         let function = parse(text).expect("the text is well formed");
         let classified = |inputs: &[bool]| classify(&function, inputs);
-        let Stmt::Loop(l) = &function.body.stmts[0] else { panic!("there is a loop") };
+        let Stmt::Loop(l) = &function.body.stmts[0] else {
+            panic!("the first statement is not a loop")
+        };
         let select = |is_interval: &[bool], values: &[Value]| {
             values.iter().map(|v| is_interval[v.index()]).collect::<Vec<_>>()
         };

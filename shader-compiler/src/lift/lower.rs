@@ -9,7 +9,7 @@
 mod branches;
 mod loops;
 
-use super::{LoweredCase, Options, Sides, Tracking};
+use super::{BoundSides, LoweredCase, Options, Tracking};
 use crate::analysis::nan_tests::NanTests;
 use crate::builder::rewrite::liveness;
 use crate::builder::{Builder, Rules};
@@ -114,9 +114,9 @@ impl Lowering<'_> {
     /// The outputs, which are NaN if a NaN occurred.
     fn outputs(&mut self) -> Vec<(String, Value)> {
         let sides: &[usize] = match self.options.sides {
-            Sides::Upper => &[1],
-            Sides::Lower => &[0],
-            Sides::Both => &[0, 1],
+            BoundSides::Upper => &[1],
+            BoundSides::Lower => &[0],
+            BoundSides::Both => &[0, 1],
         };
         let mut outputs = vec![];
         for (port, &value) in self.point.outputs.iter().zip(&self.point.body.yields) {

@@ -17,7 +17,7 @@ pub mod trace;
 
 use crate::analysis::nan_tests::{self, NanTests};
 use crate::analysis::{Constraint, Endpoints, demand, solve};
-use crate::builder::rewrite::clean;
+use crate::builder::rewrite::rebuild;
 use crate::builder::{Builder, Rules};
 use crate::interval::{Bounds, Nan};
 use crate::ir::{Emit, Function, Op, Port, Value};
@@ -36,7 +36,7 @@ pub struct Input {
 
 /// Which bounds a bounding shader computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Sides {
+pub enum BoundSides {
     /// Upper bounds.
     Upper,
     /// Lower bounds.
@@ -46,12 +46,12 @@ pub enum Sides {
     Both,
 }
 
-impl From<Sides> for Endpoints {
-    fn from(sides: Sides) -> Endpoints {
+impl From<BoundSides> for Endpoints {
+    fn from(sides: BoundSides) -> Endpoints {
         match sides {
-            Sides::Upper => Endpoints::UPPER,
-            Sides::Lower => Endpoints::LOWER,
-            Sides::Both => Endpoints::BOTH,
+            BoundSides::Upper => Endpoints::UPPER,
+            BoundSides::Lower => Endpoints::LOWER,
+            BoundSides::Both => Endpoints::BOTH,
         }
     }
 }
@@ -78,7 +78,7 @@ impl Tracking {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Which bounds to compute for every output.
-    pub sides: Sides,
+    pub sides: BoundSides,
     /// How NaN is handled.
     pub nan: Nan,
     /// The facts that case selection may use: [none](Tracking::NONE) in naive code,
@@ -96,7 +96,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            sides: Sides::Both,
+            sides: BoundSides::Both,
             nan: Nan::default(),
             tracking: Tracking::ALL,
             relations: Relations::NONE,
@@ -126,7 +126,7 @@ pub struct Lifted {
     /// `y.lo`, `y.hi` or both, depending on `sides`.
     pub function: Function,
     /// Which bounds the bounding shader computes.
-    pub sides: Sides,
+    pub sides: BoundSides,
 }
 
 impl Lifted {
@@ -164,7 +164,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
     let mut selected = point.clone();
     selected.outputs = outputs.iter().map(|&k| point.outputs[k].clone()).collect();
     selected.body.yields = outputs.iter().map(|&k| point.body.yields[k]).collect();
-    let point = clean(&selected, Builder::new(&selected.name, Rules::Exact));
+    let point = rebuild(&selected, Builder::new(&selected.name, Rules::Exact));
     let intervals: Vec<_> = inputs.iter().map(|input| input.interval).collect();
     let is_interval = classify::classify(&point, &intervals);
     let known: Vec<_> = inputs
@@ -231,7 +231,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
 /// Repeats the standard optimizations until the function does not shrink any more.
 fn run_to_fixpoint(mut function: Function) -> Function {
     loop {
-        let smaller = clean(&function, Builder::new(&function.name, Rules::Exact));
+        let smaller = rebuild(&function, Builder::new(&function.name, Rules::Exact));
         if smaller.len() >= function.len() {
             return smaller;
         }

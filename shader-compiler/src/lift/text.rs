@@ -133,7 +133,7 @@ mod tests {
     use crate::analysis::solve;
     use crate::interval::{Bounds, Floats, Nan};
     use crate::ir::text::parse;
-    use crate::lift::{Input, LoweredCase, Options, Sides, classify};
+    use crate::lift::{BoundSides, Input, LoweredCase, Options, classify};
     use crate::passes;
     use crate::relations::{Axis, RelationInfo};
 
@@ -177,7 +177,7 @@ mod tests {
             relations,
             related,
             function,
-            sides: Sides::Both,
+            sides: BoundSides::Both,
         }
     }
 
@@ -228,7 +228,7 @@ mod tests {
             &point,
             &inputs,
             &[0],
-            &Options { sides: Sides::Upper, ..Options::default() },
+            &Options { sides: BoundSides::Upper, ..Options::default() },
         );
         let lowered = passes::lower(&lifted.function);
         let text = lifted.origins_text(&lowered);

@@ -407,7 +407,7 @@ mod tests {
         );
         let proved = passes::optimize(&function.unwrap_or_else(|error| panic!("{error}")));
         assert_eq!(proved.constant(proved.body.yields[1]), Some(0), "{proved}");
-        assert_eq!(passes::count_params(&proved), 4, "{proved}");
+        assert_eq!(passes::count_loop_params(&proved), 4, "{proved}");
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //! Up to the point shader, values may change: by rounding, in the sign of a zero, or if they are
 //! not finite. The function returned by [`optimize`] *is* the point shader. Everything after it
 //! preserves its results bit for bit, in the interpreter and on all targets. Passes rebuild the
-//! function through a [`Builder`], so each of them also folds constants, simplifies, numbers
-//! values, hoists code, and removes dead code.
+//! function through a [`Builder`], so each of them also performs constant folding, algebraic
+//! simplification, value numbering, loop-invariant code motion and dead code elimination.
 
 pub mod expand;
 pub mod factor;
@@ -16,27 +16,27 @@ pub mod induction;
 pub mod predication;
 pub mod unroll;
 
-use crate::builder::rewrite::clean;
+use crate::builder::rewrite::rebuild;
 use crate::builder::{Builder, Rules};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Function, Stmt, verify};
 
 /// Produces the point shader. Runs all passes that may change values, and others that help both the
-/// analyses and the back end. Keeps composite operations, since analyses interpret them directly.
+/// analyses and the backend. Keeps composite operations, since analyses interpret them directly.
 pub fn optimize(function: &Function) -> Function {
-    checked(factor::run(&optimize_with(function, Rules::Relaxed)))
+    verified(factor::run(&optimize_with(function, Rules::Relaxed)))
 }
 
 fn optimize_with(function: &Function, rules: Rules) -> Function {
-    let mut function = checked(unroll::run(function, rules));
+    let mut function = verified(unroll::run(function, rules));
     if has_loops(&function) {
-        function = checked(induction::run(&function, rules));
+        function = verified(induction::run(&function, rules));
         // Removing an invariant parameter may make parameters of enclosing or nested loops
         // invariant.
         let mut params = usize::MAX;
-        while count_params(&function) < params {
-            params = count_params(&function);
-            function = checked(clean(&function, Builder::new(&function.name, rules)));
+        while count_loop_params(&function) < params {
+            params = count_loop_params(&function);
+            function = verified(rebuild(&function, Builder::new(&function.name, rules)));
         }
     }
     function
@@ -45,7 +45,7 @@ fn optimize_with(function: &Function, rules: Rules) -> Function {
 /// Prepares a function for backends: expands composite operations, and makes the conditions of
 /// control flow uniform. Preserves all values.
 pub fn lower(function: &Function) -> Function {
-    let mut function = checked(expand::run(function));
+    let mut function = verified(expand::run(function));
     if !is_straight_line(&function) {
         function = predication::run(&function);
     }
@@ -54,7 +54,7 @@ pub fn lower(function: &Function) -> Function {
 }
 
 /// Verifies a function in debug builds.
-fn checked(function: Function) -> Function {
+fn verified(function: Function) -> Function {
     debug_assert_eq!(verify::verify(&function), Ok(()), "{function}");
     function
 }
@@ -71,7 +71,7 @@ fn has_loops(function: &Function) -> bool {
 }
 
 /// Number of loop parameters.
-fn count_params(function: &Function) -> usize {
+fn count_loop_params(function: &Function) -> usize {
     let mut params = 0;
     for_each_stmt(&function.body, &mut |stmt| {
         if let Stmt::Loop(l) = stmt {

@@ -83,7 +83,7 @@ impl Pass for Predication {
         rewriter.stmts(self, &node.head);
         let cond = rewriter.get(node.cond);
         if rewriter.builder.known_bool(cond) == Some(false) {
-            rewriter.builder.abandon_head();
+            rewriter.builder.discard_loop();
             return rewriter.head_only(self, node);
         }
         let is_uniform = self.uniform[node.cond.index()];

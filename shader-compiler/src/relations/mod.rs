@@ -86,10 +86,10 @@ pub struct Axis {
 }
 
 /// Bound on ||v|² − 1| for input vectors, and on |u·v| for vectors of a frame.
-pub const SLACK: f64 = 1.0 / (1u32 << 21) as f64;
+pub const UNIT_LENGTH_SLACK: f64 = 1.0 / (1u32 << 21) as f64;
 
 /// Bound on the magnitude of the components of input unit vectors: |v| ≤ √(1 + 2⁻²¹).
-pub const UNIT: f32 = 1.0 + 1.0 / (1 << 22) as f32;
+pub const MAX_UNIT_COMPONENT: f32 = 1.0 + 1.0 / (1 << 22) as f32;
 
 /// A relation, which can be enabled or disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -557,7 +557,7 @@ pub fn only_tighten(point: &Function, output: usize) -> bool {
 pub fn input_bounds(bounds: Bounds, axis: Option<Axis>, relations: Relations) -> Bounds {
     match axis {
         Some(_) if relations != Relations::NONE => {
-            bounds.meet(&Bounds::Float(Floats::between(-UNIT, UNIT)))
+            bounds.meet(&Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT)))
         }
         _ => bounds,
     }

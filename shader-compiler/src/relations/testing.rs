@@ -1,7 +1,7 @@
 //! Test support: random unit vectors in floats, boxes around them, and materials bounded with and
 //! without relations.
 
-use super::{Axis, RelationInfo, Relations, SLACK, run};
+use super::{Axis, MAX_UNIT_COMPONENT, RelationInfo, Relations, UNIT_LENGTH_SLACK, run};
 use crate::analysis::{Constraint, solve};
 use crate::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges,
@@ -9,7 +9,7 @@ use crate::bounding::{
 use crate::interval::{Bounds, Floats, Nan};
 use crate::ir::Function;
 use crate::ir::text::parse;
-use crate::lift::{self, Input, Lifted, Options, Sides, classify};
+use crate::lift::{self, BoundSides, Input, Lifted, Options, classify};
 use crate::random::Random;
 use crate::{Arena, Settings, Shader, Target, interpreter};
 
@@ -28,9 +28,9 @@ pub fn nearly_unit(random: &mut Random, close_to: Option<[f32; 3]>) -> [f32; 3] 
         if length < 1e-3 {
             continue;
         }
-        let target_length = libm::sqrt(1.0 + SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
+        let target_length = libm::sqrt(1.0 + UNIT_LENGTH_SLACK * *random.pick(&[-0.99, 0.0, 0.99]));
         let v = v.map(|x| (x / length * target_length) as f32);
-        if (dot(v, v) - 1.0).abs() <= SLACK {
+        if (dot(v, v) - 1.0).abs() <= UNIT_LENGTH_SLACK {
             return v;
         }
     }
@@ -45,7 +45,7 @@ pub fn box_around(random: &mut Random, v: [f32; 3]) -> [[f32; 2]; 3] {
     let max_width = *random.pick(&[0.0, 1e-7, 1e-3, 0.1, 1.0]);
     v.map(|x| {
         let far = [(); 2].map(|()| max_width * (random.below(1000) as f32 / 1000.0));
-        [(x - far[0]).max(-super::UNIT), (x + far[1]).min(super::UNIT)]
+        [(x - far[0]).max(-MAX_UNIT_COMPONENT), (x + far[1]).min(MAX_UNIT_COMPONENT)]
     })
 }
 
@@ -60,7 +60,7 @@ pub fn axes(vectors: usize) -> Vec<Option<Axis>> {
 /// Finds relations in a function if all inputs are intervals.
 pub fn related(point: &Function, axes: &[Option<Axis>], relations: Relations) -> RelationInfo {
     let is_interval = classify::classify(point, &vec![true; axes.len()]);
-    let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
+    let unit = Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT));
     let solve = |constraints: &[Constraint]| {
         solve::run(
             point,
@@ -80,14 +80,14 @@ pub struct Bounder {
 }
 
 impl Bounder {
-    /// Compiles a text, with all inputs intervals within ±[`UNIT`](super::UNIT).
+    /// Compiles a text, with all inputs intervals within ±[`MAX_UNIT_COMPONENT`].
     pub fn new(text: &str, axes: &[Option<Axis>], relations: Relations, nan: Nan) -> Bounder {
         let point = parse(text).expect("the text is well formed");
-        let unit = Bounds::Float(Floats::between(-super::UNIT, super::UNIT));
+        let unit = Bounds::Float(Floats::between(-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT));
         let inputs: Vec<_> =
             axes.iter().map(|&axis| Input { interval: true, bounds: unit, axis }).collect();
         let outputs: Vec<_> = (0..point.outputs.len()).collect();
-        let options = Options { sides: Sides::Both, nan, relations, ..Options::default() };
+        let options = Options { sides: BoundSides::Both, nan, relations, ..Options::default() };
         Bounder { lifted: lift::run(&point, &inputs, &outputs, &options), nan }
     }
 
@@ -160,8 +160,10 @@ pub fn compare(
         Integrand::new(&shader, &Settings::default(), frame).expect("the shader compiles");
     let inputs = integrand.inputs(IntervalInputs::Light, Ranges::Declared);
     let kernels = [Relations::NONE, relations].map(|relations| {
-        let lifted = integrand
-            .bound(&inputs, &Options { sides: Sides::Both, nan, relations, ..Options::default() });
+        let lifted = integrand.bound(
+            &inputs,
+            &Options { sides: BoundSides::Both, nan, relations, ..Options::default() },
+        );
         BoundingKernel::compile(&Arena::new(), &lifted, Target::best())
             .expect("the target is available")
     });
@@ -231,7 +233,8 @@ fn random_light_box(
         let t = normalized(cross(n, other));
         let frame_axes = [t, cross(n, t), n].map(|axis| axis.map(|x| x as f32));
         let is_orthonormal = |i: usize, j: usize| {
-            (dot(frame_axes[i], frame_axes[j]) - f64::from(u8::from(i == j))).abs() <= SLACK
+            (dot(frame_axes[i], frame_axes[j]) - f64::from(u8::from(i == j))).abs()
+                <= UNIT_LENGTH_SLACK
         };
         if (0..9).all(|k| is_orthonormal(k / 3, k % 3)) {
             break frame_axes;
@@ -252,8 +255,9 @@ fn random_light_box(
     let wi =
         if near == Some(wo.map(|x| -x)) { nearly_unit(random, near) } else { upper(random, near) };
     let radius = (degrees.to_radians() * (random.below(1000) as f64 / 1000.0)) as f32;
-    let mut endpoints: Vec<_> =
-        wi.map(|x| [(x - radius).max(-super::UNIT), (x + radius).min(super::UNIT)]).to_vec();
+    let mut endpoints: Vec<_> = wi
+        .map(|x| [(x - radius).max(-MAX_UNIT_COMPONENT), (x + radius).min(MAX_UNIT_COMPONENT)])
+        .to_vec();
     let singletons = wo.into_iter().chain([n, t, b].into_iter().flatten().filter(|_| world));
     endpoints.extend(singletons.map(|x| [x; 2]));
     endpoints.resize(inputs, [0.5; 2]);
@@ -264,7 +268,7 @@ fn random_light_box(
         });
         let w = normalized(w).map(|x| x as f32);
         if (0..3).all(|k| endpoints[k][0] <= w[k] && w[k] <= endpoints[k][1])
-            && (dot(w, w) - 1.0).abs() <= SLACK
+            && (dot(w, w) - 1.0).abs() <= UNIT_LENGTH_SLACK
         {
             lights.push(w);
         }

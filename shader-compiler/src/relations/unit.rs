@@ -9,7 +9,7 @@
 //!   and |v'|² has an error of 10.5 · 2⁻²⁴ < 1.4 · 2⁻²¹. In total, ||v'|² − 1| ≤ 6 · 2⁻²¹.
 
 use super::dot::{Term, terms};
-use super::{Axis, Guard, SLACK};
+use super::{Axis, Guard, UNIT_LENGTH_SLACK};
 use crate::ir::function::for_each_stmt;
 use crate::ir::{Def, Function, Stmt, Value};
 
@@ -50,7 +50,7 @@ impl UnitVector {
 }
 
 /// Bound on ||v|² − 1| for a vector in the coordinates of the frame.
-const FRAME_COORDINATES_SLACK: f64 = 6.0 * SLACK;
+const FRAME_COORDINATES_SLACK: f64 = 6.0 * UNIT_LENGTH_SLACK;
 
 /// Finds all unit vectors except normalized ones.
 pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector> {
@@ -65,7 +65,7 @@ pub(crate) fn find(function: &Function, axes: &[Option<Axis>]) -> Vec<UnitVector
             Some((Value(position as u32), axes[input]))
         };
         let [(x, axis), (y, _), (z, _)] = [component(0)?, component(1)?, component(2)?];
-        Some(UnitVector { axis, ..UnitVector::new([x, y, z], SLACK) })
+        Some(UnitVector { axis, ..UnitVector::new([x, y, z], UNIT_LENGTH_SLACK) })
     };
     units.extend((0..vectors).filter_map(unit));
     units.extend(in_frame(function, &units));

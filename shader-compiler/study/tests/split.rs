@@ -4,7 +4,7 @@ use lightbound_shader::bounding::{
     BoundingKernel, BoundsBatch, BoxBatch, Frame, Integrand, IntervalInputs, Ranges, SplitKernel,
 };
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Options, Sides};
+use lightbound_shader::lift::{BoundSides, Options};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{Arena, Batch, Kernel, Settings, Shader, Target, passes};
 use lightbound_study::cost::boxes::{InputBox, random_boxes};
@@ -57,9 +57,9 @@ fn split_bounds_contain_values_and_are_no_wider() {
             (Frame::World, IntervalInputs::All),
         ] {
             for (relations, sides) in [
-                (Relations::NONE, Sides::Both),
-                (Relations::all(), Sides::Both),
-                (Relations::all(), Sides::Upper),
+                (Relations::NONE, BoundSides::Both),
+                (Relations::all(), BoundSides::Both),
+                (Relations::all(), BoundSides::Upper),
             ] {
                 let options =
                     Options { relations, sides, nan: Nan::Suppress, ..Options::default() };

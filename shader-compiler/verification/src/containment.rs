@@ -49,7 +49,7 @@ pub use subject::Subject;
 
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Type;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::target::Target;
 use std::any::Any;
 use std::fmt;
@@ -332,7 +332,7 @@ impl ResultSummary {
     fn check_bound(
         &self,
         nan: Nan,
-        sides: Sides,
+        sides: BoundSides,
         [lo, hi]: [f64; 2],
         no_claim: bool,
     ) -> (Option<FaultKind>, u64) {
@@ -347,11 +347,11 @@ impl ResultSummary {
                 self.numbers,
             );
         }
-        let is_unreported = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
-        let bounds_numbers = match sides {
-            Sides::Upper => !hi.is_nan(),
-            Sides::Lower => !lo.is_nan(),
-            Sides::Both => !lo.is_nan() || !hi.is_nan(),
+        let hides = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
+        let said = match sides {
+            BoundSides::Upper => !hi.is_nan(),
+            BoundSides::Lower => !lo.is_nan(),
+            BoundSides::Both => !lo.is_nan() || !hi.is_nan(),
         };
         let checked = self.nans + if bounds_numbers { self.numbers } else { 0 };
         (if is_unreported { Some(FaultKind::UnreportedNan) } else { fault }, checked)
@@ -362,10 +362,10 @@ impl ResultSummary {
 mod tests {
     use super::*;
 
-    fn checked_fault(results: &[f64], nan: Nan, endpoints: [f64; 2]) -> Option<FaultKind> {
-        let mut summary = ResultSummary::NONE;
-        results.iter().for_each(|&x| summary.add(x));
-        summary.check_bound(nan, Sides::Both, endpoints, false).0
+    fn checked_fault(results: &[f64], nan: Nan, ends: [f64; 2]) -> Option<FaultKind> {
+        let mut all = Results::NONE;
+        results.iter().for_each(|&x| all.add(x));
+        all.check_bound(nan, BoundSides::Both, ends, false).0
     }
 
     #[test]

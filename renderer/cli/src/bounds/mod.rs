@@ -9,7 +9,7 @@ use super::console::Console;
 use super::numbers::integer;
 use super::output::{OutputFile, to_stdout};
 use super::shader::{is_stdin, machine_target_parser, parse, unavailable};
-use super::variant::{Frame, Inputs, NanMode, Ranges, Sides, parse_relations, relations_help};
+use super::variant::{BoundSides, Frame, Inputs, NanMode, Ranges, parse_relations, relations_help};
 use super::{Error, Exit, variant};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -84,7 +84,7 @@ pub struct Args {
 
     /// Bounds to compute [default: upper, and both]
     #[arg(long, value_parser = paper_sides())]
-    sides: Option<Sides>,
+    sides: Option<BoundSides>,
 
     /// NaN handling [default: propagate, and ignore, as in the paper's tables]
     #[arg(long, value_enum)]
@@ -137,11 +137,11 @@ enum TableFormat {
 }
 
 /// Parses the bound sides that the paper compares.
-fn paper_sides() -> impl TypedValueParser<Value = Sides> {
-    let names =
-        [Sides::Upper, Sides::Both].map(|sides| sides.to_possible_value().expect("none is hidden"));
+fn paper_sides() -> impl TypedValueParser<Value = BoundSides> {
+    let names = [BoundSides::Upper, BoundSides::Both]
+        .map(|sides| sides.to_possible_value().expect("none is hidden"));
     PossibleValuesParser::new(names)
-        .map(|name| Sides::from_str(&name, false).expect("possible values are sides"))
+        .map(|name| BoundSides::from_str(&name, false).expect("possible values are sides"))
 }
 
 /// Runs the command.
@@ -266,7 +266,8 @@ impl Args {
     }
 
     fn variants(&self) -> Vec<Variant> {
-        let all_sides = self.sides.map_or(vec![Sides::Upper, Sides::Both], |sides| vec![sides]);
+        let all_sides =
+            self.sides.map_or(vec![BoundSides::Upper, BoundSides::Both], |sides| vec![sides]);
         let mut variants = vec![];
         for nan in self.nan_modes() {
             for &sides in &all_sides {
@@ -284,12 +285,12 @@ impl Args {
     /// The variants in the figure; by default those in figure 3 of the paper.
     fn figure_variants(&self) -> Vec<Variant> {
         let (sides, nan) =
-            (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Propagate));
+            (self.sides.unwrap_or(BoundSides::Upper), self.nan.unwrap_or(NanMode::Propagate));
         self.with_inputs(sides, nan).collect()
     }
 
     /// A variant for each choice of interval inputs.
-    fn with_inputs(&self, sides: Sides, nan: NanMode) -> impl Iterator<Item = Variant> {
+    fn with_inputs(&self, sides: BoundSides, nan: NanMode) -> impl Iterator<Item = Variant> {
         let variant = move |inputs: Inputs| Variant {
             inputs: inputs.compiler_value(),
             sides: sides.compiler_value(),
@@ -306,7 +307,7 @@ impl Args {
     fn relation_costs(&self, shaders: &[(String, Shader)]) -> Result<String, Error> {
         let (mut costs, mut text) = (vec![], String::new());
         let (sides, nan) =
-            (self.sides.unwrap_or(Sides::Upper), self.nan.unwrap_or(NanMode::Ignore));
+            (self.sides.unwrap_or(BoundSides::Upper), self.nan.unwrap_or(NanMode::Ignore));
         for setup in self.setups() {
             for variant in self.with_inputs(sides, nan) {
                 let variant_costs = relation_costs(shaders, setup, variant, self.relations())?;

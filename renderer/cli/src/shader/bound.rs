@@ -18,7 +18,7 @@ use lightbound_shader::bounding::{
     PreconditionError, Ranges, SplitKernel,
 };
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Input, Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Input, Options, Tracking};
 use lightbound_shader::{Arena, Scalar, Texture};
 
 const USAGE: &str = "\
@@ -112,7 +112,7 @@ struct BoundEvaluator {
     names: Vec<String>,
     /// Names of the bounded outputs.
     outputs: Vec<String>,
-    bound_sides: Sides,
+    bound_sides: BoundSides,
     ranges: Ranges,
     material_sides: lightbound_shader::SurfaceSides,
     textures: Vec<Texture>,
@@ -145,11 +145,11 @@ impl BoundEvaluator {
             integrand.point.outputs.iter().position(|port| port.name == "capped").map(|output| {
                 let mut capped = integrand.clone();
                 capped.outputs = vec![output];
-                compile(&capped, &Options { sides: Sides::Upper, ..options })
+                compile(&capped, &Options { sides: BoundSides::Upper, ..options })
             });
         // Naive code that propagates NaN detects every NaN that the other code ignores.
         let nan_test_options = Options {
-            sides: Sides::Both,
+            sides: BoundSides::Both,
             nan: Nan::Propagate,
             tracking: Tracking::NONE,
             ..options
@@ -340,9 +340,9 @@ impl BoundEvaluator {
     /// The requested endpoints of a bound.
     fn requested(&self, endpoints: [f32; 2]) -> Vec<f32> {
         match self.bound_sides {
-            Sides::Lower => vec![endpoints[0]],
-            Sides::Upper => vec![endpoints[1]],
-            Sides::Both => endpoints.to_vec(),
+            BoundSides::Lower => vec![endpoints[0]],
+            BoundSides::Upper => vec![endpoints[1]],
+            BoundSides::Both => endpoints.to_vec(),
         }
     }
 
@@ -352,12 +352,12 @@ impl BoundEvaluator {
         let width = bounds.iter().map(|[low, _]| end(*low).len()).max().unwrap_or(0);
         let row = |(name, &[low, high]): (&String, &[f32; 2])| {
             let bound = match self.bound_sides {
-                Sides::Lower if low.is_nan() => end(low),
-                Sides::Lower => format!("at least {}", end(low)),
-                Sides::Upper if high.is_nan() => end(high),
-                Sides::Upper => format!("at most {}", end(high)),
-                Sides::Both if low.is_nan() && high.is_nan() => end(low),
-                Sides::Both => format!("{:width$} .. {}", end(low), end(high)),
+                BoundSides::Lower if low.is_nan() => end(low),
+                BoundSides::Lower => format!("at least {}", end(low)),
+                BoundSides::Upper if high.is_nan() => end(high),
+                BoundSides::Upper => format!("at most {}", end(high)),
+                BoundSides::Both if low.is_nan() && high.is_nan() => end(low),
+                BoundSides::Both => format!("{:width$} .. {}", end(low), end(high)),
             };
             vec![name.clone(), bound]
         };
@@ -380,15 +380,15 @@ impl MissingBound {
     /// Finds the missing bounds among the `requested` endpoints. If both are requested, an interval
     /// with a single infinite endpoint is a bound. So is an empty interval, with its lower endpoint
     /// above the upper one: all results are NaN.
-    fn find([low, high]: [f32; 2], requested: Sides) -> Option<MissingBound> {
+    fn find([low, high]: [f32; 2], requested: BoundSides) -> Option<MissingBound> {
         let (below, above) =
             (low.is_nan() || low == f32::NEG_INFINITY, high.is_nan() || high == f32::INFINITY);
         match requested {
-            Sides::Lower => below.then_some(MissingBound::Lower),
-            Sides::Upper => above.then_some(MissingBound::Upper),
-            Sides::Both if below && above => Some(MissingBound::Both),
-            Sides::Both if low.is_nan() => Some(MissingBound::Lower),
-            Sides::Both => high.is_nan().then_some(MissingBound::Upper),
+            BoundSides::Lower => below.then_some(MissingBound::Lower),
+            BoundSides::Upper => above.then_some(MissingBound::Upper),
+            BoundSides::Both if below && above => Some(MissingBound::Both),
+            BoundSides::Both if low.is_nan() => Some(MissingBound::Lower),
+            BoundSides::Both => high.is_nan().then_some(MissingBound::Upper),
         }
     }
 
@@ -417,9 +417,9 @@ const WO_Z: usize = 5;
 impl RowEvaluator for BoundEvaluator {
     fn columns(&self) -> Vec<String> {
         let endpoints: &[&str] = match self.bound_sides {
-            Sides::Lower => &["lo"],
-            Sides::Upper => &["hi"],
-            Sides::Both => &["lo", "hi"],
+            BoundSides::Lower => &["lo"],
+            BoundSides::Upper => &["hi"],
+            BoundSides::Both => &["lo", "hi"],
         };
         self.outputs
             .iter()
@@ -489,7 +489,7 @@ mod tests {
         const INF: f32 = f32::INFINITY;
         const NAN: f32 = f32::NAN;
         let missing = |low, high| {
-            [Sides::Both, Sides::Lower, Sides::Upper]
+            [BoundSides::Both, BoundSides::Lower, BoundSides::Upper]
                 .map(|sides| MissingBound::find([low, high], sides))
         };
         let all = [Some(Both), Some(Lower), Some(Upper)];

@@ -30,7 +30,7 @@ use lightbound_math::direction_box::{LANES, Lanes, greater, lesser};
 use lightbound_math::sampling::warp::{disk_to_square, sin_cos_octant, uniform_disk};
 use lightbound_math::{DirectionBoxes, Vec2, Vec3, vec2};
 use lightbound_shader::SurfaceSides;
-use lightbound_shader::relations::UNIT;
+use lightbound_shader::relations::MAX_UNIT_COMPONENT;
 use std::f32::consts::FRAC_1_SQRT_2;
 
 /// Margin for rounding errors of x, y and z².
@@ -212,13 +212,13 @@ fn boxes(min: &[Lanes; 2], max: &[Lanes; 2]) -> DirectionBoxes {
             let crosses = (min[1 - k][lane] < edge) & (edge < max[1 - k][lane]);
             let lo = if crosses { lesser(lo, edge * FRAC_1_SQRT_2) } else { lo };
             (boxes.lo[k][lane], boxes.hi[k][lane]) =
-                (lo - BOX_MARGIN, lesser(hi + BOX_MARGIN, UNIT));
+                (lo - BOX_MARGIN, lesser(hi + BOX_MARGIN, MAX_UNIT_COMPONENT));
         }
         let z_squared = |rho: f32| (1.0 - rho) * (1.0 + rho);
         let inner = greater(min[0][lane], min[1][lane]);
         let outer = greater(max[0][lane], max[1][lane]);
         boxes.lo[2][lane] = greater(z_squared(outer) - BOX_MARGIN, 0.0).sqrt();
-        boxes.hi[2][lane] = lesser((z_squared(inner) + BOX_MARGIN).sqrt(), UNIT);
+        boxes.hi[2][lane] = lesser((z_squared(inner) + BOX_MARGIN).sqrt(), MAX_UNIT_COMPONENT);
     }
     boxes
 }

@@ -31,7 +31,7 @@ impl BrdfKernels {
     pub fn compile(arena: &Arena, program: &Program) -> Result<BrdfKernels, ProgramError> {
         let integrand = program.brdf_integrand()?.with_luminance();
         let options = Options {
-            sides: lift::Sides::Both,
+            sides: lift::BoundSides::Both,
             nan: Nan::Suppress,
             tracking: Tracking::ALL,
             relations: Relations::all(),
@@ -122,8 +122,8 @@ impl<'a> Brdf<'a> {
             self.boxes.set_all(port, lo, hi);
         }
         self.kernels.bounds.run(&self.textures, &self.boxes, &mut self.limits);
-        self.limits.lower(0, &mut estimates.lower);
-        self.limits.upper(0, &mut estimates.upper);
+        self.limits.copy_lower(0, &mut estimates.lower);
+        self.limits.copy_upper(0, &mut estimates.upper);
         for lane in 0..LANES {
             // A NaN bound becomes infinite.
             let upper = estimates.upper[lane];

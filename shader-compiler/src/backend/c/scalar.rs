@@ -8,7 +8,7 @@
 use super::control::{Scope, Syntax, Writer};
 use super::{TABLES, identifier, integer, names};
 use crate::backend::Backend;
-use crate::builder::rewrite::{liveness, sweep};
+use crate::builder::rewrite::{liveness, remove_dead_code};
 use crate::ir::{Function, Op, Type, Value};
 
 /// Scalar C source, as a loop over the lanes of a group.
@@ -37,7 +37,7 @@ impl Backend for Scalar {
         debug_assert_eq!(crate::ir::verify::verify_lowered(function), Ok(()));
         // Dead code may use values without a name.
         let mut function = function.clone();
-        sweep(&mut function);
+        remove_dead_code(&mut function);
         let (function, used) = (&function, liveness(&function));
         let scope = Scope { function, names: names(function, &used), used };
         let text = ScalarSyntax { scope }.text(self.lanes);

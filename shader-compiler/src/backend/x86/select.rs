@@ -29,7 +29,7 @@ pub(super) fn select(function: &Function, isa: Isa) -> Program {
     assert_eq!(
         function.body.yields.len(),
         function.outputs.len(),
-        "the numbers of values written and of declared outputs differ"
+        "the number of values written differs from the number of declared outputs"
     );
     let mut selector = Selector {
         function,

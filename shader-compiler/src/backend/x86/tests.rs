@@ -1,4 +1,4 @@
-//! Compares machine code with the interpreter, bit for bit, in cases that are hard for operand
+//! Compares machine code with the interpreter, bit for bit, in cases that stress instruction
 //! selection and register allocation, and checks listings. `verification/tests/differential.rs`
 //! covers all ops, random functions and shaders.
 
@@ -79,8 +79,8 @@ fn more_live_values_than_registers_are_spilled() {
     }
 }
 
-/// A loop of five iterations over `count` parameters; `next` computes their next values.
-fn loop_over(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> Function {
+/// A loop of five iterations with `count` parameters; `next` computes their next values.
+fn loop_with(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) -> Function {
     let mut b = Builder::new("rounds", Rules::Exact);
     let inputs: Vec<_> = (0..count).map(|k| b.input(&k.to_string(), Type::F32)).collect();
     let (zero, one, five) = (b.i32(0), b.i32(1), b.i32(5));
@@ -100,13 +100,13 @@ fn loop_over(count: usize, next: impl Fn(&mut Builder, &[Value]) -> Vec<Value>) 
 fn loop_parameters_can_be_permuted() {
     for count in [2, 3, 8, 14, 15, 16, 17, 30] {
         let rotated =
-            loop_over(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
-        let reversed = loop_over(count, |_, params| params.iter().rev().copied().collect());
-        let summed = loop_over(count, |b, params| {
+            loop_with(count, |_, params| (0..count).map(|k| params[(k + 1) % count]).collect());
+        let reversed = loop_with(count, |_, params| params.iter().rev().copied().collect());
+        let summed = loop_with(count, |b, params| {
             (0..count).map(|k| b.op(Op::Add, &[params[k], params[(k + 1) % count]])).collect()
         });
         // Each arm leaves its results in registers that hold other values in the other arm.
-        let crossed = loop_over(count, |b, params| {
+        let crossed = loop_with(count, |b, params| {
             b.set_speculation(None);
             let less = b.op(Op::Lt, &[params[0], params[1]]);
             let cond = b.op(Op::Any, &[less]);
@@ -167,14 +167,15 @@ fn executed_instructions_match_block_sizes_times_counts() {
                 .expect("the target is available")
                 .executed(&[&texture; 4], &inputs)
         };
-        // The second function has a stack frame, and table loads, which use general registers.
-        for straight in [small(), lookups(40)] {
+        // The second function has a stack frame, and table loads, which use general-purpose
+        // registers.
+        for function in [small(), lookups(40)] {
             assert_eq!(
-                executed(&straight, 3),
-                3 * compile(&straight, target).counts().total as u64
+                executed(&function, 3),
+                3 * compile(&function, target).counts().total as u64
             );
         }
-        // From zero, z stays within the circle in all iterations: 64 times body and head.
+        // The inputs are zero, so z stays within the circle for all 64 iterations.
         let code = compile(&escape_time(), target);
         let [before, body, head, after] = code.block_sizes()[..] else {
             panic!("a function with one loop has four blocks")
@@ -201,16 +202,16 @@ fn small() -> Function {
     b.finish([("square".to_owned(), square), ("chosen".to_owned(), chosen)])
 }
 
-/// Loads from two tables in alternation, at consecutive indices; each result is used twice.
+/// Alternating loads from two tables, at consecutive indices; each result is used twice.
 fn lookups(count: u32) -> Function {
     let mut b = Builder::new("lookups", Rules::Exact);
     let index = b.input("index", Type::I32);
-    let one = |b: &mut Builder, k| {
+    let load = |b: &mut Builder, k| {
         let (k, table) = (b.constant(Type::I32, k), b.constant(Type::I32, 2 + k % 2));
         let index = b.op(Op::IAdd, &[index, k]);
         b.op(Op::Load, &[table, index])
     };
-    let words: Vec<_> = (0..count).map(|k| one(&mut b, k)).collect();
+    let words: Vec<_> = (0..count).map(|k| load(&mut b, k)).collect();
     let (mut sum, factor) = (index, b.i32(0x0100_0193));
     for &word in words.iter().chain(words.iter().rev()) {
         let mixed = b.op(Op::IMul, &[sum, factor]);
@@ -219,7 +220,7 @@ fn lookups(count: u32) -> Function {
     b.finish([("sum".to_owned(), sum)])
 }
 
-/// Both arms of an if, one of which yields a constant.
+/// An if with two arms, one of which yields a constant.
 fn branching() -> Function {
     let mut b = Builder::new("branching", Rules::Exact);
     b.set_speculation(None);
@@ -237,7 +238,8 @@ fn branching() -> Function {
     b.finish([("root".to_owned(), results[0])])
 }
 
-/// Escape time: iterations until z² + c leaves the circle of radius 2, in each lane.
+/// Escape time of the Mandelbrot set: number of iterations until z leaves the circle of radius 2,
+/// in each lane.
 fn escape_time() -> Function {
     let mut b = Builder::new("escape_time", Rules::Exact);
     let [x, y] = ["c.x", "c.y"].map(|name| b.input(name, Type::F32));
@@ -275,16 +277,16 @@ fn listings_match_snapshots() {
     }
 }
 
-/// A function with `count` values that are live at the same time.
+/// A function with `count` simultaneously live values.
 fn sums(count: u32) -> Function {
     let mut b = Builder::new("sums", Rules::Exact);
     let x = b.input("x", Type::F32);
-    let one = |b: &mut Builder, k| {
+    let root = |b: &mut Builder, k| {
         let k = b.f32(k as f32);
         let sum = b.op(Op::Add, &[x, k]);
         b.op(Op::Sqrt, &[sum])
     };
-    let roots: Vec<_> = (0..count).map(|k| one(&mut b, k)).collect();
+    let roots: Vec<_> = (0..count).map(|k| root(&mut b, k)).collect();
     let mut sum = x;
     for &root in roots.iter().chain(roots.iter().rev()) {
         sum = b.op(Op::Sub, &[sum, root]);
@@ -314,7 +316,9 @@ fn undeclared_inputs_are_rejected() {
 }
 
 #[test]
-#[should_panic(expected = "the numbers of values written and of declared outputs differ")]
+#[should_panic(
+    expected = "the number of values written differs from the number of declared outputs"
+)]
 fn undeclared_outputs_are_rejected() {
     let mut function = sums(3);
     function.outputs.clear();
@@ -322,19 +326,19 @@ fn undeclared_outputs_are_rejected() {
 }
 
 #[test]
-fn two_nan_tests_are_one_instruction() {
+fn two_nan_tests_compile_to_one_instruction() {
     let count = |function: &Function| Code::compile(function, Isa::Sse41).counts().total;
     let function = |merge: Op, complement: bool| {
         let mut b = Builder::new("tests", Rules::Exact);
         let inputs = ["a", "b"].map(|name| b.input(name, Type::F32));
-        // Computed values, since only these are tested in practice.
+        // Computed values, since only those are tested in practice.
         let [x, y] = inputs.map(|input| b.op(Op::Sqrt, &[input]));
         let tests = [x, y].map(|value| {
             let is_not_nan = b.op(Op::Eq, &[value, value]);
             if complement { b.op(Op::BNot, &[is_not_nan]) } else { is_not_nan }
         });
-        let both = b.op(merge, &tests);
-        b.finish([("out".to_owned(), both)])
+        let merged = b.op(merge, &tests);
+        b.finish([("out".to_owned(), merged)])
     };
     for (merge, complement) in
         [(Op::BOr, true), (Op::BAnd, false), (Op::BOr, false), (Op::BAnd, true)]

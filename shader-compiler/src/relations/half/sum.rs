@@ -33,15 +33,16 @@ pub struct SquaredLength {
     pub(super) constants: [f32; 2],
 }
 
-/// Two unit vectors that were added.
+/// A sum of two unit vectors.
 struct UnitVectorSum {
+    /// The summands.
     units: [UnitVector; 2],
     /// Whether the sum is in the coordinates of the frame.
     in_frame: bool,
 }
 
 impl UnitVectorSum {
-    /// Finds two unit vectors with these components of their sum, in any order.
+    /// Finds two unit vectors whose sum has these components, in any order.
     fn new(point: &PointShader<'_>, components: [Value; 3]) -> Option<UnitVectorSum> {
         if let Some(units) = summands(point, components) {
             return Some(UnitVectorSum { units, in_frame: false });
@@ -49,20 +50,20 @@ impl UnitVectorSum {
         let frame: Vec<_> = point.units.iter().filter(|unit| unit.is_frame()).collect();
         let along = |component: Value| {
             frame.iter().enumerate().find_map(|(k, axis)| {
-                Some((k, addends_along(point.function, component, axis.components)?))
+                Some((k, add_operands_along(point.function, component, axis.components)?))
             })
         };
-        let [(i, addends), (j, second), (k, third)] =
+        let [(i, first), (j, second), (k, third)] =
             [along(components[0])?, along(components[1])?, along(components[2])?];
         if i == j
             || j == k
             || k == i
-            || [second, third].iter().any(|other| (0..3).any(|k| !is_pair(other[k], addends[k])))
+            || [second, third].iter().any(|other| (0..3).any(|k| !is_same_pair(other[k], first[k])))
         {
             return None;
         }
         let units = unit_pair_with_sum(point, |a, b| {
-            (0..3).all(|k| is_pair(addends[k], [a.components[k], b.components[k]]))
+            (0..3).all(|k| is_same_pair(first[k], [a.components[k], b.components[k]]))
         })?;
         Some(UnitVectorSum { units, in_frame: true })
     }
@@ -70,34 +71,40 @@ impl UnitVectorSum {
 
 /// Matches the coordinate along `axis` of a sum of two vectors: one dot product, or the sum of two.
 /// Returns the components of the vectors in pairs.
-fn addends_along(
+fn add_operands_along(
     function: &Function,
     component: Value,
     axis: [Value; 3],
 ) -> Option<[[Value; 2]; 3]> {
     let other = |value: Value| other_operand(&terms(function, value)?, axis);
     if let Some([x, y, z]) = other(component) {
-        return Some([addends(function, x)?, addends(function, y)?, addends(function, z)?]);
+        return Some([
+            add_operands(function, x)?,
+            add_operands(function, y)?,
+            add_operands(function, z)?,
+        ]);
     }
-    let [a, b] = addends(function, component)?;
+    let [a, b] = add_operands(function, component)?;
     let (a, b) = (other(a)?, other(b)?);
     Some([0, 1, 2].map(|k| [a[k], b[k]]))
 }
 
-fn addends(function: &Function, sum: Value) -> Option<[Value; 2]> {
+/// The operands of a sum.
+fn add_operands(function: &Function, sum: Value) -> Option<[Value; 2]> {
     match function.operation(sum)? {
         (Op::Add, &[a, b]) => Some([a, b]),
         _ => None,
     }
 }
 
-fn is_pair([a, b]: [Value; 2], pair: [Value; 2]) -> bool {
+/// Whether two unordered pairs are equal.
+fn is_same_pair([a, b]: [Value; 2], pair: [Value; 2]) -> bool {
     pair == [a, b] || pair == [b, a]
 }
 
-/// The other vector of a dot product with the vector `one`.
-pub(super) fn other_operand(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value; 3]> {
-    let other = one.map(|component| {
+/// The other vector of a dot product with `vector`.
+pub(super) fn other_operand(terms: &[Term; 3], vector: [Value; 3]) -> Option<[Value; 3]> {
+    let other = vector.map(|component| {
         terms.iter().filter(|term| !term.negated).find_map(|term| match term.factors {
             [a, b] if a == component => Some(b),
             [b, a] if a == component => Some(b),
@@ -108,16 +115,17 @@ pub(super) fn other_operand(terms: &[Term; 3], one: [Value; 3]) -> Option<[Value
     Some([x, y, z])
 }
 
-/// Finds two unit vectors with these components of their sum, in any order.
+/// Finds two unit vectors whose sum has these components, in any order.
 pub(super) fn summands(point: &PointShader<'_>, components: [Value; 3]) -> Option<[UnitVector; 2]> {
-    let [x, y, z] = components.map(|component| addends(point.function, component));
+    let [x, y, z] = components.map(|component| add_operands(point.function, component));
     let sums = [x?, y?, z?];
     unit_pair_with_sum(point, |a, b| {
-        (0..3).all(|k| sums.iter().any(|sum| is_pair(*sum, [a.components[k], b.components[k]])))
+        (0..3)
+            .all(|k| sums.iter().any(|sum| is_same_pair(*sum, [a.components[k], b.components[k]])))
     })
 }
 
-/// Finds two vectors that are certainly unit vectors and satisfy `is_sum`.
+/// Finds two vectors that are unit vectors under all conditions and satisfy `is_sum`.
 fn unit_pair_with_sum(
     point: &PointShader<'_>,
     is_sum: impl Fn(&UnitVector, &UnitVector) -> bool,
@@ -157,7 +165,7 @@ impl SquaredLength {
         self.a.into_iter().chain(self.b).collect()
     }
 
-    /// Endpoints from the distances between the vectors.
+    /// Computes the endpoints from the distances between the vectors.
     pub(in crate::relations) fn endpoints<E: Emit<Value: PartialEq>>(
         &self,
         emit: &mut E,

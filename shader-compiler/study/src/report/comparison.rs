@@ -15,7 +15,7 @@ use crate::cost::{Budget, Candidate, Cost, Measurement, cpu_name, measure};
 use lightbound_shader::backend::x86::{Code, Isa};
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Input, Lifted, Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Input, Lifted, Options, Tracking};
 use lightbound_shader::relations::{Relations, only_tighten};
 use lightbound_shader::{Batch, Settings, Shader, Target, Texture, passes};
 use serde::Serialize;
@@ -64,8 +64,8 @@ impl Setup {
 pub struct Variant {
     /// The inputs that are intervals.
     pub inputs: IntervalInputs,
-    /// The bound sides to compute.
-    pub sides: Sides,
+    /// The bounds that are computed.
+    pub sides: BoundSides,
     /// The handling of NaN.
     pub nan: Nan,
 }
@@ -143,9 +143,9 @@ pub struct CostRecord {
     pub(super) shader: String,
     #[serde(serialize_with = "IntervalInputsDef::serialize")]
     inputs: IntervalInputs,
-    #[serde(serialize_with = "SidesDef::serialize")]
-    sides: Sides,
-    #[serde(serialize_with = "NanDef::serialize")]
+    #[serde(serialize_with = "SidesName::serialize")]
+    sides: BoundSides,
+    #[serde(serialize_with = "NanName::serialize")]
     nan: Nan,
     #[serde(serialize_with = "FrameDef::serialize")]
     frame: Frame,
@@ -384,7 +384,7 @@ fn valid_boxes(
     if variant.nan != Nan::Ignore {
         return Ok(vec![true; rows.len()]);
     }
-    let propagating = Variant { sides: Sides::Both, nan: Nan::Propagate, ..variant };
+    let propagating = Variant { sides: BoundSides::Both, nan: Nan::Propagate, ..variant };
     let lifted = propagating.lift(integrand, setup.ranges, Tracking::NONE);
     let mut candidate = Candidate::new(&lifted.function, setup.target, rows)?;
     let bounds = candidate.run(textures);
@@ -412,14 +412,15 @@ fn check_equal(naive: &Batch, optimized: &Batch, valid: &[bool]) -> Result<(), u
 fn check_within(
     related: &Batch,
     optimized: &Batch,
-    sides: Sides,
+    sides: BoundSides,
     valid: &[bool],
 ) -> Result<(), usize> {
     let inside = |row: usize| {
         !valid[row]
             || (0..related.ports()).all(|port| {
                 let (a, b) = (related.get(row, port), optimized.get(row, port));
-                let lower = sides == Sides::Lower || sides == Sides::Both && port % 2 == 0;
+                let lower =
+                    sides == BoundSides::Lower || sides == BoundSides::Both && port % 2 == 0;
                 let slack = f32::MIN_POSITIVE;
                 b.is_nan() || b.is_infinite() || if lower { b - slack <= a } else { a <= b + slack }
             })

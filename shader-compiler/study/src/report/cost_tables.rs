@@ -11,7 +11,7 @@ use super::{PAPER_SHADERS, mean, nan_name, notation, percent, relations_legend, 
 use crate::cost::PLACEMENTS;
 use lightbound_shader::bounding::IntervalInputs;
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::Sides;
+use lightbound_shader::lift::BoundSides;
 
 /// The quantity that a table shows.
 #[derive(Clone, Copy, PartialEq)]
@@ -53,8 +53,8 @@ impl Quantity {
         }
     }
 
-    /// Returns the paper's ratios for a shader.
-    fn paper(self, shader: &str, inputs: IntervalInputs, sides: Sides) -> Option<RatioPair> {
+    /// The paper's ratios for a shader.
+    fn paper(self, shader: &str, inputs: IntervalInputs, sides: BoundSides) -> Option<Pair> {
         match self {
             Quantity::Instructions => paper::instructions(shader, inputs, sides),
             Quantity::Executed | Quantity::Model => None,
@@ -62,8 +62,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the paper's average savings.
-    fn paper_saved(self, inputs: IntervalInputs, sides: Sides) -> Option<f64> {
+    fn paper_saved(self, inputs: IntervalInputs, sides: BoundSides) -> Option<f64> {
         match self {
             Quantity::Instructions => paper::instructions_saved(inputs, sides),
             Quantity::Executed | Quantity::Model => None,
@@ -132,7 +131,7 @@ pub fn text(comparisons: &[Comparison], figure: &Figure, markdown: bool) -> Stri
         for &nan in &nan_modes {
             for (quantity, sides) in Quantity::ALL
                 .into_iter()
-                .flat_map(|quantity| [Sides::Upper, Sides::Both].map(|sides| (quantity, sides)))
+                .flat_map(|quantity| [BoundSides::Upper, BoundSides::Both].map(|s| (quantity, s)))
             {
                 let is_shown = |variant: &&Variant| variant.sides == sides && variant.nan == nan;
                 let shown: Vec<_> = variants.iter().filter(is_shown).copied().collect();
@@ -151,7 +150,8 @@ pub fn text(comparisons: &[Comparison], figure: &Figure, markdown: bool) -> Stri
                     .concat();
             }
         }
-        if nan_modes.len() > 1 && variants.iter().any(|variant| variant.sides == Sides::Upper) {
+        if nan_modes.len() > 1 && variants.iter().any(|variant| variant.sides == BoundSides::Upper)
+        {
             text += &nan_handling(comparison, variants).print(markdown);
         }
         text += &timing(comparison);
@@ -269,7 +269,7 @@ fn paper_arrow([naive, optimized]: RatioPair) -> String {
 fn cost_table(
     comparison: &Comparison,
     quantity: Quantity,
-    sides: Sides,
+    sides: BoundSides,
     step: Step,
     variants: &[Variant],
 ) -> Table {
@@ -365,7 +365,7 @@ fn nan_handling(comparison: &Comparison, variants: &[Variant]) -> Table {
     let title = "upper bounds, optimized: NaN ignored → propagated".to_owned();
     let columns: Vec<_> = variants
         .iter()
-        .filter(|variant| variant.nan == Nan::Propagate && variant.sides == Sides::Upper)
+        .filter(|variant| variant.nan == Nan::Propagate && variant.sides == BoundSides::Upper)
         .collect();
     let quantities = [(Quantity::Instructions, "instructions"), (Quantity::Cycles, "cycles")];
     let mut header = vec!["shader".to_owned()];

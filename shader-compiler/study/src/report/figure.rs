@@ -12,16 +12,16 @@ use crate::cost::{Breakdown, breakdown};
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::{Integrand, IntervalInputs};
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Tracking};
 use lightbound_shader::{Settings, Shader, passes};
 
 /// The bars of several shaders.
 #[derive(Clone, Debug)]
 pub struct Figure {
     pub(super) setup: Setup,
-    /// The bound sides that the shaders compute.
-    sides: Sides,
-    /// The shaders' handling of NaN.
+    /// Which bounds the shaders compute.
+    sides: BoundSides,
+    /// How the shaders handle NaN.
     nan: Nan,
     pub(super) panels: Vec<Panel>,
 }
@@ -174,7 +174,8 @@ mod tests {
             bars: [4, 3, 2, 1].map(bar),
         }];
         let setup = Setup { frame: Frame::Local, ranges: Ranges::Paper, target: Target::Avx2 };
-        let text = text(&Figure { setup, sides: Sides::Both, nan: Nan::Suppress, panels }, false);
+        let text =
+            text(&Figure { setup, sides: BoundSides::Both, nan: Nan::Suppress, panels }, false);
         assert!(text.contains(": both bounds, NaN suppressed\n"), "{text}");
         let lines: Vec<_> = text.lines().filter(|line| line.contains('░')).skip(1).collect();
         let count = |line: &str, glyph| line.chars().filter(|&c| c == glyph).count();

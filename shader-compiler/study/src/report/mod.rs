@@ -20,7 +20,7 @@ pub use comparison::Comparison;
 
 use lightbound_shader::bounding::{Frame, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::Sides;
+use lightbound_shader::lift::BoundSides;
 use lightbound_shader::relations::{Relation, Relations};
 use lightbound_shader::{CompileError, ShaderError};
 use serde::Serialize;
@@ -54,12 +54,12 @@ macro_rules! remote_enums {
     };
 }
 
-remote_enums! {
-    FrameDef of "Frame" { World, Local }
-    RangesDef of "Ranges" { Paper, Declared }
-    IntervalInputsDef of "IntervalInputs" { Light, All }
-    SidesDef of "Sides" { Upper, Lower, Both }
-    NanDef of "Nan" { Propagate, Suppress, Ignore }
+names! {
+    FrameName of "Frame" { World, Local }
+    RangesName of "Ranges" { Paper, Declared }
+    SpansName of "IntervalInputs" { Light, All }
+    SidesName of "BoundSides" { Upper, Lower, Both }
+    NanName of "Nan" { Propagate, Suppress, Ignore }
 }
 
 /// Returns the paper's notation for a bounding shader with these interval inputs.
@@ -70,12 +70,12 @@ fn notation(inputs: IntervalInputs) -> &'static str {
     }
 }
 
-/// Names the bound sides for readers.
-fn sides_name(sides: Sides) -> &'static str {
+/// Bound sides as readers see them.
+fn sides_name(sides: BoundSides) -> &'static str {
     match sides {
-        Sides::Upper => "upper bounds",
-        Sides::Lower => "lower bounds",
-        Sides::Both => "both bounds",
+        BoundSides::Upper => "upper bounds",
+        BoundSides::Lower => "lower bounds",
+        BoundSides::Both => "both bounds",
     }
 }
 

@@ -2,7 +2,7 @@
 //! NaN handling.
 
 use lightbound_shader::bounding::IntervalInputs;
-use lightbound_shader::lift::Sides;
+use lightbound_shader::lift::BoundSides;
 
 /// Ratios of a bounding shader's cost to its point shader's before and after a step: naive and
 /// optimized, or optimized and related.
@@ -67,41 +67,41 @@ const ROWS: [PaperRow; 6] = [
     },
 ];
 
-/// Returns the instruction ratios of a shader's bounds; `None` if the paper has none.
+/// Instruction ratios of a shader's bounds.
 pub(super) fn instructions(
     shader: &str,
     inputs: IntervalInputs,
-    sides: Sides,
-) -> Option<RatioPair> {
+    sides: BoundSides,
+) -> Option<Pair> {
     let row = ROWS.iter().find(|row| row.shader == shader)?;
     let pairs = match sides {
-        Sides::Upper => row.upper,
-        Sides::Lower => return None,
-        Sides::Both => row.both,
+        BoundSides::Upper => row.upper,
+        BoundSides::Lower => return None,
+        BoundSides::Both => row.both,
     };
     Some(pairs[inputs as usize])
 }
 
-/// Returns the cycle ratios of a shader's bounds. The paper has those of upper bounds only.
-pub(super) fn cycles(shader: &str, inputs: IntervalInputs, sides: Sides) -> Option<RatioPair> {
-    let row = ROWS.iter().find(|row| row.shader == shader && sides == Sides::Upper)?;
+/// Cycle ratios of a shader's bounds; the paper has those of upper bounds only.
+pub(super) fn cycles(shader: &str, inputs: IntervalInputs, sides: BoundSides) -> Option<Pair> {
+    let row = ROWS.iter().find(|row| row.shader == shader && sides == BoundSides::Upper)?;
     Some(row.cycles[inputs as usize].map(|cycles| cycles / row.point_cycles))
 }
 
-/// Returns the average fraction of instructions saved, as printed in the paper.
-pub(super) fn instructions_saved(inputs: IntervalInputs, sides: Sides) -> Option<f64> {
+/// Average fraction of instructions saved, as printed in the paper.
+pub(super) fn instructions_saved(inputs: IntervalInputs, sides: BoundSides) -> Option<f64> {
     match (sides, inputs) {
-        (Sides::Upper, IntervalInputs::Light) => Some(0.418),
-        (Sides::Upper, IntervalInputs::All) => Some(0.439),
-        (Sides::Lower, _) => None,
-        (Sides::Both, IntervalInputs::Light) => Some(0.238),
-        (Sides::Both, IntervalInputs::All) => Some(0.271),
+        (BoundSides::Upper, IntervalInputs::Light) => Some(0.418),
+        (BoundSides::Upper, IntervalInputs::All) => Some(0.439),
+        (BoundSides::Lower, _) => None,
+        (BoundSides::Both, IntervalInputs::Light) => Some(0.238),
+        (BoundSides::Both, IntervalInputs::All) => Some(0.271),
     }
 }
 
-/// Returns the average fraction of cycles saved, as printed in the paper.
-pub(super) fn cycles_saved(inputs: IntervalInputs, sides: Sides) -> Option<f64> {
-    (sides == Sides::Upper).then_some(match inputs {
+/// Average fraction of cycles saved, as printed in the paper.
+pub(super) fn cycles_saved(inputs: IntervalInputs, sides: BoundSides) -> Option<f64> {
+    (sides == BoundSides::Upper).then_some(match inputs {
         IntervalInputs::Light => 0.328,
         IntervalInputs::All => 0.367,
     })
@@ -113,25 +113,23 @@ mod tests {
 
     #[test]
     fn row_averages_match_printed_averages() {
-        let mean = |results: fn(&str, IntervalInputs, Sides) -> Option<RatioPair>,
-                    inputs,
-                    sides,
-                    k: usize| {
-            ROWS.iter().map(|row| results(row.shader, inputs, sides).unwrap()[k]).sum::<f64>()
-                / ROWS.len() as f64
-        };
-        for (results, inputs, sides, expected) in [
+        let mean =
+            |of: fn(&str, IntervalInputs, BoundSides) -> Option<Pair>, inputs, sides, k: usize| {
+                ROWS.iter().map(|row| of(row.shader, inputs, sides).unwrap()[k]).sum::<f64>()
+                    / ROWS.len() as f64
+            };
+        for (of, inputs, sides, expected) in [
             (
-                instructions as fn(&str, IntervalInputs, Sides) -> Option<RatioPair>,
+                instructions as fn(&str, IntervalInputs, BoundSides) -> Option<Pair>,
                 IntervalInputs::Light,
-                Sides::Upper,
+                BoundSides::Upper,
                 [3.1, 1.8],
             ),
-            (instructions, IntervalInputs::All, Sides::Upper, [4.8, 2.7]),
-            (instructions, IntervalInputs::Light, Sides::Both, [3.2, 2.5]),
-            (instructions, IntervalInputs::All, Sides::Both, [5.0, 3.7]),
-            (cycles, IntervalInputs::Light, Sides::Upper, [2.3, 1.6]),
-            (cycles, IntervalInputs::All, Sides::Upper, [3.0, 1.9]),
+            (instructions, IntervalInputs::All, BoundSides::Upper, [4.8, 2.7]),
+            (instructions, IntervalInputs::Light, BoundSides::Both, [3.2, 2.5]),
+            (instructions, IntervalInputs::All, BoundSides::Both, [5.0, 3.7]),
+            (cycles, IntervalInputs::Light, BoundSides::Upper, [2.3, 1.6]),
+            (cycles, IntervalInputs::All, BoundSides::Upper, [3.0, 1.9]),
         ] {
             for k in [0, 1] {
                 let mean = mean(results, inputs, sides, k);

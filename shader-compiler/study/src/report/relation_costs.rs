@@ -11,7 +11,7 @@ use super::{
 use lightbound_shader::backend::x86::Code;
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::Sides;
+use lightbound_shader::lift::BoundSides;
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{Settings, Shader, passes};
 use serde::Serialize;
@@ -22,9 +22,9 @@ pub struct RelationCosts {
     shader: String,
     #[serde(serialize_with = "IntervalInputsDef::serialize")]
     inputs: IntervalInputs,
-    #[serde(serialize_with = "SidesDef::serialize")]
-    sides: Sides,
-    #[serde(serialize_with = "NanDef::serialize")]
+    #[serde(serialize_with = "SidesName::serialize")]
+    sides: BoundSides,
+    #[serde(serialize_with = "NanName::serialize")]
     nan: Nan,
     #[serde(serialize_with = "FrameDef::serialize")]
     frame: Frame,
@@ -163,7 +163,7 @@ mod tests {
         let cost = RelationCosts {
             shader: "a".into(),
             inputs: IntervalInputs::Light,
-            sides: Sides::Upper,
+            sides: BoundSides::Upper,
             nan: Nan::Ignore,
             frame: setup.frame,
             ranges: setup.ranges,

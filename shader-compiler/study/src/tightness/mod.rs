@@ -30,7 +30,7 @@ use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Function;
 use lightbound_shader::jit::Arena;
 use lightbound_shader::kernel::Kernel;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::passes;
 use lightbound_shader::relations::Relations;
 use lightbound_shader::target::Target;
@@ -50,9 +50,9 @@ pub struct BoundKind {
     pub parts: usize,
 }
 
-/// Returns the kinds of bounding shaders to compare. Related ones use these relations.
-pub fn bound_kinds(nan: Nan, relations: Relations) -> Vec<BoundKind> {
-    let optimized = Options { sides: Sides::Upper, nan, ..Options::default() };
+/// The kinds to compare. Related ones use these relations.
+pub fn kinds(nan: Nan, relations: Relations) -> Vec<Kind> {
+    let optimized = Options { sides: BoundSides::Upper, nan, ..Options::default() };
     let naive = Options { tracking: Tracking::NONE, ..optimized };
     let related = Options { relations, ..optimized };
     vec![

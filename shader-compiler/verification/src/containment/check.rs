@@ -16,7 +16,7 @@ use lightbound_shader::ir::{Def, Function, Type, Value};
 use lightbound_shader::jit::Arena;
 use lightbound_shader::kernel::{Batch, Kernel};
 use lightbound_shader::lift::trace::Trace;
-use lightbound_shader::lift::{self, Lifted, Options, Sides, Tracking};
+use lightbound_shader::lift::{self, BoundSides, Lifted, Options, Tracking};
 use lightbound_shader::passes;
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::{Relations, only_tighten};
@@ -65,8 +65,8 @@ struct CompiledVariant {
     unrelated: Option<usize>,
 }
 
-impl CompiledVariant {
-    fn is_related(&self) -> bool {
+impl Variant {
+    fn uses_relations(&self) -> bool {
         self.options.relations != Relations::NONE
     }
 }
@@ -123,9 +123,9 @@ impl<'a> Checker<'a> {
                     variants.iter().position(|variant| variant.options == options)
                 };
                 let plain = Options { tracking: Tracking::NONE, ..options };
-                let naive = index_of(plain).unwrap_or(variants.len());
-                let nan_reference = index_of(plain)
-                    .or(index_of(Options { sides: Sides::Both, ..plain }))
+                let naive = like(plain).unwrap_or(variants.len());
+                let nan_reference = like(plain)
+                    .or(like(Options { sides: BoundSides::Both, ..plain }))
                     .unwrap_or(variants.len());
                 let nan_probe = Options { relations: options.relations, ..plan.groups[0][0] };
                 let nan_probe = if options == nan_probe {
@@ -295,14 +295,14 @@ impl<'a> Checker<'a> {
         let images: Vec<&Texture> = images.iter().collect();
         let variants = self.variants.iter().enumerate();
         let optimized = variants.filter(|(_, v)| {
-            v.options.sides == Sides::Both && v.options.tracking != Tracking::NONE
+            v.options.sides == BoundSides::Both && v.options.tracking != Tracking::NONE
         });
         let bound = |kernel: &BoundingKernel, parts: usize| {
             let mut runtime_bounds = BoundsBatch::new(kernel, boxes.rows());
             SplitKernel::new(kernel, parts).run_unchecked(
                 &images,
-                &BoxBatch::of(kernel, boxes.clone()),
-                &mut runtime_bounds,
+                &BoxBatch::from_batch(kernel, boxes.clone()),
+                &mut limits,
             );
             runtime_bounds.into_batch()
         };
@@ -342,9 +342,9 @@ impl<'a> Checker<'a> {
     ) -> [Option<u32>; 2] {
         let bits = |port| Some(runtime_bounds.bits(row, port));
         match self.variants[variant].options.sides {
-            Sides::Upper => [None, bits(k)],
-            Sides::Lower => [bits(k), None],
-            Sides::Both => [bits(2 * k), bits(2 * k + 1)],
+            BoundSides::Upper => [None, bits(k)],
+            BoundSides::Lower => [bits(k), None],
+            BoundSides::Both => [bits(2 * k), bits(2 * k + 1)],
         }
     }
 
@@ -407,7 +407,7 @@ impl<'a> Checker<'a> {
         let units = Members::new(ty, bits.clone(), selected);
         let all = Members::new(ty, bits, (0..count).collect());
         for index in 0..self.variants.len() {
-            let members = if self.variants[index].is_related() { &units } else { &all };
+            let members = if self.variants[index].uses_relations() { &units } else { &all };
             // A box without valid members is not checked.
             if !members.selected.is_empty() {
                 let check = BoundCheck {
@@ -480,9 +480,9 @@ impl<'a> Checker<'a> {
     fn check_values(&self, sample: &Sample, member: &[u32], nan_seen: &[bool], tally: &mut Tally) {
         let is_unit = self.vectors.allow(&sample.endpoints) && self.vectors.satisfied_by(member);
         for (index, (variant, &nan_seen)) in std::iter::zip(&self.variants, nan_seen).enumerate() {
-            if variant.options.sides != Sides::Both
+            if variant.options.sides != BoundSides::Both
                 || variant.naive != index
-                || variant.is_related() && !is_unit
+                || variant.uses_relations() && !is_unit
             {
                 continue;
             }

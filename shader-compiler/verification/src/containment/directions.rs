@@ -10,7 +10,7 @@ use super::boxes::{ordered, rank, signed_zero, unrank};
 use lightbound_shader::interval::Floats;
 use lightbound_shader::lift::Input;
 use lightbound_shader::random::Random;
-use lightbound_shader::relations::{Axis, SLACK, UNIT};
+use lightbound_shader::relations::{Axis, MAX_UNIT_COMPONENT, UNIT_LENGTH_SLACK};
 
 /// The inputs that are components of unit vectors.
 #[derive(Clone, Debug)]
@@ -64,7 +64,9 @@ impl UnitVectors {
     /// Whether the endpoints lie within the range of unit vectors.
     pub fn allow(&self, endpoints: &[[u32; 2]]) -> bool {
         let parts = self.vectors.iter().flatten();
-        parts.flat_map(|&part| endpoints[part]).all(|end| f32::from_bits(end).abs() <= UNIT)
+        parts
+            .flat_map(|&part| ends[part])
+            .all(|end| f32::from_bits(end).abs() <= MAX_UNIT_COMPONENT)
     }
 
     /// Whether vectors satisfy the precondition.
@@ -189,10 +191,13 @@ impl UnitVectors {
             }
             vectors[vector] = rounded(v);
         }
-        let entire: Vec<_> = inputs.iter().map(|_| [-UNIT, UNIT].map(f32::to_bits)).collect();
-        let direction_box = DirectionBox { inputs, endpoints: &entire, kinks: &[], vectors: self };
-        direction_box.scale_to_extremes(random, &mut vectors);
-        direction_box.contains(&vectors).then_some(vectors)
+        let everything: Vec<_> = inputs
+            .iter()
+            .map(|_| [-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT].map(f32::to_bits))
+            .collect();
+        let cell = Cell { inputs, ends: &everything, kinks: &[], vectors: self };
+        cell.stretch(random, &mut vectors);
+        cell.has(&vectors).then_some(vectors)
     }
 
     /// Returns a vector, its opposite, or a mirror image of it.
@@ -285,7 +290,7 @@ impl DirectionBox<'_> {
                     let k = (free + 1 + random.below(2)) % 3;
                     v[k] = uniform(random, sides[k][0], sides[k][1]);
                 }
-                let rest = 1.0 + uniform(random, -0.8, 0.8) * SLACK + v[free] * v[free]
+                let rest = 1.0 + uniform(random, -0.8, 0.8) * UNIT_LENGTH_SLACK + v[free] * v[free]
                     - v.iter().map(|x| x * x).sum::<f64>();
                 let root = rest.max(0.0).sqrt();
                 v[free] = if root <= sides[free][1] && (random.once_in(2) || -root < sides[free][0])
@@ -342,13 +347,12 @@ impl DirectionBox<'_> {
     }
 }
 
-/// Maximum computed value of ||v|² − 1| and |u · v|: [`SLACK`] minus a bound on their rounding
-/// error, 2⁻⁵⁰.
-const MAX_DEFECT: f64 = SLACK - 1.0 / (1u64 << 50) as f64;
+/// Bound of the computed ||v|² − 1| and |u · v|, whose rounding error is below 2⁻⁵⁰.
+const MAX_DEFECT: f64 = UNIT_LENGTH_SLACK - 1.0 / (1u64 << 50) as f64;
 
 /// Whether a vector satisfies the precondition for unit vectors.
 fn is_unit(v: &Vector) -> bool {
-    (dot(v, v) - 1.0).abs() <= MAX_DEFECT && v.iter().all(|x| x.abs() <= UNIT)
+    (dot(v, v) - 1.0).abs() <= MAX_DEFECT && v.iter().all(|x| x.abs() <= MAX_UNIT_COMPONENT)
 }
 
 fn dot(u: &Vector, v: &Vector) -> f64 {
@@ -404,8 +408,8 @@ fn frame(random: &mut Random) -> [[f64; 3]; 3] {
         (direction(random), if random.once_in(4) { 0.0 } else { uniform(random, 0.0, 6.3) });
     let mut random_entry = || match random.below(3) {
         0 => 0.0,
-        1 => 0.35 * SLACK,
-        _ => -0.35 * SLACK,
+        1 => 0.35 * UNIT_LENGTH_SLACK,
+        _ => -0.35 * UNIT_LENGTH_SLACK,
     };
     // The matrix is symmetric, so the dot products of its rows are about twice its off-diagonal
     // entries.
@@ -439,7 +443,7 @@ fn random_box(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
     };
     for (end, &x) in std::iter::zip(&mut endpoints, v) {
         *end = [end[0].min(x), end[1].max(x)];
-        const SPECIAL_VALUES: [f32; 5] = [-UNIT, -1.0, 0.0, 1.0, UNIT];
+        const MARKS: [f32; 5] = [-MAX_UNIT_COMPONENT, -1.0, 0.0, 1.0, MAX_UNIT_COMPONENT];
         if random.once_in(6) {
             end[0] = SPECIAL_VALUES.into_iter().rfind(|&special| special <= x).unwrap_or(x);
         }
@@ -486,12 +490,13 @@ fn cone(v: &Vector, half_angle: f64) -> [[f32; 2]; 3] {
     })
 }
 
-/// Clamps endpoints to the bounds of an input. An endpoint that the bounds still do not contain is
-/// replaced by x, which they contain.
-fn clamp_endpoints(random: &mut Random, floats: &Floats, endpoints: [f32; 2], x: f32) -> [f32; 2] {
-    let [min, max] = [floats.low().max(-UNIT), floats.high().min(UNIT)];
-    let endpoints = endpoints.map(|end| signed_zero(random, floats, end.clamp(min, max)));
-    ordered(endpoints.map(|end| if floats.contains(end) { end } else { x }))
+/// Clamps endpoints to the bounds of an input if the result is allowed, and to the member x
+/// otherwise.
+fn within(random: &mut Random, floats: &Floats, ends: [f32; 2], x: f32) -> [f32; 2] {
+    let [least, most] =
+        [floats.low().max(-MAX_UNIT_COMPONENT), floats.high().min(MAX_UNIT_COMPONENT)];
+    let ends = ends.map(|end| signed_zero(random, floats, end.clamp(least, most)));
+    ordered(ends.map(|end| if floats.contains(end) { end } else { x }))
 }
 
 #[cfg(test)]
@@ -503,10 +508,10 @@ mod tests {
         let axis =
             |k| Axis { vector: k / 3, component: k % 3, frame: k / 3 >= 2, above: k / 3 == 1 };
         let input = |k| {
-            let low = if vectors == 2 && k == 5 { 0.0 } else { -UNIT };
+            let low = if vectors == 2 && k == 5 { 0.0 } else { -MAX_UNIT_COMPONENT };
             Input {
-                interval: k / 3 < intervals,
-                bounds: Bounds::Float(Floats::between(low, UNIT)),
+                interval: k / 3 < spans,
+                bounds: Bounds::Float(Floats::between(low, MAX_UNIT_COMPONENT)),
                 axis: Some(axis(k)),
             }
         };
@@ -541,11 +546,12 @@ mod tests {
                         );
                     }
                     let vector = |k: usize| [0, 1, 2].map(|c| f32::from_bits(row[3 * k + c]));
-                    let excess = (dot(&vector(0), &vector(0)) - 1.0) / SLACK;
-                    long += u32::from(excess > 0.99);
-                    short += u32::from(excess < -0.99);
-                    oblique +=
-                        u32::from(vectors == 5 && dot(&vector(2), &vector(3)).abs() > 0.7 * SLACK);
+                    let over = (dot(&vector(0), &vector(0)) - 1.0) / UNIT_LENGTH_SLACK;
+                    long += u32::from(over > 0.99);
+                    short += u32::from(over < -0.99);
+                    oblique += u32::from(
+                        vectors == 5 && dot(&vector(2), &vector(3)).abs() > 0.7 * UNIT_LENGTH_SLACK,
+                    );
                 }
                 distinct += u32::from(rows[1..].iter().any(|row| *row != rows[0]));
             }

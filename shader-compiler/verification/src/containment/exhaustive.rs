@@ -14,7 +14,7 @@ use lightbound_shader::interval::{Bounds, Floats};
 use lightbound_shader::ir::{Function, Op, Type};
 use lightbound_shader::jit::Arena;
 use lightbound_shader::kernel::{Batch, Kernel};
-use lightbound_shader::lift::{self, Input, Options, Sides, Tracking};
+use lightbound_shader::lift::{self, BoundSides, Input, Options, Tracking};
 use lightbound_shader::passes;
 use lightbound_shader::target::Target;
 use lightbound_shader::testing::op_function;
@@ -232,8 +232,12 @@ impl WindowChecker {
             for (row, result) in results.iter().enumerate() {
                 let options = self.variants[index].0;
                 let no_claim = self.makes_no_claim(index, row, result);
-                let (kind, checked) =
-                    result.check_bound(options.nan, Sides::Both, self.bound(index, row), no_claim);
+                let (wrong, checked) = result.check_bound(
+                    options.nan,
+                    BoundSides::Both,
+                    self.bound(index, row),
+                    no_claim,
+                );
                 // A box counts as one check, however many members it has.
                 *if checked > 0 { &mut tally.checks } else { &mut tally.skipped } += 1;
                 let differs =
@@ -339,8 +343,8 @@ fn bounding_functions(subject: &Subject) -> Vec<(Options, Function)> {
     let modes = [Tracking::NONE, Tracking::ALL]
         .into_iter()
         .flat_map(|tracking| MODES.map(|nan| (tracking, nan)));
-    let lifted = modes.map(|(tracking, nan)| {
-        let options = Options { sides: Sides::Both, nan, tracking, ..Options::default() };
+    let lifted = kinds.map(|(tracking, nan)| {
+        let options = Options { sides: BoundSides::Both, nan, tracking, ..Options::default() };
         (options, lift::run(&subject.point, &subject.inputs, &subject.outputs, &options).function)
     });
     lifted.collect()

@@ -7,7 +7,7 @@ use lightbound_shader::interval::{Bounds, Floats};
 use lightbound_shader::ir::{Emit, Function, Op, Type, Value};
 use lightbound_shader::lift::Input;
 use lightbound_shader::random::Random;
-use lightbound_shader::relations::{Axis, UNIT};
+use lightbound_shader::relations::{Axis, MAX_UNIT_COMPONENT};
 
 type Vector = [Value; 3];
 
@@ -22,11 +22,16 @@ pub(super) fn function(random: &mut Random) -> (Function, Vec<Input>) {
     for (vector, name) in names.iter().enumerate() {
         vectors
             .push(["x", "y", "z"].map(|axis| builder.input(&format!("{name}.{axis}"), Type::F32)));
-        let low =
-            if !in_world && (random.once_in(2) || vector == 1 && one_sided) { 0.0 } else { -UNIT };
+        let low = if !in_world && (random.once_in(2) || vector == 1 && one_sided) {
+            0.0
+        } else {
+            -MAX_UNIT_COMPONENT
+        };
         for component in 0..3 {
-            let bounds =
-                Bounds::Float(Floats::between(if component == 2 { low } else { -UNIT }, UNIT));
+            let bounds = Bounds::Float(Floats::between(
+                if component == 2 { low } else { -MAX_UNIT_COMPONENT },
+                MAX_UNIT_COMPONENT,
+            ));
             let axis =
                 Axis { vector, component, frame: vector >= 2, above: vector == 1 && one_sided };
             inputs.push(Input { interval: all_intervals || vector == 0, bounds, axis: Some(axis) });

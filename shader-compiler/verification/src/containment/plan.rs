@@ -1,7 +1,7 @@
 //! Selects the bounding shaders of a subject to compile and check.
 
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::{Relation, Relations};
 
@@ -26,13 +26,13 @@ impl Plan {
         for relations in [Relations::NONE, Relations::all(), random_relations(seed)] {
             for nan in MODES {
                 let mut group = vec![];
-                for sides in [Sides::Both, Sides::Upper, Sides::Lower] {
-                    let partial = random_tracking(seed)
-                        .filter(|_| sides == Sides::Both && relations == Relations::NONE);
+                for sides in [BoundSides::Both, BoundSides::Upper, BoundSides::Lower] {
+                    let partly = partly(seed)
+                        .filter(|_| sides == BoundSides::Both && relations == Relations::NONE);
                     let tracking =
                         [Some(Tracking::NONE), Some(Tracking::ALL), partial].into_iter().flatten();
                     let options = |tracking| Options { sides, nan, tracking, relations, loop_cap };
-                    if sides == Sides::Both
+                    if sides == BoundSides::Both
                         || relations == Relations::NONE
                         || relations == Relations::all()
                     {
@@ -45,15 +45,15 @@ impl Plan {
         Plan { groups, splits: vec![] }
     }
 
-    /// Selects a few random bounding shaders with the same NaN mode. They compile in a fraction of
-    /// the time that all combinations take.
-    pub fn random(random: &mut Random, loop_cap: u32) -> Plan {
-        let (nan, side) = (*random.pick(&MODES), *random.pick(&[Sides::Upper, Sides::Lower]));
-        let relations =
-            if random.once_in(3) { random_relations(random.bits()) } else { Relations::all() };
-        let requested = [relations, Relations::NONE].map(|relations| {
+    /// A few bounding shaders with the same NaN mode, which compile in a fraction of the time that
+    /// all combinations take.
+    pub fn some(random: &mut Random, loop_cap: u32) -> Plan {
+        let (nan, side) =
+            (*random.pick(&MODES), *random.pick(&[BoundSides::Upper, BoundSides::Lower]));
+        let relations = if random.once_in(3) { some(random.bits()) } else { Relations::all() };
+        let wanted = [relations, Relations::NONE].map(|relations| {
             let tracking = Tracking::ALL;
-            Options { sides: Sides::Both, nan, tracking, relations, loop_cap }
+            Options { sides: BoundSides::Both, nan, tracking, relations, loop_cap }
         });
         let one_sided = requested.map(|options| Options { sides: side, ..options });
         let naive = random.once_in(2).then(|| Options { tracking: Tracking::NONE, ..requested[0] });
@@ -76,9 +76,9 @@ impl Plan {
     /// Selects the requested bounding shaders and their references.
     fn with_references(requested: impl IntoIterator<Item = Options>, splits: Vec<usize>) -> Plan {
         let mut all: Vec<Options> = vec![];
-        for options in requested {
-            let naive = Options { tracking: Tracking::NONE, sides: Sides::Both, ..options };
-            let propagating = Options { nan: Nan::Propagate, ..naive };
+        for options in wanted {
+            let naive = Options { tracking: Tracking::NONE, sides: BoundSides::Both, ..options };
+            let testing = Options { nan: Nan::Propagate, ..naive };
             if options.nan == Nan::Ignore {
                 all.extend([propagating, naive]);
             }
@@ -91,7 +91,7 @@ impl Plan {
                 options.relations != Relations::NONE,
                 mode,
                 options.tracking != Tracking::NONE,
-                options.sides != Sides::Both,
+                options.sides != BoundSides::Both,
             )
         };
         all.sort_by_key(rank);
@@ -158,9 +158,10 @@ mod tests {
             for (k, options) in
                 all.iter().enumerate().filter(|(_, options)| options.nan == Nan::Ignore)
             {
-                let naive = Options { tracking: Tracking::NONE, sides: Sides::Both, ..*options };
-                let propagating = Options { nan: Nan::Propagate, ..naive };
-                assert!(all[..=k].contains(&naive) && all[..=k].contains(&propagating), "{all:#?}");
+                let naive =
+                    Options { tracking: Tracking::NONE, sides: BoundSides::Both, ..*options };
+                let testing = Options { nan: Nan::Propagate, ..naive };
+                assert!(all[..=k].contains(&naive) && all[..=k].contains(&testing), "{all:#?}");
             }
             assert!((1..all.len()).all(|k| !all[..k].contains(&all[k])), "{all:#?}");
             shaders += all.len();

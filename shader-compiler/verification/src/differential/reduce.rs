@@ -1,6 +1,6 @@
 //! Test-case reduction of IR functions.
 
-use lightbound_shader::builder::rewrite::{liveness, sweep};
+use lightbound_shader::builder::rewrite::{liveness, remove_dead_code};
 use lightbound_shader::ir::function::for_each_stmt;
 use lightbound_shader::ir::{Block, Def, Function, Stmt, Type, Value};
 
@@ -52,11 +52,10 @@ enum Replacement {
     Constant(u32),
 }
 
-/// Replaces the best function if the candidate fails too. Returns whether it did.
-fn accept(best: &mut Function, mut next: Function, fails: &impl Fn(&Function) -> bool) -> bool {
-    sweep(&mut next);
-    let accepted = fails(&next);
-    if accepted {
+fn accept(best: &mut Function, mut next: Function, wrong: &impl Fn(&Function) -> bool) -> bool {
+    remove_dead_code(&mut next);
+    let better = wrong(&next);
+    if better {
         *best = next;
     }
     accepted

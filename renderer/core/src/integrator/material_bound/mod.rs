@@ -29,7 +29,7 @@ use lightbound_math::direction_box::{LANES, Lanes};
 use lightbound_math::{DirectionBoxes, Vec3, vec3};
 use lightbound_shader::bounding::{BoundingKernel, BoundsBatch, BoxBatch, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::relations::Relations;
 use lightbound_shader::{Arena, Batch, CompileError, Kernel, ShaderError, Texture, passes};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn options(mode: BoundMode) -> Option<Options> {
         BoundMode::Hand => return None,
     };
     Some(Options {
-        sides: Sides::Upper,
+        sides: BoundSides::Upper,
         nan: Nan::Suppress,
         tracking,
         relations,
@@ -351,7 +351,7 @@ impl<'a> BoundEvaluator<'a> {
                 kernel.run(&buffers.textures, inputs, limits);
                 let mut bounds = [[0.0; LANES]; DIRECTION_WORDS];
                 for (output, lanes) in bounds.iter_mut().enumerate() {
-                    limits.upper(output, lanes);
+                    limits.copy_upper(output, lanes);
                     // A NaN bound becomes infinite.
                     lanes.iter_mut().for_each(|x| {
                         *x = if *x < f32::INFINITY { x.max(0.0) } else { f32::INFINITY }

@@ -18,13 +18,13 @@ impl Allocator<'_> {
         }
     }
 
-    fn label(&mut self) -> Label {
+    fn new_label(&mut self) -> Label {
         self.labels += 1;
         Label(self.labels - 1)
     }
 
-    /// Frees the registers of all vregs that are dead from position `from` on.
-    fn sweep(&mut self, from: u32) {
+    /// Frees the registers of all vregs without a use at or after position `from`.
+    fn free_dead(&mut self, from: u32) {
         for register in 0..REGISTERS as Register {
             let vreg = self.state.regs[register as usize];
             if vreg != NO_VREG && self.next_use(vreg, from) == NEVER {
@@ -33,6 +33,7 @@ impl Allocator<'_> {
         }
     }
 
+    /// Replaces the register assignment.
     fn set_regs(&mut self, regs: [VReg; REGISTERS]) {
         (0..REGISTERS as Register).for_each(|register| self.release(register));
         for (register, vreg) in regs.into_iter().enumerate().filter(|(_, vreg)| *vreg != NO_VREG) {
@@ -46,13 +47,13 @@ impl Allocator<'_> {
         let before = self.state.regs;
         let inserts = self.inserts.len();
         self.hint_yields(i);
-        let (otherwise, end) = (self.label(), self.label());
+        let (otherwise, end) = (self.new_label(), self.new_label());
         let branch = self.out.len();
         self.out.push(Asm::Branch { test: i.test.op, on: false, to: otherwise });
 
         self.state.pos += 1;
         self.skips.push((second.0, second.1 + 1));
-        self.sweep(self.state.pos);
+        self.free_dead(self.state.pos);
         self.block(&i.arms[0]);
         self.state.pos += 1;
         debug_assert_eq!(self.state.pos, first.1);
@@ -71,7 +72,7 @@ impl Allocator<'_> {
 
         self.set_regs(before);
         self.state.pos += 1;
-        self.sweep(self.state.pos);
+        self.free_dead(self.state.pos);
         self.block(&i.arms[1]);
         self.state.pos += 1;
         debug_assert_eq!(self.state.pos, second.1);
@@ -92,10 +93,10 @@ impl Allocator<'_> {
                 self.state.def[result.index()] = (self.out.len() as u32, register);
             }
         }
-        self.sweep(self.state.pos);
+        self.free_dead(self.state.pos);
     }
 
-    /// For both arms, the first position and the position of the yields. The current position is
+    /// For each arm, its first position and the position of its yields. The current position is
     /// that of the test.
     fn arm_spans(&self, i: &If) -> [(u32, u32); 2] {
         let first = self.state.pos + 1;
@@ -125,7 +126,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// Hints the second arm's yield for a result: the register of the first arm's yield.
+    /// Gives the second arm's yield for a result a hint: the register of the first arm's yield.
     fn hint_second_yield(&mut self, i: &If, result: VReg, register: Register) {
         let k =
             i.results.iter().position(|&r| r == result).expect("`result` is a result of the if");
@@ -135,7 +136,7 @@ impl Allocator<'_> {
         }
     }
 
-    /// Decides the locations after an if, and emits moves at the end of both arms. `first` is the
+    /// Chooses the locations after an if, and emits moves at the end of both arms. `first` is the
     /// register assignment at the end of the first arm; the jump that ends this arm is at `jump`.
     fn join(&mut self, i: &If, first: [VReg; REGISTERS], jump: usize) {
         let second = self.state.regs;
@@ -143,6 +144,8 @@ impl Allocator<'_> {
         let after = self.state.pos + 1;
         let mut joined = [NO_VREG; REGISTERS];
         let mut moves = [vec![], vec![]];
+        // A vreg stays in a register if both arms have it in one. Vregs that only the first arm has
+        // in a register are in memory in the second.
         for (register, &vreg) in second.iter().enumerate().filter(|(_, vreg)| **vreg != NO_VREG) {
             if self.next_use(vreg, after) == NEVER {
                 continue;
@@ -152,11 +155,11 @@ impl Allocator<'_> {
                     joined[register] = vreg;
                     moves[0].push((Location::Reg(from), Location::Reg(register as Register)));
                 }
-                // The first arm evicted it.
+                // The first arm has evicted it.
                 None => _ = self.memory(vreg),
             }
         }
-        // Vregs that only the first arm has in a register are in memory in the second.
+        // First, results take the register of a yield if it is free; then, any free register.
         let mut results: Vec<usize> = (0..i.results.len()).collect();
         for pass in 0..2 {
             results.retain(|&k| {
@@ -220,8 +223,8 @@ impl Allocator<'_> {
         self.depth -= 1;
     }
 
-    /// Allocates a loop, with the vregs `in_memory` evicted at its start. Returns the vregs that
-    /// are reloaded in every iteration.
+    /// Allocates a loop that starts with the vregs `in_memory` evicted. Returns the vregs that are
+    /// reloaded in every iteration.
     fn try_loop(&mut self, l: &Loop, in_memory: &[VReg]) -> Vec<VReg> {
         self.state.pos += 1;
         let start = self.state.pos + 1;
@@ -242,7 +245,7 @@ impl Allocator<'_> {
 
         self.state.pos += 1;
         self.bodies.push((start, end));
-        self.sweep(self.state.pos);
+        self.free_dead(self.state.pos);
         self.block(&l.body);
         self.state.pos += 1;
         debug_assert_eq!(self.state.pos, end);
@@ -272,7 +275,7 @@ impl Allocator<'_> {
         self.out.push(Asm::LoopEnd);
         self.state.reserved = reserved;
         self.set_regs(at_exit);
-        self.sweep(end + 1);
+        self.free_dead(end + 1);
         reloaded
     }
 
@@ -302,7 +305,7 @@ impl Allocator<'_> {
                     Some((free & !self.state.reserved).trailing_zeros() as Register)
                 }
                 _ if free != 0 => Some(free.trailing_zeros() as Register),
-                _ => self.displace(param, &header, after),
+                _ => self.evict_for_param(param, &header, after),
             };
             if let Some(register) = register {
                 header[register as usize] = param;
@@ -332,9 +335,9 @@ impl Allocator<'_> {
         header
     }
 
-    /// Among the vregs in registers at the start of a loop, finds the one with the furthest next
-    /// use. Returns its register if that use is further than the parameter's.
-    fn displace(
+    /// Evicts the vreg with the furthest next use from its register at the start of a loop, if that
+    /// use is further away than the parameter's. Returns the register.
+    fn evict_for_param(
         &mut self,
         param: VReg,
         header: &[VReg; REGISTERS],

@@ -20,7 +20,7 @@ pub(in crate::frontend) fn parse_error(source: &Source, error: &ParseError) -> S
     let details = ParserError { source, message: clean_message(error.message()), labels, notes };
     let descriptions = [
         ParserError::syntax,
-        ParserError::names,
+        ParserError::undeclared,
         ParserError::types,
         ParserError::arguments,
         ParserError::constants,

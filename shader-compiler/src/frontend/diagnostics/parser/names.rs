@@ -1,4 +1,4 @@
-//! Unknown names and members, and recursion.
+//! Undeclared names and members, and recursion.
 
 use super::ParserError;
 use crate::frontend::diagnostics::{images, list};
@@ -6,7 +6,7 @@ use crate::frontend::{ShaderError, names};
 
 impl ParserError<'_> {
     /// Describes an undeclared name or member.
-    pub(super) fn names(&self) -> Option<ShaderError> {
+    pub(super) fn undeclared(&self) -> Option<ShaderError> {
         let text = self.source.text();
         if self.message.starts_with("no definition in scope") {
             let name = self.text(0);
@@ -37,12 +37,12 @@ impl ParserError<'_> {
                 format!("`{base}` has no member or component `{name}`")
             };
             let error = self.error(message, "no such member");
-            let help = if let Some(token) = self.struct_of(base) {
+            let help = if let Some(token) = self.struct_type_of(base) {
                 let members: Vec<_> = self.source.member_names(token).collect();
                 Some(format!("`{}` has {}", self.source.spelling(token), list(&members, "and")))
             } else if images::is_texture(text, &self.source.tokens, base) {
                 Some(format!(
-                    "read a texture with `textureSample({base}, s, p.uv)`, where `s` is a sampler"
+                    "sample a texture with `textureSample({base}, s, p.uv)`, where `s` is a sampler"
                 ))
             } else if name.chars().all(|c| "xyzwrgba".contains(c)) {
                 Some("a vector of n components has the first n of `x`, `y`, `z`, `w`, also called `r`, `g`, `b`, `a`".to_owned())
@@ -57,8 +57,8 @@ impl ParserError<'_> {
         None
     }
 
-    /// Token index of the name of the struct that is the type of a variable or parameter.
-    fn struct_of(&self, variable: &str) -> Option<usize> {
+    /// Token index of the name of the struct type of a variable or parameter.
+    fn struct_type_of(&self, variable: &str) -> Option<usize> {
         let source = self.source;
         let declared = (0..source.token_at(self.location(0).start))
             .rev()
@@ -71,7 +71,7 @@ impl ParserError<'_> {
     pub(super) fn recursion(&self) -> ShaderError {
         let name = self.text(0);
         let (message, verb, help) = if self.word_before(&self.location(0)) == "fn" {
-            (format!("`{name}` calls itself"), "calls", "WGSL has no recursion; use a loop")
+            (format!("`{name}` calls itself"), "calls", "WGSL does not allow recursion; use a loop")
         } else {
             (
                 format!("`{name}` depends on itself"),
@@ -81,7 +81,7 @@ impl ParserError<'_> {
         };
         let mut error = self.source.error(message).help(help);
         // Labels of declarations and uses alternate. A cycle of several declarations starts with a
-        // use from outside of it.
+        // use from outside the cycle.
         let outside = usize::from(self.labels.len() > 2);
         for pair in self.labels.chunks(2).skip(outside) {
             if let [_, (location, _)] = pair {

@@ -198,7 +198,7 @@ impl ParserError<'_> {
         {
             return Some(
                 self.error("the shader is nested too deeply", "deepest here")
-                    .help("move inner parts into functions of their own"),
+                    .help("move inner parts into separate functions"),
             );
         }
         None

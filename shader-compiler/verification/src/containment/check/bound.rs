@@ -8,7 +8,7 @@ use lightbound_shader::interval::Bounds;
 use lightbound_shader::interval::Nan;
 use lightbound_shader::ir::Type;
 use lightbound_shader::kernel::Batch;
-use lightbound_shader::lift::{Lifted, Options, Sides};
+use lightbound_shader::lift::{BoundSides, Lifted, Options};
 use lightbound_shader::testing::random;
 
 /// The bounds that a variant computes for split boxes.
@@ -134,7 +134,7 @@ impl BoundCheck<'_> {
             .selected
             .first()
             .copied()
-            .filter(|_| self.checker.variants[self.variant].is_related());
+            .filter(|_| self.checker.variants[self.variant].uses_relations());
         Fault {
             kind,
             subject: subject.name.clone(),
@@ -169,15 +169,15 @@ impl BoundCheck<'_> {
         if self.k + 1 < self.checker.subject.outputs.len() {
             tally.checks += checked;
             tally.related +=
-                if self.checker.variants[self.variant].is_related() { checked } else { 0 };
-            tally.skipped += members.selected.len() as u64 - checked;
+                if self.checker.variants[self.variant].uses_relations() { checked } else { 0 };
+            tally.exempt += members.selected.len() as u64 - checked;
         }
-        // Arithmetic on empty intervals may produce NaN. Intervals may be empty in a part even if
-        // none is in the unsplit box.
-        let is_related = self.checker.variants[self.variant].is_related();
+        // Arithmetic on an empty interval may produce NaN. A part may be empty even if the box is
+        // not.
+        let uses_relations = self.checker.variants[self.variant].uses_relations();
         let is_empty = || self.parts.is_some() || self.checker.has_empty(self.variant, self.sample);
-        let Some(kind) = kind.filter(|_| !self.has_ignored_nan()) else { return };
-        if kind == FaultKind::NanEndpoint && nan == Nan::Ignore && is_related && is_empty() {
+        let Some(wrong) = wrong.filter(|_| !self.has_ignored_nan()) else { return };
+        if wrong == FaultKind::IsNan && nan == Nan::Ignore && uses_relations && is_empty() {
             tally.empty += 1;
             return;
         }
@@ -269,9 +269,9 @@ impl BoundCheck<'_> {
     pub fn check_static_bounds(&self, tally: &mut Tally) {
         let (Options { sides, nan, .. }, (_, bounds)) = (self.options(), self.static_bounds());
         let in_static_bounds =
-            |end: u32| bounds.contains(end) || number(self.members.ty, end).is_nan();
-        if sides != Sides::Both
-            || self.unsplit_endpoints(self.variant).into_iter().flatten().all(in_static_bounds)
+            |end: u32| known.contains(end) || number(self.members.ty, end).is_nan();
+        if sides != BoundSides::Both
+            || self.bits(self.variant).into_iter().flatten().all(in_static_bounds)
         {
             return;
         }

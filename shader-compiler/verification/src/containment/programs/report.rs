@@ -5,7 +5,7 @@ use crate::containment::{Fault, FaultKind};
 use lightbound_shader::bounding::{Frame, Ranges};
 use lightbound_shader::frontend::{Scalar, Shader};
 use lightbound_shader::interval::Nan;
-use lightbound_shader::lift::{Options, Sides, Tracking};
+use lightbound_shader::lift::{BoundSides, Options, Tracking};
 use lightbound_shader::relations::{Relation, Relations};
 use std::fmt::Write;
 
@@ -133,9 +133,9 @@ fn options(options: &Options) -> String {
         Nan::Ignore => "ignore",
     };
     let sides = match sides {
-        Sides::Both => "",
-        Sides::Upper => " --sides upper",
-        Sides::Lower => " --sides lower",
+        BoundSides::Both => "",
+        BoundSides::Upper => " --sides upper",
+        BoundSides::Lower => " --sides lower",
     };
     format!("--mode {mode}{relations} --nan {nan}{sides}")
 }
@@ -173,10 +173,10 @@ mod tests {
         assert!(mode == "related" || !given.contains_key("relations"), "{given:?}");
         Options {
             sides: match given.get("sides") {
-                None => Sides::Both,
-                Some(&"upper") => Sides::Upper,
-                Some(&"lower") => Sides::Lower,
-                Some(other) => panic!("unknown sides `{other}`"),
+                None => BoundSides::Both,
+                Some(&"upper") => BoundSides::Upper,
+                Some(&"lower") => BoundSides::Lower,
+                Some(other) => panic!("{other} are no sides"),
             },
             nan: match given["nan"] {
                 "propagate" => Nan::Propagate,

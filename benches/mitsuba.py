@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares Lightbound with Mitsuba 3 (`scalar_rgb`) on scenes with equal integrals in both.
+"""Compares Lightbound with Mitsuba 3 (`scalar_rgb`) on scenes that are equivalent in both.
 
     python -m venv mi && mi/bin/pip install mitsuba numpy OpenEXR
     mi/bin/python benches/mitsuba.py --peers DIR --lightbound target/release/lightbound
@@ -7,7 +7,7 @@
 DIR is the peer harness: `scenes.py` generates renderer-neutral scenes and writes them as pbrt-v4,
 and `workers/mitsuba_worker.py` builds them in Mitsuba. Each renderer renders every scene with
 several seeds. The image is divided into a grid of blocks. The relative difference of block means,
-r = ours / Mitsuba − 1, is compared with the expected effect of noise. The variance σ² of r is
+r = ours / Mitsuba − 1, is compared with a limit and with its noise. The variance σ² of r is
 estimated from the seeds, pixel by pixel; two seeds suffice, since a block has many pixels. It is
 Σ over both renderers of Σ s² / (K n² mean²), with K seeds, n pixels in the block, and s² the
 sample variance of a pixel over the seeds. This assumes that the errors of different pixels are
@@ -19,7 +19,7 @@ for a scene:
     UNDECIDED  some blocks do, but noise may explain it: increase --spp, or use larger blocks
     FAIL       some blocks miss significantly: the renderers disagree
 Without --lightbound, Mitsuba also renders our images, with other seeds. All differences are then
-noise, which checks this script.
+noise, which tests this script.
 
 Exit codes: 0 if every scene passed, 1 if one did not, 2 if the options are invalid or a renderer
 failed. Not part of CI.
@@ -36,11 +36,11 @@ import numpy as np
 
 
 class BenchError(Exception):
-    """An error of a renderer or a file; the message names it."""
+    """A renderer or a file failed; the message says which."""
 
 
 class Mitsuba:
-    """A worker process of the harness with one scene."""
+    """A worker process of the harness that renders one scene."""
 
     def __init__(self, peers, scene, resolution, threads, folder):
         worker = os.path.join(peers, "workers", "mitsuba_worker.py")
@@ -53,25 +53,25 @@ class Mitsuba:
             text=True,
         )
         self.image = os.path.join(folder, "mitsuba.npy")
-        self.ask(cmd="load", scene=scene, res=resolution, variant="scalar_rgb", threads=threads)
+        self.request(cmd="load", scene=scene, res=resolution, variant="scalar_rgb", threads=threads)
 
-    def ask(self, **job):
+    def request(self, **job):
         """Sends a job and waits for the reply."""
         try:
             self.process.stdin.write(json.dumps(job) + "\n")
             self.process.stdin.flush()
-            answer = json.loads(self.process.stdout.readline())
+            reply = json.loads(self.process.stdout.readline())
         except (OSError, ValueError) as e:
             self.log.seek(0)
-            raise BenchError("the Mitsuba worker ended early:\n" + self.log.read()[-2000:]) from e
-        if "error" in answer:
-            raise BenchError("Mitsuba: " + answer["error"])
-        return answer
+            raise BenchError("the Mitsuba worker exited early:\n" + self.log.read()[-2000:]) from e
+        if "error" in reply:
+            raise BenchError("Mitsuba: " + reply["error"])
+        return reply
 
     def render(self, spp, seed):
         """Returns an image (rows, columns, RGB) and CPU seconds."""
-        answer = self.ask(cmd="render", spp=spp, seed=seed, out=self.image)
-        return np.load(self.image).astype(np.float64), answer["cpu"]
+        reply = self.request(cmd="render", spp=spp, seed=seed, out=self.image)
+        return np.load(self.image).astype(np.float64), reply["cpu"]
 
     def close(self):
         """Closes the worker's input, which makes it exit."""
@@ -82,7 +82,7 @@ class Mitsuba:
 
 
 class Lightbound:
-    """Our binary on the pbrt-v4 export of a scene."""
+    """Runs our binary on the pbrt-v4 export of a scene."""
 
     def __init__(self, binary, scene_file, threads, folder):
         self.binary, self.scene, self.threads = binary, scene_file, threads
@@ -118,7 +118,7 @@ class Lightbound:
             return read_exr(self.image), json.load(f)["render_cpu_seconds"]
 
     def close(self):
-        """Nothing runs between renders."""
+        """Does nothing, since no process outlives a render."""
 
 
 def read_exr(path):

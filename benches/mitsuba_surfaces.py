@@ -2,8 +2,8 @@
 
 Where Mitsuba has no equivalent, a minimal replacement is implemented here from the literature:
 height-correlated masking and shadowing (Heitz 2014; Mitsuba multiplies two independent terms), and
-diffuse transmission. Spectra are converted to RGB as documented for the renderer, but from
-Mitsuba's tables. Mitsuba has no brass, so its spectrum comes from the renderer.
+diffuse transmission. Spectra are converted to RGB as the renderer does, but with Mitsuba's
+tables. Mitsuba has no brass, so its spectrum comes from the renderer.
 """
 
 import dataclasses
@@ -16,7 +16,8 @@ import numpy as np
 
 T2 = mi.ScalarTransform3f
 METALS = pathlib.Path(mi.__file__).parent / "data" / "ior"
-TABLES = pathlib.Path(__file__).resolve().parent.parent / "renderer/math/src/spectrum/metals.rs"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+METAL_TABLES = ROOT / "renderer/math/src/spectrum/metals.rs"
 
 # IEC 61966-2-1.
 RGB_FROM_XYZ = np.array(
@@ -26,7 +27,7 @@ RGB_FROM_XYZ = np.array(
         [0.0556434, -0.2040259, 1.0572252],
     ]
 )
-# Supported parameters of materials and image textures; others are an error.
+# Supported parameters of materials and image textures; all others are errors.
 MATERIALS = {
     "diffuse": "reflectance",
     "dielectric": "eta roughness remaproughness",
@@ -55,12 +56,12 @@ class Material:
 
 
 def spectrum(name):
-    """Returns the linear sRGB of a named metal spectrum under D65."""
+    """Returns the linear sRGB colour of a named metal spectrum under D65."""
     symbol, which = re.fullmatch(r"metal-(\w+)-(eta|k)", name).groups()
     nm = np.arange(360, 831)
     if symbol == "CuZn":
         pattern = rf"const CUZN_{which.upper()}: \[f32; 48\] = \[([^\]]*)\]"
-        table = re.search(pattern, TABLES.read_text()).group(1)
+        table = re.search(pattern, METAL_TABLES.read_text()).group(1)
         values = [float(x) for x in table.split(",") if x.strip()]
         points = [360 + 10 * np.arange(48), np.array(values)]
     else:
@@ -83,7 +84,7 @@ class CorrelatedMasking(mi.BSDF):
         self.m_components = [self.inner.flags(i) for i in range(self.inner.component_count())]
 
     def ratio(self, wi, wo):
-        """Returns the ratio of the two masking terms."""
+        """Returns the height-correlated G₂ divided by the separable one."""
 
         def smith_lambda(w):
             x, y = self.alpha[0] * w.x, self.alpha[1] * w.y
@@ -196,7 +197,7 @@ class Surfaces:
                 return {"type": "blendbsdf", "weight": weight, "first": first, "second": second}
 
     def diffuse(self, reflectance):
-        """Returns a diffuse BSDF. A mixed texture becomes an equivalent mixture of BSDFs."""
+        """Returns a diffuse BSDF. A `mix` texture becomes an equivalent blend of BSDFs."""
         if isinstance(reflectance[0], tuple):
             kind, p = self.textures[reflectance[0][1]]
             if kind == "mix" and "amount" in p and not isinstance(p["amount"][0], tuple):
@@ -222,7 +223,7 @@ class Surfaces:
         return CorrelatedMasking({"type": "roughconductor", **roughness, **index}, a)
 
     def value(self, value, factor=1.0):
-        """Translates a colour, a number or a reference to a texture to a Mitsuba texture."""
+        """Translates a colour, a number or a texture reference to a Mitsuba texture."""
         if not isinstance(value[0], tuple):
             if len(value) == 3:
                 return rgb(factor * np.array(value))
@@ -256,7 +257,7 @@ class Surfaces:
                 "raw": True,
             }
             return {"type": "volume", "volume": volume}
-        # Mitsuba's checkerboard orders numbers and colours differently.
+        # A bitmap, since Mitsuba's checkerboard swaps its two values in scalar lookups (`eval_1`).
         to_uv = T2().scale(0.5) @ T2().translate(offset(p)) @ T2().scale(scale(p))
         texels = mi.Bitmap(np.array([[even, odd], [odd, even]], dtype=np.float32))
         bitmap = {"type": "bitmap", "bitmap": texels, "raw": True}
@@ -279,7 +280,7 @@ class Surfaces:
             to_uv = to_uv @ T2().translate(offset(p)) @ T2().scale(scale(p))
         wrap = p.get("wrap", ["repeat"])[0]
         if wrap == "black":
-            # A black border as wide and high as the image is enough for the coordinates in use.
+            # A black border of the size of the image suffices for the texture coordinates in use.
             height, width = texels.shape[:2]
             texels = np.pad(texels, ((height, height), (width, width), (0, 0)))
             wrap = "clamp"

@@ -1,7 +1,7 @@
 //! Value parsers for options that several subcommands share.
 //!
-//! They reject values with which nothing would be measured or checked, since a run that does
-//! nothing must not succeed.
+//! They reject values for which nothing would be measured or checked: a run that does nothing must
+//! not succeed.
 
 use crate::materials;
 use clap::builder::PossibleValuesParser;
@@ -14,12 +14,12 @@ pub fn positive<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
         .ok_or_else(|| "expected an integer of at least 1".to_owned())
 }
 
-/// Parses a count from 1 to 10¹⁵, which may be written as 1e9.
+/// Parses a count from 1 to 10¹⁵, possibly in scientific notation, such as 1e9.
 pub fn count(text: &str) -> Result<u64, String> {
     let number = text.parse::<f64>().ok().filter(|number| (1.0..=1e15).contains(number));
     number
         .map(|number| number as u64)
-        .ok_or_else(|| "expected a number from 1 to 1e15, as in 1000 or 1e9".to_owned())
+        .ok_or_else(|| "expected a number from 1 to 1e15, such as 1000 or 1e9".to_owned())
 }
 
 /// Returns a parser for the names of the six materials.

@@ -1,10 +1,10 @@
-//! Code quality: our machine code for the six materials against the code of C compilers for the
-//! same functions.
+//! Code quality: compares our machine code for the six materials with the code that C compilers
+//! generate for the same functions.
 //!
 //! All candidates run in one process on the same inputs, after a check that their results are
 //! bit-identical. A round runs each candidate once over all groups, in turn. The reported time is
 //! the minimum over all rounds, so that ratios are stable despite varying clock rates and other
-//! load. Counts of static instructions exclude padding.
+//! load. Static instruction counts exclude padding.
 
 use crate::arguments::{material, positive};
 use crate::foreign::{Compiler, ForeignFunction, NO_COMPILER, instructions};
@@ -17,7 +17,7 @@ use lightbound_shader::{Arena, Batch, Kernel, Target, passes};
 use lightbound_study::cost::ticks;
 use std::process::ExitCode;
 
-/// Cycles and instructions of compiled materials, against C compilers
+/// Cycles and instructions of compiled materials, compared with C compilers
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of rounds; the fastest counts
@@ -28,7 +28,7 @@ pub struct Args {
     materials: Vec<String>,
 }
 
-/// Number of SIMD groups in a round: enough for branches and loops to see varied data.
+/// Number of SIMD groups in a round, enough for branches and loops to see varied data.
 const GROUPS: usize = 64;
 
 /// Prints a table for each target.
@@ -153,7 +153,7 @@ fn print(name: &str, costs: &[Cost]) -> Vec<f64> {
     row
 }
 
-/// Checks that results are bit-identical, except for the payloads and signs of NaN.
+/// Checks that results are bit-identical, except for the payloads and signs of NaNs.
 pub fn compare(function: &Function, ours: &Batch, theirs: &Batch) -> Result<(), String> {
     for row in 0..ours.rows() {
         for (port, output) in function.outputs.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! Checks that naive bounding code is a fair baseline: our code against the code of C compilers for
-//! the same operations, written as scalar C for one SIMD lane at a time, vectorized or not.
+//! Checks that naive bounding code is a fair baseline. Compares our code with the code that C
+//! compilers generate for the same operations, written as scalar C that processes one SIMD lane at
+//! a time, with and without vectorization.
 //!
-//! First, all results are checked to be bit-identical. A round runs each candidate twice over all
-//! groups, in turn, and times the second run. The minimum time over all rounds counts. The check
-//! fails if a compiler's code takes fewer than 95 % of our cycles.
+//! First, all results are checked to be bit-identical. In each round, each candidate in turn runs
+//! twice over all groups, and the second run is timed. The minimum over all rounds counts. The
+//! check fails if a compiler's code takes fewer than 95 % of our cycles.
 
 use crate::arguments::{material, positive};
 use crate::code::compare;
@@ -17,13 +18,13 @@ use lightbound_study::cost::ticks;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-/// Cycles of naive bounding code, against C compilers on scalar C
+/// Cycles of naive bounding code, compared with C compilers on scalar C
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of rounds; the fastest counts
     #[arg(long, default_value_t = 1000, value_parser = positive::<usize>)]
     rounds: usize,
-    /// Target of the code
+    /// Target to compile for
     #[arg(long, default_value = "sse")]
     target: Target,
     /// Materials [default: all]
@@ -31,7 +32,7 @@ pub struct Args {
     materials: Vec<String>,
 }
 
-/// Minimum ratio of a compiler's cycles to ours.
+/// Minimum ratio of a compiler's cycles to ours for the baseline to be fair.
 const MIN_RATIO: f64 = 0.95;
 
 /// Prints the table.
@@ -51,7 +52,7 @@ pub fn run(args: &Args) -> ExitCode {
          {GROUPS} groups.",
         args.rounds
     );
-    println!("Scalar C at -O3, vectorized and not.\n");
+    println!("Scalar C at -O3, with and without vectorization.\n");
     let mut titles = vec!["bounds".to_owned(), "ours".to_owned()];
     for compiler in &compilers {
         titles.extend([compiler.release.clone(), "not vectorized".to_owned()]);
@@ -63,17 +64,17 @@ pub fn run(args: &Args) -> ExitCode {
         if !args.materials.is_empty() && args.materials.iter().all(|selected| selected != name) {
             continue;
         }
-        for (spans, formula) in
+        for (interval_inputs, formula) in
             [(IntervalInputs::Light, "s(x, ω̂)"), (IntervalInputs::All, "s(x̂, ω̂)")]
         {
-            match measure(name, source, spans, &compilers, args) {
+            match measure(name, source, interval_inputs, &compilers, args) {
                 Ok(ticks) => {
-                    let best = ticks[1..].iter().copied().fold(f64::INFINITY, f64::min) / ticks[0];
-                    fair &= best >= MIN_RATIO;
+                    let ratio = ticks[1..].iter().copied().fold(f64::INFINITY, f64::min) / ticks[0];
+                    fair &= ratio >= MIN_RATIO;
                     let cells = ticks
                         .iter()
                         .map(|ticks| format!("{ticks:.1}"))
-                        .chain([format!("{best:.2}")]);
+                        .chain([format!("{ratio:.2}")]);
                     print_row([format!("{name} {formula}")].into_iter().chain(cells));
                 }
                 Err(error) => {
@@ -86,16 +87,17 @@ pub fn run(args: &Args) -> ExitCode {
     if fair { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Measures ticks per group: of our code, then of each compiler's code, vectorized and not.
+/// Measures ticks per group of our code, then of each compiler's code with and without
+/// vectorization.
 fn measure(
     name: &str,
     source: &str,
-    spans: IntervalInputs,
+    interval_inputs: IntervalInputs,
     compilers: &[Compiler],
     args: &Args,
 ) -> Result<Vec<f64>, String> {
     let BoundingShader { function, inputs } =
-        materials::bounding_shader(name, source, spans, Tracking::NONE, args.target);
+        materials::bounding_shader(name, source, interval_inputs, Tracking::NONE, args.target);
     let kernel = Kernel::compile(&Arena::new(), &function, args.target)
         .map_err(|error| error.to_string())?;
     let mut ours = Batch::new(args.target, function.outputs.len(), inputs.rows());
@@ -123,7 +125,7 @@ fn measure(
     Ok(min_ticks.into_iter().map(|ticks| ticks as f64 / GROUPS as f64).collect())
 }
 
-/// Returns the ticks of the second of two runs.
+/// Runs `run` twice, and returns the ticks of the second run.
 fn time(mut run: impl FnMut()) -> u64 {
     run();
     let start = ticks();

@@ -1,4 +1,4 @@
-//! Measures errors and monotonicity of the elementary functions. Prints or writes the table in
+//! Measures errors and monotonicity of the elementary functions. Prints the table, or writes it to
 //! `shader-compiler/src/math/TABLE.md`.
 
 #[path = "../../shader-compiler/tests/math/measure.rs"]
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, default_value_t = 200_000_000, value_parser = positive::<u64>)]
     pairs: u64,
     /// Write the table to this file, shader-compiler/src/math/TABLE.md, instead of printing it;
-    /// requires all floats and functions
+    /// cannot be combined with --function or --sample
     #[arg(long, value_name = "FILE", conflicts_with_all = ["function", "sample"])]
     write: Option<PathBuf>,
 }
@@ -121,15 +121,16 @@ fn provenance(args: &Args) -> String {
 }
 
 const TABLE_HEADER: &str = "\
-Errors are in ulp of the true result (0.5 would be correctly rounded), for trigonometric functions
-where |x| ≤ 8192; `from rounded` is the distance from the correctly rounded result, in floats. An
-input violates monotonicity if its result is on the wrong side of an earlier result on the same
-monotone piece. The size of a violation is the distance to the furthest such result, in ulp. An
-interval lowering that evaluates at the endpoints of an interval widens its result by factors
-1 ± k · 2⁻²³; `widening` is the smallest k that compensates for all violations. Results are NaN
-exactly where the true function is. `operations` counts basic operations of the IR.
+Errors are in ulps of the exact result; a correctly rounded function has an error of 0.5. Those of
+trigonometric functions are over |x| ≤ 8192. `from rounded` is the largest distance from the
+correctly rounded result, as a number of floats. An input violates monotonicity if its result is
+below that of a smaller input on the same increasing piece, or above it on a decreasing piece. The
+size of a violation is the largest such difference, in ulps. An interval lowering that evaluates at
+the endpoints of an interval widens its result by factors 1 ± k · 2⁻²³; `widening` is the smallest k
+that compensates for all violations. Results are NaN exactly where the exact results are.
+`operations` counts basic operations of the IR.
 
-| function | piece | operations | largest error | at | from rounded | violations | largest | at | widening | least result | largest result |
+| function | piece | operations | largest error | at | from rounded | violations | largest | at | widening | smallest result | largest result |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
@@ -175,10 +176,10 @@ fn summary(found: &Findings) -> String {
         0 => String::new(),
         count => format!(", {count} wrong results, such as for {:e}", found.fault_at),
     };
-    format!("error at most {error:.3} ulp, {} violations of monotonicity{wrong}", found.violations)
+    format!("error at most {error:.3} ulps, {} violations of monotonicity{wrong}", found.violations)
 }
 
-/// Compiled code for an operation.
+/// Evaluates an operation with compiled code.
 struct Evaluator {
     kernel: Kernel,
     inputs: Batch,
@@ -210,7 +211,7 @@ impl Evaluator {
     }
 }
 
-/// Returns the row of a function.
+/// Returns the table row of a function.
 fn row(function: &Unary, found: &Findings) -> String {
     let example = |x: f32, exists: bool| {
         if exists { format!("{x:e}") } else { String::from("–") }
@@ -238,8 +239,8 @@ fn uniform(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * (random.bits() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Evaluates an operation in parallel, on pairs that `pair` generates. Returns `N` maxima, which
-/// `update` updates with the arguments and the result of each evaluation.
+/// Evaluates an operation in parallel, on pairs of arguments that `pair` generates. Returns `N`
+/// maxima; `update` updates them with the arguments and the result of each evaluation.
 fn maxima<const N: usize>(
     op: Op,
     pairs: u64,
@@ -283,12 +284,13 @@ fn maxima<const N: usize>(
     merged.into_inner().expect("no thread panics")
 }
 
-/// Measures the errors of aᵇ by t = |b · log₂ a|. Returns the section of the text.
+/// Measures the errors of aᵇ by t = |b · log₂ a|. Returns the section of the report.
 fn pow(pairs: u64) -> String {
     const BINS: usize = 8;
     let bin = |t: f64| if t < 1.0 { 0 } else { (t.log2() as usize + 1).min(BINS - 1) };
     let pair = |random: &mut Random| {
-        // Any base, or one near 1, and an exponent for which the result is likely to be in range.
+        // A positive base of any magnitude, below 1 or near 1, and an exponent for which the result
+        // is likely to be in range.
         let a = match random.bits() % 3 {
             0 => f32::from_bits(uniform(random, 1.0, f32::INFINITY.to_bits() as f64) as u32),
             1 => uniform(random, 0.0, 1.0) as f32,
@@ -311,9 +313,9 @@ fn pow(pairs: u64) -> String {
     let maxima = maxima(Op::Pow, pairs, pair, update);
     let mut text = format!(
         "\n## pow\n\naᵇ takes {} operations. Errors over {pairs} random pairs with results of at \
-         least 2⁻¹²⁶, in ulp,\nby t = |b · log₂ a|; all are below 2.5 + {:.2} t. Smaller results \
+         least 2⁻¹²⁶, in ulps,\nby t = |b · log₂ a|; all are below 2.5 + {:.2} t. Smaller results \
          have an absolute error of at most\n2⁻¹²⁷. pow is monotone in a for fixed b, and in b for \
-         fixed a, without violations, since every step\nis.\n\n\
+         fixed a, without violations, since its steps\nare.\n\n\
          | t | largest error |\n|---|--:|\n",
         measure::cost(Op::Pow),
         (maxima[BINS] * 100.0).ceil() / 100.0,
@@ -326,7 +328,7 @@ fn pow(pairs: u64) -> String {
     text + &pow_steps()
 }
 
-/// Measures the errors of the individual steps of pow, from which its error bound follows.
+/// Measures the errors of the individual steps of pow, which determine its error bound.
 fn pow_steps() -> String {
     // Converts an error to units of u, and rounds up.
     let in_u = |error: f64| (error * f64::from(1 << 24) * 1e4).ceil() / 1e4;
@@ -345,7 +347,7 @@ fn pow_steps() -> String {
     )
 }
 
-/// Measures the errors of atan2. Returns the section of the text, and the number of results that
+/// Measures the errors of atan2. Returns the section of the report, and the number of results that
 /// are NaN in the wrong places.
 fn atan2(pairs: u64) -> (String, u64) {
     let pair = |random: &mut Random| {
@@ -376,7 +378,7 @@ fn atan2(pairs: u64) -> (String, u64) {
     let (violations, violation, widening) = measure::atan2_monotonicity(1);
     let text = format!(
         "\n## atan2\n\natan2 takes {} operations. The largest error over {pairs} random pairs is \
-         {:.3} ulp, the\nlargest result {:?}. Results that are NaN in the wrong places: {}.\n\n\
+         {:.3} ulps, the\nlargest result {:?}. Results that are NaN in the wrong places: {}.\n\n\
          Apart from its sign, atan2 depends only on the octant and on the rounded quotient of the \
          smaller\nand the larger operand. Over all quotients, from 0 to π, there are {violations} \
          violations of monotonicity,\nthe largest of {violation} ulp; the widening that \

@@ -33,7 +33,7 @@ fn measure_modes(material: &str, lights: u32, args: &Args) -> Vec<CutMeasurement
 pub fn print(args: &Args) {
     println!("## Bound modes\n");
     println!(
-        "Mean cut size with error by cluster; in parentheses, the fraction of cuts with the \
+        "Mean cut size in error mode `cluster`; in parentheses, the fraction of cuts with the \
          maximum size."
     );
     println!(

@@ -6,7 +6,7 @@ use crate::report::{print_head, print_row};
 use lightbound::settings::ErrorMode;
 use lightbound_math::spectrum::luminance;
 
-/// Relative errors of the luminance of pixels that are not black.
+/// Relative errors of luminance over the pixels that are not black.
 #[derive(Debug)]
 struct Errors {
     /// Mean cut size.
@@ -27,9 +27,9 @@ fn errors(material: &str, lights: u32, args: &Args) -> [(&'static str, Errors); 
         measure(&scene, &*integrator, args.threads)
     };
     let full = render(CutOptions::FULL);
-    let by_cluster = CutOptions::from_args(args);
-    let by_total = CutOptions { mode: ErrorMode::Total, max_cut: u32::MAX, ..by_cluster };
-    [("cluster", by_cluster), ("total", by_total)].map(|(name, options)| {
+    let cluster = CutOptions::from_args(args);
+    let total = CutOptions { mode: ErrorMode::Total, max_cut: u32::MAX, ..cluster };
+    [("cluster", cluster), ("total", total)].map(|(name, options)| {
         let cuts = render(options);
         let pixels = cuts.radiance.iter().zip(&full.radiance).filter_map(|(&found, &truth)| {
             let [found, truth] = [found, truth].map(|rgb| f64::from(luminance(rgb.into())));
@@ -84,7 +84,7 @@ mod tests {
     use crate::lightcuts::tests::args;
 
     #[test]
-    fn total_errors_are_within_the_limit_unless_cuts_are_capped() {
+    fn errors_are_within_the_limit_unless_cuts_are_capped() {
         let [(_, cluster), (_, total)] = errors("ward", 200, &args(&["--max-cut", "10"]));
         assert!(
             total.within_2_percent == 1.0 && total.max <= 0.02 && total.mean <= total.max,

@@ -1,4 +1,4 @@
-//! Size and cost of cuts against the number of lights, and the cost of the sum over all lights.
+//! Size and cost of cuts as the number of lights grows, and the cost of the sum over all lights.
 
 use super::measure::{CutMeasurement, CutOptions, fastest, integrator, load, measure, percent};
 use super::{Args, Table};
@@ -7,7 +7,7 @@ use crate::report::{print_head, print_row};
 /// Maximum number of lights for full sums and growth.
 const MAX_LIGHTS: u32 = 100_000;
 
-/// Results for a material.
+/// Measurements of a material.
 struct Growth {
     /// One entry per number of lights.
     cuts: Vec<(u32, CutMeasurement)>,
@@ -19,16 +19,17 @@ struct Growth {
 
 /// Measures a material with each number of lights.
 fn growth(material: &str, args: &Args) -> Growth {
-    let mut sizes = args.lights(Table::Growth);
-    sizes.sort_unstable();
-    let last = sizes.iter().rposition(|&n| n <= MAX_LIGHTS).unwrap_or(0);
-    let mut scenes: Vec<_> = sizes.iter().map(|&n| load(material, n, args.resolution)).collect();
+    let mut light_counts = args.lights(Table::Growth);
+    light_counts.sort_unstable();
+    let last = light_counts.iter().rposition(|&n| n <= MAX_LIGHTS).unwrap_or(0);
+    let mut scenes: Vec<_> =
+        light_counts.iter().map(|&n| load(material, n, args.resolution)).collect();
     let integrators: Vec<_> =
         scenes.iter_mut().map(|scene| integrator(scene, &CutOptions::from_args(args))).collect();
     let candidates: Vec<_> =
         scenes.iter().zip(&integrators).map(|(scene, integrator)| (scene, &**integrator)).collect();
-    let cuts = sizes.iter().copied().zip(fastest(&candidates, args)).collect();
-    let mut scene = load(material, sizes[last], args.full_resolution);
+    let cuts = light_counts.iter().copied().zip(fastest(&candidates, args)).collect();
+    let mut scene = load(material, light_counts[last], args.full_resolution);
     let full = integrator(&mut scene, &CutOptions::FULL);
     Growth { cuts, endpoints: [0, last], full: measure(&scene, &*full, args.threads) }
 }
@@ -37,8 +38,8 @@ fn growth(material: &str, args: &Args) -> Growth {
 pub fn print(args: &Args) {
     println!("## Cost against the number of lights\n");
     println!(
-        "Related bounds, error by cluster. µs: CPU time of the entire image divided by the number \
-         of cuts.\n"
+        "Related bounds, error mode `cluster`. µs: CPU time of the entire image divided by the \
+         number of cuts.\n"
     );
     print_head(
         &[
@@ -83,8 +84,14 @@ pub fn print(args: &Args) {
     );
     println!("*Plain* counts only shading and shadow rays, as in a sum without trees.");
     println!("Targets: growth at most 4 (100 to 100k), full sum ÷ cut at least 100 (at 100k).\n");
-    let titles =
-        ["material", "growth of µs", "full sum, µs", "full ÷ cut", "plain sum, µs", "plain ÷ cut"];
+    let titles = [
+        "material",
+        "growth of cost",
+        "full sum, µs",
+        "full ÷ cut",
+        "plain sum, µs",
+        "plain ÷ cut",
+    ];
     print_head(&titles.map(str::to_owned));
     for (material, Growth { cuts, endpoints, full }) in &results {
         let [first, last] = endpoints.map(|i| cuts[i].1.cost());

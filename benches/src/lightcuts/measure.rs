@@ -8,7 +8,7 @@ use lightbound::settings::{BoundMode, Cut, ErrorMode, Method};
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 
-/// Loads the scene with a number of lights.
+/// Loads the scene with the given material and number of lights.
 pub fn load(material: &str, lights: u32, resolution: (u32, u32)) -> LoadedScene {
     let source = Source::memory("lightcuts.pbrt", scene_text(material, lights, resolution));
     match load_source(&source, &[], &Overrides::default(), &mut Diagnostics::new(true)) {
@@ -27,7 +27,7 @@ pub struct CutOptions {
 }
 
 impl CutOptions {
-    /// Creates options from the command line, with error by cluster and related bounds.
+    /// Creates options from the command line, with error mode `cluster` and related bounds.
     pub fn from_args(args: &Args) -> CutOptions {
         CutOptions {
             error: args.error,
@@ -37,7 +37,7 @@ impl CutOptions {
         }
     }
 
-    /// The sum over all lights.
+    /// Options for the sum over all lights.
     pub const FULL: CutOptions = CutOptions {
         error: 0.0,
         mode: ErrorMode::Cluster,
@@ -93,7 +93,8 @@ impl CutMeasurement {
         [bounds, shading, visibility].map(|time| time.as_secs_f64() / total.as_secs_f64())
     }
 
-    /// Merges another round.
+    /// Merges the measurement of another round: the minimum CPU time, and the sum of the
+    /// breakdowns.
     fn merge(&mut self, other: &CutMeasurement) {
         assert_eq!(self.radiance, other.radiance, "all rounds give the same image");
         self.cpu_seconds = self.cpu_seconds.min(other.cpu_seconds);
@@ -125,7 +126,7 @@ pub fn measure(
     }
 }
 
-/// Measures all candidates in interleaved rounds. Returns the minimum times.
+/// Measures all candidates in interleaved rounds. Returns the minimum CPU time of each.
 pub fn fastest(candidates: &[(&LoadedScene, &dyn Integrator)], args: &Args) -> Vec<CutMeasurement> {
     let round =
         || candidates.iter().map(|(scene, integrator)| measure(scene, *integrator, args.threads));

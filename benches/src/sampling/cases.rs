@@ -32,14 +32,14 @@ pub const MATERIALS: &[Material] = &[
 /// Angles between `wo` and the normal, in degrees.
 pub const ANGLES: [f32; 4] = [0.0, 45.0, 75.0, 85.0];
 
-/// Azimuth of `wo` in radians, away from the axes.
+/// Azimuth of `wo` in radians, not aligned with an axis.
 pub const AZIMUTH: f32 = 0.4;
 
-/// Returns frames of the surface in world space, as normals and rotations about them. Results are
-/// averaged over the frames.
+/// Returns the surface frames in world space, over which results are averaged. Each is a normal and
+/// an angle of rotation about it.
 pub fn frames() -> Vec<(Vec3, f32)> {
-    let tilted = |tilt: f32, around: f32| {
-        Vec3::new(tilt.sin() * around.cos(), tilt.sin() * around.sin(), tilt.cos())
+    let tilted = |tilt: f32, azimuth: f32| {
+        Vec3::new(tilt.sin() * azimuth.cos(), tilt.sin() * azimuth.sin(), tilt.cos())
     };
     (0..16)
         .map(|k| (tilted(FRAC_PI_2 * (k % 4) as f32 / 3.0, PI * k as f32 / 8.0), 1.1 * k as f32))
@@ -49,10 +49,11 @@ pub fn frames() -> Vec<(Vec3, f32)> {
 /// Scene with the environment map, relative to this crate.
 pub const SCENE: &str = "../scenes/suite/environment.pbrt";
 
-/// Radiance is clamped to this multiple of its mean, since a few samples of the sun would dominate.
+/// Radiance is clamped to this multiple of its mean, so that a few samples of the sun do not
+/// dominate.
 pub const MAX_RADIANCE_RATIO: f32 = 20.0;
 
-/// Returns the name of the material, with the overridden parameters.
+/// Returns the name of the material, followed by the overridden parameters.
 pub fn name(material: &Material) -> String {
     let overrides = material.overrides.iter().map(|(name, values)| {
         let values: Vec<_> = values.iter().map(f64::to_string).collect();

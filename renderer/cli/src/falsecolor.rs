@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             help: format!("the layers are {}", names(&layers.layers).join(", ")),
         });
     };
-    let scale = ColourScale::of_values(&values, args.log, args.range);
+    let scale = ColourScale::for_values(&values, args.log, args.range);
     let title = if args.log { format!("{name}, logarithmic") } else { name.clone() };
     let canvas = draw(&values, width, &scale, &title);
     output.write(|path| {
@@ -138,7 +138,7 @@ fn find(layers: &[Layer], name: &str) -> Option<(String, usize, Vec<f32>)> {
             ChannelSamples::F32(values) => values.clone(),
             ChannelSamples::U32(values) => values.iter().map(|&x| x as f32).collect(),
         };
-        (full_name(layer, channel), layer.area.width(), values)
+        (full_name(layer, channel), layer.data_window.width(), values)
     })
 }
 
@@ -188,7 +188,7 @@ fn summary(path: &Path, name: &str, values: &[f32], scale: &ColourScale) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lightbound_image::layers::Area;
+    use lightbound_image::layers::PixelRect;
 
     #[test]
     fn ranges_are_parsed() {
@@ -209,7 +209,7 @@ mod tests {
                 samples: ChannelSamples::F32(vec![x]),
             };
             let channels = channels.iter().map(channel).collect();
-            Layer { name: name.into(), area: Area::from_size(0, 0, 1, 1), channels }
+            Layer { name: name.into(), data_window: PixelRect::from_size(0, 0, 1, 1), channels }
         };
         let mut layers = vec![
             layer(COLOUR, &["R", "G", "B"], 1.0),

@@ -106,7 +106,7 @@ impl From<ReportError> for Error {
                         .into();
                 Error::Write { cause, help }
             }
-            ReportError::Foreign(_) => Error::Option {
+            ReportError::NotAReport(_) => Error::Option {
                 message: error.to_string(),
                 help: "name another folder with --report".into(),
             },

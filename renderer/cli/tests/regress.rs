@@ -115,7 +115,7 @@ fn changed_images_fail_with_location() {
 fn errors_in_suites_name_the_remedy() {
     let dir = SuiteDir::new();
     let remedy = contains("noise.exr: cannot be read")
-        .and(contains("render it: run this again with --update noise"));
+        .and(contains("to render it, run again with --update noise"));
     dir.regress(&[]).assert().code(2).stderr(remedy.and(contains("2 cannot be run")));
     dir.regress(&["--filter", "none"])
         .assert()

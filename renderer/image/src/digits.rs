@@ -6,7 +6,7 @@ pub fn six_digits(x: f64) -> String {
         let infinite = if x > 0.0 { "∞" } else { "−∞" };
         return if x.is_nan() { "NaN" } else { infinite }.into();
     }
-    // Rounds before taking the exponent, since rounding can carry into the next power of 10.
+    // Round before taking the exponent, since rounding can carry into the next power of 10.
     let scientific = format!("{x:.5e}");
     let (digits, exponent) = scientific.split_once('e').expect("`e` formatting has an exponent");
     let exponent: i32 = exponent.parse().expect("exponents are integers");
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_six_digits() {
+    fn numbers_have_at_most_six_significant_digits() {
         let expected = [
             (0.0, "0"),
             (1.0, "1"),

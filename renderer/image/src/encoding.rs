@@ -14,7 +14,7 @@ pub enum Encoding {
     Gamma(f32),
 }
 
-/// An unknown encoding name.
+/// The name of an unknown encoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown encoding `{0}`; use `sRGB`, `linear` or `gamma N` with a positive number N")]
 pub struct EncodingError(pub String);
@@ -38,7 +38,7 @@ impl FromStr for Encoding {
 }
 
 impl Encoding {
-    /// Decodes a stored value to a linear value, both in [0, 1].
+    /// Decodes a stored value in [0, 1] to a linear value in [0, 1].
     pub fn decode(self, x: f32) -> f32 {
         match self {
             Encoding::Linear => x,
@@ -49,8 +49,8 @@ impl Encoding {
     }
 }
 
-/// Encodes a linear value as sRGB, both in [0, 1].
-pub fn srgb(x: f32) -> f32 {
+/// Encodes a linear value in [0, 1] as an sRGB value in [0, 1].
+pub fn linear_to_srgb(x: f32) -> f32 {
     if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }
 }
 
@@ -59,13 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn encodings_match_known_values_and_srgb_round_trips() {
+    fn decoding_matches_known_values_and_srgb_round_trips() {
         for encoding in [Encoding::Srgb, Encoding::Linear, Encoding::Gamma(2.2)] {
             assert_eq!((encoding.decode(0.0), encoding.decode(1.0)), (0.0, 1.0));
         }
         for code in 0..=255u32 {
             assert_eq!(
-                (srgb(Encoding::Srgb.decode(code as f32 / 255.0)) * 255.0).round() as u32,
+                (linear_to_srgb(Encoding::Srgb.decode(code as f32 / 255.0)) * 255.0).round() as u32,
                 code
             );
         }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_parsed_or_rejected() {
+    fn valid_names_are_parsed_and_others_rejected() {
         assert_eq!("sRGB".parse(), Ok(Encoding::Srgb));
         assert_eq!("linear".parse(), Ok(Encoding::Linear));
         assert_eq!("gamma 2.2".parse(), Ok(Encoding::Gamma(2.2)));

@@ -4,8 +4,8 @@
 //! the channels `normal.X`, `normal.Y` and `normal.Z`. The channels `R`, `G`, `B` or `Y` without a
 //! dot form the layer [`COLOUR`]. Opacity and unsigned integer channels are separate layers under
 //! their full names, since colour metrics do not apply to them. In multi-part files, channels of
-//! all parts except the one with the colour are prefixed with the name of their part. Formats other
-//! than EXR have a colour, and RGBA PNGs also an opacity.
+//! all parts except the one with the colour are prefixed with the name of their part. Files in
+//! other formats have a colour layer and, if they are RGBA, an opacity layer.
 
 use super::read::{decode_with_opacity, exr_file};
 use super::read_exr::channels;
@@ -16,25 +16,25 @@ use std::path::Path;
 /// Name of the colour layer, the first of [`Layers::layers`].
 pub const COLOUR: &str = "colour";
 
-/// A rectangle of pixels with signed coordinates, like an EXR data window; x1 and y1 are excluded.
+/// A rectangle of pixels with signed coordinates, like an EXR data window. x1 and y1 are exclusive.
 ///
 /// For the unsigned rectangle of a rendered image, see [`Window`](crate::Window).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Area {
+pub struct PixelRect {
     /// Leftmost column.
     pub x0: i64,
     /// Topmost row.
     pub y0: i64,
     /// One past the rightmost column.
     pub x1: i64,
-    /// One past the lowest row.
+    /// One past the bottom row.
     pub y1: i64,
 }
 
-impl Area {
-    /// Creates an area from its upper left corner and its size.
-    pub fn from_size(x0: i64, y0: i64, width: u64, height: u64) -> Area {
-        Area { x0, y0, x1: x0 + width as i64, y1: y0 + height as i64 }
+impl PixelRect {
+    /// Creates a rectangle from its upper left corner and its size.
+    pub fn from_size(x0: i64, y0: i64, width: u64, height: u64) -> PixelRect {
+        PixelRect { x0, y0, x1: x0 + width as i64, y1: y0 + height as i64 }
     }
 
     /// Returns the width in pixels.
@@ -47,14 +47,14 @@ impl Area {
         (self.y1 - self.y0).max(0) as usize
     }
 
-    /// Returns whether the area contains all of `other`.
-    pub fn contains(&self, other: Area) -> bool {
+    /// Returns whether the rectangle contains all of `other`.
+    pub fn contains(&self, other: PixelRect) -> bool {
         self.intersection(other) == other
     }
 
-    /// Returns the intersection of both areas; without pixels if they do not overlap.
-    pub fn intersection(&self, other: Area) -> Area {
-        Area {
+    /// Returns the intersection of both rectangles, which has no pixels if they do not overlap.
+    pub fn intersection(&self, other: PixelRect) -> PixelRect {
+        PixelRect {
             x0: self.x0.max(other.x0),
             y0: self.y0.max(other.y0),
             x1: self.x1.min(other.x1),
@@ -62,7 +62,7 @@ impl Area {
         }
     }
 
-    /// Returns the column and row of a sample by its index in row order.
+    /// Returns the column and row of a pixel, given its row-major index.
     pub fn position(&self, index: usize) -> (i64, i64) {
         (self.x0 + (index % self.width()) as i64, self.y0 + (index / self.width()) as i64)
     }
@@ -73,20 +73,20 @@ impl Area {
 pub struct Layer {
     /// The name: [`COLOUR`], `normal`, `object.id`, …
     pub name: String,
-    /// The pixels of the layer (the data window).
-    pub area: Area,
-    /// Channels, named by the last part of their names: R, G, B first, then in alphabetical order.
+    /// The pixels of the layer.
+    pub data_window: PixelRect,
+    /// Channels, without the name of the layer: R, G, B first, then in alphabetical order.
     pub channels: Vec<Channel>,
 }
 
 /// The layers of an image file.
 #[derive(Clone, Debug)]
 pub struct Layers {
-    /// The full image (the display window).
-    pub full: Area,
+    /// The full image.
+    pub display_window: PixelRect,
     /// Whether the format stores the position of the pixels in the full image, like EXR.
     pub has_position: bool,
-    /// Whether values are display-referred, from 0 to 1. They are sRGB in the file and linear here.
+    /// Whether values are display-referred, from 0 to 1: sRGB in the file, linear here.
     pub is_display_referred: bool,
     /// The layers; the colour layer comes first.
     pub layers: Vec<Layer>,
@@ -101,32 +101,29 @@ impl Layer {
         )
     }
 
-    /// Crops the layer to `area`.
+    /// Crops the layer to `window`.
     ///
     /// # Panics
-    /// If `area` reaches outside the layer.
-    pub fn crop(mut self, area: Area) -> Layer {
-        assert!(self.area.contains(area), "{area:?} is outside of {:?}", self.area);
-        if self.area != area {
+    /// If `window` is not within the layer.
+    pub fn crop(mut self, window: PixelRect) -> Layer {
+        let from = self.data_window;
+        assert!(from.contains(window), "{window:?} is not within {from:?}");
+        if from != window {
             for channel in &mut self.channels {
                 match &mut channel.samples {
-                    ChannelSamples::F32(samples) => {
-                        *samples = crop_samples(samples, self.area, area)
-                    }
-                    ChannelSamples::U32(samples) => {
-                        *samples = crop_samples(samples, self.area, area)
-                    }
+                    ChannelSamples::F32(samples) => *samples = crop_samples(samples, from, window),
+                    ChannelSamples::U32(samples) => *samples = crop_samples(samples, from, window),
                 }
             }
-            self.area = area;
+            self.data_window = window;
         }
         self
     }
 }
 
-fn crop_samples<T: Copy>(samples: &[T], from: Area, area: Area) -> Vec<T> {
-    let rows = (area.y0 - from.y0) as usize..(area.y1 - from.y0) as usize;
-    let columns = (area.x0 - from.x0) as usize..(area.x1 - from.x0) as usize;
+fn crop_samples<T: Copy>(samples: &[T], from: PixelRect, to: PixelRect) -> Vec<T> {
+    let rows = (to.y0 - from.y0) as usize..(to.y1 - from.y0) as usize;
+    let columns = (to.x0 - from.x0) as usize..(to.x1 - from.x0) as usize;
     rows.flat_map(|y| &samples[y * from.width()..][columns.clone()]).copied().collect()
 }
 
@@ -136,11 +133,11 @@ impl Layers {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
-    /// Sets the position of an image in a format that does not store it.
-    pub fn move_to(&mut self, area: Area, full: Area) {
-        self.full = full;
+    /// Sets the windows of an image in a format that does not store them.
+    pub fn set_windows(&mut self, data_window: PixelRect, display_window: PixelRect) {
+        self.display_window = display_window;
         for layer in &mut self.layers {
-            layer.area = area;
+            layer.data_window = data_window;
         }
     }
 }
@@ -163,7 +160,7 @@ pub(super) fn is_tga(path: &Path) -> bool {
 }
 
 fn image_layers(image: &Image, data: &[u8]) -> Layers {
-    let area = Area::from_size(0, 0, image.width().into(), image.height().into());
+    let window = PixelRect::from_size(0, 0, image.width().into(), image.height().into());
     let channel =
         |name: &str, samples| Channel { name: name.into(), samples: ChannelSamples::F32(samples) };
     let colour = |c: usize| image.pixels().map(|p| p[c]).collect();
@@ -173,17 +170,21 @@ fn image_layers(image: &Image, data: &[u8]) -> Layers {
             ["R", "G", "B"].iter().enumerate().map(|(c, name)| channel(name, colour(c))).collect()
         }
     };
-    let mut layers = vec![Layer { name: COLOUR.into(), area, channels }];
+    let mut layers = vec![Layer { name: COLOUR.into(), data_window: window, channels }];
     if image.channels() == Channels::Rgba {
         let opacity = (0..image.height())
             .flat_map(|y| (0..image.width()).map(move |x| image.float(x, y)))
             .collect();
-        layers.push(Layer { name: "A".into(), area, channels: vec![channel("A", opacity)] });
+        layers.push(Layer {
+            name: "A".into(),
+            data_window: window,
+            channels: vec![channel("A", opacity)],
+        });
     }
-    // PFM and Radiance HDR hold radiance.
+    // PFM and Radiance HDR are scene-referred.
     let is_display_referred =
         !data.starts_with(b"PF") && !data.starts_with(b"Pf") && !data.starts_with(b"#?");
-    Layers { full: area, has_position: false, is_display_referred, layers }
+    Layers { display_window: window, has_position: false, is_display_referred, layers }
 }
 
 fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
@@ -203,7 +204,7 @@ fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
     let mut layers: Vec<Layer> = Vec::new();
     for (i, part) in file.layer_data.into_iter().enumerate() {
         let corner = part.attributes.layer_position;
-        let area = Area::from_size(
+        let data_window = PixelRect::from_size(
             corner.x().into(),
             corner.y().into(),
             part.size.x() as u64,
@@ -220,18 +221,18 @@ fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
                 if name.starts_with(&prefix) { name } else { format!("{prefix}{name}") };
             let (layer, name) = split_name(&full_name, &samples, rgb_part.is_some());
             match layers.iter_mut().find(|l| l.name == layer) {
-                Some(known) if known.area != area => {
+                Some(known) if known.data_window != data_window => {
                     return Err(damaged(format!(
-                        "the layer {layer} is in several parts of different sizes"
+                        "the parts with the layer {layer} have different data windows"
                     )));
                 }
                 Some(known) if known.channels.iter().any(|c| c.name == name) => {
-                    return Err(damaged(format!("there are two channels {full_name}")));
+                    return Err(damaged(format!("the channel {full_name} occurs twice")));
                 }
                 Some(known) => known.channels.push(Channel { name, samples }),
                 None => layers.push(Layer {
                     name: layer,
-                    area,
+                    data_window,
                     channels: vec![Channel { name, samples }],
                 }),
             }
@@ -243,9 +244,9 @@ fn exr_layers(data: &[u8]) -> Result<Layers, Problem> {
     layers.sort_by_key(|layer| layer.name != COLOUR);
     let window = file.attributes.display_window;
     let [width, height] = [window.size.x(), window.size.y()].map(|n| n as u64);
-    let full =
-        Area::from_size(window.position.x().into(), window.position.y().into(), width, height);
-    Ok(Layers { full, has_position: true, is_display_referred: false, layers })
+    let display_window =
+        PixelRect::from_size(window.position.x().into(), window.position.y().into(), width, height);
+    Ok(Layers { display_window, has_position: true, is_display_referred: false, layers })
 }
 
 /// Splits a channel's full name into the names of its layer and channel. `Y` beside RGB is a
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_of_a_rendering_are_grouped_into_layers() {
+    fn channels_are_grouped_into_layers() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.exr");
         let f32s = |name: &str, x: f32| Channel {
@@ -312,19 +313,22 @@ mod tests {
             names(&layers),
             ["colour RGB", "A A", "Y Y", "depth Z", "normal XYZ", "object.id id"]
         );
-        assert_eq!((layers.full, layers.has_position), (Area::from_size(0, 0, 8, 6), true));
+        assert_eq!(
+            (layers.display_window, layers.has_position),
+            (PixelRect::from_size(0, 0, 8, 6), true)
+        );
         let colour = layers.get(COLOUR).unwrap();
         assert!(colour.is_colour() && !layers.get("normal").unwrap().is_colour());
         assert_eq!(
-            (colour.area, floats(colour, 0)),
-            (Area::from_size(3, 4, 2, 1), &[3.0, 3.5][..])
+            (colour.data_window, floats(colour, 0)),
+            (PixelRect::from_size(3, 4, 2, 1), &[3.0, 3.5][..])
         );
-        assert_eq!(colour.area.position(1), (4, 4));
+        assert_eq!(colour.data_window.position(1), (4, 4));
         let ChannelSamples::U32(ids) = &layers.get("object.id").unwrap().channels[0].samples else {
             panic!()
         };
         assert_eq!(ids[..], [1, u32::MAX]);
-        let cropped = colour.clone().crop(Area::from_size(4, 4, 1, 1));
+        let cropped = colour.clone().crop(PixelRect::from_size(4, 4, 1, 1));
         assert_eq!(floats(&cropped, 2), [1.5]);
     }
 
@@ -361,7 +365,7 @@ mod tests {
         let layers = exr_layers(&data).unwrap();
         assert_eq!(names(&layers), ["colour RGB", "depth Z", "A A", "mask Y", "mask.id id"]);
         assert_eq!(floats(&layers.layers[0], 2), [1.5; 2]);
-        assert_eq!(layers.get("depth").unwrap().area, Area::from_size(-1, -1, 1, 2));
+        assert_eq!(layers.get("depth").unwrap().data_window, PixelRect::from_size(-1, -1, 1, 2));
         // Damaged files cause errors or wrong values, but no panics.
         for length in 0..data.len() - 1 {
             assert!(exr_layers(&data[..length]).is_err(), "{length}");
@@ -374,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_have_a_colour_and_an_opacity_layer() {
+    fn other_formats_have_colour_and_opacity_layers() {
         let dir = tempfile::tempdir().unwrap();
         let (png, pfm) = (dir.path().join("a.png"), dir.path().join("a.pfm"));
         write_png(&png, 1, 2, &[[0.0, 0.0, 1.0], [1.0; 3]], 0.0).unwrap();
@@ -399,13 +403,13 @@ mod tests {
     }
 
     #[test]
-    fn areas_contain_and_intersect() {
-        let area = Area::from_size(-2, 3, 5, 4);
-        assert_eq!((area.width(), area.height(), area.position(6)), (5, 4, (-1, 4)));
+    fn rectangles_are_contained_and_intersected() {
+        let rect = PixelRect::from_size(-2, 3, 5, 4);
+        assert_eq!((rect.width(), rect.height(), rect.position(6)), (5, 4, (-1, 4)));
         assert!(
-            area.contains(Area::from_size(0, 3, 3, 4))
-                && !area.contains(Area::from_size(0, 3, 4, 4))
+            rect.contains(PixelRect::from_size(0, 3, 3, 4))
+                && !rect.contains(PixelRect::from_size(0, 3, 4, 4))
         );
-        assert_eq!(area.intersection(Area::from_size(9, 9, 2, 2)).width(), 0);
+        assert_eq!(rect.intersection(PixelRect::from_size(9, 9, 2, 2)).width(), 0);
     }
 }

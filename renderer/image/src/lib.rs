@@ -29,7 +29,7 @@ mod window;
 pub mod write;
 
 pub use digits::six_digits;
-pub use encoding::{Encoding, EncodingError, srgb};
+pub use encoding::{Encoding, EncodingError, linear_to_srgb};
 use lightbound_math::Vec3;
 pub use read_exr::{read_exr, read_exr_header};
 use std::io::ErrorKind;

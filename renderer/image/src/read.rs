@@ -231,17 +231,17 @@ mod tests {
 
     #[test]
     fn png_decodes_8_and_16_bits() {
-        let srgb = |code: f32| Encoding::Srgb.decode(code);
+        let decoded_srgb = |code: f32| Encoding::Srgb.decode(code);
         let rgb =
             decoded(&png(&[255, 0, 51, 1, 2, 3], 2, 1, ExtendedColorType::Rgb8), Encoding::Srgb);
-        assert_eq!(rgb.rgb(0, 0).to_array(), [1.0, 0.0, srgb(0.2)]);
+        assert_eq!(rgb.rgb(0, 0).to_array(), [1.0, 0.0, decoded_srgb(0.2)]);
         let grey = decoded(&png(&[51, 102], 1, 2, ExtendedColorType::L8), Encoding::Linear);
         assert_eq!((grey.channels(), grey.float(0, 1)), (Channels::Grey, 0.4));
         // The codec takes 16-bit samples in native byte order.
         let words: Vec<u8> =
             [65535u16, 13107, 0, 32768].iter().flat_map(|w| w.to_ne_bytes()).collect();
         let deep = decoded(&png(&words, 1, 1, ExtendedColorType::Rgba16), Encoding::Srgb);
-        assert_eq!(deep.rgb(0, 0).to_array(), [1.0, srgb(0.2), 0.0]);
+        assert_eq!(deep.rgb(0, 0).to_array(), [1.0, decoded_srgb(0.2), 0.0]);
         assert_eq!(deep.float(0, 0), 32768.0 / 65535.0);
         let deep_grey = decoded(&png(&words, 4, 1, ExtendedColorType::L16), Encoding::Gamma(2.0));
         assert!((deep_grey.float(1, 0) - 0.04).abs() < 1e-7);

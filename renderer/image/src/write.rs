@@ -4,7 +4,7 @@
 //! ([`save`]). So a full disk or an interruption leaves an existing file intact and never produces
 //! a partial file.
 
-use super::encoding::srgb;
+use super::encoding::linear_to_srgb;
 use super::{ImageError, Problem};
 use crate::Window;
 use exr::prelude::{
@@ -200,7 +200,7 @@ pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
 /// Returns the 8-bit sRGB code nearest to a linear value.
 fn srgb_code(linear: f32) -> u8 {
     // NaN propagates and becomes 0 in the cast.
-    (srgb(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
+    (linear_to_srgb(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
 }
 
 /// Writes a little-endian PFM of linear colours, row by row from the top.

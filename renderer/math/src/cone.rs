@@ -1,4 +1,4 @@
-//! Cones of directions (normal cones).
+//! Direction cones, which bound normals and emission directions.
 
 use super::{Aabb, Vec3};
 use glam::DVec3;
@@ -13,11 +13,11 @@ pub struct Cone {
 }
 
 impl Cone {
-    /// All directions.
+    /// The entire sphere of directions.
     pub const SPHERE: Cone = Cone { axis: Vec3::Z, cos: -1.0 };
 
-    /// Returns the degenerate cone that contains only `axis`.
-    pub fn ray(axis: Vec3) -> Cone {
+    /// Creates the degenerate cone that contains only `axis`.
+    pub fn from_direction(axis: Vec3) -> Cone {
         Cone { axis, cos: 1.0 }
     }
 
@@ -45,7 +45,7 @@ impl Cone {
     /// contains the hull, returns all directions.
     pub fn around_hull(vectors: impl Iterator<Item = DVec3> + Clone) -> Cone {
         let units = vectors.filter_map(DVec3::try_normalize);
-        let axis = Cone::mean(units.clone().sum());
+        let axis = Cone::mean_direction(units.clone().sum());
         let min_cos = units.map(|v| v.dot(axis.as_dvec3().normalize())).fold(1.0, f64::min);
         // Acute cones are convex.
         if min_cos > HULL_SLACK {
@@ -72,7 +72,8 @@ impl Cone {
     pub fn bounds(&self) -> Aabb {
         let axis = self.axis.as_dvec3().normalize_or(DVec3::Z);
         let (cos, sin) = (f64::from(self.cos), sin_from_cos(self.cos.into()));
-        // cos(β − θ), with β the angle between the cone axis and the coordinate axis.
+        // cos(β − θ), where θ is the half angle, and β the angle between the axis of the cone and a
+        // coordinate axis with cosine `c`.
         let max = |c: f64| if c >= cos { 1.0 } else { (c * cos + sin_from_cos(c) * sin).min(1.0) };
         let hi = DVec3::new(max(axis.x), max(axis.y), max(axis.z)) + BOX_SLACK;
         let lo = DVec3::new(max(-axis.x), max(-axis.y), max(-axis.z)) + BOX_SLACK;
@@ -87,16 +88,16 @@ impl Cone {
                 >= f64::from(self.cos) * (a.length_squared() * d.length_squared()).sqrt() - 1e-14
     }
 
-    /// Normalises a sum of directions; z if the sum is 0.
-    pub fn mean(sum: DVec3) -> Vec3 {
+    /// Returns the mean direction for a sum of directions; z if the sum is 0.
+    pub fn mean_direction(sum: DVec3) -> Vec3 {
         sum.try_normalize().unwrap_or(DVec3::Z).as_vec3()
     }
 }
 
-/// Margin subtracted from cosines, for rounding of normals to `f32`.
+/// Margin subtracted from cosines, since normals are rounded to `f32`.
 const HULL_SLACK: f64 = 1e-6;
 
-/// Margin added to coordinates, for rounding of unit vectors to `f32`.
+/// Margin added to coordinates, since unit vectors are rounded to `f32`.
 const BOX_SLACK: f64 = 1e-6;
 
 fn sin_from_cos(cos: f64) -> f64 {
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn enclosing_cone_contains_its_inputs_and_lies_in_its_bounds() {
+    fn enclosing_cone_contains_its_inputs_and_lies_within_its_bounds() {
         let directions: Vec<Vec3> = points(100, 1).map(uniform_sphere).collect();
         for (i, chunk) in directions.chunks(4).enumerate() {
             let cones =
@@ -145,7 +146,7 @@ mod tests {
             for k in 0..1 + i % 4 {
                 for u in points(50, 2) {
                     let d = sample_cone(cones(k), u);
-                    // `d` itself is rounded to float.
+                    // `d` itself is rounded to `f32`.
                     assert!(
                         Cone { cos: (cone.cos - 1e-6).max(-1.0), ..cone }.contains(d),
                         "{cone:?} {d}"
@@ -154,9 +155,12 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Cone::around(Vec3::X, [Cone::ray(Vec3::X); 3].into_iter()), Cone::ray(Vec3::X));
-        assert_eq!(Cone::around(Vec3::X, [Cone::ray(-Vec3::X)].into_iter()).cos, -1.0);
-        assert_eq!(Cone::around(Vec3::X, [Cone::ray(Vec3::NAN)].into_iter()).cos, -1.0);
+        assert_eq!(
+            Cone::around(Vec3::X, [Cone::from_direction(Vec3::X); 3].into_iter()),
+            Cone::from_direction(Vec3::X)
+        );
+        assert_eq!(Cone::around(Vec3::X, [Cone::from_direction(-Vec3::X)].into_iter()).cos, -1.0);
+        assert_eq!(Cone::around(Vec3::X, [Cone::from_direction(Vec3::NAN)].into_iter()).cos, -1.0);
         assert_eq!(
             Cone::around(Vec3::X, [Cone { axis: Vec3::Y, cos: 0.0 }].into_iter()).cos,
             -1.0,
@@ -180,10 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn half_angles_agree_with_bounds() {
+    fn bounds_agree_with_half_angles() {
         assert_eq!(Cone::from_angle(Vec3::X, 0.0).cos, 1.0);
         assert_eq!(Cone::from_angle(Vec3::X, 4.0).cos, -1.0);
-        assert!(Cone::SPHERE.contains(-Vec3::Z) && !Cone::ray(Vec3::Z).contains(Vec3::X));
+        assert!(
+            Cone::SPHERE.contains(-Vec3::Z) && !Cone::from_direction(Vec3::Z).contains(Vec3::X)
+        );
         let b = Cone::from_angle(Vec3::Z, 0.5).bounds();
         assert!(
             (b.max.x - 0.5f32.sin()).abs() < 1e-5

@@ -1,7 +1,7 @@
-//! Mathematics for rendering: vectors, rays, frames, transforms, cones and boxes of directions,
+//! Mathematics for rendering: vectors, rays, frames, transforms, direction cones, direction boxes,
 //! [samplers and warps](sampling), and [spectra](spectrum).
 //!
-//! Vectors are `glam` types. The crate knows nothing of scenes.
+//! Vectors are `glam` types. The crate is independent of scenes.
 //!
 //! ```
 //! use lightbound_math::sampling::{Sampler, SamplerKind, warp};
@@ -12,7 +12,7 @@
 //! let frame = Frame::from_normal(Vec3::X);
 //! let mean = (0..256)
 //!     .map(|i| {
-//!         let [u, v, ..] = sampler.get4(sampler.path(0, 0, i), 0);
+//!         let [u, v, ..] = sampler.get4(sampler.path_key(0, 0, i), 0);
 //!         frame.to_world(warp::cosine_hemisphere(vec2(u, v))).x
 //!     })
 //!     .sum::<f32>() / 256.0;

@@ -31,7 +31,7 @@ fn run_case(name: &str, edit: impl Fn(String) -> String, fault: Option<Fault>) -
     let rendered =
         run::render_with_integrator(&loaded.scene, &loaded.settings, integrator, context)
             .expect("rendering is not stopped");
-    run::evaluate(case, &rendered, &run::reference(case).unwrap(), false)
+    run::evaluate(case, &rendered, &run::read_reference(case).unwrap(), false)
 }
 
 fn assert_fails(outcome: &Outcome) {

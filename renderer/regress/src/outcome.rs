@@ -11,7 +11,7 @@ pub struct Outcome {
     pub description: String,
     /// Result of the case.
     pub status: Status,
-    /// Metrics; those with limits come first.
+    /// Metrics, those with limits first.
     pub metrics: Vec<MetricValue>,
     /// Render time; `None` if nothing was rendered.
     pub time: Option<Duration>,
@@ -40,11 +40,11 @@ pub enum Status {
 /// A measured value, with an optional limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricValue {
-    /// Short name with its unit, such as `accepted pixels, %`.
+    /// Short name, with its unit if any, such as `accepted pixels, %`.
     pub name: String,
     /// The measured value.
     pub value: f64,
-    /// The limit; `None` for information only.
+    /// The limit; `None` if the value is only informative.
     pub limit: Option<MetricLimit>,
 }
 
@@ -73,8 +73,8 @@ pub struct CaseImages {
 }
 
 impl MetricValue {
-    /// Whether the value is within its limit. Without a limit, all values pass; NaN violates any
-    /// limit.
+    /// Returns whether the value is within its limit. Without a limit, all values pass; NaN
+    /// violates any limit.
     pub fn passes(&self) -> bool {
         match self.limit {
             None => true,
@@ -85,7 +85,7 @@ impl MetricValue {
 }
 
 impl Status {
-    /// Sort key of reports: failed cases first, then errors, then passed cases.
+    /// Returns the sort key for reports: failed cases first, then errors, then passed cases.
     pub fn rank(&self) -> u8 {
         match self {
             Status::Failed(_) => 0,

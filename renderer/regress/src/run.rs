@@ -2,7 +2,7 @@
 
 use super::measurement::Measurement;
 use super::outcome::{CaseImages, MetricLimit, MetricValue, Outcome, Status};
-use super::statistics::{self, Block, TestResults};
+use super::statistics::{self, BlockResult, TestResults};
 use super::suite::{Case, CaseKind};
 use lightbound::choice::Choice;
 use lightbound::film::FilmOptions;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How to render. None of the fields affects the image.
+/// Rendering options that do not affect the image.
 #[derive(Clone, Copy)]
 pub struct RenderContext<'a> {
     /// Number of threads.
     pub threads: usize,
-    /// Stops rendering once set, without a result.
+    /// Stops rendering when set; the case then has no result.
     pub stop: &'a AtomicBool,
-    /// Called with the finished fraction of the case, from 0 to 1.
+    /// Called with the fraction of the case that is finished, from 0 to 1.
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Rendered {
 /// Why a case cannot be run.
 #[derive(Clone, Debug)]
 pub struct CaseError {
-    /// The problem and its location.
+    /// The problem, with its location if known.
     pub message: String,
     /// The remedy.
     pub help: String,
@@ -69,8 +69,8 @@ impl From<IntegratorError> for CaseError {
     }
 }
 
-/// Loads the scene of a case with its settings. `source` is the case's scene file or a replacement.
-/// `seed` overrides the seed of the case.
+/// Loads the scene of a case, and applies the settings of the case. `source` is the scene file or a
+/// replacement. `seed` overrides the seed of the case.
 pub(crate) fn load(
     case: &Case,
     source: &Arc<Source>,
@@ -136,7 +136,7 @@ pub(crate) fn render_with_integrator(
     Some(Rendered { image, invalid, time })
 }
 
-/// EXR attributes that describe how an image was rendered.
+/// Returns EXR attributes that describe how an image was rendered.
 pub(crate) fn metadata(
     case: &Case,
     scene: &Scene,
@@ -160,10 +160,10 @@ pub(crate) fn metadata(
 }
 
 /// Reads the reference of a case.
-pub(crate) fn reference(case: &Case) -> Result<Measurement, CaseError> {
+pub(crate) fn read_reference(case: &Case) -> Result<Measurement, CaseError> {
     Measurement::read(&case.reference).map_err(|error| CaseError {
         message: error.to_string(),
-        help: format!("render it: run this again with --update {}", case.name),
+        help: format!("to render it, run again with --update {}", case.name),
     })
 }
 
@@ -190,8 +190,7 @@ pub(crate) fn evaluate(
             "the image has {} × {} pixels, the reference {} × {}",
             result.width, result.height, reference.width, reference.height
         );
-        let help =
-            format!("if the new size is intended, run this again with --update {}", case.name);
+        let help = format!("if the new size is intended, run again with --update {}", case.name);
         return outcome(Status::Error { message, help }, Vec::new(), None);
     }
     let (mut failures, mut metrics) = match case.kind {
@@ -200,24 +199,24 @@ pub(crate) fn evaluate(
     };
     if rendered.invalid > 0 {
         failures.push(format!(
-            "{} samples were infinite, not a number, or beyond the film's range",
+            "{} samples were infinite, NaN, or beyond the film's range",
             rendered.invalid
         ));
     }
-    let (comparison, map) = differences(result, reference, with_images);
-    metrics.extend(comparison);
+    let (unlimited, flip) = image_metrics(result, reference, with_images);
+    metrics.extend(unlimited);
     let images = with_images.then(|| CaseImages {
         width: result.width,
         height: result.height,
         reference: reference.mean.clone(),
         result: result.mean.clone(),
-        flip: map,
+        flip,
     });
     let status = if failures.is_empty() { Status::Passed } else { Status::Failed(failures) };
     outcome(status, metrics, images)
 }
 
-/// The outcome of a case that cannot be run.
+/// Returns the outcome of a case that cannot be run.
 pub(crate) fn error_outcome(case: &Case, error: CaseError) -> Outcome {
     Outcome {
         name: case.name.clone(),
@@ -234,7 +233,7 @@ fn metric_value(name: &str, value: f64, limit: Option<MetricLimit>) -> MetricVal
     MetricValue { name: name.into(), value, limit }
 }
 
-/// Failures and metrics of a statistical case.
+/// Compares a statistical case. Returns failure messages and metrics.
 fn compare_statistically(
     case: &Case,
     result: &Measurement,
@@ -255,12 +254,12 @@ fn compare_statistically(
             Some(MetricLimit::AtMost(results.block_limit)),
         ),
         metric_value("largest pixel z", results.worst_pixel.z, None),
-        metric_value("noise relative to prediction", results.noise.sqrt(), None),
+        metric_value("noise relative to prediction", results.variance_ratio.sqrt(), None),
     ];
     (test_failures(&results, tolerance.accepted), metrics)
 }
 
-/// Messages for the statistical tests that failed.
+/// Returns messages for the statistical tests that failed.
 fn test_failures(results: &TestResults, accepted: f64) -> Vec<String> {
     let mut failures = Vec::new();
     if results.failed_blocks > 0 {
@@ -274,7 +273,7 @@ fn test_failures(results: &TestResults, accepted: f64) -> Vec<String> {
     }
     if results.accepted < accepted {
         failures.push(format!(
-            "{:.3} % of the pixel tests pass, but at least {:.3} % must; the worst: {}, z = {:.1}",
+            "{:.3} % of the pixel tests pass, but at least {:.3} % must; worst: {}, z = {:.1}",
             100.0 * results.accepted,
             100.0 * accepted,
             deviation(&results.worst_pixel),
@@ -285,7 +284,7 @@ fn test_failures(results: &TestResults, accepted: f64) -> Vec<String> {
 }
 
 /// Describes a deviation, as in `green is 1.2 % too high in the 16 × 16 pixels from (32, 48)`.
-fn deviation(block: &Block) -> String {
+fn deviation(block: &BlockResult) -> String {
     let channel = ["red", "green", "blue"][block.channel];
     let difference = block.result - block.reference;
     let direction = if difference < 0.0 { "low" } else { "high" };
@@ -302,7 +301,7 @@ fn deviation(block: &Block) -> String {
     format!("{channel} is {amount} too {direction} {location}")
 }
 
-/// Failures and metrics of an exact case.
+/// Compares an exact case. Returns failure messages and metrics.
 fn compare_exactly(
     result: &Measurement,
     reference: &Measurement,
@@ -316,23 +315,23 @@ fn compare_exactly(
         differing.len() as f64,
         Some(MetricLimit::AtMost(0.0)),
     )];
-    let failures = differing.first().map(|&first| {
+    let pixel_failure = differing.first().map(|&first| {
         let (x, y) = (first as u32 % result.width, first as u32 / result.width);
         let (a, b) = (result.mean[first], reference.mean[first]);
         format!(
-            "{} of {} pixels have different bits, first ({x}, {y}): {a:?}, reference {b:?}",
+            "{} of {} pixels have different bits, the first ({x}, {y}): {a:?}, reference {b:?}",
             differing.len(),
             result.mean.len()
         )
     });
-    let samples = (result.samples != reference.samples).then(|| {
+    let sample_failure = (result.samples != reference.samples).then(|| {
         format!("{} samples per pixel, the reference has {}", result.samples, reference.samples)
     });
-    (failures.into_iter().chain(samples).collect(), metrics)
+    (pixel_failure.into_iter().chain(sample_failure).collect(), metrics)
 }
 
-/// Metrics without limits, and the ꟻLIP map if requested.
-pub(super) fn differences(
+/// Computes the metrics that have no limits, and the ꟻLIP map if requested.
+pub(super) fn image_metrics(
     result: &Measurement,
     reference: &Measurement,
     with_flip: bool,

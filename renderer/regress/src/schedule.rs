@@ -111,7 +111,7 @@ impl Schedule<'_> {
         progress: &(dyn Fn(f64) + Sync),
     ) -> Result<Option<CaseRun>, CaseError> {
         // Read first, to fail before rendering if the reference is missing.
-        let reference = run::reference(case)?;
+        let reference = run::read_reference(case)?;
         let seed = self.seed.filter(|_| case.kind == CaseKind::Statistical);
         let (loaded, warnings) = run::load(case, &Source::file(&case.scene), seed)?;
         for warning in &warnings {

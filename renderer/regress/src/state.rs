@@ -1,5 +1,5 @@
-//! The stored state of a run, from which an interrupted run resumes: images of finished cases, and
-//! render times.
+//! The stored state of a run: images of finished cases, so that an interrupted run can be resumed,
+//! and render times.
 //!
 //! The folder `.regress/SUITE/` beside the suite contains `state.json` and, during a run, the image
 //! of each finished case. When a case finishes, its image is written first and `state.json` second,
@@ -16,19 +16,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The stored state of a suite.
+/// The stored state of the last run of a suite.
 #[derive(Debug)]
 pub struct RunState {
     folder: PathBuf,
-    cases: Mutex<BTreeMap<String, Entry>>,
+    cases: Mutex<BTreeMap<String, CaseState>>,
 }
 
-/// A case that was rendered before.
+/// The state of a case that was rendered before.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Entry {
-    /// [Key](super::key) of its last image.
+struct CaseState {
+    /// [Key](super::key) of the last image.
     key: String,
-    /// Whether that image belongs to an incomplete run.
+    /// Whether that image is stored, since its run is incomplete.
     done: bool,
     /// Render time.
     seconds: f64,
@@ -39,7 +39,7 @@ struct Entry {
 }
 
 impl RunState {
-    /// Opens the state of a suite; it is empty if the file is missing or unreadable.
+    /// Opens the state of a suite, which is empty if its file is missing or unreadable.
     ///
     /// # Errors
     /// If the folder cannot be created.
@@ -60,7 +60,7 @@ impl RunState {
         Some(Rendered { image, invalid: entry.invalid, time: duration(entry.seconds)? })
     }
 
-    /// Render time of a case in the previous run.
+    /// Returns the render time of a case in the previous run.
     pub(crate) fn last_time(&self, name: &str) -> Option<Duration> {
         self.cases().get(name).and_then(|entry| duration(entry.last_seconds?))
     }
@@ -80,11 +80,11 @@ impl RunState {
         let entry = cases.entry(name.into()).or_default();
         let previous = (entry.seconds > 0.0).then_some(entry.seconds);
         let (seconds, invalid) = (rendered.time.as_secs_f64(), rendered.invalid);
-        *entry = Entry { key, done: true, seconds, last_seconds: previous, invalid };
+        *entry = CaseState { key, done: true, seconds, last_seconds: previous, invalid };
         self.write(&cases)
     }
 
-    /// Marks a run of these cases as completed.
+    /// Marks the run of these cases as completed, and removes their images.
     ///
     /// # Errors
     /// If the file cannot be written. The next run will then reuse the images of this one.
@@ -105,7 +105,7 @@ impl RunState {
         Ok(())
     }
 
-    fn cases(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
+    fn cases(&self) -> MutexGuard<'_, BTreeMap<String, CaseState>> {
         self.cases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -113,13 +113,13 @@ impl RunState {
         self.folder.join(format!("{name}.exr"))
     }
 
-    fn write(&self, cases: &BTreeMap<String, Entry>) -> Result<(), ImageError> {
+    fn write(&self, cases: &BTreeMap<String, CaseState>) -> Result<(), ImageError> {
         let json = serde_json::to_vec_pretty(cases).expect("the state can be serialized");
         save(&self.folder.join("state.json"), &json)
     }
 }
 
-/// Converts seconds from a file, which may be invalid: negative or not finite.
+/// Converts seconds; `None` if they are negative, not finite, or too large.
 fn duration(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
@@ -145,9 +145,9 @@ mod tests {
         let suite = folder.path().join("suite.toml");
         let open = || RunState::open(&suite).unwrap();
         open().store("a", "key".into(), &rendered(0.5, 2)).unwrap();
-        let again = open().rendered("a", "key").unwrap();
+        let resumed = open().rendered("a", "key").unwrap();
         assert_eq!(
-            (again.image, again.invalid, again.time),
+            (resumed.image, resumed.invalid, resumed.time),
             (rendered(0.5, 2).image, 1, Duration::from_secs(2))
         );
         assert!(
@@ -161,12 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_state_is_ignored() {
+    fn damaged_images_and_states_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let suite = folder.path().join("suite.toml");
         let state = RunState::open(&suite).unwrap();
         state.store("a", "key".into(), &rendered(0.5, 2)).unwrap();
-        std::fs::write(state.image_path("a"), "half").unwrap();
+        std::fs::write(state.image_path("a"), "truncated").unwrap();
         assert!(state.rendered("a", "key").is_none());
         std::fs::write(state.folder.join("state.json"), "{\"a\": {\"se").unwrap();
         assert!(RunState::open(&suite).unwrap().cases().is_empty());

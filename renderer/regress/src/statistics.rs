@@ -1,10 +1,10 @@
 //! Two statistical tests of a noisy image against its reference. The null hypothesis is that all
 //! means are equal.
 //!
-//! **Pixels**: a z-test for each pixel and channel. The limit has Šidák's correction for the number
-//! of tests (Šidák 1967), and a given fraction of the tests must pass, by default 99.75 %. Both are
-//! as in the rendering tests of Mitsuba 3 (`src/render/tests/test_renders.py`). This test finds
-//! local errors: edges, shadows, fireflies.
+//! **Pixels**: a z-test for each pixel and channel. The limit is Šidák-corrected for the number of
+//! tests (Šidák 1967), and a given fraction of the tests must pass, by default 99.75 %. Both are as
+//! in the rendering tests of Mitsuba 3 (`src/render/tests/test_renders.py`). This test finds local
+//! errors: edges, shadows, fireflies.
 //!
 //! **Blocks**: a z-test for the mean of each block of 8², 16², … pixels, up to the entire image.
 //! All blocks must pass. This test finds errors below the noise of a pixel, since the mean of a
@@ -12,27 +12,27 @@
 //! tests are dependent. Šidák's correction still holds for two-sided tests of normal variables.
 //!
 //! **Variances.** The variance of d = result − reference is the sum of both variances. The variance
-//! r of the reference is known from many samples. It predicts the variance of the result,
-//! r · n_r / n, where n_r and n are the sample counts. The result has its own estimate, the sample
+//! v of the reference is known from many samples. It predicts the variance of the result,
+//! v · n_ref / n, where n_ref and n are the sample counts. The result has its own estimate, the sample
 //! variance divided by n. The larger of the two is used. Light transport has skewed distributions:
-//! a few samples carry nearly all of the energy. Sometimes the mean of few samples is far too high.
-//! Then the sample variance is too high as well, since the same outliers cause both, and d divided
-//! by its own standard deviation stays small: one firefly among zeros gives z ≈ 1, however bright
-//! it is (self-normalised sums have light tails for any distribution; de la Peña, Lai, Shao 2009).
-//! More often, outliers are missing, and both the mean and the sample variance are somewhat too
-//! low. Then the prediction is used. For blocks, variances are summed before the comparison, since
-//! the maximum of two estimates is biased upwards, and more so with fewer samples. Sobol' points
-//! are more evenly distributed than random points, so both estimates are too large. This slightly
+//! a few samples carry nearly all of the energy. If a mean of few samples is far too high, the
+//! sample variance is too high as well, since the same outliers cause both, and d divided by its
+//! own standard deviation stays small: one firefly among zeros gives z ≈ 1, however bright it is
+//! (self-normalised sums have light tails for any distribution; de la Peña, Lai, Shao 2009). More
+//! often, outliers are missing, and both the mean and the sample variance are somewhat too low.
+//! Then the prediction is used. For blocks, variances are summed before the comparison, since the
+//! maximum of two estimates is biased upwards, and more so with fewer samples. Sobol' points are
+//! more evenly distributed than random points, so both estimates are too large. This slightly
 //! reduces the power of the tests, but also the rate of false alarms.
 //!
-//! **Zero variance.** If all samples agree, as on a background, the only difference is rounding. It
-//! is the same in all pixels and does not average out in blocks. Therefore, the tests ignore
-//! differences up to 2⁻¹⁶ of the reference.
+//! **Zero variance.** Where all samples agree, as on a background, images differ only by rounding.
+//! This difference is the same in all pixels and does not average out in blocks. Therefore, the
+//! tests ignore differences up to 2⁻¹⁶ of the reference.
 
 use super::suite::Tolerance;
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Estimated mean of each pixel, with its variance.
+/// The estimated mean of each pixel, with the variance of the estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate<'a> {
     /// Means, row by row from the top.
@@ -48,30 +48,31 @@ pub struct Estimate<'a> {
 pub struct TestResults {
     /// Fraction of the pixel tests that passed.
     pub accepted: f64,
-    /// Largest z with which a pixel passes.
+    /// Largest z at which a pixel passes.
     pub pixel_limit: f64,
     /// The pixel with the largest z, as a block of one pixel.
-    pub worst_pixel: Block,
+    pub worst_pixel: BlockResult,
     /// Number of blocks that failed.
     pub failed_blocks: usize,
-    /// Largest z with which a block passes.
+    /// Largest z at which a block passes.
     pub block_limit: f64,
     /// The block with the largest z.
-    pub worst_block: Block,
-    /// Variance of the result divided by the prediction from the reference, over the entire image.
-    pub noise: f64,
+    pub worst_block: BlockResult,
+    /// Variance of the result, summed over the image and divided by the prediction from the
+    /// reference.
+    pub variance_ratio: f64,
 }
 
 /// A block of pixels in one channel, with the result of its test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Block {
+pub struct BlockResult {
     /// First column.
     pub x: usize,
     /// First row.
     pub y: usize,
     /// Width and height in pixels.
     pub size: (usize, usize),
-    /// 0, 1, 2 for red, green, blue.
+    /// The channel: 0, 1, 2 for red, green, blue.
     pub channel: usize,
     /// Mean of the result.
     pub result: f64,
@@ -104,13 +105,13 @@ pub fn test(
     let height = count / width;
 
     let pixels = tester.blocks(1, height);
-    let pixel_limit = limit(tolerance.significance, pixels.len());
+    let pixel_limit = critical_value(tolerance.significance, pixels.len());
     let passed = pixels.iter().filter(|pixel| pixel.z <= pixel_limit).count();
 
     let sizes = (0..).map(|i| MIN_BLOCK_SIZE << i).take_while(|&side| side < width.max(height));
-    let mut blocks: Vec<Block> = sizes.flat_map(|side| tester.blocks(side, height)).collect();
+    let mut blocks: Vec<BlockResult> = sizes.flat_map(|side| tester.blocks(side, height)).collect();
     blocks.extend(tester.blocks(width.max(height), height));
-    let block_limit = limit(tolerance.significance, blocks.len());
+    let block_limit = critical_value(tolerance.significance, blocks.len());
     TestResults {
         accepted: passed as f64 / pixels.len() as f64,
         pixel_limit,
@@ -118,16 +119,16 @@ pub fn test(
         failed_blocks: blocks.iter().filter(|block| block.z > block_limit).count(),
         block_limit,
         worst_block: worst(&blocks),
-        noise: tester.noise(),
+        variance_ratio: tester.variance_ratio(),
     }
 }
 
-/// The block with the largest z.
-fn worst(blocks: &[Block]) -> Block {
+/// Returns the block with the largest z.
+fn worst(blocks: &[BlockResult]) -> BlockResult {
     *blocks.iter().max_by(|a, b| a.z.total_cmp(&b.z)).expect("an image has pixels")
 }
 
-/// A result and its reference, for sums over blocks.
+/// Tests blocks of a result against its reference.
 struct BlockTester<'a> {
     result: Estimate<'a>,
     reference: Estimate<'a>,
@@ -136,7 +137,7 @@ struct BlockTester<'a> {
 
 impl BlockTester<'_> {
     /// Tests all blocks of a size in all channels; blocks are cropped at the right and lower edges.
-    fn blocks(&self, side: usize, height: usize) -> Vec<Block> {
+    fn blocks(&self, side: usize, height: usize) -> Vec<BlockResult> {
         let mut blocks = Vec::new();
         for y in (0..height).step_by(side) {
             for x in (0..self.width).step_by(side) {
@@ -148,29 +149,43 @@ impl BlockTester<'_> {
     }
 
     /// Tests a block in one channel.
-    fn block(&self, x: usize, y: usize, size: (usize, usize), channel: usize) -> Block {
+    fn block(&self, x: usize, y: usize, size: (usize, usize), channel: usize) -> BlockResult {
         let (mut result, mut reference, mut magnitude) = (0.0, 0.0, 0.0);
-        let (mut own, mut known, mut predicted) = (0.0, 0.0, 0.0);
+        let (mut result_variance, mut reference_variance, mut predicted_variance) = (0.0, 0.0, 0.0);
         for row in y..y + size.1 {
             for i in row * self.width + x..row * self.width + x + size.0 {
                 result += f64::from(self.result.mean[i][channel]);
                 let mean = f64::from(self.reference.mean[i][channel]);
                 reference += mean;
                 magnitude += mean.abs();
-                let [a, b, c] = self.variances(i, channel);
-                (own, known, predicted) = (own + a, known + b, predicted + c);
+                let [own, known, predicted] = self.variances(i, channel);
+                result_variance += own;
+                reference_variance += known;
+                predicted_variance += predicted;
             }
         }
         let pixels = (size.0 * size.1) as f64;
         let excess = (result - reference).abs() - ROUNDING_TOLERANCE * magnitude;
         // A difference within rounding passes, even at zero variance. A NaN always fails.
-        let z = if excess <= 0.0 { 0.0 } else { excess / (own.max(predicted) + known).sqrt() };
+        let z = if excess <= 0.0 {
+            0.0
+        } else {
+            excess / (result_variance.max(predicted_variance) + reference_variance).sqrt()
+        };
         let z = if z.is_nan() { f64::INFINITY } else { z };
-        Block { x, y, size, channel, result: result / pixels, reference: reference / pixels, z }
+        BlockResult {
+            x,
+            y,
+            size,
+            channel,
+            result: result / pixels,
+            reference: reference / pixels,
+            z,
+        }
     }
 
-    /// The variances of a pixel: the result's own estimate, the reference's estimate, and the
-    /// prediction for the result.
+    /// Returns the variances of a pixel: the result's own estimate, the reference's estimate, and
+    /// the prediction for the result.
     fn variances(&self, pixel: usize, channel: usize) -> [f64; 3] {
         let known = f64::from(self.reference.variance[pixel][channel]);
         let own = f64::from(self.result.variance[pixel][channel]);
@@ -180,8 +195,8 @@ impl BlockTester<'_> {
         [if own.is_finite() { own } else { predicted }, known, predicted]
     }
 
-    /// See [`TestResults::noise`].
-    fn noise(&self) -> f64 {
+    /// See [`TestResults::variance_ratio`].
+    fn variance_ratio(&self) -> f64 {
         let (mut own, mut predicted) = (0.0, 0.0);
         for (pixel, channel) in
             (0..self.result.mean.len()).flat_map(|pixel| [0, 1, 2].map(|channel| (pixel, channel)))
@@ -193,15 +208,15 @@ impl BlockTester<'_> {
     }
 }
 
-/// The limit that the largest |z| among `tests` independent standard normal variables exceeds with
-/// probability `significance`.
-fn limit(significance: f64, tests: usize) -> f64 {
+/// Returns the critical value of two-sided z-tests: the value that the largest |z| among `tests`
+/// independent standard normal variables exceeds with probability `significance`.
+fn critical_value(significance: f64, tests: usize) -> f64 {
     // Šidák: 1 − (1 − significance)^(1 / tests), without cancellation.
     let per_test = -libm::expm1(libm::log1p(-significance) / tests as f64);
     let (mut low, mut high) = (0.0, 40.0);
     while high - low > 1e-9 {
         let middle = 0.5 * (low + high);
-        // Both tails beyond `middle`.
+        // The probability of both tails beyond `middle`.
         match libm::erfc(middle * FRAC_1_SQRT_2) > per_test {
             true => low = middle,
             false => high = middle,
@@ -261,7 +276,7 @@ mod tests {
             let (x, y) = (i % SIDE, i / SIDE);
             let (mut sum, mut squares) = (0.0, 0.0);
             for sample in 0..samples {
-                let value = level(x, y) * noise(sampler.get4(sampler.path(x, y, sample), 0));
+                let value = level(x, y) * noise(sampler.get4(sampler.path_key(x, y, sample), 0));
                 (sum, squares) = (sum + value, squares + value * value);
             }
             let n = f64::from(samples);
@@ -284,30 +299,29 @@ mod tests {
     }
 
     #[test]
-    fn limits_match_tables() {
+    fn critical_values_match_tables() {
         for (significance, tests, expected) in [
             (0.05, 1, 1.959_964),
             (0.01, 1, 2.575_829),
             (0.05, 10, 2.799_625),
             (1e-3, 12288, 5.363_951),
         ] {
-            let results = limit(significance, tests);
-            assert!((results - expected).abs() < 1e-6, "{significance} {tests}: {results}");
+            let found = critical_value(significance, tests);
+            assert!((found - expected).abs() < 1e-6, "{significance} {tests}: {found}");
         }
     }
 
     #[test]
-    fn false_alarms_match_the_significance() {
+    fn false_alarm_rate_matches_the_significance() {
         for (name, noise) in DISTRIBUTIONS {
             let mut alarms = 0;
             for seed in 0..30 {
                 let reference = simulate(noise, 1000 + seed, 1024, |x, _| f64::from(x));
-                let pictures = (0..10)
+                let images = (0..10)
                     .map(|i| simulate(noise, 100_000 + 10 * seed + i, 16, |x, _| f64::from(x)));
-                alarms +=
-                    pictures.filter(|picture| is_rejected(&check(picture, &reference))).count();
+                alarms += images.filter(|image| is_rejected(&check(image, &reference))).count();
             }
-            // 15 are expected; 30 have a probability of 3·10⁻⁴.
+            // 15 are expected; 30 or more have a probability of 3·10⁻⁴.
             assert!(alarms < 30, "{name}: {alarms} of 300");
         }
     }
@@ -330,16 +344,16 @@ mod tests {
         let noise = DISTRIBUTIONS[0].1;
         let reference = simulate(noise, 1, 4096, |_, _| 1.0);
         // Errors that cancel in blocks.
-        let with = |pairs: u32| {
+        let check_with_errors = |pairs: u32| {
             let level = move |x: u32, y: u32| match (y, x / 2 < pairs) {
                 (0, true) => 1.0 + if x.is_multiple_of(2) { 2.0 } else { -2.0 },
                 _ => 1.0,
             };
             check(&simulate(noise, 2, 64, level), &reference)
         };
-        assert!(with(0).accepted == 1.0);
-        let few = TestResults { failed_blocks: 0, ..with(8) };
-        assert!(few.accepted < 0.99 && is_rejected(&few), "{few:?}");
+        assert!(check_with_errors(0).accepted == 1.0);
+        let pixels_only = TestResults { failed_blocks: 0, ..check_with_errors(8) };
+        assert!(pixels_only.accepted < 0.99 && is_rejected(&pixels_only), "{pixels_only:?}");
     }
 
     #[test]
@@ -347,13 +361,13 @@ mod tests {
         let noise = DISTRIBUTIONS[1].1;
         let reference = simulate(noise, 1, 4096, |_, _| 1.0);
         let level = |x, y| if x >= 8 && y < 8 { 1.1 } else { 1.0 };
-        let results = check(&simulate(noise, 2, 1024, level), &reference).worst_block;
-        assert_eq!((results.x, results.y, results.size), (8, 0, (8, 8)));
-        assert!(results.result > 1.05 * results.reference, "{results:?}");
+        let worst = check(&simulate(noise, 2, 1024, level), &reference).worst_block;
+        assert_eq!((worst.x, worst.y, worst.size), (8, 0, (8, 8)));
+        assert!(worst.result > 1.05 * worst.reference, "{worst:?}");
     }
 
     #[test]
-    fn rounding_is_tolerated_and_larger_differences_fail() {
+    fn rounding_differences_pass_and_larger_ones_fail() {
         let flat = |value: f32| Simulated {
             mean: vec![[value, value, 0.0]; (SIDE * SIDE) as usize],
             variance: vec![[0.0; 3]; (SIDE * SIDE) as usize],
@@ -393,6 +407,6 @@ mod tests {
         assert_eq!(blocks.iter().map(|b| b.size.0 * b.size.1).sum::<usize>(), 3 * 19 * 5);
         assert_eq!(blocks.last().unwrap().size, (3, 5));
         assert_eq!(test(19, estimate, estimate, &TOLERANCE).worst_block.z, 0.0);
-        assert_eq!(test(19, estimate, estimate, &TOLERANCE).noise, 1.0);
+        assert_eq!(test(19, estimate, estimate, &TOLERANCE).variance_ratio, 1.0);
     }
 }

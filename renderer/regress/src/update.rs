@@ -63,10 +63,8 @@ pub fn update(case: &Case, context: RenderContext) -> Result<Option<Update>, Upd
         return Ok(None);
     };
     if rendered.invalid > 0 {
-        let message = format!(
-            "{} samples were infinite, not a number, or beyond the film's range",
-            rendered.invalid
-        );
+        let message =
+            format!("{} samples were infinite, NaN, or beyond the film's range", rendered.invalid);
         let help =
             "such a reference would be invalid; find the material or light that produces these \
              samples"
@@ -101,7 +99,7 @@ fn compare_with_old(case: &Case, new: &Measurement) -> Change {
     if (old.width, old.height) != (new.width, new.height) {
         return Change::Size(old.width, old.height);
     }
-    let (metrics, _) = run::differences(new, &old, false);
+    let (metrics, _) = run::image_metrics(new, &old, false);
     let results =
         statistics::test(new.width as usize, new.estimate(), old.estimate(), &case.tolerance);
     Change::Compared(metrics, Box::new(results))

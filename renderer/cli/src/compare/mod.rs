@@ -10,7 +10,7 @@ use super::output::{self, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit};
 use lightbound_image::compare::{Better, Metric};
-use lightbound_image::layers::{Area, read_layers};
+use lightbound_image::layers::{PixelRect, read_layers};
 use limit::Limit;
 use pair::Crop;
 use result::{CompareResult, Request};
@@ -180,7 +180,7 @@ fn parse_crop(text: &str) -> Result<Crop, String> {
         Ok(Crop::Fractions([x0, x1, y0, y1].map(|x| x as f32)))
     } else if all(|x| x.fract() == 0.0 && x.abs() < 1e9) {
         let [x0, x1, y0, y1] = [x0, x1, y0, y1].map(|x| x as i64);
-        Ok(Crop::Pixels(Area { x0, y0, x1, y1 }))
+        Ok(Crop::Pixels(PixelRect { x0, y0, x1, y1 }))
     } else {
         Err(expected())
     }

@@ -5,7 +5,7 @@
 
 use super::Error;
 use lightbound_image::compare::Planes;
-use lightbound_image::layers::{Area, COLOUR, Layer, Layers};
+use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect};
 use lightbound_image::write::ChannelSamples;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub enum Crop {
     /// `x0, x1, y0, y1` as fractions of width and height.
     Fractions([f32; 4]),
     /// Pixels.
-    Pixels(Area),
+    Pixels(PixelRect),
 }
 
 /// A layer that both images have.
@@ -29,7 +29,7 @@ pub struct Pair {
     /// Names of its channels.
     pub channels: Vec<String>,
     /// The compared area within the full image.
-    pub area: Area,
+    pub area: PixelRect,
     /// The samples to compare.
     pub samples: Samples,
 }
@@ -74,7 +74,9 @@ pub fn pair(
 ) -> Result<Pairs, Error> {
     align(&mut a, &mut b);
     let names = select_layers(&a, &b, names)?;
-    let crop = crop.map(|crop| crop_area(crop, files, [a.full, b.full])).transpose()?;
+    let crop = crop
+        .map(|crop| crop_area(crop, files, [a.display_window, b.display_window]))
+        .transpose()?;
     let (names_a, names_b) = (layer_names(&a), layer_names(&b));
     let mut pairs = Pairs::default();
     for name in names {
@@ -134,11 +136,12 @@ fn align(a: &mut Layers, b: &mut Layers) {
         _ => return,
     };
     let Some(layer) = fixed.get(COLOUR).or(fixed.layers.first()) else { return };
-    let size = |area: Area| (area.width(), area.height());
-    if let Some(area) =
-        [layer.area, fixed.full].into_iter().find(|area| size(*area) == size(movable.full))
+    let size = |window: PixelRect| (window.width(), window.height());
+    if let Some(area) = [layer.data_window, fixed.display_window]
+        .into_iter()
+        .find(|area| size(*area) == size(movable.display_window))
     {
-        movable.move_to(area, fixed.full);
+        movable.set_windows(area, fixed.display_window);
     }
 }
 
@@ -167,7 +170,7 @@ fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>
 }
 
 /// Converts a crop to pixels.
-fn crop_area(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, Error> {
+fn crop_area(crop: Crop, files: [&Path; 2], [a, b]: [PixelRect; 2]) -> Result<PixelRect, Error> {
     let [x0, x1, y0, y1] = match crop {
         Crop::Pixels(area) => return Ok(area),
         Crop::Fractions(fractions) => fractions,
@@ -188,7 +191,7 @@ fn crop_area(crop: Crop, files: [&Path; 2], [a, b]: [Area; 2]) -> Result<Area, E
     }
     // Rounded as in `render --crop`.
     let edge = |fraction: f32, n: usize| (fraction * n as f32).ceil() as i64;
-    let area = Area {
+    let area = PixelRect {
         x0: a.x0 + edge(x0, a.width()),
         x1: a.x0 + edge(x1, a.width()),
         y0: a.y0 + edge(y0, a.height()),
@@ -212,7 +215,7 @@ fn pair_layers(
     a: Layer,
     b: Layer,
     files: [&Path; 2],
-    crop: Option<Area>,
+    crop: Option<PixelRect>,
 ) -> Result<Result<Pair, String>, Error> {
     let name = a.name.clone();
     let channels =
@@ -225,12 +228,12 @@ fn pair_layers(
     }
     let area = match crop {
         Some(area) => area,
-        None if a.area == b.area => a.area,
-        None => return Ok(Err(differing_areas(files, a.area, b.area))),
+        None if a.data_window == b.data_window => a.data_window,
+        None => return Ok(Err(differing_areas(files, a.data_window, b.data_window))),
     };
     for (file, layer) in files.into_iter().zip([&a, &b]) {
-        if !layer.area.contains(area) {
-            let (file, area) = (file.display(), describe_area(layer.area));
+        if !layer.data_window.contains(area) {
+            let (file, area) = (file.display(), describe_area(layer.data_window));
             return Err(Error::Option {
                 message: format!(
                     "--crop is not within the layer `{name}` of {file}, which has {area}"
@@ -262,14 +265,14 @@ fn planes(layer: Layer) -> Planes {
         ChannelSamples::U32(samples) => samples.into_iter().map(|id| id as f32).collect(),
     };
     let planes = layer.channels.into_iter().map(|c| plane(c.samples)).collect();
-    Planes::new(layer.area.width(), layer.area.height(), planes)
+    Planes::new(layer.data_window.width(), layer.data_window.height(), planes)
 }
 
-fn describe_area(area: Area) -> String {
+fn describe_area(area: PixelRect) -> String {
     format!("{} × {} pixels at ({}, {})", area.width(), area.height(), area.x0, area.y0)
 }
 
-fn differing_areas(files: [&Path; 2], a: Area, b: Area) -> String {
+fn differing_areas(files: [&Path; 2], a: PixelRect, b: PixelRect) -> String {
     let common = a.intersection(b);
     let sizes = format!(
         "{} has {}, {} has {}",

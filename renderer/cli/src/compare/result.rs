@@ -7,7 +7,7 @@ use lightbound_image::compare::{
     Comparison, InvalidSample, Metric, MetricValue, Validity, compare, error_map,
 };
 use lightbound_image::heatmap::{self, ColourScale};
-use lightbound_image::layers::Area;
+use lightbound_image::layers::PixelRect;
 use lightbound_image::six_digits;
 use lightbound_image::write::write_png_codes;
 use std::collections::BTreeSet;
@@ -229,7 +229,7 @@ impl CompareResult {
         let map =
             error_map(a, b, metric, comparison).expect("the metric was checked and requested");
         let end = end.or(matches!(metric, Metric::LdrFlip | Metric::HdrFlip).then_some(1.0));
-        let scale = ColourScale::of_errors(&map, metric == Metric::MeanError, end);
+        let scale = ColourScale::for_errors(&map, metric == Metric::MeanError, end);
         let canvas = heatmap::draw(
             &map,
             a.width(),
@@ -327,10 +327,10 @@ impl LayerResult {
         let channels = comparison.errors.iter().enumerate().filter(|(_, errors)| errors.max > 0.0);
         // `rev`: the first of equal errors wins.
         let (channel, errors) = channels.rev().max_by(|(_, a), (_, b)| a.max.total_cmp(&b.max))?;
-        Some((channel, self.area().position(errors.max_at)))
+        Some((channel, self.area().position(errors.max_pixel)))
     }
 
-    fn area(&self) -> Area {
+    fn area(&self) -> PixelRect {
         self.pair.area
     }
 
@@ -338,7 +338,7 @@ impl LayerResult {
     pub fn note(&self, metric: Metric) -> Option<String> {
         match (&self.comparison, metric) {
             (LayerComparison::Values(comparison, _), Metric::Differing) => {
-                Some(format!("{} of {} pixels", comparison.differing, comparison.pixels))
+                Some(format!("{} of {} pixels", comparison.differing_pixels, comparison.pixels))
             }
             (LayerComparison::Ids(n, first), Metric::Differing) => {
                 let location = first

@@ -64,7 +64,7 @@ pub fn invalid_samples_warning(image: &RenderedImage, samples: u64) -> Option<St
     let n = image.invalid_samples;
     (n > 0).then(|| {
         format!(
-            "{n} of {samples} samples were infinite, not a number, or beyond the film's range; they \
+            "{n} of {samples} samples were infinite, NaN, or beyond the film's range; they \
              count as black, or are clamped to the range"
         )
     })

@@ -56,7 +56,7 @@ impl<'a> TileSamples<'a> {
         self.samples.clear();
         for (x, y) in tile.window().pixels() {
             for pixel_sample in pixel_samples.clone() {
-                let key = self.sampler.path(x, y, pixel_sample);
+                let key = self.sampler.path_key(x, y, pixel_sample);
                 let (ray, weight) = self.camera_ray(key, x, y);
                 add_path(ray, self.samples.len() as u32, key);
                 self.samples.push(Sample { x, y, pixel_sample, weight, radiance: Vec3::ZERO });

@@ -248,7 +248,7 @@ impl TreeBuilder {
         let cone = match self.kind {
             LightKind::Omni => Cone::SPHERE,
             _ if items.len() == 1 => items[0].cone,
-            _ => Cone::around(Cone::mean(axes), items.iter().map(|i| i.cone)),
+            _ => Cone::around(Cone::mean_direction(axes), items.iter().map(|i| i.cone)),
         };
         let diagonal2 = (bounds.max - bounds.min).as_dvec3().length_squared();
         let orientation = self.half_size * (1.0 - f64::from(cone.cos));

@@ -229,7 +229,7 @@ mod tests {
             let bounds = Aabb { min: at, max: at };
             LightItem {
                 bounds,
-                cone: Cone::ray(axis),
+                cone: Cone::from_direction(axis),
                 intensity: Vec3::ONE,
                 cos_spot: 2.0,
                 point: i as u32,

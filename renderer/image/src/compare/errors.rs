@@ -6,14 +6,15 @@
 //! |---|---|
 //! | mean error (bias) | A − B |
 //! | MAE | \|A − B\| |
-//! | MSE; RMSE is its root | (A − B)² |
+//! | MSE; RMSE is its square root | (A − B)² |
 //! | relMSE | (A − B)² / (B² + 0.01) |
 //! | MAPE | \|A − B\| / (\|B\| + 0.01) |
 //!
 //! The 0.01 keeps black pixels from dominating the mean. Papers on denoising and the viewer tev use
 //! the same value.
 
-/// Added to the denominator of relative errors, which stay finite if the reference is black.
+/// Added to the denominator of relative errors, so that they are finite where the reference is
+/// black.
 pub const EPSILON: f64 = 0.01;
 
 /// Errors of one channel, or the mean of several.
@@ -22,7 +23,7 @@ pub struct Errors {
     /// Number of samples that are finite in both images.
     pub count: u64,
     /// Mean error; positive if A is brighter.
-    pub mean: f64,
+    pub mean_error: f64,
     /// Mean absolute error.
     pub mae: f64,
     /// Mean squared error.
@@ -33,12 +34,13 @@ pub struct Errors {
     pub mape: f64,
     /// The largest absolute error.
     pub max: f64,
-    /// The first pixel with the largest error.
-    pub max_at: usize,
+    /// Index of the first pixel with the largest absolute error.
+    pub max_pixel: usize,
 }
 
 impl Errors {
-    /// Computes the errors of pairs of samples of A and B. Skips pairs with a non-finite value.
+    /// Computes the errors of pairs of a sample of A and one of B. Skips pairs with a non-finite
+    /// value.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (f32, f32)>) -> Errors {
         let mut sums = Errors::default();
         for (i, (a, b)) in
@@ -46,44 +48,44 @@ impl Errors {
         {
             let (b, error) = (f64::from(b), f64::from(a) - f64::from(b));
             sums.count += 1;
-            sums.mean += error;
+            sums.mean_error += error;
             sums.mae += error.abs();
             sums.mse += error * error;
-            sums.rel_mse += relative_squared(error, b);
-            sums.mape += relative(error, b);
+            sums.rel_mse += relative_squared_error(error, b);
+            sums.mape += relative_error(error, b);
             if error.abs() > sums.max {
-                (sums.max, sums.max_at) = (error.abs(), i);
+                (sums.max, sums.max_pixel) = (error.abs(), i);
             }
         }
         let n = sums.count.max(1) as f64;
-        sums.means(|x| x / n)
+        sums.map_sums(|x| x / n)
     }
 
-    /// Returns the mean over channels of equal count, and the maximum over all channels.
+    /// Averages the errors of channels with equal counts. The maximum is over all channels.
     pub(crate) fn mean_of(channels: &[Errors]) -> Errors {
         let mut sums = Errors::default();
         for channel in channels {
             sums.count = channel.count;
-            sums.mean += channel.mean;
+            sums.mean_error += channel.mean_error;
             sums.mae += channel.mae;
             sums.mse += channel.mse;
             sums.rel_mse += channel.rel_mse;
             sums.mape += channel.mape;
             if channel.max > sums.max {
-                (sums.max, sums.max_at) = (channel.max, channel.max_at);
+                (sums.max, sums.max_pixel) = (channel.max, channel.max_pixel);
             }
         }
-        sums.means(|x| x / channels.len().max(1) as f64)
+        sums.map_sums(|x| x / channels.len().max(1) as f64)
     }
 
-    /// Applies `mean` to all sums.
-    fn means(self, mean: impl Fn(f64) -> f64) -> Errors {
+    /// Applies `f` to all fields that are sums.
+    fn map_sums(self, f: impl Fn(f64) -> f64) -> Errors {
         let [mean_error, mae, mse, rel_mse, mape] =
-            [self.mean, self.mae, self.mse, self.rel_mse, self.mape].map(mean);
-        Errors { mean: mean_error, mae, mse, rel_mse, mape, ..self }
+            [self.mean_error, self.mae, self.mse, self.rel_mse, self.mape].map(f);
+        Errors { mean_error, mae, mse, rel_mse, mape, ..self }
     }
 
-    /// Returns the root of the mean squared error.
+    /// Returns the root mean squared error.
     pub fn rmse(&self) -> f64 {
         self.mse.sqrt()
     }
@@ -96,13 +98,13 @@ impl Errors {
     }
 }
 
-/// Returns the relative squared error, the summand of relMSE.
-pub(crate) fn relative_squared(error: f64, reference: f64) -> f64 {
+/// Returns the relative squared error, which relMSE averages.
+pub(crate) fn relative_squared_error(error: f64, reference: f64) -> f64 {
     error * error / (reference * reference + EPSILON)
 }
 
-/// Returns the relative absolute error, the summand of MAPE.
-pub(crate) fn relative(error: f64, reference: f64) -> f64 {
+/// Returns the relative absolute error, which MAPE averages.
+pub(crate) fn relative_error(error: f64, reference: f64) -> f64 {
     error.abs() / (reference.abs() + EPSILON)
 }
 
@@ -121,8 +123,8 @@ mod tests {
     fn errors_match_closed_forms() {
         // Errors 1, −3, 0, 0.5 on references 0, 3, −2, 0.25: all exact in binary.
         let errors = Errors::from_pairs([(1.0, 0.0), (0.0, 3.0), (-2.0, -2.0), (0.75, 0.25)]);
-        assert_eq!((errors.count, errors.max, errors.max_at), (4, 3.0, 1));
-        assert_close(errors.mean, -1.5 / 4.0);
+        assert_eq!((errors.count, errors.max, errors.max_pixel), (4, 3.0, 1));
+        assert_close(errors.mean_error, -1.5 / 4.0);
         assert_close(errors.mae, 4.5 / 4.0);
         assert_close(errors.mse, 10.25 / 4.0);
         assert_close(errors.rmse(), (10.25f64 / 4.0).sqrt());
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn psnr_of_known_errors() {
+    fn psnr_matches_closed_form() {
         assert_close(
             Errors::from_pairs([(0.1f32, 0.0); 3]).psnr(),
             -20.0 * f64::from(0.1f32).log10(),
@@ -148,7 +150,7 @@ mod tests {
             (2.0, 1.0),
             (f32::NAN, f32::NAN),
         ]);
-        assert_eq!((errors.count, errors.mean, errors.max_at), (1, 1.0, 2));
+        assert_eq!((errors.count, errors.mean_error, errors.max_pixel), (1, 1.0, 2));
         assert_eq!(Errors::from_pairs([]), Errors::default());
     }
 
@@ -157,18 +159,18 @@ mod tests {
         // A sum of ones in `f32` would stop growing at 2²⁴.
         let n = (1 << 24) + 5;
         let errors = Errors::from_pairs((0..n).map(|_| (1.0, 0.0)));
-        assert_eq!(errors.mean, 1.0);
+        assert_eq!(errors.mean_error, 1.0);
     }
 
     #[test]
-    fn mean_of_averages_channels() {
+    fn channels_are_averaged_and_the_maximum_is_kept() {
         let (r, g) = (
             Errors::from_pairs([(1.0, 0.0), (0.0, 0.0)]),
             Errors::from_pairs([(0.0, 0.0), (-3.0, 0.0)]),
         );
         let mean = Errors::mean_of(&[r, g]);
         assert_eq!(
-            (mean.mean, mean.mae, mean.mse, mean.max, mean.max_at),
+            (mean.mean_error, mean.mae, mean.mse, mean.max, mean.max_pixel),
             (-0.5, 1.0, 2.5, 3.0, 1)
         );
     }

@@ -1,14 +1,14 @@
 //! ꟻLIP: the difference perceived when alternating between two images, from 0 to 1 at each pixel.
 //!
 //! [`ldr`] compares images as displayed (Andersson et al. 2020). It calls NVIDIA's implementation
-//! through the `nv-flip` crate, which takes 8-bit samples. [`hdr`] compares images of any range
-//! (Andersson et al. 2021): both are tone mapped by a fit to ACES at several exposures chosen from
-//! the reference, and each pixel keeps its largest error. The authors' tool uses floats for HDR.
-//! Here, 8-bit quantization overestimates small differences, by about 0.005 on average. Both papers
-//! assume the same viewing conditions, which are used here.
+//! through the `nv-flip` crate, which takes 8-bit samples. [`hdr`] compares images of any dynamic
+//! range (Andersson et al. 2021). It tone maps both with a fit to the ACES curve, at several
+//! exposures chosen from the reference, and keeps the largest error of each pixel. The authors'
+//! tool uses floats for HDR. Here, 8-bit quantization overestimates small differences, by about
+//! 0.005 on average. The viewing conditions are those of both papers.
 
 use super::Planes;
-use crate::srgb;
+use crate::linear_to_srgb;
 use nv_flip::{FlipImageRgb8, flip, pixels_per_degree};
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ const DISPLAY_COLUMNS: f32 = 3840.0;
 /// Maximum number of pixels processed at a time; each takes about 100 bytes.
 const MAX_PIXELS_IN_FLIGHT: usize = 1 << 24;
 
-/// Largest number of exposures; only references with an unrealistic dynamic range need more.
+/// Maximum number of exposures; only references with an unrealistic dynamic range need more.
 const MAX_EXPOSURES: usize = 64;
 
 /// A ꟻLIP error map.
@@ -43,14 +43,14 @@ impl ErrorMap {
     }
 }
 
-/// Computes LDR-ꟻLIP of linear images as displayed at `exposure` stops; values above 1 are white.
+/// Computes LDR-ꟻLIP of linear images as displayed at `exposure` stops, clamped to [0, 1].
 ///
 /// # Panics
 /// If the images differ in size.
 pub fn ldr(test: &Planes, reference: &Planes, exposure: f32) -> ErrorMap {
     let gain = libm::exp2(f64::from(exposure));
     let valid = finite_pixels(test, reference);
-    let values = differences(test, reference, &valid, |x| x * gain);
+    let values = ldr_errors(test, reference, &valid, |x| x * gain);
     ErrorMap { values: mask_out(values, &valid), exposures: Vec::new() }
 }
 
@@ -63,7 +63,7 @@ pub fn hdr(test: &Planes, reference: &Planes) -> ErrorMap {
     let exposures = exposures(reference, &valid);
     let errors_at = |exposure: &f64| {
         let gain = libm::exp2(*exposure);
-        differences(test, reference, &valid, |x| tone_map(x * gain))
+        ldr_errors(test, reference, &valid, |x| tone_map(x * gain))
     };
     let pixelwise_max =
         |a: Vec<f32>, b: Vec<f32>| a.iter().zip(&b).map(|(a, b)| a.max(*b)).collect();
@@ -75,7 +75,7 @@ pub fn hdr(test: &Planes, reference: &Planes) -> ErrorMap {
     ErrorMap { values: mask_out(values, &valid), exposures }
 }
 
-/// Returns whether each pixel is finite in both images.
+/// Returns, for each pixel, whether it is finite in both images.
 fn finite_pixels(test: &Planes, reference: &Planes) -> Vec<bool> {
     assert_eq!((test.width(), test.height()), (reference.width(), reference.height()));
     let finite = |i| test.rgb(i).iter().chain(&reference.rgb(i)).all(|x| x.is_finite());
@@ -90,15 +90,16 @@ fn mask_out(mut values: Vec<f32>, valid: &[bool]) -> Vec<f32> {
     values
 }
 
-/// Computes LDR-ꟻLIP at each pixel after applying `map` to both images. Invalid pixels are black in
-/// both.
-fn differences(
+/// Computes LDR-ꟻLIP at each pixel after applying `map` to both images. Replaces invalid pixels by
+/// black in both.
+fn ldr_errors(
     test: &Planes,
     reference: &Planes,
     valid: &[bool],
     map: impl Fn(f64) -> f64,
 ) -> Vec<f32> {
-    let code = |x: f32| (srgb(map(f64::from(x)).clamp(0.0, 1.0) as f32) * 255.0).round() as u8;
+    let code =
+        |x: f32| (linear_to_srgb(map(f64::from(x)).clamp(0.0, 1.0) as f32) * 255.0).round() as u8;
     let flip_image = |planes: &Planes| {
         let pixel =
             |(i, &valid): (usize, &bool)| if valid { planes.rgb(i).map(code) } else { [0; 3] };
@@ -128,8 +129,8 @@ fn tone_map(x: f64) -> f64 {
 /// Returns the exposures of HDR-ꟻLIP, about a stop apart. The first tone maps the brightest pixel
 /// of the reference to 0.85, the last the median pixel.
 ///
-/// If more than half of the image is black, its median would need an infinite exposure. Then the
-/// median of the remaining pixels is used.
+/// If more than half of the image is black, the median would need an infinite exposure. In that
+/// case, uses the median of the other pixels.
 fn exposures(reference: &Planes, valid: &[bool]) -> Vec<f64> {
     let luminance = |i: usize| {
         let [r, g, b] = reference.rgb(i).map(|x| f64::from(x.max(0.0)));
@@ -185,8 +186,8 @@ mod tests {
     }
 
     fn assert_close(found: [f64; 4], expected: [f64; 4], tolerance: f64) {
-        let close = found.iter().zip(expected).all(|(x, e)| (x - e).abs() < tolerance);
-        assert!(close, "found {found:?}, expected {expected:?}");
+        let is_close = found.iter().zip(expected).all(|(x, e)| (x - e).abs() < tolerance);
+        assert!(is_close, "found {found:?}, expected {expected:?}");
     }
 
     /// The expected values are from `flip_evaluator.evaluate(b, a, "LDR")` in flip-evaluator 1.7,
@@ -257,7 +258,7 @@ mod tests {
         };
         assert_eq!(median(&[0.0, 2.0, 4.0, 8.0, 16.0]), Some(4.0));
         assert_eq!(median(&[0.0, 0.0, 2.0, 4.0]), Some(2.0));
-        // More than half is black: uses the median of the rest.
+        // More than half is black: the median of the rest is used.
         assert_eq!(median(&[0.0, 0.0, 0.0, 0.0, 2.0, 4.0, 8.0]), Some(4.0));
     }
 
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn single_pixels_are_supported() {
+    fn images_of_one_pixel_are_supported() {
         let pixel = |x| Planes::new(1, 1, vec![vec![x]]);
         assert!(ldr(&pixel(1.0), &pixel(0.0), 0.0).mean() > 0.5);
         assert!(hdr(&pixel(1e30), &pixel(1e-30)).mean() > 0.05);

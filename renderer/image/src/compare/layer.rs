@@ -1,4 +1,4 @@
-//! All metrics of the channels of a layer.
+//! Computes all metrics of a layer.
 
 use super::errors::Errors;
 use super::{Metric, Planes, flip, ssim};
@@ -11,8 +11,8 @@ pub struct Comparison {
     /// Number of pixels with a non-finite value in either image. They are excluded from all metrics
     /// except the fraction of differing pixels.
     pub excluded_pixels: usize,
-    /// Number of pixels that differ; NaN equals NaN here.
-    pub differing: usize,
+    /// Number of pixels that differ; NaN counts as equal to NaN.
+    pub differing_pixels: usize,
     /// Errors of each channel.
     pub errors: Vec<Errors>,
     /// Errors of each channel of the display-encoded images, if requested.
@@ -28,9 +28,9 @@ pub struct Comparison {
 /// The value of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricValue {
-    /// Value over all channels.
+    /// Value for all channels together.
     pub overall: f64,
-    /// Value of each channel; empty for metrics of colours and pixels.
+    /// Value of each channel; empty for metrics that are not computed per channel.
     pub channels: Vec<f64>,
 }
 
@@ -44,19 +44,19 @@ pub fn compare(a: &Planes, b: &Planes, metrics: &[Metric], exposure: f32) -> Com
         (a.width(), a.height(), a.channels().len()),
         (b.width(), b.height(), b.channels().len())
     );
-    let same =
+    let equal =
         |i: usize| channel_pairs(a, b).all(|(a, b)| a[i] == b[i] || a[i].is_nan() && b[i].is_nan());
-    let differing = (0..a.len()).filter(|&i| !same(i)).count();
+    let differing_pixels = (0..a.len()).filter(|&i| !equal(i)).count();
     let finite = |i: usize| channel_pairs(a, b).all(|(a, b)| a[i].is_finite() && b[i].is_finite());
     let excluded: Vec<bool> = (0..a.len()).map(|i| !finite(i)).collect();
     let excluded_pixels = excluded.iter().filter(|excluded| **excluded).count();
     if excluded_pixels == 0 {
-        return compare_masked(a, b, metrics, exposure, differing);
+        return compare_masked(a, b, metrics, exposure, differing_pixels);
     }
     let (mut a, mut b) = (a.clone(), b.clone());
     a.set_nan(&excluded);
     b.set_nan(&excluded);
-    Comparison { excluded_pixels, ..compare_masked(&a, &b, metrics, exposure, differing) }
+    Comparison { excluded_pixels, ..compare_masked(&a, &b, metrics, exposure, differing_pixels) }
 }
 
 fn channel_pairs<'a>(
@@ -72,13 +72,13 @@ fn errors(a: &Planes, b: &Planes) -> Vec<Errors> {
         .collect()
 }
 
-/// Compares images in which excluded pixels are NaN in all channels.
+/// Compares images whose excluded pixels are already NaN in all channels.
 fn compare_masked(
     a: &Planes,
     b: &Planes,
     metrics: &[Metric],
     exposure: f32,
-    differing: usize,
+    differing_pixels: usize,
 ) -> Comparison {
     let requested = |metric| metrics.contains(&metric);
     let displayed = (requested(Metric::Psnr) || requested(Metric::Ssim))
@@ -89,7 +89,7 @@ fn compare_masked(
     Comparison {
         pixels: a.len(),
         excluded_pixels: 0,
-        differing,
+        differing_pixels,
         errors: errors(a, b),
         displayed_errors: displayed.as_ref().map(|(a, b)| errors(a, b)),
         ssim: displayed.as_ref().filter(|_| requested(Metric::Ssim)).and_then(ssim),
@@ -102,11 +102,11 @@ impl Comparison {
     /// Returns the value of a metric; `None` if it was not requested, if the images are too small
     /// for it, or if no pixel is finite in both.
     ///
-    /// The overall value is the mean over the channels. But RMSE and PSNR are computed from the
-    /// mean MSE, and the maximum is taken over all channels.
+    /// The overall value is the mean over the channels, except that RMSE and PSNR are computed from
+    /// the mean MSE, and the maximum is over all channels.
     pub fn value(&self, metric: Metric) -> Option<MetricValue> {
         if metric == Metric::Differing {
-            let overall = self.differing as f64 / self.pixels as f64;
+            let overall = self.differing_pixels as f64 / self.pixels as f64;
             return Some(MetricValue { overall, channels: Vec::new() });
         }
         if self.excluded_pixels == self.pixels {
@@ -119,7 +119,7 @@ impl Comparison {
         let map_mean =
             |map: &flip::ErrorMap| MetricValue { overall: map.mean(), channels: Vec::new() };
         match metric {
-            Metric::MeanError => Some(per_channel(&self.errors, |e| e.mean)),
+            Metric::MeanError => Some(per_channel(&self.errors, |e| e.mean_error)),
             Metric::Mae => Some(per_channel(&self.errors, |e| e.mae)),
             Metric::Rmse => Some(per_channel(&self.errors, Errors::rmse)),
             Metric::RelMse => Some(per_channel(&self.errors, |e| e.rel_mse)),
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_of_one_pixel_in_two_channels() {
+    fn metrics_of_one_pixel_match_closed_forms() {
         let (a, b) = (
             Planes::new(1, 1, vec![vec![1.0], vec![0.25]]),
             Planes::new(1, 1, vec![vec![0.5], vec![0.75]]),
@@ -179,7 +179,7 @@ mod tests {
             vec![vec![f32::NAN, 1.0, f32::INFINITY, 1.0], vec![5.0, 1.0, 9.0, 2.0]],
         );
         let comparison = compare(&a, &b, &Metric::ALL, 0.0);
-        assert_eq!((comparison.excluded_pixels, comparison.differing), (2, 2));
+        assert_eq!((comparison.excluded_pixels, comparison.differing_pixels), (2, 2));
         assert_eq!(
             comparison.errors.iter().map(|e| (e.count, e.mae)).collect::<Vec<_>>(),
             [(2, 0.5), (2, 0.0)]

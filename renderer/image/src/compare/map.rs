@@ -1,6 +1,6 @@
 //! Error maps.
 
-use super::errors::{relative, relative_squared};
+use super::errors::{relative_error, relative_squared_error};
 use super::{Comparison, Metric, Planes};
 
 impl Metric {
@@ -13,8 +13,8 @@ impl Metric {
 /// Returns the value of `metric` at each pixel: the mean over the channels, or their maximum for
 /// [`Metric::Max`]. NaN if a sample is not finite.
 ///
-/// Returns `None` if the metric has no map, or if it is a ꟻLIP that was not requested in
-/// `comparison`.
+/// Returns `None` if the metric has no map, or if it is a variant of ꟻLIP that `comparison` does
+/// not contain.
 ///
 /// # Panics
 /// If the images differ in size or number of channels.
@@ -49,8 +49,8 @@ pub fn error_map(
         Metric::Rmse => {
             mean(&|error, _| error * error).map(|map| map.into_iter().map(f32::sqrt).collect())
         }
-        Metric::RelMse => mean(&relative_squared),
-        Metric::Mape => mean(&relative),
+        Metric::RelMse => mean(&relative_squared_error),
+        Metric::Mape => mean(&relative_error),
         Metric::Max => {
             Some((0..a.len()).map(|i| pixel(i, &|error, _| error.abs(), f64::max) as f32).collect())
         }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn maps_average_to_the_overall_value() {
+    fn maps_aggregate_to_the_overall_value() {
         let a = Planes::new(2, 1, vec![vec![1.0, -2.0], vec![0.5, 4.0]]);
         let b = Planes::new(2, 1, vec![vec![0.5, 1.0], vec![0.75, 1.0]]);
         let comparison = compare(&a, &b, &Metric::ALL, 0.0);

@@ -7,7 +7,7 @@ pub enum Metric {
     MeanError,
     /// Mean of |A − B|.
     Mae,
-    /// Root of the mean of (A − B)².
+    /// Square root of the mean of (A − B)².
     Rmse,
     /// Mean of (A − B)² / (B² + 0.01).
     RelMse,
@@ -17,11 +17,11 @@ pub enum Metric {
     Max,
     /// Fraction of the pixels that differ.
     Differing,
-    /// Peak signal-to-noise ratio of displayed values, in decibels.
+    /// Peak signal-to-noise ratio of display-encoded values, in decibels.
     Psnr,
-    /// Structural similarity of displayed values.
+    /// Structural similarity of display-encoded values.
     Ssim,
-    /// ꟻLIP of displayed values.
+    /// ꟻLIP of display-encoded values.
     LdrFlip,
     /// ꟻLIP over a range of exposures.
     HdrFlip,
@@ -37,7 +37,7 @@ pub enum Better {
 }
 
 impl Metric {
-    /// All metrics, in the order of reports.
+    /// All metrics, in the order in which reports list them.
     pub const ALL: [Metric; 11] = [
         Metric::MeanError,
         Metric::Mae,
@@ -52,7 +52,7 @@ impl Metric {
         Metric::HdrFlip,
     ];
 
-    /// Returns the name in options and results.
+    /// Returns the name used in options and results.
     pub fn name(self) -> &'static str {
         match self {
             Metric::MeanError => "mean-error",
@@ -82,7 +82,7 @@ impl Metric {
         matches!(self, Metric::Psnr | Metric::Ssim | Metric::LdrFlip)
     }
 
-    /// Returns whether the metric applies to visible colours only, not to depths or normals.
+    /// Returns whether the metric applies only to visible colours, not to depths or normals.
     pub fn requires_colour(self) -> bool {
         matches!(self, Metric::Psnr | Metric::Ssim | Metric::LdrFlip | Metric::HdrFlip)
     }

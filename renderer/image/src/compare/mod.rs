@@ -2,10 +2,11 @@
 //!
 //! A is the image under test, B the reference. Images are [`Planes`] of linear samples, one plane
 //! per channel, independent of files and colour spaces. [`errors`] are per-sample metrics, summed
-//! in `f64`. [`ssim`] and [`flip`] compare neighbourhoods of displayed values. [`compare`] computes
-//! all metrics for the channels of a layer.
+//! in `f64`. [`ssim`] and [`flip`] compare neighbourhoods of display-encoded values. [`compare`]
+//! computes all metrics of a layer.
 //!
-//! A pixel with a non-finite sample is counted, and excluded from every metric.
+//! Pixels with non-finite samples are counted, and excluded from all metrics except
+//! [`Metric::Differing`].
 
 pub mod errors;
 pub mod flip;

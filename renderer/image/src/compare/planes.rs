@@ -1,6 +1,6 @@
 //! Planar images, the input of metrics.
 
-use crate::srgb;
+use crate::linear_to_srgb;
 
 /// The channels of an image, each a plane of linear samples, row by row from the top.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +74,7 @@ impl Planes {
     /// Propagates NaN.
     pub fn displayed(&self, exposure: f32) -> Planes {
         let gain = libm::exp2f(exposure);
-        let code = |&x: &f32| srgb((x * gain).clamp(0.0, 1.0));
+        let code = |&x: &f32| linear_to_srgb((x * gain).clamp(0.0, 1.0));
         let planes = self.planes.iter().map(|plane| plane.iter().map(code).collect()).collect();
         Planes { planes, ..*self }
     }

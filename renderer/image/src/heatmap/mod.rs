@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn maps_have_a_colour_bar() {
-        let scale = ColourScale::of_errors(&[2.0], false, Some(1.0));
+        let scale = ColourScale::for_errors(&[2.0], false, Some(1.0));
         let canvas = draw(&[0.0, 1.0, f32::NAN, 0.5], 2, &scale, "colour: mae");
         assert_eq!(canvas.codes.len(), canvas.width * canvas.height);
         let at = |x: usize, y: usize| canvas.codes[y * canvas.width + x];
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn extreme_shapes_fit_the_canvas() {
-        let scale = ColourScale::of_errors(&[1.0], true, Some(1e-30));
+        let scale = ColourScale::for_errors(&[1.0], true, Some(1e-30));
         for (width, height) in [(1, 1), (3000, 1), (1, 3000), (500, 500)] {
             let canvas = draw(&vec![0.0; width * height], width, &scale, "colour: mean-error");
             assert!(canvas.width >= width && canvas.height >= height);

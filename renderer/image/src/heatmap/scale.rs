@@ -1,7 +1,7 @@
-//! Colour scales of false-colour maps.
+//! Colour scales for false-colour maps.
 //!
-//! Values use the perceptually uniform colour map magma. Signed errors use blue (A is darker) and
-//! red (A is brighter). The ends of a scale are round numbers by default.
+//! Values use the perceptually uniform colour map magma. Signed errors use a diverging map from
+//! blue (A is darker) to red (A is brighter). The ends of a scale are round numbers by default.
 
 use super::NON_FINITE;
 use crate::six_digits;
@@ -12,7 +12,7 @@ pub struct ColourScale {
     /// Values of the first and the last colour; values outside are clamped.
     range: [f32; 2],
     mapping: Mapping,
-    /// Whether any value is below the range, and above the range.
+    /// Whether any value is below the range, and whether any is above it.
     clipped: [bool; 2],
 }
 
@@ -20,26 +20,26 @@ pub struct ColourScale {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mapping {
     Linear,
-    /// Linear and symmetric around 0, in two colours.
-    Signed,
+    /// Linear and symmetric around 0, with a diverging colour map.
+    Diverging,
     /// Logarithmic; the range is positive.
     Logarithmic,
 }
 
-/// Minimum distance between labels, as a fraction of the length of the scale.
+/// Minimum spacing of labels, as a fraction of the length of the scale.
 const MIN_LABEL_DISTANCE: f64 = 0.11;
 
-/// Tolerance for rounding errors of floats next to round numbers, as a fraction of a step.
+/// Tolerance for rounding errors of values close to round numbers, as a fraction of a step.
 const ROUNDING_TOLERANCE: f64 = 1e-6;
 
-/// Round numbers from 1 to 10.
+/// Round numbers are these multiples of powers of 10.
 const ROUND_NUMBERS: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 
 impl ColourScale {
-    /// Creates a scale of errors, from 0 to `end`. The default `end` is the 99th percentile of the
+    /// Creates a scale for errors, from 0 to `end`. The default `end` is the 99th percentile of the
     /// absolute values, rounded up to 1, 2 or 5 times a power of 10. A signed scale starts at
     /// −`end`.
-    pub fn of_errors(values: &[f32], signed: bool, end: Option<f32>) -> ColourScale {
+    pub fn for_errors(values: &[f32], signed: bool, end: Option<f32>) -> ColourScale {
         let magnitudes = sorted_finite(values.iter().map(|x| x.abs()));
         let percentile = magnitudes.get(magnitudes.len() * 99 / 100).copied().unwrap_or(0.0);
         let largest = magnitudes.last().copied().unwrap_or(0.0);
@@ -48,7 +48,7 @@ impl ColourScale {
         match signed {
             true => ColourScale {
                 range: [-end, end],
-                mapping: Mapping::Signed,
+                mapping: Mapping::Diverging,
                 clipped: [largest > end; 2],
             },
             false => ColourScale {
@@ -59,10 +59,10 @@ impl ColourScale {
         }
     }
 
-    /// Creates a scale of any values, over `range`. The default range is from the 1st to the 99th
+    /// Creates a scale for any values, over `range`. The default range is from the 1st to the 99th
     /// percentile, rounded outwards, and extended to 0 if 0 is close. A logarithmic scale ignores
     /// values that are not positive.
-    pub fn of_values(values: &[f32], logarithmic: bool, range: Option<[f32; 2]>) -> ColourScale {
+    pub fn for_values(values: &[f32], logarithmic: bool, range: Option<[f32; 2]>) -> ColourScale {
         let all = sorted_finite(values.iter().copied());
         let usable = &all[if logarithmic { all.partition_point(|x| *x <= 0.0) } else { 0 }..];
         let percentiles = usable
@@ -72,7 +72,7 @@ impl ColourScale {
             (None, false) => [0.0, 1.0],
             (None, true) => [1.0, 10.0],
             (Some(range), false) => round_range(range),
-            (Some([lo, hi]), true) => round_to_powers(lo, hi),
+            (Some([lo, hi]), true) => round_to_decades(lo, hi),
         });
         let clipped =
             [all.first().is_some_and(|x| *x < range[0]), all.last().is_some_and(|x| *x > range[1])];
@@ -96,7 +96,7 @@ impl ColourScale {
     /// Returns the colour at a position on the scale, from 0 to 1.
     pub(super) fn colour_at(&self, position: f64) -> [u8; 3] {
         let colour = match self.mapping {
-            Mapping::Signed => colorous::RED_BLUE.eval_continuous(1.0 - position),
+            Mapping::Diverging => colorous::RED_BLUE.eval_continuous(1.0 - position),
             Mapping::Linear | Mapping::Logarithmic => colorous::MAGMA.eval_continuous(position),
         };
         [colour.r, colour.g, colour.b]
@@ -108,7 +108,7 @@ impl ColourScale {
         let position = match self.mapping {
             Mapping::Logarithmic if value <= 0.0 => 0.0,
             Mapping::Logarithmic => (value / lo).log10() / (hi / lo).log10(),
-            Mapping::Linear | Mapping::Signed => (value - lo) / (hi - lo),
+            Mapping::Linear | Mapping::Diverging => (value - lo) / (hi - lo),
         };
         position.clamp(0.0, 1.0)
     }
@@ -122,8 +122,8 @@ impl ColourScale {
                 let decades = (hi / lo).log10();
                 let (first, last) =
                     ((lo.log10() - ROUNDING_TOLERANCE).ceil() as i32, hi.log10() as i32);
-                // Up to two decades leave room for 2 and 5 times powers of 10. More than six
-                // decades need a stride.
+                // Up to two decades have room for 2 and 5 times powers of 10. More than six decades
+                // need a stride.
                 let (factors, first, stride) = match decades {
                     ..=2.0 => (&ROUND_NUMBERS[..3], first - 1, 1),
                     _ => (
@@ -137,7 +137,7 @@ impl ColourScale {
                     .flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)))
                     .collect()
             }
-            Mapping::Linear | Mapping::Signed => {
+            Mapping::Linear | Mapping::Diverging => {
                 let step = step(lo, hi);
                 let first = (lo / step).ceil();
                 (0..=5).map(|i| (first + f64::from(i)) * step).collect::<Vec<_>>()
@@ -178,7 +178,7 @@ fn round_up(x: f32) -> f32 {
     rounded.unwrap_or(x).min(f32::MAX)
 }
 
-/// Returns a round step that divides a range into at most five parts.
+/// Returns a round tick spacing that divides a range into at most five steps.
 fn step(lo: f64, hi: f64) -> f64 {
     let rough = (hi - lo) / 5.0;
     let power = 10f64.powf(rough.log10().floor());
@@ -210,13 +210,13 @@ fn round_range([lo, hi]: [f32; 2]) -> [f32; 2] {
 }
 
 /// Rounds a positive range outwards to powers of 10.
-fn round_to_powers(lo: f32, hi: f32) -> [f32; 2] {
+fn round_to_decades(lo: f32, hi: f32) -> [f32; 2] {
     let power = |exponent: f64| (10f64.powf(exponent) as f32).min(f32::MAX);
     let [first, last] = [
         (f64::from(lo).log10() + ROUNDING_TOLERANCE).floor(),
         (f64::from(hi).log10() - ROUNDING_TOLERANCE).ceil(),
     ];
-    // Smaller powers are not normal floats.
+    // Smaller powers of 10 are subnormal.
     let first = first.max(-37.0);
     [power(first), power(last.max(first + 1.0))]
 }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_of_errors_end_at_round_numbers() {
+    fn scales_for_errors_end_at_round_numbers() {
         for (x, end) in [
             (0.0, 1.0),
             (0.3, 0.5),
@@ -246,19 +246,19 @@ mod tests {
         // One outlier in a thousand is ignored.
         let mut values = vec![0.3; 999];
         values.push(-50.0);
-        let scale = ColourScale::of_errors(&values, false, None);
+        let scale = ColourScale::for_errors(&values, false, None);
         assert_eq!((scale.range, scale.clipped), ([0.0, 0.5], [false, true]));
         assert_eq!(labels(&scale), ["0", "0.1", "0.2", "0.3", "0.4", ">= 0.5"]);
-        let signed = ColourScale::of_errors(&values, true, Some(64.0));
+        let signed = ColourScale::for_errors(&values, true, Some(64.0));
         assert_eq!((signed.range, signed.clipped), ([-64.0, 64.0], [false; 2]));
         assert_eq!(labels(&signed), ["-64", "0", "64"]);
-        assert_eq!(ColourScale::of_errors(&[f32::NAN], false, None).range, [0.0, 1.0]);
+        assert_eq!(ColourScale::for_errors(&[f32::NAN], false, None).range, [0.0, 1.0]);
     }
 
     #[test]
-    fn scales_of_values_cover_the_percentiles() {
+    fn scales_for_values_cover_the_percentiles() {
         let range =
-            |values: &[f32], logarithmic| ColourScale::of_values(values, logarithmic, None).range;
+            |values: &[f32], logarithmic| ColourScale::for_values(values, logarithmic, None).range;
         for (values, expected) in [
             (&[3.0, 97.0][..], [0.0, 100.0]),
             (&[101.0, 109.0], [100.0, 110.0]),
@@ -277,7 +277,7 @@ mod tests {
             [[-f32::MAX, f32::MAX], [1e-45, f32::MAX], [1.0, 1.0 + f32::EPSILON], [1e-45, 1e-45]]
         {
             for logarithmic in [false, true] {
-                let scale = ColourScale::of_values(&[lo, hi], logarithmic, None);
+                let scale = ColourScale::for_values(&[lo, hi], logarithmic, None);
                 assert!(
                     scale.range[0] < scale.range[1] && scale.range.iter().all(|x| x.is_finite()),
                     "{scale:?}"
@@ -287,14 +287,14 @@ mod tests {
         }
         let mut values = vec![5.0; 999];
         values.push(1e10);
-        let scale = ColourScale::of_values(&values, false, None);
+        let scale = ColourScale::for_values(&values, false, None);
         assert_eq!((scale.range, scale.clipped), ([0.0, 5.0], [false, true]));
     }
 
     #[test]
     fn ticks_are_round_numbers() {
         let ticks = |logarithmic, lo, hi| {
-            labels(&ColourScale::of_values(&[lo - 1.0, hi], logarithmic, Some([lo, hi])))
+            labels(&ColourScale::for_values(&[lo - 1.0, hi], logarithmic, Some([lo, hi])))
         };
         assert_eq!(ticks(false, 0.0, 350.0), ["<= 0", "100", "200", "300", "350"]);
         assert_eq!(ticks(true, 1.0, 1000.0), ["<= 1", "10", "100", "1000"]);
@@ -308,11 +308,11 @@ mod tests {
         };
         for (lo, hi) in [(0.3, 0.31), (-17.0, 900.0), (1.5, 1.6), (0.02, 9e7)] {
             assert!(
-                are_apart(&ColourScale::of_values(&[], lo > 0.0, Some([lo, hi])).ticks()),
+                are_apart(&ColourScale::for_values(&[], lo > 0.0, Some([lo, hi])).ticks()),
                 "{lo} {hi}"
             );
             assert!(
-                are_apart(&ColourScale::of_values(&[], false, Some([lo, hi])).ticks()),
+                are_apart(&ColourScale::for_values(&[], false, Some([lo, hi])).ticks()),
                 "{lo} {hi}"
             );
         }
@@ -320,14 +320,14 @@ mod tests {
 
     #[test]
     fn colours_follow_values() {
-        let scale = ColourScale::of_errors(&[], false, Some(2.0));
+        let scale = ColourScale::for_errors(&[], false, Some(2.0));
         let brightness = |value| scale.colour(value).iter().map(|c| u32::from(*c)).sum::<u32>();
         assert!((0..20).all(|i| brightness(i as f32 / 10.0) <= brightness((i + 1) as f32 / 10.0)));
         assert_eq!((scale.colour(f32::NAN), scale.colour(9.0)), (NON_FINITE, scale.colour(2.0)));
-        let signed = ColourScale::of_errors(&[], true, Some(2.0));
+        let signed = ColourScale::for_errors(&[], true, Some(2.0));
         let ([r, _, b], [r_low, _, b_low]) = (signed.colour(1.5), signed.colour(-1.5));
         assert!(r > b && r_low < b_low);
-        let logarithmic = ColourScale::of_values(&[], true, Some([1.0, 100.0]));
+        let logarithmic = ColourScale::for_values(&[], true, Some([1.0, 100.0]));
         assert_eq!(logarithmic.colour(10.0), scale.colour(1.0));
         assert_eq!(
             (logarithmic.colour(-5.0), logarithmic.colour(0.0)),

@@ -1,8 +1,8 @@
 //! Samplers: Owen-scrambled Sobol' sequences, or independent random numbers.
 //!
 //! A sampler is stateless. It returns four numbers at a time, as a pure function of a [`PathKey`]
-//! (8 bytes: pixel and sample) and a *dimension set*. The integrator increments the dimension set
-//! along the path.
+//! (8 bytes: pixel and sample) and a *dimension set*, the index of a group of four dimensions. The
+//! integrator increments it along the path.
 //!
 //! The Sobol' sampler uses the first four dimensions of the sequence for every set, shuffled and
 //! scrambled independently per pixel and set (padding; Burley 2020, *Practical Hash-based Owen
@@ -20,7 +20,7 @@ use super::{hash, unit_float};
 use sobol_burley::parts::{self, Int4};
 use std::sync::LazyLock;
 
-/// Base-2 logarithm of the number of samples of a Sobol' sequence.
+/// Base-2 logarithm of the number of samples in a block, which uses one scrambled Sobol' sequence.
 const BLOCK_BITS: u32 = 16;
 
 /// The sampling algorithm.
@@ -32,7 +32,7 @@ pub enum SamplerKind {
     Independent,
 }
 
-/// Generates the samples of an image.
+/// Generates the random numbers of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
     kind: SamplerKind,
@@ -40,11 +40,11 @@ pub struct Sampler {
     tables: &'static SobolByteTables,
 }
 
-/// Identifies a camera path by its pixel's seed and its sample index.
+/// Identifies a camera path by the seed of its pixel and its sample index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathKey {
-    pixel: u32,
-    index: u32,
+    pixel_seed: u32,
+    sample_index: u32,
 }
 
 impl Sampler {
@@ -58,8 +58,11 @@ impl Sampler {
     /// Pixels with coordinates below 2¹⁶ have distinct seeds: [`hash`] is a bijection on 32-bit
     /// words.
     #[inline]
-    pub fn path(&self, x: u32, y: u32, index: u32) -> PathKey {
-        PathKey { pixel: hash(hash(0x02e5_be93, x ^ y.rotate_left(16)), self.seed), index }
+    pub fn path_key(&self, x: u32, y: u32, index: u32) -> PathKey {
+        PathKey {
+            pixel_seed: hash(hash(0x02e5_be93, x ^ y.rotate_left(16)), self.seed),
+            sample_index: index,
+        }
     }
 
     /// Returns the four numbers in [0, 1) of dimension set `set`.
@@ -67,16 +70,16 @@ impl Sampler {
     pub fn get4(&self, key: PathKey, set: u32) -> [f32; 4] {
         match self.kind {
             SamplerKind::Sobol => {
-                let block = key.index >> BLOCK_BITS;
-                let pixel = if block == 0 { key.pixel } else { hash(key.pixel, block) };
+                let block = key.sample_index >> BLOCK_BITS;
+                let seed = if block == 0 { key.pixel_seed } else { hash(key.pixel_seed, block) };
                 sobol(
                     self.tables,
-                    key.index & ((1 << BLOCK_BITS) - 1),
-                    hash(pixel, set.wrapping_add(0x967a_889b)),
+                    key.sample_index & ((1 << BLOCK_BITS) - 1),
+                    hash(seed, set.wrapping_add(0x967a_889b)),
                 )
             }
             SamplerKind::Independent => {
-                pcg4d([key.pixel, key.index, set, self.seed]).map(unit_float)
+                pcg4d([key.pixel_seed, key.sample_index, set, self.seed]).map(unit_float)
             }
         }
     }
@@ -95,8 +98,8 @@ static SOBOL_BYTE_TABLES: LazyLock<SobolByteTables> = LazyLock::new(|| {
     [words(24), words(16)]
 });
 
-/// Bit-identical to `sobol_burley::sample_4d(index, 0, seed)`, but does one table lookup per byte
-/// instead of a loop over bits. This works because the sequence is linear over GF(2).
+/// Returns the same bits as `sobol_burley::sample_4d(index, 0, seed)`, but does one table lookup
+/// per byte instead of a loop over bits. This works because the sequence is linear over GF(2).
 #[inline]
 fn sobol(tables: &SobolByteTables, index: u32, seed: u32) -> [f32; 4] {
     let shuffled = parts::owen_scramble_rev(index.reverse_bits(), parts::hash(seed ^ 0x79c6_8e4a));
@@ -107,8 +110,8 @@ fn sobol(tables: &SobolByteTables, index: u32, seed: u32) -> [f32; 4] {
     parts::owen_scramble_int4_rev(point, parts::hash_int4(scramble)).reverse_bits().to_f32_norm()
 }
 
-/// Hashes four 32-bit words to four words; Jarzynski & Olano 2020, *Hash Functions for GPU
-/// Rendering*, pcg4d.
+/// Hashes four 32-bit words to four words (pcg4d; Jarzynski & Olano 2020, *Hash Functions for GPU
+/// Rendering*).
 fn pcg4d(v: [u32; 4]) -> [u32; 4] {
     fn mix([x, y, z, w]: [u32; 4]) -> [u32; 4] {
         let x = x.wrapping_add(y.wrapping_mul(w));
@@ -128,7 +131,7 @@ mod tests {
 
     const KINDS: [SamplerKind; 2] = [SamplerKind::Sobol, SamplerKind::Independent];
 
-    /// Performs a χ² test of every pair of the four dimensions on a 16 × 16 grid.
+    /// Applies a χ² test to every pair of the four dimensions on a 16 × 16 grid.
     fn assert_uniform(points: impl Iterator<Item = [f32; 4]> + Clone, label: &str) {
         let n = points.clone().count();
         for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
@@ -164,13 +167,14 @@ mod tests {
             let s = Sampler::new(kind, 1);
             for set in [0, 3, 63, 64, 1000] {
                 assert_uniform(
-                    (0..4096).map(|i| s.get4(s.path(5, 9, i), set)),
+                    (0..4096).map(|i| s.get4(s.path_key(5, 9, i), set)),
                     &format!("{kind:?}, samples, set {set}"),
                 );
-                let pixels = (0..16384).map(|i| s.get4(s.path(i % 128, i / 128, 0), set));
+                let pixels = (0..16384).map(|i| s.get4(s.path_key(i % 128, i / 128, 0), set));
                 assert_uniform(pixels, &format!("{kind:?}, pixels, set {set}"));
-                let seeds =
-                    (0..16384).map(|i| Sampler::new(kind, i)).map(|s| s.get4(s.path(3, 4, 7), set));
+                let seeds = (0..16384)
+                    .map(|i| Sampler::new(kind, i))
+                    .map(|s| s.get4(s.path_key(3, 4, 7), set));
                 assert_uniform(seeds, &format!("{kind:?}, seeds, set {set}"));
             }
         }
@@ -180,7 +184,7 @@ mod tests {
     fn neighbours_are_uncorrelated() {
         for kind in KINDS {
             let s = Sampler::new(kind, 5);
-            let value = |x, y, i, set| f64::from(s.get4(s.path(x, y, i), set)[0]) - 0.5;
+            let value = |x, y, i, set| f64::from(s.get4(s.path_key(x, y, i), set)[0]) - 0.5;
             let n = 10_000;
             for (dx, dy, di, ds) in
                 [(1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0), (0, 0, 0, 64), (0, 0, 1 << 16, 0)]
@@ -202,7 +206,8 @@ mod tests {
     #[test]
     fn pixels_have_distinct_seeds() {
         let s = Sampler::new(SamplerKind::Sobol, 3);
-        let mut seeds: Vec<u32> = (0..1 << 16).map(|i| s.path(i % 256, i / 256, 0).pixel).collect();
+        let mut seeds: Vec<u32> =
+            (0..1 << 16).map(|i| s.path_key(i % 256, i / 256, 0).pixel_seed).collect();
         seeds.sort_unstable();
         seeds.dedup();
         assert_eq!(seeds.len(), 1 << 16);
@@ -216,7 +221,8 @@ mod tests {
             for (x, set, first) in
                 [(0, 0, 0), (17, 0, 0), (17, 5, 0), (17, 63, 0), (17, 64, 0), (17, 0, 1 << 16)]
             {
-                let points: Vec<_> = (0..n).map(|i| s.get4(s.path(x, 2, first + i), set)).collect();
+                let points: Vec<_> =
+                    (0..n).map(|i| s.get4(s.path_key(x, 2, first + i), set)).collect();
                 // Each dimension has one point in each of n intervals.
                 for d in 0..4 {
                     let mut hit = vec![false; n as usize];
@@ -236,7 +242,7 @@ mod tests {
                         let cell = (p[0] * w as f32) as u32 + w * (p[1] * h as f32) as u32;
                         assert!(
                             !std::mem::replace(&mut hit[cell as usize], true),
-                            "box {cell} of {w} × {h}"
+                            "elementary interval {cell} of {w} × {h}"
                         );
                     }
                 }
@@ -244,7 +250,7 @@ mod tests {
         }
     }
 
-    /// Returns the root mean square error, over pixels, of the estimated integral of a smooth
+    /// Returns the root mean square error, over pixels, of estimates of the integral of a smooth
     /// function of four variables.
     fn rms_error(kind: SamplerKind, set: u32, n: u32) -> f64 {
         let s = Sampler::new(kind, 2);
@@ -253,7 +259,7 @@ mod tests {
         let squares: f64 = (0..pixels)
             .map(|x| {
                 let f = |i| {
-                    s.get4(s.path(x, 0, i), set)
+                    s.get4(s.path_key(x, 0, i), set)
                         .iter()
                         .map(|&u| f64::from(-u).exp())
                         .product::<f64>()
@@ -282,9 +288,9 @@ mod tests {
     fn blocks_after_the_first_differ_and_are_uniform() {
         let s = Sampler::new(SamplerKind::Sobol, 4);
         for first in [1 << 16, 3 << 16, u32::MAX - 4095] {
-            assert_ne!(s.get4(s.path(1, 1, 12), 0), s.get4(s.path(1, 1, first + 12), 0));
+            assert_ne!(s.get4(s.path_key(1, 1, 12), 0), s.get4(s.path_key(1, 1, first + 12), 0));
             assert_uniform(
-                (0..4096).map(|i| s.get4(s.path(1, 1, first + i), 0)),
+                (0..4096).map(|i| s.get4(s.path_key(1, 1, first + i), 0)),
                 &format!("block at {first}"),
             );
         }
@@ -299,7 +305,7 @@ mod tests {
         for (kind, expected) in KINDS.into_iter().zip(bits) {
             let s = Sampler::new(kind, 42);
             assert_eq!(
-                s.get4(s.path(640, 360, 100_000), 70).map(f32::to_bits),
+                s.get4(s.path_key(640, 360, 100_000), 70).map(f32::to_bits),
                 expected,
                 "{kind:?}"
             );

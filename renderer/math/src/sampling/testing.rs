@@ -4,18 +4,18 @@ use super::pdf_check::{DirectionSampler, Domain, Settings, check};
 use super::{Sampler, SamplerKind, chi_square, hash};
 use crate::{Vec2, Vec3, vec2};
 
-/// Returns `n` independent points of the unit square, the same in every run.
+/// Returns `n` independent uniform points in the unit square, the same in every run.
 pub fn points(n: u32, seed: u32) -> impl Iterator<Item = Vec2> {
     let sampler = Sampler::new(SamplerKind::Independent, seed);
     (0..n).map(move |i| {
-        let [x, y, ..] = sampler.get4(sampler.path(0, 0, i), 0);
+        let [x, y, ..] = sampler.get4(sampler.path_key(0, 0, i), 0);
         vec2(x, y)
     })
 }
 
 /// Returns settings for a thorough check with `samples` samples of p and of q, without tolerance.
-pub fn thorough(samples: u32) -> Settings {
-    // At least 64 samples in each of the smallest cells, which have four leaves.
+pub fn thorough_settings(samples: u32) -> Settings {
+    // At least 64 samples in each of the smallest compared cells, which have four leaves.
     let compared_depth = (samples / 64).ilog2().min(9);
     let depth = compared_depth + 2;
     let square = |count: u32| [count.isqrt(); 2];
@@ -27,13 +27,13 @@ pub fn thorough(samples: u32) -> Settings {
         compared_depth,
         min_pooled_depth: 5,
         independent: true,
-        unit_tolerance: 2e-5,
+        squared_length_tolerance: 2e-5,
         tolerance: 0.0,
         max_standard_errors: 5.5,
     }
 }
 
-/// Checks that `sample` maps uniform points of the unit square to unit directions with the density
+/// Checks that `sample` maps uniform points in the unit square to unit directions with the density
 /// `pdf` (per steradian). At most 1 in 5000 sampled directions may have density 0.
 pub fn check_sampler(
     seed: u32,
@@ -64,11 +64,11 @@ pub fn check_sampler(
         }
     }
     let mut functions = Functions { sample, pdf, zero_pdf: 0 };
-    check(&mut functions, Domain::Sphere, &thorough(samples), seed)
+    check(&mut functions, Domain::Sphere, &thorough_settings(samples), seed)
         .map_err(|mismatch| mismatch.to_string())?;
     match functions.zero_pdf {
         count if count > samples / 5000 => {
-            Err(format!("`pdf` is 0 for {count} directions of `sample`"))
+            Err(format!("`pdf` is 0 for {count} sampled directions"))
         }
         _ => Ok(()),
     }
@@ -87,8 +87,8 @@ pub fn assert_sampler_matches_pdf(
     }
 }
 
-/// Performs Pearson's χ² test of counts against expectations. Panics if p is below 3·10⁻⁵, or if a
-/// cell with expectation 0 has samples.
+/// Applies Pearson's χ² test to observed and expected counts. Panics if p is below 3·10⁻⁵, or if a
+/// cell with an expected count of 0 has samples.
 pub fn assert_chi_square(observed: &[u32], expected: &[f64], label: &str) {
     let pairs: Vec<(f64, f64)> =
         observed.iter().map(|&o| o.into()).zip(expected.iter().copied()).collect();

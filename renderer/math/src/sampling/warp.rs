@@ -1,9 +1,9 @@
 //! Sampling warps from the unit square to disks, triangles and directions, with their PDFs.
 //!
-//! All warps are defined on all of [0, 1)² and preserve relative area, so stratified points stay
-//! stratified. Spheres, cones and hemispheres use the concentric disk map: a point at radius r of
-//! the unit disk is lifted to height h(r²) by Archimedes' hat-box theorem, which needs no further
-//! trigonometry.
+//! All warps are defined on all of [0, 1)². They map equal areas to equal probabilities, so
+//! stratified points stay stratified. Spheres, cones and hemispheres use the concentric disk map: a
+//! point at radius r of the unit disk is lifted to height h(r²) by Archimedes' hat-box theorem,
+//! without further trigonometry.
 
 use crate::{Vec2, Vec3, vec2};
 use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
@@ -11,8 +11,8 @@ use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
 /// PDF of [`uniform_sphere`], 1/sr.
 pub const UNIFORM_SPHERE_PDF: f32 = 0.25 * FRAC_1_PI;
 
-/// The smallest cosine that [`cosine_hemisphere`] returns: the height above a disk point that is
-/// half a grid step of the input inside the rim. It keeps the density positive.
+/// The smallest cosine that [`cosine_hemisphere`] returns, so that the PDF stays positive. It is
+/// the height above a point 2⁻²⁵ (half the spacing of the input) inside the edge of the disk.
 const MIN_COSINE: f32 = 1.0 / 4096.0;
 
 /// Samples a uniform point on the closed unit disk, by the concentric map of Shirley & Chiu 1997.
@@ -30,10 +30,10 @@ pub fn uniform_disk(u: Vec2) -> Vec2 {
     }
 }
 
-/// Returns the sine and cosine of t π/4 for |t| ≤ 1, to one ulp.
+/// Returns the sine and cosine of t π/4 for |t| ≤ 1, with an error of at most one ulp.
 ///
-/// Polynomials in t², interpolated at Chebyshev nodes. Unlike the standard library's `sin`, they
-/// are bit-identical on every platform.
+/// Evaluates polynomials in t², interpolated at Chebyshev nodes. Unlike the standard library's
+/// `sin`, they are bit-identical on every platform.
 #[inline]
 pub fn sin_cos_octant(t: f32) -> (f32, f32) {
     let s = t * t;
@@ -58,7 +58,7 @@ pub fn disk_to_square(d: Vec2) -> Vec2 {
 /// Returns the arctangent of t in units of π/4, for t in [0, 1]. The result is in [0, 1], with an
 /// error of at most 4 · 2⁻²⁴.
 ///
-/// A polynomial in t², interpolated at Chebyshev nodes, as in [`sin_cos_octant`].
+/// Evaluates a polynomial in t², interpolated at Chebyshev nodes, as in [`sin_cos_octant`].
 #[inline]
 pub fn atan_octant(t: f32) -> f32 {
     const COEFFICIENTS: [f32; 8] = [
@@ -75,8 +75,8 @@ pub fn atan_octant(t: f32) -> f32 {
     COEFFICIENTS.into_iter().rev().fold(0.0, |sum, coefficient| sum * s + coefficient) * t
 }
 
-/// Samples a cosine-weighted unit direction around +z, with density cos θ / π (Malley's method); z
-/// is positive.
+/// Samples a cosine-weighted unit direction around +z, with PDF cos θ / π (Malley's method). z is
+/// always positive.
 #[inline]
 pub fn cosine_hemisphere(u: Vec2) -> Vec3 {
     let d = uniform_disk(u);
@@ -91,8 +91,8 @@ pub fn cosine_hemisphere(u: Vec2) -> Vec3 {
 #[inline]
 pub fn uniform_cone(u: Vec2, one_minus_cos: f32) -> Vec3 {
     let d = uniform_disk(u);
-    // h = 1 − cos of the direction is uniform in [0, 1 − cos θ], as r² is uniform in [0, 1]; sin =
-    // √(h (2 − h)) = r √(h/r² (2 − h)).
+    // h = 1 − z is uniform in [0, 1 − cos θ], since r² is uniform in [0, 1]. The distance from the
+    // z axis is √(h (2 − h)) = r √((h/r²) (2 − h)).
     let h = (d.length_squared() * one_minus_cos).min(one_minus_cos);
     (d * (one_minus_cos * (2.0 - h)).sqrt()).extend(1.0 - h)
 }
@@ -154,7 +154,7 @@ mod tests {
         values.into_iter().flat_map(move |x| values.map(|y| vec2(x, y)))
     }
 
-    /// Performs a χ² test of points against the uniform distribution, on a grid of the unit square.
+    /// Applies a χ² test to points against the uniform distribution, on a grid of the unit square.
     fn assert_uniform(points: impl Iterator<Item = Vec2>, label: &str) {
         let (mut counts, mut n) = ([0; GRID * GRID], 0);
         for p in points {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn sin_cos_match_the_standard_library() {
+    fn sin_cos_octant_matches_the_standard_library() {
         for i in -1000..=1000 {
             let t = i as f32 / 1000.0;
             let (sin, cos) = sin_cos_octant(t);
@@ -235,23 +235,24 @@ mod tests {
 
     #[test]
     fn wide_and_narrow_cones_are_uniform() {
+        // A cone cuts a cap of height 1 − cos θ_max from the unit sphere.
         for half_angle in [3.0f64, 1.0, 0.1, 1e-3, 1e-5] {
-            let omc = (2.0 * (0.5 * half_angle).sin().powi(2)) as f32;
-            // Computes (1 − cos θ) / (1 − cos θ_max) from θ/2. In narrow cones z cannot resolve θ,
-            // but sin θ can.
-            let height = |w: Vec3| {
+            let cap_height = (2.0 * (0.5 * half_angle).sin().powi(2)) as f32;
+            // (1 − cos θ) / (1 − cos θ_max), computed from θ/2. In narrow cones, z cannot resolve
+            // θ, but sin θ can.
+            let relative_height = |w: Vec3| {
                 let sin = w.truncate().as_dvec2().length();
                 let angle = sin.atan2(f64::from(w.z));
-                (2.0 * (0.5 * angle).sin().powi(2) / f64::from(omc)) as f32
+                (2.0 * (0.5 * angle).sin().powi(2) / f64::from(cap_height)) as f32
             };
             let uniform = points(N, 4)
-                .map(|u| uniform_cone(u, omc))
-                .map(|w| vec2(height(w), turns(w.truncate())));
+                .map(|u| uniform_cone(u, cap_height))
+                .map(|w| vec2(relative_height(w), turns(w.truncate())));
             assert_uniform(uniform.map(|p| p.min(Vec2::ONE)), &format!("cone of {half_angle}"));
             for u in edge_cases() {
-                assert!((uniform_cone(u, omc).length() - 1.0).abs() < 1e-6, "{u}");
+                assert!((uniform_cone(u, cap_height).length() - 1.0).abs() < 1e-6, "{u}");
             }
-            assert!((uniform_cone_pdf(omc) * 2.0 * PI * omc - 1.0).abs() < 1e-6);
+            assert!((uniform_cone_pdf(cap_height) * 2.0 * PI * cap_height - 1.0).abs() < 1e-6);
         }
         assert_eq!(one_minus_cos(1.0), 1.0);
         assert!((one_minus_cos(1e-10) / 5e-11 - 1.0).abs() < 1e-6);

@@ -1,7 +1,7 @@
 //! The colour matching functions of the CIE 1931 2° standard observer.
 //!
-//! Source of the tables: CIE 015 (Colorimetry), as published by CVRL. Values between tabulated
-//! wavelengths are interpolated linearly.
+//! Source of the tables: CIE 015 (Colorimetry), as published by CVRL. Values are interpolated
+//! linearly between tabulated wavelengths.
 
 use glam::DVec3;
 
@@ -12,8 +12,8 @@ pub const LAST_NM: f64 = 830.0;
 /// Spacing of tabulated wavelengths, nm.
 const STEP_NM: f64 = 5.0;
 
-/// Returns x̄, ȳ and z̄ at a wavelength in nm; 0 outside the table.
-pub fn matching(nm: f64) -> DVec3 {
+/// Evaluates x̄, ȳ and z̄ at a wavelength in nm. Returns 0 outside the table.
+pub fn colour_matching(nm: f64) -> DVec3 {
     if !(FIRST_NM..=LAST_NM).contains(&nm) {
         return DVec3::ZERO;
     }
@@ -67,14 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matching_functions_interpolate_and_have_equal_areas() {
-        assert_eq!(matching(555.0).y, 1.0);
-        assert!((matching(557.5).y - 0.5 * (1.0 + 0.995)).abs() < 1e-6);
-        assert_eq!(matching(359.9), DVec3::ZERO);
-        assert!(matching(830.0).x > 0.0);
-        // The functions are normalised to equal areas; the standard's sum of ȳ in 1 nm steps is
-        // 106.857.
-        let sum: DVec3 = (360..=830).map(|nm| matching(f64::from(nm))).sum();
+    fn matching_functions_are_interpolated_and_have_equal_integrals() {
+        assert_eq!(colour_matching(555.0).y, 1.0);
+        assert!((colour_matching(557.5).y - 0.5 * (1.0 + 0.995)).abs() < 1e-6);
+        assert_eq!(colour_matching(359.9), DVec3::ZERO);
+        assert!(colour_matching(830.0).x > 0.0);
+        // The functions are normalised to equal integrals. In the standard, the sum of ȳ in steps
+        // of 1 nm is 106.857.
+        let sum: DVec3 = (360..=830).map(|nm| colour_matching(f64::from(nm))).sum();
         assert!((sum - DVec3::splat(106.86)).abs().max_element() < 0.04, "{sum}");
     }
 }

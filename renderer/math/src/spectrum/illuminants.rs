@@ -8,7 +8,7 @@ use super::Spectrum;
 
 /// Returns illuminant A, incandescent light. It is a Planckian radiator at 2848 K with the
 /// standard's second radiation constant 1.435·10⁻² m·K.
-pub fn a() -> Spectrum {
+pub fn illuminant_a() -> Spectrum {
     let planck = |nm: f32| {
         let r = 560.0 / nm;
         r * r
@@ -177,7 +177,7 @@ mod tests {
         // CIE 015, tables of chromaticity coordinates for the 2° observer. The standard integrates
         // the lamps in steps of 5 nm.
         let cases = [
-            (a(), 0.44758, 0.40745),
+            (illuminant_a(), 0.44758, 0.40745),
             (daylight(5000.0), 0.34567, 0.35851),
             (daylight(6500.0), 0.31272, 0.32903),
             (daylight_of_chromaticity(0.32168, 0.33767), 0.32168, 0.33767),

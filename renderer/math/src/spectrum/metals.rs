@@ -1,4 +1,4 @@
-//! Complex refractive indices η + i k of metals and two oxides.
+//! Complex indices of refraction η + i k of metals and two oxides.
 //!
 //! Measured data from pbrt-v4 (util/spectrum.cpp). The pure metals and the oxides come from
 //! luxpop.com. The oxides are from Palik 1985 (*Handbook of Optical Constants of Solids*); TiO₂ is
@@ -23,8 +23,8 @@ pub fn metal(symbol: &str) -> Option<(Spectrum, Spectrum)> {
     }
 }
 
-/// Creates a spectrum tabulated over photon energy, from 3.45 eV (359 nm) downwards in steps of
-/// 0.05 eV; h c = 1239.8418 eV nm.
+/// Creates a spectrum tabulated over photon energy, from 3.45 eV (359 nm) down in steps of 0.05 eV;
+/// h c = 1239.8418 eV nm.
 fn by_photon_energy(values: &[f32]) -> Spectrum {
     let nm = (0..values.len()).map(|i| 1239.8418 / (3.45 - 0.05 * i as f32));
     Spectrum::from_points(nm.zip(values.iter().copied()).collect())
@@ -37,8 +37,8 @@ fn every_10_nm(values: &[f32]) -> Spectrum {
     )
 }
 
-/// Creates a spectrum from (wavelength in nm, value) pairs, extended to 360–830 nm by its end
-/// values.
+/// Creates a spectrum from (wavelength in nm, value) pairs, extended to 360–830 nm with its first
+/// and last values.
 fn by_wavelength(points: &[(f32, f32)]) -> Spectrum {
     let (first, last) = (points[0], points[points.len() - 1]);
     let before = (first.0 > 360.0).then_some((360.0, first.1));

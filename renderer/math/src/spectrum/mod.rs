@@ -158,7 +158,7 @@ fn wavelengths() -> impl Iterator<Item = f32> {
 
 /// Returns the XYZ of a self-luminous spectrum, up to scale.
 fn xyz(s: &Spectrum) -> DVec3 {
-    wavelengths().map(|nm| cie::matching(f64::from(nm)) * f64::from(s.at(nm))).sum()
+    wavelengths().map(|nm| cie::colour_matching(f64::from(nm)) * f64::from(s.at(nm))).sum()
 }
 
 /// Returns the linear sRGB of a reflectance-like spectrum: its colour under D65. A constant c gives
@@ -168,7 +168,7 @@ pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
     static WEIGHTS: LazyLock<Vec<DVec3>> = LazyLock::new(|| {
         let white = illuminants::daylight(6500.0);
         let channels =
-            |nm: f32| RGB_FROM_XYZ * cie::matching(f64::from(nm)) * f64::from(white.at(nm));
+            |nm: f32| RGB_FROM_XYZ * cie::colour_matching(f64::from(nm)) * f64::from(white.at(nm));
         let sum: DVec3 = wavelengths().map(channels).sum();
         wavelengths().map(|nm| channels(nm) / sum).collect()
     });
@@ -201,7 +201,7 @@ pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
         r * r * r * r * r * libm::exp(end - e) * libm::expm1(-end) / libm::expm1(-e)
     };
     unit_luminance(
-        wavelengths().map(|nm| cie::matching(f64::from(nm)) * planck(f64::from(nm))).sum(),
+        wavelengths().map(|nm| cie::colour_matching(f64::from(nm)) * planck(f64::from(nm))).sum(),
     )
 }
 

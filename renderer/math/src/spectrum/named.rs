@@ -1,20 +1,20 @@
 //! The named spectra of pbrt-v4 scenes (util/spectrum.cpp).
 
-use super::illuminants::{a, daylight, daylight_of_chromaticity, fluorescent};
+use super::illuminants::{daylight, daylight_of_chromaticity, fluorescent, illuminant_a};
 use super::metals::metal;
 use super::{Spectrum, cie};
 
-/// Wavelength at which a dielectric's spectral index of refraction is evaluated, nm: the helium d
-/// line, for which glass catalogues state n.
+/// Wavelength at which a dielectric's index of refraction is evaluated, nm: the helium d line, at
+/// which glass catalogues specify the index.
 ///
 /// pbrt-v4 evaluates the index per wavelength. RGB rendering needs a single index.
 pub const HELIUM_D_NM: f32 = 587.56;
 
 /// Looks up a spectrum by name; `None` if the name is unknown.
 ///
-/// `metal-M-eta` and `metal-M-k` (M one of Ag, Al, Au, Cu, CuZn, MgO, TiO2), `glass-G` (BK7, BAF10,
-/// FK51A, LASF9, F5, F10, F11), `stdillum-I` (A, D50, D65, F1 to F12) and `illum-acesD60`.
-/// pbrt-v4's camera sensors are not supported.
+/// The names are `metal-M-eta` and `metal-M-k` (M: Ag, Al, Au, Cu, CuZn, MgO, TiO2), `glass-G` (G:
+/// BK7, BAF10, FK51A, LASF9, F5, F10, F11), `stdillum-I` (I: A, D50, D65, F1 to F12) and
+/// `illum-acesD60`. pbrt-v4's camera sensors are not supported.
 pub fn named(name: &str) -> Option<Spectrum> {
     let (family, rest) = name.split_once('-')?;
     match family {
@@ -29,7 +29,7 @@ pub fn named(name: &str) -> Option<Spectrum> {
         }
         "glass" => glass(rest),
         "stdillum" => match rest {
-            "A" => Some(a()),
+            "A" => Some(illuminant_a()),
             "D50" => Some(daylight(5000.0)),
             "D65" => Some(daylight(6500.0)),
             _ => fluorescent(rest.strip_prefix('F')?.parse().ok()?),
@@ -40,11 +40,11 @@ pub fn named(name: &str) -> Option<Spectrum> {
     }
 }
 
-/// Returns the index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flints SF5,
-/// SF10 and SF11.
+/// Returns the index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flint
+/// glasses SF5, SF10 and SF11.
 ///
-/// Sellmeier's formula n² = 1 + Σ Bᵢ λ² / (λ² − Cᵢ), λ in µm, with the coefficients of the SCHOTT
-/// catalogue.
+/// Evaluates the Sellmeier equation n² = 1 + Σ Bᵢ λ² / (λ² − Cᵢ), λ in µm, with the coefficients of
+/// the SCHOTT catalogue.
 fn glass(name: &str) -> Option<Spectrum> {
     let [b, c] = match name {
         "BK7" => [
@@ -97,8 +97,8 @@ mod tests {
     use crate::{Vec3, vec3};
 
     #[test]
-    fn glasses_match_tabulated_index_and_dispersion() {
-        // n at a wavelength from pbrt-v4's table of each glass.
+    fn glasses_match_tabulated_indices() {
+        // Entries of pbrt-v4's tables: glass, wavelength, n.
         let cases = [
             ("BK7", 586.0, 1.516_866),
             ("BK7", 410.0, 1.529_569),
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn metals_have_their_known_reflectance() {
-        // Reflectance at normal incidence, computed from RGB η and k.
+    fn metals_have_known_reflectances() {
+        // Reflectance at normal incidence. It is computed below from RGB η and k.
         let cases = [
             ("Au", vec3(1.0, 0.77, 0.34)),
             ("Cu", vec3(0.95, 0.64, 0.54)),
@@ -151,8 +151,10 @@ mod tests {
             let min = if ["metal-MgO-k", "metal-TiO2-k"].contains(&&*name) { 0.0 } else { 0.01 };
             assert!([360.0, 500.0, HELIUM_D_NM, 830.0].iter().all(|&nm| s.at(nm) >= min), "{name}");
         }
-        let lamps = (1..=12).map(|i| format!("F{i}")).chain(["A", "D50", "D65"].map(str::to_owned));
-        for name in lamps.map(|l| format!("stdillum-{l}")).chain(["illum-acesD60".to_owned()]) {
+        let illuminants =
+            (1..=12).map(|i| format!("F{i}")).chain(["A", "D50", "D65"].map(str::to_owned));
+        for name in illuminants.map(|l| format!("stdillum-{l}")).chain(["illum-acesD60".to_owned()])
+        {
             let rgb = illuminant_rgb(&named(&name).unwrap());
             assert!(
                 (luminance(rgb) - 1.0).abs() < 1e-5 && rgb.max_element() < 2.5,

@@ -239,7 +239,7 @@ pub fn brute_force(
     let batch = |batch| {
         let mut sum = [0.0; 3];
         for i in 0..samples {
-            let key = sampler.path(batch, 0, i);
+            let key = sampler.path_key(batch, 0, i);
             let random = |set| sampler.get4(key, set);
             let radiance =
                 trace_path(scene, scene.camera.ray(centre, vec2(0.5, 0.5)), depth, random);

@@ -163,8 +163,9 @@ fn irradiance_of_distant_small_lights_obeys_inverse_square_law() {
 /// Returns random flat shapes of size 1 around `centre`.
 fn flat_shapes(centre: Vec3, seed: u32) -> [Shape; 3] {
     let sampler = Sampler::new(SamplerKind::Independent, seed);
-    let corner =
-        |i| 2.0 * Vec3::from_slice(&sampler.get4(sampler.path(0, 0, i), 0)) - Vec3::ONE + centre;
+    let corner = |i| {
+        2.0 * Vec3::from_slice(&sampler.get4(sampler.path_key(0, 0, i), 0)) - Vec3::ONE + centre
+    };
     let [a, b, c] = [0, 1, 2].map(corner);
     let mesh = Mesh::new(vec![a, b, c], vec![[0, 1, 2]], vec![], vec![]).unwrap();
     let patch =
@@ -198,8 +199,8 @@ fn offset_rays_do_not_hit_the_surface_they_leave() {
             });
             let accel = accel::build(AccelKind::Auto, geometry.clone()).unwrap();
             for i in 0..50 {
-                let [a, b, c, d] = sampler.get4(sampler.path(seed, 1, i), 0);
-                let [e, f, _, _] = sampler.get4(sampler.path(seed, 1, i), 1);
+                let [a, b, c, d] = sampler.get4(sampler.path_key(seed, 1, i), 0);
+                let [e, f, _, _] = sampler.get4(sampler.path_key(seed, 1, i), 1);
                 let from = centre + 3.0 * warp::uniform_sphere(vec2(a, b));
                 let hit = accel.intersect(&Ray::new(
                     from,

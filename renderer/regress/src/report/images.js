@@ -1,16 +1,16 @@
 "use strict";
-// The images of a case: loaded when the case is opened, decoded, and drawn with the current
-// settings.
+// The images of a case. They are loaded when the case is opened, decoded, and drawn with the
+// current settings.
 
 /** The folder of this file, which also contains the images. */
 const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
 
-/** Resolves the promise of each case whose images are being loaded. */
+/** The `resolve` functions of the loads in progress, by index of the case. */
 const pendingLoads = new Map();
 
 /**
- * Loads the images of a case. Pages from disk may not read files, but may run scripts. The script
- * of a case calls `receiveImages`.
+ * Loads the images of a case. Pages opened from disk may not read files, but may load scripts. The
+ * script of a case calls `receiveImages`.
  */
 function loadImages(index, file) {
   return new Promise((resolve, reject) => {
@@ -20,15 +20,15 @@ function loadImages(index, file) {
     script.onload = () => {
       script.remove();
       if (pendingLoads.get(index) === resolve)
-        reject(new Error(`${file} is damaged; write the report again`));
+        reject(new Error(`${file} is damaged; create the report again`));
     };
     script.onerror = () =>
-      reject(new Error(`${file} cannot be loaded; is it still beside the page?`));
+      reject(new Error(`${file} cannot be loaded; was its folder moved or removed?`));
     document.head.append(script);
   });
 }
 
-/** Called by the data file of a case. */
+/** Called by the script of a case with its images. */
 function receiveImages(index, data) {
   const { width, height } = data;
   const flip = data.flip ? floats(data.flip) : null;
@@ -62,7 +62,7 @@ class CaseImages {
     return values.subarray(first, first + 3);
   }
 
-  /** The pixel with the largest difference; non-finite differences are the largest. */
+  /** The pixel with the largest difference; non-finite differences count as infinite. */
   worstPixel() {
     let largest = -1;
     let index = 0;
@@ -75,7 +75,7 @@ class CaseImages {
     return [index % this.width, Math.floor(index / this.width)];
   }
 
-  /** The range of the difference that covers 99.5 % of the values; 0 without differences. */
+  /** The range that covers 99.5 % of the differences, rounded up; 0 if there are none. */
   typicalDifference() {
     // Subsample large images, with a stride that visits all channels.
     const step = 3 * Math.ceil(this.difference.length / 3e6) - 2;
@@ -89,7 +89,7 @@ class CaseImages {
     return magnitude ? roundUp(magnitude) : 0;
   }
 
-  /** Paints a canvas; `colour` maps the index of a pixel to red, green and blue. */
+  /** Creates a canvas; `colour` maps the index of a pixel to sRGB codes. */
   paint(colour) {
     const canvas = document.createElement("canvas");
     canvas.width = this.width;
@@ -125,13 +125,13 @@ class CaseImages {
    */
   paintDifference(range, channel) {
     return this.paint((i) => {
-      const d = channel === "rgb" ? this.largest(i) : this.difference[3 * i + channel];
+      const d = channel === "rgb" ? this.largestDifference(i) : this.difference[3 * i + channel];
       return Number.isFinite(d) ? colourAt(DIVERGING, 0.5 + 0.5 * (d / range)) : NOT_FINITE;
     });
   }
 
-  /** The difference of largest magnitude among the channels of a pixel; NaN if one is NaN. */
-  largest(i) {
+  /** The difference with the largest magnitude among the channels; NaN if one is NaN. */
+  largestDifference(i) {
     const [r, g, b] = this.difference.subarray(3 * i, 3 * i + 3);
     if (Number.isNaN(r + g + b)) return NaN;
     const larger = Math.abs(g) > Math.abs(r) ? g : r;

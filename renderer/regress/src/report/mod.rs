@@ -2,13 +2,13 @@
 //! access.
 //!
 //! `index.html` is a small shell. All other files are in one folder beside it, named after a hash
-//! of its content: style, scripts, the list of cases, and the images of each case, which the page
-//! loads when the case is opened. Browsers do not let pages from disk read other files, but let
-//! them run scripts. Therefore, all data are scripts that call a function of the viewer.
+//! of its contents: style, scripts, the list of cases, and the images of each case, which the page
+//! loads when the case is opened. Browsers do not let pages opened from disk read other files, but
+//! do let them load scripts. Therefore, all data are scripts that call a function of the viewer.
 //!
 //! The index is written last and atomically, and earlier folders are removed only after that. So
-//! the index always refers to a complete report, even if writing is interrupted. Files that this
-//! module did not write are never changed.
+//! the index always refers to a complete report, even if writing is interrupted. Files are removed
+//! only from folders of reports, and only if they have the names of report files.
 
 mod data;
 
@@ -43,7 +43,7 @@ pub enum ReportError {
     Write(#[from] ImageError),
     /// The folder contains an `index.html` that is not a report.
     #[error("{}: is not a report, and is left unchanged", .0.display())]
-    Foreign(PathBuf),
+    NotAReport(PathBuf),
 }
 
 /// The folder of a report.
@@ -53,7 +53,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Opens or creates the folder of a report, without changing its content. Call this before the
+    /// Opens or creates the folder of a report, without changing its contents. Call this before the
     /// run, to detect errors early.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Report {
         let index = folder.join("index.html");
         match fs::read(&index) {
             Ok(page) if !String::from_utf8_lossy(&page).contains(GENERATOR_TAG) => {
-                Err(ReportError::Foreign(index))
+                Err(ReportError::NotAReport(index))
             }
             Ok(_) => Ok(Report { folder: folder.into() }),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Report { folder: folder.into() }),
@@ -75,17 +75,17 @@ impl Report {
     /// index.
     ///
     /// # Errors
-    /// If a file cannot be written; an earlier report then stays complete.
+    /// If a file cannot be written; an earlier report then stays intact.
     ///
     /// # Panics
     /// If the number of pixels of an image does not match its size.
     pub fn write(&self, suite: &str, outcomes: &[Outcome]) -> Result<PathBuf, ReportError> {
-        let mut order: Vec<&Outcome> = outcomes.iter().collect();
-        order.sort_by_key(|outcome| outcome.status.rank());
-        let name = folder_name(files(suite, &order));
+        let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
+        sorted.sort_by_key(|outcome| outcome.status.rank());
+        let name = folder_name(files(suite, &sorted));
         let folder = self.folder.join(&name);
         fs::create_dir_all(&folder).map_err(|e| write_error(&folder, e))?;
-        for (file, text) in files(suite, &order) {
+        for (file, text) in files(suite, &sorted) {
             save(&folder.join(file), text.as_bytes())?;
         }
         let index = self.folder.join("index.html");
@@ -103,7 +103,7 @@ impl Report {
                 for file in files.filter(|f| f.file_name().to_str().is_some_and(is_report_file)) {
                     let _ = fs::remove_file(file.path());
                 }
-                // Fails if the folder contains other files, and then keeps it.
+                // This fails, and keeps the folder, if it contains other files.
                 let _ = fs::remove_dir(entry.path());
             }
         }
@@ -114,20 +114,20 @@ fn write_error(path: &Path, error: io::Error) -> ImageError {
     ImageError { path: path.into(), problem: Problem::Write(error) }
 }
 
-/// Names and contents of all files beside the index. Contents are generated lazily, since images
-/// may be large.
-fn files(suite: &str, order: &[&Outcome]) -> impl Iterator<Item = (String, String)> {
-    let program = ASSETS.iter().map(|(name, text)| (name.to_string(), text.to_string()));
-    let list = std::iter::once_with(|| ("cases.js".to_string(), data::list_script(suite, order)));
-    let images = order.iter().enumerate().filter_map(|(i, outcome)| {
+/// Returns the names and contents of all files beside the index. Contents are generated lazily,
+/// since images may be large.
+fn files(suite: &str, sorted: &[&Outcome]) -> impl Iterator<Item = (String, String)> {
+    let assets = ASSETS.iter().map(|(name, text)| (name.to_string(), text.to_string()));
+    let list = std::iter::once_with(|| ("cases.js".to_string(), data::list_script(suite, sorted)));
+    let images = sorted.iter().enumerate().filter_map(|(i, outcome)| {
         let images = outcome.images.as_ref()?;
         Some((data::images_file(i), data::images_script(i, images)))
     });
-    program.chain(list).chain(images)
+    assets.chain(list).chain(images)
 }
 
-/// Name of the report's folder: a hash of its content, so that a page never loads files of another
-/// report, and equal reports have equal files.
+/// Returns the name of the report's folder, which contains a hash of its contents. So a page never
+/// loads files of another report, and equal reports have equal files.
 fn folder_name(files: impl Iterator<Item = (String, String)>) -> String {
     let mut hasher = DefaultHasher::new();
     files.for_each(|file| file.hash(&mut hasher));
@@ -140,12 +140,12 @@ fn is_report_folder(folder: &str) -> bool {
         .is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Whether the file belongs to a report, including temporary files of an interrupted [`save`],
-/// which begin with a dot.
+/// Returns whether the file belongs to a report, including temporary files of an interrupted
+/// [`save`], which begin with a dot.
 fn is_report_file(name: &str) -> bool {
     let name = name.strip_prefix('.').filter(|n| n.ends_with(".tmp")).unwrap_or(name);
-    let program = ASSETS.iter().any(|(file, _)| name.starts_with(file));
-    program || name.starts_with("cases.js") || name.starts_with("case-")
+    let is_asset = ASSETS.iter().any(|(file, _)| name.starts_with(file));
+    is_asset || name.starts_with("cases.js") || name.starts_with("case-")
 }
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_replaces_only_an_earlier_report() {
+    fn a_report_replaces_an_earlier_report_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let report = Report::open(dir.path()).unwrap();
         fs::write(dir.path().join("notes.txt"), "mine").unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_page_is_not_overwritten() {
+    fn an_index_page_that_is_not_a_report_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let index = dir.path().join("index.html");
         fs::write(&index, "<h1>Mine</h1>").unwrap();

@@ -1,9 +1,10 @@
 "use strict";
-// The stage: canvases that show the same area of several images of equal size. It manages the zoom,
-// the selected pixel (the probe), and the slider in the canvas that shows two images. Magnified
-// images have integer scales in device pixels, so that all pixels are squares of the same size.
+// The stage: synchronized canvases that show the same region of several images of equal size. It
+// manages the zoom, the selected pixel (the probe), and the slider in the canvas that shows two
+// images. Magnified images have integer scales in device pixels, so that all pixels are squares of
+// the same size.
 
-/** Maximum zoom step. A step is a factor of √2, so the maximum is 64 times. */
+/** Maximum zoom step. A step is a factor of √2, so the maximum zoom is 64×. */
 const MAX_ZOOM_STEP = 12;
 
 class Stage {
@@ -18,14 +19,14 @@ class Stage {
     this.probe = [0, 0];
     this.split = 0.5;
     this.panes = [];
-    this.wheel = 0;
+    this.wheelDelta = 0;
     this.observer = new ResizeObserver(() => this.redraw());
-    this.listen();
+    this.addListeners();
   }
 
   /**
-   * Adds a canvas. It shows an image, or two images with the second one left of the slider. Zooming
-   * by keys and buttons is relative to the first canvas.
+   * Adds a canvas. It shows one image, or two images with the second one left of the slider. Keys
+   * and buttons zoom relative to the first canvas.
    */
   add(canvas) {
     const pane = { canvas, images: [] };
@@ -42,7 +43,7 @@ class Stage {
     return 2 ** (this.zoomStep / 2);
   }
 
-  /** Redraws all canvases once before the next frame. */
+  /** Schedules one redraw of all canvases for the next frame. */
   redraw() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
@@ -72,10 +73,10 @@ class Stage {
     this.drawProbe(context, x, y, scale);
   }
 
-  /** Draws a frame around the probe, in white and black to be visible on any background. */
+  /** Draws a frame around the probe, in white and black so that it is visible on any background. */
   drawProbe(context, x, y, scale) {
     const line = Math.max(1, Math.round(devicePixelRatio));
-    // Extend by a whole number of pixels on both sides, so that lines are sharp.
+    // Extend both sides by a whole number of device pixels, so that lines are sharp.
     const side = scale + 2 * Math.ceil(Math.max(0, 5 * line - scale) / 2);
     const [left, top] = [
       x + (this.probe[0] + 0.5) * scale - side / 2,
@@ -105,8 +106,8 @@ class Stage {
   }
 
   /**
-   * Position of the image's upper left corner on the canvas. An image larger than the canvas covers
-   * it.
+   * Position of the image's upper left corner on the canvas. If the image is larger than the canvas,
+   * it covers the entire canvas.
    */
   origin(canvas) {
     const scale = this.scale(canvas);
@@ -122,7 +123,7 @@ class Stage {
     ];
   }
 
-  /** The image coordinates at a position of the pointer. */
+  /** The image coordinates at the pointer. */
   imagePoint(canvas, { clientX, clientY }) {
     const box = canvas.getBoundingClientRect();
     const [x, y] = this.origin(canvas);
@@ -151,7 +152,7 @@ class Stage {
     this.zoomBy(-MAX_ZOOM_STEP);
   }
 
-  /** Clamps the centre to the visible range, so that dragging responds immediately. */
+  /** Clamps the centre to its valid range, so that the next drag takes effect immediately. */
   clampCentre(canvas) {
     const scale = this.scale(canvas);
     const [x, y] = this.origin(canvas);
@@ -160,8 +161,8 @@ class Stage {
 
   /** Moves the probe to the pixel closest to the given image coordinates. */
   selectPixel([x, y]) {
-    const inside = (v, n) => Math.max(0, Math.min(n - 1, Math.floor(v)));
-    this.probe = [inside(x, this.width), inside(y, this.height)];
+    const clamp = (v, n) => Math.max(0, Math.min(n - 1, Math.floor(v)));
+    this.probe = [clamp(x, this.width), clamp(y, this.height)];
     this.onChange("probe");
     this.redraw();
   }
@@ -171,11 +172,12 @@ class Stage {
     this.selectPixel(pixel);
     const { canvas } = this.panes[0];
     const scale = this.scale(canvas);
-    const reach = [canvas.width / scale / 2 - 1, canvas.height / scale / 2 - 1].map((n) =>
-      Math.max(n, 0),
-    );
+    const halfExtent = [canvas.width, canvas.height].map((n) => Math.max(n / scale / 2 - 1, 0));
     this.centre = this.centre.map((c, i) =>
-      Math.max(this.probe[i] + 0.5 - reach[i], Math.min(this.probe[i] + 0.5 + reach[i], c)),
+      Math.max(
+        this.probe[i] + 0.5 - halfExtent[i],
+        Math.min(this.probe[i] + 0.5 + halfExtent[i], c),
+      ),
     );
     this.clampCentre(canvas);
   }
@@ -187,7 +189,7 @@ class Stage {
     this.redraw();
   }
 
-  listen() {
+  addListeners() {
     const on = (type, handler, options) => this.element.addEventListener(type, handler, options);
     const canvas = (event) => (event.target instanceof HTMLCanvasElement ? event.target : null);
     on("pointermove", (event) => {
@@ -204,8 +206,8 @@ class Stage {
     });
     for (const type of ["pointerup", "pointercancel"]) on(type, () => (this.drag = undefined));
     on("dblclick", (event) => canvas(event) && this.fit());
-    on("wheel", (event) => canvas(event) && this.wheelBy(event), { passive: false });
-    on("keydown", (event) => event.target === this.element && this.key(event));
+    on("wheel", (event) => canvas(event) && this.onWheel(event), { passive: false });
+    on("keydown", (event) => event.target === this.element && this.onKeyDown(event));
   }
 
   dragTo(event) {
@@ -217,20 +219,20 @@ class Stage {
   }
 
   /**
-   * A notch of the wheel doubles or halves the zoom. If the entire image is visible, zooming out
-   * scrolls the page.
+   * A notch of the wheel doubles or halves the zoom. If the entire image is visible, the wheel
+   * scrolls the page instead of zooming out.
    */
-  wheelBy(event) {
+  onWheel(event) {
     if (event.deltaY > 0 && this.zoomStep === 0) return;
     event.preventDefault();
-    this.wheel -= event.deltaY * [1, 33, 400][event.deltaMode];
-    const steps = Math.trunc(this.wheel / 50);
-    this.wheel -= 50 * steps;
+    this.wheelDelta -= event.deltaY * [1, 33, 400][event.deltaMode];
+    const steps = Math.trunc(this.wheelDelta / 50);
+    this.wheelDelta -= 50 * steps;
     if (steps !== 0) this.zoomBy(steps, this.imagePoint(event.target, event), event.target);
   }
 
-  /** Arrow keys move the probe, with Shift by ten pixels. */
-  key(event) {
+  /** Arrow keys move the probe by one pixel, or with Shift by ten. */
+  onKeyDown(event) {
     const direction = {
       ArrowLeft: [-1, 0],
       ArrowRight: [1, 0],

@@ -61,7 +61,7 @@ impl AreaLight {
                 let cone = normals.map_or(Cone::SPHERE, |n| Cone::around_hull(n.into_iter()));
                 (pad(Aabb::around(positions)), cone)
             }
-            EmitterShape::Disk(disk) => (disk.extent(lo, hi), Cone::ray(disk.normal())),
+            EmitterShape::Disk(disk) => (disk.extent(lo, hi), Cone::from_direction(disk.normal())),
             EmitterShape::Sphere { sphere, .. } => {
                 let (bounds, normals) = sphere.extent(lo, hi);
                 (bounds, Cone::around_hull(normals.into_iter()))
@@ -92,8 +92,8 @@ fn triangle_extent(triangle: &TriangleLight, lo: Vec2, hi: Vec2) -> (Aabb, Cone)
             .all(|(w, x, y)| sign * (w * facing.x + x * facing.y + y * facing.z) > FACING_SLACK)
     };
     let cone = match (is_facing(1.0), is_facing(-1.0)) {
-        (true, _) => Cone::ray(n),
-        (_, true) => Cone::ray(-n),
+        (true, _) => Cone::from_direction(n),
+        (_, true) => Cone::from_direction(-n),
         _ => Cone::SPHERE,
     };
     (bounds, cone)

@@ -67,7 +67,10 @@ impl Extent {
     /// Returns the extent of a single point.
     pub(super) fn of(p: &LightPoint) -> Extent {
         let axis = if p.kind() == LightKind::Directional { p.position } else { p.axis };
-        Extent { bounds: Aabb { min: p.position, max: p.position }, cone: Cone::ray(axis) }
+        Extent {
+            bounds: Aabb { min: p.position, max: p.position },
+            cone: Cone::from_direction(axis),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     ScatterSample, TestMaterial, mean_and_deviation, random_directions, random_points, stratified,
 };
 use lightbound_math::sampling::pdf_check::{DirectionSampler, Domain, check};
-use lightbound_math::sampling::testing::thorough;
+use lightbound_math::sampling::testing::thorough_settings;
 use lightbound_math::sampling::warp::cosine_hemisphere;
 use lightbound_math::{Vec2, Vec3, vec2};
 use lightbound_shader::SurfaceSides;
@@ -33,7 +33,7 @@ fn directions_follow_the_density() {
             check(
                 &mut View { material: &material, wo },
                 Domain::Sphere,
-                &thorough(1_000_000),
+                &thorough_settings(1_000_000),
                 seed,
             )
             .unwrap_or_else(|mismatch| panic!("{} from {wo}: {mismatch}", material.name));

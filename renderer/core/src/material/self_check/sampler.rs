@@ -15,7 +15,7 @@ const QUICK: Settings = Settings {
     compared_depth: 6,
     min_pooled_depth: 6,
     independent: false,
-    unit_tolerance: 1e-3,
+    squared_length_tolerance: 1e-3,
     tolerance: 0.04,
     max_standard_errors: 5.0,
 };
@@ -185,7 +185,7 @@ mod tests {
             text(check("", "return 1.01 * cosine(u);", "return max(wi.z, 0.0) / 3.14159265;"));
         assert!(long.contains("of length 1.01"), "{long}");
         let negative = text(check("", cosine, "return wi.z - 0.5;"));
-        assert!(negative.contains("`pdf` of a direction of `sample` is -0."), "{negative}");
+        assert!(negative.contains("`pdf` of a sampled direction is -0."), "{negative}");
         let nan = text(check("", cosine, "return wi.z / 3.14159265 + sqrt(0.4 - wi.x);"));
         assert!(nan.contains("NaN") && nan.ends_with("off the normal"), "{nan}");
         assert!(check("//! sides: both\n", cosine, "return abs(wi.z) / 6.2831853;").is_err());

@@ -14,13 +14,14 @@ pub(super) struct Estimates {
     pub sides: [f64; 2],
     /// Second moments of the averaged values, each estimated from samples of p and of q.
     pub second_moments: [[f64; 2]; 2],
-    /// Sum of the squared means of q's cells. Stratification removes this part of the second
-    /// moment.
+    /// Sum of the squared means over q's cells. Stratification by cell removes this part of the
+    /// second moment from the variance.
     pub squared_cell_means: f64,
 }
 
 impl Estimates {
-    fn plus(mut self, other: &Estimates) -> Estimates {
+    /// Adds the estimates of another cell.
+    fn merge(mut self, other: &Estimates) -> Estimates {
         self.sampled_fraction += other.sampled_fraction;
         self.pdf_integral += other.pdf_integral;
         self.squared_cell_means += other.squared_cell_means;
@@ -34,8 +35,8 @@ impl Estimates {
     }
 
     /// Returns the squared standard error of the difference between the sides. Uses the larger
-    /// estimate of each second moment, because samples of one density can miss peaks that samples
-    /// of the other hit.
+    /// estimate of each second moment, since samples of one density can miss peaks that samples of
+    /// the other density hit.
     fn variance(&self, settings: &Settings) -> f64 {
         let p_samples = f64::from(settings.p_strata[0] * settings.p_strata[1]);
         let [columns, rows] = settings.q_strata_per_cell;
@@ -43,21 +44,20 @@ impl Estimates {
         let [p, q] = self.second_moments.map(|[from_p, from_q]| from_p.max(from_q));
         let variance_p = (p - self.sides[0] * self.sides[0]).max(0.0) / p_samples;
         let variance_q = (q - self.squared_cell_means).max(0.0)
-            / (q_samples_per_cell * settings.leaves() as f64);
+            / (q_samples_per_cell * settings.cell_count() as f64);
         variance_p + variance_q + 4.0 / (p_samples * p_samples)
     }
 
-    /// Returns the excess of the difference between the sides over the tolerance, in standard
-    /// errors.
+    /// Returns how far the difference between the sides exceeds the tolerance, in standard errors.
     fn excess(&self, settings: &Settings) -> f64 {
         let [a, b] = self.sides;
-        let beyond = (a - b).abs() - 0.5 * settings.tolerance * (a + b);
-        beyond.max(0.0) / self.variance(settings).sqrt()
+        let excess = (a - b).abs() - 0.5 * settings.tolerance * (a + b);
+        excess.max(0.0) / self.variance(settings).sqrt()
     }
 }
 
-/// Compares samples and density in all cells, from the entire domain down to the smallest cells,
-/// and pooled over each level.
+/// Compares samples and density in all cells, from the entire domain down to the smallest compared
+/// cells, and pooled over each level.
 pub(super) fn compare(
     settings: &Settings,
     tree: &CellTree,
@@ -66,17 +66,17 @@ pub(super) fn compare(
     for depth in 0..=settings.compared_depth {
         let cells: Vec<Estimates> = leaves
             .chunks(leaves.len() >> depth)
-            .map(|leaves| leaves.iter().fold(Estimates::default(), |sum, leaf| sum.plus(leaf)))
+            .map(|leaves| leaves.iter().fold(Estimates::default(), |sum, leaf| sum.merge(leaf)))
             .collect();
         let excess: Vec<f64> = cells.iter().map(|cell| cell.excess(settings)).collect();
         let worst = (0..cells.len())
             .max_by(|&a, &b| excess[a].total_cmp(&excess[b]))
             .expect("each level has a cell");
         // χ² of all cells of the level; its mean is `dof`, its variance twice that.
-        let statistic = excess.iter().map(|excess| excess * excess).sum::<f64>();
+        let chi_square = excess.iter().map(|excess| excess * excess).sum::<f64>();
         let dof = cells.len() as f64;
         let pooled_fails = depth >= settings.min_pooled_depth
-            && statistic > dof + settings.max_standard_errors * (2.0 * dof).sqrt();
+            && chi_square > dof + settings.max_standard_errors * (2.0 * dof).sqrt();
         if excess[worst] > settings.max_standard_errors || pooled_fails {
             let Estimates { sampled_fraction, pdf_integral, .. } = cells[worst];
             let cell = tree.node(depth, worst);

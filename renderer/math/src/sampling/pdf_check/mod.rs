@@ -1,4 +1,4 @@
-//! Statistical test of whether a direction sampler has the density that it claims.
+//! Tests statistically whether a direction sampler has the density that it claims.
 //!
 //! Some directions are drawn from the sampler (density p), others from a density q that
 //! approximates p: the medians of a pilot set of samples split the sphere into cells of equal
@@ -11,11 +11,11 @@
 //! which is the balance heuristic for either sampler (Veach 1997 §9; Meng and Wong 1996 for the
 //! identity). With the *claimed* density in place of p within the brackets, both sides can be
 //! estimated. All averaged values lie in [0, 1], so a narrow lobe that a quadrature would miss
-//! reduces the power of the test but never its accuracy. Both sides are compared in all cells of a
-//! tree with the entire domain as its root. They may differ by a tolerance plus a number of
-//! standard errors. Random numbers are fixed.
+//! reduces the power of the test, but causes no false alarms. Both sides are compared in all cells
+//! of a tree whose root is the entire domain. They may differ by a tolerance plus a number of
+//! standard errors. The test is deterministic for a given seed.
 //!
-//! [`Settings`] select between a quick check at load time, which finds gross faults, and a thorough
+//! [`Settings`] select between a quick check at load time, which finds gross errors, and a thorough
 //! test.
 
 mod estimates;
@@ -32,25 +32,25 @@ use std::fmt;
 /// Sizes and tolerances of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Columns and rows of strata in the unit square for the pilot samples, one sample per stratum.
-    /// Their medians define the cells.
+    /// Columns and rows of strata in the unit square for the pilot samples, whose medians define
+    /// the cells. There is one sample per stratum.
     pub pilot_strata: [u32; 2],
     /// Columns and rows of strata for the samples of p in the test.
     pub p_strata: [u32; 2],
     /// Columns and rows of strata for the samples of q in each of its cells.
     pub q_strata_per_cell: [u32; 2],
-    /// Depth of the tree that has the cells of q as its leaves.
+    /// Depth of the tree. Its leaves are the cells of q.
     pub depth: u32,
     /// Depth of the smallest cells that are compared.
     pub compared_depth: u32,
-    /// Smallest depth at which all cells are also tested together.
+    /// Smallest depth at which all cells are also tested jointly.
     pub min_pooled_depth: u32,
-    /// Whether the samples of p use independent random numbers instead of strata. With strata,
-    /// fewer samples suffice, but the standard errors are then overestimated, and the joint test of
-    /// all cells loses power.
+    /// Whether the samples of p use independent random numbers instead of stratified ones. With
+    /// stratification, fewer samples suffice, but standard errors are overestimated, and the joint
+    /// test of all cells loses power.
     pub independent: bool,
     /// Accepted deviation of a direction's squared length from 1.
-    pub unit_tolerance: f32,
+    pub squared_length_tolerance: f32,
     /// Accepted relative difference.
     pub tolerance: f64,
     /// Accepted difference in standard errors.
@@ -59,7 +59,7 @@ pub struct Settings {
 
 impl Settings {
     /// Returns the number of cells of q.
-    fn leaves(&self) -> usize {
+    fn cell_count(&self) -> usize {
         1 << self.depth
     }
 }
@@ -74,7 +74,7 @@ pub trait DirectionSampler {
     fn pdf(&mut self, directions: &[Vec3]) -> Vec<f32>;
 }
 
-/// A difference between a sampler and its density.
+/// A disagreement between a sampler and its density.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
     /// A sampled direction has the given length instead of 1.
@@ -104,7 +104,7 @@ impl fmt::Display for Mismatch {
                 write!(f, "`sample` yields a direction of length {length}")
             }
             Mismatch::Density { value, sampled } => {
-                let which = if *sampled { "a direction of `sample`" } else { "a direction" };
+                let which = if *sampled { "a sampled direction" } else { "a direction" };
                 write!(f, "`pdf` of {which} is {value}")
             }
             Mismatch::Probability { cell, sampled_fraction, pdf_integral } => {
@@ -124,18 +124,19 @@ impl std::error::Error for Mismatch {}
 /// Number of directions per batch.
 const BATCH: usize = 4096;
 
-/// Checks that `sampler` samples `domain` with its density. Directions outside the domain are
-/// ignored. `seed` selects the random numbers.
+/// Checks that `sampler` samples `domain` with its density. Ignores directions outside the domain.
+/// `seed` selects the random numbers.
 pub fn check(
     sampler: &mut impl DirectionSampler,
     domain: Domain,
     settings: &Settings,
     seed: u32,
 ) -> Result<(), Mismatch> {
-    let pilot = draw(sampler, domain, settings, strata(3 * seed, settings.pilot_strata))?;
+    let pilot =
+        draw(sampler, domain, settings, stratified_points(3 * seed, settings.pilot_strata))?;
     let mut pilot: Vec<_> = pilot.into_iter().map(|(point, _)| point).collect();
     let tree = CellTree::new(domain, settings.depth, &mut pilot);
-    let mut cells = vec![Estimates::default(); settings.leaves()];
+    let mut cells = vec![Estimates::default(); settings.cell_count()];
     add_samples_of_p(sampler, domain, settings, seed, &tree, &mut cells)?;
     add_samples_of_q(sampler, settings, seed, &tree, &mut cells)?;
     compare(settings, &tree, &cells)
@@ -150,11 +151,11 @@ fn add_samples_of_p(
     tree: &CellTree,
     cells: &mut [Estimates],
 ) -> Result<(), Mismatch> {
-    let cell_probability = 1.0 / settings.leaves() as f64;
+    let cell_probability = 1.0 / settings.cell_count() as f64;
     let count = settings.p_strata[0] * settings.p_strata[1];
     let points = match settings.independent {
         true => (0..count).map(|i| random_point(3 * seed + 1, i)).collect(),
-        false => strata(3 * seed + 1, settings.p_strata),
+        false => stratified_points(3 * seed + 1, settings.p_strata),
     };
     let samples = draw(sampler, domain, settings, points)?;
     let weight = 1.0 / f64::from(count);
@@ -179,16 +180,16 @@ fn add_samples_of_q(
     tree: &CellTree,
     cells: &mut [Estimates],
 ) -> Result<(), Mismatch> {
-    let cell_probability = 1.0 / settings.leaves() as f64;
+    let cell_probability = 1.0 / settings.cell_count() as f64;
     let points: Vec<Vec3> = (0..)
         .zip(tree.leaves())
         .flat_map(|(k, cell)| {
-            let strata = strata(hash(3 * seed + 2, k), settings.q_strata_per_cell);
-            strata.into_iter().map(|s| cell.direction(s))
+            let points = stratified_points(hash(3 * seed + 2, k), settings.q_strata_per_cell);
+            points.into_iter().map(|s| cell.direction(s))
         })
         .collect();
     let densities: Vec<f32> = points.chunks(BATCH).flat_map(|batch| sampler.pdf(batch)).collect();
-    let samples_per_cell = densities.len() / settings.leaves();
+    let samples_per_cell = densities.len() / settings.cell_count();
     let weight = cell_probability / samples_per_cell as f64;
     for ((cell, bounds), densities) in
         cells.iter_mut().zip(tree.leaves()).zip(densities.chunks(samples_per_cell))
@@ -212,8 +213,8 @@ fn add_samples_of_q(
     Ok(())
 }
 
-/// Samples directions at `points` of the unit square. Returns the coordinates and densities of
-/// those in the domain.
+/// Samples a direction for each of `points` in the unit square. Returns the coordinates and
+/// densities of those in the domain.
 fn draw(
     sampler: &mut impl DirectionSampler,
     domain: Domain,
@@ -230,7 +231,7 @@ fn draw(
             return Err(Mismatch::Density { value: pdf, sampled: true });
         }
         let error = (w.length_squared() - 1.0).abs();
-        if error.is_nan() || error > settings.unit_tolerance {
+        if error.is_nan() || error > settings.squared_length_tolerance {
             return Err(Mismatch::Length(w.length()));
         }
         let point = coordinates(w);
@@ -241,13 +242,13 @@ fn draw(
     Ok(samples)
 }
 
-/// Returns point `i` of a sequence of independent points of the unit square.
+/// Returns point `i` of a sequence of independent uniform points in the unit square.
 fn random_point(seed: u32, i: u32) -> Vec2 {
     Vec2::from([0, 1].map(|axis| unit_float(hash(hash(seed, i), axis))))
 }
 
-/// Returns points of the unit square, one in each stratum.
-fn strata(seed: u32, [columns, rows]: [u32; 2]) -> Vec<Vec2> {
+/// Returns jittered points in the unit square, one per stratum.
+fn stratified_points(seed: u32, [columns, rows]: [u32; 2]) -> Vec<Vec2> {
     let point = |i: u32| {
         let jitter = random_point(seed, i);
         let x = ((i % columns) as f32 + jitter.x) / columns as f32;
@@ -264,13 +265,14 @@ mod tests {
     use crate::{Frame, vec2, vec3};
     use std::f32::consts::{PI, TAU};
 
-    fn around_z(z: f32, u: f32) -> Vec3 {
+    /// Returns the unit vector at height `z` and azimuth 2π `u`.
+    fn from_cylindrical(z: f32, u: f32) -> Vec3 {
         let (s, c) = (TAU * u).sin_cos();
         vec3(c, s, 0.0) * (1.0 - z * z).max(0.0).sqrt() + vec3(0.0, 0.0, z)
     }
 
     fn cosine(u: Vec2) -> Vec3 {
-        around_z((1.0 - u.x).sqrt(), u.y)
+        from_cylindrical((1.0 - u.x).sqrt(), u.y)
     }
 
     fn cosine_pdf(w: Vec3) -> f32 {
@@ -279,33 +281,33 @@ mod tests {
 
     #[test]
     fn correct_samplers_pass() {
-        let uniform = |u: Vec2| Some(around_z(1.0 - 2.0 * u.x, u.y));
+        let uniform = |u: Vec2| Some(from_cylindrical(1.0 - 2.0 * u.x, u.y));
         assert_sampler_matches_pdf("uniform", 40_000, uniform, |_| 0.5 / TAU);
         assert_sampler_matches_pdf("cosine", 40_000, |u| Some(cosine(u)), cosine_pdf);
-        // A narrow cone away from the axis, with a rim that is not aligned with any cell.
-        let (rim, axis) = (0.999, vec3(0.6, 0.0, 0.8));
+        // A narrow cone that is not around z, and whose boundary is not aligned with any cell.
+        let (min_cos, axis) = (0.999, vec3(0.6, 0.0, 0.8));
         let frame = Frame::from_normal(axis);
-        let inner = |u: f32| 1.0 + (rim + 1e-6 - 1.0) * u;
+        let inner = |u: f32| 1.0 + (min_cos + 1e-6 - 1.0) * u;
         assert_sampler_matches_pdf(
             "cone",
             40_000,
-            |u| Some(frame.to_world(around_z(inner(u.x), u.y))),
-            |w| if w.dot(axis) >= rim { 1.0 / (TAU * (1.0 - rim)) } else { 0.0 },
+            |u| Some(frame.to_world(from_cylindrical(inner(u.x), u.y))),
+            |w| if w.dot(axis) >= min_cos { 1.0 / (TAU * (1.0 - min_cos)) } else { 0.0 },
         );
         let half = |u: Vec2| (u.x < 0.5).then(|| cosine(vec2(2.0 * u.x, u.y)));
         assert_sampler_matches_pdf("half rejected", 40_000, half, |w| 0.5 * cosine_pdf(w));
     }
 
     #[test]
-    fn wrong_densities_are_rejected() {
+    fn samplers_with_wrong_densities_fail() {
         let rejected =
             |pdf: &dyn Fn(Vec3) -> f32| check_sampler(7, 40_000, |u| Some(cosine(u)), pdf).is_err();
         assert!(!rejected(&cosine_pdf));
         assert!(rejected(&|w| 0.95 * cosine_pdf(w)), "not normalised");
         assert!(rejected(&|w| if w.z > 0.0 { 1.0 / TAU } else { 0.0 }), "uniform");
-        assert!(rejected(&|w| cosine_pdf(w) * (1.0 + 0.1 * w.x)), "skewed by a tenth");
-        assert!(rejected(&|w| cosine_pdf(-w)), "the other side");
+        assert!(rejected(&|w| cosine_pdf(w) * (1.0 + 0.1 * w.x)), "skewed by 10 %");
+        assert!(rejected(&|w| cosine_pdf(-w)), "opposite hemisphere");
         assert!(rejected(&|w| if w.x > 0.9 { 0.0 } else { cosine_pdf(w) }), "a hole");
-        assert!(rejected(&|_| f32::NAN), "not a number");
+        assert!(rejected(&|_| f32::NAN), "NaN");
     }
 }

@@ -347,8 +347,8 @@ impl ResultSummary {
                 self.numbers,
             );
         }
-        let hides = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
-        let said = match sides {
+        let is_unreported = self.nans > 0 && (lo > f64::NEG_INFINITY || hi < f64::INFINITY);
+        let bounds_numbers = match sides {
             BoundSides::Upper => !hi.is_nan(),
             BoundSides::Lower => !lo.is_nan(),
             BoundSides::Both => !lo.is_nan() || !hi.is_nan(),
@@ -362,10 +362,10 @@ impl ResultSummary {
 mod tests {
     use super::*;
 
-    fn checked_fault(results: &[f64], nan: Nan, ends: [f64; 2]) -> Option<FaultKind> {
-        let mut all = Results::NONE;
-        results.iter().for_each(|&x| all.add(x));
-        all.check_bound(nan, BoundSides::Both, ends, false).0
+    fn checked_fault(results: &[f64], nan: Nan, endpoints: [f64; 2]) -> Option<FaultKind> {
+        let mut summary = ResultSummary::NONE;
+        results.iter().for_each(|&x| summary.add(x));
+        summary.check_bound(nan, BoundSides::Both, endpoints, false).0
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Setup {
 pub struct Variant {
     /// The inputs that are intervals.
     pub inputs: IntervalInputs,
-    /// The bounds that are computed.
+    /// The bound sides to compute.
     pub sides: BoundSides,
     /// The handling of NaN.
     pub nan: Nan,
@@ -143,9 +143,9 @@ pub struct CostRecord {
     pub(super) shader: String,
     #[serde(serialize_with = "IntervalInputsDef::serialize")]
     inputs: IntervalInputs,
-    #[serde(serialize_with = "SidesName::serialize")]
+    #[serde(serialize_with = "SidesDef::serialize")]
     sides: BoundSides,
-    #[serde(serialize_with = "NanName::serialize")]
+    #[serde(serialize_with = "NanDef::serialize")]
     nan: Nan,
     #[serde(serialize_with = "FrameDef::serialize")]
     frame: Frame,

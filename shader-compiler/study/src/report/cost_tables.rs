@@ -53,8 +53,8 @@ impl Quantity {
         }
     }
 
-    /// The paper's ratios for a shader.
-    fn paper(self, shader: &str, inputs: IntervalInputs, sides: BoundSides) -> Option<Pair> {
+    /// Returns the paper's ratios for a shader.
+    fn paper(self, shader: &str, inputs: IntervalInputs, sides: BoundSides) -> Option<RatioPair> {
         match self {
             Quantity::Instructions => paper::instructions(shader, inputs, sides),
             Quantity::Executed | Quantity::Model => None,
@@ -62,6 +62,7 @@ impl Quantity {
         }
     }
 
+    /// Returns the paper's average savings.
     fn paper_saved(self, inputs: IntervalInputs, sides: BoundSides) -> Option<f64> {
         match self {
             Quantity::Instructions => paper::instructions_saved(inputs, sides),
@@ -129,10 +130,9 @@ pub fn text(comparisons: &[Comparison], figure: &Figure, markdown: bool) -> Stri
         text += &heading(comparison, markdown);
         let (variants, nan_modes) = (&comparison.variants, nan_modes(comparison));
         for &nan in &nan_modes {
-            for (quantity, sides) in Quantity::ALL
-                .into_iter()
-                .flat_map(|quantity| [BoundSides::Upper, BoundSides::Both].map(|s| (quantity, s)))
-            {
+            for (quantity, sides) in Quantity::ALL.into_iter().flat_map(|quantity| {
+                [BoundSides::Upper, BoundSides::Both].map(|sides| (quantity, sides))
+            }) {
                 let is_shown = |variant: &&Variant| variant.sides == sides && variant.nan == nan;
                 let shown: Vec<_> = variants.iter().filter(is_shown).copied().collect();
                 if shown.is_empty() {

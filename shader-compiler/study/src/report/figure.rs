@@ -19,9 +19,9 @@ use lightbound_shader::{Settings, Shader, passes};
 #[derive(Clone, Debug)]
 pub struct Figure {
     pub(super) setup: Setup,
-    /// Which bounds the shaders compute.
+    /// The bound sides that the shaders compute.
     sides: BoundSides,
-    /// How the shaders handle NaN.
+    /// The shaders' handling of NaN.
     nan: Nan,
     pub(super) panels: Vec<Panel>,
 }

@@ -54,12 +54,12 @@ macro_rules! remote_enums {
     };
 }
 
-names! {
-    FrameName of "Frame" { World, Local }
-    RangesName of "Ranges" { Paper, Declared }
-    SpansName of "IntervalInputs" { Light, All }
-    SidesName of "BoundSides" { Upper, Lower, Both }
-    NanName of "Nan" { Propagate, Suppress, Ignore }
+remote_enums! {
+    FrameDef of "Frame" { World, Local }
+    RangesDef of "Ranges" { Paper, Declared }
+    IntervalInputsDef of "IntervalInputs" { Light, All }
+    SidesDef of "BoundSides" { Upper, Lower, Both }
+    NanDef of "Nan" { Propagate, Suppress, Ignore }
 }
 
 /// Returns the paper's notation for a bounding shader with these interval inputs.
@@ -70,7 +70,7 @@ fn notation(inputs: IntervalInputs) -> &'static str {
     }
 }
 
-/// Bound sides as readers see them.
+/// Names the bound sides for readers.
 fn sides_name(sides: BoundSides) -> &'static str {
     match sides {
         BoundSides::Upper => "upper bounds",

@@ -67,12 +67,12 @@ const ROWS: [PaperRow; 6] = [
     },
 ];
 
-/// Instruction ratios of a shader's bounds.
+/// Returns the instruction ratios of a shader's bounds; `None` if the paper has none.
 pub(super) fn instructions(
     shader: &str,
     inputs: IntervalInputs,
     sides: BoundSides,
-) -> Option<Pair> {
+) -> Option<RatioPair> {
     let row = ROWS.iter().find(|row| row.shader == shader)?;
     let pairs = match sides {
         BoundSides::Upper => row.upper,
@@ -82,13 +82,13 @@ pub(super) fn instructions(
     Some(pairs[inputs as usize])
 }
 
-/// Cycle ratios of a shader's bounds; the paper has those of upper bounds only.
-pub(super) fn cycles(shader: &str, inputs: IntervalInputs, sides: BoundSides) -> Option<Pair> {
+/// Returns the cycle ratios of a shader's bounds. The paper has those of upper bounds only.
+pub(super) fn cycles(shader: &str, inputs: IntervalInputs, sides: BoundSides) -> Option<RatioPair> {
     let row = ROWS.iter().find(|row| row.shader == shader && sides == BoundSides::Upper)?;
     Some(row.cycles[inputs as usize].map(|cycles| cycles / row.point_cycles))
 }
 
-/// Average fraction of instructions saved, as printed in the paper.
+/// Returns the average fraction of instructions saved, as printed in the paper.
 pub(super) fn instructions_saved(inputs: IntervalInputs, sides: BoundSides) -> Option<f64> {
     match (sides, inputs) {
         (BoundSides::Upper, IntervalInputs::Light) => Some(0.418),
@@ -99,7 +99,7 @@ pub(super) fn instructions_saved(inputs: IntervalInputs, sides: BoundSides) -> O
     }
 }
 
-/// Average fraction of cycles saved, as printed in the paper.
+/// Returns the average fraction of cycles saved, as printed in the paper.
 pub(super) fn cycles_saved(inputs: IntervalInputs, sides: BoundSides) -> Option<f64> {
     (sides == BoundSides::Upper).then_some(match inputs {
         IntervalInputs::Light => 0.328,
@@ -113,14 +113,16 @@ mod tests {
 
     #[test]
     fn row_averages_match_printed_averages() {
-        let mean =
-            |of: fn(&str, IntervalInputs, BoundSides) -> Option<Pair>, inputs, sides, k: usize| {
-                ROWS.iter().map(|row| of(row.shader, inputs, sides).unwrap()[k]).sum::<f64>()
-                    / ROWS.len() as f64
-            };
-        for (of, inputs, sides, expected) in [
+        let mean = |results: fn(&str, IntervalInputs, BoundSides) -> Option<RatioPair>,
+                    inputs,
+                    sides,
+                    k: usize| {
+            ROWS.iter().map(|row| results(row.shader, inputs, sides).unwrap()[k]).sum::<f64>()
+                / ROWS.len() as f64
+        };
+        for (results, inputs, sides, expected) in [
             (
-                instructions as fn(&str, IntervalInputs, BoundSides) -> Option<Pair>,
+                instructions as fn(&str, IntervalInputs, BoundSides) -> Option<RatioPair>,
                 IntervalInputs::Light,
                 BoundSides::Upper,
                 [3.1, 1.8],

@@ -22,9 +22,9 @@ pub struct RelationCosts {
     shader: String,
     #[serde(serialize_with = "IntervalInputsDef::serialize")]
     inputs: IntervalInputs,
-    #[serde(serialize_with = "SidesName::serialize")]
+    #[serde(serialize_with = "SidesDef::serialize")]
     sides: BoundSides,
-    #[serde(serialize_with = "NanName::serialize")]
+    #[serde(serialize_with = "NanDef::serialize")]
     nan: Nan,
     #[serde(serialize_with = "FrameDef::serialize")]
     frame: Frame,

@@ -50,8 +50,8 @@ pub struct BoundKind {
     pub parts: usize,
 }
 
-/// The kinds to compare. Related ones use these relations.
-pub fn kinds(nan: Nan, relations: Relations) -> Vec<Kind> {
+/// Returns the kinds of bounding shaders to compare. Related ones use these relations.
+pub fn bound_kinds(nan: Nan, relations: Relations) -> Vec<BoundKind> {
     let optimized = Options { sides: BoundSides::Upper, nan, ..Options::default() };
     let naive = Options { tracking: Tracking::NONE, ..optimized };
     let related = Options { relations, ..optimized };

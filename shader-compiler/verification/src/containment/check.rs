@@ -65,7 +65,7 @@ struct CompiledVariant {
     unrelated: Option<usize>,
 }
 
-impl Variant {
+impl CompiledVariant {
     fn uses_relations(&self) -> bool {
         self.options.relations != Relations::NONE
     }
@@ -123,9 +123,9 @@ impl<'a> Checker<'a> {
                     variants.iter().position(|variant| variant.options == options)
                 };
                 let plain = Options { tracking: Tracking::NONE, ..options };
-                let naive = like(plain).unwrap_or(variants.len());
-                let nan_reference = like(plain)
-                    .or(like(Options { sides: BoundSides::Both, ..plain }))
+                let naive = index_of(plain).unwrap_or(variants.len());
+                let nan_reference = index_of(plain)
+                    .or(index_of(Options { sides: BoundSides::Both, ..plain }))
                     .unwrap_or(variants.len());
                 let nan_probe = Options { relations: options.relations, ..plan.groups[0][0] };
                 let nan_probe = if options == nan_probe {
@@ -302,7 +302,7 @@ impl<'a> Checker<'a> {
             SplitKernel::new(kernel, parts).run_unchecked(
                 &images,
                 &BoxBatch::from_batch(kernel, boxes.clone()),
-                &mut limits,
+                &mut runtime_bounds,
             );
             runtime_bounds.into_batch()
         };

@@ -65,7 +65,7 @@ impl UnitVectors {
     pub fn allow(&self, endpoints: &[[u32; 2]]) -> bool {
         let parts = self.vectors.iter().flatten();
         parts
-            .flat_map(|&part| ends[part])
+            .flat_map(|&part| endpoints[part])
             .all(|end| f32::from_bits(end).abs() <= MAX_UNIT_COMPONENT)
     }
 
@@ -191,13 +191,13 @@ impl UnitVectors {
             }
             vectors[vector] = rounded(v);
         }
-        let everything: Vec<_> = inputs
+        let entire: Vec<_> = inputs
             .iter()
             .map(|_| [-MAX_UNIT_COMPONENT, MAX_UNIT_COMPONENT].map(f32::to_bits))
             .collect();
-        let cell = Cell { inputs, ends: &everything, kinks: &[], vectors: self };
-        cell.stretch(random, &mut vectors);
-        cell.has(&vectors).then_some(vectors)
+        let direction_box = DirectionBox { inputs, endpoints: &entire, kinks: &[], vectors: self };
+        direction_box.scale_to_extremes(random, &mut vectors);
+        direction_box.contains(&vectors).then_some(vectors)
     }
 
     /// Returns a vector, its opposite, or a mirror image of it.
@@ -347,7 +347,8 @@ impl DirectionBox<'_> {
     }
 }
 
-/// Bound of the computed ||v|² − 1| and |u · v|, whose rounding error is below 2⁻⁵⁰.
+/// Maximum computed value of ||v|² − 1| and |u · v|: [`UNIT_LENGTH_SLACK`] minus a bound on their rounding
+/// error, 2⁻⁵⁰.
 const MAX_DEFECT: f64 = UNIT_LENGTH_SLACK - 1.0 / (1u64 << 50) as f64;
 
 /// Whether a vector satisfies the precondition for unit vectors.
@@ -443,7 +444,7 @@ fn random_box(random: &mut Random, v: &Vector, kinks: &[f32]) -> [[f32; 2]; 3] {
     };
     for (end, &x) in std::iter::zip(&mut endpoints, v) {
         *end = [end[0].min(x), end[1].max(x)];
-        const MARKS: [f32; 5] = [-MAX_UNIT_COMPONENT, -1.0, 0.0, 1.0, MAX_UNIT_COMPONENT];
+        const SPECIAL_VALUES: [f32; 5] = [-MAX_UNIT_COMPONENT, -1.0, 0.0, 1.0, MAX_UNIT_COMPONENT];
         if random.once_in(6) {
             end[0] = SPECIAL_VALUES.into_iter().rfind(|&special| special <= x).unwrap_or(x);
         }
@@ -490,13 +491,12 @@ fn cone(v: &Vector, half_angle: f64) -> [[f32; 2]; 3] {
     })
 }
 
-/// Clamps endpoints to the bounds of an input if the result is allowed, and to the member x
-/// otherwise.
-fn within(random: &mut Random, floats: &Floats, ends: [f32; 2], x: f32) -> [f32; 2] {
-    let [least, most] =
-        [floats.low().max(-MAX_UNIT_COMPONENT), floats.high().min(MAX_UNIT_COMPONENT)];
-    let ends = ends.map(|end| signed_zero(random, floats, end.clamp(least, most)));
-    ordered(ends.map(|end| if floats.contains(end) { end } else { x }))
+/// Clamps endpoints to the bounds of an input. An endpoint that the bounds still do not contain is
+/// replaced by x, which they contain.
+fn clamp_endpoints(random: &mut Random, floats: &Floats, endpoints: [f32; 2], x: f32) -> [f32; 2] {
+    let [min, max] = [floats.low().max(-MAX_UNIT_COMPONENT), floats.high().min(MAX_UNIT_COMPONENT)];
+    let endpoints = endpoints.map(|end| signed_zero(random, floats, end.clamp(min, max)));
+    ordered(endpoints.map(|end| if floats.contains(end) { end } else { x }))
 }
 
 #[cfg(test)]
@@ -510,7 +510,7 @@ mod tests {
         let input = |k| {
             let low = if vectors == 2 && k == 5 { 0.0 } else { -MAX_UNIT_COMPONENT };
             Input {
-                interval: k / 3 < spans,
+                interval: k / 3 < intervals,
                 bounds: Bounds::Float(Floats::between(low, MAX_UNIT_COMPONENT)),
                 axis: Some(axis(k)),
             }
@@ -546,9 +546,9 @@ mod tests {
                         );
                     }
                     let vector = |k: usize| [0, 1, 2].map(|c| f32::from_bits(row[3 * k + c]));
-                    let over = (dot(&vector(0), &vector(0)) - 1.0) / UNIT_LENGTH_SLACK;
-                    long += u32::from(over > 0.99);
-                    short += u32::from(over < -0.99);
+                    let excess = (dot(&vector(0), &vector(0)) - 1.0) / UNIT_LENGTH_SLACK;
+                    long += u32::from(excess > 0.99);
+                    short += u32::from(excess < -0.99);
                     oblique += u32::from(
                         vectors == 5 && dot(&vector(2), &vector(3)).abs() > 0.7 * UNIT_LENGTH_SLACK,
                     );

@@ -232,7 +232,7 @@ impl WindowChecker {
             for (row, result) in results.iter().enumerate() {
                 let options = self.variants[index].0;
                 let no_claim = self.makes_no_claim(index, row, result);
-                let (wrong, checked) = result.check_bound(
+                let (kind, checked) = result.check_bound(
                     options.nan,
                     BoundSides::Both,
                     self.bound(index, row),
@@ -343,7 +343,7 @@ fn bounding_functions(subject: &Subject) -> Vec<(Options, Function)> {
     let modes = [Tracking::NONE, Tracking::ALL]
         .into_iter()
         .flat_map(|tracking| MODES.map(|nan| (tracking, nan)));
-    let lifted = kinds.map(|(tracking, nan)| {
+    let lifted = modes.map(|(tracking, nan)| {
         let options = Options { sides: BoundSides::Both, nan, tracking, ..Options::default() };
         (options, lift::run(&subject.point, &subject.inputs, &subject.outputs, &options).function)
     });

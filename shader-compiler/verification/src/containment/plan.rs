@@ -27,7 +27,7 @@ impl Plan {
             for nan in MODES {
                 let mut group = vec![];
                 for sides in [BoundSides::Both, BoundSides::Upper, BoundSides::Lower] {
-                    let partly = partly(seed)
+                    let partial = random_tracking(seed)
                         .filter(|_| sides == BoundSides::Both && relations == Relations::NONE);
                     let tracking =
                         [Some(Tracking::NONE), Some(Tracking::ALL), partial].into_iter().flatten();
@@ -45,13 +45,14 @@ impl Plan {
         Plan { groups, splits: vec![] }
     }
 
-    /// A few bounding shaders with the same NaN mode, which compile in a fraction of the time that
-    /// all combinations take.
-    pub fn some(random: &mut Random, loop_cap: u32) -> Plan {
+    /// Selects a few random bounding shaders with the same NaN mode. They compile in a fraction of
+    /// the time that all combinations take.
+    pub fn random(random: &mut Random, loop_cap: u32) -> Plan {
         let (nan, side) =
             (*random.pick(&MODES), *random.pick(&[BoundSides::Upper, BoundSides::Lower]));
-        let relations = if random.once_in(3) { some(random.bits()) } else { Relations::all() };
-        let wanted = [relations, Relations::NONE].map(|relations| {
+        let relations =
+            if random.once_in(3) { random_relations(random.bits()) } else { Relations::all() };
+        let requested = [relations, Relations::NONE].map(|relations| {
             let tracking = Tracking::ALL;
             Options { sides: BoundSides::Both, nan, tracking, relations, loop_cap }
         });
@@ -76,9 +77,9 @@ impl Plan {
     /// Selects the requested bounding shaders and their references.
     fn with_references(requested: impl IntoIterator<Item = Options>, splits: Vec<usize>) -> Plan {
         let mut all: Vec<Options> = vec![];
-        for options in wanted {
+        for options in requested {
             let naive = Options { tracking: Tracking::NONE, sides: BoundSides::Both, ..options };
-            let testing = Options { nan: Nan::Propagate, ..naive };
+            let propagating = Options { nan: Nan::Propagate, ..naive };
             if options.nan == Nan::Ignore {
                 all.extend([propagating, naive]);
             }
@@ -160,8 +161,8 @@ mod tests {
             {
                 let naive =
                     Options { tracking: Tracking::NONE, sides: BoundSides::Both, ..*options };
-                let testing = Options { nan: Nan::Propagate, ..naive };
-                assert!(all[..=k].contains(&naive) && all[..=k].contains(&testing), "{all:#?}");
+                let propagating = Options { nan: Nan::Propagate, ..naive };
+                assert!(all[..=k].contains(&naive) && all[..=k].contains(&propagating), "{all:#?}");
             }
             assert!((1..all.len()).all(|k| !all[..k].contains(&all[k])), "{all:#?}");
             shaders += all.len();

@@ -52,10 +52,11 @@ enum Replacement {
     Constant(u32),
 }
 
-fn accept(best: &mut Function, mut next: Function, wrong: &impl Fn(&Function) -> bool) -> bool {
+/// Replaces the best function if the candidate fails too. Returns whether it did.
+fn accept(best: &mut Function, mut next: Function, fails: &impl Fn(&Function) -> bool) -> bool {
     remove_dead_code(&mut next);
-    let better = wrong(&next);
-    if better {
+    let accepted = fails(&next);
+    if accepted {
         *best = next;
     }
     accepted

@@ -170,14 +170,14 @@ impl BoundCheck<'_> {
             tally.checks += checked;
             tally.related +=
                 if self.checker.variants[self.variant].uses_relations() { checked } else { 0 };
-            tally.exempt += members.selected.len() as u64 - checked;
+            tally.skipped += members.selected.len() as u64 - checked;
         }
-        // Arithmetic on an empty interval may produce NaN. A part may be empty even if the box is
-        // not.
+        // Arithmetic on empty intervals may produce NaN. Intervals may be empty in a part even if
+        // none is in the unsplit box.
         let uses_relations = self.checker.variants[self.variant].uses_relations();
         let is_empty = || self.parts.is_some() || self.checker.has_empty(self.variant, self.sample);
-        let Some(wrong) = wrong.filter(|_| !self.has_ignored_nan()) else { return };
-        if wrong == FaultKind::IsNan && nan == Nan::Ignore && uses_relations && is_empty() {
+        let Some(kind) = kind.filter(|_| !self.has_ignored_nan()) else { return };
+        if kind == FaultKind::NanEndpoint && nan == Nan::Ignore && uses_relations && is_empty() {
             tally.empty += 1;
             return;
         }
@@ -269,9 +269,9 @@ impl BoundCheck<'_> {
     pub fn check_static_bounds(&self, tally: &mut Tally) {
         let (Options { sides, nan, .. }, (_, bounds)) = (self.options(), self.static_bounds());
         let in_static_bounds =
-            |end: u32| known.contains(end) || number(self.members.ty, end).is_nan();
+            |end: u32| bounds.contains(end) || number(self.members.ty, end).is_nan();
         if sides != BoundSides::Both
-            || self.bits(self.variant).into_iter().flatten().all(in_static_bounds)
+            || self.unsplit_endpoints(self.variant).into_iter().flatten().all(in_static_bounds)
         {
             return;
         }

@@ -176,7 +176,7 @@ mod tests {
                 None => BoundSides::Both,
                 Some(&"upper") => BoundSides::Upper,
                 Some(&"lower") => BoundSides::Lower,
-                Some(other) => panic!("{other} are no sides"),
+                Some(other) => panic!("unknown sides `{other}`"),
             },
             nan: match given["nan"] {
                 "propagate" => Nan::Propagate,

@@ -140,12 +140,15 @@ fn is_report_folder(folder: &str) -> bool {
         .is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Returns whether the file belongs to a report, including temporary files of an interrupted
-/// [`save`], which begin with a dot.
+/// Returns whether the file belongs to a report. This includes the temporary files of an interrupted
+/// [`save`], `.NAME.PID-ATTEMPT.tmp`.
 fn is_report_file(name: &str) -> bool {
-    let name = name.strip_prefix('.').filter(|n| n.ends_with(".tmp")).unwrap_or(name);
-    let is_asset = ASSETS.iter().any(|(file, _)| name.starts_with(file));
-    is_asset || name.starts_with("cases.js") || name.starts_with("case-")
+    let temporary = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+    let name = temporary.and_then(|name| name.rsplit_once('.')).map_or(name, |(name, _)| name);
+    let case = name.strip_prefix("case-").and_then(|name| name.strip_suffix(".js"));
+    ASSETS.iter().any(|(file, _)| name == *file)
+        || name == "cases.js"
+        || case.is_some_and(|index| index.parse::<usize>().is_ok())
 }
 
 #[cfg(test)]
@@ -239,11 +242,14 @@ mod tests {
                 && second.contains(&"notes.txt".into())
                 && second.contains(&"lightbound-report-mine".into())
         );
-        // A folder with other files is kept.
+        // A folder with other files is kept, even if their names resemble those of a report.
         let kept = second.iter().find(|n| is_report_folder(n)).unwrap();
-        fs::write(dir.path().join(kept).join("mine.png"), "mine").unwrap();
+        let mine = ["case-notes.js", "cases.js.bak", "mine.png"];
+        for name in mine {
+            fs::write(dir.path().join(kept).join(name), "mine").unwrap();
+        }
         report.write("s", &[]).unwrap();
-        assert_eq!(names(&dir.path().join(kept)), ["mine.png"]);
+        assert_eq!(names(&dir.path().join(kept)), mine);
     }
 
     #[test]

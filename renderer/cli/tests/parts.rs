@@ -166,7 +166,7 @@ fn unrelated_parts_are_rejected() {
         ("--seed 3", "its seed is 3, but a.exr has 0"),
         ("--resolution 40x50", "40 × 50 pixels, but a.exr has 80 × 50"),
         ("--spp 20", "its number of samples is 20, but a.exr has 10"),
-        ("--variance", "squares"),
+        ("--variance", "it stores variances"),
     ] {
         dir.render(&format!("-o b.exr --sample-range 5..10 {args}"));
         assert_rejected("b.exr", message);

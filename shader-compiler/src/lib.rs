@@ -109,8 +109,8 @@
 //! # assert!(fewer.relations.has(Relation::Unit) && !fewer.relations.has(Relation::Dot));
 //! ```
 //!
-//! For tighter bounds, a [`SplitKernel`](bounding::SplitKernel) subdivides each box, and bounds the parts in
-//! the lanes of one call.
+//! For tighter bounds, a [`SplitKernel`](bounding::SplitKernel) subdivides each box, and bounds the
+//! parts in the lanes of one call.
 //!
 //! [`Lifted`](lift::Lifted) records how a bounding shader was derived; its `bounds_text` prints the
 //! derivation. The crate `lightbound-study` measures costs, `lightbound-verification` searches for

@@ -141,7 +141,11 @@ fn input_files_of_the_scene_are_not_overwritten() {
     let before = std::fs::read(&texture).unwrap();
     let assert_rejected = |command: &mut Command, file: &str| {
         let done = command.assert().code(2);
-        done.stderr(contains("would overwrite").and(contains(file)).and(contains("an input file of the scene")));
+        done.stderr(
+            contains("would overwrite")
+                .and(contains(file))
+                .and(contains("an input file of the scene")),
+        );
     };
     assert_rejected(&mut dir.render(&["-o", "maps/a.png"]), "maps/a.png");
     assert_rejected(&mut dir.render(&["-o", "maps/../maps/a.png"]), "a.png");

@@ -12,8 +12,8 @@
 //! tests are dependent. Šidák's correction still holds for two-sided tests of normal variables.
 //!
 //! **Variances.** The variance of d = result − reference is the sum of both variances. The variance
-//! v of the reference is known from many samples. It predicts the variance of the result,
-//! v · n_ref / n, where n_ref and n are the sample counts. The result has its own estimate, the sample
+//! v of the reference is known from many samples. It predicts the variance of the result, v · n_ref
+//! / n, where n_ref and n are the sample counts. The result has its own estimate, the sample
 //! variance divided by n. The larger of the two is used. Light transport has skewed distributions:
 //! a few samples carry nearly all of the energy. If a mean of few samples is far too high, the
 //! sample variance is too high as well, since the same outliers cause both, and d divided by its

@@ -12,8 +12,8 @@
 //! # Proof
 //!
 //! Let F be the function of floats, G the function of real numbers with the same operations, and u
-//! all operands that are not pinned. [`RoundingError`] bounds the distance between F(t, u) and
-//! G(t, u), and between F(t̄, u) and G(t̄, u) ≥ G(t, u). F(t̄, u) is within the endpoints of the second
+//! all operands that are not pinned. [`RoundingError`] bounds the distance between F(t, u) and G(t,
+//! u), and between F(t̄, u) and G(t̄, u) ≥ G(t, u). F(t̄, u) is within the endpoints of the second
 //! lowering. About t̄ and u, we only know that each is within its own bounds. So the bounds on the
 //! operations between t and v are those of [`transfer`](crate::analysis::transfer::transfer):
 //! constraints of other relations need not hold at (t̄, u). There are two methods to compensate for

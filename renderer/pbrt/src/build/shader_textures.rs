@@ -1,4 +1,5 @@
-//! Textures of shaders. Each image is [converted](shader_texture) once for all materials that use it.
+//! Textures of shaders. Each image is [converted](shader_texture) once for all materials that use
+//! it.
 
 use super::Builder;
 use super::shader_material::ShaderUse;

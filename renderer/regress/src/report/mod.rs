@@ -140,8 +140,8 @@ fn is_report_folder(folder: &str) -> bool {
         .is_some_and(|d| d.len() == 16 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Returns whether the file belongs to a report. This includes the temporary files of an interrupted
-/// [`save`], `.NAME.PID-ATTEMPT.tmp`.
+/// Returns whether the file belongs to a report. This includes the temporary files of an
+/// interrupted [`save`], `.NAME.PID-ATTEMPT.tmp`.
 fn is_report_file(name: &str) -> bool {
     let temporary = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
     let name = temporary.and_then(|name| name.rsplit_once('.')).map_or(name, |(name, _)| name);

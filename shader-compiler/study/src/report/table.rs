@@ -39,8 +39,8 @@ impl Table {
     }
 }
 
-/// Returns the display width in characters. Combining characters, such as the hats of x̂ and ω̂, have
-/// no width.
+/// Returns the display width in characters. Combining characters, such as the hats of x̂ and ω̂,
+/// have no width.
 pub(super) fn width(text: &str) -> usize {
     text.chars().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).count()
 }

@@ -347,8 +347,8 @@ impl DirectionBox<'_> {
     }
 }
 
-/// Maximum computed value of ||v|² − 1| and |u · v|: [`UNIT_LENGTH_SLACK`] minus a bound on their rounding
-/// error, 2⁻⁵⁰.
+/// Maximum computed value of ||v|² − 1| and |u · v|: [`UNIT_LENGTH_SLACK`] minus a bound on their
+/// rounding error, 2⁻⁵⁰.
 const MAX_DEFECT: f64 = UNIT_LENGTH_SLACK - 1.0 / (1u64 << 50) as f64;
 
 /// Whether a vector satisfies the precondition for unit vectors.

@@ -161,19 +161,31 @@ impl Job {
             Job::Op(op) => (Subject::op(*op, seed), 256),
             Job::Random => {
                 let subject = Subject::random(seed);
-                if random.once_in(3) { (subject.deep(), 16) } else { (subject, 48) }
+                if random.once_in(3) {
+                    (subject.with_intermediate_outputs(), 16)
+                } else {
+                    (subject, 48)
+                }
             }
             Job::Patterns => {
                 let subject = Subject::patterns(seed);
-                if random.once_in(3) { (subject.deep(), 32) } else { (subject, 96) }
+                if random.once_in(3) {
+                    (subject.with_intermediate_outputs(), 32)
+                } else {
+                    (subject, 96)
+                }
             }
             Job::Shader(name, integrands) => {
-                let spans = *random.pick(&[IntervalInputs::Light, IntervalInputs::All]);
+                let interval_inputs = *random.pick(&[IntervalInputs::Light, IntervalInputs::All]);
                 let ranges = *random.pick(&[Some(Ranges::Declared), Some(Ranges::Paper), None]);
                 let frame = random.below(2);
                 let name = format!("{name}, {} frame", ["local", "world"][frame]);
-                let subject = Subject::material(&name, &integrands[frame], spans, ranges);
-                if random.once_in(4) { (subject.deep(), 8) } else { (subject, 128) }
+                let subject = Subject::material(&name, &integrands[frame], interval_inputs, ranges);
+                if random.once_in(4) {
+                    (subject.with_intermediate_outputs(), 8)
+                } else {
+                    (subject, 128)
+                }
             }
         }
     }

@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder can be created");
     let path = folder.path().join("scene.pbrt");
     print_machine();
-    print_head(&["materials", "bound shaders", "load ms", "peak memory MB"].map(str::to_owned));
+    print_head(&["materials", "shader bindings", "load ms", "peak memory MB"].map(str::to_owned));
     // Starts with few materials, since the peak is measured over the lifetime of the process.
     for per_shape in [false, true] {
         std::fs::write(&path, scene(args, per_shape)).expect("the folder can be written");

@@ -1,4 +1,4 @@
-//! The six materials of the library, and inputs for them.
+//! The six benchmark materials, and inputs for them.
 
 use lightbound_shader::bounding::{Frame, Integrand, IntervalInputs, Ranges};
 use lightbound_shader::interval::Nan;
@@ -105,18 +105,19 @@ pub struct BoundingShader {
 pub fn bounding_shader(
     name: &str,
     source: &str,
-    spans: IntervalInputs,
+    interval_inputs: IntervalInputs,
     tracking: Tracking,
     target: Target,
 ) -> BoundingShader {
     let shader = parse(name, source);
     let integrand = Integrand::new(&shader, &Settings::default(), Frame::World)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let inputs = integrand.inputs(spans, Ranges::Paper);
+    let inputs = integrand.inputs(interval_inputs, Ranges::Paper);
     let options =
         Options { sides: BoundSides::Upper, nan: Nan::Ignore, tracking, ..Options::default() };
     let function = passes::lower(&integrand.bound(&inputs, &options).function);
-    let boxes = boxes::random_boxes(&shader, Frame::World, spans, GROUPS * target.lanes(), 1);
+    let boxes =
+        boxes::random_boxes(&shader, Frame::World, interval_inputs, GROUPS * target.lanes(), 1);
     let mut batch = Batch::new(target, function.inputs.len(), boxes.len());
     for (row, input_box) in boxes.iter().enumerate() {
         batch.set_row(row, 0, &input_box.row(inputs.iter().map(|input| input.interval)));

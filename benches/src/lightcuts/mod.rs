@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "TABLE")]
     only: Vec<Table>,
 
-    /// Materials of the library [default: all six]
+    /// Materials to measure [default: all six benchmark materials]
     #[arg(long, value_delimiter = ',', value_parser = material(), value_name = "NAME")]
     materials: Vec<String>,
 

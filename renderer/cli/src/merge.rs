@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     if !missing.blocks().is_empty() {
         console::warn(&format!(
-            "{} is still a part: it misses {}",
+            "{} is still a part: it lacks {}",
             output.path().display(),
             describe(&missing)
         ));

@@ -13,7 +13,7 @@ pub struct Stats {
     pub scene: String,
     /// The image file; null if no image was written.
     pub output: Option<String>,
-    /// Time to read and parse the scene file and the files that it includes.
+    /// Time to read the scene with its meshes and textures, and to compile its shaders.
     pub load_seconds: f64,
     /// Time to build lights and acceleration structure.
     pub build_seconds: f64,
@@ -116,8 +116,8 @@ pub struct LightTreeStats {
     pub build_seconds: f64,
     /// Memory of the trees.
     pub memory_bytes: usize,
-    /// Leaves: points and directions that represent lights, or lights and regions of environment
-    /// maps.
+    /// Number of leaves: for lightcuts, points and directions that represent lights; for the path
+    /// tracer, lights and regions of environment lights.
     pub leaves: usize,
 }
 

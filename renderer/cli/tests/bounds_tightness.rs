@@ -90,7 +90,7 @@ fn tables_follow_options() {
 }
 
 #[test]
-fn options_without_effect_are_rejected() {
+fn invalid_and_unused_options_are_rejected() {
     let folder = TempDir::new().unwrap();
     let fails = |args: &[&str]| tightness(folder.path(), args).assert().code(2).stdout("");
     fails(&["--frame", "world"]).stderr(contains("--frame").and(contains("--tightness")));

@@ -129,13 +129,13 @@ fn missing_samples_are_reported_and_can_be_merged_later() {
     dir.render("-o b.exr --sample-range 4..10 --crop 0,0.5,0,1");
     dir.render("-o c.exr --sample-range 4..10 --crop 0.5,1,0,1");
     let merged = dir.lightbound("merge b.exr a.exr -o ab.exr").assert().success();
-    merged.stderr(contains("misses samples 4..10 of columns 40..80, rows 0..50"));
+    merged.stderr(contains("lacks samples 4..10 of columns 40..80, rows 0..50"));
     let is_image = |name: &str| dir.image(name).channels.iter().any(|channel| channel.name == "R");
     assert!(is_image("a.exr") && is_image("ab.exr"));
     dir.lightbound("merge c.exr ab.exr -o abc.exr")
         .assert()
         .success()
-        .stderr(contains("misses").not());
+        .stderr(contains("lacks").not());
     dir.assert_same("whole.exr", "abc.exr");
 }
 
@@ -149,7 +149,7 @@ fn crop_window_of_the_scene_is_the_full_image() {
     dir.lightbound("merge a.exr b.exr -o ab.exr")
         .assert()
         .success()
-        .stderr(contains("misses").not());
+        .stderr(contains("lacks").not());
     dir.assert_same("whole.exr", "ab.exr");
 }
 
@@ -357,7 +357,7 @@ fn ctrl_c_leaves_a_checkpoint_and_an_image() {
     std::fs::write(dir.path("scene.pbrt"), [&text[..], b"\n"].concat()).unwrap();
     assert_other("", "its scene differs from that of this rendering");
     std::fs::write(dir.path("scene.pbrt"), text).unwrap();
-    dir.lightbound("merge a.exr.checkpoint -o b.exr").assert().success().stderr(contains("misses"));
+    dir.lightbound("merge a.exr.checkpoint -o b.exr").assert().success().stderr(contains("lacks"));
 
     dir.lightbound(&format!("{args} --resume"))
         .assert()

@@ -67,7 +67,7 @@ fn report_lists_outcomes_of_cases() {
     for part in [
         "\"status\":\"failed\"",
         "\"lastSeconds\":0.",
-        "\"holds\":false",
+        "\"passes\":false",
         "\"thumbnail\":\"data:image/png;base64,",
     ] {
         assert!(failed.contains(part), "{part} in {failed}");

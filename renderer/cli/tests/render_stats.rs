@@ -56,7 +56,7 @@ fn stats_have_documented_keys() {
     );
     assert_eq!(stats["shader_target"], Target::best().name());
     assert_eq!(stats["integrator"], "path");
-    // The area light, and regions of the environment map.
+    // The area light, and regions of the environment light.
     let tree = &stats["light_tree"];
     assert!(
         tree["leaves"].as_u64() > Some(500) && tree["memory_bytes"].as_u64() > Some(50_000),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 /// The transfer function of 8- and 16-bit samples.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Encoding {
-    /// The sRGB curve, the default of 8-bit images.
+    /// The sRGB curve, the default.
     #[default]
     Srgb,
     /// Linear samples.

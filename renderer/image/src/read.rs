@@ -145,7 +145,7 @@ fn check_exr(data: &[u8]) -> Result<(), Problem> {
     let meta = MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)?;
     for header in &meta.headers {
         check_size("EXR", header.layer_size.x() as u64, header.layer_size.y() as u64)?;
-        // Each block has an entry in the offset table.
+        // Each chunk has an entry of 8 bytes in the offset table.
         if header.chunk_count > data.len() / 8 {
             return Err(Problem::Damaged {
                 format: "EXR",

@@ -1,5 +1,5 @@
-//! The current transformation matrix (CTM): affine transforms at shutter opening and closing, in
-//! double precision.
+//! The current transformation matrix (CTM): affine transforms at the start and end times of
+//! `TransformTimes`, in double precision.
 //!
 //! As in pbrt, transforms act on column vectors, and directives multiply from the right:
 //! `CTM ← CTM · M`. Matrices are in column-major order. The camera looks along +z of a left-handed
@@ -8,10 +8,10 @@
 use super::file::parse::ActiveTransform;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
-/// The current transformation matrix at both ends of the shutter interval.
+/// The current transformation matrix at the start and end times.
 #[derive(Clone, Copy, Debug)]
 pub struct Ctm {
-    /// Transforms at shutter opening and closing.
+    /// Transforms at the start and end times of `TransformTimes`.
     pub transforms: [DAffine3; 2],
     /// The transforms that directives modify.
     pub active: ActiveTransform,

@@ -39,7 +39,7 @@ Option "rendercoordsys" "world" => rendercoordsys; ignored
 ColorSpace "rec2020" => "rec2020"; sRGB
 ColorSpace "aces2065-1" => "aces2065-1"; sRGB
 MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog" Camera "perspective" => "homogeneous"; empty
-ActiveTransform EndTime Translate 1 0 0 ActiveTransform All Camera "perspective" => shutter; without motion blur
+ActiveTransform EndTime Translate 1 0 0 ActiveTransform All Camera "perspective" => start and end time; without motion blur
 Film "rgb" Film "rgb" => Film is given twice; the last
 Film "rgb" "float iso" 100 "float iso" 200 => "iso" is given twice; the last
 "#;
@@ -75,8 +75,8 @@ LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filenam
 AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is ignored
 AreaLightSource "diffuse" ObjectBegin "o" Shape "sphere" Shape "disk" ObjectEnd ObjectInstance "o" => inside objects; does not emit
-ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => shutter; without motion blur
-ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => shutter; without motion blur
+ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => start and end time; without motion blur
+ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => start and end time; without motion blur
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
 Texture "t" "float" "imagemap" "string filename" "good.png" "string filter" "ewa" => "ewa"; bilinear
 Texture "t" "spectrum" "ptex" "string filename" "no.ptx" Material "diffuse" "texture reflectance" "t" Shape "sphere" => "ptex"; 0.5

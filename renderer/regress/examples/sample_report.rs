@@ -99,7 +99,7 @@ fn case(name: &str, description: &str, [width, height]: [u32; 2], fault: Fault) 
     let accepted = if failed { 99.749_96 } else { 99.93 };
     let metrics = vec![
         MetricValue {
-            name: "accepted pixels, %".into(),
+            name: "pixel tests passed, %".into(),
             value: accepted,
             limit: Some(MetricLimit::AtLeast(99.75)),
         },

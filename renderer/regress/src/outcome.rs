@@ -40,7 +40,7 @@ pub enum Status {
 /// A measured value, with an optional limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricValue {
-    /// Short name, with its unit if any, such as `accepted pixels, %`.
+    /// Short name, with its unit if any, such as `pixel tests passed, %`.
     pub name: String,
     /// The measured value.
     pub value: f64,

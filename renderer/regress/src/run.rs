@@ -244,7 +244,7 @@ fn compare_statistically(
         statistics::test(result.width as usize, result.estimate(), reference.estimate(), tolerance);
     let metrics = vec![
         metric_value(
-            "accepted pixels, %",
+            "pixel tests passed, %",
             100.0 * results.accepted,
             Some(MetricLimit::AtLeast(100.0 * tolerance.accepted)),
         ),

@@ -139,9 +139,9 @@ macro_rules! op_table { ($callback:ident) => { $callback! {
     Mul "mul" commutative (a: f32, b: f32) -> f32, { a * b };
     /// a ÷ b
     Div "div" (a: f32, b: f32) -> f32, { a / b };
-    /// −a: flips the sign bit, even of NaN
+    /// −a: flips the sign bit
     Neg "neg" (a: f32) -> f32, { -a };
-    /// |a|: clears the sign bit, even of NaN
+    /// |a|: clears the sign bit
     Abs "abs" (a: f32) -> f32, { a.abs() };
     /// √a; NaN if a < 0
     Sqrt "sqrt" (a: f32) -> f32, { a.sqrt() };

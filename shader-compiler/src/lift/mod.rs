@@ -89,7 +89,8 @@ pub struct Options {
     /// of a box that satisfy the precondition of [`Axis`].
     pub relations: Relations,
     /// Maximum number of iterations of a loop if intervals determine when it exits. Beyond that,
-    /// its results are set to their static bounds. If NaN propagates, that counts as a NaN.
+    /// its results are set to their static bounds. If NaN propagates, reaching the cap is reported
+    /// as a NaN.
     pub loop_cap: u32,
 }
 
@@ -175,9 +176,9 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         solve::run(&point, is_interval, &known, options.nan, constraints)
     };
     let axes: Vec<_> = inputs.iter().map(|input| input.axis).collect();
-    // Endpoints refined by relations no longer reveal a NaN. So refine only values that cannot be
-    // NaN even if nothing tests for it.
-    let may_be_refined =
+    // Endpoints refined by relations no longer reveal a NaN. So relations run on static bounds
+    // without NaN tests, and refine only values that cannot be NaN even then.
+    let is_tested =
         if options.nan == Nan::Propagate { vec![false; point.len()] } else { is_interval.clone() };
     let related = relations::run(
         &point,
@@ -185,7 +186,7 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
         &axes,
         options.relations,
         options.nan,
-        |constraints| solve(&may_be_refined, Some(constraints.to_vec())),
+        |constraints| solve(&is_tested, Some(constraints.to_vec())),
     );
     let constraints = (options.relations != Relations::NONE).then_some(&related.constraints);
     let untested = solve(&is_interval, constraints.cloned());
@@ -198,7 +199,8 @@ pub fn run(point: &Function, inputs: &[Input], outputs: &[usize], options: &Opti
             &untested,
             &demand::run(&point, &untested, options.sides.into()),
         );
-        // For the solver, operations that do not test are like scalars.
+        // An operation that does not test for NaN can yield NaN, so the solver treats its result
+        // like a scalar.
         let is_testing: Vec<_> = std::iter::zip(&is_interval, &reveals_nan)
             .map(|(&interval, &reveals)| interval && !reveals)
             .collect();

@@ -69,7 +69,11 @@ fn bounds_of_unary_operations_contain_all_results_in_windows() {
 fn bounds_of_random_functions_contain_results() {
     for seed in 0..300 {
         let subject = Subject::random(seed);
-        check(&if seed.is_multiple_of(3) { subject.deep() } else { subject }, seed, 12);
+        check(
+            &if seed.is_multiple_of(3) { subject.with_intermediate_outputs() } else { subject },
+            seed,
+            12,
+        );
     }
 }
 
@@ -120,7 +124,8 @@ fn check_shader(path: &Path, combinations: impl Iterator<Item = usize>) {
             .unwrap_or_else(|error| panic!("{name}: {error:?}"));
         let subject =
             Subject::material(&format!("{name}, {frame:?}"), &integrand, interval_inputs, ranges);
-        let (subject, boxes) = if k < 12 { (subject, 32) } else { (subject.deep(), 6) };
+        let (subject, boxes) =
+            if k < 12 { (subject, 32) } else { (subject.with_intermediate_outputs(), 6) };
         check(&subject, k as u64, boxes);
     }
 }
@@ -173,7 +178,7 @@ fn bounds_of_capped_loops_contain_results() {
 
 #[test]
 fn capped_loops_hide_no_nan() {
-    // After ten iterations, the root of a negative number is taken.
+    // After 6 to 11 iterations, depending on `a`, the root of a negative number is taken.
     let text = "fn f(a: f32) -> (r: f32) {
         %0 = loop (%1: f32 = a, %2: f32 = 0.0) {
             %3 = lt %1, 30.0
@@ -258,7 +263,11 @@ fn unions_of_loop_exits_keep_nan() {
 fn check_brdf(body: &str, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let subject = brdf_subject(body);
-        check(&if seed.is_multiple_of(2) { subject.deep() } else { subject }, seed, 64);
+        check(
+            &if seed.is_multiple_of(2) { subject.with_intermediate_outputs() } else { subject },
+            seed,
+            64,
+        );
     }
 }
 
@@ -304,7 +313,7 @@ fn brdf_subject(body: &str) -> Subject {
 }
 
 #[test]
-fn empty_results_of_conditions_with_crossed_endpoints_do_not_affect_bounds() {
+fn branches_on_empty_intervals_do_not_affect_bounds() {
     // There are no unit vectors with x > 0, so the interval of dot(wi, wi) is empty: its lower
     // endpoint is 1, its upper endpoint 0.09. Neither arm runs and no member leaves the loop. The
     // results are merged with those of members with x < 0.

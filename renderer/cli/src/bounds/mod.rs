@@ -108,7 +108,7 @@ pub struct Args {
     format: TableFormat,
 
     /// Figure to write, .svg: bars that show what each optimization saves, or how much bounds
-    /// over-estimate
+    /// overestimate
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 /// Options of `--tightness`.
 #[derive(Debug, clap::Args)]
 pub(super) struct TightnessArgs {
-    /// Measure how much upper bounds over-estimate instead, for a fixed list of materials; --shader
-    /// selects from it
+    /// Instead of costs, measure how much upper bounds overestimate the maximum, for a fixed list
+    /// of materials; --shader selects from the list
     #[arg(long, conflicts_with_all = ["frame", "ranges", "inputs", "sides", "target", "rounds", "by_relation"])]
     pub tightness: bool,
 
@@ -72,7 +72,10 @@ fn materials(shaders: &[PathBuf], kinds: &[BoundKind]) -> Result<Vec<CompiledMat
         let mut names: Vec<_> = MATERIALS.iter().map(|material| material.shader).collect();
         names.dedup();
         return Err(Error::Option {
-            message: format!("--tightness has no materials of `{}`", unknown.display()),
+            message: format!(
+                "--tightness measures no material with the shader `{}`",
+                unknown.display()
+            ),
             help: format!("its list has {}", names.join(", ")),
         });
     }

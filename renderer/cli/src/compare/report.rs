@@ -35,7 +35,7 @@ fn table(text: &mut String, layer: &LayerResult) {
     let mut line =
         |line: String| writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
     line(format!("\n{}, {} × {} pixels{position}", pair.name, area.width(), area.height()));
-    // With a single channel, it equals the overall value.
+    // With a single channel, its value equals the overall value and is not repeated.
     let single = pair.channels.len() == 1;
     let per_channel =
         layer.values.iter().any(|(_, metric_value)| !metric_value.channels.is_empty());

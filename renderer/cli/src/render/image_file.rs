@@ -108,9 +108,13 @@ impl Destination {
                 "some pixels have no samples yet, and are black{earlier}; the unfinished image is {}",
                 output.path().display()
             )),
-            Destination::None => {
+            Destination::None if result.samples_per_pixel().1 == 0 => {
                 Some(format!("interrupted before the first samples{earlier}; no image was written"))
             }
+            Destination::None => Some(format!(
+                "some pixels have no samples yet{earlier}; no image was written, because no unused \
+                 file name was found"
+            )),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Kernels for building direction trees: values of a shader's BRDF, and lower and upper bounds on
 //! them.
 //!
-//! Kernels compute the luminance, which is 0 only if all channels are 0. They exclude the cosine,
-//! which cell areas include. Bounds hold for all results that are not NaN: NaN is *suppressed*, so
-//! that NaN for isolated directions does not invalidate the bounds around them.
+//! Kernels compute the luminance, which is 0 only if all channels are 0. They omit the cosine,
+//! because cells are measured in projected solid angle. Bounds hold for all results that are not
+//! NaN: NaN is *suppressed*, so that NaN for isolated directions does not invalidate the bounds
+//! around them.
 
 use super::cells::CellChildren;
 use crate::material::{Program, ProgramError, ShaderBinding};

@@ -39,7 +39,8 @@ pub(super) struct ShadingBuffers<'a> {
     /// Index of the shading point of each row of `evaluate`.
     lit_points: Vec<usize>,
     counts: ShadingCounts,
-    /// Replaces the samplers of some shaders; `None` if it replaces none.
+    /// Samples directions instead of some shaders' samplers, and builds their direction trees;
+    /// `None` for integrators without direction trees.
     direction_picker: Option<DirectionPicker<'a>>,
     /// The batch's shader, as in [`ShaderInstance::shader`].
     shader: u32,
@@ -96,7 +97,7 @@ impl<'a> ShadingBuffers<'a> {
         ShadingBatch { buffers: self, binding }
     }
 
-    /// Returns the picker, if it replaces the sampler of the batch's shader.
+    /// Returns the direction sampler, if it replaces the sampler of the batch's shader.
     fn sampler_override(&self) -> Option<&DirectionPicker<'a>> {
         self.direction_picker.as_ref().filter(|picker| !picker.uses_shader_sampler())
     }
@@ -194,8 +195,8 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         instance.write(&surface.lookup(), |word, words| batch.set_row(row, first + word, words));
     }
 
-    /// Computes the material parameters of all points, and builds direction trees if the shader
-    /// samples directions from trees.
+    /// Computes the material parameters of all points, and builds direction trees if directions of
+    /// the shader or products with environment lights are sampled from them.
     pub fn set_up(self) -> PreparedBatch<'b, 'a> {
         let ShadingBatch { buffers, binding } = self;
         let parameter_words = binding.program.parameter_words;
@@ -247,7 +248,8 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
             .map(move |word| self.buffers.scatter.bits(point, SCATTER_PARAMETERS + word))
     }
 
-    /// Returns the direction tree of a point, if the integrator uses direction trees.
+    /// Returns the direction tree of a point, which [`ShadingBatch::set_up`] must have built; `None`
+    /// for integrators without direction trees.
     pub fn direction_tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
         self.buffers.direction_picker.as_ref().map(|picker| picker.tree(point))
     }

@@ -89,8 +89,8 @@ impl LightTree {
     }
 
     /// Samples a position on the part of the light that a leaf represents, for `u` uniform in
-    /// [0, 1)². The expected value is the light of the part. The intensity is 0 where the part is
-    /// black. `lights` must be those passed to [`LightTree::build`]. If the tree was built with
+    /// [0, 1)². The estimate is unbiased: the expected contribution is that of the whole part. The
+    /// intensity is 0 where the part is black. `lights` must be those passed to [`LightTree::build`]. If the tree was built with
     /// extents, samples lie within the leaf's box and cone.
     pub fn sample(&self, lights: &Lights, leaf: u32, u: Vec2) -> LightPoint {
         self.strata.sample(lights, self.point(leaf), u)
@@ -105,7 +105,7 @@ impl LightTree {
     }
 
     /// Returns the stratum (see [`LightPoint::stratum`]) of an environment light at a position in
-    /// its square; `None` in black regions.
+    /// its equal-area map, [0, 1]²; `None` in black regions.
     pub fn environment_stratum(&self, light: u32, position: Vec2) -> Option<u32> {
         self.strata.environment_at(light, position)
     }

@@ -267,12 +267,12 @@ fn unsupported_features_warn_and_name_the_fallback() {
     for (text, message_part, fallback_part) in [
         (
             "ActiveTransform EndTime Translate 1 0 0 Camera \"perspective\" WorldBegin",
-            "shutter",
+            "start and end time",
             "without motion blur",
         ),
         (
             "WorldBegin ActiveTransform StartTime Scale 2 2 2 ActiveTransform All Shape \"disk\"",
-            "shutter",
+            "start and end time",
             "motion blur",
         ),
         ("ColorSpace \"rec2020\" WorldBegin", "rec2020", "sRGB"),

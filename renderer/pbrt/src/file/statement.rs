@@ -42,7 +42,7 @@ pub enum Setting {
     Accelerator,
 }
 
-/// The transforms that directives modify: at shutter opening, at shutter closing, or both.
+/// The transforms that directives modify: at the start time, at the end time, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "names from the scene format")]
 pub enum ActiveTransform {

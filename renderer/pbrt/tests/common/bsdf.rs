@@ -1,5 +1,5 @@
 //! BSDFs at single points of a scene, independent of the integrators: evaluates one point at a
-//! time, and selects materials of mixes and lobes with other random numbers than the path tracer.
+//! time, and selects mix components and lobes with random numbers of its own.
 
 use lightbound::Scene;
 use lightbound::geometry::{Hit, Surface};

@@ -33,13 +33,11 @@ struct Case<'a> {
     status: &'static str,
     messages: Vec<&'a str>,
     help: &'a str,
-    #[serde(rename = "figures")]
     metrics: Vec<MetricRow<'a>>,
     seconds: Option<f64>,
     last_seconds: Option<f64>,
     /// Name of the file with the images.
-    #[serde(rename = "pictures")]
-    images: Option<String>,
+    images_file: Option<String>,
     /// Width and height in pixels.
     size: Option<[u32; 2]>,
     /// Data URL of a thumbnail of the result.
@@ -51,7 +49,7 @@ struct MetricRow<'a> {
     name: &'a str,
     value: Value,
     limit: Option<RowLimit>,
-    holds: bool,
+    passes: bool,
 }
 
 #[derive(Serialize)]
@@ -114,7 +112,7 @@ fn case<'a>(index: usize, outcome: &'a Outcome) -> Case<'a> {
         metrics: outcome.metrics.iter().map(row).collect(),
         seconds: outcome.time.map(|t| t.as_secs_f64()),
         last_seconds: outcome.last_time.map(|t| t.as_secs_f64()),
-        images: outcome.images.as_ref().map(|_| images_file(index)),
+        images_file: outcome.images.as_ref().map(|_| images_file(index)),
         size: outcome.images.as_ref().map(|p| [p.width, p.height]),
         thumbnail: outcome.images.as_ref().and_then(thumbnail),
     }
@@ -125,7 +123,7 @@ fn row(metric: &MetricValue) -> MetricRow<'_> {
         MetricLimit::AtLeast(x) => RowLimit::AtLeast(number(x)),
         MetricLimit::AtMost(x) => RowLimit::AtMost(number(x)),
     });
-    MetricRow { name: &metric.name, value: number(metric.value), limit, holds: metric.passes() }
+    MetricRow { name: &metric.name, value: number(metric.value), limit, passes: metric.passes() }
 }
 
 /// A JSON number, or for non-finite values a string that JavaScript's `Number` parses.
@@ -202,17 +200,17 @@ mod tests {
         );
         assert_eq!(case["messages"], serde_json::json!(["a", "b"]));
         assert_eq!(
-            case["figures"][0],
-            serde_json::json!({"name": "relMSE", "value": 0.1, "limit": {"atMost": 0.25}, "holds": true})
+            case["metrics"][0],
+            serde_json::json!({"name": "relMSE", "value": 0.1, "limit": {"atMost": 0.25}, "passes": true})
         );
-        assert_eq!(case["figures"][1]["value"], "NaN");
+        assert_eq!(case["metrics"][1]["value"], "NaN");
         assert_eq!(
-            case["figures"][2],
-            serde_json::json!({"name": "relMSE", "value": "-Infinity", "limit": null, "holds": true})
+            case["metrics"][2],
+            serde_json::json!({"name": "relMSE", "value": "-Infinity", "limit": null, "passes": true})
         );
         assert_eq!((&case["seconds"], &case["lastSeconds"]), (&1.5.into(), &Value::Null));
         assert_eq!(
-            (&case["pictures"], &case["size"]),
+            (&case["imagesFile"], &case["size"]),
             (&"case-0.js".into(), &serde_json::json!([3, 2]))
         );
     }

@@ -84,7 +84,7 @@ function makeRow(data, index) {
   const metrics = make(
     "span",
     { className: "metrics" },
-    ...keyMetrics(data.figures).map(makeMetric),
+    ...keyMetrics(data.metrics).map(makeMetric),
   );
   const summary = make("summary", {}, status, thumbnail, title, metrics, makeTime(data));
   const body = make("div", { className: "body" });
@@ -98,17 +98,19 @@ function makeRow(data, index) {
 }
 
 /** The metrics shown in a row: up to three with limits, failing ones first. */
-function keyMetrics(figures) {
-  const limited = figures.filter((f) => f.limit);
-  return [...limited.filter((f) => !f.holds), ...limited.filter((f) => f.holds)].slice(0, 3);
+function keyMetrics(metrics) {
+  const limited = metrics.filter((metric) => metric.limit);
+  const failed = limited.filter((metric) => !metric.passes);
+  const passed = limited.filter((metric) => metric.passes);
+  return [...failed, ...passed].slice(0, 3);
 }
 
 /** The element of a metric: name, value and limit. */
-function makeMetric({ name, value, limit, holds }) {
+function makeMetric({ name, value, limit, passes }) {
   const { text, bound } = formatMetric(value, limit);
   return make(
     "span",
-    { className: holds ? "metric" : "metric fails" },
+    { className: passes ? "metric" : "metric fails" },
     make("span", { className: "name" }, name),
     make("b", {}, text),
     make("span", { className: "limit" }, bound),
@@ -152,8 +154,8 @@ async function open(row) {
   body.replaceChildren(makeText(data));
   const host = make("div", { className: "viewer" });
   body.append(host);
-  if (data.figures.length > 0) body.append(metricTable(data.figures));
-  if (data.pictures) await showImages(row, host);
+  if (data.metrics.length > 0) body.append(metricTable(data.metrics));
+  if (data.imagesFile) await showImages(row, host);
   if (row.userOpened && host.isConnected) {
     history.replaceState(null, "", anchor(data));
     row.item.scrollIntoView({ block: "start" });
@@ -163,7 +165,7 @@ async function open(row) {
 async function showImages(row, host) {
   host.append(make("p", { className: "loading" }, "Loading images …"));
   try {
-    const images = await loadImages(row.index, row.data.pictures);
+    const images = await loadImages(row.index, row.data.imagesFile);
     // The case may have been closed, and even reopened, in the meantime.
     if (!host.isConnected) return;
     host.replaceChildren();
@@ -201,10 +203,10 @@ function makeText(data) {
   return make("div", { className: "text" }, ...parts);
 }
 
-function metricTable(figures) {
-  const rows = figures.map(({ name, value, limit, holds }) => {
+function metricTable(metrics) {
+  const rows = metrics.map(({ name, value, limit, passes }) => {
     const { text, bound } = formatMetric(value, limit);
-    const verdict = !limit ? "" : holds ? "holds" : "fails";
+    const verdict = !limit ? "" : passes ? "passes" : "fails";
     return make(
       "tr",
       { className: verdict },
@@ -303,7 +305,7 @@ const theme = {
   },
 };
 
-/** Keyboard shortcuts that work with any focus. */
+/** Keyboard shortcuts, unless the search box, a list or the dialog of shortcuts has the focus. */
 const actions = {
   j: () => openNext(1),
   k: () => openNext(-1),

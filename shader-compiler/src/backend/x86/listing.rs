@@ -104,7 +104,11 @@ impl Code {
 fn table(offset: usize) -> String {
     let (table, offset) =
         (offset / size_of::<Table<'static>>(), offset % size_of::<Table<'static>>());
-    if offset == Table::LAST { format!("last of table {table}") } else { format!("table {table}") }
+    if offset == Table::LAST {
+        format!("last index of table {table}")
+    } else {
+        format!("table {table}")
+    }
 }
 
 /// A constant as a float if it looks like one, else in hexadecimal.

@@ -20,8 +20,8 @@ const MAX_USES: usize = 12;
 /// operations divided by this.
 const COST_DIVISOR: u32 = 16;
 
-/// The same if [support](crate::relations::Relation::Support) was found, which saves more than
-/// that.
+/// [`COST_DIVISOR`] if [support](crate::relations::Relation::Support) was found, which saves more
+/// than the larger budget costs.
 const COST_DIVISOR_WITH_SUPPORT: u32 = 5;
 
 /// Finds values that are monotone in a value that is used several times.
@@ -34,8 +34,7 @@ pub(in crate::relations) fn find(point: &PointShader<'_>, related: &mut Relation
     find_within_budget(point, total / divisor, related);
 }
 
-/// The same, where refinements that do not replace endpoints may cost at most `budget` basic
-/// operations.
+/// Like [`find`], with a budget in basic operations for refinements that do not replace endpoints.
 pub(super) fn find_within_budget(point: &PointShader<'_>, budget: u32, related: &mut RelationInfo) {
     let budget = Cell::new(budget);
     let must_keep_lowering = vec![Cell::new(false); point.function.len()];
@@ -178,11 +177,12 @@ impl Search<'_> {
         let groups = self.groups(mask, &path);
         let directions: Vec<_> =
             groups.iter().map(|&group| (group, self.direction(&path, group))).collect();
-        let is_spread = |sites: u32| operand_masks.iter().all(|&operand| sites & !operand != 0);
+        let no_operand_has_all_sites =
+            |sites: u32| operand_masks.iter().all(|&operand| sites & !operand != 0);
         let monotone = |directions: &[(u32, Option<Direction>)], positive_half| {
             let sites = directions.iter().fold(0, |sites, (group, _)| sites | group);
             let differ = directions.iter().any(|(_, direction)| *direction != directions[0].1);
-            (differ && is_spread(sites))
+            (differ && no_operand_has_all_sites(sites))
                 .then(|| self.pin(&path, sites, positive_half))
                 .flatten()
                 .map(|pinned| (sites, pinned))
@@ -280,7 +280,8 @@ impl Search<'_> {
         groups
     }
 
-    /// The direction of the path's last value in some uses, for a source of one sign.
+    /// Whether the path's last value increases or decreases with the source at these sites alone.
+    /// Assumes a source of one sign.
     fn direction(&self, path: &[Value], sites: u32) -> Option<Direction> {
         let bounds = self.positive_half.as_ref().unwrap_or(&self.point.bounds);
         let steps = self.steps(path, sites, &[])?;
@@ -357,7 +358,8 @@ impl Search<'_> {
         clamped.iter().map(part).collect()
     }
 
-    /// The sites in which the last step moves in the given direction, in floats.
+    /// The sites at which the last step, in floating-point arithmetic, is monotone in the given
+    /// direction.
     fn sites_with(&self, steps: &[Step], direction: Direction) -> u32 {
         let matches_direction = |bit: &usize| {
             let site = self.sites[*bit];
@@ -367,13 +369,14 @@ impl Search<'_> {
         (0..self.sites.len()).filter(matches_direction).fold(0, |sites, bit| sites | 1 << bit)
     }
 
-    /// The refinement that only moves the uses in which the steps do not have the overall direction
-    /// of the value. It needs no widening.
+    /// The refinement that replaces the source's endpoint only at counteracting uses, where the
+    /// steps do not follow the overall direction of the value. It needs no widening.
     fn moving(&self, path: &[Value], sites: u32, pinned: &PinnedUses<'_>) -> Option<Monotone> {
         let direction = pinned.direction?;
         let mut counteracting = sites & !self.sites_with(&pinned.steps, direction);
         if !pinned.clamped.is_empty() {
-            // For a negative operand, these must have the overall direction.
+            // Where the clamped operand is negative, counteracting sites must follow the overall
+            // direction.
             let steps = self.steps(path, sites, &self.parts(&pinned.clamped, false))?;
             counteracting &=
                 if pinned.clamped.len() == 1 { self.sites_with(&steps, direction) } else { 0 };
@@ -484,8 +487,8 @@ fn is_only_output(function: &Function, value: Value) -> bool {
     function.body.yields.contains(&value) && !is_yielded && !function.values.iter().any(is_operand)
 }
 
-/// Operands of unknown sign, other than the source, in which the last step is non-decreasing in
-/// floats.
+/// Operands of unknown sign, other than the source, for which the last step is non-decreasing in
+/// floating-point arithmetic.
 fn clampable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
     let mut clampable: Vec<Value> = vec![];
     for arg in steps.iter().flat_map(|step| &step.args) {
@@ -506,7 +509,8 @@ fn clampable(steps: &[Step], bounds: &[Bounds]) -> Vec<Value> {
     clampable
 }
 
-/// The direction of the last step in some operands, in floats. `None` unless each step is monotone.
+/// The direction in which the last step changes, in floating-point arithmetic, as these operands
+/// increase. `None` unless each step is monotone.
 fn float_direction(steps: &[Step], is_operand: impl Fn(&Step, &Arg) -> bool) -> Option<Direction> {
     let mut directions: Vec<Direction> = vec![];
     for step in steps {

@@ -2,7 +2,7 @@
 //! counts of its basic blocks.
 //!
 //! SIMD groups are independent, so an out-of-order core overlaps them, and code takes as long as
-//! its busiest resource (as in OSACA, Laukemann et al. 2018, and uiCA, Abel and Reineke 2022): the
+//! its busiest resource (as in OSACA, Laukemann et al. 2018, and Facile, Abel et al. 2023): the
 //! front end, which issues 4 fused µops per cycle; the execution ports; the divider. µops are
 //! distributed optimally over their ports. For each set of ports, the number of µops that are
 //! restricted to the set, divided by the number of ports, is a lower bound on the cycles. The

@@ -268,7 +268,8 @@ fn at_kink(random: &mut Random, floats: &Floats, kinks: &[f32]) -> f32 {
 
 /// Returns a word near another one between endpoints: some ulps away, a fraction of the interval
 /// away, at an endpoint, at a kink, or halfway to `other`. Returns the word itself if the new one
-/// is out of bounds, or if the input is not an interval.
+/// is out of bounds, or if the input is not an interval. Integers and booleans become a random
+/// member of their interval.
 pub(super) fn nudged(
     random: &mut Random,
     input: &Input,
@@ -323,7 +324,7 @@ pub(super) fn rank(x: f32) -> i64 {
     i64::from(if bits < 0 { !(bits & i32::MAX) } else { bits })
 }
 
-/// Returns the float with an index in this order.
+/// Returns the float with a [`rank`].
 pub(super) fn unrank(rank: i64) -> f32 {
     f32::from_bits(if rank < 0 { !(rank as u32) | 1 << 31 } else { rank as u32 })
 }

@@ -575,7 +575,7 @@ mod tests {
         let integrand =
             Integrand::new(&shader, &Settings::default(), Frame::Local).expect("it compiles");
         Subject::material("mirror", &integrand, IntervalInputs::Light, Some(Ranges::Declared))
-            .deep()
+            .with_intermediate_outputs()
     }
 
     fn check_modified(change: impl Fn(&mut Lifted)) -> Tally {

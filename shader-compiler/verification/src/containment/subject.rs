@@ -128,7 +128,7 @@ impl Subject {
     }
 
     /// Adds all values that are in scope at the end of the function to the bounded outputs.
-    pub fn deep(mut self) -> Subject {
+    pub fn with_intermediate_outputs(mut self) -> Subject {
         let mut values = vec![];
         for stmt in &self.point.body.stmts {
             match stmt {
@@ -144,7 +144,7 @@ impl Subject {
                 .push(Port { name: format!("value {}", value.index()), ty: self.point.ty(value) });
             self.point.body.yields.push(value);
         }
-        self.name.push_str(", deep");
+        self.name.push_str(", all values");
         self.with_nan_seen()
     }
 

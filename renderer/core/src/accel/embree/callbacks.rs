@@ -88,7 +88,8 @@ pub(super) enum Field {
 
 /// One lane of an `RTCRayHitN`, `RTCRayN` or `RTCHitN` of a width known at run time.
 pub(super) struct LaneFields {
-    /// Address of the first field of the `RTCRayHitN` that contains the structure.
+    /// Address that the first field of an `RTCRayHitN` would have if the structure were part of
+    /// one; it may lie outside the allocation.
     pub(super) base: *mut f32,
     pub(super) width: usize,
     pub(super) lane: usize,

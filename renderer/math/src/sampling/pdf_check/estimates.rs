@@ -14,8 +14,8 @@ pub(super) struct Estimates {
     pub sides: [f64; 2],
     /// Second moments of the averaged values, each estimated from samples of p and of q.
     pub second_moments: [[f64; 2]; 2],
-    /// Sum of the squared means over q's cells. Stratification by cell removes this part of the
-    /// second moment from the variance.
+    /// Sum over q's cells of the squared cell mean, weighted by probability. Stratification by cell
+    /// removes this part of the second moment from the variance.
     pub squared_cell_means: f64,
 }
 

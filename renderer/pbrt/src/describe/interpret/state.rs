@@ -60,15 +60,14 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Returns the current transform at shutter opening. Warns if it is animated.
+    /// Returns the current transform at the start time. Warns if it is animated.
     pub(super) fn ctm(&mut self, location: &Location) -> Result<DAffine3, SceneError> {
         if self.state.ctm.is_animated() {
-            let message =
-                "transforms that differ between shutter opening and closing are not supported";
+            let message = "transforms that differ between start and end time are not supported";
             self.diagnostics.warn(
                 Some(location),
                 message,
-                "the transform at shutter opening, without motion blur",
+                "the transform at the start time, without motion blur",
             )?;
         }
         Ok(self.state.ctm.transforms[0])
@@ -80,7 +79,7 @@ impl Interpreter<'_> {
             let error =
                 SceneError::at(location, format!("{} without {}", scope.end(), scope.begin()));
             return Err(error.help(format!(
-                "remove it, or add {}, in the same file if the file is imported",
+                "remove it, or add {} before it; in an imported file, both must be in that file",
                 scope.begin()
             )));
         }

@@ -205,7 +205,7 @@ fn malformed_input_is_an_error_with_a_remedy() {
 }
 
 #[test]
-fn brackets_around_single_values_are_optional() {
+fn brackets_around_arguments_are_optional() {
     for text in [
         "Translate [1 2 3]",
         "Translate 1 2 3",

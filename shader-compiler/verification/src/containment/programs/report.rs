@@ -94,7 +94,7 @@ fn differences(trial: &Trial, options: &Options) -> Vec<String> {
             "loop cap {bounding} in the bounding shader, {LOOP_CAP} in the point shader; commands have {command}"
         ));
     }
-    if trial.deep {
+    if trial.bounds_all_values {
         all.push("bounds on all values are computed, not only those on the outputs".to_owned());
     }
     let (mode, tracking) = mode(options);
@@ -236,7 +236,7 @@ mod tests {
                     }
                 };
                 expect(has_loops, &format!("loop cap {}", options.loop_cap));
-                expect(trial.deep, "bounds on all values");
+                expect(trial.bounds_all_values, "bounds on all values");
                 expect(compiled.tracking != options.tracking, "naive selection of cases");
                 let same =
                     Options { tracking: options.tracking, loop_cap: options.loop_cap, ..compiled };

@@ -117,7 +117,7 @@ impl Shrinker {
     /// Simplifies the settings of the trial.
     fn simplify_settings(&mut self) {
         let simplify: [fn(&mut Trial); 5] = [
-            |trial| trial.deep = false,
+            |trial| trial.bounds_all_values = false,
             |trial| trial.frame = Frame::Local,
             |trial| trial.ranges = Ranges::Declared,
             |trial| trial.interval_inputs = IntervalInputs::Light,
@@ -280,7 +280,7 @@ fn expression(module: &mut Module, index: usize) -> Option<Expr> {
     found
 }
 
-/// Replaces the expression with an index in this order.
+/// Replaces the expression with an index in the order of `Module::walk_expressions`.
 fn replace_expression(module: &mut Module, index: usize, replacement: Expr) {
     let (mut next, mut replacement) = (0, Some(replacement));
     module.walk_expressions(&mut |expr| {

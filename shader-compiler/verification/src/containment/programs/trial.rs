@@ -36,7 +36,7 @@ pub struct Trial {
     pub(super) target: Target,
     pub(super) plan: Plan,
     /// Whether the bounds on all values of the function are checked, not only those on its outputs.
-    pub(super) deep: bool,
+    pub(super) bounds_all_values: bool,
     /// Modifies bounding shaders before they are compiled. Tests use it to inject faults.
     pub(super) inject: fn(&mut Lifted),
 }
@@ -63,7 +63,7 @@ impl Trial {
             ranges: if random.once_in(6) { Ranges::Paper } else { Ranges::Declared },
             target: if random.once_in(40) { Target::Interpreter } else { target },
             plan: Plan::random(random, loop_cap),
-            deep: random.once_in(10),
+            bounds_all_values: random.once_in(10),
             inject: |_| {},
         }
     }
@@ -75,7 +75,7 @@ impl Trial {
 
     /// Returns the settings that the shrinker simplifies.
     pub(super) fn settings(&self) -> (bool, Frame, IntervalInputs, Ranges, Target) {
-        (self.deep, self.frame, self.interval_inputs, self.ranges, self.target)
+        (self.bounds_all_values, self.frame, self.interval_inputs, self.ranges, self.target)
     }
 
     /// Returns the coordinate frame of the directions.
@@ -103,7 +103,7 @@ impl Trial {
         })?;
         let subject =
             Subject::material(&self.name(), &integrand, self.interval_inputs, Some(self.ranges));
-        Ok(if self.deep { subject.deep() } else { subject })
+        Ok(if self.bounds_all_values { subject.with_intermediate_outputs() } else { subject })
     }
 
     /// Checks random boxes. A panic of the compiler is a fault.
@@ -152,7 +152,7 @@ impl Trial {
     /// Returns the factor by which slow trials check less: those on the interpreter, and those that
     /// check all values.
     fn slowdown(&self) -> usize {
-        if self.target == Target::Interpreter || self.deep { 8 } else { 1 }
+        if self.target == Target::Interpreter || self.bounds_all_values { 8 } else { 1 }
     }
 }
 

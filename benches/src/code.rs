@@ -20,7 +20,7 @@ use std::process::ExitCode;
 /// Cycles and instructions of compiled materials, compared with C compilers
 #[derive(clap::Args)]
 pub struct Args {
-    /// Number of rounds; the fastest counts
+    /// Number of rounds; the fastest is reported
     #[arg(long, default_value_t = 4000, value_parser = positive::<usize>)]
     rounds: usize,
     /// Materials [default: all]

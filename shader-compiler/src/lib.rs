@@ -10,9 +10,10 @@
 //! Each arrow of the pipeline is one function, from plain data to plain data or an error:
 //!
 //! ```text
-//! WGSL ─► Shader::parse ─► Shader::function ─► passes::optimize ─► passes::lower ─► Kernel::compile ─► Kernel::run
-//!         (naga, the        (structured         (fixes the point    (masks for       (machine code)    (over a Batch)
-//!          contract)         scalar SSA)         shader)             divergent lanes)
+//! WGSL ─► Shader::parse ─► Shader::function ─► passes::optimize ─► passes::lower ─► Kernel::compile
+//!         (naga, checks     (structured         (the final          (masks for       (machine code,
+//!          of the entry      scalar SSA)         point shader)       divergent        which runs on
+//!          points)                                                   lanes)           a Batch)
 //!
 //!         Integrand::new ─► Integrand::bound ─► BoundingKernel::compile ─► BoundingKernel::run
 //!         (the point         (lift: intervals    (machine code)             (BoxBatch to BoundsBatch)
@@ -21,7 +22,7 @@
 //!
 //! # Evaluating
 //!
-//! [`compile()`] generates code for this machine's widest SIMD registers, and [`Kernel::evaluate`]
+//! [`compile()`] generates code for the fastest target of this machine, and [`Kernel::evaluate`]
 //! runs it.
 //!
 //! ```
@@ -48,7 +49,8 @@
 //! ```
 //!
 //! A renderer that evaluates many shaders keeps their code in one [`Arena`] and their inputs in
-//! [`Batch`]es; see [`kernel`] for an example. All [targets](Target) compute the same bits.
+//! [`Batch`]es; see [`kernel`] for an example. All [targets](Target) compute the same
+//! bits, except for payloads and signs of NaN.
 //!
 //! # Bounding
 //!

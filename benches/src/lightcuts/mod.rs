@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1000, value_name = "N")]
     max_cut: u32,
 
-    /// Number of rounds; the fastest counts
+    /// Number of rounds; the fastest is reported
     #[arg(long, default_value_t = 3, value_parser = positive::<usize>)]
     rounds: usize,
 

@@ -173,7 +173,7 @@ pub struct VariantArgs {
 }
 
 impl VariantArgs {
-    /// Options of the lift.
+    /// Returns the options of the interval transformation.
     ///
     /// # Errors
     /// If relations are given for another mode than `related`.
@@ -214,7 +214,7 @@ impl VariantArgs {
         Ok(if self.luminance { colours.with_luminance() } else { colours })
     }
 
-    /// The name of the first option on the command line, if any.
+    /// Returns the name of one of these options that was given, if any.
     pub fn first_given(&self) -> Option<&'static str> {
         let all = [
             ("--mode", self.mode.is_some()),

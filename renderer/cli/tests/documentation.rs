@@ -175,7 +175,7 @@ fn examples(source: &str) -> String {
     blocks.map(|block| block.text).collect()
 }
 
-/// The first line of an excerpt that does not follow its predecessors in `all`.
+/// Returns the first line of the excerpt that does not occur in `all` after the lines before it.
 fn first_missing<'a>(excerpt: &'a str, all: &str) -> Option<&'a str> {
     let mut rest = all.lines();
     excerpt.lines().find(|line| !rest.any(|other| other == *line))
@@ -266,7 +266,7 @@ fn help(command: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The subcommands of `command` that have options, as their words.
+/// Returns the leaf subcommands of `command` as words, such as `shader eval`.
 fn commands(command: &str) -> BTreeSet<String> {
     let text = help(command);
     let Some((_, list)) = text.split_once("\nCommands:\n") else { return [command.into()].into() };

@@ -1,8 +1,8 @@
 //! Image I/O, [comparison metrics](mod@compare) and [false-colour maps](heatmap).
 //!
 //! An [`Image`] holds a texture or an environment map. It stores 8-bit samples encoded and decodes
-//! them through a lookup table on access, so an 8-bit texture takes one byte per sample, and callers
-//! always get linear values. Rendered images are written by [`mod@write`].
+//! them through a lookup table on access, so an 8-bit texture takes one byte per sample, and
+//! callers always get linear values. Rendered images are written by [`mod@write`].
 //!
 //! ```
 //! use lightbound_image::compare::{Metric, Planes, compare};

@@ -60,7 +60,7 @@ fn without_channels(
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
     let offset = |x: i32| {
         u32::try_from(x).map_err(|_| {
-            damaged("the data window starts left of or above the display window".into())
+            damaged("the data window starts at negative coordinates, which is not supported".into())
         })
     };
     let size_u32 = |size: Vec2<usize>| [size.x() as u32, size.y() as u32];

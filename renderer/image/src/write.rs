@@ -203,7 +203,8 @@ fn srgb_code(linear: f32) -> u8 {
     (linear_to_srgb(linear.clamp(0.0, 1.0)) * 255.0).round() as u8
 }
 
-/// Writes a little-endian PFM of linear colours, row by row from the top.
+/// Writes linear colours, row by row from the top, as a little-endian PFM (which stores rows from
+/// the bottom).
 ///
 /// # Panics
 /// If `rgb` is not `width * height` long.

@@ -51,10 +51,10 @@ impl Frame {
     /// The result is renormalised, so that its squared length is 1 to within 2⁻²¹. Bounding shaders
     /// rely on this.
     ///
-    /// For a nearly unit vector v, 1/√(v·v) is one Newton step, without square root or division.
-    /// With u = 2⁻²⁴, v·v has an error of 3u, the factor half of that plus u, and each product u,
-    /// so that squares have an error of 7u. The step turns a deviation e of v·v from 1 into ¾ e²;
-    /// since e ≤ 2⁻¹², this is at most ¾ u.
+    /// For a nearly unit vector v, one Newton step approximates 1/√(v·v) without a square root or a
+    /// division. With u = 2⁻²⁴, v·v has an error of 3u, the factor half of that plus u, and each
+    /// product u, so that squares have an error of 7u. The step turns a deviation e of v·v from 1
+    /// into ¾ e²; since e ≤ 2⁻¹², this is at most ¾ u.
     #[inline(always)]
     pub fn local_direction(&self, w: Vec3) -> Vec3 {
         let v = Vec3::new(self.t.dot(w), self.b.dot(w), self.n.dot(w));

@@ -110,12 +110,12 @@ impl fmt::Debug for Location {
     }
 }
 
-/// An unsupported feature of a scene file and the fallback used for it.
+/// A problem in a scene file that does not stop loading, and the fallback used.
 #[derive(Clone, Debug)]
 pub struct Warning {
     /// Location of the first occurrence.
     pub location: Option<Location>,
-    /// Description of the feature.
+    /// Description of the problem.
     pub message: String,
     /// Description of the fallback.
     pub fallback: String,
@@ -353,7 +353,7 @@ impl Excerpt {
     }
 }
 
-/// Replaces invalid UTF-8 and control characters. Offsets of ASCII bytes do not change.
+/// Replaces invalid UTF-8 and control characters. Offsets in leading ASCII text do not change.
 fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes)
         .chars()

@@ -163,7 +163,7 @@ fn smooth_coat_reflects_the_fresnel_reflectance() {
 }
 
 #[test]
-fn coats_brighten_grazing_angles_and_conserve_energy() {
+fn coats_brighten_grazing_angles_and_gain_no_energy() {
     let mut results = Vec::new();
     for roughness in [0.0, 0.01] {
         let radiance = |degrees: f32, kd: f32, more: &str| {

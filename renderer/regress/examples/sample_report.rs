@@ -48,7 +48,12 @@ fn cases() -> Vec<Outcome> {
             [64, 64],
             Fault::NotFinite,
         ),
-        case("materials/glass", "Smooth glass; equal bits", [128, 128], Fault::Same),
+        case(
+            "materials/glass",
+            "Smooth glass; bit-identical to the reference",
+            [128, 128],
+            Fault::Same,
+        ),
         case("materials/coated", "", [128, 128], Fault::None),
     ];
     cases.push(Outcome {

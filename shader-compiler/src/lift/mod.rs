@@ -8,7 +8,7 @@
 //!
 //! The same code builds naive and optimized bounding shaders; for a naive one, case selection has
 //! no known facts. So both pass through the same standard optimizations, scheduler and encoder, and
-//! they compute the same bounds, bit for bit.
+//! they compute the same bounds, except for NaN and the sign of zero.
 
 pub mod classify;
 mod lower;

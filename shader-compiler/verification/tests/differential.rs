@@ -1,6 +1,6 @@
-//! Machine code for every target must equal the interpreter bit for bit: each operation, random
-//! functions, and all shaders of the repository. `cargo run -p lightbound-benches --release --
-//! differential` runs for longer.
+//! Machine code for every target must equal the interpreter bit for bit, except for payloads and
+//! signs of NaN: each operation, random functions, and all shaders of the repository. `cargo run -p
+//! lightbound-benches --release -- differential` runs for longer.
 
 use lightbound_shader::ir::verify::verify;
 use lightbound_shader::ir::{Function, Op};

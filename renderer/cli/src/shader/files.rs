@@ -25,7 +25,7 @@ pub struct FileArgs {
 }
 
 impl FileArgs {
-    /// Checks and opens the output, which must not be one of the input files.
+    /// Checks the output, which must not be one of the input files.
     pub fn results(&self, source: &SourceArgs) -> Result<Results, Error> {
         let inputs =
             [Some(&source.file), self.csv.as_ref()].into_iter().flatten().map(PathBuf::as_path);

@@ -39,7 +39,7 @@ Examples:
 pub enum Command {
     /// List the shaders of the built-in library
     List(list::Args),
-    /// Find errors, list parameters, test values and sampler, count instructions
+    /// Find errors, list parameters, test the values and the sampler, count instructions
     Check(check::Args),
     /// Print the shader at a stage of its compilation
     Show(show::Args),
@@ -63,7 +63,7 @@ pub fn run(command: &Command) -> Result<Exit, Error> {
     }
 }
 
-/// Arguments of all subcommands.
+/// Arguments of the subcommands that read a shader.
 #[derive(Debug, clap::Args)]
 struct SourceArgs {
     /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads stdin

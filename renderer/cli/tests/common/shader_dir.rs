@@ -6,7 +6,8 @@ use lightbound_shader::Target;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A shader with every type of parameter, a branch, a loop, and different results for the colours.
+/// A shader with every type of parameter, a branch, a loop, and different results for each colour
+/// channel.
 pub const LOBE: &str = "\
 //! A lobe over a tint, for tests.
 

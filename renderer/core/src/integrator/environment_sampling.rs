@@ -106,6 +106,6 @@ pub struct EnvironmentSampleContext<'a> {
     pub tree: ShiftedTree<'a>,
     /// The shading frame.
     pub frame: &'a Frame,
-    /// −1 if the frame's normal is flipped to the lower side of the surface, else 1.
+    /// Sign of the tree's z axis relative to the frame's normal: −1 if `wo` was mirrored, else 1.
     pub side: f32,
 }

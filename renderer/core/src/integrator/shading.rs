@@ -248,8 +248,8 @@ impl<'b, 'a> PreparedBatch<'b, 'a> {
             .map(move |word| self.buffers.scatter.bits(point, SCATTER_PARAMETERS + word))
     }
 
-    /// Returns the direction tree of a point, which [`ShadingBatch::set_up`] must have built; `None`
-    /// for integrators without direction trees.
+    /// Returns the direction tree of a point, which [`ShadingBatch::set_up`] must have built;
+    /// `None` for integrators without direction trees.
     pub fn direction_tree(&self, point: usize) -> Option<ShiftedTree<'_>> {
         self.buffers.direction_picker.as_ref().map(|picker| picker.tree(point))
     }

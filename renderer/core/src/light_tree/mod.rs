@@ -90,8 +90,9 @@ impl LightTree {
 
     /// Samples a position on the part of the light that a leaf represents, for `u` uniform in
     /// [0, 1)². The estimate is unbiased: the expected contribution is that of the whole part. The
-    /// intensity is 0 where the part is black. `lights` must be those passed to [`LightTree::build`]. If the tree was built with
-    /// extents, samples lie within the leaf's box and cone.
+    /// intensity is 0 where the part is black. `lights` must be those passed to
+    /// [`LightTree::build`]. If the tree was built with extents, samples lie within the leaf's box
+    /// and cone.
     pub fn sample(&self, lights: &Lights, leaf: u32, u: Vec2) -> LightPoint {
         self.strata.sample(lights, self.point(leaf), u)
     }

@@ -19,7 +19,8 @@ const DISPLAY_WIDTH_M: f32 = 0.7;
 /// Horizontal resolution of the display, pixels.
 const DISPLAY_COLUMNS: f32 = 3840.0;
 
-/// Maximum number of pixels processed at a time; each takes about 100 bytes.
+/// Target number of pixels processed at a time; at least one exposure is; each takes about 100
+/// bytes.
 const MAX_PIXELS_IN_FLIGHT: usize = 1 << 24;
 
 /// Maximum number of exposures; only references with an unrealistic dynamic range need more.

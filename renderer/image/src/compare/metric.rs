@@ -30,7 +30,7 @@ pub enum Metric {
 /// The direction in which a metric improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Lower is better; 0 is a perfect match.
+    /// Closer to 0 is better.
     Lower,
     /// Higher is better.
     Higher,

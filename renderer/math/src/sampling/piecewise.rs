@@ -3,8 +3,8 @@
 //! Rows are sampled from the marginal distribution, columns from the conditional distribution, by
 //! inversion of the CDF. Inversion is monotone, so stratified points stay stratified. The CDFs are
 //! multiples of 2⁻²³, the spacing of Sobol' points (independent points have half of it), and the
-//! density is computed from them. So samples and [`PiecewiseConstant2d::pdf`] agree exactly. Each cell of positive weight gets at
-//! least one step, so no light is lost. Cells of weight 0 get none.
+//! density is computed from them. So samples and [`PiecewiseConstant2d::pdf`] agree exactly. Each
+//! cell of positive weight gets at least one step, so no light is lost. Cells of weight 0 get none.
 
 use super::{ONE_MINUS_EPSILON, sanitize_weight};
 use crate::{Vec2, vec2};
@@ -122,8 +122,8 @@ impl PiecewiseConstant2d {
         let cdf = self.row(part.first_row + i);
         let (low, high) = (cdf[part.columns.start], cdf[part.columns.end]);
         let u = low + u.x * (high - low);
-        // Floats resolve single steps of the CDF. The clamp keeps `u` below `high`, so that cells of
-        // probability 0 at the end are never selected.
+        // Floats resolve single steps of the CDF. The clamp keeps `u` below `high`, so that cells
+        // of probability 0 at the end are never selected.
         let k = part.columns.start
             + cell_of(&cdf[part.columns.start + 1..part.columns.end], u.min(high.next_down()));
         let p_column = cdf[k + 1] - cdf[k];

@@ -1,9 +1,9 @@
 //! Sampling warps from the unit square to disks, triangles and directions, with their PDFs.
 //!
 //! All warps are defined on all of [0, 1)². They map equal areas to equal probabilities, so
-//! stratified points stay stratified. Directions start from the concentric disk map, without further
-//! trigonometry: points are lifted to spheres and cones by Archimedes' hat-box theorem, and to the
-//! cosine-weighted hemisphere by projection (Malley's method).
+//! stratified points stay stratified. Directions start from the concentric disk map, without
+//! further trigonometry: points are lifted to spheres and cones by Archimedes' hat-box theorem, and
+//! to the cosine-weighted hemisphere by projection (Malley's method).
 
 use crate::{Vec2, Vec3, vec2};
 use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
@@ -119,8 +119,9 @@ pub fn uniform_sphere(u: Vec2) -> Vec3 {
 /// Samples a uniform point on a triangle, as the barycentric coordinates of vertices 1 and 2. The
 /// PDF is 1 / area.
 ///
-/// Shears each half of the square to half of the triangle (Heitz 2019, *A Low-Distortion Map Between Triangle and
-/// Square*). The barycentric coordinate of vertex 0, `1 − x − y`, is never negative.
+/// Shears each half of the square to half of the triangle (Heitz 2019, *A Low-Distortion Map
+/// Between Triangle and Square*). The barycentric coordinate of vertex 0, `1 − x − y`, is never
+/// negative.
 #[inline]
 pub fn uniform_triangle(u: Vec2) -> Vec2 {
     if u.y > u.x {

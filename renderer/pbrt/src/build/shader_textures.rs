@@ -94,7 +94,9 @@ impl Builder<'_> {
                     _ => {
                         let error = shader_use
                             .error(param, &format!("is \"{named}\", which is not an imagemap"));
-                        Err(error.help("shaders sample images: name a texture \"imagemap\""))
+                        Err(error.help(
+                            "shaders sample images: refer to a texture of class \"imagemap\"",
+                        ))
                     }
                 }
             }

@@ -140,7 +140,7 @@ fn floats(values: &[f32]) -> String {
 }
 
 /// Data URL of a small PNG of the result, downsampled with a box filter; `None` if the image is
-/// empty or too large for PNG.
+/// empty.
 fn thumbnail(images: &CaseImages) -> Option<String> {
     let side = images.width.max(images.height).div_ceil(MAX_THUMBNAIL_SIZE).max(1);
     let [width, height] = [images.width.div_ceil(side), images.height.div_ceil(side)];

@@ -12,7 +12,7 @@ pub(super) enum Mem {
     Input(u32),
     Output(u32),
     Const(u32),
-    /// The last index of the table with this index.
+    /// The last valid index into the lookup table of this number, in all lanes.
     Last(u32),
     /// The spill slot of this vreg; after slots are assigned, the slot with this number.
     Slot(u32),

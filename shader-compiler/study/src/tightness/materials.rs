@@ -1,4 +1,4 @@
-//! The published list: materials, parameters and half-angles for which over-estimation is reported.
+//! The fixed list: materials, parameters and half-angles for which over-estimation is reported.
 //!
 //! The list was fixed before any bound was tuned and does not change, so that results for different
 //! revisions and for other bounds are comparable. Lobes have no diffuse term, which would hide them

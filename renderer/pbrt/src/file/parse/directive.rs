@@ -259,7 +259,7 @@ fn check_legacy(
         return Err(SceneError::at(location, message).help(remedy));
     }
     if (context, name) == (LegacyContext::Material, "shader") {
-        return Ok(()); // shaders name their parameters
+        return Ok(()); // shaders define their own parameter names
     }
     check_legacy_params(context, params)
 }

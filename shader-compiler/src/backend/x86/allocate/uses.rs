@@ -127,7 +127,8 @@ impl Collector<'_> {
             Form::Unary => false,
             Form::Gather => true,
             Form::Binary if inst.op.is_commutative() => homed(inst.a) && homed(inst.b),
-            // In SSE, the destination is loaded instead of copied.
+            // SSE overwrites its first operand, so a spilled operand is loaded into the
+            // destination.
             _ if !self.vex => false,
             Form::Shift | Form::Store => true,
             Form::Blend => arg != inst.b,

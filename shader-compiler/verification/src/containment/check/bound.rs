@@ -86,8 +86,8 @@ impl BoundCheck<'_> {
         self.options().nan == Nan::Ignore && self.checker.computes_nan(self.variant, self.sample)
     }
 
-    /// Whether the value of `support` is negative for all members. The bound then contains 0, and
-    /// nothing else is guaranteed.
+    /// Whether the cosine factor (`RelationInfo::support`) is negative for all members. The bound
+    /// then contains 0, and nothing else is guaranteed.
     fn is_outside_support(&self) -> bool {
         let Lifted { point, related, .. } = &self.checker.variants[self.variant].lifted;
         let Some(z) = related.support else { return false };

@@ -13,7 +13,7 @@ use super::generate::Generator;
 pub(super) enum Role {
     /// Unknown.
     Any,
-    /// In [-1, 1], as are all components of a vector.
+    /// In [-1, 1]; for a vector, each component.
     Signed,
     /// In [0, 1].
     Fraction,

@@ -308,7 +308,7 @@ fn invalid_textures_are_errors() {
         ),
         (
             r#""texture wood" "board" "texture grain" "none""#,
-            "\"board\", which is not an imagemap; name a texture \"imagemap\"",
+            "\"board\", which is not an imagemap; refer to a texture of class \"imagemap\"",
         ),
         (
             r#""rgb wood" [1 1 1] "texture grain" "none""#,

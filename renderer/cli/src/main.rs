@@ -135,6 +135,7 @@ impl Error {
 /// Renders pbrt-v4 scenes on the CPU; compiles materials written in WGSL
 #[derive(Debug, Parser)]
 #[command(
+    name = "lightbound",
     version,
     after_help = "\
 Examples:

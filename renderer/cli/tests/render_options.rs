@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn help_and_version_are_printed() {
-    lightbound(&["--version"]).assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
+    let version = concat!("lightbound ", env!("CARGO_PKG_VERSION"), "\n");
+    lightbound(&["--version"]).assert().success().stdout(version);
     lightbound(&["--help"])
         .assert()
         .success()

@@ -167,8 +167,9 @@ impl Diagnostics {
                 Some(location) => SceneError::at(location, message),
                 None => SceneError::new(message),
             };
-            return Err(error
-                .help(format!("warnings are errors in strict mode; otherwise used: {fallback}")));
+            return Err(error.help(format!(
+                "warnings are errors in strict mode; fallback otherwise: {fallback}"
+            )));
         }
         let next = self.warnings.len();
         let index = *self.indices.entry((message.clone(), fallback.clone())).or_insert(next);

@@ -125,7 +125,7 @@ impl Param {
         if !numbers.len().is_multiple_of(components) {
             let error = self.error(&format!("has {} numbers", numbers.len()));
             return Err(
-                error.help(format!("a {} takes {components} numbers for each value", self.ty))
+                error.help(format!("\"{}\" takes {components} numbers for each value", self.ty))
             );
         }
         Ok(numbers)

@@ -69,7 +69,7 @@ struct SourceArgs {
     /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads stdin
     file: PathBuf,
 
-    /// Instruction set [default: the best of this machine]
+    /// Instruction set [default: the best of this machine; for `check`, all that it supports]
     #[arg(long, value_name = "TARGET", value_parser = target_parser())]
     target: Option<Target>,
 

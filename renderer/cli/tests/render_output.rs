@@ -5,6 +5,7 @@ mod common;
 use assert_cmd::Command;
 use common::lightbound;
 use common::scene_dir::{SCENE, SceneDir, channels};
+use lightbound_image::write::{Attribute, write_pfm};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::time::Duration;
@@ -183,4 +184,88 @@ fn unwritable_image_is_saved_elsewhere() {
     remover.join().unwrap();
     assert_eq!(std::fs::read_to_string(fallback.join("a.exr")).unwrap(), "earlier");
     assert!(!channels(&fallback.join("a-1.exr")).is_empty());
+}
+
+#[test]
+fn color_space_converts_exr_files_and_states_their_chromaticities() {
+    let dir = SceneDir::new();
+    let srgb = dir.channels(&[]);
+    let rec2020 = dir.channels(&["--color-space", "rec2020"]);
+    let value = |channels: &[(String, Vec<u32>)], name: &str| {
+        let (_, bits) = channels.iter().find(|c| c.0 == name).unwrap();
+        bits.iter().map(|&bits| f64::from(f32::from_bits(bits))).collect::<Vec<_>>()
+    };
+    let [r, g, b] = ["R", "G", "B"].map(|name| value(&srgb, name));
+    for (i, red) in value(&rec2020, "R").into_iter().enumerate() {
+        // BT.2087.
+        let expected = 0.627_404 * r[i] + 0.329_283 * g[i] + 0.043_313 * b[i];
+        assert!((red - expected).abs() < 1e-4 * expected.abs() + 1e-6, "{red} {expected}");
+    }
+    assert_eq!(value(&srgb, "depth.Z"), value(&rec2020, "depth.Z"));
+    let image = lightbound_image::read_exr(&dir.path("channels.exr")).unwrap();
+    let find = |name: &str| &image.attributes.iter().find(|a| a.0 == name).unwrap().1;
+    let xy = [[0.708, 0.292], [0.17, 0.797], [0.131, 0.046], [0.3127, 0.329]];
+    assert_eq!(find("chromaticities"), &Attribute::Chromaticities(xy));
+    assert_eq!(find("lightbound/colorSpace"), &Attribute::Text("rec2020".into()));
+    dir.render(&["--color-space", "rec2020", "-o", "a.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("a.png").and(contains("--color-space")).and(contains(".exr")));
+    dir.render(&["--color-space", "srgb", "-o", "a.png"]).assert().success();
+}
+
+#[test]
+fn pngs_of_scenes_in_other_colour_spaces_are_srgb() {
+    let wide = SceneDir::with_scene(&format!(
+        "ColorSpace \"rec2020\" {}",
+        SCENE.replacen("WorldBegin", "ColorSpace \"srgb\" WorldBegin", 1)
+    ));
+    let srgb = SceneDir::new();
+    let codes = |dir: &SceneDir| {
+        dir.render(&["-o", "a.png"]).assert().success();
+        let image =
+            lightbound_image::read::read(&dir.path("a.png"), lightbound_image::Encoding::Srgb);
+        image.unwrap().pixels().collect::<Vec<_>>()
+    };
+    let (wide, srgb) = (codes(&wide), codes(&srgb));
+    // Rounding may change a code by one.
+    assert!(wide.iter().zip(&srgb).all(|(a, b)| (*a - *b).abs().max_element() < 0.01));
+    assert!(srgb.iter().any(|pixel| pixel.max_element() > 0.1));
+}
+
+#[test]
+fn merged_parts_keep_their_colour_space() {
+    let dir = SceneDir::new();
+    let part = |range: &str, name: &str| {
+        dir.render(&["--color-space", "acescg", "--sample-range", range, "-o", name])
+            .assert()
+            .success();
+    };
+    part("0..2", "a.exr");
+    part("2..4", "b.exr");
+    let mut merge = lightbound(&["merge", "a.exr", "b.exr", "-o", "merged.exr"]);
+    merge.current_dir(dir.root()).assert().success();
+    let at_once = dir.channels(&["--color-space", "acescg"]);
+    assert_eq!(channels(&dir.path("merged.exr")), at_once);
+    let image = lightbound_image::read_exr(&dir.path("merged.exr")).unwrap();
+    assert!(image.attributes.iter().any(|(name, _)| name == "chromaticities"));
+}
+
+#[test]
+fn environment_option_lights_the_scene() {
+    let dir = SceneDir::new();
+    let texels: Vec<[f32; 3]> = (0..8).map(|i| [i as f32, 1.0, 2.0]).collect();
+    write_pfm(&dir.path("globe.pfm"), 4, 2, &texels).unwrap();
+    write_pfm(&dir.path("odd.pfm"), 3, 2, &texels[..6]).unwrap();
+    assert_ne!(dir.channels(&["--environment", "globe.pfm"]), dir.channels(&[]));
+    for (file, message) in [("odd.pfm", "twice as wide as high"), ("none.exr", "--environment")] {
+        dir.render(&["--environment", file, "-o", "a.exr"])
+            .assert()
+            .code(2)
+            .stderr(contains(file).and(contains(message)));
+    }
+    dir.render(&["--environment", "globe.pfm", "-o", "globe.pfm"])
+        .assert()
+        .code(2)
+        .stderr(contains("would overwrite"));
 }

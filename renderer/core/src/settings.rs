@@ -6,8 +6,12 @@
 
 use crate::choice::choice;
 use crate::filter::Filter;
+use glam::Mat3;
 use lightbound_image::Window;
+use lightbound_math::Vec3;
 use lightbound_math::sampling::SamplerKind;
+use lightbound_math::spectrum::Primaries;
+use std::borrow::Cow;
 
 /// How to render a scene. The default is a path tracer with 16 samples per pixel.
 #[derive(Clone, Debug)]
@@ -18,6 +22,10 @@ pub struct RenderSettings {
     pub window: Window,
     /// Factor on radiance: exposure time × ISO / 100, as in pbrt-v4.
     pub gain: f32,
+    /// White balance, as a matrix on light in linear sRGB; `None` without.
+    pub white_balance: Option<Mat3>,
+    /// Colour space of the image. Light is computed in linear sRGB and converted by the film.
+    pub colour_space: ColourSpace,
     /// Pixel reconstruction filter.
     pub filter: Filter,
     /// Type and number of sample points.
@@ -44,6 +52,8 @@ impl Default for RenderSettings {
             resolution: (1280, 720),
             window: Window { x0: 0, y0: 0, x1: 1280, y1: 720 },
             gain: 1.0,
+            white_balance: None,
+            colour_space: ColourSpace::default(),
             filter: Filter::default(),
             sampling: SamplingSettings::default(),
             integrator: IntegratorSettings::default(),
@@ -174,6 +184,67 @@ choice! {
         Lightcuts = "lightcuts": "Direct light of many lights, by clusters with bounded errors",
     }
 }
+choice! {
+    /// Linear RGB colour spaces.
+    ColourSpace: Srgb {
+        Srgb = "srgb": "sRGB, BT.709",
+        DciP3 = "dci-p3": "P3 with the white D65",
+        Rec2020 = "rec2020": "BT.2020",
+        Aces2065 = "aces2065-1": "ACES 2065-1: primaries AP0, white near D60",
+        AcesCg = "acescg": "ACEScg: primaries AP1, white near D60",
+    }
+}
+
+impl ColourSpace {
+    /// Returns the primaries and the white.
+    pub fn primaries(self) -> Primaries {
+        match self {
+            ColourSpace::Srgb => Primaries::SRGB,
+            ColourSpace::DciP3 => Primaries::DCI_P3,
+            ColourSpace::Rec2020 => Primaries::REC_2020,
+            ColourSpace::Aces2065 => Primaries::ACES_2065_1,
+            ColourSpace::AcesCg => Primaries::ACES_CG,
+        }
+    }
+
+    /// Returns the matrix that converts light from linear sRGB; `None` for sRGB itself.
+    pub fn light_from_srgb(self) -> Option<Mat3> {
+        self.converts().then(|| matrix(Primaries::SRGB.light_to(&self.primaries())))
+    }
+
+    /// Returns the matrix that converts light to linear sRGB; `None` for sRGB itself.
+    pub fn light_to_srgb(self) -> Option<Mat3> {
+        self.converts().then(|| matrix(self.primaries().light_to(&Primaries::SRGB)))
+    }
+
+    /// Converts light to linear sRGB.
+    pub fn to_srgb(self, light: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
+        match self.light_to_srgb() {
+            None => light.into(),
+            Some(matrix) => light.iter().map(|&rgb| (matrix * Vec3::from(rgb)).into()).collect(),
+        }
+    }
+
+    /// Returns the matrix that converts reflectances from linear sRGB; `None` for sRGB itself.
+    pub fn reflectance_from_srgb(self) -> Option<Mat3> {
+        self.converts().then(|| matrix(Primaries::SRGB.reflectance_to(&self.primaries())))
+    }
+
+    /// Returns the matrix that converts reflectances to linear sRGB; `None` for sRGB itself.
+    pub fn reflectance_to_srgb(self) -> Option<Mat3> {
+        self.converts().then(|| matrix(self.primaries().reflectance_to(&Primaries::SRGB)))
+    }
+
+    fn converts(self) -> bool {
+        self != ColourSpace::Srgb
+    }
+}
+
+/// Rounds a matrix between two of the colour spaces, which always exists.
+fn matrix(exact: Option<glam::DMat3>) -> Mat3 {
+    exact.expect("the primaries of the colour spaces are not collinear").as_mat3()
+}
+
 choice! {
     /// How the path tracer selects a light at a shading point.
     LightSampling: Auto {

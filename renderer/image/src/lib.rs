@@ -30,7 +30,9 @@ pub mod write;
 
 pub use digits::six_digits;
 pub use encoding::{Encoding, EncodingError, linear_to_srgb};
+use glam::Mat3;
 use lightbound_math::Vec3;
+use lightbound_math::spectrum::Primaries;
 pub use read_exr::{read_exr, read_exr_header};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -133,6 +135,7 @@ pub struct Image {
     height: u32,
     channels: Channels,
     samples: Samples,
+    primaries: Primaries,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +154,8 @@ impl Image {
     /// If `samples` does not have `width * height * channels` elements, or the image has no pixels.
     pub fn from_f32(width: u32, height: u32, channels: Channels, samples: Vec<f32>) -> Image {
         assert_eq!(samples.len(), sample_count(width, height, channels));
-        Image { width, height, channels, samples: Samples::F32(samples) }
+        let primaries = Primaries::SRGB;
+        Image { width, height, channels, samples: Samples::F32(samples), primaries }
     }
 
     /// Creates an image from 8-bit samples in `encoding`.
@@ -167,7 +171,28 @@ impl Image {
     ) -> Image {
         assert_eq!(codes.len(), sample_count(width, height, channels));
         let decode = Box::new(std::array::from_fn(|i| encoding.decode(i as f32 / 255.0)));
-        Image { width, height, channels, samples: Samples::U8 { codes, decode } }
+        let samples = Samples::U8 { codes, decode };
+        Image { width, height, channels, samples, primaries: Primaries::SRGB }
+    }
+
+    /// Returns the primaries of its colours: sRGB, unless an EXR file says otherwise.
+    pub fn primaries(&self) -> Primaries {
+        self.primaries
+    }
+
+    /// Converts the colours to linear sRGB by a matrix from the image's primaries. Grey images and
+    /// images of 8-bit codes, which are sRGB already, stay as they are.
+    #[must_use]
+    pub fn into_srgb(mut self, srgb_from_rgb: Mat3) -> Image {
+        if let (Samples::F32(samples), Channels::Rgb | Channels::Rgba) =
+            (&mut self.samples, self.channels)
+        {
+            for pixel in samples.chunks_exact_mut(self.channels as usize) {
+                (srgb_from_rgb * Vec3::from_slice(pixel)).write_to_slice(pixel);
+            }
+        }
+        self.primaries = Primaries::SRGB;
+        self
     }
 
     /// Returns the width in pixels.

@@ -6,9 +6,13 @@
 //! everywhere. Grey images have no opacity.
 
 use super::layers::is_tga;
+use super::read_exr::chromaticities;
 use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem};
-use exr::prelude::{AnyChannel, FlatImage, FlatSamples, MetaData, ReadChannels, ReadLayers};
+use exr::prelude::{
+    AnyChannel, FlatImage, FlatSamples, ImageAttributes, MetaData, ReadChannels, ReadLayers,
+};
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+use lightbound_math::spectrum::Primaries;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -131,12 +135,26 @@ fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
         };
         let (width, height) = layer.size.into();
         if !channels.is_empty() && channels.iter().all(|c| c.sampling == exr::math::Vec2(1, 1)) {
-            return Ok(interleave(width as u32, height as u32, &channels));
+            let mut image = interleave(width as u32, height as u32, &channels);
+            image.primaries = primaries(&file.attributes);
+            return Ok(image);
         }
     }
     let names =
         file.layer_data.iter().flat_map(|l| &l.channel_data.list).map(|c| c.name.to_string());
     Err(Problem::NoColour(names.collect::<Vec<_>>().join(", ")))
+}
+
+/// Returns the primaries of an EXR file. Those within 10⁻³ of sRGB's are sRGB's, as in pbrt-v4; so
+/// are those that denote no colour space.
+fn primaries(attributes: &ImageAttributes) -> Primaries {
+    let Some(chromaticities) = chromaticities(attributes) else { return Primaries::SRGB };
+    let [red, green, blue, white] = chromaticities.map(|c| c.map(f64::from));
+    let primaries = Primaries { red, green, blue, white };
+    let list = |p: &Primaries| [p.red, p.green, p.blue, p.white].concat();
+    let is_srgb =
+        std::iter::zip(list(&primaries), list(&Primaries::SRGB)).all(|(a, b)| (a - b).abs() < 1e-3);
+    if is_srgb || primaries.xyz_from_rgb().is_none() { Primaries::SRGB } else { primaries }
 }
 
 /// Checks the headers of an EXR file for plausible sizes before anything is allocated.
@@ -325,6 +343,46 @@ mod tests {
         let mut data = Vec::new();
         image.write().to_buffered(Cursor::new(&mut data)).unwrap();
         data
+    }
+
+    #[test]
+    fn exr_chromaticities_are_the_primaries_unless_they_are_close_to_srgb() {
+        use crate::write::{
+            Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage, write_exr,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        let read_with = |chromaticities: [[f32; 2]; 4]| {
+            let channel = |(i, name): (u16, &str)| Channel {
+                name: name.into(),
+                samples: ChannelSamples::F32(vec![f32::from(i)]),
+            };
+            let image = ExrImage {
+                size: [1, 1],
+                full_size: [1, 1],
+                channels: [(1, "R"), (2, "G"), (3, "B")].map(channel).into(),
+                attributes: vec![(
+                    CHROMATICITIES.into(),
+                    Attribute::Chromaticities(chromaticities),
+                )],
+                ..ExrImage::default()
+            };
+            write_exr(&path, &image).unwrap();
+            read(&path, Encoding::Srgb).unwrap()
+        };
+        let white = [0.3127, 0.329];
+        let rec2020 = read_with([[0.708, 0.292], [0.17, 0.797], [0.131, 0.046], white]);
+        assert_eq!(rec2020.primaries().green.map(|x| x as f32), [0.17, 0.797]);
+        let matrix = rec2020.primaries().light_to(&Primaries::SRGB).unwrap().as_mat3();
+        let srgb = rec2020.into_srgb(matrix);
+        assert_eq!(srgb.rgb(0, 0), matrix * lightbound_math::vec3(1.0, 2.0, 3.0));
+        assert_eq!(srgb.primaries(), Primaries::SRGB);
+        for same in [
+            [[0.6401, 0.33], [0.3, 0.6], [0.15, 0.06], white],
+            [[0.64, 0.33], [0.64, 0.33], [0.15, 0.06], white],
+        ] {
+            assert_eq!(read_with(same).primaries(), Primaries::SRGB);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads the channels, windows and attributes of EXR files written by
 //! [`write_exr`](super::write::write_exr).
 
-use super::write::{Attribute, Channel, ChannelSamples, ExrImage};
+use super::write::{Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage};
 use super::{ImageError, Problem, read::exr_file};
 use exr::prelude::{
     AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes,
@@ -56,7 +56,9 @@ fn without_channels(
         };
         Some((name.to_string(), value))
     });
-    let mut attributes: Vec<_> = attributes.collect();
+    let chromaticities =
+        chromaticities(image).map(|c| (CHROMATICITIES.to_owned(), Attribute::Chromaticities(c)));
+    let mut attributes: Vec<_> = attributes.chain(chromaticities).collect();
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
     let offset = |x: i32| {
         u32::try_from(x).map_err(|_| {
@@ -71,6 +73,12 @@ fn without_channels(
         channels: Vec::new(),
         attributes,
     })
+}
+
+/// Returns the chromaticities of red, green, blue and white, if the file has them.
+pub(super) fn chromaticities(image: &ImageAttributes) -> Option<[[f32; 2]; 4]> {
+    let c = image.chromaticities?;
+    Some([c.red, c.green, c.blue, c.white].map(|Vec2(x, y)| [x, y]))
 }
 
 fn decode(data: &[u8]) -> Result<ExrImage, Problem> {
@@ -125,6 +133,10 @@ mod tests {
                 ("a".into(), Attribute::Float(0.5)),
                 ("b".into(), Attribute::Int(-3)),
                 ("c".into(), Attribute::Text("text \u{e9}".into())),
+                (
+                    CHROMATICITIES.into(),
+                    Attribute::Chromaticities([[0.7, 0.3], [0.2, 0.8], [0.1, 0.05], [0.3, 0.33]]),
+                ),
             ],
         };
         write_exr(&path, &image).unwrap();

@@ -7,6 +7,7 @@
 use super::encoding::linear_to_srgb;
 use super::{ImageError, Problem};
 use crate::Window;
+use exr::meta::attribute::Chromaticities;
 use exr::prelude::{
     AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage,
 };
@@ -26,7 +27,7 @@ pub struct ExrImage {
     /// Channels in any order, with distinct names.
     pub channels: Vec<Channel>,
     /// Custom header attributes, with distinct names. The names of standard attributes are
-    /// reserved.
+    /// reserved, except for [`CHROMATICITIES`].
     pub attributes: Vec<(String, Attribute)>,
 }
 
@@ -58,6 +59,10 @@ pub enum ChannelSamples {
     U32(Vec<u32>),
 }
 
+/// Name of the standard attribute that says which colours R, G, B and white are. Without it they
+/// are those of BT.709.
+pub const CHROMATICITIES: &str = "chromaticities";
+
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
@@ -67,6 +72,9 @@ pub enum Attribute {
     Float(f32),
     /// A 32-bit integer.
     Int(i32),
+    /// The chromaticities of red, green, blue and white, in this order; only with the name
+    /// [`CHROMATICITIES`].
+    Chromaticities([[f32; 2]; 4]),
 }
 
 impl Attribute {
@@ -111,6 +119,7 @@ fn encode_exr(image: &ExrImage) -> Result<Vec<u8>, String> {
         layer_position: position(image.offset),
         ..Default::default()
     };
+    let mut chromaticities = None;
     for (key, value) in &image.attributes {
         let value = match value {
             Attribute::Text(text) => AttributeValue::Text(
@@ -119,6 +128,11 @@ fn encode_exr(image: &ExrImage) -> Result<Vec<u8>, String> {
             ),
             Attribute::Float(x) => AttributeValue::F32(*x),
             Attribute::Int(i) => AttributeValue::I32(*i),
+            Attribute::Chromaticities(all) => {
+                let [red, green, blue, white] = all.map(|[x, y]| Vec2(x, y));
+                chromaticities = Some(Chromaticities { red, green, blue, white });
+                continue;
+            }
         };
         attributes.other.insert(name(key)?, value);
     }
@@ -131,6 +145,7 @@ fn encode_exr(image: &ExrImage) -> Result<Vec<u8>, String> {
     let mut file = Image::from_layer(layer);
     let [full_width, full_height] = image.full_size.map(|n| n as usize);
     file.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));
+    file.attributes.chromaticities = chromaticities;
     let mut bytes = Vec::new();
     file.write().to_buffered(Cursor::new(&mut bytes)).map_err(|e| e.to_string())?;
     Ok(bytes)

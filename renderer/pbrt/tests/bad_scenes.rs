@@ -13,6 +13,8 @@ use tempfile::TempDir;
 
 /// Invalid settings before `WorldBegin` => parts of message and remedy.
 const INVALID_SETTINGS: &str = r#"
+Film "rgb" "string sensor" "canon_eos_5dd" => unknown sensor "canon_eos_5dd"; did you mean "canon_eos_5d"
+Film "rgb" "float whitebalance" 90 => "whitebalance" is 90; from 1000 to 25000
 Film "rgb" "integer xresolution" 0 => "xresolution" is 0; from 1
 Film "rgb" "integer yresolution" -5 => "yresolution" is -5; from 1
 Film "rgb" "integer xresolution" 1000000000 => 1000000000; 65536
@@ -95,7 +97,9 @@ LightSource "infinite" "spectrum L" "stdillum-D66" => stdillum-D66; named spectr
 LightSource "infinite" "spectrum L" [400 1 500] => 3 numbers; pairs
 LightSource "infinite" "spectrum L" [500 1 400 1] => do not increase; sort
 LightSource "infinite" "rgb L" [1 1 1] "string filename" "good.pfm" => both "L" and "filename"; remove
-LightSource "infinite" "string filename" "wide.pfm" => wide.pfm; 4 × 2; square; makeequiarea
+LightSource "sky" "float elevation" -3 => "elevation" is -3; expected 0 to 90
+LightSource "sky" "float turbidity" 1 => "turbidity" is 1; expected 2 to 10
+LightSource "infinite" "string filename" "wide.pfm" => wide.pfm; 4 × 3; twice as wide; square
 LightSource "infinite" "string filename" "nan.pfm" => nan.pfm; texel (1, 1); not finite; fix
 LightSource "infinite" "string filename" "good.pfm" "float scale" 3e38 "float illuminance" 1e30 => too bright; smaller
 LightSource "point" "float power" 1e38 "float scale" 1e38 => "power"; too bright; smaller
@@ -243,7 +247,7 @@ impl SceneFolder {
         folder.write("cut.pbrt.gz", &gzip[..gzip.len() / 2]);
         folder.truncate("good.png", "cut.png");
         folder.truncate("good.pfm", "cut.pfm");
-        write_pfm(&file("wide.pfm"), 4, 2, &[[1.0; 3]; 8]).unwrap();
+        write_pfm(&file("wide.pfm"), 4, 3, &[[1.0; 3]; 12]).unwrap();
         write_pfm(&file("black.pfm"), 2, 2, &[[0.0; 3]; 4]).unwrap();
         write_pfm(&file("nan.pfm"), 2, 2, &[[1.0; 3], [1.0; 3], [1.0; 3], [1.0, f32::NAN, 1.0]])
             .unwrap();

@@ -6,6 +6,7 @@ use super::result::RenderResult;
 use crate::Error;
 use crate::output::{ImageFormat, OutputFile};
 use lightbound::part::Checkpoint;
+use lightbound::settings::ColourSpace;
 use lightbound_pbrt::inputs::InputFiles;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,15 @@ impl ImageFile {
         if args.work.sample_range.is_some() && format != ImageFormat::Exr {
             let message = format!(
                 "--sample-range writes a part of an image; `{}` cannot store its exact sums",
+                path.display()
+            );
+            return Err(Error::option(message, "write an .exr file with -o"));
+        }
+        if args.color_space.is_some_and(|space| space != ColourSpace::Srgb)
+            && format != ImageFormat::Exr
+        {
+            let message = format!(
+                "--color-space needs an .exr file; `{}` cannot state its colour space",
                 path.display()
             );
             return Err(Error::option(message, "write an .exr file with -o"));

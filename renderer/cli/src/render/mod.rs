@@ -19,7 +19,7 @@ use lightbound::accel::AccelKind;
 use lightbound::film::{FilmOptions, PixelBlock};
 use lightbound::integrator::{self, Integrator};
 use lightbound::render::{RenderOptions, Work};
-use lightbound::settings::MethodName;
+use lightbound::settings::{ColourSpace, MethodName};
 use lightbound_image::write::save;
 use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
@@ -45,6 +45,7 @@ Examples:
   lightbound render manylights.pbrt --light-sampling material-tree
   lightbound render scene.pbrt --bsdf-sampling bounds
   lightbound render outdoors.pbrt --sky-sampling product
+  lightbound render scene.pbrt --environment studio.hdr
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
@@ -66,6 +67,13 @@ pub struct Args {
     /// Exposure of a .png in stops [default: 0]
     #[arg(long, value_name = "STOPS", value_parser = parse_exposure, help_heading = "Output")]
     pub exposure: Option<f32>,
+
+    /// Colour space of an .exr [default: the film's in the scene, or srgb]
+    ///
+    /// The file's chromaticities say which it is. Light is computed in linear sRGB and converted,
+    /// without chromatic adaptation.
+    #[arg(long, value_name = "NAME", value_parser = choice::<ColourSpace>(), help_heading = "Output")]
+    pub color_space: Option<ColourSpace>,
 
     /// Also write the variance of each pixel's mean, as channels variance.R, .G and .B of an .exr
     ///
@@ -107,6 +115,14 @@ pub struct Args {
     /// can merge crops.
     #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "Image")]
     pub crop: Option<[f32; 4]>,
+
+    /// Light the scene with an environment map instead of its infinite lights
+    ///
+    /// An .exr, .hdr or .pfm with latitude and longitude (twice as wide as high), or a square map in
+    /// pbrt-v4's equal-area layout. It is oriented like the map that it replaces. In other scenes,
+    /// its zenith is the axis that points up in the image.
+    #[arg(long, value_name = "FILE", help_heading = "Image")]
+    pub environment: Option<PathBuf>,
 
     /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per
     /// pixel
@@ -376,6 +392,8 @@ impl Args {
             seed: self.seed,
             resolution: self.resolution,
             crop: self.crop,
+            colour_space: self.color_space,
+            environment: self.environment.clone(),
         }
     }
 }

@@ -5,15 +5,17 @@ use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
 use crate::output::ImageFormat;
 use crate::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
-use lightbound::film::layers;
+use lightbound::choice::Choice;
+use lightbound::film::layers::{self, COLOUR_SPACE};
 use lightbound::film::{Coverage, Film, PixelBlock, RenderedImage};
 use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::part::{self, Attributes, PartHeader};
 use lightbound::render::{RenderStats, StopReason, Work};
-use lightbound::settings::Method;
+use lightbound::settings::{ColourSpace, Method};
 use lightbound_image::ImageError;
 use lightbound_image::write::{Attribute, ExrImage, write_exr, write_pfm, write_png};
 use lightbound_pbrt::build::LoadedScene;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -35,6 +37,10 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
         ("lightbound/gain", Attribute::Float(settings.gain)),
         ("lightbound/accel", text(scene.accel.name())),
     ];
+    // Without the attribute, colours are linear sRGB.
+    if settings.colour_space != ColourSpace::Srgb {
+        values.push((COLOUR_SPACE, text(settings.colour_space.name())));
+    }
     let names = [
         ("lightbound/materials", &scene.material_names),
         ("lightbound/objects", &scene.object_names),
@@ -138,11 +144,16 @@ impl<'a> RenderResult<'a> {
                 path,
                 width,
                 height,
-                &image.radiance,
+                &self.srgb_radiance(),
                 self.job.args.exposure.unwrap_or(0.0),
             ),
-            ImageFormat::Pfm => write_pfm(path, width, height, &image.radiance),
+            ImageFormat::Pfm => write_pfm(path, width, height, &self.srgb_radiance()),
         }
+    }
+
+    /// The radiance in linear sRGB, for formats that cannot state another colour space.
+    fn srgb_radiance(&self) -> Cow<'_, [[f32; 3]]> {
+        self.job.loaded.settings.colour_space.to_srgb(&self.image.radiance)
     }
 
     /// All layers and attributes; for a part, also the exact sums.

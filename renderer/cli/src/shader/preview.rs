@@ -105,6 +105,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         scene: source.name().into(),
         output: Some(file),
         exposure: args.exposure,
+        color_space: None,
+        environment: None,
         variance: false,
         stats: None,
         quiet: args.quiet,

@@ -2,7 +2,7 @@
 //!
 //! | channels | contents |
 //! |---|---|
-//! | `R` `G` `B` | radiance, linear sRGB |
+//! | `R` `G` `B` | radiance, in the colour space of the attributes |
 //! | `variance.R` `variance.G` `variance.B` | variance of the mean radiance, see [`RenderedImage::variance`] |
 //! | `albedo.R` `albedo.G` `albedo.B` | directional albedo of the first visible surface |
 //! | `normal.X` `normal.Y` `normal.Z` | shading normal, world space |
@@ -12,18 +12,33 @@
 //!
 //! Each extra channel of the integrator is a layer of its own.
 
+use crate::choice::Choice;
 use crate::film::RenderedImage;
-use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage};
+use crate::settings::ColourSpace;
+use lightbound_image::write::{Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage};
 
 /// Maximum length of a manifest, bytes. A longer one would slow down every reader of the file.
 const MAX_MANIFEST: usize = 1 << 16;
 
-/// Converts a rendered image to EXR layers. `resolution` is the size of the full image.
+/// Name of the attribute with the colour space of an image; sRGB without it.
+pub const COLOUR_SPACE: &str = "lightbound/colorSpace";
+
+/// Converts a rendered image to EXR layers. `resolution` is the size of the full image. The
+/// attribute [`COLOUR_SPACE`] determines the chromaticities.
 pub fn exr_image(
     resolution: (u32, u32),
     image: &RenderedImage,
-    attributes: Vec<(String, Attribute)>,
+    mut attributes: Vec<(String, Attribute)>,
 ) -> ExrImage {
+    let space = attributes.iter().find_map(|(name, value)| match value {
+        Attribute::Text(text) if name == COLOUR_SPACE => ColourSpace::from_name(text),
+        _ => None,
+    });
+    if let Some(space) = space {
+        let p = space.primaries();
+        let chromaticities = [p.red, p.green, p.blue, p.white].map(|c| c.map(|x| x as f32));
+        attributes.push((CHROMATICITIES.into(), Attribute::Chromaticities(chromaticities)));
+    }
     let mut channels = Vec::new();
     let mut add = |name: String, samples| channels.push(Channel { name, samples });
     let mut vectors = |layer: &str, axes: [&str; 3], data: &[[f32; 3]]| {

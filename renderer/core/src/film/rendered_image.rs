@@ -52,7 +52,7 @@ pub struct ChannelImage {
 pub struct RenderedImage {
     /// The rendered pixels, within the full image.
     pub window: Window,
-    /// Mean radiance, linear sRGB, row by row.
+    /// Mean radiance in the colour space of the settings, row by row.
     pub radiance: Vec<[f32; 3]>,
     /// Variance of the mean radiance for each pixel and channel, if the film stores moments.
     /// Infinite if unknown, for example with a single sample.

@@ -4,6 +4,7 @@ use crate::film::{Features, Sums, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::scene::Scene;
 use crate::settings::RenderSettings;
+use glam::Mat3;
 use lightbound_math::sampling::{PathKey, Sampler};
 use lightbound_math::{Ray, Vec3, vec2};
 use std::ops::Range;
@@ -103,10 +104,17 @@ impl<'a> TileSamples<'a> {
         self.samples.iter()
     }
 
-    /// Adds all samples to the sums of the tile. Radiance is multiplied by
-    /// `factor(pixel_sample, filter weight)`.
+    /// Adds all samples to the sums of the tile, in the colour space of the image. Radiance is
+    /// multiplied by `factor(pixel_sample, filter weight)`.
     pub fn add_to(&mut self, sums: &mut Sums, factor: impl Fn(u32, f32) -> f32) {
-        for (index, features) in self.features.drain(..) {
+        let colour_space = self.settings.colour_space;
+        let reflectance = colour_space.reflectance_from_srgb();
+        let light = match (colour_space.light_from_srgb(), self.settings.white_balance) {
+            (Some(a), Some(b)) => Some(a * b),
+            (a, b) => a.or(b),
+        };
+        for (index, mut features) in self.features.drain(..) {
+            features.albedo = converted(reflectance, features.albedo);
             let s = &self.samples[index as usize];
             sums.add_features(s.x, s.y, s.pixel_sample, s.weight, &features);
         }
@@ -115,8 +123,13 @@ impl<'a> TileSamples<'a> {
                 s.x,
                 s.y,
                 s.pixel_sample,
-                s.radiance * factor(s.pixel_sample, s.weight),
+                converted(light, s.radiance * factor(s.pixel_sample, s.weight)),
             );
         }
     }
+}
+
+/// Applies the matrix of a colour space, if there is one.
+fn converted(matrix: Option<Mat3>, rgb: Vec3) -> Vec3 {
+    matrix.map_or(rgb, |matrix| matrix * rgb)
 }

@@ -8,8 +8,10 @@ mod area;
 mod distant;
 mod environment;
 mod environment_pyramid;
+mod lat_long;
 mod octahedral;
 mod point;
+mod sky;
 #[cfg(test)]
 pub(crate) mod testing;
 mod triangle_light;
@@ -24,8 +26,10 @@ pub use environment::{
     CONSTANT_ILLUMINANCE, Environment, EnvironmentDirection, EnvironmentPart, image_illuminance,
 };
 pub use environment_pyramid::EnvironmentPyramid;
+pub use lat_long::LatLongMap;
 pub use octahedral::{sphere_to_square, square_to_sphere};
 pub use point::{Falloff, PointLight, SpotLight};
+pub use sky::Sky;
 pub use triangle_light::TriangleLightSamples;
 
 /// Incident light at a point, sampled by [`Light::sample_li`].
@@ -94,7 +98,7 @@ pub enum LightError {
     /// The image is not square.
     #[error(
         "environment image: {texels} texels are not a square of {size} × {size} \
-         (1 to 65536 per side); expected an equal-area octahedral map; pbrt's `imgtool makeequiarea` converts other images"
+         (1 to 65536 per side); expected an equal-area octahedral map"
     )]
     NotSquare {
         /// Number of texels.

@@ -279,6 +279,7 @@ fn attribute_text(value: &Attribute) -> String {
         Attribute::Text(text) => text.clone(),
         Attribute::Float(x) => x.to_string(),
         Attribute::Int(i) => i.to_string(),
+        Attribute::Chromaticities(xy) => format!("{xy:?}"),
     }
 }
 

@@ -20,12 +20,17 @@ pub fn illuminant_a() -> Spectrum {
     Spectrum::tabulate((300..=830).step_by(5).map(|nm| nm as f32), |nm| 100.0 * planck(nm))
 }
 
-/// Returns daylight of a nominal correlated colour temperature from 4000 to 25 000 K; 6500 is D65.
+/// Returns the correlated colour temperature of daylight of a nominal one.
 ///
 /// The nominal temperatures of D50 and D65 assume an older value of the second radiation constant;
 /// the factor corrects for it.
+pub fn corrected_temperature(nominal_kelvin: f64) -> f64 {
+    nominal_kelvin * 1.4388 / 1.438
+}
+
+/// Returns daylight of a nominal correlated colour temperature from 4000 to 25 000 K; 6500 is D65.
 pub fn daylight(nominal_kelvin: f64) -> Spectrum {
-    let t = nominal_kelvin * 1.4388 / 1.438;
+    let t = corrected_temperature(nominal_kelvin);
     let [c0, c1, c2, c3] = if t <= 7000.0 {
         [0.244_063, 0.099_11e3, 2.967_8e6, -4.607_0e9]
     } else {

@@ -4,7 +4,7 @@
 //! file is converted to RGB when the scene is built. All integrals run over 360–830 nm in steps of
 //! 1 nm against the CIE 1931 observer (`cie`).
 //!
-//! - A *reflectance* (also η and k of a conductor) becomes its colour under D65, which has the RGB
+//! - A *reflectance* (also η or k of a conductor, if the other is not a spectrum) becomes its colour under D65, which has the RGB
 //!   (1, 1, 1): rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each channel divided by the same integral
 //!   for s = 1. So a constant c becomes (c, c, c), without chromatic adaptation. Negative channels
 //!   (colours outside the gamut) become 0.
@@ -12,17 +12,27 @@
 //!   equal-energy white, which is slightly pink in sRGB. Negative channels become 0. The colour is
 //!   then scaled to luminance 1, as pbrt-v4 (lights.cpp) does with every light that is not given in
 //!   RGB.
+//!
+//! RGB values in other colour spaces are converted by [`Primaries`].
 
 mod cie;
+mod conductor;
 mod illuminants;
 mod metals;
 mod named;
+mod primaries;
+mod sensor;
+mod wavelength;
 
 use crate::{Vec3, vec3};
 use glam::{DMat3, DVec3};
 use std::sync::LazyLock;
 
+pub use conductor::{MetalFit, fit_metal, metal_rgb};
 pub use named::{HELIUM_D_NM, named};
+pub use primaries::{Chromaticity, Primaries, white_balance};
+pub use sensor::{SENSORS, white_balance_of_camera, white_of_temperature};
+pub use wavelength::{WavelengthSample, sample_wavelength};
 
 /// The matrix from XYZ to linear sRGB (IEC 61966-2-1): the inverse of the matrix of the BT.709
 /// primaries and D65 white, to seven digits.
@@ -123,6 +133,17 @@ impl Spectrum {
         Spectrum::from_points(wavelengths.map(|nm| (nm, f(nm))).collect())
     }
 
+    /// Returns the first and the last wavelength, nm.
+    pub fn range(&self) -> [f32; 2] {
+        [self.points[0].0, self.points[self.points.len() - 1].0]
+    }
+
+    /// Returns the value, if it is the same at all visible wavelengths.
+    pub fn constant_value(&self) -> Option<f32> {
+        let value = self.at(cie::FIRST_NM as f32);
+        wavelengths().all(|nm| self.at(nm) == value).then_some(value)
+    }
+
     /// Returns the value at a wavelength in nm.
     pub fn at(&self, nm: f32) -> f32 {
         let i = self.points.partition_point(|p| p.0 <= nm);
@@ -164,7 +185,13 @@ fn xyz(s: &Spectrum) -> DVec3 {
 /// Returns the linear sRGB of a reflectance-like spectrum: its colour under D65. A constant c gives
 /// (c, c, c). Never negative.
 pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
-    /// Weight of each wavelength in each channel; every channel sums to 1.
+    let rgb: DVec3 =
+        wavelengths().zip(reflectance_weights()).map(|(nm, w)| w * f64::from(s.at(nm))).sum();
+    rgb.as_vec3().max(Vec3::ZERO)
+}
+
+/// Returns the weight of each wavelength of a reflectance in each channel; every channel sums to 1.
+fn reflectance_weights() -> &'static [DVec3] {
     static WEIGHTS: LazyLock<Vec<DVec3>> = LazyLock::new(|| {
         let white = illuminants::daylight(6500.0);
         let channels =
@@ -172,8 +199,7 @@ pub fn reflectance_rgb(s: &Spectrum) -> Vec3 {
         let sum: DVec3 = wavelengths().map(channels).sum();
         wavelengths().map(|nm| channels(nm) / sum).collect()
     });
-    let rgb: DVec3 = wavelengths().zip(&*WEIGHTS).map(|(nm, w)| w * f64::from(s.at(nm))).sum();
-    rgb.as_vec3().max(Vec3::ZERO)
+    &WEIGHTS
 }
 
 /// Returns the linear sRGB of a light's spectrum, scaled to luminance 1; black if the spectrum has
@@ -182,15 +208,25 @@ pub fn illuminant_rgb(s: &Spectrum) -> Vec3 {
     unit_luminance(xyz(s))
 }
 
+/// Returns the luminous value of a radiometric spectrum per nm: 683 lm/W ∫ s ȳ dλ.
+pub fn photometric(s: &Spectrum) -> f64 {
+    683.002 * xyz(s).y
+}
+
 /// Returns the linear sRGB of a black body, scaled to luminance 1; black if the temperature
 /// (kelvin) is not positive.
 ///
 /// Planck's law with the radiation constant c₂ = 1.438 777·10⁻² m·K. Below about 1000 K the colour
 /// is outside the sRGB gamut: blue, then green, becomes 0.
 pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
-    let c2 = 1.438_777e7 / f64::from(kelvin);
+    unit_luminance(blackbody_xyz(kelvin.into()))
+}
+
+/// Returns the XYZ of a black body, up to scale; 0 if the temperature (kelvin) is not positive.
+fn blackbody_xyz(kelvin: f64) -> DVec3 {
+    let c2 = 1.438_777e7 / kelvin;
     if !(c2 > 0.0 && c2.is_finite()) {
-        return Vec3::ZERO;
+        return DVec3::ZERO;
     }
     // Relative to the red end, where the visible radiance of cool bodies is largest, to avoid
     // underflow.
@@ -200,9 +236,7 @@ pub fn blackbody_rgb(kelvin: f32) -> Vec3 {
         let r = cie::LAST_NM / nm;
         r * r * r * r * r * libm::exp(end - e) * libm::expm1(-end) / libm::expm1(-e)
     };
-    unit_luminance(
-        wavelengths().map(|nm| cie::colour_matching(f64::from(nm)) * planck(f64::from(nm))).sum(),
-    )
+    wavelengths().map(|nm| cie::colour_matching(f64::from(nm)) * planck(f64::from(nm))).sum()
 }
 
 /// Returns the linear sRGB of the chromaticity of `xyz` at luminance 1. Negative channels are

@@ -1,31 +1,45 @@
 //! Lights other than area lights.
 
-use super::{Builder, transform};
+use super::{Builder, ColourRole, transform};
 use crate::describe::Description;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
+use glam::{DAffine3, DMat3, DVec3};
 use lightbound::light::{
-    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, LightError, PointLight, SpotLight,
-    image_illuminance,
+    AnyLight, CONSTANT_ILLUMINANCE, DistantLight, Environment, LatLongMap, LightError, PointLight,
+    Sky, SpotLight, image_illuminance,
 };
-use lightbound_image::Encoding;
+use lightbound_image::{Encoding, Image};
 use lightbound_math::{Transform, Vec3};
+use std::path::Path;
 
 /// Supported types of lights.
-const LIGHTS: [&str; 4] = ["infinite", "distant", "point", "spot"];
+const LIGHTS: [&str; 5] = ["infinite", "distant", "point", "spot", "sky"];
 
 impl Builder<'_> {
     /// Builds all lights except area lights.
     pub(super) fn lights(&mut self, d: &Description) -> Result<Vec<AnyLight>, SceneError> {
         let mut lights = Vec::new();
+        let replacement = self.environment.clone();
+        if let Some(path) = &replacement {
+            lights.push(AnyLight::Environment(self.environment_override(d, path)?));
+        }
         for light in &d.lights {
             let entity = &light.entity;
+            if replacement.is_some() && matches!(entity.name.as_str(), "infinite" | "sky") {
+                continue;
+            }
             let fallback = |name: &str| {
                 matches!(name, "goniometric" | "projection")
                     .then_some("a point light of the same intensity")
             };
             let supported = self.check_supported("light", entity, &LIGHTS, fallback)?;
             let world_from_light = transform(entity, light.ctm)?;
+            if entity.name == "sky" {
+                lights.extend(self.sky(entity, &world_from_light)?);
+                self.warn_unused(entity)?;
+                continue;
+            }
             lights.push(match entity.name.as_str() {
                 "infinite" => AnyLight::Environment(self.infinite(entity, &world_from_light)?),
                 "distant" => self.distant(entity, &world_from_light)?,
@@ -133,14 +147,19 @@ impl Builder<'_> {
                 .help("remove one of them; \"scale\" brightens an image"));
         }
         let path = self.path(name);
-        let image = self.read_image(entity, &path, Encoding::Srgb)?;
-        if image.width() != image.height() {
-            return Err(entity.error(format!("{} has {} × {} pixels", path.display(), image.width(), image.height())).help(
-                "environment images are square equal-area octahedral maps in pbrt-v4; its `imgtool makeequiarea` makes them",
-            ));
+        let image = self.read_image(entity, &path, Encoding::Srgb, ColourRole::Light)?;
+        let is_lat_long = image.width() != image.height();
+        let (texels, size) =
+            equal_area(&image).map_err(|problem| problem.error(&path, |m| entity.error(m)))?;
+        if is_lat_long {
+            let message = format!(
+                "{} has {} × {} pixels, but pbrt-v4 takes square equal-area maps only",
+                path.display(),
+                image.width(),
+                image.height()
+            );
+            self.warn(entity, message, "the image as a latitude–longitude map")?;
         }
-        let texels: Vec<Vec3> = image.pixels().collect();
-        let size = image.width() as usize;
         let scale = self.scale(entity, "illuminance", image_illuminance(&texels, size))?;
         Environment::image(&texels, size, world_from_light, scale).map_err(|e| {
             entity
@@ -148,6 +167,111 @@ impl Builder<'_> {
                 .help("fix the image, or give a smaller \"scale\"")
         })
     }
+
+    /// Builds the sky of a clear day, and its sun.
+    fn sky(
+        &mut self,
+        entity: &Entity,
+        world_from_light: &Transform,
+    ) -> Result<Vec<AnyLight>, SceneError> {
+        let p = &entity.params;
+        let number =
+            |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
+        let (turbidity, elevation) = (number("turbidity", 3.0)?, number("elevation", 45.0)?);
+        let sky = Sky::new(turbidity, elevation, number("azimuth", 0.0)?)
+            .map_err(|e| light_error(entity, e))?;
+        let scale = number("scale", 1.0)?;
+        let (texels, size) = sky.map();
+        let too_bright = |e: LightError| light_error(entity, e).help("give a smaller \"scale\"");
+        let environment =
+            Environment::image(&texels, size, world_from_light, scale).map_err(too_bright)?;
+        let mut lights = vec![AnyLight::Environment(environment)];
+        if p.bool("sun")?.unwrap_or(true) {
+            let direction = world_from_light.vector(sky.sun());
+            let sun = DistantLight::new(direction, sky.sun_irradiance() * scale);
+            lights.push(AnyLight::Distant(sun.map_err(|e| light_error(entity, e))?));
+        }
+        Ok(lights)
+    }
+
+    /// Builds the environment that an option names.
+    fn environment_override(
+        &mut self,
+        d: &Description,
+        path: &Path,
+    ) -> Result<Environment, SceneError> {
+        let replaced = d.lights.iter().find(|light| {
+            light.entity.name == "infinite" && light.entity.params.find("filename").is_some()
+        });
+        let world_from_light = match replaced {
+            Some(light) => transform(&light.entity, light.ctm)?,
+            None => upright(d),
+        };
+        let help = "name an image for --environment: .exr, .hdr or .pfm, twice as wide as high, \
+                    or square in pbrt-v4's equal-area layout";
+        let image = self
+            .read_linear(path, Encoding::Srgb, ColourRole::Light)
+            .map_err(|e| SceneError::new(e.to_string()).help(help))?;
+        let (texels, size) =
+            equal_area(&image).map_err(|problem| problem.error(path, SceneError::new))?;
+        Environment::image(&texels, size, &world_from_light, 1.0)
+            .map_err(|e| SceneError::new(format!("{}: {e}", path.display())).help(help))
+    }
+}
+
+/// Why an image cannot be an environment map.
+enum MapProblem {
+    /// Neither square nor twice as wide as high.
+    Shape { width: u32, height: u32 },
+    /// A texel is invalid.
+    Texel(LightError),
+}
+
+impl MapProblem {
+    fn error(self, path: &Path, error: impl FnOnce(String) -> SceneError) -> SceneError {
+        match self {
+            MapProblem::Shape { width, height } => error(format!(
+                "{} has {width} × {height} pixels",
+                path.display()
+            ))
+            .help(
+                "environment maps are twice as wide as high (latitude and longitude), or square \
+                 (pbrt-v4's equal-area layout)",
+            ),
+            MapProblem::Texel(e) => {
+                error(format!("{}: {e}", path.display())).help("export the image again")
+            }
+        }
+    }
+}
+
+/// Returns the texels of an environment map in the equal-area layout, and their number along a
+/// side. Images that are twice as wide as high are maps of latitude and longitude.
+fn equal_area(image: &Image) -> Result<(Vec<Vec3>, usize), MapProblem> {
+    let texels: Vec<Vec3> = image.pixels().collect();
+    let (width, height) = (image.width(), image.height());
+    if width == height {
+        return Ok((texels, width as usize));
+    }
+    if width != 2 * height {
+        return Err(MapProblem::Shape { width, height });
+    }
+    let map = LatLongMap { texels: &texels, width: width as usize, height: height as usize };
+    map.to_equal_area().map_err(MapProblem::Texel)
+}
+
+/// Returns the transform that maps the +z axis of an environment, its zenith, to the axis of world
+/// space that points up in the image.
+fn upright(d: &Description) -> Transform {
+    let world_from_camera = d.camera.as_ref().map(|camera| camera.camera_from_world.inverse());
+    let up = world_from_camera.map_or(DVec3::Y, |m| m.transform_vector3(DVec3::Y));
+    let axis = up.abs().max_position();
+    let zenith = DVec3::from_array(std::array::from_fn(|i| {
+        if i == axis { 1f64.copysign(up[axis]) } else { 0.0 }
+    }));
+    let x = if axis == 0 { DVec3::Y } else { DVec3::X };
+    let rotation = DMat3::from_cols(x, zenith.cross(x), zenith);
+    Transform::new(DAffine3::from_mat3(rotation)).expect("rotations are invertible")
 }
 
 fn light_error(entity: &Entity, error: LightError) -> SceneError {

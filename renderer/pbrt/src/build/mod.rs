@@ -19,11 +19,12 @@ use glam::DAffine3;
 pub use integrator::{LightcutsOverrides, PathOverrides};
 use lightbound::Scene;
 use lightbound::accel::{self, AccelKind};
+use lightbound::choice::Choice;
 use lightbound::light::Lights;
-use lightbound::settings::{MethodName, RenderSettings};
+use lightbound::settings::{ColourSpace, MethodName, RenderSettings};
 use lightbound::suggestion::did_you_mean;
-use lightbound_image::{Encoding, Image, Window};
-use lightbound_math::spectrum::{self, Spectrum};
+use lightbound_image::{Encoding, Image, ImageError, Window};
+use lightbound_math::spectrum::{self, Primaries, Spectrum};
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, Target};
 use std::path::{Path, PathBuf};
@@ -52,6 +53,10 @@ pub struct Overrides {
     /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene
     /// file.
     pub crop: Option<[f32; 4]>,
+    /// Environment map that replaces the infinite lights of the scene file, or is added to it.
+    pub environment: Option<PathBuf>,
+    /// Colour space of the image; `None` keeps that of the film in the scene file.
+    pub colour_space: Option<ColourSpace>,
 }
 
 impl Default for Overrides {
@@ -67,6 +72,8 @@ impl Default for Overrides {
             seed: None,
             resolution: None,
             crop: None,
+            environment: None,
+            colour_space: None,
         }
     }
 }
@@ -125,6 +132,7 @@ pub fn load_source(
         textures: textures::Textures::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
+        environment: overrides.environment.clone(),
     };
     let film = builder.film(&description, overrides)?;
     let camera = builder.camera(&description, film.resolution)?;
@@ -154,10 +162,36 @@ pub fn load_source(
         lights,
         accel: accel.into(),
     };
-    let settings::Film { resolution, file_window, window, gain, filename } = film;
-    let settings = RenderSettings { resolution, window, gain, filter, sampling, integrator };
+    let settings::Film {
+        resolution,
+        file_window,
+        window,
+        gain,
+        white_balance,
+        colour_space,
+        filename,
+    } = film;
+    let settings = RenderSettings {
+        resolution,
+        window,
+        gain,
+        white_balance,
+        colour_space,
+        filter,
+        sampling,
+        integrator,
+    };
     let build_time = start.elapsed();
     Ok(LoadedScene { scene, settings, filename, file_window, load_time, build_time, inputs })
+}
+
+/// What a colour stands for, which matters if it is converted to another white.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ColourRole {
+    /// A fraction of light.
+    Reflectance,
+    /// Emitted light.
+    Light,
 }
 
 /// State shared by all build stages.
@@ -172,6 +206,8 @@ struct Builder<'a> {
     textures: textures::Textures,
     shaders: shaders::Shaders,
     converted: shader_textures::ConvertedTextures,
+    /// See [`Overrides::environment`].
+    environment: Option<PathBuf>,
 }
 
 impl Builder<'_> {
@@ -254,15 +290,37 @@ impl Builder<'_> {
         self.folder.join(name)
     }
 
-    /// Reads an image file.
+    /// Reads an image file and converts it to linear sRGB.
     fn read_image(
         &mut self,
         entity: &Entity,
         path: &Path,
         encoding: Encoding,
+        role: ColourRole,
     ) -> Result<Image, SceneError> {
-        lightbound_image::read::read_with(path, encoding, |path| self.inputs.read(path))
-            .map_err(|e| entity.error(e.to_string()))
+        self.read_linear(path, encoding, role).map_err(|e| entity.error(e.to_string()))
+    }
+
+    /// Like [`Self::read_image`], for files that no entity names.
+    fn read_linear(
+        &mut self,
+        path: &Path,
+        encoding: Encoding,
+        role: ColourRole,
+    ) -> Result<Image, ImageError> {
+        let image =
+            lightbound_image::read::read_with(path, encoding, |path| self.inputs.read(path))?;
+        let from = image.primaries();
+        Ok(match from == Primaries::SRGB {
+            true => image,
+            false => {
+                let matrix = match role {
+                    ColourRole::Reflectance => from.reflectance_to(&Primaries::SRGB),
+                    ColourRole::Light => from.light_to(&Primaries::SRGB),
+                };
+                image.into_srgb(matrix.expect("images have valid primaries").as_mat3())
+            }
+        })
     }
 
     /// Returns the sampled spectrum of a parameter; `None` if it is an RGB or blackbody colour.
@@ -272,7 +330,7 @@ impl Builder<'_> {
         spectrum: &SpectrumParam,
     ) -> Result<Option<Spectrum>, SceneError> {
         match spectrum {
-            SpectrumParam::Rgb(_) | SpectrumParam::Blackbody(_) => Ok(None),
+            SpectrumParam::Rgb(..) | SpectrumParam::Blackbody(_) => Ok(None),
             SpectrumParam::Sampled(pairs) => Spectrum::new(
                 &pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>(),
             )
@@ -300,31 +358,61 @@ impl Builder<'_> {
 
     /// Converts a reflectance, η or k spectrum to linear sRGB.
     fn reflectance(&mut self, entity: &Entity, param: &SpectrumParam) -> Result<Vec3, SceneError> {
-        self.linear_rgb(entity, param, spectrum::reflectance_rgb)
+        self.linear_rgb(entity, param, ColourRole::Reflectance)
     }
 
     /// Converts an emission spectrum to linear sRGB. As in pbrt-v4, all spectra except RGB are
-    /// normalized to luminance 1.
+    /// normalized to luminance 1. The default is the white of the colour space.
     fn emission(&mut self, entity: &Entity, name: &str) -> Result<Vec3, SceneError> {
-        let Some(param) = entity.params.spectrum(name)? else { return Ok(Vec3::ONE) };
-        self.linear_rgb(entity, &param, spectrum::illuminant_rgb)
+        let white = SpectrumParam::Rgb([1.0; 3], entity.params.colour_space());
+        let param = entity.params.spectrum(name)?.unwrap_or(white);
+        self.linear_rgb(entity, &param, ColourRole::Light)
     }
 
-    /// Converts a spectrum to linear sRGB. `convert` applies to sampled spectra only.
+    /// Converts a spectrum to linear sRGB.
     fn linear_rgb(
         &mut self,
         entity: &Entity,
         param: &SpectrumParam,
-        convert: fn(&Spectrum) -> Vec3,
+        role: ColourRole,
     ) -> Result<Vec3, SceneError> {
         match param {
-            SpectrumParam::Rgb(rgb) => Ok(Vec3::from(*rgb)),
+            SpectrumParam::Rgb(rgb, space) => self.rgb(entity, Vec3::from(*rgb), *space, role),
             SpectrumParam::Blackbody(kelvin) => Ok(spectrum::blackbody_rgb(*kelvin)),
             _ => {
                 let spectrum = self.spectrum(entity, param)?;
-                Ok(convert(&spectrum.expect("all other variants are sampled")))
+                let spectrum = spectrum.expect("all other variants are sampled");
+                Ok(match role {
+                    ColourRole::Reflectance => spectrum::reflectance_rgb(&spectrum),
+                    ColourRole::Light => spectrum::illuminant_rgb(&spectrum),
+                })
             }
         }
+    }
+
+    /// Converts a colour to linear sRGB. Warns if it is outside the gamut of sRGB.
+    fn rgb(
+        &mut self,
+        entity: &Entity,
+        rgb: Vec3,
+        space: ColourSpace,
+        role: ColourRole,
+    ) -> Result<Vec3, SceneError> {
+        let matrix = match role {
+            ColourRole::Reflectance => space.reflectance_to_srgb(),
+            ColourRole::Light => space.light_to_srgb(),
+        };
+        let Some(matrix) = matrix else { return Ok(rgb) };
+        let converted = matrix * rgb;
+        if converted.min_element() < -1e-5 * rgb.max_element() {
+            let (Vec3 { x, y, z }, name) = (rgb, space.name());
+            self.warn(
+                entity,
+                format!("the colour ({x}, {y}, {z}) of {name} is outside the gamut of sRGB, in which light is computed"),
+                "the colour whose negative components are 0",
+            )?;
+        }
+        Ok(converted.max(Vec3::ZERO))
     }
 }
 

@@ -4,18 +4,24 @@ use super::{Builder, Overrides};
 use crate::describe::Description;
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
-use glam::DAffine3;
+use glam::{DAffine3, Mat3};
 use lightbound::camera::{Camera, Projection, ScreenWindow};
 use lightbound::filter::{Filter, FilterKind};
-use lightbound::settings::SamplingSettings;
+use lightbound::settings::{ColourSpace, SamplingSettings};
+use lightbound::suggestion::did_you_mean;
 use lightbound_image::MAX_PIXELS;
 use lightbound_image::Window;
 use lightbound_math::sampling::SamplerKind;
+use lightbound_math::spectrum::{SENSORS, white_balance_of_camera};
 use lightbound_math::{Transform, vec2};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Maximum width and height of the image in pixels.
 const MAX_RESOLUTION: i32 = 1 << 16;
+
+/// Temperatures of white balance in kelvin; 25 000 is the highest of CIE daylight.
+const WHITE_BALANCE: RangeInclusive<f32> = 1000.0..=25_000.0;
 
 /// Film settings.
 pub(super) struct Film {
@@ -27,6 +33,10 @@ pub(super) struct Film {
     pub window: Window,
     /// Exposure time × ISO / 100.
     pub gain: f32,
+    /// See [`RenderSettings::white_balance`](lightbound::RenderSettings::white_balance).
+    pub white_balance: Option<Mat3>,
+    /// Colour space of the image.
+    pub colour_space: ColourSpace,
     /// Name of the output file; empty if none.
     pub filename: PathBuf,
 }
@@ -73,18 +83,8 @@ impl Builder<'_> {
             let error = film.error(format!("\"iso\" of {iso} multiplies the image by {gain}"));
             return Err(error.help("give a number above 0, such as 100"));
         }
-        if let Some(sensor) = p.string("sensor")?
-            && sensor != "cie1931"
-        {
-            self.warn(
-                film,
-                format!("sensor \"{sensor}\" is not supported"),
-                "the ideal sensor \"cie1931\"",
-            )?;
-        }
-        if p.float("whitebalance")?.is_some_and(|kelvin| kelvin != 0.0) {
-            self.warn(film, "white balance is not supported", "colours without white balance")?;
-        }
+        let colour_space = overrides.colour_space.unwrap_or(p.colour_space());
+        let white_balance = white_balance(film, colour_space)?;
         if p.float("maxcomponentvalue")?.is_some_and(f32::is_finite) {
             self.warn(
                 film,
@@ -99,7 +99,7 @@ impl Builder<'_> {
         if supported {
             self.warn_unused(film)?;
         }
-        Ok(Film { resolution, file_window, window, gain, filename })
+        Ok(Film { resolution, file_window, window, gain, white_balance, colour_space, filename })
     }
 
     /// Returns the crop window of the file: from `cropwindow`, from `pixelbounds`, or the full
@@ -329,6 +329,33 @@ impl Builder<'_> {
         }
         Ok(seed)
     }
+}
+
+/// Returns the white balance of a film, with the defaults of pbrt-v4: none for the ideal sensor,
+/// 6500 K for all others. The matrices of these are the identity; see [`SENSORS`].
+fn white_balance(film: &Entity, colour_space: ColourSpace) -> Result<Option<Mat3>, SceneError> {
+    const IDEAL: &str = "cie1931";
+    let sensor = film.params.string("sensor")?.unwrap_or(IDEAL);
+    if sensor != IDEAL && !SENSORS.contains(&sensor) {
+        let names = || SENSORS.into_iter().chain([IDEAL]);
+        let list = format!("the sensors are {}", names().collect::<Vec<_>>().join(", "));
+        let error = film.error(format!("unknown sensor \"{sensor}\""));
+        return Err(error.help(did_you_mean(sensor, names(), &list)));
+    }
+    let kelvin = match film.params.float("whitebalance")?.unwrap_or(0.0) {
+        0.0 if sensor == IDEAL => return Ok(None),
+        0.0 => 6500.0,
+        kelvin => kelvin,
+    };
+    if !WHITE_BALANCE.contains(&kelvin) {
+        let (low, high) = (WHITE_BALANCE.start(), WHITE_BALANCE.end());
+        let error = film.error(format!("\"whitebalance\" is {kelvin}"));
+        return Err(error.help(format!(
+            "give the temperature of the light in kelvin, from {low} to {high}, or 0"
+        )));
+    }
+    let matrix = white_balance_of_camera(kelvin.into(), &colour_space.primaries());
+    Ok(matrix.map(|matrix| matrix.as_mat3()))
 }
 
 /// Converts a crop window from fractions `x0, x1, y0, y1` of an image to pixels; may be empty.

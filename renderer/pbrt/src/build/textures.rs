@@ -1,10 +1,11 @@
 //! Builds textures and parameters that accept textures.
 
-use super::{Builder, transform};
+use super::{Builder, ColourRole, transform};
 use crate::describe::{Description, TextureEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{FloatOrTexture, SpectrumOrTexture, SpectrumParam};
 use crate::file::parse::Entity;
+use lightbound::settings::ColourSpace;
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::{
     Checkerboard, CheckerboardDomain, ImageMap, ImageMapValue, Mapping, Param, Texture,
@@ -158,7 +159,7 @@ impl Builder<'_> {
         let parsed: Encoding = encoding
             .parse()
             .map_err(|e: lightbound_image::EncodingError| entity.error(e.to_string()))?;
-        let image = Arc::new(self.read_image(entity, path, parsed)?);
+        let image = Arc::new(self.read_image(entity, path, parsed, ColourRole::Reflectance)?);
         self.textures.images.insert(key, image.clone());
         Ok(image)
     }
@@ -241,7 +242,7 @@ impl Builder<'_> {
         name: &str,
         default: f32,
     ) -> Result<Param, SceneError> {
-        self.spectrum_or(entity, name, SpectrumParam::Rgb([default; 3]))
+        self.spectrum_or(entity, name, SpectrumParam::Rgb([default; 3], ColourSpace::default()))
     }
 }
 

@@ -275,7 +275,6 @@ fn unsupported_features_warn_and_name_the_fallback() {
             "start and end time",
             "motion blur",
         ),
-        ("ColorSpace \"rec2020\" WorldBegin", "rec2020", "sRGB"),
         ("Film \"rgb\" Film \"gbuffer\" WorldBegin", "Film is given twice", "last"),
         (
             "Camera \"perspective\" Camera \"orthographic\" WorldBegin",

@@ -5,6 +5,7 @@
 //! parameter as used. Callers warn about the parameters in [`ParamSet::unused`].
 
 use crate::diagnostics::{Location, SceneError};
+use lightbound::settings::ColourSpace;
 use lightbound_math::{Vec2, Vec3};
 use std::collections::HashSet;
 use std::fmt;
@@ -94,13 +95,22 @@ pub struct Param {
     pub values: ParamValues,
     /// Location of the declaration.
     pub location: Location,
+    /// Colour space of `rgb` values.
+    colour_space: ColourSpace,
     used: AtomicBool,
 }
 
 impl Param {
     /// Creates a parameter that is not yet used.
     pub fn new(name: String, ty: ParamType, values: ParamValues, location: Location) -> Param {
-        Param { name, ty, values, location, used: AtomicBool::new(false) }
+        Param {
+            name,
+            ty,
+            values,
+            location,
+            colour_space: ColourSpace::default(),
+            used: AtomicBool::new(false),
+        }
     }
 
     fn error(&self, message: &str) -> SceneError {
@@ -162,7 +172,7 @@ impl Param {
                     return Err(self.error(&format!("takes one colour, not {}", numbers.len() / 3)));
                 };
                 match [r, g, b].iter().all(|&x| x >= 0.0) {
-                    true => Ok(SpectrumParam::Rgb([r, g, b])),
+                    true => Ok(SpectrumParam::Rgb([r, g, b], self.colour_space)),
                     false => Err(self.error("has a negative component").help("colours are 0 or more")),
                 }
             }
@@ -190,8 +200,8 @@ impl Param {
 /// A spectrum as written in a scene file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpectrumParam {
-    /// Linear RGB, 0 or more, in the colour space of the scene.
-    Rgb([f32; 3]),
+    /// Linear RGB, 0 or more, and its colour space.
+    Rgb([f32; 3], ColourSpace),
     /// Temperature of a blackbody in kelvin, above 0.
     Blackbody(f32),
     /// Name of a predefined spectrum.
@@ -231,6 +241,7 @@ pub struct ParamSet {
     params: Vec<Arc<Param>>,
     /// Number of explicit parameters; the rest are defaults.
     explicit_count: usize,
+    colour_space: ColourSpace,
 }
 
 type ParamResult<T> = Result<Option<T>, SceneError>;
@@ -238,7 +249,20 @@ type ParamResult<T> = Result<Option<T>, SceneError>;
 impl ParamSet {
     /// Creates a set of explicit parameters in file order.
     pub fn new(params: Vec<Arc<Param>>) -> ParamSet {
-        ParamSet { explicit_count: params.len(), params }
+        ParamSet { explicit_count: params.len(), params, colour_space: ColourSpace::default() }
+    }
+
+    /// Sets the colour space of the parameters, which are still without defaults.
+    pub fn set_colour_space(&mut self, colour_space: ColourSpace) {
+        self.colour_space = colour_space;
+        for param in &mut self.params {
+            Arc::get_mut(param).expect("new parameters are not shared").colour_space = colour_space;
+        }
+    }
+
+    /// Returns the colour space of the entity: that of its explicit parameters.
+    pub fn colour_space(&self) -> ColourSpace {
+        self.colour_space
     }
 
     /// Iterates over all parameters, explicit parameters first.
@@ -478,7 +502,10 @@ mod tests {
             r#""rgb a" [1 2 3] "blackbody b" 5000 "spectrum c" "metal-Au-eta" "spectrum d" "spds/x.spd" "spectrum e" [400 1 700 2]
             "texture f" "t" "float g" 2"#,
         );
-        assert_eq!(p.spectrum("a").unwrap(), Some(SpectrumParam::Rgb([1.0, 2.0, 3.0])));
+        assert_eq!(
+            p.spectrum("a").unwrap(),
+            Some(SpectrumParam::Rgb([1.0, 2.0, 3.0], ColourSpace::Srgb))
+        );
         assert_eq!(p.spectrum("b").unwrap(), Some(SpectrumParam::Blackbody(5000.0)));
         assert_eq!(p.spectrum("c").unwrap(), Some(SpectrumParam::Named("metal-Au-eta".into())));
         assert_eq!(p.spectrum("d").unwrap(), Some(SpectrumParam::File("spds/x.spd".into())));

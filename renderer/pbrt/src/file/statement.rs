@@ -108,6 +108,24 @@ pub enum Directive {
     Shape(Entity),
 }
 
+impl Directive {
+    /// Returns the parameters, if the directive takes any.
+    pub fn params_mut(&mut self) -> Option<&mut ParamSet> {
+        match self {
+            Directive::Setting(_, entity)
+            | Directive::Material(entity)
+            | Directive::Texture { entity, .. }
+            | Directive::LightSource(entity)
+            | Directive::AreaLightSource(entity)
+            | Directive::Shape(entity) => Some(&mut entity.params),
+            Directive::Attribute { params, .. }
+            | Directive::MakeNamedMedium(_, params)
+            | Directive::MakeNamedMaterial(_, params) => Some(params),
+            _ => None,
+        }
+    }
+}
+
 /// A directive with keyword and location.
 #[derive(Clone, Debug)]
 pub struct Statement {

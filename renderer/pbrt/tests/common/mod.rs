@@ -82,12 +82,14 @@ pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usi
     render_with(scene, settings, &*integrator, &options)
 }
 
-/// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a triangle `good.ply`, and
+/// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a map of latitude and
+/// longitude `globe.pfm`, a triangle `good.ply`, and
 /// the index of refraction of a glass `good.spd`.
 pub fn write_test_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
     write_png(&folder.join("good.png"), 8, 8, &grey(64), 0.0).unwrap();
     write_pfm(&folder.join("good.pfm"), 4, 4, &grey(16)).unwrap();
+    write_pfm(&folder.join("globe.pfm"), 8, 4, &grey(32)).unwrap();
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
     std::fs::write(folder.join("good.ply"), ply).unwrap();

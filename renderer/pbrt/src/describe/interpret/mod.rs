@@ -165,9 +165,12 @@ impl<'d> Interpreter<'d> {
     /// Executes one statement.
     fn statement(
         &mut self,
-        Statement { keyword, directive, location }: Statement,
+        Statement { keyword, mut directive, location }: Statement,
     ) -> Result<(), SceneError> {
         self.check_order(keyword, &directive, &location)?;
+        if let Some(params) = directive.params_mut() {
+            params.set_colour_space(self.state.colour_space);
+        }
         match directive {
             Directive::Include(name) => self.include(&name)?,
             Directive::Import(name) => self.import(&name)?,

@@ -4,6 +4,8 @@ use super::Interpreter;
 use crate::describe::{CameraEntity, SceneOption};
 use crate::diagnostics::{Location, SceneError};
 use crate::file::parse::{Entity, Name, Setting};
+use lightbound::choice::Choice;
+use lightbound::settings::ColourSpace;
 use lightbound::suggestion::did_you_mean;
 
 /// Names of the options of pbrt-v4.
@@ -42,31 +44,21 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Executes a `ColorSpace` directive.
+    /// Executes a `ColorSpace` directive. It applies to the RGB values that follow, and to the image
+    /// if it precedes the film.
     pub(super) fn color_space(&mut self, name: &Name) -> Result<(), SceneError> {
-        const SPACES: [&str; 4] = ["srgb", "dci-p3", "rec2020", "aces2065-1"];
-        match name.text.to_lowercase().as_str() {
-            "srgb" => Ok(()),
-            other if SPACES.contains(&other) => {
-                let message = format!("colour space \"{other}\" is not supported");
-                self.diagnostics.warn(
-                    Some(&name.location),
-                    message,
-                    "RGB values are interpreted as linear sRGB",
-                )
-            }
-            other => {
-                let error = SceneError::at(
-                    &name.location,
-                    format!("unknown colour space \"{}\"", name.text),
-                );
-                Err(error.help(did_you_mean(
-                    other,
-                    SPACES,
-                    &format!("the colour spaces are {}", SPACES.join(", ")),
-                )))
-            }
-        }
+        let lower_case = name.text.to_lowercase();
+        self.state.colour_space = ColourSpace::from_name(&lower_case).ok_or_else(|| {
+            let error =
+                SceneError::at(&name.location, format!("unknown colour space \"{}\"", name.text));
+            let names = ColourSpace::NAMES;
+            error.help(did_you_mean(
+                &lower_case,
+                names.iter().copied(),
+                &format!("the colour spaces are {}", names.join(", ")),
+            ))
+        })?;
+        Ok(())
     }
 
     /// Stores a setting. Warns if it replaces another.

@@ -7,6 +7,7 @@ use crate::diagnostics::{Location, SceneError};
 use crate::file::params::Param;
 use crate::file::parse::Directive;
 use glam::{DAffine3, DVec3};
+use lightbound::settings::ColourSpace;
 use std::sync::Arc;
 
 /// The state that `AttributeBegin` saves and `AttributeEnd` restores.
@@ -17,6 +18,7 @@ pub(super) struct GraphicsState {
     pub material: usize,
     pub area_light: Option<usize>,
     pub media: Option<MediumInterface>,
+    pub colour_space: ColourSpace,
     /// Parameters set by `Attribute`, for each [`AttributeTarget`].
     pub defaults: [Vec<Arc<Param>>; AttributeTarget::NAMES.len()],
 }

@@ -19,7 +19,7 @@
 //!   over wi and wo, minus the absorption on the way there and back. Interreflected light is
 //!   assumed to leave in the same directions as other light. Interreflections then form a geometric
 //!   series with the sum 1/(1 − r Fₘ). For a nearly polished metal under a polished coat r is F, as
-//!   for two mirrors. Otherwise r is a fit.
+//!   for two mirrors. Otherwise r is a fit. Where Fₘ exceeds 1, the series takes 1.
 //!
 //! The albedo below the coat was compared with random walks like pbrt-v4's, with 10⁵ paths, in f64
 //! and without a depth limit (η of 1.5 and 2; metals that reflect 95 % and 44 %, α from 0.05 to
@@ -80,6 +80,9 @@ struct Material {
     /// Thickness of the coat in mean free paths; the coat absorbs and does not scatter.
     /// range: [0, 1000], default: 0.01
     thickness: f32,
+    /// Reflectance of the metal in the coat at normal incidence, beyond that of its index; see
+    /// conductor.wgsl. range: [-1, 1], default: 0
+    excess: vec3f,
 }
 
 /// A direction and its refraction into the coat.
@@ -205,7 +208,7 @@ fn half_density(h: vec3f, h2: f32, alpha: vec2f) -> f32 {
     return INV_TWO_PI * a * (ratio * ratio);
 }
 
-/// F of the metal for a squared cosine in the coat; see conductor.wgsl.
+/// F of the metal for a squared cosine in the coat, at least 0; see conductor.wgsl.
 fn metal_fresnel(cos2: f32, m: Material) -> vec3f {
     let sin2 = 1.0 - cos2;
     let scale = 1.0 / (m.coat_eta * m.coat_eta);
@@ -216,7 +219,9 @@ fn metal_fresnel(cos2: f32, m: Material) -> vec3f {
     let c = sqrt(2.0 * cos2 * max(p + t, vec3f()));
     let s = p + cos2;
     let parallel = cos2 * p + sin2 * sin2;
-    return (s - c) * parallel / ((s + c) * (parallel + sin2 * c));
+    let index = (s - c) * parallel / ((s + c) * (parallel + sin2 * c));
+    let grazing = 1.0 - sqrt(cos2);
+    return max(index + m.excess * (1.0 - grazing * grazing), vec3f());
 }
 
 fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
@@ -233,7 +238,8 @@ fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {
         * (returned_fraction(i, metal, m) + returned_fraction(o, metal, m));
     let facets = half_density(n, n2, metal)
         / (sigma(i.inside, metal) * o.inside.z + sigma(o.inside, metal) * i.inside.z);
-    let below = i.shares.y * o.shares.y * attenuation * facets * reflected / (1.0 - r * reflected);
+    let below = i.shares.y * o.shares.y * attenuation * facets * reflected
+        / (1.0 - r * min(reflected, vec3f(1.0)));
 
     var surface = 0.0;
     if reflects(wi, wo, m) {

@@ -253,6 +253,71 @@ fn environments_rotate_with_their_transform() {
     }
 }
 
+/// Writes a map of latitude and longitude whose radiance is 2 plus the direction.
+fn write_globe(path: &std::path::Path) {
+    let (width, height) = (128, 64);
+    let radiance = |i: usize| {
+        let phi = 2.0 * PI * ((i % width) as f32 + 0.5) / width as f32;
+        let theta = PI * ((i / width) as f32 + 0.5) / height as f32;
+        (Vec3::new(theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()) + 2.0).to_array()
+    };
+    let texels: Vec<_> = (0..width * height).map(radiance).collect();
+    write_pfm(path, width as u32, height as u32, &texels).unwrap();
+}
+
+/// Returns the axes of world space whose light is that of +x, +y and +z in the map.
+fn axes_of_globe(scene: &Scene) -> [Vec3; 3] {
+    let (_, environment) = scene.lights.environments().next().unwrap();
+    // Radiance is a linear function of direction: its columns are the images of the axes.
+    let columns = [Vec3::X, Vec3::Y, Vec3::Z]
+        .map(|axis| 0.5 * (environment.radiance(axis) - environment.radiance(-axis)));
+    [0, 1, 2].map(|i| vec3(columns[0][i], columns[1][i], columns[2][i]).round())
+}
+
+#[test]
+fn maps_of_latitude_and_longitude_have_their_zenith_at_z() {
+    let folder = SceneFolder::new();
+    write_globe(&folder.0.path().join("globe.pfm"));
+    let axes = |transform: &str| {
+        let file = folder.0.path().join("globe.pbrt");
+        let light = "LightSource \"infinite\" \"string filename\" \"globe.pfm\"";
+        std::fs::write(&file, format!("WorldBegin {transform} {light}")).unwrap();
+        let mut diagnostics = Diagnostics::new(false);
+        let loaded = load(&file, &Overrides::default(), &mut diagnostics).unwrap();
+        assert_eq!(diagnostics.warnings().len(), 1);
+        axes_of_globe(&loaded.scene)
+    };
+    assert_eq!(axes(""), [Vec3::X, Vec3::Y, Vec3::Z]);
+    assert_eq!(axes("Rotate -90 1 0 0"), [Vec3::X, Vec3::NEG_Z, Vec3::Y]);
+}
+
+#[test]
+fn environment_override_replaces_infinite_lights() {
+    let folder = SceneFolder::new();
+    let map = folder.0.path().join("globe.pfm");
+    write_globe(&map);
+    let scene = |head: &str, world: &str| {
+        let file = folder.0.path().join("override.pbrt");
+        std::fs::write(&file, format!("{head} WorldBegin {world} LightSource \"point\"")).unwrap();
+        let overrides = Overrides { environment: Some(map.clone()), ..Overrides::default() };
+        let scene = load(&file, &overrides, &mut Diagnostics::new(true)).unwrap().scene;
+        assert_eq!(scene.lights.environments().count(), 1);
+        assert_eq!(scene.lights.all().len(), 2);
+        scene
+    };
+    let y_up = [Vec3::X, Vec3::NEG_Z, Vec3::Y];
+    let look = |up: &str| format!("LookAt 0 0 0  3 -0.4 0.5  {up} Camera \"perspective\"");
+    assert_eq!(axes_of_globe(&scene("", "")), y_up);
+    let y_up_scene = scene(&look("0 1 0"), "LightSource \"infinite\"");
+    assert_eq!(axes_of_globe(&y_up_scene), y_up);
+    assert_eq!(axes_of_globe(&scene(&look("0 0 1"), "")), [Vec3::X, Vec3::Y, Vec3::Z]);
+    let down = [Vec3::X, Vec3::NEG_Y, Vec3::NEG_Z];
+    assert_eq!(axes_of_globe(&scene(&look("0 0 -1"), "")), down);
+    // The transform of the map that is replaced.
+    let sky = "AttributeBegin Rotate 90 1 0 0 LightSource \"infinite\" \"string filename\" \"sky.pfm\" AttributeEnd";
+    assert_eq!(axes_of_globe(&scene("", sky)), [Vec3::X, Vec3::Z, Vec3::NEG_Y]);
+}
+
 #[test]
 fn area_lights_emit_from_the_front_side() {
     let folder = SceneFolder::new();
@@ -453,7 +518,13 @@ fn materials_accept_spectra_and_textures() {
     };
     assert_eq!(eta(r#"Material "dielectric""#), 1.5);
     assert_eq!(eta(r#"Material "thindielectric" "float eta" 1.3"#), 1.3);
-    assert!((eta(r#"Material "dielectric" "spectrum eta" "glass-BK7""#) - 1.5168).abs() < 1e-4);
+    match specular(r#"Material "dielectric" "spectrum eta" "glass-BK7""#) {
+        Specular::Dispersive { eta } => assert!((eta.at(587.56) - 1.5168).abs() < 1e-4),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(eta(r#"Material "dielectric" "spectrum eta" [300 1.4 900 1.4]"#), 1.4);
+    let pane = eta(r#"Material "thindielectric" "spectrum eta" "glass-BK7""#);
+    assert!((pane - 1.5168).abs() < 1e-4);
     assert!(
         (eta(r#"Material "thindielectric" "spectrum eta" [487.56 2 687.56 1]"#) - 1.5).abs() < 1e-4
     );
@@ -466,6 +537,8 @@ fn materials_accept_spectra_and_textures() {
     let metal = |text: &str| match specular(text) {
         Specular::Conductor(metal) => {
             let rough = scene(&format!("{text} \"float roughness\" 0.5"));
+            let excess = metal.excess.rgb(&at(0.0)).to_array();
+            assert_eq!(parameter(&rough, "excess", &at(0.0)), excess, "{text}");
             let eta_k = [metal.eta, metal.k].map(|param| param.rgb(&at(0.0)));
             assert_eq!(
                 ["eta", "k"].map(|name| parameter(&rough, name, &at(0.0))),

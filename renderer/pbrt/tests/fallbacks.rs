@@ -16,8 +16,6 @@ Camera "spherical" "string mapping" "equirectangular" => "spherical"; perspectiv
 Camera "perspective" "float zoom" 3 => "float zoom"; ignored
 Film "gbuffer" "string coordinatesystem" "world" => "gbuffer"; "rgb"
 Film "spectral" "integer nbuckets" 16 "float lambdamin" 360 => "spectral"; "rgb"
-Film "rgb" "string sensor" "canon_eos_5d" => "canon_eos_5d"; cie1931
-Film "rgb" "float whitebalance" 5000 => white balance; colours
 Film "rgb" "float maxcomponentvalue" 10 => "maxcomponentvalue"; unclamped
 Integrator "volpath" => "volpath"; without media
 Integrator "bdpt" "integer maxdepth" 3 "bool visualizestrategies" false => "bdpt"; "path"
@@ -36,8 +34,6 @@ Option "disablewavelengthjitter" true => disablewavelengthjitter; ignored
 Option "displacementedgescale" 2 => displacementedgescale; ignored
 Option "forcediffuse" true => forcediffuse; ignored
 Option "rendercoordsys" "world" => rendercoordsys; ignored
-ColorSpace "rec2020" => "rec2020"; sRGB
-ColorSpace "aces2065-1" => "aces2065-1"; sRGB
 MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog" Camera "perspective" => "homogeneous"; empty
 ActiveTransform EndTime Translate 1 0 0 ActiveTransform All Camera "perspective" => start and end time; without motion blur
 Film "rgb" Film "rgb" => Film is given twice; the last
@@ -46,6 +42,10 @@ Film "rgb" "float iso" 100 "float iso" 200 => "iso" is given twice; the last
 
 /// Unsupported statements of the world => part of the message; part of the fallback.
 const UNSUPPORTED_WORLDS: &str = r#"
+ColorSpace "rec2020" Material "diffuse" "rgb reflectance" [0.1 0.9 0.1] => (0.1, 0.9, 0.1) of rec2020; negative components are 0
+ColorSpace "aces2065-1" LightSource "point" "rgb I" [0 1 0] => gamut of sRGB; negative components are 0
+Material "dielectric" "spectrum eta" "glass-BK7" "float roughness" 0.2 => dispersion of a rough "dielectric"; 587.56 nm
+LightSource "infinite" "string filename" "globe.pfm" => globe.pfm has 8 × 4 pixels; latitude
 MakeNamedMedium "fog" "string type" "homogeneous" "rgb sigma_a" [1 1 1] "float scale" 3 => "homogeneous"; empty
 MakeNamedMedium "fog" "string type" "nanovdb" "string filename" "no.nvdb" => "nanovdb"; empty
 MakeNamedMedium "fog" "string type" "cloud" MediumInterface "fog" "" Shape "sphere" Shape "sphere" => "cloud"; empty
@@ -118,7 +118,7 @@ WorldEnd => remove WorldEnd
 const SUPPORTED: &str = r#"
 Option "seed" 7 Option "disablepixeljitter" false ColorSpace "sRGB"
 Film "rgb" "string filename" "out.exr" "integer xresolution" 20 "integer yresolution" 10 "float cropwindow" [0 1 0 1]
-  "float diagonal" 35 "float iso" 200 "bool savefp16" false "string sensor" "cie1931" "float whitebalance" 0
+  "float diagonal" 35 "float iso" 200 "bool savefp16" false "string sensor" "canon_eos_5d_mkiv" "float whitebalance" 5000
 SAMPLER
 FILTER
 Integrator "path" "integer maxdepth" 3 "bool regularize" false "string lightsampler" "bvh"
@@ -129,6 +129,7 @@ WorldBegin
 LightSource "infinite" "rgb L" [1 1 1] "float scale" 0.5 "float illuminance" 2
 LightSource "infinite" "string filename" "good.pfm" "float scale" 0.5 "float illuminance" 2
 LightSource "distant" "blackbody L" 5000 "point3 from" [0 0 0] "point3 to" [0 0 1] "float scale" 1 "float illuminance" 1
+LightSource "sky" "float turbidity" 4 "float elevation" 20 "float azimuth" 10 "bool sun" true "float scale" 0.1
 LightSource "point" "spectrum I" "stdillum-D65" "point3 from" [0 3 0] "float scale" 1 "float power" 9
 LightSource "spot" "spectrum I" [400 1 700 2] "point3 from" [0 3 0] "point3 to" [0 0 0] "float coneangle" 40
   "float conedeltaangle" 9 "float scale" 2 "float power" 9
@@ -150,8 +151,8 @@ MakeNamedMaterial "m" "string type" "conductor" "spectrum eta" "metal-Au-eta" "s
 MakeNamedMaterial "n" "string type" "conductor" "rgb eta" [1 2 3] "rgb k" [1 2 3] "float uroughness" 0.1 "texture vroughness" "f"
   "bool remaproughness" false
 MakeNamedMaterial "r" "string type" "conductor" "texture reflectance" "tube" "float roughness" 0.3
-MakeNamedMaterial "g" "string type" "dielectric" "spectrum eta" "glass-BK7" "float uroughness" 0.1 "float vroughness" 0.2 "bool remaproughness" true
-MakeNamedMaterial "h" "string type" "dielectric" "float eta" 1.3 "float roughness" 0
+MakeNamedMaterial "g" "string type" "dielectric" "spectrum eta" [300 1.5 900 1.5] "float uroughness" 0.1 "float vroughness" 0.2 "bool remaproughness" true
+MakeNamedMaterial "h" "string type" "dielectric" "spectrum eta" "glass-BK7" "float roughness" 0
 MakeNamedMaterial "t" "string type" "thindielectric" "spectrum eta" "good.spd"
 MakeNamedMaterial "i" "string type" "interface"
 MakeNamedMaterial "x" "string type" "diffusetransmission" "texture reflectance" "mixed" "rgb transmittance" [0.1 0.5 0.2] "float scale" 0.9

@@ -8,6 +8,7 @@
 //! Directions are unit vectors in the shading frame (normal = +z). Both point away from the
 //! surface: `wi` to the light, `wo` to the viewer.
 
+mod dispersion;
 pub mod fresnel;
 mod instance;
 pub mod library;
@@ -20,6 +21,7 @@ mod specular;
 
 use crate::texture::Param;
 
+pub use dispersion::{DispersiveIndex, PathWavelength};
 pub use instance::{Setting, ShaderInstance};
 pub use program::{Program, ProgramError, ShaderBinding};
 pub use specular::{Conductor, Specular, SpecularSample};

@@ -5,9 +5,11 @@
 //! below the surface (−z) over the index above. Refracted radiance is scaled by 1/η², since `wo`
 //! points to the viewer and radiance is higher in the denser medium.
 
+use super::dispersion::{DispersiveIndex, InterfaceSample, PathWavelength};
 use super::{GRAZING_COSINE, fresnel};
 use crate::texture::{Lookup, Param};
 use lightbound_math::{Vec3, vec3};
+use std::sync::Arc;
 
 /// The complex refractive index of a conductor, η − i k, per RGB channel.
 #[derive(Clone, Debug)]
@@ -16,14 +18,22 @@ pub struct Conductor {
     pub eta: Param,
     /// Extinction coefficient, clamped to [0, 10⁴].
     pub k: Param,
+    /// Reflectance at normal incidence beyond that of the index. It is scaled by 1 − (1 − cos θ)²,
+    /// as in [`lightbound_math::spectrum::MetalFit`].
+    pub excess: Param,
 }
 
 impl Conductor {
-    /// Returns the reflectance at the interface to a medium of index `eta_outside`.
+    /// Returns the reflectance at the interface to a medium of index `eta_outside`. Never negative.
+    /// Saturated metals exceed 1: the red of gold is 1.02 at normal incidence.
     fn reflectance(&self, cos: f32, eta_outside: f32, lookup: &Lookup) -> Vec3 {
         let clamp = |x: Vec3, min: f32| x.clamp(Vec3::splat(min), Vec3::splat(1e4));
         let (eta, k) = (clamp(self.eta.rgb(lookup), 1e-4), clamp(self.k.rgb(lookup), 0.0));
-        fresnel::conductor(cos, eta / eta_outside, k / eta_outside)
+        let index = fresnel::conductor(cos, eta / eta_outside, k / eta_outside);
+        match self.excess {
+            Param::Constant(Vec3::ZERO) => index,
+            _ => (index + self.excess.rgb(lookup) * (cos * (2.0 - cos))).max(Vec3::ZERO),
+        }
     }
 }
 
@@ -36,6 +46,11 @@ pub enum Specular {
     Dielectric {
         /// Refractive index below the surface over the index above.
         eta: f32,
+    },
+    /// The interface between two dielectric media, of which one disperses light.
+    Dispersive {
+        /// Refractive index below the surface over the index above.
+        eta: Arc<DispersiveIndex>,
     },
     /// A pane so thin that it does not displace transmitted rays (pbrt's `thindielectric`).
     ThinDielectric {
@@ -68,6 +83,8 @@ pub struct SpecularSample {
     pub weight: Vec3,
     /// Refractive index on the side of `wi` over the index on the side of `wo`; 1 for reflection.
     pub eta: f32,
+    /// Wavelength of the path from here on, nm; `None` for RGB.
+    pub nm: Option<f32>,
 }
 
 impl Specular {
@@ -82,15 +99,28 @@ impl Specular {
 
     /// Samples a direction. `u` selects reflection or refraction. `None` if `wo` is tangential.
     ///
+    /// Weights are from 0 to about 1, except for those of [`Specular::Dispersive`], which may
+    /// be negative.
+    ///
     /// A [coat](Specular::Coat) only reflects. The weight is 1: the reflectance divided by the
     /// [probability](Specular::sampling_probability) of sampling it.
-    pub fn sample(&self, u: f32, wo: Vec3, lookup: &Lookup) -> Option<SpecularSample> {
+    pub fn sample(
+        &self,
+        u: f32,
+        wavelength: PathWavelength,
+        wo: Vec3,
+        lookup: &Lookup,
+    ) -> Option<SpecularSample> {
         if wo.z.is_nan() || wo.z.abs() <= GRAZING_COSINE {
             return None;
         }
         let cos = wo.z.abs();
+        let nm = wavelength.nm;
         let reflected =
-            |weight: Vec3| SpecularSample { wi: vec3(-wo.x, -wo.y, wo.z), weight, eta: 1.0 };
+            |weight: Vec3| SpecularSample { wi: vec3(-wo.x, -wo.y, wo.z), weight, eta: 1.0, nm };
+        // Refracted by the relative index η, with cosine cos_t.
+        let refracted =
+            |eta: f32, cos_t: f32| vec3(-wo.x / eta, -wo.y / eta, -cos_t.copysign(wo.z));
         Some(match self {
             Specular::Conductor(conductor) => reflected(conductor.reflectance(cos, 1.0, lookup)),
             Specular::Coat { .. } => reflected(Vec3::ONE),
@@ -104,7 +134,7 @@ impl Specular {
                 if reflects {
                     reflected(Vec3::ONE)
                 } else {
-                    SpecularSample { wi: -wo, weight: Vec3::ONE, eta: 1.0 }
+                    SpecularSample { wi: -wo, weight: Vec3::ONE, eta: 1.0, nm }
                 }
             }
             Specular::Dielectric { eta } => {
@@ -112,18 +142,28 @@ impl Specular {
                 let eta = if wo.z > 0.0 { eta } else { 1.0 / eta };
                 match fresnel::refracted_cos(cos, eta) {
                     Some(cos_t) if u >= fresnel::dielectric(cos, eta) => {
-                        let wi = vec3(-wo.x / eta, -wo.y / eta, -cos_t.copysign(wo.z));
-                        SpecularSample { wi, weight: Vec3::splat(1.0 / (eta * eta)), eta }
+                        let wi = refracted(eta, cos_t);
+                        SpecularSample { wi, weight: Vec3::splat(1.0 / (eta * eta)), eta, nm }
                     }
                     _ => reflected(Vec3::ONE),
                 }
+            }
+            Specular::Dispersive { eta } => {
+                let InterfaceSample { refraction, weight, nm } =
+                    eta.sample(u, wavelength, cos, wo.z > 0.0);
+                let Some(eta) = refraction else {
+                    return Some(SpecularSample { nm, ..reflected(weight) });
+                };
+                // Beyond the critical angle, the weight of refraction is 0.
+                let wi = refracted(eta, fresnel::refracted_cos(cos, eta)?);
+                SpecularSample { wi, weight: weight / (eta * eta), eta, nm }
             }
         })
     }
 }
 
 /// Returns the reflectance of a conductor under a coat: the geometric series of reflections between
-/// both.
+/// both. Where the conductor reflects more than 1, the series takes 1.
 fn coated_reflectance(
     conductor: &Conductor,
     eta: f32,
@@ -135,7 +175,7 @@ fn coated_reflectance(
     let Some(cos_t) = fresnel::refracted_cos(cos, eta) else { return Vec3::ONE };
     let below = conductor.reflectance(cos_t, eta, lookup)
         * libm::expf(-2.0 * thickness.max(0.0) / cos_t.max(1e-6));
-    Vec3::splat(r) + (1.0 - r) * (1.0 - r) * below / (1.0 - r * below)
+    Vec3::splat(r) + (1.0 - r) * (1.0 - r) * below / (1.0 - r * below.min(Vec3::ONE))
 }
 
 /// Clamps `eta` to [10⁻⁴, 10⁴]. Returns 1 if it is not positive and finite, as pbrt-v4 does for 0.
@@ -148,13 +188,20 @@ mod tests {
     use super::*;
     use lightbound_math::Vec2;
 
+    const RGB: PathWavelength = PathWavelength { nm: None, u: 0.3 };
     const LOOKUP: Lookup = Lookup { p: Vec3::ZERO, uv: Vec2::ZERO };
 
     fn gold() -> Conductor {
         Conductor {
             eta: Param::Constant(vec3(0.143, 0.375, 1.442)),
             k: Param::Constant(vec3(3.983, 2.386, 1.603)),
+            excess: Param::from_float(0.0),
         }
+    }
+
+    fn flint() -> Arc<DispersiveIndex> {
+        let spectrum = lightbound_math::spectrum::named("glass-F11").unwrap();
+        DispersiveIndex::new(&spectrum).unwrap().into()
     }
 
     fn all_variants() -> Vec<Specular> {
@@ -163,6 +210,7 @@ mod tests {
             Specular::Dielectric { eta: 1.5 },
             Specular::Dielectric { eta: 0.7 },
             Specular::ThinDielectric { eta: 1.5 },
+            Specular::Dispersive { eta: flint() },
             Specular::Coat { eta: 1.5 },
             Specular::CoatedConductor { conductor: gold(), eta: 1.5, thickness: 0.01 },
         ]
@@ -184,7 +232,7 @@ mod tests {
                 let count = 1000;
                 let sample = |i: i32| {
                     specular
-                        .sample((i as f32 + 0.5) / count as f32, direction(angle), &LOOKUP)
+                        .sample((i as f32 + 0.5) / count as f32, RGB, direction(angle), &LOOKUP)
                         .unwrap()
                 };
                 let mean: Vec3 =
@@ -200,7 +248,7 @@ mod tests {
         let glass = Specular::Dielectric { eta: 1.5 };
         for (angle, eta) in [(50.0, 1.5), (160.0, 1.0 / 1.5)] {
             let wo = direction(angle);
-            let s = glass.sample(0.999, wo, &LOOKUP).unwrap();
+            let s = glass.sample(0.999, RGB, wo, &LOOKUP).unwrap();
             assert!(s.wi.z * wo.z < 0.0 && s.eta == eta);
             // sin θₒ = η sin θᵢ, in the plane of incidence.
             assert!((s.wi.truncate() * eta + wo.truncate()).length() < 1e-6);
@@ -209,7 +257,7 @@ mod tests {
             );
         }
         // Beyond the critical angle, all light is reflected.
-        let s = glass.sample(0.999, direction(120.0), &LOOKUP).unwrap();
+        let s = glass.sample(0.999, RGB, direction(120.0), &LOOKUP).unwrap();
         assert!(s.wi.z < 0.0 && s.eta == 1.0);
     }
 
@@ -217,7 +265,8 @@ mod tests {
     fn coated_and_bare_conductors_follow_fresnel() {
         for angle in [0.0, 40.0, 80.0] {
             let wo = direction(angle);
-            let sample = |specular: Specular| specular.sample(0.5, wo, &LOOKUP).unwrap().weight;
+            let sample =
+                |specular: Specular| specular.sample(0.5, RGB, wo, &LOOKUP).unwrap().weight;
             let bare = sample(Specular::Conductor(gold()));
             assert_eq!(
                 bare,
@@ -242,7 +291,7 @@ mod tests {
         for angle in [0.0, 60.0, 89.0, 120.0] {
             let wo = direction(angle);
             assert_eq!(coat.sampling_probability(wo), fresnel::dielectric(wo.z.abs(), 1.5));
-            assert_eq!(coat.sample(0.0, wo, &LOOKUP).unwrap().weight, Vec3::ONE);
+            assert_eq!(coat.sample(0.0, RGB, wo, &LOOKUP).unwrap().weight, Vec3::ONE);
         }
         assert!(all_variants().iter().all(|s| matches!(s, Specular::Coat { .. })
             || s.sampling_probability(direction(30.0)) == 1.0));
@@ -252,7 +301,11 @@ mod tests {
     fn extreme_input_stays_finite() {
         let mut all = all_variants();
         for bad in [f32::NAN, f32::INFINITY, -1.0, 0.0, 1e-30, 1e30, 1.000_05] {
-            let conductor = || Conductor { eta: Param::from_float(bad), k: Param::from_float(bad) };
+            let conductor = || Conductor {
+                eta: Param::from_float(bad),
+                k: Param::from_float(bad),
+                excess: Param::from_float(bad.clamp(-1.0, 1.0)),
+            };
             all.extend([
                 Specular::Conductor(conductor()),
                 Specular::Dielectric { eta: bad },
@@ -272,10 +325,11 @@ mod tests {
         for wo in directions {
             for specular in &all {
                 for u in [0.0, 0.5, 1.0 - f32::EPSILON / 2.0] {
-                    let Some(s) = specular.sample(u, wo, &LOOKUP) else { continue };
+                    let Some(s) = specular.sample(u, RGB, wo, &LOOKUP) else { continue };
                     assert!(
                         s.weight.is_finite()
-                            && s.weight.min_element() >= -1e-6
+                            && (s.weight.min_element() >= -1e-6
+                                || matches!(specular, Specular::Dispersive { .. }))
                             && s.eta.is_finite(),
                         "{specular:?} {wo}: {s:?}"
                     );

@@ -6,11 +6,11 @@ use crate::describe::{Description, MaterialEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{ParamType, SpectrumParam};
 use crate::file::parse::Entity;
-use lightbound::material::{Conductor, Material, Specular};
+use lightbound::material::{Conductor, DispersiveIndex, Material, Specular};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
-use lightbound_math::spectrum::HELIUM_D_NM;
+use lightbound_math::spectrum::{self, HELIUM_D_NM};
 
 /// All materials of a scene.
 pub(super) struct Materials {
@@ -178,18 +178,33 @@ impl Builder<'_> {
     }
 
     fn conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
-        let metal = self.metal(entity, "")?;
+        let metal = self.metal(entity, "", 1.0)?;
         let alpha = self.roughness(entity, "")?;
         if alpha.is_smooth() {
             return Ok(Material::specular(Specular::Conductor(metal)));
         }
-        let values =
-            [("eta", metal.eta), ("k", metal.k), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
+        let values = [
+            ("eta", metal.eta),
+            ("k", metal.k),
+            ("excess", metal.excess),
+            ("alpha_x", alpha.x),
+            ("alpha_y", alpha.y),
+        ];
         Ok(Material::scattering(self.library(entity, "conductor.wgsl", &values)?))
     }
 
     fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let (eta, alpha) = (self.index_of_refraction(entity, "eta")?, self.roughness(entity, "")?);
+        if let Some(spectrum) = self.dispersion(entity, "eta")? {
+            if alpha.is_smooth() {
+                return Ok(Material::specular(Specular::Dispersive { eta: spectrum.into() }));
+            }
+            self.warn(
+                entity,
+                "dispersion of a rough \"dielectric\" is not supported",
+                format!("the index of refraction at {HELIUM_D_NM} nm, {eta}"),
+            )?;
+        }
         if alpha.is_smooth() || (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
             return Ok(Material::specular(Specular::Dielectric { eta }));
         }
@@ -224,9 +239,9 @@ impl Builder<'_> {
 
     /// Builds a coat over a conductor.
     fn coated_conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
-        let metal = self.metal(entity, "conductor.")?;
-        let (eta, thickness) =
-            (self.coat_eta(entity, "interface.eta")?, self.float(entity, "thickness", 0.01)?);
+        let eta = self.coat_eta(entity, "interface.eta")?;
+        let metal = self.metal(entity, "conductor.", eta)?;
+        let thickness = self.float(entity, "thickness", 0.01)?;
         let (coat, alpha) =
             (self.roughness(entity, "interface.")?, self.roughness(entity, "conductor.")?);
         if coat.is_smooth()
@@ -247,6 +262,7 @@ impl Builder<'_> {
         let values = [
             ("eta", metal.eta),
             ("k", metal.k),
+            ("excess", metal.excess),
             ("alpha_x", metal_x),
             ("alpha_y", metal_y),
             ("coat_eta", Param::from_float(eta)),
@@ -275,9 +291,16 @@ impl Builder<'_> {
         Ok(clamped)
     }
 
-    /// Reads η and k, with `prefix` before the parameter names. The default is copper, as in
-    /// pbrt-v4.
-    fn metal(&mut self, entity: &Entity, prefix: &str) -> Result<Conductor, SceneError> {
+    /// Reads η and k of a metal in a medium of refractive index `outside`, with `prefix` before the
+    /// parameter names. The default is copper, as in pbrt-v4. If both are spectra, the result
+    /// reproduces their reflectance.
+    fn metal(
+        &mut self,
+        entity: &Entity,
+        prefix: &str,
+        outside: f32,
+    ) -> Result<Conductor, SceneError> {
+        let no_excess = Param::from_float(0.0);
         let (eta, k) = (format!("{prefix}eta"), format!("{prefix}k"));
         if entity.params.find("reflectance").is_some() {
             if entity.params.find(&eta).is_some() || entity.params.find(&k).is_some() {
@@ -292,12 +315,33 @@ impl Builder<'_> {
                 2.0 * (r / (1.0 - r)).sqrt()
             };
             let k = self.colour(entity, "reflectance", 0.5)?.map(k_from_reflectance);
-            return Ok(Conductor { eta: Param::from_float(1.0), k });
+            return Ok(Conductor { eta: Param::from_float(1.0), k, excess: no_excess });
         }
         let copper = |quantity: &str| SpectrumParam::Named(format!("metal-Cu-{quantity}"));
+        let spectrum = |b: &mut Self, name: &str, default| {
+            let parameter = match entity.params.type_of(name) {
+                None => default,
+                Some(ParamType::Spectrum) => {
+                    entity.params.spectrum(name)?.expect("the parameter exists")
+                }
+                Some(_) => return Ok(None),
+            };
+            b.spectrum(entity, &parameter)
+        };
+        if let Some(eta) = spectrum(self, &eta, copper("eta"))?
+            && let Some(k) = spectrum(self, &k, copper("k"))?
+        {
+            let fit = spectrum::fit_metal(&eta, &k, outside);
+            return Ok(Conductor {
+                eta: Param::Constant(fit.eta * outside),
+                k: Param::Constant(fit.k * outside),
+                excess: Param::Constant(fit.excess),
+            });
+        }
         Ok(Conductor {
             eta: self.spectrum_or(entity, &eta, copper("eta"))?,
             k: self.spectrum_or(entity, &k, copper("k"))?,
+            excess: no_excess,
         })
     }
 
@@ -313,6 +357,28 @@ impl Builder<'_> {
         };
         let x = alpha(self.optional_float(entity, &name("uroughness"))?);
         Ok(Alpha { x, y: alpha(self.optional_float(entity, &name("vroughness"))?) })
+    }
+
+    /// Reads an index of refraction that depends on the wavelength; `None` if it does not.
+    fn dispersion(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+    ) -> Result<Option<DispersiveIndex>, SceneError> {
+        if entity.params.type_of(name) != Some(ParamType::Spectrum) {
+            return Ok(None);
+        }
+        let param = entity.params.spectrum(name)?.expect("the parameter exists");
+        let spectrum =
+            self.spectrum(entity, &param)?.expect("parameters of type spectrum are spectra");
+        if spectrum.constant_value().is_some() {
+            return Ok(None);
+        }
+        DispersiveIndex::new(&spectrum).map(Some).ok_or_else(|| {
+            entity
+                .error(format!("the spectrum \"{name}\" is not above 0 at all wavelengths"))
+                .help("give indices of refraction from 360 nm to 830 nm, or a \"float\"")
+        })
     }
 
     /// Reads an index of refraction: a float, or the value of a spectrum at the helium d line.

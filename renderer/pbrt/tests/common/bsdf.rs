@@ -3,7 +3,9 @@
 
 use lightbound::Scene;
 use lightbound::geometry::{Hit, Surface};
-use lightbound::material::{Material, Program, ShaderBinding, ShaderInstance, Specular};
+use lightbound::material::{
+    Material, PathWavelength, Program, ShaderBinding, ShaderInstance, Specular,
+};
 use lightbound::texture::Lookup;
 use lightbound_math::{Vec3, vec3};
 use lightbound_shader::{Batch, Kernel, SurfaceSides, Texture};
@@ -108,7 +110,7 @@ impl<'a> Bsdf<'a> {
     /// Samples the specular component.
     fn sample_specular(&self, specular: &Specular, lobe: f32, wo: Vec3) -> Option<Sample> {
         specular
-            .sample(lobe, wo, &self.lookup)
+            .sample(lobe, PathWavelength { nm: None, u: 0.5 }, wo, &self.lookup)
             .map(|sample| Sample { wi: sample.wi, weight: sample.weight })
     }
 }

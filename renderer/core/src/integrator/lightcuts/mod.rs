@@ -33,7 +33,7 @@ use crate::film::{ChannelSpec, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::integrator::IntegratorError;
 use crate::light_tree::{LightTree, PointOptions};
-use crate::material::{GRAZING_COSINE, Material, ShaderInstance};
+use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderInstance};
 use crate::scene::Scene;
 use crate::settings;
 use crate::settings::{LightcutsSettings, RenderSettings};
@@ -132,6 +132,8 @@ impl Integrator for Lightcuts {
 #[derive(Clone, Copy)]
 struct Path {
     throughput: Vec3,
+    /// Wavelength in nm after a refraction with dispersion; `None` for RGB.
+    nm: Option<f32>,
     /// Index of the sample within the tile.
     sample: u32,
     key: PathKey,
@@ -232,7 +234,7 @@ impl<'a> LightcutsWorker<'a> {
         self.paths.clear();
         self.samples.start(pixel_samples, tile, |ray, sample, key| {
             self.rays.push(ray);
-            self.paths.push(Path { throughput: Vec3::ONE, sample, key });
+            self.paths.push(Path { throughput: Vec3::ONE, nm: None, sample, key });
             self.cut_stats.push(SampleCutStats::default());
         });
     }
@@ -279,7 +281,8 @@ impl<'a> LightcutsWorker<'a> {
         }
         let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
         let next = sampled_specular.and_then(|specular| {
-            specular.sample(lobe_u / specular_probability, wo, &surface.lookup())
+            let wavelength = PathWavelength { nm: path.nm, u };
+            specular.sample(lobe_u / specular_probability, wavelength, wo, &surface.lookup())
         });
         if let Some(feature_index) = feature_index {
             let albedo = match scattering {
@@ -298,7 +301,7 @@ impl<'a> LightcutsWorker<'a> {
             }
             let d = surface.frame.to_world(next.wi);
             self.next_rays.push(Ray::new(surface.offset_ray_origin(d), d));
-            self.next_paths.push(Path { throughput, ..path });
+            self.next_paths.push(Path { throughput, nm: next.nm, ..path });
         }
     }
 
@@ -367,7 +370,7 @@ impl<'a> LightcutsWorker<'a> {
         stats.cut_size += size;
         stats.bound_evaluations += bound_evaluations;
         stats.shadow_rays += shadow_rays;
-        stats.error_bound += path.throughput.max_element() * error;
+        stats.error_bound += path.throughput.abs().max_element() * error;
     }
 
     /// Estimates the albedo by the weight of a BSDF sample.

@@ -23,7 +23,7 @@ use crate::film::Tile;
 use crate::geometry::{Hit, SurfaceInteraction};
 use crate::integrator::IntegratorError;
 use crate::light::TriangleLightSamples;
-use crate::material::{GRAZING_COSINE, Material, ShaderBinding};
+use crate::material::{GRAZING_COSINE, Material, PathWavelength, ShaderBinding, Specular};
 use crate::scene::Scene;
 use crate::settings::{PathSettings, RenderSettings};
 use lightbound_math::sampling::PathKey;
@@ -81,6 +81,10 @@ struct Path {
     /// Product of the squared ratios of refractive indices. Russian roulette uses the throughput
     /// times this factor.
     eta_scale: f32,
+    /// Wavelength in nm after a refraction with dispersion; `None` for RGB.
+    nm: Option<f32>,
+    /// Whether the path has met a dispersive surface, after which throughput may be negative.
+    is_dispersed: bool,
     /// Index of the sample within the wavefront.
     sample: u32,
     key: PathKey,
@@ -320,6 +324,8 @@ impl<'a> Wavefront<'a> {
                 pdf: 0.0,
                 environment_pdf: 0.0,
                 eta_scale: 1.0,
+                nm: None,
+                is_dispersed: false,
                 sample,
                 key,
             });
@@ -499,6 +505,7 @@ impl<'a> Wavefront<'a> {
             side,
             eta,
             specular_probability,
+            wavelength: PathWavelength { nm: self.paths[i].nm, u },
             lobe_u,
             roulette_u,
             feature_index,
@@ -529,21 +536,24 @@ impl<'a> Wavefront<'a> {
         let Some(next) = next.filter(|_| depth < self.continuation_limit) else { return };
         let path = &self.paths[vertex.path as usize];
         let eta_scale = path.eta_scale * next.eta * next.eta;
+        let is_dispersed =
+            path.is_dispersed || matches!(vertex.specular, Some(Specular::Dispersive { .. }));
         let mut throughput = path.throughput * next.weight;
         if throughput.is_nan() {
             // NaN is recorded, so that faulty shaders show up as invalid samples.
             self.samples.add(path.sample, throughput);
             return;
         }
+        let magnitude = |rgb: Vec3| if is_dispersed { rgb.abs() } else { rgb }.max_element();
         // Russian roulette ignores the factor 1/η², since a later refraction cancels it.
         if depth >= ROULETTE_DEPTH {
-            let survival = (throughput * eta_scale).max_element().max(0.0).sqrt().min(MAX_SURVIVAL);
+            let survival = magnitude(throughput * eta_scale).max(0.0).sqrt().min(MAX_SURVIVAL);
             if vertex.roulette_u >= survival {
                 return;
             }
             throughput *= 1.0 / survival;
         }
-        if throughput.max_element() <= 0.0 {
+        if magnitude(throughput) <= 0.0 {
             return;
         }
         let d = surface.frame.to_world(next.wi);
@@ -565,6 +575,8 @@ impl<'a> Wavefront<'a> {
             pdf: next.pdf,
             environment_pdf,
             eta_scale,
+            nm: next.nm,
+            is_dispersed,
             ..*path
         });
         if self.keeps_previous_vertices {

@@ -4,7 +4,7 @@ use crate::direction_tree::ShiftedTree;
 use crate::geometry::Surface;
 use crate::integrator::environment_sampling::EnvironmentSampleContext;
 use crate::integrator::shading::{BsdfValue, eta_ratio};
-use crate::material::Specular;
+use crate::material::{PathWavelength, Specular};
 use lightbound_math::Vec3;
 
 /// A shading point where a path may continue.
@@ -24,6 +24,8 @@ pub(super) struct Vertex<'a> {
     pub specular_probability: f32,
     /// Random number that selects a component, and a lobe of the specular component.
     pub lobe_u: f32,
+    /// The path's wavelength, with a random number to select one.
+    pub wavelength: PathWavelength,
     /// Random number for Russian roulette.
     pub roulette_u: f32,
     /// Index of the denoiser features, if requested.
@@ -43,18 +45,21 @@ pub(super) struct BsdfSample {
     pub pdf: f32,
     /// Refractive index on the side of `wi` over the index on the side of `wo`; 1 for reflection.
     pub eta: f32,
+    /// Wavelength of the path from here on, nm; `None` for RGB.
+    pub nm: Option<f32>,
 }
 
 impl Vertex<'_> {
     /// Samples the specular component.
     pub fn sample_specular(&self, surface: &Surface) -> Option<BsdfSample> {
         let u = self.lobe_u / self.specular_probability;
-        let sample = self.specular?.sample(u, self.wo, &surface.lookup())?;
+        let sample = self.specular?.sample(u, self.wavelength, self.wo, &surface.lookup())?;
         Some(BsdfSample {
             wi: self.mirrored(sample.wi),
             weight: sample.weight,
             pdf: 0.0,
             eta: sample.eta,
+            nm: sample.nm,
         })
     }
 
@@ -68,7 +73,8 @@ impl Vertex<'_> {
             return None;
         }
         let eta = eta_ratio(self.eta, wi, self.wo);
-        Some(BsdfSample { wi: self.mirrored(wi), weight: s / pdf, pdf, eta })
+        let nm = self.wavelength.nm;
+        Some(BsdfSample { wi: self.mirrored(wi), weight: s / pdf, pdf, eta, nm })
     }
 
     /// Returns the context for environment product sampling. `tree` is the vertex's direction tree.

@@ -1,0 +1,115 @@
+//! Dispersion against a brute-force spectral reference: one image for each nm of visible light.
+
+mod common;
+
+use common::{TestScene, load_scene, render};
+use lightbound::film::RenderedImage;
+use lightbound::material::{DispersiveIndex, Material, Specular};
+use lightbound_math::spectrum::{Spectrum, named, reflectance_rgb};
+use lightbound_pbrt::build::Overrides;
+
+const SIZE: u32 = 8;
+
+/// A ball of dense flint glass before a white strip lamp, above a mirror. The light bounces in the
+/// ball, reflects inside beyond the critical angle, and ends by Russian roulette.
+fn ball(integrator: &str, spp: u32) -> TestScene {
+    let text = format!(
+        r#"Integrator {integrator} Sampler "independent" PixelFilter "box"
+        LookAt 0 0 -4  0 0 0  0 1 0 Camera "perspective" "float fov" 32 WorldBegin
+        LightSource "infinite" "rgb L" [0.1 0.1 0.1]
+        AttributeBegin AreaLightSource "diffuse" "rgb L" [8 8 8] "bool twosided" true
+        Material "diffuse" "rgb reflectance" [0 0 0]
+        Shape "bilinearmesh" "point3 P" [-0.3 -3 3  0.4 -3 3  -0.3 3 3  0.4 3 3] AttributeEnd
+        AttributeBegin Material "conductor" "rgb reflectance" [0.8 0.8 0.8]
+        Shape "bilinearmesh" "point3 P" [-9 -1.5 -9  9 -1.5 -9  -9 -1.5 9  9 -1.5 9] AttributeEnd
+        Material "dielectric" "spectrum eta" "glass-F11" Shape "sphere""#
+    );
+    let overrides =
+        Overrides { resolution: Some((SIZE, SIZE)), spp: Some(spp), ..Overrides::default() };
+    load_scene(&text, &[], &overrides)
+}
+
+/// Returns the index of the material that disperses.
+fn glass(scene: &TestScene) -> usize {
+    let disperses = |material: &Material| {
+        matches!(material, Material::Surface { specular: Some(Specular::Dispersive { .. }), .. })
+    };
+    scene.materials.iter().position(disperses).expect("the ball disperses")
+}
+
+/// Mean and variance of each pixel and channel.
+#[derive(Clone)]
+struct Pixels {
+    means: Vec<f64>,
+    variances: Vec<f64>,
+}
+
+impl Pixels {
+    fn of(image: &RenderedImage) -> Pixels {
+        assert_eq!(image.invalid_samples, 0);
+        let flat = |all: &[[f32; 3]]| all.as_flattened().iter().map(|&x| f64::from(x)).collect();
+        Pixels { means: flat(&image.radiance), variances: flat(image.variance.as_ref().unwrap()) }
+    }
+
+    /// Returns the number of values that differ by more than 4.5 standard errors, and the mean
+    /// square of all differences in standard errors, which is about 1 without a bias.
+    fn differences(&self, other: &Pixels) -> (usize, f64) {
+        let z = (0..self.means.len()).map(|i| {
+            let error = (self.variances[i] + other.variances[i]).sqrt();
+            (self.means[i] - other.means[i]) / error.max(1e-4)
+        });
+        let z: Vec<f64> = z.collect();
+        let outliers = z.iter().filter(|z| z.abs() > 4.5).count();
+        (outliers, z.iter().map(|z| z * z).sum::<f64>() / z.len() as f64)
+    }
+}
+
+/// Renders each wavelength with its own index, and sums the images by their colour under D65.
+fn reference(integrator: &str, spp: u32) -> Pixels {
+    let mut scene = ball(integrator, spp);
+    let glass = glass(&scene);
+    let index = DispersiveIndex::new(&named("glass-F11").unwrap()).unwrap();
+    let n = (3 * SIZE * SIZE) as usize;
+    let mut sum = Pixels { means: vec![0.0; n], variances: vec![0.0; n] };
+    for nm in 380..=780 {
+        let x = nm as f32;
+        scene.materials[glass] = Material::specular(Specular::Dielectric { eta: index.at(x) });
+        scene.settings.sampling.seed = nm;
+        let image = Pixels::of(&render(&scene, 2));
+        // The colour of 1 nm, by its difference to white; negative channels would be cut off.
+        let spike = [360.0, 1.0, x - 1.0, 1.0, x, 2.0, x + 1.0, 1.0, 830.0, 1.0];
+        let weight = reflectance_rgb(&Spectrum::new(&spike).unwrap()) - 1.0;
+        for i in 0..n {
+            let w = f64::from(weight[i % 3]);
+            sum.means[i] += w * image.means[i];
+            sum.variances[i] += w * w * image.variances[i];
+        }
+    }
+    sum
+}
+
+fn check(integrator: &str) {
+    let (dispersed, reference) =
+        (Pixels::of(&render(&ball(integrator, 4096), 2)), reference(integrator, 16));
+    let (outliers, mean_square) = dispersed.differences(&reference);
+    assert!(outliers == 0 && (0.7..1.4).contains(&mean_square), "{outliers} {mean_square}");
+    // Without dispersion, the image differs: the test is sharp enough.
+    let mut plain = ball(integrator, 4096);
+    let glass = glass(&plain);
+    plain.materials[glass] = Material::specular(Specular::Dielectric { eta: 1.785 });
+    let (outliers, mean_square) = Pixels::of(&render(&plain, 2)).differences(&reference);
+    assert!(outliers >= 3 && mean_square > 1.5, "{outliers} {mean_square}");
+    // Colours arise from white light.
+    let chroma = dispersed.means.chunks(3).map(|p| (p[0] - p[2]).abs() / p[1].abs().max(0.05));
+    assert!(chroma.fold(0.0, f64::max) > 0.1);
+}
+
+#[test]
+fn paths_match_the_spectral_reference() {
+    check(r#""path" "integer maxdepth" 12"#);
+}
+
+#[test]
+fn lightcuts_match_the_spectral_reference() {
+    check(r#""lightcuts" "integer maxdepth" 6"#);
+}

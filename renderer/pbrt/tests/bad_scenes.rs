@@ -97,6 +97,7 @@ LightSource "infinite" "spectrum L" "stdillum-D66" => stdillum-D66; named spectr
 LightSource "infinite" "spectrum L" [400 1 500] => 3 numbers; pairs
 LightSource "infinite" "spectrum L" [500 1 400 1] => do not increase; sort
 LightSource "infinite" "rgb L" [1 1 1] "string filename" "good.pfm" => both "L" and "filename"; remove
+Material "dielectric" "spectrum eta" [400 1.5 500 0 700 1.5] => not above 0; above 0
 LightSource "sky" "float elevation" -3 => "elevation" is -3; expected 0 to 90
 LightSource "sky" "float turbidity" 1 => "turbidity" is 1; expected 2 to 10
 LightSource "infinite" "string filename" "wide.pfm" => wide.pfm; 4 × 3; twice as wide; square

@@ -61,6 +61,11 @@ impl DispersiveIndex {
         Some(DispersiveIndex { indices, representative: [low, high, index(HELIUM_D_NM)] })
     }
 
+    /// Returns whether the index is the same at all wavelengths.
+    pub fn is_constant(&self) -> bool {
+        self.representative[0] == self.representative[1]
+    }
+
     /// Returns the index at a wavelength in nm.
     pub fn at(&self, nm: f32) -> f32 {
         let i = (nm - VISIBLE[0]).round().max(0.0) as usize;
@@ -194,6 +199,8 @@ mod tests {
         let index =
             DispersiveIndex::new(&Spectrum::new(&[500.0, 1.6, 600.0, 1.5]).unwrap()).unwrap();
         assert_eq!([400.0, 550.0, 700.0].map(|nm| index.at(nm)), [1.6, 1.55, 1.5]);
+        let constant = Spectrum::new(&[500.0, 1.6, 600.0, 1.6]).unwrap();
+        assert!(!index.is_constant() && DispersiveIndex::new(&constant).unwrap().is_constant());
         for invalid in [0.0, -1.0] {
             let spectrum = Spectrum::new(&[400.0, 1.5, 500.0, invalid, 700.0, 1.5]).unwrap();
             assert!(DispersiveIndex::new(&spectrum).is_none());

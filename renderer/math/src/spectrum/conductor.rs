@@ -4,11 +4,8 @@
 //! of that spectrum under D65, as for other reflectances. The index of refraction of each RGB
 //! channel cannot reproduce it: F is not linear in η and k, and saturated colours exceed 1 in sRGB
 //! (gold reflects a red of 1.02 at normal incidence). So the colour is fitted over all angles by
-//!
-//!     F(η, k, θ) + e (1 − (1 − cos θ)²)
-//!
-//! per channel, where e is the *excess* at normal incidence. At grazing angles all metals reflect
-//! everything.
+//! F(η, k, θ) + e (1 − (1 − cos θ)²) per channel, where e is the *excess* at normal incidence. At
+//! grazing angles all metals reflect everything.
 
 use super::{Spectrum, reflectance_rgb, reflectance_weights, wavelengths};
 use crate::Vec3;
@@ -16,7 +13,7 @@ use glam::DVec3;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
-/// Coefficients of a metal's reflectance for each RGB channel; see the [module](self) docs.
+/// Coefficients of a metal's reflectance for each RGB channel: F(η, k, θ) + e (1 − (1 − cos θ)²).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetalFit {
     /// Index of refraction η, 10⁻⁴ to 10⁴.

@@ -371,14 +371,12 @@ impl Builder<'_> {
         let param = entity.params.spectrum(name)?.expect("the parameter exists");
         let spectrum =
             self.spectrum(entity, &param)?.expect("parameters of type spectrum are spectra");
-        if spectrum.constant_value().is_some() {
-            return Ok(None);
-        }
-        DispersiveIndex::new(&spectrum).map(Some).ok_or_else(|| {
+        let index = DispersiveIndex::new(&spectrum).ok_or_else(|| {
             entity
                 .error(format!("the spectrum \"{name}\" is not above 0 at all wavelengths"))
-                .help("give indices of refraction from 360 nm to 830 nm, or a \"float\"")
-        })
+                .help("give indices of refraction above 0, or a \"float\"")
+        })?;
+        Ok((!index.is_constant()).then_some(index))
     }
 
     /// Reads an index of refraction: a float, or the value of a spectrum at the helium d line.

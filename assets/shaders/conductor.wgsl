@@ -12,15 +12,16 @@
 //!   *Understanding the masking-shadowing function in microfacet-based BRDFs*). With
 //!   σ(w) = √(αx²w.x² + αy²w.y² + w.z²) and Λ(w) = (σ(w)/cos θ − 1)/2,
 //!   G₂/(cos θi cos θo) = 2/(σ(wi) cos θo + σ(wo) cos θi), without a division by a cosine;
-//! - F for unpolarised light and the index η − i k of each colour, plus an excess e (1 − (1 − cos)²).
-//!   The excess makes up for what the index of a colour cannot reproduce: the mean over wavelengths.
-//!   With coefficients fitted to a metal, F is within 0.003 of spectral integration. The red of gold
-//!   then exceeds 1 near normal incidence, because gold is outside the gamut of sRGB.
+//! - F for unpolarised light and the index η − i k of each colour, plus an excess e (1 − (1 −
+//!   cos)²). The excess makes up for what the index of a colour cannot reproduce: the mean over
+//!   wavelengths. With coefficients fitted to a metal, F is within 0.003 of spectral integration.
+//!   The red of gold then exceeds 1 near normal incidence, because gold is outside the gamut of
+//!   sRGB.
 //!
 //! Equals pbrt-v4's `conductor`. Normals visible from wo are sampled (Heitz 2018) as spherical caps
 //! (Dupuy and Benyoub 2023, *Sampling visible GGX normals with spherical caps*). Reciprocal; the
-//! albedo is at most 1 without an excess. Light that would scatter between facets is lost; rougher metals lose more.
-//! Unbounded where both wi and wo approach grazing angles.
+//! albedo is at most 1 without an excess. Light that would scatter between facets is lost; rougher
+//! metals lose more. Unbounded where both wi and wo approach grazing angles.
 
 const INV_TWO_PI = 0.15915494309189535;
 

@@ -118,9 +118,9 @@ pub struct Args {
 
     /// Light the scene with an environment map instead of its infinite lights
     ///
-    /// An .exr, .hdr or .pfm with latitude and longitude (twice as wide as high), or a square map in
-    /// pbrt-v4's equal-area layout. It is oriented like the map that it replaces. In other scenes,
-    /// its zenith is the axis that points up in the image.
+    /// An .exr, .hdr or .pfm with latitude and longitude (twice as wide as high), or a square map
+    /// in pbrt-v4's equal-area layout. It is oriented like the map that it replaces. In other
+    /// scenes, its zenith is the axis that points up in the image.
     #[arg(long, value_name = "FILE", help_heading = "Image")]
     pub environment: Option<PathBuf>,
 

@@ -1,13 +1,13 @@
 //! Sun and sky of a clear day.
 //!
 //! Preetham, Shirley and Smits 1999, *A Practical Analytic Model for Daylight*: the sky's luminance
-//! and chromaticity by Perez' distribution, fitted to turbidity and solar angle; sunlight attenuated
-//! by Rayleigh scattering, aerosols and ozone. Water vapour and mixed gases absorb beyond 690 nm,
-//! where the eye sees next to nothing; they are left out. Turbidity is the ratio of the optical
-//! depths of the hazy atmosphere and of clean air: 2 is very clear, 10 is hazy. The model has no
-//! light from below the horizon; there, the sky is black. It is two to three times as bright as
-//! measured clear skies: at turbidity 2.5, the ground receives 23 klx from the sky if the sun is at
-//! 30°, and 15 klx at 10°. The colours and the sun are more reliable.
+//! and chromaticity by Perez' distribution, fitted to turbidity and solar angle; sunlight
+//! attenuated by Rayleigh scattering, aerosols and ozone. Water vapour and mixed gases absorb
+//! beyond 690 nm, where the eye sees next to nothing; they are left out. Turbidity is the ratio of
+//! the optical depths of the hazy atmosphere and of clean air: 2 is very clear, 10 is hazy. The
+//! model has no light from below the horizon; there, the sky is black. It is two to three times as
+//! bright as measured clear skies: at turbidity 2.5, the ground receives 23 klx from the sky if the
+//! sun is at 30°, and 15 klx at 10°. The colours and the sun are more reliable.
 //!
 //! *Units*: radiance is relative to 1000 cd/m², so that a white surface in sunlight is about 30.
 
@@ -20,8 +20,8 @@ use std::f64::consts::{FRAC_PI_2, PI};
 /// Number of texels along a side of the sky's map.
 const SIDE: usize = 256;
 
-/// Sine of the angle below the horizon to which the radiance of the horizon continues. Texels on the
-/// horizon, which are 0.8° wide, are then not cut off.
+/// Sine of the angle below the horizon to which the radiance of the horizon continues. Texels on
+/// the horizon, which are 0.8° wide, are then not cut off.
 const BELOW_HORIZON: f32 = 0.03;
 
 /// Solid angle of the sun, sr.

@@ -1,9 +1,9 @@
 //! Dispersion: refraction at an interface whose index depends on the wavelength.
 //!
 //! Light is computed in RGB. The first refraction at a dispersive interface reduces a path to one
-//! wavelength, which it keeps from there on ([`sample_wavelength`]). The mean over all samples is the
-//! RGB of the spectral result, if all other spectra on the path are flat. Reflection stays RGB, with
-//! the mean reflectance over all wavelengths, so that a path which is only reflected has no
+//! wavelength, which it keeps from there on ([`sample_wavelength`]). The mean over all samples is
+//! the RGB of the spectral result, if all other spectra on the path are flat. Reflection stays RGB,
+//! with the mean reflectance over all wavelengths, so that a path which is only reflected has no
 //! chromatic noise.
 
 use super::fresnel;
@@ -98,7 +98,8 @@ impl DispersiveIndex {
         let eta = self.at(nm);
         let difference = reflectance(eta) - probability;
         if u < probability {
-            // The mean colour is 1, so the mean weight is the mean reflectance over the probability.
+            // The mean colour is 1, so the mean weight is the mean reflectance over the
+            // probability.
             return InterfaceSample {
                 refraction: None,
                 weight: Vec3::ONE + colour * (difference / probability),
@@ -163,7 +164,8 @@ mod tests {
                 rgb(&|nm| (1.0 - reflectance(nm)) * relative(nm).powi(8)),
             ];
             for (found, expected) in means(&index, cos, above, None).into_iter().zip(expected) {
-                // Spectra outside the gamut have negative components, which `reflectance_rgb` cuts off.
+                // Spectra outside the gamut have negative components, which `reflectance_rgb` cuts
+                // off.
                 let error = (found.as_vec3().max(Vec3::ZERO) - expected).abs().max_element();
                 assert!(error < 4e-3 * expected.max_element() + 1e-4, "{cos}: {found} {expected}");
             }

@@ -44,8 +44,8 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Executes a `ColorSpace` directive. It applies to the RGB values that follow, and to the image
-    /// if it precedes the film.
+    /// Executes a `ColorSpace` directive. It applies to the RGB values that follow, and to the
+    /// image if it precedes the film.
     pub(super) fn color_space(&mut self, name: &Name) -> Result<(), SceneError> {
         let lower_case = name.text.to_lowercase();
         self.state.colour_space = ColourSpace::from_name(&lower_case).ok_or_else(|| {

@@ -142,7 +142,8 @@ fn find(layers: &[Layer], name: &str) -> Option<(String, usize, Vec<f32>)> {
     })
 }
 
-/// Names of all layers in their shortest form, except for the exact sums of parts.
+/// Names of all layers in their shortest form, except for the exact sums of parts
+/// (`sums.*`).
 fn names(layers: &[Layer]) -> Vec<String> {
     let channel_names = |layer: &Layer| match &layer.channels[..] {
         [_] if layer.name != COLOUR => vec![layer.name.clone()],

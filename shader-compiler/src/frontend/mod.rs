@@ -32,7 +32,7 @@ mod textures;
 mod translate;
 
 use crate::ir::{Function, Type};
-use crate::texture::Lookup;
+use crate::texture::SamplerState;
 use contract::Contract;
 use lexer::{DocComment, SourceRange, Token};
 use miette::{LabeledSpan, NamedSource};
@@ -232,8 +232,8 @@ pub enum Setup {
 pub struct Settings {
     /// Where the members of `Material` are computed.
     pub setup: Setup,
-    /// Lookup settings of textures, by name. Other textures use the default [`Lookup`].
-    pub textures: Vec<(String, Lookup)>,
+    /// Sampler settings of textures, by name. Other textures use the default [`SamplerState`].
+    pub textures: Vec<(String, SamplerState)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,
     /// Maximum number of iterations of a loop. If a loop may reach it, the function has another

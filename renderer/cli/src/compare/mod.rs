@@ -56,7 +56,8 @@ pub struct Args {
     /// Reference, in any of these formats
     pub b: PathBuf,
 
-    /// Metrics to compute [default: all, with flip for the last three]
+    /// Metrics to compute [default: all, with flip instead of
+    /// ldr-flip and hdr-flip]
     #[arg(short, long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "What")]
     pub metric: Vec<MetricName>,
 

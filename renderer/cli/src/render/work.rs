@@ -82,7 +82,8 @@ fn parse_threshold(text: &str) -> Result<f64, String> {
 /// How a rendering ended.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkOutcome {
-    /// Why it stopped; `Paused` if the noise is below the threshold.
+    /// Why it stopped. `Paused` means that the noise is below the threshold, so the image is
+    /// complete.
     pub reason: StopReason,
     /// The estimated error, if there is a threshold.
     pub noise: Option<f64>,

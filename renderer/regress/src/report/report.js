@@ -318,7 +318,7 @@ const actions = {
   "=": () => viewer?.stage.zoomBy(2),
   "-": () => viewer?.stage.zoomBy(-2),
   0: () => viewer?.stage.fit(),
-  f: () => viewer?.flip(),
+  f: () => viewer?.swapImages(),
   w: () => viewer?.selectWorstPixel(),
   r: () => viewer?.setChannel(0),
   g: () => viewer?.setChannel(1),

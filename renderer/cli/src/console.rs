@@ -123,6 +123,16 @@ impl Progress {
         self.bar.clone()
     }
 
+    /// Prints a line of information above the bar, except in quiet mode.
+    pub fn info(&self, line: &str) {
+        self.bar.suspend(|| self.console.info(line));
+    }
+
+    /// Prints a warning above the bar, even in quiet mode.
+    pub fn warn(&self, warning: &dyn Display) {
+        self.bar.suspend(|| warn(warning));
+    }
+
     /// Adds finished camera samples, and shows the sample rate.
     pub fn advance(&self, samples: u64) {
         let done = self.done.fetch_add(samples, Ordering::Relaxed) + samples;

@@ -38,8 +38,12 @@ pub enum Exit {
     InvalidInput = 2,
     /// A result could not be written to its file.
     WriteFailed = 3,
-    /// Interrupted by Ctrl-C; 128 + SIGINT, as in shells.
+    /// Ended by SIGHUP: the terminal or the connection was closed. 128 + SIGHUP, as in shells.
+    HungUp = 129,
+    /// Interrupted by Ctrl-C; 128 + SIGINT.
     Interrupted = 130,
+    /// Ended by SIGTERM, which schedulers send; 128 + SIGTERM.
+    Terminated = 143,
 }
 
 /// Why a command failed.
@@ -149,7 +153,8 @@ Exit codes:
     1  a comparison or a regression test failed
     2  the input or the options are invalid, or a warning occurred under --strict
     3  a result could not be written
-  130  interrupted by Ctrl-C; during rendering, the unfinished image is written",
+  130  interrupted by Ctrl-C; during rendering, the unfinished image is written
+  143  ended by SIGTERM, likewise; 129 by SIGHUP",
     // Lets the caller of a script override the script's own options.
     args_override_self = true
 )]

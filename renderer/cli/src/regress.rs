@@ -163,7 +163,7 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Error { .. })).count();
     console.info(&summary(&outcomes, failed, errors, cases.len(), start));
     if outcomes.len() < cases.len() {
-        return Ok(Exit::Interrupted);
+        return Ok(interrupt.exit());
     }
     if let Some(report) = report {
         let index = report.write(&suite.path.display().to_string(), &outcomes)?;
@@ -318,13 +318,13 @@ fn update_references(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         let set_fraction =
             |fraction: f64| progress.set_done(((index as f64 + fraction) * STEPS_PER_CASE) as u64);
         if interrupt.stop().load(Ordering::Relaxed) {
-            return Ok(Exit::Interrupted);
+            return Ok(interrupt.exit());
         }
         let text = match update(
             case,
             RenderContext { threads, stop: interrupt.stop(), progress: &set_fraction },
         ) {
-            Ok(None) => return Ok(Exit::Interrupted),
+            Ok(None) => return Ok(interrupt.exit()),
             Ok(Some(update)) => describe_update(case, &update),
             Err(UpdateError::Write(cause)) => {
                 progress.finish();
@@ -344,7 +344,7 @@ fn update_references(args: &Args, suite: &Suite) -> Result<Exit, Error> {
                 continue;
             }
         };
-        progress.bar().suspend(|| console.info(&text));
+        progress.info(&text);
     }
     progress.finish();
     Ok(exit)

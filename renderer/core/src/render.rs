@@ -141,12 +141,14 @@ pub fn render_with(
 
 /// Limits for one call of [`Work::run`]. It returns when a limit is reached.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Budget {
+pub struct Budget<'a> {
     /// Number of samples per pixel, rounded up to the end of a pass. This limit is exact, so that
     /// decisions based on the film do not depend on time.
     pub samples: Option<u32>,
     /// Approximate end time: threads finish their jobs, and at least one job is completed.
     pub time: Option<Instant>,
+    /// No new job is started while this is set.
+    pub pause: Option<&'a AtomicBool>,
 }
 
 /// Why [`Work::run`] returned.
@@ -154,7 +156,7 @@ pub struct Budget {
 pub enum StopReason {
     /// All samples are taken.
     Done,
-    /// The [`Budget`] is spent.
+    /// A limit of the [`Budget`] was reached.
     Paused,
     /// [`RenderOptions::time_limit`] has passed.
     TimeLimit,
@@ -276,6 +278,9 @@ impl<'a> Work<'a> {
                 _ if job >= tiles.len() && self.options.time_limit.is_some_and(has_passed) => {
                     Some(StopReason::TimeLimit)
                 }
+                _ if budget.pause.is_some_and(|pause| pause.load(Ordering::Relaxed)) => {
+                    Some(StopReason::Paused)
+                }
                 // At least one job is finished, however short the time.
                 _ if job > self.jobs && budget.time.is_some_and(|time| Instant::now() >= time) => {
                     Some(StopReason::Paused)
@@ -316,7 +321,8 @@ impl<'a> Work<'a> {
         let reason = match () {
             _ if jobs == passes.saturating_mul(tiles.len()) => StopReason::Done,
             _ if jobs == end => StopReason::Paused,
-            () => stop_reason(jobs).expect("time and signals do not go back"),
+            // `pause` may be cleared in the meantime.
+            () => stop_reason(jobs).unwrap_or(StopReason::Paused),
         };
         let (counts, camera_samples) = totals.into_inner().expect("all threads are done");
         self.jobs = jobs;

@@ -13,6 +13,7 @@ use exr::prelude::{
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The content of an EXR file with 32 bits per sample.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -234,13 +235,9 @@ fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if is_open || fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         return OpenOptions::new().append(true).open(&target)?.write_all(bytes);
     }
-    let (file, temporary) = create_temporary(&target)?;
-    let written = write_durably(file, bytes).and_then(|()| fs::rename(&temporary, &target));
-    if written.is_err() {
-        // Ignores a second error; the first one is reported.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    let (file, temporary) = TEMPORARY_FILES.create_for(&target)?;
+    write_durably(file, bytes)?;
+    temporary.rename(&target)
 }
 
 /// Writes and flushes to disk, so that a later rename cannot take effect before the content.
@@ -249,23 +246,76 @@ fn write_durably(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Creates a temporary file in the folder of `target`.
-fn create_temporary(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
-    for attempt in 0.. {
-        let mut temporary = std::ffi::OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
-        let path = target.with_file_name(temporary);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((file, path)),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
-            Err(e) => return Err(e),
+/// Removes the temporary files of all writes in progress. For a process that exits without waiting
+/// for them; their targets keep their previous content.
+pub fn remove_temporary_files() {
+    TEMPORARY_FILES.remove_all();
+}
+
+/// The temporary files of the process.
+static TEMPORARY_FILES: TemporaryFiles = TemporaryFiles(Mutex::new(Vec::new()));
+
+/// Paths of existing temporary files.
+struct TemporaryFiles(Mutex<Vec<PathBuf>>);
+
+impl TemporaryFiles {
+    fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Creates a temporary file in the folder of `target`.
+    fn create_for(&self, target: &Path) -> io::Result<(File, TemporaryFile<'_>)> {
+        let name = target.file_name().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name")
+        })?;
+        for attempt in 0.. {
+            let mut temporary = std::ffi::OsString::from(".");
+            temporary.push(name);
+            temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
+            let path = target.with_file_name(temporary);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    self.paths().push(path.clone());
+                    return Ok((file, TemporaryFile { path, all: self, renamed: false }));
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+                Err(e) => return Err(e),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    fn remove_all(&self) {
+        for path in self.paths().drain(..) {
+            // The file may have been renamed in the meantime.
+            let _ = fs::remove_file(path);
         }
     }
-    unreachable!("the last attempt returns")
+}
+
+/// A temporary file, which is removed when dropped, unless it was renamed.
+struct TemporaryFile<'a> {
+    path: PathBuf,
+    all: &'a TemporaryFiles,
+    renamed: bool,
+}
+
+impl TemporaryFile<'_> {
+    fn rename(mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryFile<'_> {
+    fn drop(&mut self) {
+        self.all.paths().retain(|path| *path != self.path);
+        if !self.renamed {
+            // Ignores a second error; the first one is reported.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -385,6 +435,24 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
         assert!(save(&dir.path().join("none/out.bin"), b"four").is_err());
         assert!(save(Path::new(""), b"five").is_err());
+    }
+
+    #[test]
+    fn removing_temporary_files_keeps_targets() {
+        let dir = tempfile::tempdir().unwrap();
+        let [finished, unfinished] = ["a.bin", "b.bin"].map(|name| dir.path().join(name));
+        fs::write(&unfinished, b"earlier").unwrap();
+        let files = TemporaryFiles(Mutex::new(Vec::new()));
+        let create = |target: &Path| files.create_for(target).unwrap().1;
+        create(&finished).rename(&finished).unwrap();
+        let temporary = create(&unfinished);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
+        files.remove_all();
+        assert!(finished.is_file() && !temporary.path.exists());
+        assert!(temporary.rename(&unfinished).is_err());
+        assert_eq!(fs::read(&unfinished).unwrap(), b"earlier");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        assert!(files.paths().is_empty());
     }
 
     #[cfg(unix)]

@@ -120,7 +120,10 @@ fn pausing_and_resuming_does_not_change_the_image() {
     let uninterrupted = render_with(&scene, &scene.settings, &integrator, &options);
     let mut work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options);
     for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
-        assert_eq!(work.run(&Budget { samples: Some(samples), time: None }), StopReason::Paused);
+        assert_eq!(
+            work.run(&Budget { samples: Some(samples), ..Budget::default() }),
+            StopReason::Paused
+        );
         let image = work.film().image();
         assert_eq!(
             (work.min_samples(), image.min_samples, image.max_samples),
@@ -129,7 +132,8 @@ fn pausing_and_resuming_does_not_change_the_image() {
     }
     // Each run finishes at most one job per thread. New work resumes from the sums of the film, the
     // jobs and the statistics alone.
-    while work.run(&Budget { samples: None, time: Some(Instant::now() + Duration::from_millis(1)) })
+    while work
+        .run(&Budget { time: Some(Instant::now() + Duration::from_millis(1)), ..Budget::default() })
         != StopReason::Done
     {
         let samples: u64 = work

@@ -4,7 +4,9 @@
 use super::Args;
 use super::result::RenderResult;
 use crate::Error;
+use crate::console::Progress;
 use crate::output::{ImageFormat, OutputFile};
+use lightbound::film::Film;
 use lightbound::part::Checkpoint;
 use lightbound_pbrt::inputs::InputFiles;
 use std::path::{Path, PathBuf};
@@ -48,15 +50,29 @@ impl ImageFile {
 
     /// Writes the image. An image without any samples is not written; one in which some pixels have
     /// no samples does not replace an existing file.
-    pub fn write(&self, result: &RenderResult) -> Result<Destination, Error> {
+    pub fn write(&self, result: &RenderResult, film: &Film) -> Result<Destination, Error> {
         let destination = self.destination(result.samples_per_pixel());
         let output = match &destination {
             Destination::Requested => &self.output,
             Destination::Alternative(output) => output,
             Destination::None => return Ok(destination),
         };
-        output.write(|path| result.write_image(path))?;
+        output.write(|path| result.write_image(path, film))?;
         Ok(destination)
+    }
+
+    /// Writes the image of a rendering that continues. A failure to write is only reported.
+    pub fn write_snapshot(&self, result: &RenderResult, film: &Film, progress: &Progress) {
+        let destination = self.destination(result.samples_per_pixel());
+        if let Some(path) = destination.path(self) {
+            if let Err(error) = result.write_image(path, film) {
+                return progress.warn(&format!("{error}; the rendering continues"));
+            }
+            progress.info(&result.summary(path));
+        }
+        if let Some(warning) = destination.warning(self, result) {
+            progress.warn(&warning);
+        }
     }
 
     /// The destination of an image with this minimum and maximum number of samples per pixel.
@@ -109,7 +125,7 @@ impl Destination {
                 output.path().display()
             )),
             Destination::None if result.samples_per_pixel().1 == 0 => {
-                Some(format!("interrupted before the first samples{earlier}; no image was written"))
+                Some(format!("there are no samples yet{earlier}; no image was written"))
             }
             Destination::None => Some(format!(
                 "some pixels have no samples yet{earlier}; no image was written, because no unused \

@@ -262,9 +262,9 @@ pub fn render_source(
         file.write(|path| save(path, &json))?;
     }
     match warnings.into_iter().next() {
-        _ if matches!(destination, Destination::None) => Ok(Exit::Interrupted),
+        _ if matches!(destination, Destination::None) => Ok(interrupt.exit()),
         Some(warning) if args.strict => Err(Error::Strict(warning)),
-        _ if result.interrupted() => Ok(Exit::Interrupted),
+        _ if result.interrupted() => Ok(interrupt.exit()),
         _ => Ok(Exit::Success),
     }
 }
@@ -333,12 +333,17 @@ impl<'a> RenderJob<'a> {
             work = checkpoint.load(work).inspect_err(|_| progress.finish())?;
             progress.skip(work.stats().camera_samples);
         }
-        let outcome = work::run(&mut work, &args.work, &mut checkpoint);
+        let result = |work: &Work, outcome| RenderResult::new(self, samples.clone(), outcome, work);
+        let snapshot = |work: &Work, outcome| {
+            let result = result(work, outcome);
+            self.image_file.write_snapshot(&result, work.film(), &progress);
+        };
+        let outcome = work::run(&mut work, &args.work, &mut checkpoint, interrupt, snapshot);
         progress.finish();
         interrupt.enter(Stage::Writing, None);
 
-        let result = RenderResult::new(self, samples, outcome, work);
-        let destination = self.image_file.write(&result)?;
+        let result = result(&work, outcome);
+        let destination = self.image_file.write(&result, work.film())?;
         if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
             checkpoint.remove();
         }

@@ -1,6 +1,6 @@
 //! The result of a rendering: image, messages, attributes and statistics.
 
-use super::work::WorkOutcome;
+use super::work::{Ending, WorkOutcome};
 use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
 use crate::output::ImageFormat;
@@ -9,7 +9,7 @@ use lightbound::film::layers;
 use lightbound::film::{Coverage, Film, PixelBlock, RenderedImage};
 use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::part::{self, Attributes, PartHeader};
-use lightbound::render::{RenderStats, StopReason, Work};
+use lightbound::render::{RenderStats, Work};
 use lightbound::settings::Method;
 use lightbound_image::ImageError;
 use lightbound_image::write::{Attribute, ExrImage, write_exr, write_pfm, write_png};
@@ -90,14 +90,13 @@ fn describe_cuts(cuts: &CutCounts) -> String {
     format!(", cuts of {mean:.0} clusters{limited}")
 }
 
-/// The result of a rendering.
+/// The result of a rendering, without its film.
 pub struct RenderResult<'a> {
     job: RenderJob<'a>,
     /// The requested samples.
     samples: Range<u32>,
     outcome: WorkOutcome,
     stats: RenderStats,
-    film: Film,
     /// The samples that the film contains.
     coverage: Coverage,
     image: RenderedImage,
@@ -109,18 +108,24 @@ impl<'a> RenderResult<'a> {
         job: RenderJob<'a>,
         samples: Range<u32>,
         outcome: WorkOutcome,
-        work: Work,
+        work: &Work,
     ) -> RenderResult<'a> {
-        let (coverage, stats, film) = (work.coverage(), work.stats(), work.into_film());
-        let mut image = film.image();
+        let mut image = work.film().image();
         // A noise threshold also needs the variance, but does not request the layer.
         image.variance = image.variance.filter(|_| job.args.variance);
-        RenderResult { job, samples, outcome, stats, film, coverage, image }
+        RenderResult {
+            job,
+            samples,
+            outcome,
+            stats: work.stats(),
+            coverage: work.coverage(),
+            image,
+        }
     }
 
-    /// Whether Ctrl-C interrupted the rendering.
+    /// Whether a signal ended the rendering.
     pub fn interrupted(&self) -> bool {
-        self.outcome.reason == StopReason::Stopped
+        matches!(self.outcome.ending, Ending::Signal(_))
     }
 
     /// Minimum and maximum number of samples per pixel.
@@ -128,12 +133,12 @@ impl<'a> RenderResult<'a> {
         (self.image.min_samples, self.image.max_samples)
     }
 
-    /// Writes the image.
-    pub fn write_image(&self, path: &Path) -> Result<(), ImageError> {
+    /// Writes the image of a film.
+    pub fn write_image(&self, path: &Path, film: &Film) -> Result<(), ImageError> {
         let image = &self.image;
         let (width, height) = (image.window.width(), image.window.height());
         match self.job.image_file.format {
-            ImageFormat::Exr => write_exr(path, &self.exr()),
+            ImageFormat::Exr => write_exr(path, &self.exr(film)),
             ImageFormat::Png => write_png(
                 path,
                 width,
@@ -146,7 +151,7 @@ impl<'a> RenderResult<'a> {
     }
 
     /// All layers and attributes; for a part, also the exact sums.
-    fn exr(&self) -> ExrImage {
+    fn exr(&self, film: &Film) -> ExrImage {
         let resolution = self.job.loaded.settings.resolution;
         let mut attributes = attributes(self.job.args, self.job.loaded, self.job.integrator);
         attributes.extend(sample_counts(&self.image));
@@ -164,10 +169,9 @@ impl<'a> RenderResult<'a> {
         if !self.job.args.renders_part() {
             return layers::exr_image(resolution, &self.image, attributes);
         }
-        let (coverage, film) = (self.coverage.clone(), &self.film);
         let header = PartHeader::new(
             full_block(self.job.loaded),
-            coverage,
+            self.coverage.clone(),
             film,
             self.image.invalid_samples,
             self.stats,
@@ -192,11 +196,12 @@ impl<'a> RenderResult<'a> {
             .outcome
             .noise
             .map_or(String::new(), |noise| format!(", estimated error {noise:.4}"));
-        let ended = match self.outcome.reason {
-            StopReason::Done => "",
-            StopReason::Paused => " (below the threshold)",
-            StopReason::Stopped => " (ended by Ctrl-C)",
-            StopReason::TimeLimit => " (ended by the time limit)",
+        let ended = match self.outcome.ending {
+            Ending::Done => String::new(),
+            Ending::BelowThreshold => " (below the threshold)".into(),
+            Ending::TimeLimit => " (ended by the time limit)".into(),
+            Ending::Signal(signal) => format!(" (ended by {})", signal.name()),
+            Ending::Unfinished => " (so far)".into(),
         };
         let cuts = describe_cuts(&self.stats.counts.cuts);
         format!(

@@ -3,6 +3,7 @@
 
 use super::checkpoint::ReportedCheckpoint;
 use crate::Error;
+use crate::interrupt::{Interrupt, StopSignal};
 use lightbound::film::relative_noise;
 use lightbound::render::{Budget, StopReason, Work};
 use std::ops::Range;
@@ -33,8 +34,8 @@ pub struct WorkArgs {
 
     /// Save the state of the rendering every SECONDS, next to the image, as FILE.checkpoint
     ///
-    /// A checkpoint is replaced atomically, and removed when the image is complete; Ctrl-C and
-    /// --time-limit leave one.
+    /// A checkpoint is replaced atomically, and removed when the image is complete; Ctrl-C,
+    /// SIGTERM, SIGHUP and --time-limit leave one. SIGUSR1 saves one immediately.
     #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
     pub checkpoint: Option<Duration>,
 
@@ -79,12 +80,26 @@ fn parse_threshold(text: &str) -> Result<f64, String> {
     x.ok_or_else(|| "expected a number above 0, as in 0.05".into())
 }
 
-/// How a rendering ended.
+/// Why a rendering ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All samples are taken.
+    Done,
+    /// The noise is below the threshold, so the image is complete.
+    BelowThreshold,
+    /// The time limit has passed.
+    TimeLimit,
+    /// A signal stopped it.
+    Signal(StopSignal),
+    /// It continues; this is a snapshot.
+    Unfinished,
+}
+
+/// The state of a rendering when its image is written.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkOutcome {
-    /// Why it stopped. `Paused` means that the noise is below the threshold, so the image is
-    /// complete.
-    pub reason: StopReason,
+    /// Why it ended.
+    pub ending: Ending,
     /// The estimated error, if there is a threshold.
     pub noise: Option<f64>,
 }
@@ -92,7 +107,7 @@ pub struct WorkOutcome {
 impl WorkOutcome {
     /// Whether all requested work is finished.
     pub fn is_complete(&self) -> bool {
-        matches!(self.reason, StopReason::Done | StopReason::Paused)
+        matches!(self.ending, Ending::Done | Ending::BelowThreshold)
     }
 }
 
@@ -102,36 +117,50 @@ fn noise_checks() -> impl Iterator<Item = u32> {
     (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
 }
 
-/// Renders until all samples are taken or another condition ends the work.
+/// Renders until all samples are taken or another condition ends the work. When a signal requests
+/// it, saves a checkpoint and calls `snapshot`.
 pub fn run(
     work: &mut Work,
     args: &WorkArgs,
     checkpoint: &mut Option<ReportedCheckpoint>,
+    interrupt: &Interrupt,
+    snapshot: impl Fn(&Work, WorkOutcome),
 ) -> WorkOutcome {
     let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
     let mut next_save = args.checkpoint.and_then(|every| Instant::now().checked_add(every));
-    let reason = loop {
+    let ending = loop {
         let samples = args.noise_threshold.and_then(|_| checks.peek().copied());
-        match work.run(&Budget { samples, time: next_save }) {
+        let pause = Some(interrupt.snapshot());
+        match work.run(&Budget { samples, time: next_save, pause }) {
             StopReason::Paused => {}
-            reason => break reason,
+            StopReason::Done => break Ending::Done,
+            StopReason::TimeLimit => break Ending::TimeLimit,
+            StopReason::Stopped => {
+                break Ending::Signal(interrupt.signal().unwrap_or(StopSignal::CtrlC));
+            }
         }
         if samples.is_some_and(|samples| work.min_samples() >= samples) {
             checks.next();
             if noise(work) <= args.noise_threshold {
-                break StopReason::Paused;
+                break Ending::BelowThreshold;
             }
         }
-        if let (Some(every), Some(checkpoint), true) =
-            (args.checkpoint, &mut *checkpoint, next_save <= Some(Instant::now()))
-        {
+        let snapshot_requested = interrupt.take_snapshot_request();
+        if let (Some(every), Some(checkpoint), true) = (
+            args.checkpoint,
+            &mut *checkpoint,
+            snapshot_requested || next_save <= Some(Instant::now()),
+        ) {
             checkpoint.save(work);
             next_save = Instant::now().checked_add(every);
         }
+        if snapshot_requested {
+            snapshot(work, WorkOutcome { ending: Ending::Unfinished, noise: noise(work) });
+        }
     };
-    let outcome = WorkOutcome { reason, noise: noise(work) };
+    let outcome = WorkOutcome { ending, noise: noise(work) };
     if let (Some(checkpoint), Some(_), false) = (checkpoint, args.checkpoint, outcome.is_complete())
     {
         checkpoint.save(work);

@@ -18,14 +18,14 @@ Examples:
 Parts may be ranges of samples, crops, or both, in any order. The result is
 identical, bit by bit, to an image that was rendered in one run. Parts of
 another scene, seed, size or version are rejected, as are parts that share
-samples. If samples are still missing, the result is a part that can be merged
-later.";
+samples. The image has the largest --spp of all parts. If samples are still
+missing, the result is a part that can be merged later.";
 
 /// Options of `merge`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Parts written by `lightbound render` with --sample-range or --crop, or by
+    /// Parts written by `lightbound render` with --sample-range, --crop or --keep-sums, or by
     /// `lightbound merge`
     #[arg(required = true, value_name = "PART")]
     pub parts: Vec<PathBuf>,
@@ -42,24 +42,20 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
-    let MergedParts { first, film, coverage, missing, stats } = merge(&args.parts)?;
+    let MergedParts { resolution, settings, scene, full_block, film, coverage, missing, stats } =
+        merge(&args.parts)?;
     let picture = film.image();
-    let mut attributes = first.settings.clone();
-    attributes.extend(first.scene.clone().map(|scene| ("lightbound/scene".to_string(), scene)));
+    let mut attributes = settings;
+    attributes.extend(scene.map(|scene| ("lightbound/scene".to_string(), scene)));
     attributes.extend(sample_counts(&picture));
     attributes
         .push(("lightbound/renderSeconds".into(), Attribute::Float(stats.wall.as_secs_f32())));
     let exr = if missing.blocks().is_empty() {
-        layers::exr_image(first.resolution.into(), &picture, attributes)
+        layers::exr_image(resolution.into(), &picture, attributes)
     } else {
-        let header = PartHeader::new(
-            first.header.full_block,
-            coverage,
-            &film,
-            picture.invalid_samples,
-            stats,
-        );
-        part::image_with_sums(first.resolution, attributes, &header, &film, &picture)
+        let invalid = picture.invalid_samples;
+        let header = PartHeader::new(full_block, coverage, &film, invalid, stats);
+        part::image_with_sums(resolution, attributes, &header, &film, &picture)
     };
     output.write(|path| write_exr(path, &exr))?;
 

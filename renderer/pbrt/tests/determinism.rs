@@ -130,8 +130,8 @@ fn pausing_and_resuming_does_not_change_the_image() {
             (taken, taken, taken)
         );
     }
-    // Each run finishes at most one job per thread. New work resumes from the sums of the film, the
-    // jobs and the statistics alone.
+    // Each run finishes at most one job per thread. New work resumes from the sums of the film,
+    // its samples and the statistics alone.
     while work
         .run(&Budget { time: Some(Instant::now() + Duration::from_millis(1)), ..Budget::default() })
         != StopReason::Done
@@ -147,11 +147,9 @@ fn pausing_and_resuming_does_not_change_the_image() {
         let columns = work.film().columns();
         let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
         film.add_columns(scene.settings.window, &words, work.film().image().invalid_samples);
-        work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options).resume(
-            film,
-            work.jobs(),
-            work.stats(),
-        );
+        work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options)
+            .resume(film, &work.coverage(), work.stats())
+            .unwrap();
     }
     let paused = work.into_rendering();
     assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
@@ -161,6 +159,42 @@ fn pausing_and_resuming_does_not_change_the_image() {
     );
     assert_eq!(uninterrupted.counts.cuts.sizes.count(), uninterrupted.camera_samples);
     assert!(uninterrupted.image.channel("error").unwrap().contains(&f32::INFINITY));
+}
+
+#[test]
+fn work_that_resumes_with_more_samples_gives_the_same_image() {
+    let (scene, stop) = (load_scene(SCENE, &[], &Overrides::default()), AtomicBool::new(false));
+    let (options, integrator) = (options(3, &stop), RecordingTracer(path_tracer(&scene)));
+    let work = |end| Work::new(&scene, &scene.settings, &integrator, 0..end, &options);
+    let mut uninterrupted = work(23);
+    assert_eq!(uninterrupted.run(&Budget::default()), StopReason::Done);
+    let uninterrupted = uninterrupted.into_rendering();
+    let mut paused = work(1);
+    // The numbers of samples end in the middle of passes, and each rendering but the first is
+    // paused in the middle of its image.
+    for total in [3, 7, 8, 13, 22, 23] {
+        assert_eq!(paused.run(&Budget::default()), StopReason::Done);
+        let (coverage, stats) = (paused.coverage(), paused.stats());
+        paused = work(total).resume(paused.into_film(), &coverage, stats).unwrap();
+        assert!(!paused.is_beyond(total));
+        let soon = Some(Instant::now() + Duration::from_millis(1));
+        paused.run(&Budget { time: soon, ..Budget::default() });
+        let (coverage, stats) = (paused.coverage(), paused.stats());
+        assert_eq!(paused.min_samples(), paused.film().image().min_samples);
+        paused = work(total).resume(paused.into_film(), &coverage, stats).unwrap();
+    }
+    assert_eq!(paused.run(&Budget::default()), StopReason::Done);
+    let window = scene.settings.window;
+    assert_eq!(paused.coverage().blocks(), [PixelBlock::new(window, 0..23).unwrap()]);
+    // A rendering cannot resume with fewer samples than it has, or with others.
+    for range in [0..22, 1..24] {
+        let film = Film::new(window, options.film);
+        let other = Work::new(&scene, &scene.settings, &integrator, range, &options);
+        assert!(other.resume(film, &paused.coverage(), paused.stats()).is_none());
+    }
+    let paused = paused.into_rendering();
+    assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
+    assert_eq!(uninterrupted.camera_samples, paused.camera_samples);
 }
 
 #[test]

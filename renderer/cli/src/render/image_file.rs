@@ -35,6 +35,11 @@ impl ImageFile {
             );
             return Err(Error::option(message, "write an .exr file with -o"));
         }
+        if args.work.keep_sums && format != ImageFormat::Exr {
+            let message =
+                format!("--keep-sums needs an .exr file; `{}` stores only colours", path.display());
+            return Err(Error::option(message, "write an .exr file with -o"));
+        }
         if args.exposure.is_some() && format != ImageFormat::Png {
             let message = format!(
                 "--exposure needs a .png file; `{}` stores scene-linear values",

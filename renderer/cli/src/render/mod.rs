@@ -13,10 +13,10 @@ use super::numbers::{choice, integer};
 use super::output::{ImageFormat, OutputFile};
 use super::shader::{target_parser, unavailable};
 use super::{Error, Exit};
-use checkpoint::ReportedCheckpoint;
+use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use image_file::{Destination, ImageFile, default_output};
 use lightbound::accel::AccelKind;
-use lightbound::film::{FilmOptions, PixelBlock};
+use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
 use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::MethodName;
@@ -26,13 +26,14 @@ use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
 pub use path::PathArgs;
-use result::{RenderResult, attributes};
+use result::{RenderResult, attributes, full_block};
 pub use result::{bound_violation_warning, invalid_samples_warning, sample_counts};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 pub use work::WorkArgs;
+use work::WorkOutcome;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +48,8 @@ Examples:
   lightbound render outdoors.pbrt --sky-sampling product
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
+  lightbound render scene.pbrt -o picture.exr --spp 256 --keep-sums     and, for more samples:
+  lightbound render scene.pbrt -o picture.exr --spp 512 --keep-sums --resume
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
 
 /// Options of `render`.
@@ -306,12 +309,11 @@ impl<'a> RenderJob<'a> {
         let RenderJob { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
         let samples = args.work.samples(settings.sampling.spp)?;
         let window = settings.window;
-        let mut checkpoint = self.checkpoint(
-            PixelBlock::new(window, samples.clone()).expect("the rendered block is not empty"),
-        );
-        if let Some(checkpoint) = &checkpoint {
-            checkpoint.prepare(&args.work, console)?;
-        }
+        let mut checkpoint = self.checkpoint();
+        let resume_from = match &checkpoint {
+            Some(checkpoint) => checkpoint.prepare(&args.work, console)?,
+            None => ResumeFrom::Nothing,
+        };
         let pixels = u64::from(window.width()) * u64::from(window.height());
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
@@ -329,11 +331,16 @@ impl<'a> RenderJob<'a> {
             progress: &|samples| progress.advance(samples),
         };
         let mut work = Work::new(scene, settings, self.integrator, samples.clone(), &options);
-        if let Some(checkpoint) = checkpoint.as_ref().filter(|checkpoint| checkpoint.exists()) {
-            work = checkpoint.load(work).inspect_err(|_| progress.finish())?;
+        if let Some(checkpoint) = &checkpoint {
+            work = checkpoint.load(resume_from, work).inspect_err(|_| progress.finish())?;
             progress.skip(work.stats().camera_samples);
         }
-        let result = |work: &Work, outcome| RenderResult::new(self, samples.clone(), outcome, work);
+        let result = |work: &Work, outcome: WorkOutcome| {
+            // An unfinished image does not replace one with exact sums by one without.
+            let keeps_sums =
+                args.stores_sums() || resume_from == ResumeFrom::Image && !outcome.is_complete();
+            RenderResult::new(self, samples.clone(), outcome, work, keeps_sums)
+        };
         let snapshot = |work: &Work, outcome| {
             let result = result(work, outcome);
             self.image_file.write_snapshot(&result, work.film(), &progress);
@@ -350,24 +357,24 @@ impl<'a> RenderJob<'a> {
         Ok((result, destination))
     }
 
-    /// The checkpoint of `block`, if one is requested.
-    fn checkpoint(self, block: PixelBlock) -> Option<ReportedCheckpoint> {
-        let requested = self.args.work.checkpoint.is_some() || self.args.work.resume;
-        requested.then(|| {
+    /// The checkpoint, if one is requested.
+    fn checkpoint(self) -> Option<ReportedCheckpoint> {
+        self.args.work.checkpoint_interval().map(|_| {
             ReportedCheckpoint::new(
                 self.image_file.output.path(),
                 self.loaded.settings.resolution.into(),
                 attributes(self.args, self.loaded, self.integrator),
-                block,
+                full_block(self.loaded),
             )
         })
     }
 }
 
 impl Args {
-    /// Whether only a part of the image is rendered. The file of a part also contains exact sums.
-    fn renders_part(&self) -> bool {
-        self.crop.is_some() || self.work.sample_range.is_some()
+    /// Whether an .exr file also contains exact sums: by default, if it is only a part of the
+    /// image.
+    fn stores_sums(&self) -> bool {
+        self.work.keep_sums || self.crop.is_some() || self.work.sample_range.is_some()
     }
 
     fn overrides(&self) -> Overrides {

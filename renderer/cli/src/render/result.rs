@@ -100,6 +100,8 @@ pub struct RenderResult<'a> {
     /// The samples that the film contains.
     coverage: Coverage,
     image: RenderedImage,
+    /// Whether an .exr file also contains the exact sums.
+    keeps_sums: bool,
 }
 
 impl<'a> RenderResult<'a> {
@@ -109,6 +111,7 @@ impl<'a> RenderResult<'a> {
         samples: Range<u32>,
         outcome: WorkOutcome,
         work: &Work,
+        keeps_sums: bool,
     ) -> RenderResult<'a> {
         let mut image = work.film().image();
         // A noise threshold also needs the variance, but does not request the layer.
@@ -120,6 +123,7 @@ impl<'a> RenderResult<'a> {
             stats: work.stats(),
             coverage: work.coverage(),
             image,
+            keeps_sums,
         }
     }
 
@@ -150,7 +154,7 @@ impl<'a> RenderResult<'a> {
         }
     }
 
-    /// All layers and attributes; for a part, also the exact sums.
+    /// All layers and attributes, and possibly the exact sums.
     fn exr(&self, film: &Film) -> ExrImage {
         let resolution = self.job.loaded.settings.resolution;
         let mut attributes = attributes(self.job.args, self.job.loaded, self.job.integrator);
@@ -166,7 +170,7 @@ impl<'a> RenderResult<'a> {
                 .push(("lightbound/noiseThreshold".into(), Attribute::Float(threshold as f32)));
             attributes.push(("lightbound/noise".into(), Attribute::Float(noise as f32)));
         }
-        if !self.job.args.renders_part() {
+        if !self.keeps_sums {
             return layers::exr_image(resolution, &self.image, attributes);
         }
         let header = PartHeader::new(
@@ -276,7 +280,7 @@ impl<'a> RenderResult<'a> {
 }
 
 /// The pixels and samples of the full image, ignoring crop options.
-fn full_block(loaded: &LoadedScene) -> PixelBlock {
+pub fn full_block(loaded: &LoadedScene) -> PixelBlock {
     let spp = loaded.settings.sampling.spp;
     let full = PixelBlock::new(loaded.file_window, 0..spp);
     // If the scene's crop window is empty, the options override it.

@@ -33,19 +33,39 @@ pub struct WorkArgs {
     pub noise_threshold: Option<f64>,
 
     /// Save the state of the rendering every SECONDS, next to the image, as FILE.checkpoint
+    /// [default with --resume: 300]
     ///
     /// A checkpoint is replaced atomically, and removed when the image is complete; Ctrl-C,
     /// SIGTERM, SIGHUP and --time-limit leave one. SIGUSR1 saves one immediately.
     #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
     pub checkpoint: Option<Duration>,
 
-    /// Resume from FILE.checkpoint, if it exists; the image is identical, bit by bit, to an
-    /// uninterrupted one
+    /// Resume from FILE.checkpoint, or from FILE itself if it contains exact sums; the image is
+    /// identical, bit by bit, to an uninterrupted one
+    ///
+    /// --spp may differ from the earlier rendering, but not be below the samples that it has taken.
+    /// So a finished image can get more samples. If there is nothing to resume from, the rendering
+    /// starts from the beginning. Checkpoints are saved as with --checkpoint.
     #[arg(long)]
     pub resume: bool,
+
+    /// Also write exact sums to an .exr, in channels sums.*, so that --resume can add samples later
+    ///
+    /// With --sample-range and --crop, this is the default. It makes the file two to three times as
+    /// large.
+    #[arg(long)]
+    pub keep_sums: bool,
 }
 
+/// Interval of checkpoints with --resume.
+const DEFAULT_CHECKPOINT_INTERVAL: Duration = Duration::from_secs(300);
+
 impl WorkArgs {
+    /// The interval of checkpoints, if any are requested.
+    pub fn checkpoint_interval(&self) -> Option<Duration> {
+        self.checkpoint.or(self.resume.then_some(DEFAULT_CHECKPOINT_INTERVAL))
+    }
+
     /// The samples to render, out of `spp`.
     pub fn samples(&self, spp: u32) -> Result<Range<u32>, Error> {
         match &self.sample_range {
@@ -129,7 +149,8 @@ pub fn run(
     let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
-    let mut next_save = args.checkpoint.and_then(|every| Instant::now().checked_add(every));
+    let interval = args.checkpoint_interval();
+    let mut next_save = interval.and_then(|every| Instant::now().checked_add(every));
     let ending = loop {
         let samples = args.noise_threshold.and_then(|_| checks.peek().copied());
         let pause = Some(interrupt.snapshot());
@@ -148,21 +169,18 @@ pub fn run(
             }
         }
         let snapshot_requested = interrupt.take_snapshot_request();
-        if let (Some(every), Some(checkpoint), true) = (
-            args.checkpoint,
-            &mut *checkpoint,
-            snapshot_requested || next_save <= Some(Instant::now()),
-        ) {
+        let save_is_due = next_save.is_some_and(|time| time <= Instant::now());
+        if let Some(checkpoint) = checkpoint.as_mut().filter(|_| snapshot_requested || save_is_due)
+        {
             checkpoint.save(work);
-            next_save = Instant::now().checked_add(every);
+            next_save = interval.and_then(|every| Instant::now().checked_add(every));
         }
         if snapshot_requested {
             snapshot(work, WorkOutcome { ending: Ending::Unfinished, noise: noise(work) });
         }
     };
     let outcome = WorkOutcome { ending, noise: noise(work) };
-    if let (Some(checkpoint), Some(_), false) = (checkpoint, args.checkpoint, outcome.is_complete())
-    {
+    if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !outcome.is_complete()) {
         checkpoint.save(work);
     }
     outcome

@@ -1,15 +1,23 @@
 //! Merges the parts of a rendering.
 
-use super::{Part, PartError};
-use crate::film::{Coverage, Film};
+use super::{Attributes, Part, PartError};
+use crate::film::{Coverage, Film, PixelBlock};
 use crate::render::RenderStats;
 use lightbound_image::MAX_PIXELS;
+use lightbound_image::write::Attribute;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 /// The sum of several parts.
 pub struct MergedParts {
-    /// The first part; all parts have the same settings.
-    pub first: Part,
+    /// Size of the full image.
+    pub resolution: [u32; 2],
+    /// Attributes of the rendering with the largest number of samples.
+    pub settings: Attributes,
+    /// Name of the scene file.
+    pub scene: Option<Attribute>,
+    /// Pixels and samples of the full image, with the largest number of samples.
+    pub full_block: PixelBlock,
     /// The sums of all samples.
     pub film: Film,
     /// The samples that the parts contain.
@@ -29,7 +37,7 @@ pub struct MergedParts {
 /// # Panics
 /// If `paths` is empty.
 pub fn merge(paths: &[PathBuf]) -> Result<MergedParts, PartError> {
-    let mut parts = paths
+    let parts = paths
         .iter()
         .map(|path| Ok((path.as_path(), Part::open(path)?)))
         .collect::<Result<Vec<_>, PartError>>()?;
@@ -48,9 +56,12 @@ pub fn merge(paths: &[PathBuf]) -> Result<MergedParts, PartError> {
         part.add_to(path, &mut film)?;
         stats += part.header.stats;
     }
-    let (_, first) = parts.swap_remove(0);
-    let missing = coverage.missing(first.header.full_block);
-    Ok(MergedParts { first, film, coverage, missing, stats })
+    let samples = |(_, part): &(&Path, Part)| Reverse(part.header.full_block.samples().end);
+    let (_, Part { resolution, settings, scene, header, .. }) =
+        parts.into_iter().min_by_key(samples).expect("there is a part");
+    let full_block = header.full_block;
+    let missing = coverage.missing(full_block);
+    Ok(MergedParts { resolution, settings, scene, full_block, film, coverage, missing, stats })
 }
 
 /// Returns the union of the parts' samples. Fails if the parts belong to different renderings, or
@@ -69,8 +80,9 @@ fn union(parts: &[(&Path, Part)]) -> Result<Coverage, PartError> {
                 "leave it out, or render it with the same options",
             );
         }
-        if part.header.full_block != first.header.full_block {
-            let (mine, theirs) = (part.header.full_block, first.header.full_block);
+        // The number of samples may differ.
+        let (mine, theirs) = (part.header.full_block, first.header.full_block);
+        if (mine.window(), mine.samples().start) != (theirs.window(), theirs.samples().start) {
             let why = format!(
                 "is not a part of the same image: its image has {mine}, but {other} has {theirs}"
             );

@@ -3,6 +3,9 @@
 //! Any viewer can show such a file. [`merge`] adds parts without loss; a [`Checkpoint`] is a part
 //! without its image. The attribute `lightbound/part` lists the samples that the file contains.
 //! Other attributes, except for results and times, must be equal in all parts of a rendering.
+//!
+//! Parts may belong to renderings with different numbers of samples per pixel: no sampler depends
+//! on this number, so that a sample with a certain index has the same value in all of them.
 
 mod checkpoint;
 mod film_options;
@@ -44,6 +47,9 @@ const FORMAT: u32 = 1;
 /// Name of the attribute that holds the header.
 const HEADER: &str = "lightbound/part";
 
+/// Name of the attribute with the number of samples per pixel of the full image.
+const SAMPLES: &str = "lightbound/samples";
+
 /// Attributes that may differ between the parts of an image.
 const RESULTS: [&str; 7] = [
     HEADER,
@@ -55,7 +61,8 @@ const RESULTS: [&str; 7] = [
     "lightbound/noise",
 ];
 
-/// Returns whether an attribute must have the same value in all parts of an image.
+/// Returns whether an attribute describes the rendering, and not only its result. All of them but
+/// [`SAMPLES`] must have the same value in all parts of an image.
 fn is_setting((name, _): &(String, Attribute)) -> bool {
     name.starts_with("lightbound/") && !RESULTS.contains(&name.as_str())
 }
@@ -78,9 +85,6 @@ pub struct PartHeader {
     /// Statistics of the rendering.
     #[serde(rename = "effort")]
     pub stats: RenderStats,
-    /// For a checkpoint: the block to render, and the number of finished jobs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<(PixelBlock, usize)>,
 }
 
 impl PartHeader {
@@ -99,7 +103,6 @@ impl PartHeader {
             film: film.options(),
             invalid_samples,
             stats,
-            work: None,
         }
     }
 }
@@ -109,7 +112,8 @@ impl PartHeader {
 pub struct Part {
     /// Size of the full image.
     pub resolution: [u32; 2],
-    /// Attributes that are equal in all parts of an image.
+    /// Attributes of the rendering. In all parts of an image, they are equal except for the number
+    /// of samples.
     pub settings: Attributes,
     /// Name of the scene file.
     pub scene: Option<Attribute>,
@@ -127,11 +131,17 @@ impl Part {
     pub fn open(path: &Path) -> Result<Part, PartError> {
         let file = read_exr_header(path).map_err(|cause| PartError {
             message: cause.to_string(),
-            remedy: "parts are .exr files, written by `lightbound render --sample-range` or \
-                     `--crop`, or by `lightbound merge`"
+            remedy: "parts are .exr files, written by `lightbound render` with --sample-range, \
+                     --crop or --keep-sums, or by `lightbound merge`"
                 .into(),
         })?;
         Part::from_exr(path, &file)
+    }
+
+    /// Returns whether the file at `path` is an image with exact sums.
+    pub fn is_part(path: &Path) -> bool {
+        let header = |(name, _): &(String, Attribute)| name == HEADER;
+        read_exr_header(path).is_ok_and(|file| file.attributes.iter().any(header))
     }
 
     fn from_exr(path: &Path, file: &ExrImage) -> Result<Part, PartError> {
@@ -144,7 +154,8 @@ impl Part {
                     "{}: contains no exact sums, so it cannot be merged",
                     path.display()
                 ),
-                remedy: "parts are written by `lightbound render` with --sample-range or --crop"
+                remedy: "parts are written by `lightbound render` with --sample-range, --crop or \
+                         --keep-sums"
                     .into(),
             });
         };
@@ -245,7 +256,8 @@ impl Part {
         }
         if differ("lightbound/sceneHash").is_some() {
             return Some(format!(
-                "its scene differs from that of {other}: a scene file was replaced or changed"
+                "its scene differs from that of {other}: a scene file was replaced or changed \
+                 (--spp changes the number of samples without changing the scene)"
             ));
         }
         if self.resolution != resolution {
@@ -256,13 +268,11 @@ impl Part {
             .settings
             .iter()
             .chain(settings.iter().filter(|a| is_setting(a)))
-            .map(|a| a.0.as_str());
+            .map(|a| a.0.as_str())
+            .filter(|&name| name != SAMPLES);
         let different = names.into_iter().find_map(|name| Some((name, differ(name)?)));
         if let Some((name, [mine, theirs])) = different {
-            let name = match name.trim_start_matches("lightbound/") {
-                "samples" => "number of samples",
-                name => name,
-            };
+            let name = name.trim_start_matches("lightbound/");
             return Some(format!("its {name} is {mine}, but {other} has {theirs}"));
         }
         if self.header.film.moments != film.moments {
@@ -375,6 +385,8 @@ mod tests {
         );
         let settings = |version: &str, hash: &str, seed: &str| -> Attributes {
             let pairs = [
+                // May differ.
+                ("samples", if version == "1" { seed } else { "4" }),
                 ("version", version),
                 ("sceneHash", hash),
                 ("seed", seed),

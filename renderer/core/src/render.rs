@@ -208,13 +208,24 @@ impl<'a> Work<'a> {
     /// If the window or options of the film differ.
     pub fn resume(mut self, film: Film, jobs: usize, stats: RenderStats) -> Work<'a> {
         assert_eq!((film.window(), film.options()), (self.film.window(), self.film.options()));
-        (self.film, self.jobs, self.stats, self.earlier_wall) = (film, jobs, stats, stats.wall);
+        self.film = film;
+        self.with_progress(jobs, stats)
+    }
+
+    /// Resumes earlier work whose sums are already in the film.
+    pub(crate) fn with_progress(mut self, jobs: usize, stats: RenderStats) -> Work<'a> {
+        (self.jobs, self.stats, self.earlier_wall) = (jobs, stats, stats.wall);
         self
     }
 
     /// Returns the sums so far.
     pub fn film(&self) -> &Film {
         &self.film
+    }
+
+    /// Returns the sums, to add those of earlier work. A second film could need too much memory.
+    pub(crate) fn film_mut(&mut self) -> &mut Film {
+        &mut self.film
     }
 
     /// Returns the number of finished jobs.

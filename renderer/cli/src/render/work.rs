@@ -3,7 +3,6 @@
 
 use super::checkpoint::ReportedCheckpoint;
 use crate::Error;
-use lightbound::film::relative_noise;
 use lightbound::render::{Budget, StopReason, Work};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -107,7 +106,7 @@ pub fn run(
     args: &WorkArgs,
     checkpoint: &mut Option<ReportedCheckpoint>,
 ) -> WorkOutcome {
-    let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
+    let noise = |work: &Work| args.noise_threshold.map(|_| work.film().relative_noise());
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
     let mut next_save = args.checkpoint.and_then(|every| Instant::now().checked_add(every));

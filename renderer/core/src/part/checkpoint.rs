@@ -3,10 +3,11 @@
 //! A checkpoint is a [`Part`] without its image: the exact sums of the finished jobs, and their
 //! number. It is stored next to the image and replaced atomically.
 
-use super::{Attributes, Part, PartError, PartHeader, sums_only};
-use crate::film::{Film, PixelBlock};
+use super::{Attributes, Part, PartError, PartHeader};
+use crate::film::PixelBlock;
+use crate::film::layers::FilmLayers;
 use crate::render::Work;
-use lightbound_image::write::write_exr;
+use lightbound_image::write::write_exr_rows;
 use lightbound_image::{ImageError, Problem, read_exr_header};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If the file is damaged or belongs to another rendering.
-    pub fn load<'a>(&self, work: Work<'a>) -> Result<Work<'a>, PartError> {
+    pub fn load<'a>(&self, mut work: Work<'a>) -> Result<Work<'a>, PartError> {
         let error = |why: String, remedy: &str| Err(PartError::new(&self.path, &why, remedy));
         let other_options =
             "give the options of that rendering, or remove the file to render from the beginning";
@@ -90,9 +91,8 @@ impl Checkpoint {
                 other_options,
             );
         }
-        let mut film = Film::new(work.film().window(), work.film().options());
-        part.add_to(&self.path, &mut film).map_err(|_| self.damaged())?;
-        let work = work.resume(film, jobs, part.header.stats);
+        part.add_to(&self.path, work.film_mut()).map_err(|_| self.damaged())?;
+        let work = work.with_progress(jobs, part.header.stats);
         match work.coverage() == part.header.coverage {
             true => Ok(work),
             false => Err(self.damaged()),
@@ -134,16 +134,12 @@ impl Checkpoint {
     /// If the file cannot be written. An earlier checkpoint then remains unchanged.
     pub fn save(&self, work: &Work) -> Result<(), ImageError> {
         let film = work.film();
-        let mut header = PartHeader::new(
-            self.block,
-            work.coverage(),
-            film,
-            film.invalid_samples(),
-            work.stats(),
-        );
+        let mut header = PartHeader::new(self.block, work.coverage(), film, work.stats());
         header.work = Some((self.block, work.jobs()));
-        let exr = sums_only(self.resolution, self.settings.clone(), &header, film);
-        write_exr(&self.path, &exr)
+        let layers = FilmLayers { film, image: false, variance: false, sums: true };
+        let mut attributes = self.settings.clone();
+        attributes.push(header.attribute());
+        write_exr_rows(&self.path, &layers.header(self.resolution, attributes), &layers)
     }
 
     /// Removes the file, if it exists.

@@ -247,7 +247,7 @@ mod tests {
                     let features = Features {
                         albedo: v,
                         normal: v,
-                        position: v,
+                        position: v.as_dvec3(),
                         depth: v.x,
                         material,
                         object,

@@ -5,6 +5,7 @@ use super::fixed::{
     RADIANCE_LIMIT, feature_to_fixed, length_to_fixed, radiance_to_fixed, square_to_fixed,
 };
 use super::{FeatureLayers, FilmOptions};
+use glam::DVec3;
 use lightbound_image::Window;
 use lightbound_math::Vec3;
 
@@ -21,7 +22,7 @@ pub struct Features {
     /// Shading normal in world space, unit.
     pub normal: Vec3,
     /// Position in world space.
-    pub position: Vec3,
+    pub position: DVec3,
     /// Distance along the viewing axis.
     pub depth: f32,
     /// Id of the material, from 1.
@@ -84,7 +85,7 @@ impl FeatureSums {
             is_out_of_range |= is_clamped;
         };
         if let Some(sums) = self.position.get_mut(i) {
-            let position = features.position.as_dvec3().to_array();
+            let position = features.position.to_array();
             sums.iter_mut().zip(position).for_each(|(sum, x)| add_length(sum, x));
         }
         if let Some(sum) = self.depth.get_mut(i) {

@@ -8,6 +8,7 @@ mod compare;
 mod console;
 mod falsecolor;
 mod interrupt;
+mod memory;
 mod merge;
 mod numbers;
 mod output;

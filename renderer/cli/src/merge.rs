@@ -2,11 +2,12 @@
 
 use super::console::{self, count, duration};
 use super::output::{ImageFormat, OutputFile};
-use super::render::{bound_violation_warning, invalid_samples_warning, sample_counts};
-use super::{Error, Exit};
-use lightbound::film::{Coverage, layers};
-use lightbound::part::{self, MergedParts, PartHeader, merge};
-use lightbound_image::write::{Attribute, write_exr};
+use super::render::{bound_violation_warning, film_warnings, sample_counts};
+use super::{Error, Exit, memory};
+use lightbound::film::Coverage;
+use lightbound::film::layers::FilmLayers;
+use lightbound::part::{MergedParts, PartHeader, Parts};
+use lightbound_image::write::{Attribute, write_exr_rows};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -42,24 +43,25 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
+    let parts = Parts::open(&args.parts)?;
+    let remedy = "merge on a machine with more memory, or render with fewer layers (--layers)";
+    memory::check_film(parts.window(), parts.film_options(), remedy)?;
     let MergedParts { resolution, settings, scene, full_block, film, coverage, missing, stats } =
-        merge(&args.parts)?;
-    let picture = film.image();
+        parts.merge()?;
     let mut attributes = settings;
     attributes.extend(scene.map(|scene| ("lightbound/scene".to_string(), scene)));
-    attributes.extend(sample_counts(&picture));
+    attributes.extend(sample_counts(film.sample_counts()));
     attributes
         .push(("lightbound/renderSeconds".into(), Attribute::Float(stats.wall.as_secs_f32())));
-    let exr = if missing.blocks().is_empty() {
-        layers::exr_image(resolution.into(), &picture, attributes)
-    } else {
-        let invalid = picture.invalid_samples;
-        let header = PartHeader::new(full_block, coverage, &film, invalid, stats);
-        part::image_with_sums(resolution, attributes, &header, &film, &picture)
-    };
-    output.write(|path| write_exr(path, &exr))?;
+    let is_complete = missing.blocks().is_empty();
+    if !is_complete {
+        attributes.push(PartHeader::new(full_block, coverage, &film, stats).attribute());
+    }
+    let layers = FilmLayers { film: &film, image: true, variance: true, sums: !is_complete };
+    let header = layers.header(resolution, attributes);
+    output.write(|path| write_exr_rows(path, &header, &layers))?;
 
-    let window = picture.window;
+    let window = film.window();
     if !args.quiet {
         console::print(&format!(
             "{}: {} × {} pixels, {} merged, rendered in {}",
@@ -70,18 +72,16 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             duration(stats.wall),
         ));
     }
-    if !missing.blocks().is_empty() {
+    if !is_complete {
         console::warn(&format!(
             "{} is still a part: it lacks {}",
             output.path().display(),
             describe(&missing)
         ));
     }
-    let warnings = [
-        invalid_samples_warning(&picture, stats.camera_samples),
-        bound_violation_warning(&stats.counts.cuts),
-    ];
-    warnings.iter().flatten().for_each(|warning| console::warn(warning));
+    let warnings = film_warnings(&film, stats.camera_samples).into_iter();
+    let warnings = warnings.chain(bound_violation_warning(&stats.counts.cuts));
+    warnings.for_each(|warning| console::warn(&warning));
     Ok(Exit::Success)
 }
 

@@ -229,24 +229,36 @@ impl<'a> Work<'a> {
         stats: RenderStats,
     ) -> Option<Work<'a>> {
         assert_eq!((film.window(), film.options()), (self.film.window(), self.film.options()));
+        let tile_ends = self.tile_ends(coverage)?;
+        self.film = film;
+        Some(self.with_progress(tile_ends, stats))
+    }
+
+    /// Returns the end of each tile's samples in `coverage`; `None` unless these are, for each
+    /// tile, the first samples of the range.
+    pub(crate) fn tile_ends(&self, coverage: &Coverage) -> Option<Vec<u32>> {
         if !coverage.is_within(self.block()) {
             return None;
         }
-        let first_samples = |tile: &Tile| {
-            let samples = coverage.first_samples(tile.window(), self.samples.start)?;
-            Some(samples.end)
+        let end = |tile: &Tile| {
+            Some(coverage.first_samples(tile.window(), self.samples.start)?.end)
         };
-        self.resumed = film.tiles().iter().map(first_samples).collect::<Option<Vec<u32>>>()?;
+        self.film.tiles().iter().map(end).collect()
+    }
+
+    /// Resumes earlier work, of which the film already holds the samples before `tile_ends`.
+    pub(crate) fn with_progress(mut self, tile_ends: Vec<u32>, stats: RenderStats) -> Work<'a> {
         let total = self.samples.len() as u32;
-        let tiles = film.tiles().len();
+        let tiles = tile_ends.len();
         // Jobs before the first unfinished one need not be visited.
         let first_unfinished = |(tile, &end): (usize, &u32)| {
             let pass = finished_passes(end - self.samples.start, total);
             if pass == pass_after(total) { pass * tiles } else { pass * tiles + tile }
         };
-        self.jobs = self.resumed.iter().enumerate().map(first_unfinished).min()?;
-        (self.film, self.stats, self.earlier_wall) = (film, stats, stats.wall);
-        Some(self)
+        self.jobs =
+            tile_ends.iter().enumerate().map(first_unfinished).min().expect("a film has tiles");
+        (self.resumed, self.stats, self.earlier_wall) = (tile_ends, stats, stats.wall);
+        self
     }
 
     /// Returns the pixels and samples to render.
@@ -261,6 +273,11 @@ impl<'a> Work<'a> {
     /// Returns the sums so far.
     pub fn film(&self) -> &Film {
         &self.film
+    }
+
+    /// Returns the sums, to add those of earlier work. A second film could need too much memory.
+    pub(crate) fn film_mut(&mut self) -> &mut Film {
+        &mut self.film
     }
 
     /// Returns whether a pixel has more samples than a [`Budget::samples`] of `samples` allows.

@@ -20,6 +20,7 @@
 pub mod compare;
 mod digits;
 mod encoding;
+mod exr_rows;
 #[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
 pub mod heatmap;
 pub mod layers;
@@ -30,6 +31,7 @@ pub mod write;
 
 pub use digits::six_digits;
 pub use encoding::{Encoding, EncodingError, linear_to_srgb};
+pub use exr_rows::read_exr_blocks;
 use lightbound_math::Vec3;
 pub use read_exr::{read_exr, read_exr_header};
 use std::io::ErrorKind;

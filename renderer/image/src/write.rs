@@ -1,17 +1,15 @@
 //! Writes image files: EXR with any channels and attributes, 8-bit PNG, and PFM.
 //!
-//! A file is encoded in memory, written to a temporary file next to its target, and then renamed
-//! ([`save`]). So a full disk or an interruption leaves an existing file intact and never produces
-//! a partial file.
+//! A file is written to a temporary file next to its target, which is then renamed ([`save`]). So a
+//! full disk or an interruption leaves an existing file intact and never produces a partial file.
 
 use super::encoding::linear_to_srgb;
 use super::{ImageError, Problem};
 use crate::Window;
-use exr::prelude::{
-    AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage,
-};
+pub use crate::exr_rows::{ChannelType, ExrRows, write_exr_rows};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Cursor, Write};
+use std::io::{self, BufWriter, Cursor, Seek, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -59,6 +57,16 @@ pub enum ChannelSamples {
     U32(Vec<u32>),
 }
 
+impl ChannelSamples {
+    /// Returns the number of samples.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            ChannelSamples::F32(samples) => samples.len(),
+            ChannelSamples::U32(samples) => samples.len(),
+        }
+    }
+}
+
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
@@ -86,55 +94,30 @@ impl Attribute {
 /// # Panics
 /// If a channel does not have `size[0] * size[1]` samples.
 pub fn write_exr(path: &Path, image: &ExrImage) -> Result<(), ImageError> {
-    let unwritable = |message: String| Problem::Unwritable { format: "EXR", message };
-    let bytes = encode_exr(image).map_err(|m| unwritable(m).in_file(path))?;
-    save(path, &bytes)
+    let pixels = image.size[0] as usize * image.size[1] as usize;
+    for Channel { name, samples } in &image.channels {
+        assert_eq!(samples.len(), pixels, "wrong number of samples in channel {name}");
+    }
+    write_exr_rows(path, image, image)
 }
 
-fn encode_exr(image: &ExrImage) -> Result<Vec<u8>, String> {
-    use exr::image::{Blocks, Encoding, Image, Layer};
-    let [width, height] = image.size.map(|n| n as usize);
-    let name = |name: &str| {
-        Text::new_or_none(name)
-            .ok_or_else(|| format!("the name `{name}` has characters outside Latin-1"))
-    };
-    let channel = |c: &Channel| {
-        let samples = match &c.samples {
-            ChannelSamples::F32(s) => FlatSamples::F32(s.clone()),
-            ChannelSamples::U32(s) => FlatSamples::U32(s.clone()),
+impl ExrRows for ExrImage {
+    fn channels(&self) -> Vec<(String, ChannelType)> {
+        let channel_type = |samples: &ChannelSamples| match samples {
+            ChannelSamples::F32(_) => ChannelType::F32,
+            ChannelSamples::U32(_) => ChannelType::U32,
         };
-        assert_eq!(samples.len(), width * height, "wrong number of samples in channel {}", c.name);
-        Ok(AnyChannel::new(name(&c.name)?, samples))
-    };
-    let channels = image.channels.iter().map(channel).collect::<Result<_, String>>()?;
-    let position = |[x, y]: [u32; 2]| Vec2(x as i32, y as i32);
-    let mut attributes = exr::meta::header::LayerAttributes {
-        layer_position: position(image.offset),
-        ..Default::default()
-    };
-    for (key, value) in &image.attributes {
-        let value = match value {
-            Attribute::Text(text) => AttributeValue::Text(
-                Text::new_or_none(text)
-                    .ok_or_else(|| format!("`{text}` has characters outside Latin-1"))?,
-            ),
-            Attribute::Float(x) => AttributeValue::F32(*x),
-            Attribute::Int(i) => AttributeValue::I32(*i),
-        };
-        attributes.other.insert(name(key)?, value);
+        self.channels.iter().map(|c| (c.name.clone(), channel_type(&c.samples))).collect()
     }
-    let encoding = Encoding {
-        compression: exr::compression::Compression::ZIP16,
-        blocks: Blocks::ScanLines,
-        line_order: exr::meta::attribute::LineOrder::Increasing,
-    };
-    let layer = Layer::new((width, height), attributes, encoding, AnyChannels::sort(channels));
-    let mut file = Image::from_layer(layer);
-    let [full_width, full_height] = image.full_size.map(|n| n as usize);
-    file.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));
-    let mut bytes = Vec::new();
-    file.write().to_buffered(Cursor::new(&mut bytes)).map_err(|e| e.to_string())?;
-    Ok(bytes)
+
+    fn rows(&self, rows: Range<u32>) -> Vec<ChannelSamples> {
+        let [start, end] = [rows.start, rows.end].map(|y| y as usize * self.size[0] as usize);
+        let part = |c: &Channel| match &c.samples {
+            ChannelSamples::F32(s) => ChannelSamples::F32(s[start..end].to_vec()),
+            ChannelSamples::U32(s) => ChannelSamples::U32(s[start..end].to_vec()),
+        };
+        self.channels.iter().map(part).collect()
+    }
 }
 
 /// Writes an 8-bit sRGB PNG of linear colours, row by row from the top, encoded by [`srgb_codes`].
@@ -211,12 +194,40 @@ fn srgb_code(linear: f32) -> u8 {
 /// If `rgb` is not `width * height` long.
 pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Result<(), ImageError> {
     assert_eq!(rgb.len(), width as usize * height as usize);
-    let mut bytes = format!("PF\n{width} {height}\n-1.0\n").into_bytes();
-    bytes.reserve(size_of_val(rgb));
-    for row in rgb.chunks_exact(width.max(1) as usize).rev() {
-        bytes.extend(row.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
-    }
-    save(path, &bytes)
+    write_pfm_rows(path, width, height, |rows| {
+        let [start, end] = [rows.start, rows.end].map(|y| y as usize * width as usize);
+        rgb[start..end].to_vec()
+    })
+}
+
+/// Rows that [`write_pfm_rows`] writes at once.
+const PFM_ROWS: u32 = 16;
+
+/// Like [`write_pfm`], with colours that are computed while the file is written: `rows` returns
+/// those of a range of rows, counted from the top.
+///
+/// # Panics
+/// If `rows` returns a wrong number of colours.
+pub fn write_pfm_rows(
+    path: &Path,
+    width: u32,
+    height: u32,
+    rows: impl Fn(Range<u32>) -> Vec<[f32; 3]>,
+) -> Result<(), ImageError> {
+    save_with(path, |file| {
+        let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Problem::Write);
+        write(format!("PF\n{width} {height}\n-1.0\n").as_bytes())?;
+        for start in (0..height).step_by(PFM_ROWS as usize).rev() {
+            let end = (start + PFM_ROWS).min(height);
+            let rgb = rows(start..end);
+            assert_eq!(rgb.len(), width as usize * (end - start) as usize);
+            for row in rgb.chunks_exact(width.max(1) as usize).rev() {
+                let bytes = row.as_flattened().iter().flat_map(|x| x.to_le_bytes());
+                write(&bytes.collect::<Vec<_>>())?;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Writes a file atomically: it contains either all of `bytes` or its previous content.
@@ -224,26 +235,51 @@ pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Resu
 /// Follows symbolic links. Writes directly to targets that are not regular files (a device, a pipe)
 /// or that are already open (`/dev/stdout`).
 pub fn save(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
-    save_io(path, bytes).map_err(|e| Problem::Write(e).in_file(path))
+    save_with(path, |file| file.write_all(bytes).map_err(Problem::Write))
 }
 
-fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// A file that is being written.
+pub(crate) trait WriteSeek: Write + Seek {}
+
+impl<T: Write + Seek> WriteSeek for T {}
+
+/// Like [`save`], with content that `write` produces. A target that is not a regular file gets it
+/// in one piece, since it may not be able to seek.
+pub(crate) fn save_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn WriteSeek) -> Result<(), Problem>,
+) -> Result<(), ImageError> {
+    save_problem(path, write).map_err(|problem| problem.in_file(path))
+}
+
+fn save_problem(
+    path: &Path,
+    write: impl FnOnce(&mut dyn WriteSeek) -> Result<(), Problem>,
+) -> Result<(), Problem> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let is_open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"]
         .iter()
         .any(|name| path.starts_with(name));
     if is_open || fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return OpenOptions::new().append(true).open(&target)?.write_all(bytes);
+        let mut bytes = Cursor::new(Vec::new());
+        write(&mut bytes)?;
+        let file = OpenOptions::new().append(true).open(&target);
+        return file.and_then(|mut file| file.write_all(bytes.get_ref())).map_err(Problem::Write);
     }
-    let (file, temporary) = TEMPORARY_FILES.create_for(&target)?;
-    write_durably(file, bytes)?;
-    temporary.rename(&target)
+    let (file, temporary) = TEMPORARY_FILES.create_for(&target).map_err(Problem::Write)?;
+    write_durably(file, write)?;
+    temporary.rename(&target).map_err(Problem::Write)
 }
 
 /// Writes and flushes to disk, so that a later rename cannot take effect before the content.
-fn write_durably(mut file: File, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    file.sync_all()
+fn write_durably(
+    file: File,
+    write: impl FnOnce(&mut dyn WriteSeek) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let mut buffered = BufWriter::new(file);
+    write(&mut buffered)?;
+    let file = buffered.into_inner().map_err(|error| Problem::Write(error.into_error()))?;
+    file.sync_all().map_err(Problem::Write)
 }
 
 /// Removes the temporary files of all writes in progress. For a process that exits without waiting
@@ -322,6 +358,7 @@ impl Drop for TemporaryFile<'_> {
 mod tests {
     use super::super::{Channels, Encoding, read::read};
     use super::*;
+    use exr::prelude::{AttributeValue, FlatSamples, Text, Vec2};
 
     fn values(n: usize) -> Vec<f32> {
         (0..n).map(|i| (i as f32 - 3.0) * 1.1f32.powi(i as i32 * 7 % 300)).collect()

@@ -315,7 +315,8 @@ fn instanced_geometry(alpha: Option<f32>) -> Geometry {
         instance(2, vec3(1.0, 1.0, 1.0), 0.0, Vec3::ZERO),
     ];
     let n = primitives.len() as u32;
-    Geometry { primitives, world: 0..1, groups: vec![1..n - 1, n - 1..n, n..n], instances }
+    let groups = vec![1..n - 1, n - 1..n, n..n];
+    Geometry { primitives, world: 0..1, groups, instances, ..Geometry::default() }
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod common;
 
 use common::{load_scene, pfm, render, render_text};
 use lightbound::film::{
-    ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, PixelBlock, RenderedImage, Tile,
+    ChannelEncoding, ChannelSpec, ChannelValue, FeatureLayers, Film, FilmOptions, PixelBlock,
+    RenderedImage, Tile,
 };
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
@@ -63,7 +64,7 @@ fn image_does_not_depend_on_thread_count() {
 
 /// Returns options that record everything.
 fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
-    let film = FilmOptions { features: true, moments: true, channels: CHANNELS };
+    let film = FilmOptions { features: FeatureLayers::ALL, moments: true, channels: CHANNELS };
     RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
 }
 
@@ -144,9 +145,9 @@ fn pausing_and_resuming_does_not_change_the_image() {
             .sum();
         assert_eq!(samples, work.stats().camera_samples);
         let mut film = Film::new(scene.settings.window, options.film);
-        let columns = work.film().columns();
-        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
-        film.add_columns(scene.settings.window, &words, work.film().image().invalid_samples);
+        let window = scene.settings.window;
+        film.add_columns(window, &work.film().columns(0..window.height()));
+        film.add_out_of_range(work.film().invalid_samples(), work.film().clamped_features());
         work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options)
             .resume(film, &work.coverage(), work.stats())
             .unwrap();
@@ -209,9 +210,8 @@ fn sample_ranges_add_up_to_the_full_image() {
             work.coverage().blocks(),
             [PixelBlock::new(scene.settings.window, range).unwrap()]
         );
-        let columns = work.film().columns();
-        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
-        film.add_columns(scene.settings.window, &words, 0);
+        let window = scene.settings.window;
+        film.add_columns(window, &work.film().columns(0..window.height()));
     }
     assert!(
         image_bits(&film.image())

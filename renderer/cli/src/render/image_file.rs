@@ -28,6 +28,11 @@ impl ImageFile {
                 format!("--variance needs an .exr file; `{}` stores only colours", path.display());
             return Err(Error::option(message, "write an .exr file with -o"));
         }
+        if !args.layers.is_empty() && format != ImageFormat::Exr {
+            let message =
+                format!("--layers needs an .exr file; `{}` stores only colours", path.display());
+            return Err(Error::option(message, "write an .exr file with -o"));
+        }
         if args.work.sample_range.is_some() && format != ImageFormat::Exr {
             let message = format!(
                 "--sample-range writes a part of an image; `{}` cannot store its exact sums",

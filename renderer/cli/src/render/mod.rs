@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod image_file;
+mod layers;
 mod lightcuts;
 mod path;
 mod result;
@@ -12,9 +13,10 @@ use super::interrupt::{Interrupt, Stage};
 use super::numbers::{choice, integer};
 use super::output::{ImageFormat, OutputFile};
 use super::shader::{target_parser, unavailable};
-use super::{Error, Exit};
+use super::{Error, Exit, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use image_file::{Destination, ImageFile, default_output};
+pub use layers::LayerName;
 use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
@@ -27,7 +29,7 @@ use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
 pub use path::PathArgs;
 use result::{RenderResult, attributes, full_block};
-pub use result::{bound_violation_warning, invalid_samples_warning, sample_counts};
+pub use result::{bound_violation_warning, film_warnings, sample_counts};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,7 +39,8 @@ use work::WorkOutcome;
 
 const EXAMPLES: &str = "\
 Examples:
-  lightbound render scene.pbrt -o picture.exr            all layers, scene-linear
+  lightbound render scene.pbrt -o picture.exr            with layers, scene-linear
+  lightbound render scene.pbrt -o picture.exr --layers beauty,depth
   lightbound render scene.pbrt -o picture.png --exposure 1.5
   lightbound render scene.pbrt --spp 16 --resolution 320x180
   lightbound render scene.pbrt --crop 0.4,0.6,0.4,0.6 --spp 1024
@@ -59,7 +62,7 @@ pub struct Args {
     /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
     pub scene: PathBuf,
 
-    /// Output image: .exr (float, all layers), .png (sRGB) or .pfm (float)
+    /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float)
     ///
     /// The default is the film's file name in the scene, in the current folder, or otherwise the
     /// scene's name with .exr.
@@ -69,6 +72,21 @@ pub struct Args {
     /// Exposure of a .png in stops [default: 0]
     #[arg(long, value_name = "STOPS", value_parser = parse_exposure, help_heading = "Output")]
     pub exposure: Option<f32>,
+
+    /// Layers of an .exr, separated by commas [default: beauty, albedo, normal, depth, ids, and cuts
+    /// with the integrator lightcuts]
+    ///
+    /// The memory of a rendering follows from its layers: 52 bytes a pixel for beauty, 132 for the
+    /// default. The manual, docs/file-formats.md, lists the others.
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_enum,
+        value_delimiter = ',',
+        hide_default_value = true,
+        help_heading = "Output"
+    )]
+    pub layers: Vec<LayerName>,
 
     /// Also write the variance of each pixel's mean, as channels variance.R, .G and .B of an .exr
     ///
@@ -309,6 +327,13 @@ impl<'a> RenderJob<'a> {
         let RenderJob { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
         let samples = args.work.samples(settings.sampling.spp)?;
         let window = settings.window;
+        let film = self.film()?;
+        memory::check_film(
+            window,
+            film,
+            "store fewer layers (--layers beauty), render a part of the image (--crop), or lower \
+             its --resolution",
+        )?;
         let mut checkpoint = self.checkpoint();
         let resume_from = match &checkpoint {
             Some(checkpoint) => checkpoint.prepare(&args.work, console)?,
@@ -317,16 +342,10 @@ impl<'a> RenderJob<'a> {
         let pixels = u64::from(window.width()) * u64::from(window.height());
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
-        let moments = args.variance || args.work.noise_threshold.is_some();
-        let layers = self.image_file.format == ImageFormat::Exr;
         let options = RenderOptions {
             threads: self.threads,
             time_limit: args.time_limit,
-            film: FilmOptions {
-                features: layers,
-                moments,
-                channels: if layers { self.integrator.film_channels() } else { &[] },
-            },
+            film,
             stop: interrupt.stop(),
             progress: &|samples| progress.advance(samples),
         };
@@ -355,6 +374,17 @@ impl<'a> RenderJob<'a> {
             checkpoint.remove();
         }
         Ok((result, destination))
+    }
+
+    /// The data that the film stores.
+    fn film(&self) -> Result<FilmOptions, Error> {
+        match self.image_file.format {
+            ImageFormat::Exr => self.args.exr_film(self.integrator.film_channels()),
+            ImageFormat::Png | ImageFormat::Pfm => Ok(FilmOptions {
+                moments: self.args.work.noise_threshold.is_some(),
+                ..FilmOptions::default()
+            }),
+        }
     }
 
     /// The checkpoint, if one is requested.

@@ -4,7 +4,6 @@
 use super::checkpoint::ReportedCheckpoint;
 use crate::Error;
 use crate::interrupt::{Interrupt, StopSignal};
-use lightbound::film::relative_noise;
 use lightbound::render::{Budget, StopReason, Work};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -146,7 +145,7 @@ pub fn run(
     interrupt: &Interrupt,
     snapshot: impl Fn(&Work, WorkOutcome),
 ) -> WorkOutcome {
-    let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
+    let noise = |work: &Work| args.noise_threshold.map(|_| work.film().relative_noise());
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
     let interval = args.checkpoint_interval();

@@ -105,6 +105,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         scene: source.name().into(),
         output: Some(file),
         exposure: args.exposure,
+        layers: Vec::new(),
         variance: false,
         stats: None,
         quiet: args.quiet,

@@ -2,6 +2,11 @@
 //!
 //! A [`Geometry`] is the input of an acceleration structure: primitives in groups, and instances of
 //! groups. Positions are stored in the group's space; only instances have a transform.
+//!
+//! Rays, surfaces and lights are in *render space*: world space, translated by
+//! −[`Geometry::origin`]. The translation brings the surroundings of the camera near the origin,
+//! where single precision is finest; it is 0 unless the scene is far away. Only shaders and the
+//! film's positions see world space.
 
 mod bilinear;
 mod disk;
@@ -14,6 +19,7 @@ mod testing;
 pub(crate) mod watertight;
 
 use crate::texture::{Lookup, Param};
+use glam::DVec3;
 use lightbound_math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
 use std::ops::Range;
 
@@ -71,7 +77,7 @@ pub struct Primitive {
 pub struct Instance {
     /// Index into [`Geometry::groups`].
     pub group: u32,
-    /// Transform from the group's space to world space.
+    /// Transform from the group's space to render space.
     pub transform: Transform,
 }
 
@@ -86,6 +92,8 @@ pub struct Geometry {
     pub groups: Vec<Range<u32>>,
     /// Instances of groups.
     pub instances: Vec<Instance>,
+    /// The origin of render space, in world space.
+    pub origin: DVec3,
 }
 
 /// An intersection of a ray with an element of a primitive.
@@ -159,7 +167,7 @@ pub struct ShapePoint {
     pub extent: f32,
 }
 
-/// A point on the surface of the scene, in world space.
+/// A point on the surface of the scene, in render space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surface {
     /// Position.
@@ -331,7 +339,12 @@ impl Geometry {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
         let point = prim.shape.point(element, u, v);
-        let a = alpha.float(&Lookup { p: point.p, uv: point.uv });
+        // Textures expect render space. A group's space serves as world space.
+        let p = match self.world.contains(&primitive) {
+            true => point.p,
+            false => self.render_position(point.p),
+        };
+        let a = alpha.float(&Lookup { p, uv: point.uv });
         if a >= 1.0 {
             return true;
         }
@@ -348,14 +361,25 @@ impl Geometry {
         a > 0.0 && lightbound_math::sampling::unit_float(hash) < a
     }
 
-    /// Transforms the position `p` of a hit to object space: the group's space for instances, else
-    /// world space.
-    pub fn object_position(&self, hit: &Hit, p: Vec3) -> Vec3 {
+    /// Transforms the position `p` of a hit to world space and to object space, for shaders. Object
+    /// space is the group's space for instances, else world space.
+    pub fn shader_positions(&self, hit: &Hit, p: Vec3) -> [Vec3; 2] {
+        let world = self.translated(p, self.origin);
         if hit.instance == Hit::NONE {
-            p
+            [world, world]
         } else {
-            self.instances[hit.instance as usize].transform.inverse().point(p)
+            [world, self.instances[hit.instance as usize].transform.inverse().point(p)]
         }
+    }
+
+    /// Transforms a position from world space to render space.
+    fn render_position(&self, p: Vec3) -> Vec3 {
+        self.translated(p, -self.origin)
+    }
+
+    fn translated(&self, p: Vec3, by: DVec3) -> Vec3 {
+        // Without an origin, zeros keep their sign.
+        if self.origin == DVec3::ZERO { p } else { (p.as_dvec3() + by).as_vec3() }
     }
 
     /// Returns the object id of a hit: one per primitive outside groups, and one per instance.

@@ -4,10 +4,11 @@
 //! next to the image and replaced atomically. An image that contains its exact sums can be resumed
 //! in the same way.
 
-use super::{Attributes, Part, PartError, PartHeader, sums_only};
-use crate::film::{Coverage, Film, PixelBlock};
+use super::{Attributes, Part, PartError, PartHeader};
+use crate::film::layers::FilmLayers;
+use crate::film::{Coverage, PixelBlock};
 use crate::render::Work;
-use lightbound_image::write::write_exr;
+use lightbound_image::write::write_exr_rows;
 use lightbound_image::{ImageError, Problem, read_exr_header};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -157,7 +158,7 @@ impl Checkpoint {
         )
     }
 
-    fn resume<'a>(&self, work: Work<'a>, source: &Source) -> Result<Work<'a>, PartError> {
+    fn resume<'a>(&self, mut work: Work<'a>, source: &Source) -> Result<Work<'a>, PartError> {
         let file = read_exr_header(source.path).map_err(|cause| source.unreadable(&cause))?;
         let part = Part::from_exr(source.path, &file)?;
         let options = work.film().options();
@@ -166,11 +167,11 @@ impl Checkpoint {
         {
             return Err(source.different(&difference));
         }
-        let mut film = Film::new(work.film().window(), options);
-        part.add_to(source.path, &mut film).map_err(|_| source.damaged())?;
         let (block, coverage) = (work.block(), &part.header.coverage);
-        work.resume(film, coverage, part.header.stats)
-            .ok_or_else(|| source.unsuitable(coverage, block))
+        let unsuitable = || source.unsuitable(coverage, block);
+        let tile_ends = work.tile_ends(coverage).ok_or_else(unsuitable)?;
+        part.add_to(source.path, work.film_mut()).map_err(|_| source.damaged())?;
+        Ok(work.with_progress(tile_ends, part.header.stats))
     }
 
     /// Removes the temporary files of an earlier process that was killed while it saved.
@@ -196,15 +197,11 @@ impl Checkpoint {
     /// If the file cannot be written. An earlier checkpoint then remains unchanged.
     pub fn save(&self, work: &Work) -> Result<(), ImageError> {
         let film = work.film();
-        let header = PartHeader::new(
-            self.full_block,
-            work.coverage(),
-            film,
-            film.invalid_samples(),
-            work.stats(),
-        );
-        let exr = sums_only(self.resolution, self.settings.clone(), &header, film);
-        write_exr(&self.path, &exr)
+        let header = PartHeader::new(self.full_block, work.coverage(), film, work.stats());
+        let layers = FilmLayers { film, image: false, variance: false, sums: true };
+        let mut attributes = self.settings.clone();
+        attributes.push(header.attribute());
+        write_exr_rows(&self.path, &layers.header(self.resolution, attributes), &layers)
     }
 
     /// Removes the file, if it exists.

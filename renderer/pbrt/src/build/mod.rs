@@ -3,6 +3,7 @@
 mod integrator;
 mod lights;
 mod materials;
+mod render_space;
 mod settings;
 mod shader_material;
 mod shader_textures;
@@ -116,7 +117,9 @@ pub fn load_source(
     diagnostics: &mut Diagnostics,
 ) -> Result<LoadedScene, SceneError> {
     let start = Instant::now();
-    let description = describe(source, diagnostics)?;
+    let mut description = describe(source, diagnostics)?;
+    let origin = render_space::origin(&description);
+    render_space::translate(&mut description, -origin);
     let mut builder = Builder {
         folder: description.folder.clone(),
         inputs: description.inputs.clone(),
@@ -135,7 +138,8 @@ pub fn load_source(
     builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
-    let shapes = builder.shapes(&description, &materials, &mut lights)?;
+    let mut shapes = builder.shapes(&description, &materials, &mut lights)?;
+    shapes.geometry.origin = origin;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let load_time = start.elapsed();
 

@@ -43,7 +43,7 @@ impl Builder<'_> {
         let p = &film.params;
         let supported = self.check_supported("film", film, &["rgb"], |name| {
             matches!(name, "gbuffer" | "spectral")
-                .then_some("film \"rgb\"; every EXR file includes features")
+                .then_some("film \"rgb\"; EXR files have the layers that --layers selects")
         })?;
         let size = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
             n if (1..=MAX_RESOLUTION).contains(&n) => Ok(n as u32),

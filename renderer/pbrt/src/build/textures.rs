@@ -170,20 +170,20 @@ impl Builder<'_> {
             |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
         let offset =
             |u: &str, v: &str| Ok::<Vec2, SceneError>(Vec2::new(number(u, 0.0)?, number(v, 0.0)?));
-        let texture_from_world = || Ok::<_, SceneError>(transform(entity, t.ctm)?.inverse());
+        let texture_from_render = || Ok::<_, SceneError>(transform(entity, t.ctm)?.inverse());
         Ok(match p.string("mapping")?.unwrap_or("uv") {
             "uv" => Mapping::Uv {
                 scale: Vec2::new(number("uscale", 1.0)?, number("vscale", 1.0)?),
                 offset: offset("udelta", "vdelta")?,
             },
             "planar" => Mapping::Planar {
-                texture_from_world: texture_from_world()?,
+                texture_from_render: texture_from_render()?,
                 s: p.vector3("v1")?.unwrap_or(Vec3::X),
                 t: p.vector3("v2")?.unwrap_or(Vec3::Y),
                 offset: offset("udelta", "vdelta")?,
             },
-            "spherical" => Mapping::Spherical(texture_from_world()?),
-            "cylindrical" => Mapping::Cylindrical(texture_from_world()?),
+            "spherical" => Mapping::Spherical(texture_from_render()?),
+            "cylindrical" => Mapping::Cylindrical(texture_from_render()?),
             other => {
                 let names = ["uv", "planar", "spherical", "cylindrical"];
                 let help = did_you_mean(other, names, "use uv, planar, spherical or cylindrical");

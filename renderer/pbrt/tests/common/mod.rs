@@ -4,7 +4,7 @@
 pub mod bsdf;
 
 use bsdf::Bsdf;
-use lightbound::film::{FilmOptions, RenderedImage};
+use lightbound::film::{FeatureLayers, FilmOptions, RenderedImage};
 use lightbound::integrator;
 use lightbound::render::{RenderOptions, Rendering, render_with};
 use lightbound::{RenderSettings, Scene};
@@ -77,7 +77,11 @@ pub fn render(scene: &TestScene, threads: usize) -> RenderedImage {
 pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usize) -> Rendering {
     let integrator =
         integrator::new(scene, &settings.integrator).unwrap_or_else(|e| panic!("{e:?}"));
-    let film = FilmOptions { features: true, moments: true, channels: integrator.film_channels() };
+    let film = FilmOptions {
+        features: FeatureLayers::ALL,
+        moments: true,
+        channels: integrator.film_channels(),
+    };
     let options = RenderOptions { threads, film, ..RenderOptions::default() };
     render_with(scene, settings, &*integrator, &options)
 }

@@ -482,8 +482,8 @@ impl<'a> Wavefront<'a> {
             }
             specular_probability =
                 specular.map_or(0.0, |specular| specular.sampling_probability(wo));
-            let object_position = || scene.geometry.object_position(hit, surface.p);
-            batch.push(instance, surface, object_position, (vec2(u, v), wo));
+            let positions = || scene.geometry.shader_positions(hit, surface.p);
+            batch.push(instance, surface, positions, (vec2(u, v), wo));
         }
         let takes_light_sample = binding.is_some() && depth < self.max_depth;
         if self.light_picker.depends_on_point() {

@@ -22,9 +22,11 @@ mod digits;
 mod encoding;
 #[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
 pub mod heatmap;
+mod isolation;
 pub mod layers;
 pub mod read;
 mod read_exr;
+mod read_jpeg;
 mod window;
 pub mod write;
 

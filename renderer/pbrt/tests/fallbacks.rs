@@ -91,6 +91,12 @@ Texture "t" "float" "constant" "float colour" 1 => "float colour"; ignored
 Shape "sphere" "string colour" "red" => "string colour"; ignored
 LightSource "point" "string colour" "red" => "string colour"; ignored
 AreaLightSource "diffuse" "integer nsamples" 3 Shape "sphere" => "integer nsamples"; ignored
+Material "conductor" "float rougness" 0.3 => "conductor" has no parameter "float rougness" (did you mean "roughness"?); it is ignored
+Material "diffuse" "rgb reflectence" [1 0 0] => (did you mean "reflectance"?); it is ignored
+Shape "sphere" "float raduis" 2 => (did you mean "radius"?); it is ignored
+LightSource "spot" "float conangle" 2 => (did you mean "coneangle"?); it is ignored
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string encodin" "linear" => (did you mean "encoding"?); it is ignored
+AttributeEnd => AttributeEnd without AttributeBegin; it is ignored
 "#;
 
 /// Names from older formats => part of the replacement.

@@ -188,10 +188,16 @@ impl Builder<'_> {
     /// Warns about unused parameters.
     fn warn_unused(&mut self, entity: &Entity) -> Result<(), SceneError> {
         for p in entity.params.unused() {
-            let message = format!(
-                "parameter \"{} {}\" of \"{}\" is not supported",
-                p.ty, p.name, entity.name
-            );
+            let message = match entity.params.suggestion(&p.name) {
+                Some(name) => format!(
+                    "\"{}\" has no parameter \"{} {}\" (did you mean \"{name}\"?)",
+                    entity.name, p.ty, p.name
+                ),
+                None => format!(
+                    "parameter \"{} {}\" of \"{}\" is not supported",
+                    p.ty, p.name, entity.name
+                ),
+            };
             self.diagnostics.warn(Some(&p.location), message, "it is ignored")?;
         }
         Ok(())

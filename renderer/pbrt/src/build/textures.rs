@@ -11,7 +11,7 @@ use lightbound::texture::{
     TextureFilter, WrapMode,
 };
 use lightbound_image::{self, Encoding, Image};
-use lightbound_math::{Vec2, Vec3};
+use lightbound_math::{Transform, Vec2, Vec3};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl Builder<'_> {
             "checkerboard" => {
                 let domain = match entity.params.int("dimension")?.unwrap_or(2) {
                     2 => CheckerboardDomain::Flat(self.mapping(t)?),
-                    3 => CheckerboardDomain::Solid(transform(entity, t.ctm)?.inverse()),
+                    3 => CheckerboardDomain::Solid(texture_transform(t)?.inverse()),
                     n => {
                         return Err(entity
                             .error(format!("a checkerboard has 2 or 3 dimensions, not {n}"))
@@ -170,7 +170,7 @@ impl Builder<'_> {
             |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
         let offset =
             |u: &str, v: &str| Ok::<Vec2, SceneError>(Vec2::new(number(u, 0.0)?, number(v, 0.0)?));
-        let texture_from_world = || Ok::<_, SceneError>(transform(entity, t.ctm)?.inverse());
+        let texture_from_world = || Ok::<_, SceneError>(texture_transform(t)?.inverse());
         Ok(match p.string("mapping")?.unwrap_or("uv") {
             "uv" => Mapping::Uv {
                 scale: Vec2::new(number("uscale", 1.0)?, number("vscale", 1.0)?),
@@ -243,6 +243,12 @@ impl Builder<'_> {
     ) -> Result<Param, SceneError> {
         self.spectrum_or(entity, name, SpectrumParam::Rgb([default; 3]))
     }
+}
+
+/// Returns the transform from texture to world space.
+fn texture_transform(t: &TextureEntity) -> Result<Transform, SceneError> {
+    let ctm = t.ctm.as_ref().map_err(|fault| fault.error(&t.entity.location, "texture"))?;
+    transform(&t.entity, *ctm)
 }
 
 /// Finds a texture of type `ty` by name.

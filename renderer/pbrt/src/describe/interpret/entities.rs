@@ -127,7 +127,7 @@ impl Interpreter<'_> {
             self.diagnostics.warn(Some(location), message, "the shape does not emit")?;
         }
         let shape = ShapeEntity {
-            ctm: self.ctm(location)?,
+            ctm: self.usable_ctm(location, "shape")?,
             entity: self.apply_attribute_defaults(entity, AttributeTarget::Shape)?,
             reverse_orientation: self.state.reverse_orientation,
             material: self.state.material,

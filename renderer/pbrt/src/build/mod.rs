@@ -9,6 +9,7 @@ mod shader_textures;
 mod shaders;
 mod shapes;
 mod textures;
+mod value_checks;
 
 use super::describe::{Description, describe};
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
@@ -123,6 +124,7 @@ pub fn load_source(
         start: Location::new(source.clone(), 1, 1),
         diagnostics,
         textures: textures::Textures::default(),
+        checks: value_checks::TextureChecks::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
     };
@@ -170,6 +172,7 @@ struct Builder<'a> {
     start: Location,
     diagnostics: &'a mut Diagnostics,
     textures: textures::Textures,
+    checks: value_checks::TextureChecks,
     shaders: shaders::Shaders,
     converted: shader_textures::ConvertedTextures,
 }

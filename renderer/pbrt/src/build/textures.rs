@@ -1,5 +1,6 @@
 //! Builds textures and parameters that accept textures.
 
+use super::value_checks::ValidValues;
 use super::{Builder, transform};
 use crate::describe::{Description, TextureEntity};
 use crate::diagnostics::SceneError;
@@ -37,6 +38,12 @@ impl Textures {
         texture.map(Param::Texture)
     }
 
+    /// Returns the path of an image.
+    pub fn path_of(&self, image: &Arc<Image>) -> PathBuf {
+        let found = self.images.iter().find(|(_, other)| Arc::ptr_eq(other, image));
+        found.map(|((path, _), _)| path.clone()).unwrap_or_default()
+    }
+
     /// Iterates over the names of all textures.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
@@ -51,6 +58,7 @@ impl Builder<'_> {
     pub(super) fn build_textures(&mut self, d: &Description) -> Result<(), SceneError> {
         for t in &d.textures {
             let texture = Arc::new(self.texture(t)?);
+            self.checks.define(&texture, &t.entity.location);
             let map =
                 if t.is_float { &mut self.textures.float } else { &mut self.textures.spectrum };
             map.insert(t.name.clone(), texture);
@@ -139,6 +147,7 @@ impl Builder<'_> {
             (p.float("scale")?.unwrap_or(1.0), p.bool("invert")?.unwrap_or(false));
         let encoding = p.string("encoding")?.unwrap_or("sRGB");
         let image = self.image(entity, &self.path(name), encoding)?;
+        self.check_finite(entity, &image)?;
         let mapping = self.mapping(t)?;
         let value = if t.is_float { ImageMapValue::Float } else { ImageMapValue::Rgb };
         Ok(Texture::Image(ImageMap { image, mapping, value, wrap, filter, scale, invert }))
@@ -202,7 +211,9 @@ impl Builder<'_> {
             None => None,
             Some(FloatOrTexture::Float(x)) => Some(Param::from_float(x)),
             Some(FloatOrTexture::Texture(texture)) => {
-                Some(find(&self.textures.float, entity, texture, "float")?)
+                let texture = find(&self.textures.float, entity, texture, "float")?;
+                self.check_texture(&texture, 1.0, ValidValues::NonNegative)?;
+                Some(texture)
             }
         })
     }
@@ -226,7 +237,9 @@ impl Builder<'_> {
     ) -> Result<Param, SceneError> {
         let spectrum = match entity.params.spectrum_or_texture(name)? {
             Some(SpectrumOrTexture::Texture(texture)) => {
-                return find(&self.textures.spectrum, entity, texture, "spectrum");
+                let texture = find(&self.textures.spectrum, entity, texture, "spectrum")?;
+                self.check_texture(&texture, 1.0, ValidValues::NonNegative)?;
+                return Ok(texture);
             }
             Some(SpectrumOrTexture::Spectrum(s)) => s,
             None => default,

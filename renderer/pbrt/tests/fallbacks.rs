@@ -74,7 +74,6 @@ LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power"
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
 AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is ignored
-AreaLightSource "diffuse" ObjectBegin "o" Shape "sphere" Shape "disk" ObjectEnd ObjectInstance "o" => inside objects; does not emit
 ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => start and end time; without motion blur
 ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => start and end time; without motion blur
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
@@ -275,6 +274,9 @@ impl SceneFolder {
         let [warning] = &warnings[..] else {
             return Some(format!("{} warnings: {warnings:#?}", warnings.len()));
         };
+        if warning.to_string().contains("texels") && warning.repeats > 0 {
+            return Some(format!("repeated: {warning}"));
+        }
         let (message_part, fallback_part) = parts.split_once("; ").unwrap();
         let position = |l: &lightbound_pbrt::diagnostics::Location| {
             (l.path() == self.path("scene.pbrt"), l.line)

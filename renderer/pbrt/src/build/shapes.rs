@@ -20,6 +20,21 @@ pub(super) struct Shapes {
     pub object_names: Vec<String>,
 }
 
+/// An emissive shape.
+struct Emitter<'d> {
+    primitive: Primitive,
+    emission: AreaEmission<'d>,
+}
+
+/// The emission of an area light.
+#[derive(Clone, Copy)]
+struct AreaEmission<'d> {
+    entity: &'d Entity,
+    /// Emitted radiance, without the factors `scale` and `power`.
+    le: Vec3,
+    two_sided: bool,
+}
+
 /// Supported types of shapes.
 const SHAPES: [&str; 5] = ["plymesh", "trianglemesh", "bilinearmesh", "sphere", "disk"];
 
@@ -34,17 +49,30 @@ impl Builder<'_> {
         let mut geometry = Geometry::default();
         let mut object_names = Vec::new();
         for shape in &d.shapes {
-            self.shape(d, shape, materials, lights, &mut geometry)?;
+            for Emitter { primitive, emission } in
+                self.shape(d, shape, materials, &mut geometry, lights.len() as u32)?
+            {
+                for element in 0..primitive.shape.len() {
+                    let light = self.area_light(&emission, &primitive, element)?;
+                    lights.push(AnyLight::Area(light));
+                }
+            }
             let name = shape.entity.params.string("filename")?.unwrap_or(&shape.entity.name);
             object_names.resize(geometry.primitives.len(), name.to_string());
         }
         geometry.world = 0..geometry.primitives.len() as u32;
+        // Emitters of each object, in the order of their lights.
+        let mut emitters: Vec<Vec<Emitter<'_>>> = Vec::new();
         for object in &d.objects {
             let start = geometry.primitives.len() as u32;
+            let (mut of_object, mut light_count) = (Vec::new(), 0);
             for shape in &object.shapes {
-                self.shape(d, shape, materials, lights, &mut geometry)?;
+                let of_shape = self.shape(d, shape, materials, &mut geometry, light_count)?;
+                light_count += of_shape.iter().map(|e| e.primitive.shape.len()).sum::<u32>();
+                of_object.extend(of_shape);
             }
             geometry.groups.push(start..geometry.primitives.len() as u32);
+            emitters.push(of_object);
         }
         for instance in &d.instances {
             let transform = Transform::new(instance.ctm).ok_or_else(|| {
@@ -54,21 +82,25 @@ impl Builder<'_> {
                 )
                 .help("check for zero or extreme scales")
             })?;
-            geometry.instances.push(Instance { group: instance.object as u32, transform });
+            let (group, first_light) = (instance.object as u32, lights.len() as u32);
+            for emitter in &emitters[instance.object] {
+                self.instance_lights(emitter, &transform, lights)?;
+            }
+            geometry.instances.push(Instance { group, transform, first_light });
             object_names.push(d.objects[instance.object].name.clone());
         }
         Ok(Shapes { geometry, object_names })
     }
 
-    /// Adds a shape to `geometry`, and its emitters to `lights`.
-    fn shape(
+    /// Adds a shape to `geometry`. Returns its emitters, whose lights start at index `first_light`.
+    fn shape<'d>(
         &mut self,
-        d: &Description,
+        d: &'d Description,
         s: &ShapeEntity,
         materials: &Materials,
-        lights: &mut Vec<AnyLight>,
         geometry: &mut Geometry,
-    ) -> Result<(), SceneError> {
+        mut first_light: u32,
+    ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
             "loopsubdiv" => Some("its control mesh"),
@@ -99,8 +131,11 @@ impl Builder<'_> {
                     "the light is ignored",
                 )?;
             }
-            return Ok(());
+            return Ok(Vec::new());
         };
+        let emission =
+            s.area_light.map(|light| self.area_emission(&d.area_lights[light])).transpose()?;
+        let mut emitters = Vec::new();
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
@@ -111,15 +146,16 @@ impl Builder<'_> {
                 alpha: alpha.clone(),
                 flip: s.reverse_orientation,
             };
-            if let Some(light) = s.area_light {
-                primitive.first_light = Some(lights.len() as u32);
-                self.area_light(&d.area_lights[light], &primitive, lights)?;
+            if let Some(emission) = emission {
+                primitive.first_light = Some(first_light);
+                first_light += primitive.shape.len();
+                emitters.push(Emitter { primitive: primitive.clone(), emission });
             }
             if !invisible {
                 geometry.primitives.push(primitive);
             }
         }
-        Ok(())
+        Ok(emitters)
     }
 
     /// Returns the opacity; `None` if it is 1.
@@ -130,13 +166,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Adds a light for each element of a shape. As in pbrt-v4, `power` is the power per element.
-    fn area_light(
-        &mut self,
-        entity: &Entity,
-        primitive: &Primitive,
-        lights: &mut Vec<AnyLight>,
-    ) -> Result<(), SceneError> {
+    /// Reads an area light.
+    fn area_emission<'d>(&mut self, entity: &'d Entity) -> Result<AreaEmission<'d>, SceneError> {
         self.check_supported("area light", entity, &["diffuse"], |_| None)?;
         let p = &entity.params;
         let two_sided = p.bool("twosided")?.unwrap_or(false);
@@ -152,13 +183,43 @@ impl Builder<'_> {
                 "uniform emission",
             )?;
         }
-        let le = self.emission(entity, "L")?;
+        let emission = AreaEmission { entity, le: self.emission(entity, "L")?, two_sided };
+        // Marks the parameters as used, even if the shape has no elements.
+        self.scale(entity, "power", 1.0)?;
+        self.warn_unused(entity)?;
+        Ok(emission)
+    }
+
+    /// Creates the light of an element. As in pbrt-v4, `power` is the power per element.
+    fn area_light(
+        &mut self,
+        &AreaEmission { entity, le, two_sided }: &AreaEmission<'_>,
+        primitive: &Primitive,
+        element: u32,
+    ) -> Result<AreaLight, SceneError> {
+        let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
+        let le = le * self.scale(entity, "power", power)?;
+        Ok(AreaLight::new(primitive, element, le, two_sided))
+    }
+
+    /// Adds the lights of an emitter in an instance of its object.
+    fn instance_lights(
+        &mut self,
+        Emitter { primitive, emission }: &Emitter<'_>,
+        transform: &Transform,
+        lights: &mut Vec<AnyLight>,
+    ) -> Result<(), SceneError> {
         for element in 0..primitive.shape.len() {
-            let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
-            let le = le * self.scale(entity, "power", power)?;
-            lights.push(AnyLight::Area(AreaLight::new(primitive, element, le, two_sided)));
+            let light = match primitive.instantiate(element, transform) {
+                Some(instantiated) => self
+                    .area_light(emission, &instantiated, 0)?
+                    .with_mask_of_group(primitive, element, transform),
+                // Without an area, the element emits nothing, but its light keeps its index.
+                None => AreaLight::new(primitive, element, Vec3::ZERO, false),
+            };
+            lights.push(AnyLight::Area(light));
         }
-        self.warn_unused(entity)
+        Ok(())
     }
 
     fn plymesh(

@@ -235,11 +235,21 @@ impl Builder<'_> {
         name: &str,
         default: SpectrumParam,
     ) -> Result<Param, SceneError> {
+        let value = self.unchecked_spectrum_or(entity, name, default)?;
+        self.check_texture(&value, 1.0, ValidValues::NonNegative)?;
+        Ok(value)
+    }
+
+    /// [`Builder::spectrum_or`] without a check of the values.
+    pub(super) fn unchecked_spectrum_or(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: SpectrumParam,
+    ) -> Result<Param, SceneError> {
         let spectrum = match entity.params.spectrum_or_texture(name)? {
             Some(SpectrumOrTexture::Texture(texture)) => {
-                let texture = find(&self.textures.spectrum, entity, texture, "spectrum")?;
-                self.check_texture(&texture, 1.0, ValidValues::NonNegative)?;
-                return Ok(texture);
+                return find(&self.textures.spectrum, entity, texture, "spectrum");
             }
             Some(SpectrumOrTexture::Spectrum(s)) => s,
             None => default,

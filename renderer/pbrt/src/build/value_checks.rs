@@ -211,7 +211,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Reads a reflectance or transmittance: [`Builder::colour`], with a warning about values above
+    /// Reads a reflectance or transmittance. Like [`Builder::colour`], but warns about values above
     /// 1. `scale` is applied to it later.
     pub(super) fn reflectance_or(
         &mut self,
@@ -220,7 +220,7 @@ impl Builder<'_> {
         default: f32,
         scale: f32,
     ) -> Result<Param, SceneError> {
-        let value = self.colour(entity, name, default)?;
+        let value = self.unchecked_spectrum_or(entity, name, SpectrumParam::Rgb([default; 3]))?;
         let Param::Constant(colour) = value else {
             self.check_texture(&value, scale, ValidValues::Reflectance)?;
             return Ok(value);

@@ -239,6 +239,11 @@ impl Image {
         self
     }
 
+    /// Returns whether samples are stored as 8-bit codes, so that all values are from 0 to 1.
+    pub fn is_8_bit(&self) -> bool {
+        matches!(self.samples, Samples::U8 { .. })
+    }
+
     /// Returns the memory of the samples in bytes.
     pub fn memory_bytes(&self) -> usize {
         match &self.samples {

@@ -20,7 +20,7 @@ pub(super) struct Shapes {
     pub object_names: Vec<String>,
 }
 
-/// An emissive shape.
+/// An emissive shape of an object.
 struct Emitter<'d> {
     primitive: Primitive,
     emission: AreaEmission<'d>,
@@ -48,15 +48,15 @@ impl Builder<'_> {
     ) -> Result<Shapes, SceneError> {
         let mut geometry = Geometry::default();
         let mut object_names = Vec::new();
+        let mut next_light = lights.len() as u32;
         for shape in &d.shapes {
-            for Emitter { primitive, emission } in
-                self.shape(d, shape, materials, &mut geometry, lights.len() as u32)?
-            {
+            let add_lights = |b: &mut Self, primitive: &Primitive, emission: AreaEmission<'_>| {
                 for element in 0..primitive.shape.len() {
-                    let light = self.area_light(&emission, &primitive, element)?;
-                    lights.push(AnyLight::Area(light));
+                    lights.push(AnyLight::Area(b.area_light(&emission, primitive, element)?));
                 }
-            }
+                Ok(())
+            };
+            self.shape(d, shape, materials, &mut geometry, &mut next_light, add_lights)?;
             let name = shape.entity.params.string("filename")?.unwrap_or(&shape.entity.name);
             object_names.resize(geometry.primitives.len(), name.to_string());
         }
@@ -65,11 +65,13 @@ impl Builder<'_> {
         let mut emitters: Vec<Vec<Emitter<'_>>> = Vec::new();
         for object in &d.objects {
             let start = geometry.primitives.len() as u32;
-            let (mut of_object, mut light_count) = (Vec::new(), 0);
+            let (mut of_object, mut next_light) = (Vec::new(), 0);
             for shape in &object.shapes {
-                let of_shape = self.shape(d, shape, materials, &mut geometry, light_count)?;
-                light_count += of_shape.iter().map(|e| e.primitive.shape.len()).sum::<u32>();
-                of_object.extend(of_shape);
+                let keep = |_: &mut Self, primitive: &Primitive, emission| {
+                    of_object.push(Emitter { primitive: primitive.clone(), emission });
+                    Ok(())
+                };
+                self.shape(d, shape, materials, &mut geometry, &mut next_light, keep)?;
             }
             geometry.groups.push(start..geometry.primitives.len() as u32);
             emitters.push(of_object);
@@ -92,15 +94,17 @@ impl Builder<'_> {
         Ok(Shapes { geometry, object_names })
     }
 
-    /// Adds a shape to `geometry`. Returns its emitters, whose lights start at index `first_light`.
+    /// Adds a shape to `geometry`, and calls `emit` with its emissive primitives. `next_light` is
+    /// the index of the next light.
     fn shape<'d>(
         &mut self,
         d: &'d Description,
         s: &ShapeEntity,
         materials: &Materials,
         geometry: &mut Geometry,
-        mut first_light: u32,
-    ) -> Result<Vec<Emitter<'d>>, SceneError> {
+        next_light: &mut u32,
+        mut emit: impl FnMut(&mut Self, &Primitive, AreaEmission<'d>) -> Result<(), SceneError>,
+    ) -> Result<(), SceneError> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
             "loopsubdiv" => Some("its control mesh"),
@@ -131,11 +135,10 @@ impl Builder<'_> {
                     "the light is ignored",
                 )?;
             }
-            return Ok(Vec::new());
+            return Ok(());
         };
         let emission =
             s.area_light.map(|light| self.area_emission(&d.area_lights[light])).transpose()?;
-        let mut emitters = Vec::new();
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
@@ -147,15 +150,15 @@ impl Builder<'_> {
                 flip: s.reverse_orientation,
             };
             if let Some(emission) = emission {
-                primitive.first_light = Some(first_light);
-                first_light += primitive.shape.len();
-                emitters.push(Emitter { primitive: primitive.clone(), emission });
+                primitive.first_light = Some(*next_light);
+                *next_light += primitive.shape.len();
+                emit(self, &primitive, emission)?;
             }
             if !invisible {
                 geometry.primitives.push(primitive);
             }
         }
-        Ok(emitters)
+        Ok(())
     }
 
     /// Returns the opacity; `None` if it is 1.

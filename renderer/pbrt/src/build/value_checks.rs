@@ -80,7 +80,7 @@ impl Builder<'_> {
         entity: &Entity,
         image: &Arc<Image>,
     ) -> Result<(), SceneError> {
-        if !self.checks.images.insert(Arc::as_ptr(image)) {
+        if image.is_8_bit() || !self.checks.images.insert(Arc::as_ptr(image)) {
             return Ok(());
         }
         let path = self.textures.path_of(image);
@@ -114,8 +114,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Warns about the values of a texture outside `valid`; constants are not checked. `factor` is
-    /// applied to the values.
+    /// Warns about the values of a texture outside `valid`, after multiplication by `factor`. Does
+    /// nothing if the parameter is a constant.
     pub(super) fn check_texture(
         &mut self,
         param: &Param,
@@ -194,6 +194,11 @@ impl Builder<'_> {
         location: Option<&Location>,
     ) -> Result<(), SceneError> {
         let range = valid.range();
+        let unit = 0.0..=1.0;
+        let stays_in_unit = unit.contains(&factor) && unit.contains(&map.scale);
+        if map.image.is_8_bit() && stays_in_unit && range.contains(&0.0) && range.contains(&1.0) {
+            return Ok(());
+        }
         let path = self.textures.path_of(&map.image);
         let scaled = match factor * map.scale {
             1.0 => String::new(),
@@ -238,7 +243,7 @@ impl Builder<'_> {
             let scaled = if scale == 1.0 { String::new() } else { format!(", times {scale},") };
             let (what, fallback) = ValidValues::Reflectance.describe(true);
             let message = format!("\"{} {name}\"{scaled} is {}, {what}", param.ty, scale * largest);
-            self.diagnostics.warn(Some(&param.location.clone()), message, fallback)?;
+            self.diagnostics.warn(Some(&param.location), message, fallback)?;
         }
         Ok(value)
     }

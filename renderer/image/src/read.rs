@@ -134,8 +134,8 @@ pub(super) fn exr_file(data: &[u8]) -> Result<FlatImage, Problem> {
 /// reader ends the program if the decoder panics.
 fn decode_layers(data: &[u8]) -> exr::error::Result<FlatImage> {
     const PEDANTIC: bool = false;
-    /// Blocks in memory at a time.
-    const BATCH_LEN: usize = 256;
+    /// Blocks that are decompressed together. Two batches are in memory at a time.
+    const BATCH_LEN: usize = 128;
     let selection = exr::image::read::read()
         .no_deep_data()
         .largest_resolution_level()
@@ -150,17 +150,23 @@ fn decode_layers(data: &[u8]) -> exr::error::Result<FlatImage> {
     let mut chunks = reader
         .filter_chunks(PEDANTIC, |meta, tile, block| layers.filter_block(meta, tile, block))?;
     let meta = chunks.meta_data().clone();
+    let decompress = |chunk| {
+        without_panic_messages(|| UncompressedBlock::decompress_chunk(chunk, &meta, PEDANTIC))
+    };
+    let mut blocks: Vec<exr::error::Result<UncompressedBlock>> = Vec::new();
     loop {
         let batch: Vec<Chunk> = chunks.by_ref().take(BATCH_LEN).collect::<Result<_, _>>()?;
-        if batch.is_empty() {
+        let is_last = batch.is_empty();
+        // Collects the blocks of a batch while the next batch is decompressed.
+        let collect = || blocks.drain(..).try_for_each(|b| layers.read_block(&meta.headers, b?));
+        let (collected, next) = rayon::join(
+            || without_panic_messages(collect),
+            || batch.into_par_iter().map(decompress).collect(),
+        );
+        collected?;
+        blocks = next;
+        if is_last {
             return Ok(FlatImage { attributes, layer_data: layers.into_layers() });
-        }
-        let decompress = |chunk| {
-            without_panic_messages(|| UncompressedBlock::decompress_chunk(chunk, &meta, PEDANTIC))
-        };
-        let blocks: Vec<_> = batch.into_par_iter().map(decompress).collect();
-        for block in blocks {
-            layers.read_block(&meta.headers, block?)?;
         }
     }
 }

@@ -23,9 +23,11 @@ mod encoding;
 mod exr_rows;
 #[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
 pub mod heatmap;
+mod isolation;
 pub mod layers;
 pub mod read;
 mod read_exr;
+mod read_jpeg;
 mod window;
 pub mod write;
 
@@ -237,6 +239,11 @@ impl Image {
             self.channels = if is_opaque { Channels::Rgb } else { Channels::Rgba };
         }
         self
+    }
+
+    /// Returns whether samples are stored as 8-bit codes, so that all values are from 0 to 1.
+    pub fn is_8_bit(&self) -> bool {
+        matches!(self.samples, Samples::U8 { .. })
     }
 
     /// Returns the memory of the samples in bytes.

@@ -1,6 +1,7 @@
 //! Reads the channels, windows and attributes of EXR files written by
 //! [`write_exr`](super::write::write_exr).
 
+use super::isolation::isolate;
 use super::write::{Attribute, Channel, ChannelSamples, ExrImage};
 use super::{ImageError, Problem, read::exr_file};
 use exr::prelude::{
@@ -27,8 +28,10 @@ pub fn read_exr_header(path: &Path) -> Result<ExrImage, ImageError> {
         if magic != exr::meta::magic_number::BYTES {
             return Err(Problem::UnknownFormat);
         }
-        let meta = MetaData::read_from_buffered(Cursor::new(magic).chain(file), false);
-        let meta = meta.map_err(|e| damaged(e.to_string()))?;
+        let meta = isolate("EXR", || {
+            MetaData::read_from_buffered(Cursor::new(magic).chain(file), false)
+                .map_err(|e| damaged(e.to_string()))
+        })?;
         let [header] = &meta.headers[..] else {
             return Err(damaged(format!("expected one layer, found {}", meta.headers.len())));
         };

@@ -255,7 +255,7 @@ mod tests {
             })
             .collect();
         let world = 0..primitives.len() as u32;
-        let instances = vec![Instance { group: 0, transform: mirror }];
+        let instances = vec![Instance { group: 0, transform: mirror, first_light: 0 }];
         let group = 0..1;
         let geometry = Geometry {
             primitives,

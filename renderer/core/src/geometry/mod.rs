@@ -63,7 +63,8 @@ pub struct Primitive {
     pub shape: Shape,
     /// Index into the scene's materials.
     pub material: u32,
-    /// Index of the first element's light in the scene; the other elements' lights follow.
+    /// Index of the first element's light; the other elements' lights follow. Within a group, it
+    /// counts from the [first light of each instance](Instance::first_light).
     pub first_light: Option<u32>,
     /// Opacity in [0, 1] for the alpha test; `None` is opaque.
     pub alpha: Option<Param>,
@@ -79,6 +80,8 @@ pub struct Instance {
     pub group: u32,
     /// Transform from the group's space to render space.
     pub transform: Transform,
+    /// Index of the instance's first light in the scene. Each instance has lights of its own.
+    pub first_light: u32,
 }
 
 /// The geometry of a scene.
@@ -183,6 +186,18 @@ pub struct Surface {
 }
 
 impl Primitive {
+    /// Returns an element as a primitive of its own in world space, for an instance with a
+    /// transform; `None` if it has no area there.
+    pub fn instantiate(&self, element: u32, transform: &Transform) -> Option<Primitive> {
+        let shape = match self.shape.extract(element) {
+            Shape::Mesh(m) => Shape::Mesh(m.transformed(transform).ok()?),
+            Shape::Bilinear(b) => Shape::Bilinear(b.transformed(transform).ok()?),
+            Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
+            Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
+        };
+        (!shape.is_empty()).then(|| Primitive { shape, first_light: None, ..self.clone() })
+    }
+
     /// Returns −1 if normals are reversed, else 1.
     fn normal_sign(&self) -> f32 {
         if self.flip { -1.0 } else { 1.0 }
@@ -324,6 +339,32 @@ impl Geometry {
         };
         let offset = OFFSET_ULPS * t.aabb(Aabb { min: -extent, max: extent }).magnitude();
         Surface { offset, ..Surface::new(&transformed, primitive.normal_sign()) }
+    }
+
+    /// Returns the index of the light at a hit, which must not be a miss; `None` if the surface does
+    /// not emit.
+    #[inline]
+    pub fn light(&self, hit: &Hit) -> Option<u32> {
+        let first = self.primitives[hit.primitive as usize].first_light?;
+        let start = match hit.instance {
+            Hit::NONE => 0,
+            instance => self.instances[instance as usize].first_light,
+        };
+        Some(start + first + hit.element)
+    }
+
+    /// Iterates over the index of the first light of each emissive shape, in the world and in each
+    /// instance.
+    pub fn first_lights(&self) -> impl Iterator<Item = u32> {
+        let firsts = |range: &Range<u32>| {
+            let range = range.start as usize..range.end as usize;
+            self.primitives[range].iter().filter_map(|primitive| primitive.first_light)
+        };
+        let instanced = self.instances.iter().flat_map(move |instance| {
+            let group = &self.groups[instance.group as usize];
+            firsts(group).map(move |first| instance.first_light + first)
+        });
+        firsts(&self.world).chain(instanced)
     }
 
     /// Returns whether a hit passes the stochastic alpha test. The test is seeded by a hash of ray

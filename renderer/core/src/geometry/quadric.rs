@@ -26,6 +26,12 @@ impl ObjectTransform {
         ObjectTransform { forward, inverse: forward.inverse() }
     }
 
+    /// Returns this transform followed by another one.
+    pub(crate) fn followed_by(&self, transform: &Transform) -> ObjectTransform {
+        let forward = ObjectTransform::new(transform).forward * self.forward;
+        ObjectTransform { forward, inverse: forward.inverse() }
+    }
+
     /// Returns the origin and direction of a ray in object space; `t` values are unchanged.
     pub(crate) fn local_ray(&self, ray: &Ray) -> (DVec3, DVec3) {
         (

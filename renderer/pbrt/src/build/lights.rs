@@ -134,6 +134,7 @@ impl Builder<'_> {
         }
         let path = self.path(name);
         let image = self.read_image(entity, &path, Encoding::Srgb)?;
+        self.check_emission(entity, &path, &image)?;
         if image.width() != image.height() {
             return Err(entity.error(format!("{} has {} × {} pixels", path.display(), image.width(), image.height())).help(
                 "environment images are square equal-area octahedral maps in pbrt-v4; its `imgtool makeequiarea` makes them",

@@ -10,6 +10,7 @@ mod shader_textures;
 mod shaders;
 mod shapes;
 mod textures;
+mod value_checks;
 
 use super::describe::{Description, describe};
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
@@ -126,6 +127,7 @@ pub fn load_source(
         start: Location::new(source.clone(), 1, 1),
         diagnostics,
         textures: textures::Textures::default(),
+        checks: value_checks::TextureChecks::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
     };
@@ -174,6 +176,7 @@ struct Builder<'a> {
     start: Location,
     diagnostics: &'a mut Diagnostics,
     textures: textures::Textures,
+    checks: value_checks::TextureChecks,
     shaders: shaders::Shaders,
     converted: shader_textures::ConvertedTextures,
 }
@@ -192,10 +195,16 @@ impl Builder<'_> {
     /// Warns about unused parameters.
     fn warn_unused(&mut self, entity: &Entity) -> Result<(), SceneError> {
         for p in entity.params.unused() {
-            let message = format!(
-                "parameter \"{} {}\" of \"{}\" is not supported",
-                p.ty, p.name, entity.name
-            );
+            let message = match entity.params.suggestion(&p.name) {
+                Some(name) => format!(
+                    "\"{}\" has no parameter \"{} {}\" (did you mean \"{name}\"?)",
+                    entity.name, p.ty, p.name
+                ),
+                None => format!(
+                    "parameter \"{} {}\" of \"{}\" is not supported",
+                    p.ty, p.name, entity.name
+                ),
+            };
             self.diagnostics.warn(Some(&p.location), message, "it is ignored")?;
         }
         Ok(())

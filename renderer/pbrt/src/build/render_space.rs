@@ -81,7 +81,7 @@ pub(super) fn translate(d: &mut Description, by: DVec3) {
     // The shapes of objects are in the space of the object.
     let instances = d.instances.iter_mut().map(|instance| &mut instance.ctm);
     let lights = d.lights.iter_mut().map(|light| &mut light.ctm);
-    let textures = d.textures.iter_mut().map(|texture| &mut texture.ctm);
+    let textures = d.textures.iter_mut().filter_map(|texture| texture.ctm.as_mut().ok());
     for ctm in shapes.chain(instances).chain(lights).chain(textures) {
         ctm.translation += by;
     }
@@ -157,11 +157,15 @@ mod tests {
         // The light is at a distance of 5.
         assert_eq!(origin(&d), dvec3(1e6, 0.0, 0.0).map(|x| (x / 32.0).round() * 32.0));
         let by = -origin(&d);
-        let before = [d.lights[0].ctm, d.textures[0].ctm, d.shapes[0].ctm, d.instances[0].ctm];
+        let transforms = |d: &Description| {
+            let texture = *d.textures[0].ctm.as_ref().unwrap();
+            [d.lights[0].ctm, texture, d.shapes[0].ctm, d.instances[0].ctm]
+        };
+        let before = transforms(&d);
         let (object, camera) =
             (d.objects[0].shapes[0].ctm, d.camera.as_ref().unwrap().camera_from_world);
         translate(&mut d, by);
-        let after = [d.lights[0].ctm, d.textures[0].ctm, d.shapes[0].ctm, d.instances[0].ctm];
+        let after = transforms(&d);
         for (before, after) in before.into_iter().zip(after) {
             assert_eq!(DAffine3::from_translation(by) * before, after);
         }

@@ -106,6 +106,7 @@ impl Builder<'_> {
                 let image = image.map_err(|error| {
                     shader_use.error(param, &format!("cannot be used: {}", error.message()))
                 })?;
+                self.check_finite(shader_use.entity, &image)?;
                 self.converted_texture(shader_use, param, &shader_texture::default_image_map(image))
             }
             Some(param) => {

@@ -249,10 +249,7 @@ impl<'a> LightcutsWorker<'a> {
             return;
         }
         let surface = scene.geometry.surface(&hit);
-        let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        if let Some(light) =
-            primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
-        {
+        if let Some(light) = scene.geometry.light(&hit).and_then(|light| scene.lights.area(light)) {
             self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
         }
         let feature_index =

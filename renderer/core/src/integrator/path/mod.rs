@@ -445,11 +445,10 @@ impl<'a> Wavefront<'a> {
         features: bool,
     ) {
         let scene = self.scene;
-        let Hit { primitive, element, .. } = self.hits[i];
         let sample = self.paths[i].sample;
-        if let Some(first) = scene.geometry.primitives[primitive as usize].first_light {
+        if let Some(light) = scene.geometry.light(&self.hits[i]) {
             let surface = self.interactions[interaction].surface;
-            let le = self.area_light(i, first + element, &surface);
+            let le = self.area_light(i, light, &surface);
             self.samples.add(sample, self.paths[i].throughput * le);
         }
         let (hit, SurfaceInteraction { surface, wo }) =

@@ -22,11 +22,16 @@ mod digits;
 mod encoding;
 #[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
 pub mod heatmap;
+pub mod inspect;
 pub mod layers;
 pub mod read;
 mod read_exr;
+mod resize;
+mod tone_map;
 mod window;
 pub mod write;
+mod write_layers;
+mod write_png;
 
 pub use digits::six_digits;
 pub use encoding::{Encoding, EncodingError, linear_to_srgb};
@@ -34,7 +39,10 @@ use lightbound_math::Vec3;
 pub use read_exr::{read_exr, read_exr_header};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+pub use tone_map::ToneMap;
 pub use window::Window;
+pub use write_layers::{ExrDepth, ExrHeader, encode_exr_layers, half_overflows};
+pub use write_png::{PngDepth, encode_png_planes};
 
 /// An error while reading or writing an image.
 #[derive(Debug, thiserror::Error)]

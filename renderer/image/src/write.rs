@@ -209,13 +209,24 @@ fn srgb_code(linear: f32) -> u8 {
 /// # Panics
 /// If `rgb` is not `width * height` long.
 pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Result<(), ImageError> {
-    assert_eq!(rgb.len(), width as usize * height as usize);
-    let mut bytes = format!("PF\n{width} {height}\n-1.0\n").into_bytes();
-    bytes.reserve(size_of_val(rgb));
-    for row in rgb.chunks_exact(width.max(1) as usize).rev() {
-        bytes.extend(row.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+    save(path, &encode_pfm(width, height, 3, rgb.as_flattened()))
+}
+
+/// Encodes a little-endian PFM of interleaved linear samples, row by row from the top; 1 channel is
+/// grey, 3 are red, green and blue.
+///
+/// # Panics
+/// If `channels` is neither 1 nor 3, or `samples` has a wrong length.
+pub fn encode_pfm(width: u32, height: u32, channels: usize, samples: &[f32]) -> Vec<u8> {
+    assert!(matches!(channels, 1 | 3), "{channels} channels");
+    assert_eq!(samples.len(), width as usize * height as usize * channels);
+    let name = if channels == 3 { "PF" } else { "Pf" };
+    let mut bytes = format!("{name}\n{width} {height}\n-1.0\n").into_bytes();
+    bytes.reserve(size_of_val(samples));
+    for row in samples.chunks_exact(width.max(1) as usize * channels).rev() {
+        bytes.extend(row.iter().flat_map(|x| x.to_le_bytes()));
     }
-    save(path, &bytes)
+    bytes
 }
 
 /// Writes a file atomically: it contains either all of `bytes` or its previous content.
@@ -365,6 +376,9 @@ mod tests {
         let rgb: Vec<[f32; 3]> = values(3 * 5 * 4).as_chunks().0.to_vec();
         write_pfm(&path, 5, 4, &rgb).unwrap();
         assert!(read(&path, Encoding::Srgb).unwrap().pixels().map(|p| p.to_array()).eq(rgb));
+        let grey = values(5 * 4);
+        save(&path, &encode_pfm(5, 4, 1, &grey)).unwrap();
+        assert!(read(&path, Encoding::Srgb).unwrap().pixels().map(|p| p.x).eq(grey));
     }
 
     #[test]

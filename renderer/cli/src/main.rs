@@ -6,7 +6,10 @@
 mod bounds;
 mod compare;
 mod console;
+mod convert;
 mod falsecolor;
+mod info;
+mod input;
 mod interrupt;
 mod merge;
 mod numbers;
@@ -168,6 +171,10 @@ enum Command {
     Compare(compare::Args),
     /// Draw a layer of an image in false colours, with a scale
     Falsecolor(falsecolor::Args),
+    /// Tell what a scene or an image contains, without rendering
+    Info(info::Args),
+    /// Convert an image: format, size, exposure, tone mapping, layer
+    Convert(convert::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
     /// Test a suite of scenes against reference images
@@ -185,6 +192,8 @@ fn main() -> ExitCode {
         Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Falsecolor(args) => falsecolor::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),

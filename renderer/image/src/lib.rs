@@ -18,6 +18,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod compare;
+mod crop;
 mod digits;
 mod encoding;
 #[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
@@ -33,13 +34,14 @@ pub mod write;
 mod write_layers;
 mod write_png;
 
+pub use crop::{Crop, CropError};
 pub use digits::six_digits;
 pub use encoding::{Encoding, EncodingError, linear_to_srgb};
 use lightbound_math::Vec3;
 pub use read_exr::{read_exr, read_exr_header};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-pub use tone_map::ToneMap;
+pub use tone_map::{ToneMap, exposure_gain};
 pub use window::Window;
 pub use write_layers::{ExrDepth, ExrHeader, encode_exr_layers, half_overflows};
 pub use write_png::{PngDepth, encode_png_planes};

@@ -3,6 +3,11 @@
 //! Both curves take and return linear sRGB (Rec. 709 primaries). They work on single pixels, so
 //! they keep no state and need no statistics of the image.
 
+/// Returns the factor of an exposure in stops: a power of 2.
+pub fn exposure_gain(stops: f32) -> f32 {
+    libm::exp2f(stops)
+}
+
 /// A curve from radiance to display light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToneMap {

@@ -5,7 +5,7 @@
 //! a partial file.
 
 use super::encoding::linear_to_srgb;
-use super::{ImageError, Problem};
+use super::{ImageError, Problem, exposure_gain};
 use crate::Window;
 use exr::prelude::{
     AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage,
@@ -193,7 +193,7 @@ pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>,
 ///
 /// Values are clamped to [0, 1]; NaN becomes 0.
 pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
-    let gain = libm::exp2f(exposure);
+    let gain = exposure_gain(exposure);
     rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect()
 }
 

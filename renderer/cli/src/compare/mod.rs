@@ -9,10 +9,10 @@ use super::console::{self, Console};
 use super::output::{self, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit};
+use lightbound_image::Crop;
 use lightbound_image::compare::{Better, Metric};
-use lightbound_image::layers::{PixelRect, read_layers};
+use lightbound_image::layers::read_layers;
 use limit::Limit;
-use pair::Crop;
 use result::{CompareResult, Request};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -67,7 +67,7 @@ pub struct Args {
 
     /// Compare a crop only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1, from the upper
     /// left corner of the full image; fractions if all are from 0 to 1, otherwise pixels
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "What")]
+    #[arg(long, value_name = "x0,x1,y0,y1", allow_hyphen_values = true, help_heading = "What")]
     pub crop: Option<Crop>,
 
     /// Exposure in stops that is applied to both images for psnr, ssim and ldr-flip; other
@@ -160,29 +160,6 @@ impl FromStr for MetricName {
             let names = Metric::ALL.map(Metric::name).join(", ");
             format!("unknown metric `{text}`; the metrics are {names}, flip")
         })
-    }
-}
-
-/// Parses `x0,x1,y0,y1`.
-fn parse_crop(text: &str) -> Result<Crop, String> {
-    let expected = || {
-        "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of \
-         pixels"
-            .to_string()
-    };
-    let numbers: Vec<f64> = text.split(',').map_while(|s| s.trim().parse().ok()).collect();
-    let &[x0, x1, y0, y1] = numbers.as_slice() else { return Err(expected()) };
-    let all =
-        |predicate: fn(&f64) -> bool| text.split(',').count() == 4 && numbers.iter().all(predicate);
-    if !(x0 < x1 && y0 < y1) {
-        Err(expected())
-    } else if all(|x| (0.0..=1.0).contains(x)) {
-        Ok(Crop::Fractions([x0, x1, y0, y1].map(|x| x as f32)))
-    } else if all(|x| x.fract() == 0.0 && x.abs() < 1e9) {
-        let [x0, x1, y0, y1] = [x0, x1, y0, y1].map(|x| x as i64);
-        Ok(Crop::Pixels(PixelRect { x0, y0, x1, y1 }))
-    } else {
-        Err(expected())
     }
 }
 

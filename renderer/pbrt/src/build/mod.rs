@@ -22,7 +22,7 @@ use lightbound::accel::{self, AccelKind};
 use lightbound::light::Lights;
 use lightbound::settings::{MethodName, RenderSettings};
 use lightbound::suggestion::did_you_mean;
-use lightbound_image::{Encoding, Image, Window};
+use lightbound_image::{Crop, Encoding, Image, Window};
 use lightbound_math::spectrum::{self, Spectrum};
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, Target};
@@ -49,9 +49,8 @@ pub struct Overrides {
     pub seed: Option<u32>,
     /// Width and height in pixels; `None` keeps the value in the scene file.
     pub resolution: Option<(u32, u32)>,
-    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene
-    /// file.
-    pub crop: Option<[f32; 4]>,
+    /// Crop window; `None` keeps the value in the scene file.
+    pub crop: Option<Crop>,
 }
 
 impl Default for Overrides {

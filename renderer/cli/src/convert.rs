@@ -411,7 +411,7 @@ fn encode(
         let overflows = if depth == ExrDepth::Half { half_overflows(image) } else { 0 };
         if overflows > 0 {
             console::warn(&format!(
-                "{} above 65504, the largest half float, become infinite; --bits 32 keeps them",
+                "{} above 65504, the largest half float, overflowed to infinity; --bits 32 avoids it",
                 console::count(overflows as u64, "value")
             ));
         }
@@ -450,7 +450,7 @@ fn encode(
             let nan = planes.iter().flatten().filter(|x| x.is_nan()).count();
             if nan > 0 {
                 let nan = console::count(nan as u64, "value");
-                console::warn(&format!("{nan} that are NaN become 0; .exr and .pfm keep them"));
+                console::warn(&format!("NaN becomes 0: {nan}; .exr and .pfm keep it"));
             }
             let opacity = image.layers.get(1).map(|layer| plane(&layer.channels[0])).transpose()?;
             let planes: Vec<&[f32]> = planes.iter().map(Vec::as_slice).collect();

@@ -5,9 +5,12 @@
 
 mod bounds;
 mod compare;
+mod completions;
 mod console;
+mod contents;
 mod convert;
 mod falsecolor;
+mod help;
 mod info;
 mod input;
 mod interrupt;
@@ -19,8 +22,9 @@ mod render;
 mod shader;
 mod stats;
 mod variant;
+mod version;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lightbound::integrator::IntegratorError;
 use lightbound::part::PartError;
 use lightbound_image::ImageError;
@@ -39,7 +43,8 @@ pub enum Exit {
     Failed = 1,
     /// The input or the options are wrong.
     InvalidInput = 2,
-    /// A result could not be written to its file.
+    /// A result could not be written to its file after the work was done. That its folder is
+    /// missing or not writable is [`Exit::InvalidInput`], since it is found before.
     WriteFailed = 3,
     /// Interrupted by Ctrl-C; 128 + SIGINT, as in shells.
     Interrupted = 130,
@@ -140,6 +145,7 @@ impl Error {
 #[command(
     name = "lightbound",
     version,
+    long_version = version::LONG.as_str(),
     after_help = "\
 Examples:
   lightbound render scene.pbrt -o picture.exr
@@ -149,9 +155,9 @@ Examples:
 
 Exit codes:
     0  done
-    1  a comparison or a regression test failed
-    2  the input or the options are invalid, or a warning occurred under --strict
-    3  a result could not be written
+    1  a comparison, a regression test or a check of a shader failed
+    2  the input or the options are invalid, an output cannot be created, or a warning occurred under --strict
+    3  a result could not be written after the work was done
   130  interrupted by Ctrl-C; during rendering, the unfinished image is written",
     // Lets the caller of a script override the script's own options.
     args_override_self = true
@@ -182,10 +188,15 @@ enum Command {
     /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages
+    Man(completions::ManArgs),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = help::fit(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     miette::set_hook(Box::new(|_| Box::new(error_format().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
@@ -197,6 +208,8 @@ fn main() -> ExitCode {
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => completions::man(&args),
     };
     let exit = result.unwrap_or_else(|error| {
         let exit = error.exit();
@@ -222,7 +235,6 @@ fn error_format() -> MietteHandlerOpts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn clap_accepts_the_definition() {

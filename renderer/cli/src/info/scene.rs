@@ -3,12 +3,11 @@
 use super::{bytes, lines};
 use crate::Error;
 use crate::console::count;
+use crate::contents::{self, Elements, OtherLights};
 use crate::stats::resident_memory_bytes;
 use lightbound::choice::Choice;
 use lightbound::film::{FilmOptions, column_names};
-use lightbound::geometry::{Geometry, Primitive, Shape};
 use lightbound::integrator;
-use lightbound::light::AnyLight;
 use lightbound::material::Material;
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
@@ -28,82 +27,6 @@ pub struct SceneInfo {
     /// Memory of the process that loading took, if the system reports it.
     loaded_bytes: Option<u64>,
     film_bytes: u64,
-}
-
-/// Numbers of elements of shapes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Elements {
-    triangles: u64,
-    patches: u64,
-    spheres: u64,
-    disks: u64,
-}
-
-impl Elements {
-    fn add(&mut self, primitive: &Primitive, times: u64) {
-        let n = u64::from(primitive.shape.len()) * times;
-        let counter = match &primitive.shape {
-            Shape::Mesh(_) => &mut self.triangles,
-            Shape::Bilinear(_) => &mut self.patches,
-            Shape::Sphere(_) => &mut self.spheres,
-            Shape::Disk(_) => &mut self.disks,
-        };
-        *counter += n;
-    }
-
-    /// The elements that satisfy a condition; each group counts once.
-    fn stored(geometry: &Geometry, condition: impl Fn(&Primitive) -> bool) -> Elements {
-        let mut elements = Elements::default();
-        geometry.primitives.iter().filter(|p| condition(p)).for_each(|p| elements.add(p, 1));
-        elements
-    }
-
-    /// All elements; each instance of a group counts.
-    fn instanced(geometry: &Geometry) -> Elements {
-        let mut elements = Elements::default();
-        let range = |range: &std::ops::Range<u32>| range.start as usize..range.end as usize;
-        let mut add = |primitives: &[Primitive], times| {
-            primitives.iter().for_each(|primitive| elements.add(primitive, times));
-        };
-        add(&geometry.primitives[range(&geometry.world)], 1);
-        for (g, group) in geometry.groups.iter().enumerate() {
-            let times = geometry.instances.iter().filter(|i| i.group as usize == g).count();
-            add(&geometry.primitives[range(group)], times as u64);
-        }
-        elements
-    }
-
-    fn text(&self) -> String {
-        let all = [
-            (self.triangles, "triangle", "s"),
-            (self.patches, "bilinear patch", "es"),
-            (self.spheres, "sphere", "s"),
-            (self.disks, "disk", "s"),
-        ];
-        let some = all.into_iter().filter(|(n, ..)| *n > 0);
-        let texts: Vec<String> = some
-            .map(|(n, noun, plural)| format!("{n} {noun}{}", if n == 1 { "" } else { plural }))
-            .collect();
-        if texts.is_empty() { "none".into() } else { texts.join(", ") }
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "triangles": self.triangles,
-            "bilinear_patches": self.patches,
-            "spheres": self.spheres,
-            "disks": self.disks,
-        })
-    }
-}
-
-/// Numbers of lights that are not surfaces.
-#[derive(Clone, Copy, Debug, Default)]
-struct OtherLights {
-    point: usize,
-    spot: usize,
-    distant: usize,
-    environment: usize,
 }
 
 impl SceneInfo {
@@ -128,42 +51,6 @@ impl SceneInfo {
             film_bytes,
             loaded,
         })
-    }
-
-    fn emitting(&self) -> Elements {
-        Elements::stored(&self.loaded.scene.geometry, |p| p.first_light.is_some())
-    }
-
-    fn other_lights(&self) -> OtherLights {
-        let mut lights = OtherLights::default();
-        for light in self.loaded.scene.lights.all() {
-            match light {
-                AnyLight::Point(_) => lights.point += 1,
-                AnyLight::Spot(_) => lights.spot += 1,
-                AnyLight::Distant(_) => lights.distant += 1,
-                AnyLight::Environment(_) => lights.environment += 1,
-                AnyLight::Area(_) => {}
-            }
-        }
-        lights
-    }
-
-    fn lights_text(&self) -> String {
-        let OtherLights { point, spot, distant, environment } = self.other_lights();
-        let mut texts = Vec::new();
-        let emitting = self.emitting();
-        if emitting != Elements::default() {
-            texts.push(format!("emitting surfaces: {}", emitting.text()));
-        }
-        let others = [
-            (point, "point light"),
-            (spot, "spot light"),
-            (distant, "distant light"),
-            (environment, "environment light"),
-        ];
-        let others = others.into_iter().filter(|(n, _)| *n > 0);
-        texts.extend(others.map(|(n, noun)| count(n as u64, noun)));
-        if texts.is_empty() { "none".into() } else { texts.join("; ") }
     }
 
     fn materials_text(&self) -> String {
@@ -213,16 +100,6 @@ impl SceneInfo {
             );
         }
         let sampling = settings.sampling;
-        let stored = Elements::stored(&scene.geometry, |_| true);
-        let mut surfaces = stored.text();
-        let instances = scene.geometry.instances.len();
-        if instances > 0 {
-            surfaces += &format!(
-                "; {} with all {}",
-                Elements::instanced(&scene.geometry).text(),
-                count(instances as u64, "instance")
-            );
-        }
         let files = self.files();
         let files_text = match files.len() {
             0 => "no other files".into(),
@@ -250,8 +127,8 @@ impl SceneInfo {
                     count(settings.integrator.max_depth.into(), "scattering event")
                 ),
             ),
-            ("surfaces", surfaces),
-            ("lights", self.lights_text()),
+            ("surfaces", contents::surfaces(&scene.geometry)),
+            ("lights", contents::lights(scene)),
             ("materials", self.materials_text()),
             ("files", files_text),
             ("memory", self.memory_text()),
@@ -269,7 +146,7 @@ impl SceneInfo {
     pub fn json(&self) -> Value {
         let LoadedScene { scene, settings, filename, .. } = &self.loaded;
         let (window, sampling) = (settings.window, settings.sampling);
-        let lights = self.other_lights();
+        let lights = OtherLights::of(scene);
         let materials = scene.materials.iter().zip(&scene.material_names);
         let materials = materials.map(|(m, name)| json!({ "name": name, "kind": kind(m) }));
         let files = self.files().into_iter();
@@ -290,11 +167,11 @@ impl SceneInfo {
             "seed": sampling.seed,
             "integrator": settings.integrator.method.name().name(),
             "max_depth": settings.integrator.max_depth,
-            "surfaces": Elements::stored(&scene.geometry, |_| true).json(),
+            "surfaces": Elements::stored(&scene.geometry).json(),
             "surfaces_with_instances": Elements::instanced(&scene.geometry).json(),
             "instances": scene.geometry.instances.len(),
             "lights": {
-                "emitting_surfaces": self.emitting().json(),
+                "emitting_surfaces": Elements::emitting(&scene.geometry).json(),
                 "point": lights.point,
                 "spot": lights.spot,
                 "distant": lights.distant,

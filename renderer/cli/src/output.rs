@@ -7,6 +7,7 @@
 
 use super::Error;
 use lightbound_image::ImageError;
+use lightbound_image::write::link_target;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -49,6 +50,12 @@ impl ImageFormat {
     pub fn from_extension(path: &Path) -> Option<ImageFormat> {
         let extension = path.extension()?.to_str()?;
         ImageFormat::ALL.into_iter().find(|f| f.extension().eq_ignore_ascii_case(extension))
+    }
+
+    /// Whether a path names a PNG, or stdout for a command that writes only PNG.
+    pub fn is_png(path: &Path) -> bool {
+        let format = ImageFormat::of_stdout(path).or_else(|| ImageFormat::from_extension(path));
+        is_stream(path) || format == Some(ImageFormat::Png)
     }
 
     /// The format that a name of stdout such as `png:-` has, if any.
@@ -108,7 +115,7 @@ impl OutputFile {
             };
         }
         // The file is written at the target of a symbolic link.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let target = link_target(path);
         let folder = folder(&target);
         if target.is_dir() {
             return Err(folder_error(path));
@@ -161,7 +168,8 @@ impl OutputFile {
         // A new file has no canonical path yet, but its folder has one.
         let new_file =
             |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
-        let canonical = |path: &Path| fs::canonicalize(path).ok().or_else(|| new_file(path));
+        let canonical =
+            |path: &Path| fs::canonicalize(path).ok().or_else(|| new_file(&link_target(path)));
         canonical(&self.path).is_some_and(|path| Some(path) == canonical(other))
     }
 
@@ -318,6 +326,14 @@ mod tests {
             |output: &Path, other: &Path| OutputFile::check(output).unwrap().is_same_file(other);
         assert!(is(&link, &file) && is(&file, &link) && is(&link, &link));
         assert!(!is(&copy, &file) && !is(&link, &copy));
+        let (new, dangling) = (folder.path().join("new.png"), folder.path().join("dangling.png"));
+        std::os::unix::fs::symlink("new.png", &dangling).unwrap();
+        assert!(is(&dangling, &new) && is(&new, &dangling));
+        OutputFile::check(&dangling).unwrap().write(|path| save(path, b"image")).unwrap();
+        assert_eq!(fs::read(&new).unwrap(), b"image");
+        let lost = folder.path().join("lost.png");
+        std::os::unix::fs::symlink("no/a.png", &lost).unwrap();
+        assert!(OutputFile::check(&lost).unwrap_err().to_string().contains("no folder"));
     }
 
     #[cfg(unix)]

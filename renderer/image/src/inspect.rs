@@ -188,13 +188,16 @@ impl ChannelStatistics {
     /// Computes the statistics of samples.
     pub fn new(samples: &ChannelSamples) -> ChannelStatistics {
         match samples {
-            ChannelSamples::F32(samples) => {
-                ChannelStatistics::of(samples.iter().map(|&x| f64::from(x)))
-            }
+            ChannelSamples::F32(samples) => ChannelStatistics::of_floats(samples),
             ChannelSamples::U32(samples) => {
                 ChannelStatistics::of(samples.iter().map(|&x| f64::from(x)))
             }
         }
+    }
+
+    /// Computes the statistics of floats.
+    pub fn of_floats(samples: &[f32]) -> ChannelStatistics {
+        ChannelStatistics::of(samples.iter().map(|&x| f64::from(x)))
     }
 
     fn of(samples: impl Iterator<Item = f64>) -> ChannelStatistics {

@@ -238,7 +238,7 @@ pub fn save(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
 }
 
 fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = link_target(path);
     let is_open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"]
         .iter()
         .any(|name| path.starts_with(name));
@@ -252,6 +252,28 @@ fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Follows symbolic links, also to a file that does not exist yet. Without a link, or with links in
+/// a circle, returns the path itself.
+pub fn link_target(path: &Path) -> PathBuf {
+    const MAX_LINKS: usize = 40;
+    if let Ok(target) = fs::canonicalize(path) {
+        return target;
+    }
+    // Links such as /dev/stdout of a pipe can be opened, but have no path at their end.
+    if fs::metadata(path).is_ok() {
+        return path.to_path_buf();
+    }
+    let mut target = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&target) {
+            // A relative target starts from the folder of the link.
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return target,
+        }
+    }
+    path.to_path_buf()
 }
 
 /// Writes and flushes to disk, so that a later rename cannot take effect before the content.
@@ -411,6 +433,16 @@ mod tests {
         save(&link, b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"new");
+        let new = dir.path().join("new");
+        for (name, to) in [("first", "second"), ("second", "new")] {
+            std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+        }
+        save(&dir.path().join("first"), b"new").unwrap();
+        assert!(fs::symlink_metadata(dir.path().join("first")).unwrap().is_symlink());
+        assert_eq!(fs::read(&new).unwrap(), b"new");
+        let circle = dir.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert_eq!(link_target(&circle), circle);
         save(Path::new("/dev/null"), b"gone").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }

@@ -6,12 +6,12 @@ mod report;
 mod result;
 
 use super::console::{self, Console};
+use super::input;
 use super::output::{self, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit};
 use lightbound_image::Crop;
 use lightbound_image::compare::{Better, Metric};
-use lightbound_image::layers::read_layers;
 use limit::Limit;
 use result::{CompareResult, Request};
 use std::path::PathBuf;
@@ -50,7 +50,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Image under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
+    /// Image under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB; -
+    /// reads stdin
     pub a: PathBuf,
 
     /// Reference, in any of these formats
@@ -172,13 +173,19 @@ fn parse_positive(text: &str) -> Result<f32, String> {
 /// Checks the heat map's file, which must be a PNG and not one of the images.
 fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
     let Some(path) = &args.heatmap else { return Ok(None) };
-    if output::ImageFormat::from_extension(path) != Some(output::ImageFormat::Png) {
+    if !output::ImageFormat::is_png(path) {
         return Err(Error::option(
             format!("--heatmap writes PNG, not `{}`", path.display()),
             "name a file that ends in .png",
         ));
     }
     let output = OutputFile::check(path)?;
+    if output.is_stdout() && !args.quiet {
+        return Err(Error::option(
+            "--heatmap would write to stdout, like the metrics",
+            "name a file, or add --quiet",
+        ));
+    }
     if [&args.a, &args.b].into_iter().any(|image| output.is_same_file(image)) {
         return Err(Error::option(
             format!("--heatmap would overwrite `{}`", path.display()),
@@ -191,8 +198,8 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let heatmap = heatmap_output(args)?;
-    let read = |path: &PathBuf| read_layers(path).map_err(Error::Image);
-    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    input::check_single_stdin([args.a.as_path(), &args.b])?;
+    let (a, b) = (input::layers(&args.a)?, input::layers(&args.b)?);
     let display_referred = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {

@@ -7,12 +7,13 @@ mod path;
 mod result;
 mod work;
 
-use super::console::{self, Console, count, duration};
+use super::console::{self, Console, ProgressFormat, duration};
+use super::input;
 use super::interrupt::{Interrupt, Stage};
 use super::numbers::{choice, integer};
 use super::output::{ImageFormat, OutputFile};
 use super::shader::{target_parser, unavailable};
-use super::{Error, Exit};
+use super::{Error, Exit, contents};
 use checkpoint::ReportedCheckpoint;
 use image_file::{Destination, ImageFile, default_output};
 use lightbound::accel::AccelKind;
@@ -48,16 +49,18 @@ Examples:
   lightbound render outdoors.pbrt --sky-sampling product
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
-  lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
+  lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr  (see lightbound merge)";
 
 /// Options of `render`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
+    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz); - reads stdin, and file names in the
+    /// scene are then relative to the current folder
     pub scene: PathBuf,
 
-    /// Output image: .exr (float, all layers), .png (sRGB) or .pfm (float)
+    /// Output image: .exr (float, all layers), .png (sRGB) or .pfm (float); -, exr:-, png:- or pfm:-
+    /// writes to stdout
     ///
     /// The default is the film's file name in the scene, in the current folder, or otherwise the
     /// scene's name with .exr.
@@ -77,13 +80,20 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     pub variance: bool,
 
-    /// Write times, ray counts, memory and warnings as JSON
+    /// Write times, ray counts, memory and warnings as JSON; - writes to stdout
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
 
     /// Print nothing but warnings and errors
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    /// How to show progress
+    ///
+    /// Objects have the keys activity, fraction, seconds, seconds_left, samples, and noise, which is
+    /// null unless there is a --noise-threshold and its estimate.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
+    pub progress: ProgressFormat,
 
     /// Integrator, overriding the scene's
     #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Image")]
@@ -173,7 +183,7 @@ pub(super) fn parse_exposure(text: &str) -> Result<f32, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    render_source(&Source::file(&args.scene), &[], args)
+    render_source(&input::scene(&args.scene)?, &[], args)
 }
 
 /// Renders a scene from any source, with the given `shaders` and options. Messages call it
@@ -183,14 +193,15 @@ pub fn render_source(
     shaders: &[NamedShader],
     args: &Args,
 ) -> Result<Exit, Error> {
-    let console = Console::new(args.quiet);
+    let console = Console::with_progress(args.quiet, args.progress);
     let interrupt = Interrupt::install(args.quiet);
     let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(OutputFile::check).transpose()?;
+    image_file::check_stdout(requested.as_ref(), stats_file.as_ref(), args)?;
     let threads = prepare(args)?;
 
     let mut diagnostics = Diagnostics::new(args.strict);
-    let loading = console.spinner(format!("loading {}", args.scene.display()));
+    let loading = console.spinner(format!("loading {}", input::name(&args.scene).display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let loaded =
         load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
@@ -320,7 +331,9 @@ impl<'a> RenderJob<'a> {
             work = checkpoint.load(work).inspect_err(|_| progress.finish())?;
             progress.skip(work.stats().camera_samples);
         }
-        let outcome = work::run(&mut work, &args.work, &mut checkpoint);
+        let outcome = work::run(&mut work, &args.work, &mut checkpoint, &|noise| {
+            progress.set_noise(noise);
+        });
         progress.finish();
         interrupt.enter(Stage::Writing, None);
 
@@ -375,14 +388,10 @@ pub(super) fn all_threads() -> usize {
 /// Summarizes a loaded scene in one line.
 fn scene_summary(loaded: &LoadedScene) -> String {
     let scene = &loaded.scene;
-    let instances = match scene.geometry.instances.len() {
-        0 => String::new(),
-        n => format!("{}, ", count(n as u64, "instance")),
-    };
     format!(
-        "{}, {instances}{}, accelerator {}; loaded in {}, built in {}",
-        count(scene.geometry.triangle_count(), "triangle"),
-        count(scene.lights.all().len() as u64, "light"),
+        "surfaces: {}; lights: {}; accelerator {}; loaded in {}, built in {}",
+        contents::surfaces(&scene.geometry),
+        contents::lights(scene),
         scene.accel.name(),
         duration(loaded.load_time),
         duration(loaded.build_time),

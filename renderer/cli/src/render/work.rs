@@ -101,13 +101,18 @@ fn noise_checks() -> impl Iterator<Item = u32> {
     (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
 }
 
-/// Renders until all samples are taken or another condition ends the work.
+/// Renders until all samples are taken or another condition ends the work. Reports each estimate of
+/// the noise.
 pub fn run(
     work: &mut Work,
     args: &WorkArgs,
     checkpoint: &mut Option<ReportedCheckpoint>,
+    report_noise: &dyn Fn(f64),
 ) -> WorkOutcome {
-    let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
+    let noise = |work: &Work| {
+        let noise = args.noise_threshold.map(|_| relative_noise(&work.film().image()));
+        noise.inspect(|noise| report_noise(*noise))
+    };
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
     let mut next_save = args.checkpoint.and_then(|every| Instant::now().checked_add(every));

@@ -4,8 +4,9 @@ use super::input;
 use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
+use lightbound_image::inspect::describe_file;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect, decode_layers, is_exr};
-use lightbound_image::write::{Channel, ChannelSamples, encode_pfm, save};
+use lightbound_image::write::{Attribute, Channel, ChannelSamples, encode_pfm, save};
 use lightbound_image::{
     Crop, ExrDepth, ExrHeader, ImageError, MAX_PIXELS, PngDepth, Problem, ToneMap,
     encode_exr_layers, encode_png_planes, exposure_gain, half_overflows,
@@ -204,6 +205,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             ExrHeader::default()
         }
     };
+    let keeps_primaries = format == ImageFormat::Exr && args.tonemap == ToneMapName::None;
+    if is_exr(&data) && !keeps_primaries && !has_srgb_primaries(file, &data)? {
+        console::warn(&format!(
+            "{}: the primaries are not those of sRGB, and are not converted, so colours are wrong",
+            file.display()
+        ));
+    }
     drop(data);
     // The sums are those of a rendering, which a converted image is no longer.
     image.layers.retain(|layer| !layer.name.starts_with("sums."));
@@ -237,6 +245,18 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         ));
     }
     Ok(Exit::Success)
+}
+
+/// Whether an EXR file has the primaries of sRGB, which are the default.
+fn has_srgb_primaries(file: &Path, data: &[u8]) -> Result<bool, Error> {
+    const SRGB: [f32; 8] = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06, 0.3127, 0.329];
+    let described = describe_file(file, data).map_err(Error::Image)?;
+    let Some(Attribute::Text(text)) = described.attributes.get("chromaticities") else {
+        return Ok(true);
+    };
+    let numbers: Vec<f32> =
+        text.split([' ', ',', ';']).filter_map(|word| word.parse().ok()).collect();
+    Ok(numbers.len() == 8 && numbers.iter().zip(SRGB).all(|(x, y)| (x - y).abs() < 1e-3))
 }
 
 /// The float samples of each channel.

@@ -225,3 +225,27 @@ fn unusable_files_are_errors() {
     assert_input_error(&mut convert(&dir, &["c.exr", "b.png"]), &["unknown image format"]);
     assert_input_error(&mut convert(&dir, &["a.exr", "b.png", "--resize", "0x4"]), &["640x360"]);
 }
+
+#[test]
+fn other_primaries_are_a_warning() {
+    use exr::prelude::{Chromaticities, Image, SpecificChannels, Vec2, WritableImage};
+    let dir = SceneDir::new();
+    let write = |red: Vec2<f32>| {
+        let channels = SpecificChannels::rgb(|_: Vec2<usize>| (0.5f32, 0.25f32, 0.125f32));
+        let mut image = Image::from_channels((2, 1), channels);
+        image.attributes.chromaticities = Some(Chromaticities {
+            red,
+            green: Vec2(0.3, 0.6),
+            blue: Vec2(0.15, 0.06),
+            white: Vec2(0.3127, 0.329),
+        });
+        image.write().to_file(dir.path("a.exr")).unwrap();
+    };
+    write(Vec2(0.64, 0.33));
+    convert(&dir, &["a.exr", "b.png", "-q"]).assert().success().stderr("");
+    write(Vec2(0.708, 0.292));
+    let warning = "warning: a.exr: the primaries are not those of sRGB";
+    convert(&dir, &["a.exr", "b.png", "-q"]).assert().success().stderr(contains(warning));
+    convert(&dir, &["a.exr", "b.exr", "-q"]).assert().success().stderr("");
+    convert(&dir, &["b.exr", "c.pfm", "-q"]).assert().success().stderr(contains("b.exr: the prim"));
+}

@@ -75,7 +75,8 @@ fn instances_count_once_stored_and_once_each() {
     assert_eq!(line(&text, "lights"), "1 point light, 1 distant light");
     assert!(line(&text, "fallbacks").contains("volpath"), "{text}");
 
-    let list = json(info(&dir, &["scene.pbrt", "--format", "json"]));
+    let list = json(info(&dir, &["scene.pbrt", "scene.pbrt", "--format", "json"]));
+    assert!(list[1]["memory"]["scene_bytes"].is_null(), "memory is reused");
     let scene = &list[0];
     assert_eq!((&scene["kind"], &scene["seed"]), (&"scene".into(), &3.into()));
     assert_eq!(scene["window"]["x"], 20);

@@ -337,8 +337,8 @@ mod tests {
     fn stray_annotations_are_rejected() {
         for text in [
             "struct Material { a: /// range: [0, 1]\n f32 }",
-            "fn f(a: f32, /// range: [0, 1]\n b: f32) {}",
-            "const a: f32 = 1.0; /// range: [0, 1]\n",
+            "struct Material { a: f32 } fn f(a: f32, /// range: [0, 1]\n b: f32) {}",
+            "struct Material { a: f32 } const a: f32 = 1.0; /// range: [0, 1]\n",
             "struct Material { a: f32 } /// range: [0, 1]\n",
             "struct Material { a: f32 } fn f() { /// range: [0, 1]\n let x = 1; }",
             "struct Material { a: f32 }\n/// range: [0, 1]\n",

@@ -17,8 +17,8 @@ Examples:
   lightbound info *.exr --format json
 
 A scene is loaded as for rendering, with all its files, so problems show. Its
-memory is measured after loading, plus that of the film for an .exr with all
-layers. Statistics of images are those of linear values; PNG, JPEG and TGA are
+memory is measured after loading, for the first file only, plus that of the film
+for an .exr with all layers. Statistics of images are those of linear values; PNG, JPEG and TGA are
 decoded from sRGB. NaNs and infinities are counted, and excluded from the
 others.";
 
@@ -51,17 +51,21 @@ enum Info {
 }
 
 impl Info {
-    /// Describes a file.
-    fn of(path: &Path) -> Result<Info, Error> {
+    /// Describes a file. Memory is measured for the first file only, since later ones reuse what
+    /// it has left.
+    fn of(path: &Path, is_first: bool) -> Result<Info, Error> {
         let name = input::name(path);
+        let load = |source| {
+            scene::SceneInfo::load(name, source, is_first).map(|info| Info::Scene(Box::new(info)))
+        };
         if is_scene_name(path) {
-            return Ok(Info::Scene(Box::new(scene::SceneInfo::load(name, input::scene(path)?)?)));
+            return load(input::scene(path)?);
         }
         let data = input::image_data(path)?;
         match image::ImageInfo::new(name, &data) {
             Ok(info) => Ok(Info::Image(info)),
             Err(error) => match input::scene_in(path, name, &data) {
-                Some(source) => Ok(Info::Scene(Box::new(scene::SceneInfo::load(name, source)?))),
+                Some(source) => load(source),
                 None => Err(unknown(error)),
             },
         }
@@ -106,7 +110,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     input::check_single_stdin(args.files.iter().map(PathBuf::as_path))?;
     let (mut exit, mut list) = (Exit::Success, Vec::new());
     for (i, path) in args.files.iter().enumerate() {
-        match Info::of(path) {
+        match Info::of(path, i == 0) {
             Ok(info) if args.format == InfoFormat::Json => list.push(info.json()),
             Ok(info) => {
                 let gap = if i > 0 { "\n" } else { "" };

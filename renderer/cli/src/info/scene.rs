@@ -12,6 +12,7 @@ use lightbound::material::Material;
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,15 +25,15 @@ pub struct SceneInfo {
     loaded: LoadedScene,
     warnings: Vec<String>,
     integrator: &'static str,
-    /// Memory of the process that loading took, if the system reports it.
+    /// Memory of the process that loading took, if it was measured.
     loaded_bytes: Option<u64>,
     film_bytes: u64,
 }
 
 impl SceneInfo {
-    /// Loads a scene as for rendering.
-    pub fn load(path: &Path, source: Arc<Source>) -> Result<SceneInfo, Error> {
-        let before = resident_memory_bytes();
+    /// Loads a scene as for rendering; `measures` its memory if the process has not freed any yet.
+    pub fn load(path: &Path, source: Arc<Source>, measures: bool) -> Result<SceneInfo, Error> {
+        let before = resident_memory_bytes().filter(|_| measures);
         let mut diagnostics = Diagnostics::new(false);
         let loaded = load_source(&source, &[], &Overrides::default(), &mut diagnostics)?;
         let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
@@ -53,14 +54,28 @@ impl SceneInfo {
         })
     }
 
+    /// The number of materials, and their names, each once.
     fn materials_text(&self) -> String {
         let names = &self.loaded.scene.material_names;
-        let shown = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
-        match names.len() {
-            0 => "none".into(),
-            n if n > MAX_NAMES => format!("{n}: {shown} and {} more", n - MAX_NAMES),
-            n => format!("{n}: {shown}"),
+        let mut distinct: Vec<(&str, usize)> = Vec::new();
+        let mut indices = HashMap::new();
+        for name in names {
+            let index = *indices.entry(name.as_str()).or_insert(distinct.len());
+            match distinct.get_mut(index) {
+                Some((_, times)) => *times += 1,
+                None => distinct.push((name, 1)),
+            }
         }
+        let name = |&(name, times): &(&str, usize)| match times {
+            1 => name.to_owned(),
+            _ => format!("{name} × {times}"),
+        };
+        let shown = distinct.iter().take(MAX_NAMES).map(name).collect::<Vec<_>>().join(", ");
+        let rest = match distinct.len().saturating_sub(MAX_NAMES) {
+            0 => String::new(),
+            n => format!(" and {}", count(n as u64, "other name")),
+        };
+        if names.is_empty() { "none".into() } else { format!("{}: {shown}{rest}", names.len()) }
     }
 
     fn memory_text(&self) -> String {
@@ -72,7 +87,7 @@ impl SceneInfo {
                 bytes(loaded)
             ),
             None => format!(
-                "accelerator {}, film {film}",
+                "at least accelerator {}, film {film}; alone, the scene is measured",
                 bytes(self.loaded.scene.accel.memory_bytes() as u64)
             ),
         }

@@ -228,7 +228,8 @@ fn unusable_files_are_errors() {
 
 #[test]
 fn other_primaries_are_a_warning() {
-    use exr::prelude::{Chromaticities, Image, SpecificChannels, Vec2, WritableImage};
+    use exr::meta::attribute::Chromaticities;
+    use exr::prelude::{Image, SpecificChannels, Vec2, WritableImage};
     let dir = SceneDir::new();
     let write = |red: Vec2<f32>| {
         let channels = SpecificChannels::rgb(|_: Vec2<usize>| (0.5f32, 0.25f32, 0.125f32));

@@ -1,7 +1,7 @@
 //! `lightbound merge`: merges parts of an image.
 
 use super::console::{self, count, duration};
-use super::output::{ImageFormat, OutputFile};
+use super::output::{ImageFormat, OutputFile, is_stream};
 use super::render::{bound_violation_warning, film_warnings, sample_counts};
 use super::{Error, Exit, memory};
 use lightbound::film::Coverage;
@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(required = true, value_name = "PART")]
     pub parts: Vec<PathBuf>,
 
-    /// Output image, an .exr
+    /// Output image, an .exr; - writes to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
@@ -91,6 +91,12 @@ fn output(args: &Args) -> Result<OutputFile, Error> {
         return Err(Error::option(
             format!("`{}` cannot store a merged part", args.output.display()),
             "name an .exr file with -o",
+        ));
+    }
+    if args.parts.iter().any(|part| is_stream(part)) {
+        return Err(Error::option(
+            "parts are read twice, so they cannot come from stdin",
+            "save the part to a file first",
         ));
     }
     let output = OutputFile::check(&args.output)?;

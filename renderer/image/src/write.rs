@@ -4,7 +4,7 @@
 //! full disk or an interruption leaves an existing file intact and never produces a partial file.
 
 use super::encoding::linear_to_srgb;
-use super::{ImageError, Problem};
+use super::{ImageError, Problem, exposure_gain};
 use crate::Window;
 pub use crate::exr_rows::{ChannelType, ExrRows, write_exr_rows};
 use std::fs::{self, File, OpenOptions};
@@ -177,7 +177,7 @@ pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>,
 ///
 /// Values are clamped to [0, 1]; NaN becomes 0.
 pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
-    let gain = libm::exp2f(exposure);
+    let gain = exposure_gain(exposure);
     rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect()
 }
 
@@ -230,6 +230,23 @@ pub fn write_pfm_rows(
     })
 }
 
+/// Encodes a little-endian PFM of interleaved linear samples, row by row from the top; 1 channel is
+/// grey, 3 are red, green and blue.
+///
+/// # Panics
+/// If `channels` is neither 1 nor 3, or `samples` has a wrong length.
+pub fn encode_pfm(width: u32, height: u32, channels: usize, samples: &[f32]) -> Vec<u8> {
+    assert!(matches!(channels, 1 | 3), "{channels} channels");
+    assert_eq!(samples.len(), width as usize * height as usize * channels);
+    let name = if channels == 3 { "PF" } else { "Pf" };
+    let mut bytes = format!("{name}\n{width} {height}\n-1.0\n").into_bytes();
+    bytes.reserve(size_of_val(samples));
+    for row in samples.chunks_exact(width.max(1) as usize * channels).rev() {
+        bytes.extend(row.iter().flat_map(|x| x.to_le_bytes()));
+    }
+    bytes
+}
+
 /// Writes a file atomically: it contains either all of `bytes` or its previous content.
 ///
 /// Follows symbolic links. Writes directly to targets that are not regular files (a device, a pipe)
@@ -256,7 +273,7 @@ fn save_problem(
     path: &Path,
     write: impl FnOnce(&mut dyn WriteSeek) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = link_target(path);
     let is_open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"]
         .iter()
         .any(|name| path.starts_with(name));
@@ -269,6 +286,28 @@ fn save_problem(
     let (file, temporary) = TEMPORARY_FILES.create_for(&target).map_err(Problem::Write)?;
     write_durably(file, write)?;
     temporary.rename(&target).map_err(Problem::Write)
+}
+
+/// Follows symbolic links, also to a file that does not exist yet. Without a link, or with links in
+/// a circle, returns the path itself.
+pub fn link_target(path: &Path) -> PathBuf {
+    const MAX_LINKS: usize = 40;
+    if let Ok(target) = fs::canonicalize(path) {
+        return target;
+    }
+    // Links such as /dev/stdout of a pipe can be opened, but have no path at their end.
+    if fs::metadata(path).is_ok() {
+        return path.to_path_buf();
+    }
+    let mut target = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&target) {
+            // A relative target starts from the folder of the link.
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return target,
+        }
+    }
+    path.to_path_buf()
 }
 
 /// Writes and flushes to disk, so that a later rename cannot take effect before the content.
@@ -452,6 +491,9 @@ mod tests {
         let rgb: Vec<[f32; 3]> = values(3 * 5 * 4).as_chunks().0.to_vec();
         write_pfm(&path, 5, 4, &rgb).unwrap();
         assert!(read(&path, Encoding::Srgb).unwrap().pixels().map(|p| p.to_array()).eq(rgb));
+        let grey = values(5 * 4);
+        save(&path, &encode_pfm(5, 4, 1, &grey)).unwrap();
+        assert!(read(&path, Encoding::Srgb).unwrap().pixels().map(|p| p.x).eq(grey));
     }
 
     #[test]
@@ -502,6 +544,16 @@ mod tests {
         save(&link, b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"new");
+        let new = dir.path().join("new");
+        for (name, to) in [("first", "second"), ("second", "new")] {
+            std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+        }
+        save(&dir.path().join("first"), b"new").unwrap();
+        assert!(fs::symlink_metadata(dir.path().join("first")).unwrap().is_symlink());
+        assert_eq!(fs::read(&new).unwrap(), b"new");
+        let circle = dir.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert_eq!(link_target(&circle), circle);
         save(Path::new("/dev/null"), b"gone").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }

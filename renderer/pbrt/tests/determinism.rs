@@ -12,6 +12,7 @@ use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
 use lightbound::settings::PathSettings;
 use lightbound::{RenderSettings, Scene};
+use lightbound_image::Crop;
 use lightbound_pbrt::build::Overrides;
 use lightbound_shader::Target;
 use std::ops::Range;
@@ -222,7 +223,8 @@ fn sample_ranges_add_up_to_the_full_image() {
 #[test]
 fn crop_renders_the_same_pixels() {
     let full = render_text(SCENE, &Overrides::default(), 2);
-    let crop = Overrides { crop: Some([0.2, 0.7, 0.1, 0.9]), ..Overrides::default() };
+    let crop =
+        Overrides { crop: Some(Crop::Fractions([0.2, 0.7, 0.1, 0.9])), ..Overrides::default() };
     let part = render_text(SCENE, &crop, 2);
     let w = part.window;
     assert_eq!((w.x0, w.x1, w.y0, w.y1), (14, 49, 5, 45));

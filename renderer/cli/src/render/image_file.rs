@@ -4,7 +4,8 @@
 use super::Args;
 use super::result::RenderResult;
 use crate::Error;
-use crate::console::Progress;
+use crate::console::{Progress, ProgressFormat};
+use crate::input;
 use crate::output::{ImageFormat, OutputFile};
 use lightbound::film::Film;
 use lightbound::part::Checkpoint;
@@ -180,9 +181,35 @@ pub fn check_overwrites(
     Ok(())
 }
 
+/// Checks that only one thing is written to stdout, and that a checkpoint has a file beside which
+/// it can be.
+pub fn check_stdout(
+    image: Option<&ImageFile>,
+    stats: Option<&OutputFile>,
+    args: &Args,
+) -> Result<(), Error> {
+    let image = image.is_some_and(|image| image.output.is_stdout());
+    let users = [
+        ("--output", image),
+        ("--stats", stats.is_some_and(OutputFile::is_stdout)),
+        ("--progress json", args.progress == ProgressFormat::Json),
+    ];
+    let users: Vec<&str> = users.iter().filter(|(_, uses)| *uses).map(|(name, _)| *name).collect();
+    if users.len() > 1 {
+        let message = format!("{} would write to stdout", users.join(" and "));
+        return Err(Error::option(message, "name files for all but one"));
+    }
+    if image && (args.work.checkpoint.is_some() || args.work.resume) {
+        let message = "a checkpoint is a file beside the image, but the image goes to stdout";
+        return Err(Error::option(message, "name a file with -o"));
+    }
+    Ok(())
+}
+
 /// Default output: the film's file name in the current folder, or the scene's name if the film has
 /// no file name. Formats that cannot be written become .exr.
 pub fn default_output(scene: &Path, film: &Path) -> PathBuf {
+    let scene = input::name(scene);
     match film.file_name().map(PathBuf::from) {
         Some(name) if ImageFormat::from_extension(&name).is_some() => name,
         Some(name) => name.with_extension("exr"),
@@ -209,6 +236,7 @@ mod tests {
         assert_eq!(name("a/b.pbrt", "c.jpg"), Path::new("c.exr"));
         assert_eq!(name("a/b.pbrt", ""), Path::new("b.exr"));
         assert_eq!(name("a/b.pbrt.gz", ""), Path::new("b.exr"));
+        assert_eq!(name("-", ""), Path::new("stdin.exr"));
     }
 
     #[test]

@@ -8,12 +8,13 @@ mod path;
 mod result;
 mod work;
 
-use super::console::{self, Console, count, duration};
+use super::console::{self, Console, ProgressFormat, duration};
+use super::input;
 use super::interrupt::{Interrupt, Stage};
 use super::numbers::{choice, integer};
 use super::output::{ImageFormat, OutputFile};
 use super::shader::{target_parser, unavailable};
-use super::{Error, Exit, memory};
+use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use image_file::{Destination, ImageFile, default_output};
 pub use layers::LayerName;
@@ -22,6 +23,7 @@ use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
 use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::MethodName;
+use lightbound_image::Crop;
 use lightbound_image::write::save;
 use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
@@ -59,10 +61,12 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
+    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz); - reads stdin, and file names in the
+    /// scene are then relative to the current folder
     pub scene: PathBuf,
 
-    /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float)
+    /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float); -, exr:-, png:- or pfm:-
+    /// writes to stdout
     ///
     /// The default is the film's file name in the scene, in the current folder, or otherwise the
     /// scene's name with .exr.
@@ -97,13 +101,20 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     pub variance: bool,
 
-    /// Write times, ray counts, memory and warnings as JSON
+    /// Write times, ray counts, memory and warnings as JSON; - writes to stdout
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
 
     /// Print nothing but warnings and errors
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    /// How to show progress
+    ///
+    /// Objects have the keys activity, fraction, seconds, seconds_left, samples, and noise, which is
+    /// null unless there is a --noise-threshold and its estimate.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
+    pub progress: ProgressFormat,
 
     /// Integrator, overriding the scene's
     #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Image")]
@@ -121,13 +132,13 @@ pub struct Args {
     #[arg(long, value_name = "WxH", value_parser = parse_resolution, help_heading = "Image")]
     pub resolution: Option<(u32, u32)>,
 
-    /// Render a crop of the image only; fractions of its width and height from the upper left
-    /// corner
+    /// Render a crop of the image only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1,
+    /// from the upper left corner; fractions if all are from 0 to 1, otherwise pixels
     ///
     /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge`
     /// can merge crops.
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "Image")]
-    pub crop: Option<[f32; 4]>,
+    #[arg(long, value_name = "x0,x1,y0,y1", allow_hyphen_values = true, help_heading = "Image")]
+    pub crop: Option<Crop>,
 
     /// Stop this run after SECONDS of rendering, and write the samples so far, at least one per
     /// pixel
@@ -175,20 +186,6 @@ fn parse_resolution(text: &str) -> Result<(u32, u32), String> {
     parsed.ok_or_else(|| "expected columns x rows, each from 1 to 65536, as in 1920x1080".into())
 }
 
-/// Parses `x0,x1,y0,y1`.
-fn parse_crop(text: &str) -> Result<[f32; 4], String> {
-    let numbers: Option<Vec<f32>> = text.split(',').map(|s| s.trim().parse().ok()).collect();
-    match numbers.as_deref() {
-        Some(&[x0, x1, y0, y1])
-            if 0.0 <= x0 && x0 < x1 && x1 <= 1.0 && 0.0 <= y0 && y0 < y1 && y1 <= 1.0 =>
-        {
-            Ok([x0, x1, y0, y1])
-        }
-        _ => Err("expected four fractions from 0 to 1, x0 < x1 and y0 < y1, as in 0.25,0.75,0,0.5"
-            .into()),
-    }
-}
-
 /// Parses a positive time in seconds.
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let time = text
@@ -207,7 +204,7 @@ pub(super) fn parse_exposure(text: &str) -> Result<f32, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    render_source(&Source::file(&args.scene), &[], args)
+    render_source(&input::scene(&args.scene)?, &[], args)
 }
 
 /// Renders a scene from any source, with the given `shaders` and options. Messages call it
@@ -217,14 +214,15 @@ pub fn render_source(
     shaders: &[NamedShader],
     args: &Args,
 ) -> Result<Exit, Error> {
-    let console = Console::new(args.quiet);
+    let console = Console::with_progress(args.quiet, args.progress);
     let interrupt = Interrupt::install(args.quiet);
     let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(OutputFile::check).transpose()?;
+    image_file::check_stdout(requested.as_ref(), stats_file.as_ref(), args)?;
     let threads = prepare(args)?;
 
     let mut diagnostics = Diagnostics::new(args.strict);
-    let loading = console.spinner(format!("loading {}", args.scene.display()));
+    let loading = console.spinner(format!("loading {}", input::name(&args.scene).display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let loaded =
         load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
@@ -364,7 +362,14 @@ impl<'a> RenderJob<'a> {
             let result = result(work, outcome);
             self.image_file.write_snapshot(&result, work.film(), &progress);
         };
-        let outcome = work::run(&mut work, &args.work, &mut checkpoint, interrupt, snapshot);
+        let outcome = work::run(
+            &mut work,
+            &args.work,
+            &mut checkpoint,
+            interrupt,
+            &|noise| progress.set_noise(noise),
+            snapshot,
+        );
         progress.finish();
         interrupt.enter(Stage::Writing, None);
 
@@ -430,14 +435,10 @@ pub(super) fn all_threads() -> usize {
 /// Summarizes a loaded scene in one line.
 fn scene_summary(loaded: &LoadedScene) -> String {
     let scene = &loaded.scene;
-    let instances = match scene.geometry.instances.len() {
-        0 => String::new(),
-        n => format!("{}, ", count(n as u64, "instance")),
-    };
     format!(
-        "{}, {instances}{}, accelerator {}; loaded in {}, built in {}",
-        count(scene.geometry.triangle_count(), "triangle"),
-        count(scene.lights.all().len() as u64, "light"),
+        "surfaces: {}; lights: {}; accelerator {}; loaded in {}, built in {}",
+        contents::surfaces(&scene.geometry),
+        contents::lights(scene),
         scene.accel.name(),
         duration(loaded.load_time),
         duration(loaded.build_time),
@@ -449,16 +450,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolutions_and_crops_are_parsed() {
+    fn resolutions_are_parsed() {
         assert_eq!(parse_resolution("1920x1080"), Ok((1920, 1080)));
-        assert_eq!(parse_crop("0, 0.5,0.25,1"), Ok([0.0, 0.5, 0.25, 1.0]));
         for wrong in ["", "1", "1x", "x1", "0x1", "-1x2", "1x2x3", "70000x1", "1.5x2"] {
             assert!(parse_resolution(wrong).is_err(), "{wrong}");
-        }
-        for wrong in
-            ["", "0,1,0", "0,1,0,1,0", "0,0,0,1", "1,0,0,1", "0,1.1,0,1", "-0.1,1,0,1", "0,1,0,nan"]
-        {
-            assert!(parse_crop(wrong).is_err(), "{wrong}");
         }
     }
 

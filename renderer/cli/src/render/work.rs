@@ -136,16 +136,20 @@ fn noise_checks() -> impl Iterator<Item = u32> {
     (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
 }
 
-/// Renders until all samples are taken or another condition ends the work. When a signal requests
-/// it, saves a checkpoint and calls `snapshot`.
+/// Renders until all samples are taken or another condition ends the work. Reports each estimate of
+/// the noise. When a signal requests it, saves a checkpoint and calls `snapshot`.
 pub fn run(
     work: &mut Work,
     args: &WorkArgs,
     checkpoint: &mut Option<ReportedCheckpoint>,
     interrupt: &Interrupt,
+    report_noise: &dyn Fn(f64),
     snapshot: impl Fn(&Work, WorkOutcome),
 ) -> WorkOutcome {
-    let noise = |work: &Work| args.noise_threshold.map(|_| work.film().relative_noise());
+    let noise = |work: &Work| {
+        let noise = args.noise_threshold.map(|_| work.film().relative_noise());
+        noise.inspect(|noise| report_noise(*noise))
+    };
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
     let interval = args.checkpoint_interval();

@@ -124,6 +124,11 @@ impl Program {
         Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)
     }
 
+    /// Returns the shader's warnings, a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        self.shader.warnings().iter().map(|warning| warning.one_line()).collect()
+    }
+
     /// Returns the WGSL source.
     pub fn source(&self) -> &str {
         self.shader.text()

@@ -24,7 +24,7 @@ use lightbound::accel::{self, AccelKind};
 use lightbound::light::Lights;
 use lightbound::settings::{MethodName, RenderSettings};
 use lightbound::suggestion::did_you_mean;
-use lightbound_image::{Encoding, Image, Window};
+use lightbound_image::{Crop, Encoding, Image, Problem, Window};
 use lightbound_math::spectrum::{self, Spectrum};
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, Target};
@@ -51,9 +51,8 @@ pub struct Overrides {
     pub seed: Option<u32>,
     /// Width and height in pixels; `None` keeps the value in the scene file.
     pub resolution: Option<(u32, u32)>,
-    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene
-    /// file.
-    pub crop: Option<[f32; 4]>,
+    /// Crop window; `None` keeps the value in the scene file.
+    pub crop: Option<Crop>,
 }
 
 impl Default for Overrides {
@@ -274,8 +273,15 @@ impl Builder<'_> {
         path: &Path,
         encoding: Encoding,
     ) -> Result<Image, SceneError> {
-        lightbound_image::read::read_with(path, encoding, |path| self.inputs.read(path))
-            .map_err(|e| entity.error(e.to_string()))
+        lightbound_image::read::read_with(path, encoding, |path| self.inputs.read(path)).map_err(
+            |e| {
+                let error = entity.error(e.to_string());
+                match e.problem {
+                    Problem::Read(_) => error.help(RELATIVE_PATHS),
+                    _ => error,
+                }
+            },
+        )
     }
 
     /// Returns the sampled spectrum of a parameter; `None` if it is an RGB or blackbody colour.
@@ -302,7 +308,7 @@ impl Builder<'_> {
                 let text = self.inputs.read_text(&path).map_err(|e| {
                     entity
                         .error(format!("{} cannot be read: {e}", path.display()))
-                        .help("check the path")
+                        .help(RELATIVE_PATHS)
                 })?;
                 let spectrum = spectrum::from_text(&text)
                     .map_err(|e| entity.error(format!("{}: {e}", path.display())))?;
@@ -340,6 +346,10 @@ impl Builder<'_> {
         }
     }
 }
+
+/// Remedy for a file that cannot be read.
+const RELATIVE_PATHS: &str = "check the path: file names are relative to the folder of the main \
+                              scene file";
 
 /// Converts a transform. Fails if it is not invertible in single precision.
 fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {

@@ -8,8 +8,8 @@ use glam::DAffine3;
 use lightbound::camera::{Camera, Projection, ScreenWindow};
 use lightbound::filter::{Filter, FilterKind};
 use lightbound::settings::SamplingSettings;
-use lightbound_image::MAX_PIXELS;
-use lightbound_image::Window;
+use lightbound_image::layers::PixelRect;
+use lightbound_image::{Crop, MAX_PIXELS, Window};
 use lightbound_math::sampling::SamplerKind;
 use lightbound_math::{Transform, vec2};
 use std::path::PathBuf;
@@ -135,7 +135,10 @@ impl Builder<'_> {
         (w, h): (u32, u32),
         overrides: &Overrides,
     ) -> Result<Window, SceneError> {
-        let window = overrides.crop.map_or(file_window, |crop| crop_window(crop, (w, h)));
+        let window = match overrides.crop {
+            Some(crop) => overriding_window(crop, (w, h))?,
+            None => file_window,
+        };
         if window.x0 >= window.x1 || window.y0 >= window.y1 {
             let message = "the crop window contains no pixel";
             let error = match overrides.crop {
@@ -329,6 +332,23 @@ impl Builder<'_> {
         }
         Ok(seed)
     }
+}
+
+/// Converts an overriding crop window to pixels; may be empty.
+///
+/// # Errors
+/// If pixels are outside the image.
+fn overriding_window(crop: Crop, (w, h): (u32, u32)) -> Result<Window, SceneError> {
+    let full = PixelRect::from_size(0, 0, w.into(), h.into());
+    let area = crop.area(full);
+    if !full.contains(area) {
+        let error = SceneError::new(format!("the crop {crop} is not within the image"));
+        return Err(error.help(format!(
+            "the image has {w} × {h} pixels: columns from 0 to {w}, rows from 0 to {h}"
+        )));
+    }
+    let [x0, x1, y0, y1] = [area.x0, area.x1, area.y0, area.y1].map(|x| x as u32);
+    Ok(Window { x0, y0, x1, y1 })
 }
 
 /// Converts a crop window from fractions `x0, x1, y0, y1` of an image to pixels; may be empty.

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of random functions to check, such as 1000 or 1e6
-    #[arg(long, default_value = "1e4", value_parser = count)]
-    graphs: u64,
+    #[arg(long, default_value = "1e4", value_parser = count, alias = "graphs")]
+    functions: u64,
     /// Seed of the first function; the others have consecutive seeds
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> ExitCode {
     println!("targets: {}", names.join(", "));
     // Panics are caught and reported as failures.
     std::panic::set_hook(Box::new(|_| {}));
-    let failed = if args.lowered { 0 } else { operations(&targets) } + graphs(args, &targets);
+    let failed = if args.lowered { 0 } else { operations(&targets) } + functions(args, &targets);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -61,7 +61,7 @@ fn operations(targets: &[Target]) -> u64 {
 }
 
 /// Checks random functions. Returns the number of failures.
-fn graphs(args: &Args, targets: &[Target]) -> u64 {
+fn functions(args: &Args, targets: &[Target]) -> u64 {
     let (next, done, failed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let start = Instant::now();
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -69,7 +69,7 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
         let work = || {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= args.graphs || failed.load(Ordering::Relaxed) >= args.failures {
+                if index >= args.functions || failed.load(Ordering::Relaxed) >= args.failures {
                     return;
                 }
                 let pipeline = args.lowered.then_some(Pipeline::AlreadyLowered);
@@ -90,7 +90,7 @@ fn graphs(args: &Args, targets: &[Target]) -> u64 {
                 println!(
                     "{} of {} functions in {:.0?}",
                     done.load(Ordering::Relaxed),
-                    args.graphs,
+                    args.functions,
                     start.elapsed()
                 );
             }

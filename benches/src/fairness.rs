@@ -21,7 +21,7 @@ use std::process::ExitCode;
 /// Cycles of naive bounding code, compared with C compilers on scalar C
 #[derive(clap::Args)]
 pub struct Args {
-    /// Number of rounds; the fastest counts
+    /// Number of rounds; the fastest is reported
     #[arg(long, default_value_t = 1000, value_parser = positive::<usize>)]
     rounds: usize,
     /// Target to compile for

@@ -1,5 +1,5 @@
-//! The code of C compilers for our C output, loaded to run next to our machine code. All unsafe
-//! code of this crate is here.
+//! Machine code that C compilers generate from our C output, loaded to run alongside our own. All
+//! unsafe code of this crate is here.
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libloading::Library;
@@ -156,14 +156,18 @@ impl ForeignFunction {
             self.tables,
             tables.len()
         );
-        assert!(self.target.is_available(), "this machine can run the code");
+        assert!(self.target.is_available(), "this machine cannot run the code");
         assert_eq!(
             (inputs.lanes(), outputs.lanes()),
             (lanes, lanes),
-            "batches are for {lanes} lanes"
+            "batches must have {lanes} lanes"
         );
-        assert_eq!((inputs.ports(), outputs.ports()), ports, "batches have the function's ports");
-        assert_eq!(inputs.rows(), outputs.rows(), "batches have the same number of rows");
+        assert_eq!(
+            (inputs.ports(), outputs.ports()),
+            ports,
+            "batches must match the function's inputs and outputs"
+        );
+        assert_eq!(inputs.rows(), outputs.rows(), "batches must have the same number of rows");
         let inputs = inputs.words().chunks_exact(lanes * ports.0);
         let outputs = outputs.words_mut().chunks_exact_mut(lanes * ports.1);
         for (inputs, outputs) in inputs.zip(outputs) {

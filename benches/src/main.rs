@@ -2,7 +2,7 @@
 //! is a subcommand:
 //!
 //! ```text
-//! cargo run -p lightbound-benches --release -- differential --graphs 1e6
+//! cargo run -p lightbound-benches --release -- differential --functions 1e6
 //! ```
 //!
 //! Each subcommand is a module with `Args`, its command line, and `run`.
@@ -78,7 +78,7 @@ mod tests {
             "containment --checks 0",
             "containment --programs 0",
             "containment --exhaustive --sparse 0",
-            "differential --graphs 0",
+            "differential --functions 0",
             "differential --rows 0",
             "differential --failures 0",
             "math --function nosuch",

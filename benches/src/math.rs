@@ -32,7 +32,7 @@ pub struct Args {
     /// Number of input pairs for each function of two arguments
     #[arg(long, default_value_t = 200_000_000, value_parser = positive::<u64>)]
     pairs: u64,
-    /// Write the table to this file, shader-compiler/src/math/TABLE.md, instead of printing it;
+    /// Write the table to FILE, normally shader-compiler/src/math/TABLE.md, instead of printing it;
     /// cannot be combined with --function or --sample
     #[arg(long, value_name = "FILE", conflicts_with_all = ["function", "sample"])]
     write: Option<PathBuf>,
@@ -315,7 +315,7 @@ fn pow(pairs: u64) -> String {
         "\n## pow\n\naᵇ takes {} operations. Errors over {pairs} random pairs with results of at \
          least 2⁻¹²⁶, in ulps,\nby t = |b · log₂ a|; all are below 2.5 + {:.2} t. Smaller results \
          have an absolute error of at most\n2⁻¹²⁷. pow is monotone in a for fixed b, and in b for \
-         fixed a, without violations, since its steps\nare.\n\n\
+         fixed a, because each of its steps is\nmonotone.\n\n\
          | t | largest error |\n|---|--:|\n",
         measure::cost(Op::Pow),
         (maxima[BINS] * 100.0).ceil() / 100.0,

@@ -35,7 +35,7 @@ pub enum Filter {
 
 /// The sampling of a shader's texture; compiled code is specialized for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Lookup {
+pub struct SamplerState {
     /// Wrap mode.
     pub wrap: Wrap,
     /// Interpolation.

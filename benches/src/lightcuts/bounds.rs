@@ -24,7 +24,7 @@ fn measure_modes(material: &str, lights: u32, args: &Args) -> Vec<CutMeasurement
     let measurements = fastest(&candidates, args);
     assert_eq!(
         measurements[0].radiance, measurements[1].radiance,
-        "{material}: naive and optimized bounds give the same image"
+        "{material}: naive and optimized bounds must give the same image"
     );
     measurements
 }
@@ -64,8 +64,8 @@ pub fn print(args: &Args) {
         }
     }
     println!(
-        "\nµs of CPU time per cut, over the entire image; in parentheses, the fraction of the \
-         lighting time for bounds, over all rounds."
+        "\nµs of CPU time per cut, over the entire image; in parentheses, the share of \
+         lighting time spent on bounds, over all rounds."
     );
     println!("Target: optimized ÷ naive at most 0.80, except for diffuse.\n");
     print_head(

@@ -1,5 +1,5 @@
 //! Progress output: a bar with the remaining time on a terminal, plain lines elsewhere, nothing in
-//! quiet mode.
+//! quiet mode; or JSON for programs.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
@@ -25,8 +25,22 @@ pub enum Console {
     Terminal,
     /// An occasional line of text.
     Lines,
+    /// JSON objects on stdout, a line each; messages as `Lines`.
+    Json,
+    /// JSON objects on stdout; warnings and errors only.
+    QuietJson,
     /// Warnings and errors only.
     Quiet,
+}
+
+/// How to show progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ProgressFormat {
+    /// A bar on a terminal, occasional lines elsewhere
+    #[default]
+    Auto,
+    /// A JSON object a line on stdout, twice a second
+    Json,
 }
 
 impl Console {
@@ -39,9 +53,22 @@ impl Console {
         }
     }
 
+    /// Selects the style, with progress in the given format.
+    pub fn with_progress(quiet: bool, format: ProgressFormat) -> Console {
+        match (format, quiet) {
+            (ProgressFormat::Auto, _) => Console::new(quiet),
+            (ProgressFormat::Json, false) => Console::Json,
+            (ProgressFormat::Json, true) => Console::QuietJson,
+        }
+    }
+
+    fn is_json(self) -> bool {
+        matches!(self, Console::Json | Console::QuietJson)
+    }
+
     /// Prints a line of information, except in quiet mode.
     pub fn info(self, line: &str) {
-        if self != Console::Quiet {
+        if !matches!(self, Console::Quiet | Console::QuietJson) {
             print(line);
         }
     }
@@ -54,7 +81,7 @@ impl Console {
                 spinner.enable_steady_tick(Duration::from_millis(100));
                 spinner
             }
-            Console::Lines | Console::Quiet => {
+            _ => {
                 self.info(&activity);
                 ProgressBar::hidden()
             }
@@ -84,7 +111,7 @@ impl Console {
                     .expect("the template is well-formed");
                 ProgressBar::new(BAR_STEPS).with_style(style).with_prefix(activity)
             }
-            Console::Lines | Console::Quiet => ProgressBar::hidden(),
+            _ => ProgressBar::hidden(),
         };
         bar.tick();
         Progress {
@@ -95,6 +122,7 @@ impl Console {
             skipped: AtomicU64::new(0),
             start: Instant::now(),
             done: AtomicU64::new(0),
+            noise: Mutex::default(),
             next_update: Mutex::default(),
         }
     }
@@ -113,6 +141,8 @@ pub struct Progress {
     skipped: AtomicU64,
     start: Instant,
     done: AtomicU64,
+    /// The last estimate of the error.
+    noise: Mutex<Option<f64>>,
     /// Time of the next output, since the start.
     next_update: Mutex<Duration>,
 }
@@ -121,6 +151,16 @@ impl Progress {
     /// The bar; hidden unless stderr is a terminal.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
+    }
+
+    /// Prints a line of information above the bar, except in quiet mode.
+    pub fn info(&self, line: &str) {
+        self.bar.suspend(|| self.console.info(line));
+    }
+
+    /// Prints a warning above the bar, even in quiet mode.
+    pub fn warn(&self, warning: &dyn Display) {
+        self.bar.suspend(|| warn(warning));
     }
 
     /// Adds finished camera samples, and shows the sample rate.
@@ -132,6 +172,11 @@ impl Progress {
     /// Sets the number of camera samples that a checkpoint already has.
     pub fn skip(&self, samples: u64) {
         self.skipped.store(samples, Ordering::Relaxed);
+    }
+
+    /// Sets the estimated error.
+    pub fn set_noise(&self, noise: f64) {
+        *self.noise.lock().expect("no thread panics here") = Some(noise);
     }
 
     /// Sets the number of finished steps.
@@ -154,6 +199,11 @@ impl Progress {
         }
         let total = self.plan.total.saturating_sub(self.skipped.load(Ordering::Relaxed));
         let (fraction, left) = Plan { total, ..self.plan }.estimate(elapsed, done);
+        if self.console.is_json() {
+            self.print_json(fraction, left, elapsed, done);
+            *next_update = elapsed + Duration::from_millis(500);
+            return;
+        }
         let text = format!("{:3.0} %  {} left", 100.0 * fraction, duration(left));
         if self.console == Console::Terminal {
             self.bar.set_message(text + &speed(elapsed));
@@ -169,8 +219,31 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
+    /// Prints the state as a line of JSON; ignores errors, since a reader that has gone must not
+    /// end the program.
+    fn print_json(&self, fraction: f64, left: Duration, elapsed: Duration, done: u64) {
+        let skipped = self.skipped.load(Ordering::Relaxed);
+        let noise = *self.noise.lock().expect("no thread panics here");
+        let line = serde_json::json!({
+            "activity": self.activity,
+            "fraction": fraction,
+            "seconds": elapsed.as_secs_f64(),
+            "seconds_left": left.as_secs_f64(),
+            "samples": skipped + done,
+            "noise": noise.filter(|noise| noise.is_finite()),
+        });
+        let mut stdout = std::io::stdout().lock();
+        let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    }
+
+    /// Removes the bar. As JSON, prints the last state: no time is left.
     pub fn finish(&self) {
+        if self.console.is_json() {
+            let (elapsed, done) = (self.start.elapsed(), self.done.load(Ordering::Relaxed));
+            let total = self.plan.total.saturating_sub(self.skipped.load(Ordering::Relaxed));
+            let fraction = if total > 0 { done as f64 / total as f64 } else { 1.0 };
+            self.print_json(fraction.min(1.0), Duration::ZERO, elapsed, done);
+        }
         self.bar.finish_and_clear();
     }
 }

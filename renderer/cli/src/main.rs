@@ -5,9 +5,16 @@
 
 mod bounds;
 mod compare;
+mod completions;
 mod console;
+mod contents;
+mod convert;
 mod falsecolor;
+mod help;
+mod info;
+mod input;
 mod interrupt;
+mod memory;
 mod merge;
 mod numbers;
 mod output;
@@ -16,8 +23,9 @@ mod render;
 mod shader;
 mod stats;
 mod variant;
+mod version;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use lightbound::integrator::IntegratorError;
 use lightbound::part::PartError;
 use lightbound_image::ImageError;
@@ -36,10 +44,15 @@ pub enum Exit {
     Failed = 1,
     /// The input or the options are wrong.
     InvalidInput = 2,
-    /// A result could not be written to its file.
+    /// A result could not be written to its file after the work was done. That its folder is
+    /// missing or not writable is [`Exit::InvalidInput`], since it is found before.
     WriteFailed = 3,
-    /// Interrupted by Ctrl-C; 128 + SIGINT, as in shells.
+    /// Ended by SIGHUP: the terminal or the connection was closed. 128 + SIGHUP, as in shells.
+    HungUp = 129,
+    /// Interrupted by Ctrl-C; 128 + SIGINT.
     Interrupted = 130,
+    /// Ended by SIGTERM, which schedulers send; 128 + SIGTERM.
+    Terminated = 143,
 }
 
 /// Why a command failed.
@@ -137,6 +150,7 @@ impl Error {
 #[command(
     name = "lightbound",
     version,
+    long_version = version::LONG.as_str(),
     after_help = "\
 Examples:
   lightbound render scene.pbrt -o picture.exr
@@ -146,10 +160,11 @@ Examples:
 
 Exit codes:
     0  done
-    1  a comparison or a regression test failed
-    2  the input or the options are invalid, or a warning occurred under --strict
-    3  a result could not be written
-  130  interrupted by Ctrl-C; during rendering, the unfinished image is written",
+    1  a comparison, a regression test or a check of a shader failed
+    2  the input or the options are invalid, an output cannot be created, or a warning occurred under --strict
+    3  a result could not be written after the work was done
+  130  interrupted by Ctrl-C; during rendering, the unfinished image is written
+  143  ended by SIGTERM, likewise; 129 by SIGHUP",
     // Lets the caller of a script override the script's own options.
     args_override_self = true
 )]
@@ -168,6 +183,10 @@ enum Command {
     Compare(compare::Args),
     /// Draw a layer of an image in false colours, with a scale
     Falsecolor(falsecolor::Args),
+    /// Tell what a scene or an image contains, without rendering
+    Info(info::Args),
+    /// Convert an image: format, size, exposure, tone mapping, layer
+    Convert(convert::Args),
     /// Measure bounding shaders against the point shaders that they bound
     Bounds(bounds::Args),
     /// Test a suite of scenes against reference images
@@ -175,19 +194,28 @@ enum Command {
     /// List, check, show, evaluate, bound and preview materials written in WGSL
     #[command(subcommand)]
     Shader(shader::Command),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages
+    Man(completions::ManArgs),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = help::fit(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     miette::set_hook(Box::new(|_| Box::new(error_format().build()))).expect("the hook is set once");
     let result = match cli.command {
         Command::Render(args) => render::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Falsecolor(args) => falsecolor::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Regress(args) => regress::run(&args),
         Command::Shader(command) => shader::run(&command),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => completions::man(&args),
     };
     let exit = result.unwrap_or_else(|error| {
         let exit = error.exit();
@@ -213,7 +241,6 @@ fn error_format() -> MietteHandlerOpts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn clap_accepts_the_definition() {

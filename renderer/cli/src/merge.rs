@@ -1,12 +1,13 @@
 //! `lightbound merge`: merges parts of an image.
 
 use super::console::{self, count, duration};
-use super::output::{ImageFormat, OutputFile};
-use super::render::{bound_violation_warning, invalid_samples_warning, sample_counts};
-use super::{Error, Exit};
-use lightbound::film::{Coverage, layers};
-use lightbound::part::{self, MergedParts, PartHeader, merge};
-use lightbound_image::write::{Attribute, write_exr};
+use super::output::{ImageFormat, OutputFile, is_stream};
+use super::render::{bound_violation_warning, film_warnings, sample_counts};
+use super::{Error, Exit, memory};
+use lightbound::film::Coverage;
+use lightbound::film::layers::FilmLayers;
+use lightbound::part::{MergedParts, PartHeader, Parts};
+use lightbound_image::write::{Attribute, write_exr_rows};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -18,19 +19,19 @@ Examples:
 Parts may be ranges of samples, crops, or both, in any order. The result is
 identical, bit by bit, to an image that was rendered in one run. Parts of
 another scene, seed, size or version are rejected, as are parts that share
-samples. If samples are still missing, the result is a part that can be merged
-later.";
+samples. The image has the largest --spp of all parts. If samples are still
+missing, the result is a part that can be merged later.";
 
 /// Options of `merge`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Parts written by `lightbound render` with --sample-range or --crop, or by
+    /// Parts written by `lightbound render` with --sample-range, --crop or --keep-sums, or by
     /// `lightbound merge`
     #[arg(required = true, value_name = "PART")]
     pub parts: Vec<PathBuf>,
 
-    /// Output image, an .exr
+    /// Output image, an .exr; - writes to stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
@@ -42,28 +43,25 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
-    let MergedParts { first, film, coverage, missing, stats } = merge(&args.parts)?;
-    let picture = film.image();
-    let mut attributes = first.settings.clone();
-    attributes.extend(first.scene.clone().map(|scene| ("lightbound/scene".to_string(), scene)));
-    attributes.extend(sample_counts(&picture));
+    let parts = Parts::open(&args.parts)?;
+    let remedy = "merge on a machine with more memory, or render with fewer layers (--layers)";
+    memory::check_film(parts.window(), parts.film_options(), remedy)?;
+    let MergedParts { resolution, settings, scene, full_block, film, coverage, missing, stats } =
+        parts.merge()?;
+    let mut attributes = settings;
+    attributes.extend(scene.map(|scene| ("lightbound/scene".to_string(), scene)));
+    attributes.extend(sample_counts(film.sample_counts()));
     attributes
         .push(("lightbound/renderSeconds".into(), Attribute::Float(stats.wall.as_secs_f32())));
-    let exr = if missing.blocks().is_empty() {
-        layers::exr_image(first.resolution.into(), &picture, attributes)
-    } else {
-        let header = PartHeader::new(
-            first.header.full_block,
-            coverage,
-            &film,
-            picture.invalid_samples,
-            stats,
-        );
-        part::image_with_sums(first.resolution, attributes, &header, &film, &picture)
-    };
-    output.write(|path| write_exr(path, &exr))?;
+    let is_complete = missing.blocks().is_empty();
+    if !is_complete {
+        attributes.push(PartHeader::new(full_block, coverage, &film, stats).attribute());
+    }
+    let layers = FilmLayers { film: &film, image: true, variance: true, sums: !is_complete };
+    let header = layers.header(resolution, attributes);
+    output.write(|path| write_exr_rows(path, &header, &layers))?;
 
-    let window = picture.window;
+    let window = film.window();
     if !args.quiet {
         console::print(&format!(
             "{}: {} × {} pixels, {} merged, rendered in {}",
@@ -74,18 +72,16 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
             duration(stats.wall),
         ));
     }
-    if !missing.blocks().is_empty() {
+    if !is_complete {
         console::warn(&format!(
             "{} is still a part: it lacks {}",
             output.path().display(),
             describe(&missing)
         ));
     }
-    let warnings = [
-        invalid_samples_warning(&picture, stats.camera_samples),
-        bound_violation_warning(&stats.counts.cuts),
-    ];
-    warnings.iter().flatten().for_each(|warning| console::warn(warning));
+    let warnings = film_warnings(&film, stats.camera_samples).into_iter();
+    let warnings = warnings.chain(bound_violation_warning(&stats.counts.cuts));
+    warnings.for_each(|warning| console::warn(&warning));
     Ok(Exit::Success)
 }
 
@@ -95,6 +91,12 @@ fn output(args: &Args) -> Result<OutputFile, Error> {
         return Err(Error::option(
             format!("`{}` cannot store a merged part", args.output.display()),
             "name an .exr file with -o",
+        ));
+    }
+    if args.parts.iter().any(|part| is_stream(part)) {
+        return Err(Error::option(
+            "parts are read twice, so they cannot come from stdin",
+            "save the part to a file first",
         ));
     }
     let output = OutputFile::check(&args.output)?;

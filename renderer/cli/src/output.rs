@@ -1,4 +1,5 @@
-//! Output files: checked before the work starts, and written completely or not at all.
+//! Output files: checked before the work starts, and written completely or not at all. `-` is
+//! stdout; `png:-` also names the format.
 //!
 //! [`lightbound_image::write`] writes atomically. If writing fails after the work is done (disk
 //! full, folder removed), it is retried in the folder for temporary files and in the current
@@ -6,8 +7,9 @@
 
 use super::Error;
 use lightbound_image::ImageError;
+use lightbound_image::write::link_target;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes data to stdout; returns false if the reader has closed it.
@@ -33,32 +35,66 @@ pub enum ImageFormat {
 }
 
 impl ImageFormat {
-    /// The format of a file extension, in upper or lower case.
-    pub fn from_extension(path: &Path) -> Option<ImageFormat> {
-        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "exr" => Some(ImageFormat::Exr),
-            "png" => Some(ImageFormat::Png),
-            "pfm" => Some(ImageFormat::Pfm),
-            _ => None,
+    const ALL: [ImageFormat; 3] = [ImageFormat::Exr, ImageFormat::Png, ImageFormat::Pfm];
+
+    /// The file extension.
+    pub fn extension(self) -> &'static str {
+        match self {
+            ImageFormat::Exr => "exr",
+            ImageFormat::Png => "png",
+            ImageFormat::Pfm => "pfm",
         }
     }
 
-    /// The format of a path that was given as an option.
+    /// The format of a file extension, in upper or lower case.
+    pub fn from_extension(path: &Path) -> Option<ImageFormat> {
+        let extension = path.extension()?.to_str()?;
+        ImageFormat::ALL.into_iter().find(|f| f.extension().eq_ignore_ascii_case(extension))
+    }
+
+    /// Whether a path names a PNG, or stdout for a command that writes only PNG.
+    pub fn is_png(path: &Path) -> bool {
+        let format = ImageFormat::of_stdout(path).or_else(|| ImageFormat::from_extension(path));
+        is_stream(path) || format == Some(ImageFormat::Png)
+    }
+
+    /// The format that a name of stdout such as `png:-` has, if any.
+    fn of_stdout(path: &Path) -> Option<ImageFormat> {
+        let name = path.to_str()?.strip_suffix(":-")?;
+        ImageFormat::ALL.into_iter().find(|format| format.extension() == name)
+    }
+
+    /// The format of a path that was given as an option; EXR for stdout, unless the path names
+    /// another.
     ///
     /// # Errors
     /// If the path is a folder or has an unknown extension.
     pub fn from_option(path: &Path) -> Result<ImageFormat, Error> {
+        if is_stream(path) {
+            return Ok(ImageFormat::Exr);
+        }
+        if let Some(format) = ImageFormat::of_stdout(path) {
+            return Ok(format);
+        }
         if path.is_dir() {
             return Err(folder_error(path));
         }
         ImageFormat::from_extension(path).ok_or_else(|| Error::Option {
             message: format!("unknown image format: `{}`", path.display()),
-            help: "name a file that ends in .exr (float, all layers), .png (sRGB, 8 bits) \
-                   or .pfm (float)"
+            help: "name a file that ends in .exr (float, all layers), .png (sRGB) or .pfm \
+                   (float), or stdout: exr:-, png:- or pfm:-"
                 .into(),
         })
     }
 }
+
+/// Whether a path means stdin or stdout.
+pub fn is_stream(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Where stdout can be opened as a file.
+const STDOUT: &str = "/dev/stdout";
 
 /// An output file that is known to be writable.
 #[derive(Clone, Debug)]
@@ -67,10 +103,19 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Checks that a file can be created at `path`.
+    /// Checks that a file can be created at `path`, or that stdout can take it.
     pub fn check(path: &Path) -> Result<OutputFile, Error> {
+        if is_stream(path) || ImageFormat::of_stdout(path).is_some() {
+            return match io::stdout().is_terminal() {
+                false => Ok(OutputFile { path: STDOUT.into() }),
+                true => Err(Error::option(
+                    "stdout is a terminal, which cannot show the file",
+                    "redirect stdout to a file or a pipe, or name a file",
+                )),
+            };
+        }
         // The file is written at the target of a symbolic link.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let target = link_target(path);
         let folder = folder(&target);
         if target.is_dir() {
             return Err(folder_error(path));
@@ -109,6 +154,11 @@ impl OutputFile {
         &self.path
     }
 
+    /// Whether the file is stdout.
+    pub fn is_stdout(&self) -> bool {
+        self.path == Path::new(STDOUT)
+    }
+
     /// Whether `other` is the same file. Follows symbolic links, like writing. Always false for
     /// devices and pipes, which have no content to lose.
     pub fn is_same_file(&self, other: &Path) -> bool {
@@ -118,7 +168,8 @@ impl OutputFile {
         // A new file has no canonical path yet, but its folder has one.
         let new_file =
             |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
-        let canonical = |path: &Path| fs::canonicalize(path).ok().or_else(|| new_file(path));
+        let canonical =
+            |path: &Path| fs::canonicalize(path).ok().or_else(|| new_file(&link_target(path)));
         canonical(&self.path).is_some_and(|path| Some(path) == canonical(other))
     }
 
@@ -206,6 +257,9 @@ mod tests {
         assert_eq!(ImageFormat::from_extension(Path::new("a/b.EXR")), Some(ImageFormat::Exr));
         assert_eq!(ImageFormat::from_extension(Path::new("b.tar.png")), Some(ImageFormat::Png));
         assert_eq!(ImageFormat::from_extension(Path::new("exr")), None);
+        assert_eq!(ImageFormat::from_option(Path::new("-")).unwrap(), ImageFormat::Exr);
+        assert_eq!(ImageFormat::from_option(Path::new("pfm:-")).unwrap(), ImageFormat::Pfm);
+        assert!(ImageFormat::from_option(Path::new("jpg:-")).is_err());
         assert!(
             ImageFormat::from_option(Path::new("a.jpg")).unwrap_err().to_string().contains("a.jpg")
         );
@@ -272,6 +326,14 @@ mod tests {
             |output: &Path, other: &Path| OutputFile::check(output).unwrap().is_same_file(other);
         assert!(is(&link, &file) && is(&file, &link) && is(&link, &link));
         assert!(!is(&copy, &file) && !is(&link, &copy));
+        let (new, dangling) = (folder.path().join("new.png"), folder.path().join("dangling.png"));
+        std::os::unix::fs::symlink("new.png", &dangling).unwrap();
+        assert!(is(&dangling, &new) && is(&new, &dangling));
+        OutputFile::check(&dangling).unwrap().write(|path| save(path, b"image")).unwrap();
+        assert_eq!(fs::read(&new).unwrap(), b"image");
+        let lost = folder.path().join("lost.png");
+        std::os::unix::fs::symlink("no/a.png", &lost).unwrap();
+        assert!(OutputFile::check(&lost).unwrap_err().to_string().contains("no folder"));
     }
 
     #[cfg(unix)]

@@ -3,8 +3,9 @@
 use super::console::{self, Console, Progress, count, duration};
 use super::interrupt::{Interrupt, Stage};
 use super::numbers::integer;
+use super::output::is_stream;
 use super::render::{MAX_THREADS, all_threads};
-use super::{Error, Exit};
+use super::{Error, Exit, input};
 use lightbound::suggestion::did_you_mean;
 use lightbound_regress::outcome::{MetricLimit, MetricValue, Outcome, Status};
 use lightbound_regress::report::{Report, ReportError};
@@ -13,7 +14,8 @@ use lightbound_regress::schedule::{Event, Schedule};
 use lightbound_regress::state::RunState;
 use lightbound_regress::suite::{Case, Suite, SuiteError};
 use lightbound_regress::update::{Change, Update, UpdateError, update};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -63,7 +65,8 @@ run, as long as program, suite and scenes are unchanged.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Suite: a TOML file that lists cases
+    /// Suite: a TOML file that lists cases; - reads stdin, and paths are then relative to the current
+    /// folder
     #[arg(default_value = "scenes/suite.toml")]
     suite: PathBuf,
 
@@ -106,7 +109,7 @@ impl From<ReportError> for Error {
                         .into();
                 Error::Write { cause, help }
             }
-            ReportError::NotAReport(_) => Error::Option {
+            ReportError::NotAReport(_) | ReportError::NotAFolder(_) => Error::Option {
                 message: error.to_string(),
                 help: "name another folder with --report".into(),
             },
@@ -125,8 +128,24 @@ const STEPS_PER_CASE: f64 = 1000.0;
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    let suite = Suite::read(&args.suite)?;
+    let suite = read_suite(&args.suite)?;
     if args.update.is_empty() { test(args, &suite) } else { update_references(args, &suite) }
+}
+
+fn read_suite(path: &Path) -> Result<Suite, Error> {
+    if !is_stream(path) {
+        return Ok(Suite::read(path)?);
+    }
+    let text = input::read(path).and_then(|data| {
+        String::from_utf8(data).map_err(|cause| io::Error::new(io::ErrorKind::InvalidData, cause))
+    });
+    match text {
+        Ok(text) => Ok(Suite::parse(input::name(path), &text)?),
+        Err(cause) => Err(Error::Data {
+            message: format!("stdin: the suite cannot be read ({cause})"),
+            help: "check the command that writes it".into(),
+        }),
+    }
 }
 
 /// Runs cases and prints their outcomes.
@@ -163,7 +182,7 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         outcomes.iter().filter(|outcome| matches!(outcome.status, Status::Error { .. })).count();
     console.info(&summary(&outcomes, failed, errors, cases.len(), start));
     if outcomes.len() < cases.len() {
-        return Ok(Exit::Interrupted);
+        return Ok(interrupt.exit());
     }
     if let Some(report) = report {
         let index = report.write(&suite.path.display().to_string(), &outcomes)?;
@@ -318,13 +337,13 @@ fn update_references(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         let set_fraction =
             |fraction: f64| progress.set_done(((index as f64 + fraction) * STEPS_PER_CASE) as u64);
         if interrupt.stop().load(Ordering::Relaxed) {
-            return Ok(Exit::Interrupted);
+            return Ok(interrupt.exit());
         }
         let text = match update(
             case,
             RenderContext { threads, stop: interrupt.stop(), progress: &set_fraction },
         ) {
-            Ok(None) => return Ok(Exit::Interrupted),
+            Ok(None) => return Ok(interrupt.exit()),
             Ok(Some(update)) => describe_update(case, &update),
             Err(UpdateError::Write(cause)) => {
                 progress.finish();
@@ -344,7 +363,7 @@ fn update_references(args: &Args, suite: &Suite) -> Result<Exit, Error> {
                 continue;
             }
         };
-        progress.bar().suspend(|| console.info(&text));
+        progress.info(&text);
     }
     progress.finish();
     Ok(exit)

@@ -239,6 +239,7 @@ document_tests! {
     comparing_runs: "docs/comparing.md",
     design_notes_run: "docs/design-notes.md",
     file_formats_run: "docs/file-formats.md",
+    inspecting_runs: "docs/inspecting.md",
     library_runs: "docs/library.md",
     many_lights_runs: "docs/many-lights.md",
     materials_runs: "docs/materials.md",

@@ -101,18 +101,64 @@ fn channels_are_selected_by_name() {
     for name in ["depth", "depth.Z", "R", "B", "normal.X", "object.id", "sums.R0"] {
         assert!(!dir.map(&["--layer", name]).contains(&GREEN), "{name}");
     }
-    let layers = "the layers are R, G, B, cut_size, depth, normal.X, normal.Y, object.id";
-    for wrong in ["cutsize", "normal", "colour", ""] {
+    let layers = "the layers are colour, R, G, B, cut_size, depth, normal.X, normal.Y, object.id";
+    for wrong in ["cutsize", ""] {
         let message = format!("a.exr: there is no layer `{wrong}`");
         dir.run(&["a.exr", "--layer", wrong, "-o", "b.png"])
             .code(2)
             .stderr(contains(message).and(contains(layers)));
     }
+    dir.run(&["a.exr", "--layer", "normal", "-o", "b.png"])
+        .code(2)
+        .stderr(contains("`normal` has 2 channels").and(contains("normal.X, normal.Y")));
     assert!(!dir.path("b.png").exists());
     write_pfm(&dir.path("a.pfm"), 2, 1, &[[0.0, 1.0, 2.0]; 2]).unwrap();
     dir.run(&["a.pfm", "--layer", "G", "-o", "g.png"])
         .code(0)
         .stderr(contains("from 1 to 1, mean 1"));
+}
+
+#[test]
+fn three_channels_are_red_green_and_blue() {
+    let dir = ImageDir::new();
+    let vectors = [[-1.0, 0.0, 1.0], [0.2, -0.6, f32::NAN]];
+    write_pfm(&dir.path("a.pfm"), 2, 1, &vectors).unwrap();
+    let summary = "v.png: colour: red R, green G, blue B, from -1 to 1";
+    dir.run(&["a.pfm", "--layer", "colour", "--range", "-1..1", "-o", "v.png"])
+        .code(0)
+        .stderr(contains(summary).and(contains("pixels in green: 1 not a number")));
+    let map = image::open(dir.path("v.png")).unwrap().into_rgb8();
+    let pixel = |x: u32| map.get_pixel(10 + x * 120 + 60, 60).0;
+    assert_eq!((pixel(0), pixel(1)), ([0, 128, 255], GREEN));
+    dir.run(&["a.pfm", "--layer", "colour", "--log", "-o", "v.png"])
+        .code(2)
+        .stderr(contains("--log draws one channel").and(contains("--layer R")));
+}
+
+#[test]
+fn ids_have_distinct_colours() {
+    let dir = ImageDir::new();
+    let mut colours = dir.map(&["--layer", "object.id"]);
+    assert_eq!(colours[0], [40; 3]);
+    colours.sort();
+    colours.dedup();
+    assert_eq!(colours.len(), (WIDTH * HEIGHT) as usize);
+    dir.run(&["a.exr", "--layer", "object.id", "-o", "map.png"])
+        .code(0)
+        .stderr(contains("object.id, 191 ids").and(contains("dark grey: none")));
+    dir.run(&["a.exr", "--layer", "object.id", "--range", "0..9", "-o", "map.png"])
+        .code(2)
+        .stderr(contains("colours of their own"));
+}
+
+#[test]
+fn range_without_any_value_is_a_warning() {
+    let dir = ImageDir::new();
+    let depth = |range: &str| {
+        dir.run(&["a.exr", "--layer", "depth", "--range", range, "-o", "map.png"]).code(0)
+    };
+    depth("0..1").stderr(contains("warning: no value is between 0 and 1"));
+    depth("0..5.5").stderr(contains("warning").not());
 }
 
 #[test]

@@ -3,13 +3,12 @@
 mod common;
 
 use assert_cmd::Command;
-use common::interrupt;
 use common::room::room;
+#[cfg(unix)]
+use common::running::Running;
 use predicates::prelude::*;
 use predicates::str::contains;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
@@ -154,16 +153,16 @@ fn interrupted_run_resumes() {
     // The second case runs forever.
     let endless = SUITE.replace("kind = \"exact\"\nspp = 2", "spp = 10000000");
     dir.write("suite.toml", &endless);
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("lightbound"));
-    let command =
-        command.current_dir(dir.folder.path()).args(["regress", "suite.toml", "--jobs", "1"]);
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(lines.by_ref().map(Result::unwrap).any(|line| line.starts_with("passed  noise")));
-    interrupt(&child);
-    let rest: Vec<String> = lines.map(Result::unwrap).collect();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(rest.iter().any(|line| line.contains("1 passed, 1 not done")), "{rest:?}");
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut running =
+            Running::lightbound(dir.folder.path(), "regress suite.toml --jobs 1 --threads 2");
+        running.wait_for("passed  noise");
+        running.signal("USR1");
+        running.wait_for("finished cases are stored already");
+        running.signal(signal);
+        let stderr = running.finish_with(code);
+        assert!(stderr.contains("1 passed, 1 not done"), "{stderr}");
+    }
     dir.write("suite.toml", SUITE);
     let assert_kept = |kept: bool| {
         let output = dir.regress(&[]).assert().code(0).get_output().stderr.clone();

@@ -76,3 +76,21 @@ fn scenes_of_the_repository_cause_no_warning() {
     }
     assert!(rendered >= 5, "only {rendered} scenes");
 }
+
+#[test]
+fn missing_and_truncated_files_have_a_remedy() {
+    let texture = r#"
+        WorldBegin
+        Texture "a" "spectrum" "imagemap" "string filename" "x/y.png"
+        Material "diffuse" "texture reflectance" "a"
+        Shape "sphere""#;
+    let dir = SceneDir::with_scene(texture);
+    let failed = dir.render(&["-o", "a.png"]).assert().code(2);
+    failed.stderr(
+        contains("x/y.png: cannot be read")
+            .and(contains("relative to the folder of the main scene file")),
+    );
+    std::fs::write(dir.path("scene.pbrt"), b"\x1f\x8b\x08\0\0\0\0\0\0\x03").unwrap();
+    let failed = dir.render(&["-o", "a.png"]).assert().code(2);
+    failed.stderr(contains("its gzip stream is truncated; copy or download it again"));
+}

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn help_and_version_are_printed() {
     let version = concat!("lightbound ", env!("CARGO_PKG_VERSION"), "\n");
-    lightbound(&["--version"]).assert().success().stdout(version);
+    lightbound(&["-V"]).assert().success().stdout(version);
     lightbound(&["--help"])
         .assert()
         .success()
@@ -176,12 +176,17 @@ fn resolution_and_crop_set_the_size() {
     assert_eq!(size(&["--resolution", "40x10"]), (40, 10));
     assert_eq!(size(&["--crop", "0.25,0.75,0,0.5"]), (12, 8));
     assert_eq!(size(&["--crop", "0,0.1,0,1", "--resolution", "40x10"]), (4, 10));
+    assert_eq!(size(&["--crop", "3,10,0,16"]), (7, 16));
+    assert_eq!(size(&["--crop", "30,40,2,3", "--resolution", "40x10"]), (10, 1));
+    let outside = dir.render(&["-o", "a.png", "--crop", "3,25,0,16"]).assert().code(2);
+    outside.stderr(contains("3,25,0,16 is not within the image").and(contains("24 × 16")));
 }
 
 #[test]
 fn crop_equals_region_of_full_image() {
     let dir = SceneDir::new();
     let (full, cropped) = (dir.channels(&[]), dir.channels(&["--crop", "0.25,0.75,0.5,1"]));
+    assert_eq!(cropped, dir.channels(&["--crop", "6,18,8,16"]));
     for ((name, full), (_, cropped)) in full.iter().zip(&cropped) {
         for (i, value) in cropped.iter().enumerate() {
             let (x, y) = (i % 12 + 6, i / 12 + 8);

@@ -71,9 +71,6 @@ fn exr_has_layers_and_attributes() {
         "normal.Y",
         "normal.Z",
         "object.id",
-        "position.X",
-        "position.Y",
-        "position.Z",
     ];
     assert_eq!(names, expected);
     let bytes = std::fs::read(dir.path("a.exr")).unwrap();
@@ -82,6 +79,106 @@ fn exr_has_layers_and_attributes() {
         assert!(header.contains(name), "{name} is missing in the attributes");
     }
     assert!(!header.contains(dir.root().to_str().unwrap()), "paths of folders are private");
+}
+
+#[test]
+fn layers_are_selected_by_name() {
+    let dir = SceneDir::new();
+    let names = |layers: &str| {
+        let mut names: Vec<_> =
+            dir.channels(&["--layers", layers]).into_iter().map(|c| c.0).collect();
+        names.sort();
+        names.join(" ")
+    };
+    assert_eq!(names("beauty"), "B G R");
+    assert_eq!(names("depth"), "B G R depth.Z");
+    assert_eq!(
+        names("ids,position"),
+        "B G R material.id object.id position.X position.Y position.Z"
+    );
+    assert_eq!(names("object,variance"), "B G R object.id variance.B variance.G variance.R");
+    // The layers that are written have the same bits, whatever others there are.
+    let all = dir.channels(&["--layers", "all"]);
+    assert_eq!(all.len(), 18);
+    assert!(dir.channels(&[]).iter().all(|channel| all.contains(channel)));
+
+    let error = |args: &[&str], message: &str| {
+        dir.render(args).assert().code(2).stderr(contains(message));
+    };
+    error(&["--layers", "depht"], "'depth'");
+    error(&["--layers", "beauty", "-o", "a.png"], "--layers needs an .exr file");
+    error(&["--layers", "cuts"], "needs the integrator lightcuts");
+}
+
+#[test]
+fn positions_are_those_of_the_scene_far_away_and_depths_are_not_clamped() {
+    // A wall at z = 3·10⁷ that fills the view.
+    let dir = SceneDir::with_scene(
+        r#"Film "rgb" "integer xresolution" 2 "integer yresolution" 2
+           Camera "perspective" "float fov" 20
+           WorldBegin
+           LightSource "infinite"
+           Shape "trianglemesh" "integer indices" [0 1 2 0 2 3]
+             "point3 P" [-1e8 -1e8 3e7  1e8 -1e8 3e7  1e8 1e8 3e7  -1e8 1e8 3e7]"#,
+    );
+    dir.render(&["-o", "a.exr", "--layers", "depth,position"])
+        .assert()
+        .success()
+        .stderr(contains("warning").not());
+    for (name, bits) in channels(&dir.path("a.exr")) {
+        if ["depth.Z", "position.Z"].contains(&name.as_str()) {
+            assert!(bits.iter().all(|&z| (f32::from_bits(z) / 3e7 - 1.0).abs() < 1e-6), "{name}");
+        }
+    }
+}
+
+/// Each pixel takes 52 bytes, and files are written without a copy of the image.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_64_bytes_a_pixel_for_beauty_alone() {
+    let dir = SceneDir::new();
+    let peak = |resolution: &str, options: &[&str]| {
+        let options = [&["--resolution", resolution, "--spp", "1", "--stats", "s.json"], options];
+        dir.render(&options.concat()).assert().success();
+        let stats: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(dir.path("s.json")).unwrap()).unwrap();
+        stats["peak_memory_bytes"].as_f64().unwrap()
+    };
+    let small = peak("24x16", &["-o", "a.png"]);
+    for (options, bytes) in [
+        (&["-o", "a.png"][..], 64.0),
+        (&["-o", "a.pfm"], 64.0),
+        (&["-o", "a.exr", "--layers", "beauty"], 64.0),
+        (&["-o", "a.exr", "--layers", "beauty,variance"], 112.0),
+    ] {
+        let per_pixel = (peak("1600x1000", options) - small) / 1.6e6;
+        // Buffers for some rows are the same for images of any height.
+        assert!(per_pixel < bytes + 8.0, "{options:?}: {per_pixel} bytes a pixel");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn images_that_do_not_fit_into_memory_are_refused() {
+    let dir = SceneDir::new();
+    // 8192 × 8192 pixels take 8.9 GB; the process may have 4 GB.
+    let program = assert_cmd::cargo::cargo_bin!("lightbound").display().to_string();
+    let script = format!(
+        "ulimit -v 4000000; exec '{program}' render scene.pbrt -o a.exr --threads 1 \
+         --resolution 8192x8192 \"$@\""
+    );
+    let render = |options: &[&str]| {
+        let mut command = assert_cmd::Command::new("sh");
+        command.args(["-c", &script, "sh"]).args(options).current_dir(dir.root());
+        command.assert()
+    };
+    render(&[]).code(2).stderr(
+        contains("8192 × 8192 pixels with these layers needs 8.86 GB (132 bytes a pixel)")
+            .and(contains("--layers beauty")),
+    );
+    assert!(dir.files().is_empty());
+    // A part of the image fits.
+    render(&["--crop", "0,0.01,0,0.01", "--spp", "1"]).success();
 }
 
 #[test]

@@ -45,17 +45,20 @@ fn check_validates_values_and_samplers() {
             fn pdf(wi: vec3f, wo: vec3f, m: Material) -> f32 {{ return {pdf}; }}"
         )
     };
-    let check = |shader: &str| ShaderDir::new(shader).shader("check", &[]).assert().success();
+    let run = |shader: &str| ShaderDir::new(shader).shader("check", &[]).assert();
+    let check = |shader: &str| run(shader).success();
     let cosine = "max(wi.z, 0.0) / 3.14159265";
     let valid = check(&shader("m.kd", cosine)).stderr("");
     valid.stdout(
         contains("sampler    agrees with pdf\n")
             .and(contains("values     finite, none negative\n")),
     );
-    let wrong_pdf = check(&shader("m.kd", "0.5 / 3.14159265"))
+    let wrong_pdf = run(&shader("m.kd", "0.5 / 3.14159265"))
+        .code(1)
         .stdout(contains("sampler    disagrees with pdf\n"));
     wrong_pdf.stderr(contains("warning: `sample` and `pdf` disagree: "));
-    let negative = check(&shader("m.kd - 1.0", cosine))
+    let negative = run(&shader("m.kd - 1.0", cosine))
+        .code(1)
         .stdout(contains("agrees with pdf").and(contains("none negative").not()));
     negative.stderr(contains("warning: s.r is -0.").and(contains("for wi = (")));
     check(&shader("m.kd - 0.5", cosine))
@@ -65,6 +68,43 @@ fn check_validates_values_and_samplers() {
     required.stdout(contains("sampler    not checked: `kd` has no default\n"));
     check("struct Material { a: f32 }\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.a); }")
         .stdout(contains("sampler    derived from bounds\n"));
+}
+
+#[test]
+fn unknown_clauses_are_warnings_with_a_suggestion() {
+    let shader = "struct Material {\n    /// Albedo. rnage: [0, 1], default: 0.5\n    kd: f32,\n}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.kd); }";
+    let warning =
+        "warning: a.wgsl:2: `rnage` is not a clause, so it has no effect; did you mean `range`?";
+    ShaderDir::new(shader).shader("check", &[]).assert().success().stderr(contains(warning));
+}
+
+#[test]
+fn types_without_components_have_a_remedy() {
+    for (ty, help) in [
+        ("vec3", "write `vec3f` for floats, `vec3i` or `vec3u` for integers"),
+        ("mat3x3", "write `mat3x3f`"),
+        ("array", "`array<f32, 4>`"),
+    ] {
+        let shader = format!(
+            "struct Material {{ k: {ty} }}\nfn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f {{ return wi; }}"
+        );
+        let failed = ShaderDir::new(&shader).shader("check", &[]).assert().code(2);
+        let message = format!("`{ty}` lacks the type of its components");
+        failed.stderr(contains(message).and(contains(help)));
+    }
+}
+
+#[test]
+fn annotations_may_end_a_line() {
+    let shader = "struct Material { /// Albedo. range: [0, 1], default: 0.5
+    kd: f32,
+    ks: f32, /// Gloss. range: [0, 2], default: 0
+}
+fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return vec3f(m.kd + m.ks); }";
+    let done = ShaderDir::new(shader).shader("check", &[]).assert().success();
+    done.stdout(contains("Albedo.").and(contains("0 to 2").or(contains("[0, 2]"))))
+        .stdout(contains("Gloss."));
 }
 
 #[test]

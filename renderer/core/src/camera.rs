@@ -1,7 +1,8 @@
 //! Cameras: generation of rays from points on the film.
 //!
 //! Camera space is pbrt's: left-handed, +z forward, +y up, +x right. Film points are in raster
-//! space: pixels from the upper left corner.
+//! space: pixels from the upper left corner. Rays are in the space of the scene's geometry: world
+//! space, or render space if it differs ([`crate::geometry`]).
 
 use glam::{DAffine3, DMat3};
 use lightbound_math::sampling::warp;
@@ -96,7 +97,7 @@ impl Camera {
     }
 
     /// Generates the ray through a raster point and a lens point, for `lens` uniform in [0, 1)².
-    /// The ray is in world space, with a unit direction.
+    /// The direction of the ray is a unit vector.
     pub fn ray(&self, raster: Vec2, lens: Vec2) -> Ray {
         let on_plane = self.corner + self.step * raster;
         let (mut o, mut d) = match self.projection {
@@ -112,7 +113,7 @@ impl Camera {
         Ray::new(self.to_world.point(o), self.to_world.vector(d).normalize())
     }
 
-    /// Returns the distance of a world-space point from the camera along the viewing axis.
+    /// Returns the distance of a point from the camera along the viewing axis.
     pub fn depth(&self, p: Vec3) -> f32 {
         (p - self.to_world.point(Vec3::ZERO)).dot(self.forward)
     }

@@ -6,13 +6,14 @@
 //! affect the result.
 //!
 //! Work can be paused. Threads finish the jobs that they took, so the film then holds exactly the
-//! first jobs of the list. The film and the number of these jobs suffice to resume.
+//! first jobs of the list. The film and the set of its samples suffice to resume, with the same or
+//! another number of samples in total: the value of a sample depends only on its index, and passes
+//! skip the samples that a tile has.
 
-use crate::film::{Coverage, Film, FilmOptions, PixelBlock, RenderedImage, TILE};
+use crate::film::{Coverage, Film, FilmOptions, PixelBlock, RenderedImage, Tile};
 use crate::integrator::{self, Counts, Integrator, IntegratorError};
 use crate::scene::Scene;
 use crate::settings::RenderSettings;
-use lightbound_image::Window;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::ops::{AddAssign, Range};
@@ -108,6 +109,15 @@ fn pass_after(samples: u32) -> usize {
     }
 }
 
+/// Returns the number of passes that are finished once a pixel has `samples` of `total` samples.
+fn finished_passes(samples: u32, total: u32) -> usize {
+    match samples {
+        _ if samples == total => pass_after(total),
+        0..=2 => samples as usize,
+        _ => samples as usize / PASS_SAMPLES as usize + 2,
+    }
+}
+
 /// Returns the CPU time of the process so far.
 fn cpu_time() -> Duration {
     let t = clock_gettime(ClockId::ProcessCPUTime);
@@ -141,12 +151,14 @@ pub fn render_with(
 
 /// Limits for one call of [`Work::run`]. It returns when a limit is reached.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Budget {
+pub struct Budget<'a> {
     /// Number of samples per pixel, rounded up to the end of a pass. This limit is exact, so that
     /// decisions based on the film do not depend on time.
     pub samples: Option<u32>,
     /// Approximate end time: threads finish their jobs, and at least one job is completed.
     pub time: Option<Instant>,
+    /// No new job is started while this is set.
+    pub pause: Option<&'a AtomicBool>,
 }
 
 /// Why [`Work::run`] returned.
@@ -154,7 +166,7 @@ pub struct Budget {
 pub enum StopReason {
     /// All samples are taken.
     Done,
-    /// The [`Budget`] is spent.
+    /// A limit of the [`Budget`] was reached.
     Paused,
     /// [`RenderOptions::time_limit`] has passed.
     TimeLimit,
@@ -173,6 +185,8 @@ pub struct Work<'a> {
     film: Film,
     /// Number of finished jobs. They are the first jobs of the list.
     jobs: usize,
+    /// For each tile, the end of the samples that the film held when this work began.
+    resumed: Vec<u32>,
     stats: RenderStats,
     /// Wall-clock time that earlier processes spent on this rendering.
     earlier_wall: Duration,
@@ -188,6 +202,7 @@ impl<'a> Work<'a> {
         options: &'a RenderOptions,
     ) -> Work<'a> {
         let film = Film::new(settings.window, options.film);
+        let resumed = vec![samples.start; film.tiles().len()];
         Work {
             scene,
             settings,
@@ -196,20 +211,63 @@ impl<'a> Work<'a> {
             samples,
             film,
             jobs: 0,
+            resumed,
             stats: RenderStats::default(),
             earlier_wall: Duration::ZERO,
         }
     }
 
-    /// Resumes earlier work: its first `jobs` jobs are finished and stored in `film`. The scene and
-    /// the sample range must be the same as before.
+    /// Resumes earlier work on the same scene: `film` holds the samples in `coverage`. Returns
+    /// `None` unless these are, for each tile, the first samples of the range.
     ///
     /// # Panics
     /// If the window or options of the film differ.
-    pub fn resume(mut self, film: Film, jobs: usize, stats: RenderStats) -> Work<'a> {
+    pub fn resume(
+        mut self,
+        film: Film,
+        coverage: &Coverage,
+        stats: RenderStats,
+    ) -> Option<Work<'a>> {
         assert_eq!((film.window(), film.options()), (self.film.window(), self.film.options()));
-        (self.film, self.jobs, self.stats, self.earlier_wall) = (film, jobs, stats, stats.wall);
+        let tile_ends = self.tile_ends(coverage)?;
+        self.film = film;
+        Some(self.with_progress(tile_ends, stats))
+    }
+
+    /// Returns the end of each tile's samples in `coverage`; `None` unless these are, for each
+    /// tile, the first samples of the range.
+    pub(crate) fn tile_ends(&self, coverage: &Coverage) -> Option<Vec<u32>> {
+        if !coverage.is_within(self.block()) {
+            return None;
+        }
+        let end = |tile: &Tile| {
+            Some(coverage.first_samples(tile.window(), self.samples.start)?.end)
+        };
+        self.film.tiles().iter().map(end).collect()
+    }
+
+    /// Resumes earlier work, of which the film already holds the samples before `tile_ends`.
+    pub(crate) fn with_progress(mut self, tile_ends: Vec<u32>, stats: RenderStats) -> Work<'a> {
+        let total = self.samples.len() as u32;
+        let tiles = tile_ends.len();
+        // Jobs before the first unfinished one need not be visited.
+        let first_unfinished = |(tile, &end): (usize, &u32)| {
+            let pass = finished_passes(end - self.samples.start, total);
+            if pass == pass_after(total) { pass * tiles } else { pass * tiles + tile }
+        };
+        self.jobs =
+            tile_ends.iter().enumerate().map(first_unfinished).min().expect("a film has tiles");
+        (self.resumed, self.stats, self.earlier_wall) = (tile_ends, stats, stats.wall);
         self
+    }
+
+    /// Returns the pixels and samples to render.
+    ///
+    /// # Panics
+    /// If the range of samples is empty.
+    pub fn block(&self) -> PixelBlock {
+        let block = PixelBlock::new(self.film.window(), self.samples.clone());
+        block.expect("there are samples to render")
     }
 
     /// Returns the sums so far.
@@ -217,14 +275,15 @@ impl<'a> Work<'a> {
         &self.film
     }
 
-    /// Returns the number of finished jobs.
-    pub fn jobs(&self) -> usize {
-        self.jobs
+    /// Returns the sums, to add those of earlier work. A second film could need too much memory.
+    pub(crate) fn film_mut(&mut self) -> &mut Film {
+        &mut self.film
     }
 
-    /// Returns whether more jobs are finished than a [`Budget::samples`] of `samples` allows.
+    /// Returns whether a pixel has more samples than a [`Budget::samples`] of `samples` allows.
     pub fn is_beyond(&self, samples: u32) -> bool {
-        self.jobs > pass_after(samples).saturating_mul(self.film.tiles().len())
+        let end = pass_samples(pass_after(samples), &self.samples).start;
+        self.ends().any(|taken| taken > end)
     }
 
     /// Returns the statistics so far.
@@ -232,25 +291,25 @@ impl<'a> Work<'a> {
         self.stats
     }
 
+    /// Returns the end of each tile's samples.
+    fn ends(&self) -> impl Iterator<Item = u32> {
+        let tiles = self.film.tiles().len();
+        let next = pass_samples(self.jobs / tiles, &self.samples);
+        self.resumed.iter().enumerate().map(move |(tile, &resumed)| {
+            resumed.max(if tile < self.jobs % tiles { next.end } else { next.start })
+        })
+    }
+
     /// Returns the minimum number of samples of a pixel.
     pub fn min_samples(&self) -> u32 {
-        pass_samples(self.jobs / self.film.tiles().len(), &self.samples).start - self.samples.start
+        self.ends().min().expect("a film has tiles") - self.samples.start
     }
 
     /// Returns the samples that the film holds.
     pub fn coverage(&self) -> Coverage {
-        let tiles = self.film.tiles().len();
-        let (passes, tiles_of_next) = (self.jobs / tiles, self.jobs % tiles);
-        let next = pass_samples(passes, &self.samples);
         let mut coverage = Coverage::default();
-        for (window, samples) in
-            [(Some(self.film.window()), self.samples.start..next.start)].into_iter().chain(
-                first_tiles(self.film.window(), tiles_of_next as u32)
-                    .into_iter()
-                    .map(|window| (window, next.clone())),
-            )
-        {
-            if let Some(block) = window.and_then(|window| PixelBlock::new(window, samples)) {
+        for (tile, end) in self.film.tiles().iter().zip(self.ends()) {
+            if let Some(block) = PixelBlock::new(tile.window(), self.samples.start..end) {
                 coverage.add(block);
             }
         }
@@ -276,6 +335,9 @@ impl<'a> Work<'a> {
                 _ if job >= tiles.len() && self.options.time_limit.is_some_and(has_passed) => {
                     Some(StopReason::TimeLimit)
                 }
+                _ if budget.pause.is_some_and(|pause| pause.load(Ordering::Relaxed)) => {
+                    Some(StopReason::Paused)
+                }
                 // At least one job is finished, however short the time.
                 _ if job > self.jobs && budget.time.is_some_and(|time| Instant::now() >= time) => {
                     Some(StopReason::Paused)
@@ -292,8 +354,13 @@ impl<'a> Work<'a> {
                 if job >= end {
                     break;
                 }
-                let (samples, tile) =
-                    (pass_samples(job / tiles.len(), &self.samples), &tiles[job % tiles.len()]);
+                let (pass, tile) = (job / tiles.len(), job % tiles.len());
+                let mut samples = pass_samples(pass, &self.samples);
+                samples.start = samples.start.max(self.resumed[tile]);
+                if samples.is_empty() {
+                    continue;
+                }
+                let tile = &tiles[tile];
                 let job_samples = tile.window().pixels().count() as u64 * samples.len() as u64;
                 counts += worker.render_tile(samples, tile);
                 camera_samples += job_samples;
@@ -316,7 +383,8 @@ impl<'a> Work<'a> {
         let reason = match () {
             _ if jobs == passes.saturating_mul(tiles.len()) => StopReason::Done,
             _ if jobs == end => StopReason::Paused,
-            () => stop_reason(jobs).expect("time and signals do not go back"),
+            // `pause` may be cleared in the meantime.
+            () => stop_reason(jobs).unwrap_or(StopReason::Paused),
         };
         let (counts, camera_samples) = totals.into_inner().expect("all threads are done");
         self.jobs = jobs;
@@ -339,22 +407,6 @@ impl<'a> Work<'a> {
         let RenderStats { counts, camera_samples, wall, cpu } = self.stats;
         Rendering { image: self.film.image(), counts, camera_samples, wall, cpu }
     }
-}
-
-/// Returns the pixels of the first `n` tiles of a film's window: the complete rows of tiles, and
-/// the incomplete row.
-fn first_tiles(window: Window, n: u32) -> [Option<Window>; 2] {
-    let columns = window.width().div_ceil(TILE);
-    let y = |row: u32| (window.y0 + row * TILE).min(window.y1);
-    let row = n / columns;
-    let complete = Window { y1: y(row), ..window };
-    let incomplete = Window {
-        x1: (window.x0 + n % columns * TILE).min(window.x1),
-        y0: y(row),
-        y1: y(row + 1),
-        ..window
-    };
-    [complete, incomplete].map(|window| window.intersection(window))
 }
 
 #[cfg(test)]
@@ -396,20 +448,14 @@ mod tests {
     }
 
     #[test]
-    fn first_tiles_match_the_tiles_of_the_film() {
-        let window = Window { x0: 5, y0: 7, x1: 5 + 3 * TILE - 2, y1: 7 + 2 * TILE + 3 };
-        let film = Film::new(window, FilmOptions::default());
-        for n in 0..=film.tiles().len() {
-            let mut first: Vec<_> = first_tiles(window, n as u32)
-                .into_iter()
-                .flatten()
-                .flat_map(Window::pixels)
-                .collect();
-            let mut expected: Vec<_> =
-                film.tiles()[..n].iter().flat_map(|tile| tile.window().pixels()).collect();
-            first.sort();
-            expected.sort();
-            assert_eq!(first, expected, "{n}");
+    fn finished_passes_have_all_their_samples() {
+        for total in 1..30 {
+            let samples = 7..7 + total;
+            for taken in 0..=total {
+                let is_finished = |&pass: &usize| pass_samples(pass, &samples).end <= 7 + taken;
+                let expected = (0..pass_after(total)).take_while(is_finished).count();
+                assert_eq!(finished_passes(taken, total), expected, "{taken} of {total}");
+            }
         }
     }
 }

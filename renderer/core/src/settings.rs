@@ -11,7 +11,6 @@ use lightbound_image::Window;
 use lightbound_math::Vec3;
 use lightbound_math::sampling::SamplerKind;
 use lightbound_math::spectrum::Primaries;
-use std::borrow::Cow;
 
 /// How to render a scene. The default is a path tracer with 16 samples per pixel.
 #[derive(Clone, Debug)]
@@ -218,10 +217,12 @@ impl ColourSpace {
     }
 
     /// Converts light to linear sRGB.
-    pub fn to_srgb(self, light: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
+    pub fn to_srgb(self, light: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
         match self.light_to_srgb() {
-            None => light.into(),
-            Some(matrix) => light.iter().map(|&rgb| (matrix * Vec3::from(rgb)).into()).collect(),
+            None => light,
+            Some(matrix) => {
+                light.into_iter().map(|rgb| (matrix * Vec3::from(rgb)).into()).collect()
+            }
         }
     }
 

@@ -101,6 +101,21 @@ impl Layer {
         )
     }
 
+    /// Returns the name of one of the layer's channels in an EXR file, such as `normal.X`.
+    pub fn full_name(&self, channel: &Channel) -> String {
+        match self.name.as_str() {
+            COLOUR => channel.name.clone(),
+            // A channel that is a layer of its own already has its full name.
+            name if matches!(channel.samples, ChannelSamples::U32(_))
+                || name == channel.name
+                || name.ends_with(".A") =>
+            {
+                name.into()
+            }
+            name => format!("{name}.{}", channel.name),
+        }
+    }
+
     /// Crops the layer to `window`.
     ///
     /// # Panics
@@ -145,14 +160,23 @@ impl Layers {
 /// Reads all layers of an image file.
 pub fn read_layers(path: &Path) -> Result<Layers, ImageError> {
     let data = std::fs::read(path).map_err(|e| Problem::Read(e).in_file(path))?;
-    let is_exr = data.starts_with(&[0x76, 0x2f, 0x31, 0x01]);
-    if is_exr {
-        exr_layers(&data)
+    decode_layers(path, &data)
+}
+
+/// Decodes all layers of an image file; messages call it `path`.
+pub fn decode_layers(path: &Path, data: &[u8]) -> Result<Layers, ImageError> {
+    if is_exr(data) {
+        exr_layers(data)
     } else {
-        decode_with_opacity(&data, is_tga(path), Encoding::Srgb)
-            .map(|image| image_layers(&image, &data))
+        decode_with_opacity(data, is_tga(path), Encoding::Srgb)
+            .map(|image| image_layers(&image, data))
     }
     .map_err(|p| p.in_file(path))
+}
+
+/// Whether the content of a file begins like an EXR file's.
+pub fn is_exr(data: &[u8]) -> bool {
+    data.starts_with(&exr::meta::magic_number::BYTES)
 }
 
 pub(super) fn is_tga(path: &Path) -> bool {

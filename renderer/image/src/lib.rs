@@ -18,25 +18,39 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod compare;
+mod crop;
 mod digits;
 mod encoding;
+mod exr_rows;
 #[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
 pub mod heatmap;
+pub mod inspect;
+mod isolation;
 pub mod layers;
 pub mod read;
 mod read_exr;
+mod read_jpeg;
+mod resize;
+mod tone_map;
 mod window;
 pub mod write;
+mod write_layers;
+mod write_png;
 
+pub use crop::{Crop, CropError};
 pub use digits::six_digits;
 pub use encoding::{Encoding, EncodingError, linear_to_srgb};
+pub use exr_rows::read_exr_blocks;
 use glam::Mat3;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Primaries;
 pub use read_exr::{read_exr, read_exr_header};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+pub use tone_map::{ToneMap, exposure_gain};
 pub use window::Window;
+pub use write_layers::{ExrDepth, ExrHeader, encode_exr_layers, half_overflows};
+pub use write_png::{PngDepth, encode_png_planes};
 
 /// An error while reading or writing an image.
 #[derive(Debug, thiserror::Error)]
@@ -260,6 +274,11 @@ impl Image {
             self.channels = if is_opaque { Channels::Rgb } else { Channels::Rgba };
         }
         self
+    }
+
+    /// Returns whether samples are stored as 8-bit codes, so that all values are from 0 to 1.
+    pub fn is_8_bit(&self) -> bool {
+        matches!(self.samples, Samples::U8 { .. })
     }
 
     /// Returns the memory of the samples in bytes.

@@ -5,14 +5,20 @@
 //! only from RGBA files in EXR or PNG (it is often invalid in TGA), and only if it is not 1
 //! everywhere. Grey images have no opacity.
 
+use super::isolation::{isolate, without_panic_messages};
 use super::layers::is_tga;
 use super::read_exr::chromaticities;
-use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem};
+use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem, read_jpeg};
+use exr::block::UncompressedBlock;
+use exr::block::chunk::Chunk;
+use exr::block::reader::ChunksReader;
+use exr::image::read::image::LayersReader;
 use exr::prelude::{
     AnyChannel, FlatImage, FlatSamples, ImageAttributes, MetaData, ReadChannels, ReadLayers,
 };
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 use lightbound_math::spectrum::Primaries;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -47,7 +53,7 @@ pub(super) fn decode_with_opacity(
         [0x76, 0x2f, 0x31, 0x01, ..] => decode_exr(data),
         [b'P', b'F' | b'f', space, ..] if space.is_ascii_whitespace() => decode_pfm(data),
         [0x89, b'P', b'N', b'G', ..] => decode_common(data, ImageFormat::Png, "PNG", encoding),
-        [0xff, 0xd8, 0xff, ..] => decode_common(data, ImageFormat::Jpeg, "JPEG", encoding),
+        [0xff, 0xd8, 0xff, ..] => isolate("JPEG", || read_jpeg::decode(data, encoding)),
         [b'#', b'?', ..] => decode_common(data, ImageFormat::Hdr, "HDR", encoding),
         _ if tga => decode_common(data, ImageFormat::Tga, "TGA", encoding),
         _ => Err(Problem::UnknownFormat),
@@ -55,7 +61,7 @@ pub(super) fn decode_with_opacity(
 }
 
 /// Checks that the image has between 1 and [`MAX_PIXELS`] pixels.
-fn check_size(format: &'static str, width: u64, height: u64) -> Result<(), Problem> {
+pub(super) fn check_size(format: &'static str, width: u64, height: u64) -> Result<(), Problem> {
     if width == 0 || height == 0 {
         return Err(Problem::Damaged { format, message: "the image has no pixels".into() });
     }
@@ -65,23 +71,15 @@ fn check_size(format: &'static str, width: u64, height: u64) -> Result<(), Probl
     }
 }
 
-/// Decodes the formats that the `image` crate supports.
+/// Decodes PNG, TGA and HDR files with the `image` crate.
 fn decode_common(
     data: &[u8],
     image_format: ImageFormat,
     format: &'static str,
     encoding: Encoding,
 ) -> Result<Image, Problem> {
-    let damaged = |e: image::ImageError| Problem::Damaged { format, message: e.to_string() };
-    let reader = || ImageReader::with_format(Cursor::new(data), image_format);
-    let (width, height) = reader().into_dimensions().map_err(damaged)?;
-    check_size(format, width as u64, height as u64)?;
-    let mut limits = Limits::default();
-    // Twice the size of the largest 16-bit RGBA image: the decoder needs memory, too.
-    limits.max_alloc = Some(MAX_PIXELS * 16);
-    let mut reader = reader();
-    reader.limits(limits);
-    let decoded_image = reader.decode().map_err(damaged)?;
+    let decoded_image = isolate(format, || decode_dynamic(data, image_format, format))?;
+    let (width, height) = (decoded_image.width(), decoded_image.height());
     let from_u8 = |channels, codes| Image::from_u8(width, height, channels, codes, encoding);
     let from_u16 = |channels, codes: Vec<u16>| {
         let linear = codes.iter().enumerate().map(|(i, &code)| {
@@ -108,16 +106,73 @@ fn decode_common(
     })
 }
 
+/// Decodes a file with the `image` crate, after a check of its size.
+fn decode_dynamic(
+    data: &[u8],
+    image_format: ImageFormat,
+    format: &'static str,
+) -> Result<DynamicImage, Problem> {
+    let damaged = |e: image::ImageError| Problem::Damaged { format, message: e.to_string() };
+    let reader = || ImageReader::with_format(Cursor::new(data), image_format);
+    let (width, height) = reader().into_dimensions().map_err(damaged)?;
+    check_size(format, width as u64, height as u64)?;
+    let mut limits = Limits::default();
+    // Twice the size of the largest 16-bit RGBA image: the decoder needs memory, too.
+    limits.max_alloc = Some(MAX_PIXELS * 16);
+    let mut reader = reader();
+    reader.limits(limits);
+    reader.decode().map_err(damaged)
+}
+
 /// Decodes all layers of an EXR file at the largest resolution.
 pub(super) fn exr_file(data: &[u8]) -> Result<FlatImage, Problem> {
-    check_exr(data)?;
-    let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
-    let reader = exr::image::read::read()
+    isolate("EXR", || {
+        check_exr(data)?;
+        let damaged =
+            |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
+        decode_layers(data).map_err(damaged)
+    })
+}
+
+/// Decompresses the blocks of an EXR file in parallel, and collects them. The crate's own parallel
+/// reader ends the program if the decoder panics.
+fn decode_layers(data: &[u8]) -> exr::error::Result<FlatImage> {
+    const PEDANTIC: bool = false;
+    /// Blocks that are decompressed together. Two batches are in memory at a time.
+    const BATCH_LEN: usize = 128;
+    let selection = exr::image::read::read()
         .no_deep_data()
         .largest_resolution_level()
         .all_channels()
         .all_layers();
-    reader.all_attributes().from_buffered(Cursor::new(data)).map_err(damaged)
+    let reader = exr::block::read(Cursor::new(data), PEDANTIC)?;
+    let Some(first) = reader.headers().first() else {
+        return Err(exr::error::Error::Invalid("the file has no headers".into()));
+    };
+    let attributes = first.shared_attributes.clone();
+    let mut layers = selection.create_layers_reader(reader.headers())?;
+    let mut chunks = reader
+        .filter_chunks(PEDANTIC, |meta, tile, block| layers.filter_block(meta, tile, block))?;
+    let meta = chunks.meta_data().clone();
+    let decompress = |chunk| {
+        without_panic_messages(|| UncompressedBlock::decompress_chunk(chunk, &meta, PEDANTIC))
+    };
+    let mut blocks: Vec<exr::error::Result<UncompressedBlock>> = Vec::new();
+    loop {
+        let batch: Vec<Chunk> = chunks.by_ref().take(BATCH_LEN).collect::<Result<_, _>>()?;
+        let is_last = batch.is_empty();
+        // Collects the blocks of a batch while the next batch is decompressed.
+        let collect = || blocks.drain(..).try_for_each(|b| layers.read_block(&meta.headers, b?));
+        let (collected, next) = rayon::join(
+            || without_panic_messages(collect),
+            || batch.into_par_iter().map(decompress).collect(),
+        );
+        collected?;
+        blocks = next;
+        if is_last {
+            return Ok(FlatImage { attributes, layer_data: layers.into_layers() });
+        }
+    }
 }
 
 /// Decodes the first layer with colour channels; the image is its data window.
@@ -147,9 +202,9 @@ fn decode_exr(data: &[u8]) -> Result<Image, Problem> {
 
 /// Returns the primaries of an EXR file. Those within 10⁻³ of sRGB's are sRGB's, as in pbrt-v4; so
 /// are those that denote no colour space.
-fn primaries(attributes: &ImageAttributes) -> Primaries {
-    let Some(chromaticities) = chromaticities(attributes) else { return Primaries::SRGB };
-    let [red, green, blue, white] = chromaticities.map(|c| c.map(f64::from));
+pub(super) fn primaries(attributes: &ImageAttributes) -> Primaries {
+    let Some(stored) = attributes.chromaticities else { return Primaries::SRGB };
+    let [red, green, blue, white] = chromaticities(stored).map(|c| c.map(f64::from));
     let primaries = Primaries { red, green, blue, white };
     let list = |p: &Primaries| [p.red, p.green, p.blue, p.white].concat();
     let is_srgb =
@@ -418,9 +473,76 @@ mod tests {
         assert!(colour.pixels().map(|p| p.to_array()).eq([[8.0, 10.0, 12.0], [2.0, 4.0, 6.0]]));
     }
 
+    fn tga(pixels: &[u8], rle: bool) -> Vec<u8> {
+        let encoder = image::codecs::tga::TgaEncoder::new;
+        let mut data = Vec::new();
+        let encoder = if rle { encoder(&mut data) } else { encoder(&mut data).disable_rle() };
+        encoder.write_image(pixels, 3, 4, ExtendedColorType::Rgb8).unwrap();
+        data
+    }
+
+    fn hdr(width: usize) -> Vec<u8> {
+        let pixels: Vec<_> = (0..width * 3).map(|i| image::Rgb([i as f32, 0.5, 2.0])).collect();
+        let mut data = Vec::new();
+        image::codecs::hdr::HdrEncoder::new(&mut data).encode(&pixels, width, 3).unwrap();
+        data
+    }
+
+    #[test]
+    fn truncated_tga_and_hdr_files_are_errors_at_any_length() {
+        let pixels: Vec<u8> = (0..36).map(|i| i / 5).collect();
+        for (data, is_tga) in [
+            (tga(&pixels, false), true),
+            (tga(&pixels, true), true),
+            (hdr(3), false),
+            (hdr(9), false),
+        ] {
+            assert!(decode(&data, is_tga, Encoding::Srgb).is_ok());
+            for length in 0..data.len() {
+                assert!(
+                    decode(&data[..length], is_tga, Encoding::Srgb).is_err(),
+                    "{length} of {} bytes, TGA {is_tga}",
+                    data.len()
+                );
+            }
+        }
+    }
+
+    /// A PNG file of 2 × 1 pixels with 4 bits and a palette of `length` bytes.
+    fn png_with_palette(length: u32) -> Vec<u8> {
+        let mut data = b"\x89PNG\r\n\x1a\n".to_vec();
+        let mut chunk = |name: &[u8], content: &[u8]| {
+            let body = [name, content].concat();
+            let mut crc = flate2::Crc::new();
+            crc.update(&body);
+            data.extend((content.len() as u32).to_be_bytes());
+            data.extend(&body);
+            data.extend(crc.sum().to_be_bytes());
+        };
+        chunk(b"IHDR", &[0, 0, 0, 2, 0, 0, 0, 1, 4, 3, 0, 0, 0]);
+        chunk(b"PLTE", &vec![7; length as usize]);
+        // zlib with one stored block: the filter type and two pixels.
+        chunk(b"IDAT", &[0x78, 1, 1, 2, 0, 0xfd, 0xff, 0, 0, 0, 2, 0, 1]);
+        chunk(b"IEND", &[]);
+        data
+    }
+
+    #[test]
+    fn palettes_with_incomplete_entries_are_errors() {
+        assert_eq!(decoded(&png_with_palette(3), Encoding::Linear).rgb(1, 0).x, 7.0 / 255.0);
+        for length in [1, 2, 4, 5, 7] {
+            let result = decode(&png_with_palette(length), false, Encoding::Srgb);
+            assert!(matches!(result, Err(Problem::Damaged { format: "PNG", .. })), "{length}");
+        }
+    }
+
     #[test]
     fn damaged_files_are_errors() {
         let files = [
+            png_with_palette(6),
+            include_bytes!("../testdata/progressive.jpg").to_vec(),
+            include_bytes!("../testdata/restarts.jpg").to_vec(),
+            hdr(9),
             exr_half_rgba(0.5),
             exr_layers(&[&["depth.Z"], &["R", "G", "B"]]),
             png(&[7; 27], 3, 3, ExtendedColorType::Rgb8),

@@ -1,8 +1,10 @@
 //! Reads the channels, windows and attributes of EXR files written by
 //! [`write_exr`](super::write::write_exr).
 
+use super::isolation::isolate;
 use super::write::{Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage};
 use super::{ImageError, Problem, read::exr_file};
+use exr::meta::attribute::Chromaticities;
 use exr::prelude::{
     AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes,
     MetaData, Vec2,
@@ -27,8 +29,10 @@ pub fn read_exr_header(path: &Path) -> Result<ExrImage, ImageError> {
         if magic != exr::meta::magic_number::BYTES {
             return Err(Problem::UnknownFormat);
         }
-        let meta = MetaData::read_from_buffered(Cursor::new(magic).chain(file), false);
-        let meta = meta.map_err(|e| damaged(e.to_string()))?;
+        let meta = isolate("EXR", || {
+            MetaData::read_from_buffered(Cursor::new(magic).chain(file), false)
+                .map_err(|e| damaged(e.to_string()))
+        })?;
         let [header] = &meta.headers[..] else {
             return Err(damaged(format!("expected one layer, found {}", meta.headers.len())));
         };
@@ -56,8 +60,9 @@ fn without_channels(
         };
         Some((name.to_string(), value))
     });
-    let chromaticities =
-        chromaticities(image).map(|c| (CHROMATICITIES.to_owned(), Attribute::Chromaticities(c)));
+    let chromaticities = image
+        .chromaticities
+        .map(|c| (CHROMATICITIES.to_owned(), Attribute::Chromaticities(chromaticities(c))));
     let mut attributes: Vec<_> = attributes.chain(chromaticities).collect();
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
     let offset = |x: i32| {
@@ -75,10 +80,9 @@ fn without_channels(
     })
 }
 
-/// Returns the chromaticities of red, green, blue and white, if the file has them.
-pub(super) fn chromaticities(image: &ImageAttributes) -> Option<[[f32; 2]; 4]> {
-    let c = image.chromaticities?;
-    Some([c.red, c.green, c.blue, c.white].map(|Vec2(x, y)| [x, y]))
+/// Returns the chromaticities of red, green, blue and white.
+pub(super) fn chromaticities(c: Chromaticities) -> [[f32; 2]; 4] {
+    [c.red, c.green, c.blue, c.white].map(|Vec2(x, y)| [x, y])
 }
 
 fn decode(data: &[u8]) -> Result<ExrImage, Problem> {

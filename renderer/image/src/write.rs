@@ -1,19 +1,18 @@
 //! Writes image files: EXR with any channels and attributes, 8-bit PNG, and PFM.
 //!
-//! A file is encoded in memory, written to a temporary file next to its target, and then renamed
-//! ([`save`]). So a full disk or an interruption leaves an existing file intact and never produces
-//! a partial file.
+//! A file is written to a temporary file next to its target, which is then renamed ([`save`]). So a
+//! full disk or an interruption leaves an existing file intact and never produces a partial file.
 
 use super::encoding::linear_to_srgb;
-use super::{ImageError, Problem};
+use super::{ImageError, Problem, exposure_gain};
 use crate::Window;
-use exr::meta::attribute::Chromaticities;
-use exr::prelude::{
-    AnyChannel, AnyChannels, AttributeValue, FlatSamples, IntegerBounds, Text, Vec2, WritableImage,
-};
+pub use crate::exr_rows::{ChannelType, ExrRows, write_exr_rows};
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Cursor, Write};
+use std::io::{self, BufWriter, Cursor, Seek, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The content of an EXR file with 32 bits per sample.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,6 +62,16 @@ pub enum ChannelSamples {
 /// are those of BT.709.
 pub const CHROMATICITIES: &str = "chromaticities";
 
+impl ChannelSamples {
+    /// Returns the number of samples.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            ChannelSamples::F32(samples) => samples.len(),
+            ChannelSamples::U32(samples) => samples.len(),
+        }
+    }
+}
+
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
@@ -88,67 +97,52 @@ impl Attribute {
     }
 }
 
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Attribute::Text(text) => text.fmt(f),
+            Attribute::Float(x) => x.fmt(f),
+            Attribute::Int(i) => i.fmt(f),
+            Attribute::Chromaticities([red, green, blue, white]) => {
+                let [rx, ry] = red;
+                let [gx, gy] = green;
+                let [bx, by] = blue;
+                let [wx, wy] = white;
+                write!(f, "red {rx}, {ry}; green {gx}, {gy}; blue {bx}, {by}; white {wx}, {wy}")
+            }
+        }
+    }
+}
+
 /// Writes an EXR file: scan lines from the top, with lossless ZIP compression.
 ///
 /// # Panics
 /// If a channel does not have `size[0] * size[1]` samples.
 pub fn write_exr(path: &Path, image: &ExrImage) -> Result<(), ImageError> {
-    let unwritable = |message: String| Problem::Unwritable { format: "EXR", message };
-    let bytes = encode_exr(image).map_err(|m| unwritable(m).in_file(path))?;
-    save(path, &bytes)
+    let pixels = image.size[0] as usize * image.size[1] as usize;
+    for Channel { name, samples } in &image.channels {
+        assert_eq!(samples.len(), pixels, "wrong number of samples in channel {name}");
+    }
+    write_exr_rows(path, image, image)
 }
 
-fn encode_exr(image: &ExrImage) -> Result<Vec<u8>, String> {
-    use exr::image::{Blocks, Encoding, Image, Layer};
-    let [width, height] = image.size.map(|n| n as usize);
-    let name = |name: &str| {
-        Text::new_or_none(name)
-            .ok_or_else(|| format!("the name `{name}` has characters outside Latin-1"))
-    };
-    let channel = |c: &Channel| {
-        let samples = match &c.samples {
-            ChannelSamples::F32(s) => FlatSamples::F32(s.clone()),
-            ChannelSamples::U32(s) => FlatSamples::U32(s.clone()),
+impl ExrRows for ExrImage {
+    fn channels(&self) -> Vec<(String, ChannelType)> {
+        let channel_type = |samples: &ChannelSamples| match samples {
+            ChannelSamples::F32(_) => ChannelType::F32,
+            ChannelSamples::U32(_) => ChannelType::U32,
         };
-        assert_eq!(samples.len(), width * height, "wrong number of samples in channel {}", c.name);
-        Ok(AnyChannel::new(name(&c.name)?, samples))
-    };
-    let channels = image.channels.iter().map(channel).collect::<Result<_, String>>()?;
-    let position = |[x, y]: [u32; 2]| Vec2(x as i32, y as i32);
-    let mut attributes = exr::meta::header::LayerAttributes {
-        layer_position: position(image.offset),
-        ..Default::default()
-    };
-    let mut chromaticities = None;
-    for (key, value) in &image.attributes {
-        let value = match value {
-            Attribute::Text(text) => AttributeValue::Text(
-                Text::new_or_none(text)
-                    .ok_or_else(|| format!("`{text}` has characters outside Latin-1"))?,
-            ),
-            Attribute::Float(x) => AttributeValue::F32(*x),
-            Attribute::Int(i) => AttributeValue::I32(*i),
-            Attribute::Chromaticities(all) => {
-                let [red, green, blue, white] = all.map(|[x, y]| Vec2(x, y));
-                chromaticities = Some(Chromaticities { red, green, blue, white });
-                continue;
-            }
-        };
-        attributes.other.insert(name(key)?, value);
+        self.channels.iter().map(|c| (c.name.clone(), channel_type(&c.samples))).collect()
     }
-    let encoding = Encoding {
-        compression: exr::compression::Compression::ZIP16,
-        blocks: Blocks::ScanLines,
-        line_order: exr::meta::attribute::LineOrder::Increasing,
-    };
-    let layer = Layer::new((width, height), attributes, encoding, AnyChannels::sort(channels));
-    let mut file = Image::from_layer(layer);
-    let [full_width, full_height] = image.full_size.map(|n| n as usize);
-    file.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));
-    file.attributes.chromaticities = chromaticities;
-    let mut bytes = Vec::new();
-    file.write().to_buffered(Cursor::new(&mut bytes)).map_err(|e| e.to_string())?;
-    Ok(bytes)
+
+    fn rows(&self, rows: Range<u32>) -> Vec<ChannelSamples> {
+        let [start, end] = [rows.start, rows.end].map(|y| y as usize * self.size[0] as usize);
+        let part = |c: &Channel| match &c.samples {
+            ChannelSamples::F32(s) => ChannelSamples::F32(s[start..end].to_vec()),
+            ChannelSamples::U32(s) => ChannelSamples::U32(s[start..end].to_vec()),
+        };
+        self.channels.iter().map(part).collect()
+    }
 }
 
 /// Writes an 8-bit sRGB PNG of linear colours, row by row from the top, encoded by [`srgb_codes`].
@@ -208,7 +202,7 @@ pub fn encode_png(width: u32, height: u32, codes: &[[u8; 3]]) -> Result<Vec<u8>,
 ///
 /// Values are clamped to [0, 1]; NaN becomes 0.
 pub fn srgb_codes(rgb: &[[f32; 3]], exposure: f32) -> Vec<[u8; 3]> {
-    let gain = libm::exp2f(exposure);
+    let gain = exposure_gain(exposure);
     rgb.iter().map(|pixel| pixel.map(|x| srgb_code(x * gain))).collect()
 }
 
@@ -225,12 +219,57 @@ fn srgb_code(linear: f32) -> u8 {
 /// If `rgb` is not `width * height` long.
 pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Result<(), ImageError> {
     assert_eq!(rgb.len(), width as usize * height as usize);
-    let mut bytes = format!("PF\n{width} {height}\n-1.0\n").into_bytes();
-    bytes.reserve(size_of_val(rgb));
-    for row in rgb.chunks_exact(width.max(1) as usize).rev() {
-        bytes.extend(row.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
+    write_pfm_rows(path, width, height, |rows| {
+        let [start, end] = [rows.start, rows.end].map(|y| y as usize * width as usize);
+        rgb[start..end].to_vec()
+    })
+}
+
+/// Rows that [`write_pfm_rows`] writes at once.
+const PFM_ROWS: u32 = 16;
+
+/// Like [`write_pfm`], with colours that are computed while the file is written: `rows` returns
+/// those of a range of rows, counted from the top.
+///
+/// # Panics
+/// If `rows` returns a wrong number of colours.
+pub fn write_pfm_rows(
+    path: &Path,
+    width: u32,
+    height: u32,
+    rows: impl Fn(Range<u32>) -> Vec<[f32; 3]>,
+) -> Result<(), ImageError> {
+    save_with(path, |file| {
+        let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Problem::Write);
+        write(format!("PF\n{width} {height}\n-1.0\n").as_bytes())?;
+        for start in (0..height).step_by(PFM_ROWS as usize).rev() {
+            let end = (start + PFM_ROWS).min(height);
+            let rgb = rows(start..end);
+            assert_eq!(rgb.len(), width as usize * (end - start) as usize);
+            for row in rgb.chunks_exact(width.max(1) as usize).rev() {
+                let bytes = row.as_flattened().iter().flat_map(|x| x.to_le_bytes());
+                write(&bytes.collect::<Vec<_>>())?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Encodes a little-endian PFM of interleaved linear samples, row by row from the top; 1 channel is
+/// grey, 3 are red, green and blue.
+///
+/// # Panics
+/// If `channels` is neither 1 nor 3, or `samples` has a wrong length.
+pub fn encode_pfm(width: u32, height: u32, channels: usize, samples: &[f32]) -> Vec<u8> {
+    assert!(matches!(channels, 1 | 3), "{channels} channels");
+    assert_eq!(samples.len(), width as usize * height as usize * channels);
+    let name = if channels == 3 { "PF" } else { "Pf" };
+    let mut bytes = format!("{name}\n{width} {height}\n-1.0\n").into_bytes();
+    bytes.reserve(size_of_val(samples));
+    for row in samples.chunks_exact(width.max(1) as usize * channels).rev() {
+        bytes.extend(row.iter().flat_map(|x| x.to_le_bytes()));
     }
-    save(path, &bytes)
+    bytes
 }
 
 /// Writes a file atomically: it contains either all of `bytes` or its previous content.
@@ -238,55 +277,152 @@ pub fn write_pfm(path: &Path, width: u32, height: u32, rgb: &[[f32; 3]]) -> Resu
 /// Follows symbolic links. Writes directly to targets that are not regular files (a device, a pipe)
 /// or that are already open (`/dev/stdout`).
 pub fn save(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
-    save_io(path, bytes).map_err(|e| Problem::Write(e).in_file(path))
+    save_with(path, |file| file.write_all(bytes).map_err(Problem::Write))
 }
 
-fn save_io(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+/// A file that is being written.
+pub(crate) trait WriteSeek: Write + Seek {}
+
+impl<T: Write + Seek> WriteSeek for T {}
+
+/// Like [`save`], with content that `write` produces. A target that is not a regular file gets it
+/// in one piece, since it may not be able to seek.
+pub(crate) fn save_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn WriteSeek) -> Result<(), Problem>,
+) -> Result<(), ImageError> {
+    save_problem(path, write).map_err(|problem| problem.in_file(path))
+}
+
+fn save_problem(
+    path: &Path,
+    write: impl FnOnce(&mut dyn WriteSeek) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let target = link_target(path);
     let is_open = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"]
         .iter()
         .any(|name| path.starts_with(name));
     if is_open || fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return OpenOptions::new().append(true).open(&target)?.write_all(bytes);
+        let mut bytes = Cursor::new(Vec::new());
+        write(&mut bytes)?;
+        let file = OpenOptions::new().append(true).open(&target);
+        return file.and_then(|mut file| file.write_all(bytes.get_ref())).map_err(Problem::Write);
     }
-    let (file, temporary) = create_temporary(&target)?;
-    let written = write_durably(file, bytes).and_then(|()| fs::rename(&temporary, &target));
-    if written.is_err() {
-        // Ignores a second error; the first one is reported.
-        let _ = fs::remove_file(&temporary);
+    let (file, temporary) = TEMPORARY_FILES.create_for(&target).map_err(Problem::Write)?;
+    write_durably(file, write)?;
+    temporary.rename(&target).map_err(Problem::Write)
+}
+
+/// Follows symbolic links, also to a file that does not exist yet. Without a link, or with links in
+/// a circle, returns the path itself.
+pub fn link_target(path: &Path) -> PathBuf {
+    const MAX_LINKS: usize = 40;
+    if let Ok(target) = fs::canonicalize(path) {
+        return target;
     }
-    written
+    // Links such as /dev/stdout of a pipe can be opened, but have no path at their end.
+    if fs::metadata(path).is_ok() {
+        return path.to_path_buf();
+    }
+    let mut target = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&target) {
+            // A relative target starts from the folder of the link.
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return target,
+        }
+    }
+    path.to_path_buf()
 }
 
 /// Writes and flushes to disk, so that a later rename cannot take effect before the content.
-fn write_durably(mut file: File, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    file.sync_all()
+fn write_durably(
+    file: File,
+    write: impl FnOnce(&mut dyn WriteSeek) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let mut buffered = BufWriter::new(file);
+    write(&mut buffered)?;
+    let file = buffered.into_inner().map_err(|error| Problem::Write(error.into_error()))?;
+    file.sync_all().map_err(Problem::Write)
 }
 
-/// Creates a temporary file in the folder of `target`.
-fn create_temporary(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
-    for attempt in 0.. {
-        let mut temporary = std::ffi::OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
-        let path = target.with_file_name(temporary);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((file, path)),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
-            Err(e) => return Err(e),
+/// Removes the temporary files of all writes in progress. For a process that exits without waiting
+/// for them; their targets keep their previous content.
+pub fn remove_temporary_files() {
+    TEMPORARY_FILES.remove_all();
+}
+
+/// The temporary files of the process.
+static TEMPORARY_FILES: TemporaryFiles = TemporaryFiles(Mutex::new(Vec::new()));
+
+/// Paths of existing temporary files.
+struct TemporaryFiles(Mutex<Vec<PathBuf>>);
+
+impl TemporaryFiles {
+    fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Creates a temporary file in the folder of `target`.
+    fn create_for(&self, target: &Path) -> io::Result<(File, TemporaryFile<'_>)> {
+        let name = target.file_name().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name")
+        })?;
+        for attempt in 0.. {
+            let mut temporary = std::ffi::OsString::from(".");
+            temporary.push(name);
+            temporary.push(format!(".{}-{attempt}.tmp", std::process::id()));
+            let path = target.with_file_name(temporary);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    self.paths().push(path.clone());
+                    return Ok((file, TemporaryFile { path, all: self, renamed: false }));
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+                Err(e) => return Err(e),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    fn remove_all(&self) {
+        for path in self.paths().drain(..) {
+            // The file may have been renamed in the meantime.
+            let _ = fs::remove_file(path);
         }
     }
-    unreachable!("the last attempt returns")
+}
+
+/// A temporary file, which is removed when dropped, unless it was renamed.
+struct TemporaryFile<'a> {
+    path: PathBuf,
+    all: &'a TemporaryFiles,
+    renamed: bool,
+}
+
+impl TemporaryFile<'_> {
+    fn rename(mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryFile<'_> {
+    fn drop(&mut self) {
+        self.all.paths().retain(|path| *path != self.path);
+        if !self.renamed {
+            // Ignores a second error; the first one is reported.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{Channels, Encoding, read::read};
     use super::*;
+    use exr::prelude::{AttributeValue, FlatSamples, Text, Vec2};
 
     fn values(n: usize) -> Vec<f32> {
         (0..n).map(|i| (i as f32 - 3.0) * 1.1f32.powi(i as i32 * 7 % 300)).collect()
@@ -380,6 +516,9 @@ mod tests {
         let rgb: Vec<[f32; 3]> = values(3 * 5 * 4).as_chunks().0.to_vec();
         write_pfm(&path, 5, 4, &rgb).unwrap();
         assert!(read(&path, Encoding::Srgb).unwrap().pixels().map(|p| p.to_array()).eq(rgb));
+        let grey = values(5 * 4);
+        save(&path, &encode_pfm(5, 4, 1, &grey)).unwrap();
+        assert!(read(&path, Encoding::Srgb).unwrap().pixels().map(|p| p.x).eq(grey));
     }
 
     #[test]
@@ -402,6 +541,24 @@ mod tests {
         assert!(save(Path::new(""), b"five").is_err());
     }
 
+    #[test]
+    fn removing_temporary_files_keeps_targets() {
+        let dir = tempfile::tempdir().unwrap();
+        let [finished, unfinished] = ["a.bin", "b.bin"].map(|name| dir.path().join(name));
+        fs::write(&unfinished, b"earlier").unwrap();
+        let files = TemporaryFiles(Mutex::new(Vec::new()));
+        let create = |target: &Path| files.create_for(target).unwrap().1;
+        create(&finished).rename(&finished).unwrap();
+        let temporary = create(&unfinished);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
+        files.remove_all();
+        assert!(finished.is_file() && !temporary.path.exists());
+        assert!(temporary.rename(&unfinished).is_err());
+        assert_eq!(fs::read(&unfinished).unwrap(), b"earlier");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        assert!(files.paths().is_empty());
+    }
+
     #[cfg(unix)]
     #[test]
     fn saving_follows_links_and_keeps_devices() {
@@ -412,6 +569,16 @@ mod tests {
         save(&link, b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"new");
+        let new = dir.path().join("new");
+        for (name, to) in [("first", "second"), ("second", "new")] {
+            std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+        }
+        save(&dir.path().join("first"), b"new").unwrap();
+        assert!(fs::symlink_metadata(dir.path().join("first")).unwrap().is_symlink());
+        assert_eq!(fs::read(&new).unwrap(), b"new");
+        let circle = dir.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert_eq!(link_target(&circle), circle);
         save(Path::new("/dev/null"), b"gone").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }

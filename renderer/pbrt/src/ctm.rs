@@ -5,44 +5,105 @@
 //! `CTM ← CTM · M`. Matrices are in column-major order. The camera looks along +z of a left-handed
 //! frame.
 
+use super::diagnostics::{Location, SceneError};
 use super::file::parse::ActiveTransform;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
+/// A transform with an inverse, or why there is none. Faults are errors only where an entity uses
+/// the transform: files contain others, such as a scale of 0 around an empty block.
+pub type CheckedTransform = Result<DAffine3, TransformFault>;
+
+/// Why a transform cannot be used, and the directive at fault.
+#[derive(Clone, Debug)]
+pub struct TransformFault {
+    reason: &'static str,
+    keyword: &'static str,
+    location: Location,
+}
+
+impl TransformFault {
+    /// Creates the error for an entity that uses the transform: `user` describes the entity at
+    /// `location`.
+    pub fn error(&self, location: &Location, user: &str) -> SceneError {
+        let TransformFault { reason, keyword, location: origin } = self;
+        SceneError::at(location, format!("the transform of this {user} cannot be used: {reason}"))
+            .help(format!(
+                "correct {keyword} at {origin}; transforms must be affine, invertible and finite"
+            ))
+    }
+}
+
 /// The current transformation matrix at the start and end times.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ctm {
     /// Transforms at the start and end times of `TransformTimes`.
-    pub transforms: [DAffine3; 2],
+    pub transforms: [CheckedTransform; 2],
     /// The transforms that directives modify.
     pub active: ActiveTransform,
 }
 
 impl Default for Ctm {
     fn default() -> Ctm {
-        Ctm { transforms: [DAffine3::IDENTITY; 2], active: ActiveTransform::All }
+        Ctm {
+            transforms: [Ok(DAffine3::IDENTITY), Ok(DAffine3::IDENTITY)],
+            active: ActiveTransform::All,
+        }
     }
 }
 
 impl Ctm {
-    /// Applies `change` to the active transforms. Fails if a result is not finite or not
-    /// invertible.
-    pub fn update(&mut self, change: impl Fn(DAffine3) -> DAffine3) -> Result<(), &'static str> {
-        let [start, end] = match self.active {
-            ActiveTransform::All => [true, true],
-            ActiveTransform::StartTime => [true, false],
-            ActiveTransform::EndTime => [false, true],
-        };
-        for (transform, _) in
-            self.transforms.iter_mut().zip([start, end]).filter(|(_, active)| *active)
-        {
-            *transform = check_invertible(change(*transform))?;
+    /// Multiplies the active transforms by `map`, from the directive `keyword` at `location`.
+    pub fn concat(
+        &mut self,
+        map: Result<DAffine3, &'static str>,
+        keyword: &'static str,
+        location: &Location,
+    ) {
+        self.update(keyword, location, |m| map.map(|map| m * map));
+    }
+
+    /// Replaces the active transforms by `map`, from the directive `keyword` at `location`.
+    pub fn replace(
+        &mut self,
+        map: Result<DAffine3, &'static str>,
+        keyword: &'static str,
+        location: &Location,
+    ) {
+        for transform in self.active_transforms() {
+            *transform = Ok(DAffine3::IDENTITY);
         }
-        Ok(())
+        self.concat(map, keyword, location);
+    }
+
+    /// Applies `change` to the active transforms that can be used.
+    fn update(
+        &mut self,
+        keyword: &'static str,
+        location: &Location,
+        change: impl Fn(DAffine3) -> Result<DAffine3, &'static str>,
+    ) {
+        let fault = |reason| TransformFault { reason, keyword, location: location.clone() };
+        for transform in self.active_transforms() {
+            if let Ok(m) = *transform {
+                *transform = change(m).and_then(check_invertible).map_err(fault);
+            }
+        }
+    }
+
+    fn active_transforms(&mut self) -> &mut [CheckedTransform] {
+        match self.active {
+            ActiveTransform::All => &mut self.transforms,
+            ActiveTransform::StartTime => &mut self.transforms[..1],
+            ActiveTransform::EndTime => &mut self.transforms[1..],
+        }
     }
 
     /// Whether the two transforms differ.
     pub fn is_animated(&self) -> bool {
-        self.transforms[0] != self.transforms[1]
+        match &self.transforms {
+            [Ok(start), Ok(end)] => start != end,
+            [start, end] => start.is_ok() || end.is_ok(),
+        }
     }
 }
 
@@ -54,9 +115,9 @@ fn check_invertible(transform: DAffine3) -> Result<DAffine3, &'static str> {
     let m = transform.matrix3;
     let unit = DMat3::from_cols(scale(m.x_axis), scale(m.y_axis), scale(m.z_axis)).determinant();
     match () {
-        () if !transform.is_finite() => Err("the transform is not finite"),
-        () if unit.abs() < 1e-12 => Err("the transform is singular"),
-        () if !transform.inverse().is_finite() => Err("the transform is out of range"),
+        () if !transform.is_finite() => Err("it is not finite"),
+        () if unit.abs() < 1e-12 => Err("it is singular"),
+        () if !transform.inverse().is_finite() => Err("it is out of range"),
         () => Ok(transform),
     }
 }
@@ -146,27 +207,49 @@ mod tests {
         assert!(from_matrix(&m).is_err());
     }
 
-    #[test]
-    fn directives_multiply_active_transforms_from_the_right() {
-        let mut ctm = Ctm::default();
-        ctm.update(|m| m * DAffine3::from_translation(dvec3(1.0, 0.0, 0.0))).unwrap();
-        assert!(!ctm.is_animated());
-        ctm.active = ActiveTransform::EndTime;
-        ctm.update(|m| m * DAffine3::from_scale(DVec3::splat(2.0))).unwrap();
-        assert!(ctm.is_animated());
-        assert_eq!(ctm.transforms[0].transform_point3(DVec3::X), dvec3(2.0, 0.0, 0.0));
-        assert_eq!(ctm.transforms[1].transform_point3(DVec3::X), dvec3(3.0, 0.0, 0.0));
+    fn location() -> Location {
+        Location::new(crate::diagnostics::Source::memory("a.pbrt", ""), 7, 1)
+    }
+
+    fn scaled(mut ctm: Ctm, x: f64, y: f64, z: f64) -> Ctm {
+        ctm.concat(Ok(DAffine3::from_scale(dvec3(x, y, z))), "Scale", &location());
+        ctm
     }
 
     #[test]
-    fn singular_and_out_of_range_transforms_are_rejected() {
-        let try_scale =
-            |x, y, z| Ctm::default().update(|m| m * DAffine3::from_scale(dvec3(x, y, z)));
-        assert!(try_scale(1.0, 0.0, 1.0).is_err());
-        assert!(try_scale(1e300, 1e300, 1e300).is_err());
-        assert!(try_scale(1e-30, 1.0, 1e20).is_ok());
-        assert!(try_scale(-1.0, 1.0, 1.0).is_ok());
+    fn directives_multiply_active_transforms_from_the_right() {
+        let mut ctm = Ctm::default();
+        let translation = DAffine3::from_translation(dvec3(1.0, 0.0, 0.0));
+        ctm.concat(Ok(translation), "Translate", &location());
+        assert!(!ctm.is_animated());
+        ctm.active = ActiveTransform::EndTime;
+        let ctm = scaled(ctm, 2.0, 2.0, 2.0);
+        assert!(ctm.is_animated());
+        let points = ctm.transforms.map(|m| m.unwrap().transform_point3(DVec3::X));
+        assert_eq!(points, [dvec3(2.0, 0.0, 0.0), dvec3(3.0, 0.0, 0.0)]);
+    }
+
+    #[test]
+    fn singular_and_out_of_range_transforms_are_faults() {
+        let is_usable = |x, y, z| scaled(Ctm::default(), x, y, z).transforms[0].is_ok();
+        assert!(!is_usable(1.0, 0.0, 1.0) && !is_usable(1e300, 1e300, 1e300));
+        assert!(is_usable(1e-30, 1.0, 1e20) && is_usable(-1.0, 1.0, 1.0));
         let shear = DMat3::from_cols(DVec3::X, dvec3(1.0, 1.0, 0.0), dvec3(2.0, 1.0, 0.0));
-        assert!(Ctm::default().update(|m| m * DAffine3::from_mat3(shear)).is_err());
+        let mut sheared = Ctm::default();
+        sheared.concat(Ok(DAffine3::from_mat3(shear)), "ConcatTransform", &location());
+        assert!(sheared.transforms[0].is_err());
+    }
+
+    #[test]
+    fn faults_name_the_first_directive_and_end_with_a_replacement() {
+        let mut ctm = scaled(Ctm::default(), 0.0, 1.0, 1.0);
+        ctm.concat(rotate([90.0, 0.0, 0.0, 0.0]), "Rotate", &location());
+        let error = ctm.transforms[0].as_ref().unwrap_err().error(&location(), "sphere");
+        assert_eq!(error.message(), "the transform of this sphere cannot be used: it is singular");
+        assert!(error.remedy().unwrap().contains("correct Scale at a.pbrt:7:1"));
+        assert!(!ctm.is_animated());
+        ctm.active = ActiveTransform::StartTime;
+        ctm.replace(Ok(DAffine3::IDENTITY), "Identity", &location());
+        assert!(ctm.transforms[0].is_ok() && ctm.transforms[1].is_err() && ctm.is_animated());
     }
 }

@@ -117,7 +117,7 @@ pub struct Warning {
     pub location: Option<Location>,
     /// Description of the problem.
     pub message: String,
-    /// Description of the fallback.
+    /// Description of the fallback: what is used instead, or a clause with the subject "it".
     pub fallback: String,
     /// Number of further occurrences.
     pub repeats: usize,
@@ -128,7 +128,8 @@ impl fmt::Display for Warning {
         if let Some(location) = &self.location {
             write!(f, "{location}: ")?;
         }
-        write!(f, "{}; instead: {}", self.message, self.fallback)?;
+        let joint = if self.fallback.starts_with("it ") { "; " } else { "; instead: " };
+        write!(f, "{}{joint}{}", self.message, self.fallback)?;
         if self.repeats > 0 {
             write!(f, " (and {} more like this)", self.repeats)?;
         }

@@ -45,3 +45,4 @@ pub mod shader_file;
 
 pub use build::{LoadedScene, Overrides, load, load_source};
 pub use diagnostics::{Diagnostics, SceneError, Source};
+pub use gzip::decompress;

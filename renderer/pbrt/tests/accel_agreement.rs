@@ -304,6 +304,7 @@ fn instanced_geometry(alpha: Option<f32>) -> Geometry {
     primitives.push(primitive(mesh(positions, triangles), alpha));
     let instance = |group, scale, angle, translation| Instance {
         group,
+        first_light: 0,
         transform: transform(scale, angle, translation),
     };
     let instances = vec![
@@ -315,7 +316,8 @@ fn instanced_geometry(alpha: Option<f32>) -> Geometry {
         instance(2, vec3(1.0, 1.0, 1.0), 0.0, Vec3::ZERO),
     ];
     let n = primitives.len() as u32;
-    Geometry { primitives, world: 0..1, groups: vec![1..n - 1, n - 1..n, n..n], instances }
+    let groups = vec![1..n - 1, n - 1..n, n..n];
+    Geometry { primitives, world: 0..1, groups, instances, ..Geometry::default() }
 }
 
 #[test]
@@ -451,7 +453,7 @@ fn invalid_rays_miss() {
 fn empty_and_degenerate_geometry_is_missed() {
     let huge = vec![vec3(1e30, 0.0, 0.0), vec3(0.0, 1e30, 0.0), vec3(0.0, 0.0, 1e30)];
     let collinear = vec![Vec3::ZERO, Vec3::X, 2.0 * Vec3::X];
-    let empty_instance = Instance { group: 0, transform: Transform::IDENTITY };
+    let empty_instance = Instance { group: 0, transform: Transform::IDENTITY, first_light: 0 };
     let cases = [
         Geometry::default(),
         world(vec![primitive(mesh(Vec::new(), Vec::new()), None)]),

@@ -112,7 +112,7 @@ fn images_are_converted_to_the_colour_space_of_the_film() {
             image.features.as_ref().unwrap().albedo.clone()
         };
         converted(&albedo(&by_film), space.reflectance_from_srgb(), &albedo(&srgb));
-        for (a, b) in space.to_srgb(&by_film.radiance).iter().zip(&srgb.radiance) {
+        for (a, b) in space.to_srgb(by_film.radiance).iter().zip(&srgb.radiance) {
             assert!((Vec3::from(*a) - Vec3::from(*b)).abs().max_element() < 1e-5, "{a:?} {b:?}");
         }
     }

@@ -60,8 +60,8 @@ impl SceneFolder {
     }
 }
 
-/// A view from +z onto [−1, 1]². The camera is mirrored, because left-handed camera space puts +x
-/// to the left.
+/// A view from +z onto [−1, 1]². The camera is mirrored, because a left-handed camera that looks
+/// along −z has world +x on its left.
 const VIEW: &str = r#"Film "rgb" "integer xresolution" 8 "integer yresolution" 8 Scale -1 1 1 LookAt 0 0 5  0 0 0  0 1 0 Camera "orthographic""#;
 
 /// The square [−1, 1]² facing +z. Texture coordinates start at the lower left.

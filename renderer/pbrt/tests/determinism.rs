@@ -5,12 +5,14 @@ mod common;
 
 use common::{load_scene, pfm, render, render_text};
 use lightbound::film::{
-    ChannelEncoding, ChannelSpec, ChannelValue, Film, FilmOptions, PixelBlock, RenderedImage, Tile,
+    ChannelEncoding, ChannelSpec, ChannelValue, FeatureLayers, Film, FilmOptions, PixelBlock,
+    RenderedImage, Tile,
 };
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
 use lightbound::settings::PathSettings;
 use lightbound::{RenderSettings, Scene};
+use lightbound_image::Crop;
 use lightbound_pbrt::build::Overrides;
 use lightbound_shader::Target;
 use std::ops::Range;
@@ -63,7 +65,7 @@ fn image_does_not_depend_on_thread_count() {
 
 /// Returns options that record everything.
 fn options<'a>(threads: usize, stop: &'a AtomicBool) -> RenderOptions<'a> {
-    let film = FilmOptions { features: true, moments: true, channels: CHANNELS };
+    let film = FilmOptions { features: FeatureLayers::ALL, moments: true, channels: CHANNELS };
     RenderOptions { threads, time_limit: None, film, stop, progress: &|_| () }
 }
 
@@ -120,16 +122,20 @@ fn pausing_and_resuming_does_not_change_the_image() {
     let uninterrupted = render_with(&scene, &scene.settings, &integrator, &options);
     let mut work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options);
     for (samples, taken) in [(1, 1), (2, 2), (3, 4)] {
-        assert_eq!(work.run(&Budget { samples: Some(samples), time: None }), StopReason::Paused);
+        assert_eq!(
+            work.run(&Budget { samples: Some(samples), ..Budget::default() }),
+            StopReason::Paused
+        );
         let image = work.film().image();
         assert_eq!(
             (work.min_samples(), image.min_samples, image.max_samples),
             (taken, taken, taken)
         );
     }
-    // Each run finishes at most one job per thread. New work resumes from the sums of the film, the
-    // jobs and the statistics alone.
-    while work.run(&Budget { samples: None, time: Some(Instant::now() + Duration::from_millis(1)) })
+    // Each run finishes at most one job per thread. New work resumes from the sums of the film,
+    // its samples and the statistics alone.
+    while work
+        .run(&Budget { time: Some(Instant::now() + Duration::from_millis(1)), ..Budget::default() })
         != StopReason::Done
     {
         let samples: u64 = work
@@ -140,14 +146,12 @@ fn pausing_and_resuming_does_not_change_the_image() {
             .sum();
         assert_eq!(samples, work.stats().camera_samples);
         let mut film = Film::new(scene.settings.window, options.film);
-        let columns = work.film().columns();
-        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
-        film.add_columns(scene.settings.window, &words, work.film().image().invalid_samples);
-        work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options).resume(
-            film,
-            work.jobs(),
-            work.stats(),
-        );
+        let window = scene.settings.window;
+        film.add_columns(window, &work.film().columns(0..window.height()));
+        film.add_out_of_range(work.film().invalid_samples(), work.film().clamped_features());
+        work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options)
+            .resume(film, &work.coverage(), work.stats())
+            .unwrap();
     }
     let paused = work.into_rendering();
     assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
@@ -157,6 +161,42 @@ fn pausing_and_resuming_does_not_change_the_image() {
     );
     assert_eq!(uninterrupted.counts.cuts.sizes.count(), uninterrupted.camera_samples);
     assert!(uninterrupted.image.channel("error").unwrap().contains(&f32::INFINITY));
+}
+
+#[test]
+fn work_that_resumes_with_more_samples_gives_the_same_image() {
+    let (scene, stop) = (load_scene(SCENE, &[], &Overrides::default()), AtomicBool::new(false));
+    let (options, integrator) = (options(3, &stop), RecordingTracer(path_tracer(&scene)));
+    let work = |end| Work::new(&scene, &scene.settings, &integrator, 0..end, &options);
+    let mut uninterrupted = work(23);
+    assert_eq!(uninterrupted.run(&Budget::default()), StopReason::Done);
+    let uninterrupted = uninterrupted.into_rendering();
+    let mut paused = work(1);
+    // The numbers of samples end in the middle of passes, and each rendering but the first is
+    // paused in the middle of its image.
+    for total in [3, 7, 8, 13, 22, 23] {
+        assert_eq!(paused.run(&Budget::default()), StopReason::Done);
+        let (coverage, stats) = (paused.coverage(), paused.stats());
+        paused = work(total).resume(paused.into_film(), &coverage, stats).unwrap();
+        assert!(!paused.is_beyond(total));
+        let soon = Some(Instant::now() + Duration::from_millis(1));
+        paused.run(&Budget { time: soon, ..Budget::default() });
+        let (coverage, stats) = (paused.coverage(), paused.stats());
+        assert_eq!(paused.min_samples(), paused.film().image().min_samples);
+        paused = work(total).resume(paused.into_film(), &coverage, stats).unwrap();
+    }
+    assert_eq!(paused.run(&Budget::default()), StopReason::Done);
+    let window = scene.settings.window;
+    assert_eq!(paused.coverage().blocks(), [PixelBlock::new(window, 0..23).unwrap()]);
+    // A rendering cannot resume with fewer samples than it has, or with others.
+    for range in [0..22, 1..24] {
+        let film = Film::new(window, options.film);
+        let other = Work::new(&scene, &scene.settings, &integrator, range, &options);
+        assert!(other.resume(film, &paused.coverage(), paused.stats()).is_none());
+    }
+    let paused = paused.into_rendering();
+    assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
+    assert_eq!(uninterrupted.camera_samples, paused.camera_samples);
 }
 
 #[test]
@@ -171,9 +211,8 @@ fn sample_ranges_add_up_to_the_full_image() {
             work.coverage().blocks(),
             [PixelBlock::new(scene.settings.window, range).unwrap()]
         );
-        let columns = work.film().columns();
-        let words: Vec<&[u32]> = columns.iter().map(|column| column.words.as_slice()).collect();
-        film.add_columns(scene.settings.window, &words, 0);
+        let window = scene.settings.window;
+        film.add_columns(window, &work.film().columns(0..window.height()));
     }
     assert!(
         image_bits(&film.image())
@@ -184,7 +223,8 @@ fn sample_ranges_add_up_to_the_full_image() {
 #[test]
 fn crop_renders_the_same_pixels() {
     let full = render_text(SCENE, &Overrides::default(), 2);
-    let crop = Overrides { crop: Some([0.2, 0.7, 0.1, 0.9]), ..Overrides::default() };
+    let crop =
+        Overrides { crop: Some(Crop::Fractions([0.2, 0.7, 0.1, 0.9])), ..Overrides::default() };
     let part = render_text(SCENE, &crop, 2);
     let w = part.window;
     assert_eq!((w.x0, w.x1, w.y0, w.y1), (14, 49, 5, 45));

@@ -74,7 +74,6 @@ LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power"
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
 AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
 AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is ignored
-AreaLightSource "diffuse" ObjectBegin "o" Shape "sphere" Shape "disk" ObjectEnd ObjectInstance "o" => inside objects; does not emit
 ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => start and end time; without motion blur
 ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => start and end time; without motion blur
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
@@ -91,6 +90,25 @@ Texture "t" "float" "constant" "float colour" 1 => "float colour"; ignored
 Shape "sphere" "string colour" "red" => "string colour"; ignored
 LightSource "point" "string colour" "red" => "string colour"; ignored
 AreaLightSource "diffuse" "integer nsamples" 3 Shape "sphere" => "integer nsamples"; ignored
+Material "conductor" "float rougness" 0.3 => "conductor" has no parameter "float rougness" (did you mean "roughness"?); it is ignored
+Material "diffuse" "rgb reflectence" [1 0 0] => (did you mean "reflectance"?); it is ignored
+Shape "sphere" "float raduis" 2 => (did you mean "radius"?); it is ignored
+LightSource "spot" "float conangle" 2 => (did you mean "coneangle"?); it is ignored
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string encodin" "linear" => (did you mean "encoding"?); it is ignored
+AttributeEnd => AttributeEnd without AttributeBegin; it is ignored
+Texture "t" "spectrum" "imagemap" "string filename" "odd.pfm" => odd.pfm: 2 of 16 texels are not finite; 0 for NaN
+Material "shader" "string filename" "lamp.wgsl" "string map" "odd.pfm" => odd.pfm: 2 of 16 texels are not finite; 0 for NaN
+Texture "t" "spectrum" "imagemap" "string filename" "negative.pfm" Material "diffuse" "texture reflectance" "t" Material "conductor" "texture reflectance" "t" => negative.pfm: 1 of 16 texels is negative; 0
+Texture "t" "float" "imagemap" "string filename" "negative.pfm" Material "conductor" "texture roughness" "t" => negative.pfm: 1 of 16 texels is negative; 0
+Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Material "diffuse" "texture reflectance" "t" Material "coateddiffuse" "texture reflectance" "t" => bright.pfm: 3 of 16 texels are above 1; 1
+Texture "t" "spectrum" "imagemap" "string filename" "good.png" "float scale" 1.5 Material "diffuse" "texture reflectance" "t" => texels, times 1.5, are above 1; 1
+Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Texture "m" "spectrum" "mix" "texture tex1" "t" Texture "s" "spectrum" "scale" "texture tex" "m" "float scale" 0.9 Material "diffuse" "texture reflectance" "s" => bright.pfm: 3 of 16 texels, times 0.9, are above 1; 1
+Texture "t" "spectrum" "constant" "rgb value" [0.5 2 0.5] Material "diffuse" "texture reflectance" "t" => the constant (0.5, 2, 0.5) is above 1; 1
+Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Material "shader" "string filename" "diffuse" "texture kd" "t" => bright.pfm: 3 of 16 texels are outside the range of the parameter `kd`, 0 to 1; nearest
+Material "diffuse" "rgb reflectance" [1.2 0.5 0.5] => "rgb reflectance" is 1.2, above 1; 1
+Material "diffuse" "spectrum reflectance" [300 0.5 900 1.5] => "spectrum reflectance" is; 1
+Material "diffusetransmission" "rgb reflectance" [0.8 0.5 0.5] "float scale" 2 => "rgb reflectance", times 2, is 1.6, above 1; 1
+LightSource "infinite" "string filename" "negative.pfm" => negative.pfm: 1 of 16 texels is negative; unchanged
 "#;
 
 /// Names from older formats => part of the replacement.
@@ -130,6 +148,10 @@ LightSource "infinite" "rgb L" [1 1 1] "float scale" 0.5 "float illuminance" 2
 LightSource "infinite" "string filename" "good.pfm" "float scale" 0.5 "float illuminance" 2
 LightSource "distant" "blackbody L" 5000 "point3 from" [0 0 0] "point3 to" [0 0 1] "float scale" 1 "float illuminance" 1
 LightSource "sky" "float turbidity" 4 "float elevation" 20 "float azimuth" 10 "bool sun" true "float scale" 0.1
+Texture "bright" "spectrum" "imagemap" "string filename" "bright.pfm" Texture "halved" "spectrum" "scale" "texture tex" "bright" "float scale" 0.25
+Material "diffuse" "texture reflectance" "halved" Material "conductor" "texture eta" "bright" "rgb k" [3 2 2]
+Material "diffuse" "spectrum reflectance" [300 1 500 1 501 0 570 0 571 1 900 1]
+LightSource "infinite" "string filename" "bright.pfm"
 LightSource "point" "spectrum I" "stdillum-D65" "point3 from" [0 3 0] "float scale" 1 "float power" 9
 LightSource "spot" "spectrum I" [400 1 700 2] "point3 from" [0 3 0] "point3 to" [0 0 0] "float coneangle" 40
   "float conedeltaangle" 9 "float scale" 2 "float power" 9
@@ -253,6 +275,9 @@ impl SceneFolder {
         let [warning] = &warnings[..] else {
             return Some(format!("{} warnings: {warnings:#?}", warnings.len()));
         };
+        if warning.to_string().contains("texels") && warning.repeats > 0 {
+            return Some(format!("repeated: {warning}"));
+        }
         let (message_part, fallback_part) = parts.split_once("; ").unwrap();
         let position = |l: &lightbound_pbrt::diagnostics::Location| {
             (l.path() == self.path("scene.pbrt"), l.line)

@@ -214,7 +214,6 @@ fn parameters_may_be_textures() {
         (r#""texture f" "half""#, [0.5; 3]),
         (r#""texture f" "both""#, [0.25; 3]),
         (r#""texture f" "board""#, [0.5; 3]),
-        (r#""texture f" "far""#, [1.0; 3]),
         (r#""texture f2" "half""#, [1.5; 3]),
         (r#""texture f2" "tint""#, [0.5; 3]),
         (r#""texture f3" "tint""#, [0.1, 0.2, 0.3]),
@@ -506,6 +505,20 @@ fn negative_and_nan_values_give_a_warning() {
         folder.write("value.wgsl", shader(value));
         assert_eq!(folder.load(world, true).unwrap().1, [""; 0]);
     }
+}
+
+#[test]
+fn textures_out_of_range_are_clamped_with_a_warning() {
+    let folder = SceneFolder::new();
+    let world = r#"Texture "far" "float" "constant" "float value" 7
+        Material "shader" "string filename" "all.wgsl" "texture f" "far""#;
+    let (scene, warnings) = folder.load(world, false).unwrap();
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(
+        warning.contains("the constant 7 is outside the range of the parameter `f`, 0 to 1"),
+        "{warning}"
+    );
+    assert!(render(&scene, 1).radiance.iter().all(|p| (p[0] - 1.0).abs() < 0.1));
 }
 
 #[test]

@@ -185,7 +185,11 @@ impl Suite {
         Suite::parse(path, &text)
     }
 
-    fn parse(path: &Path, text: &str) -> Result<Suite, SuiteError> {
+    /// Parses the text of a suite; paths in it are relative to the folder of `path`.
+    ///
+    /// # Errors
+    /// As [`Suite::read`], except that no file of the suite is read.
+    pub fn parse(path: &Path, text: &str) -> Result<Suite, SuiteError> {
         let error_at = |offset: usize, message: &str, help: &str| SuiteError {
             message: format!("{}:{}: {message}", path.display(), line_and_column(text, offset)),
             help: help.into(),
@@ -193,7 +197,8 @@ impl Suite {
         let file = read_file(text).map_err(|error| {
             let help =
                 "`lightbound regress --help` documents the keys and their values, at the end";
-            error_at(error.span().map_or(0, |span| span.start), error.message().trim_end(), help)
+            let message = plain_message(error.message().trim_end());
+            error_at(error.span().map_or(0, |span| span.start), &message, help)
         })?;
         if file.case.is_empty() {
             return Err(error_at(
@@ -302,6 +307,33 @@ fn read_file(text: &str) -> Result<File, toml::de::Error> {
         error.set_input(Some(text));
         error
     })
+}
+
+/// Words a type error without names of Rust types.
+fn plain_message(message: &str) -> String {
+    const KINDS: [(&str, &str); 14] = [
+        ("expected a sequence", "expected a list of tables: [[case]]"),
+        ("expected struct Entry", "expected a table: [[case]]"),
+        ("expected struct File", "expected a suite"),
+        ("expected path string", "expected the path of a file, in quotes"),
+        ("expected a string", "expected text in quotes"),
+        ("expected unit", "expected a table: [defaults]"),
+        ("expected u32", "expected an integer from 0 to 4294967295"),
+        ("expected f64", "expected a number"),
+        ("expected an array of length 2", "expected two integers, as in [64, 64]"),
+        ("expected string or table", "expected text in quotes"),
+        ("invalid type: map", "invalid type: table"),
+        ("invalid type: sequence", "invalid type: list"),
+        ("unknown variant", "unknown value"),
+        ("invalid length", "wrong number of elements:"),
+    ];
+    let mut text = message.to_owned();
+    for (from, to) in KINDS {
+        if let Some(at) = text.find(from) {
+            text.replace_range(at..at + from.len(), to);
+        }
+    }
+    text
 }
 
 /// `line:column` of a byte offset, both from 1.
@@ -424,9 +456,14 @@ mod tests {
             ("colour = 1\n".into(), 1, "unknown field `colour`"),
             (format!("{case}sppp = 4\n"), 4, "unknown field `sppp`"),
             (format!("[defaults]\nsppp = 4\n{case}"), 2, "unknown field `sppp`"),
-            (format!("defaults = 4\n{case}"), 1, "integer"),
+            (format!("defaults = 4\n{case}"), 1, "expected a table: [defaults]"),
             (format!("{case}spp = 0\n"), 4, "from 1 to 16777216"),
-            (format!("{case}resolution = [64]\n"), 4, "array"),
+            (format!("{case}resolution = [64]\n"), 4, "expected two integers, as in [64, 64]"),
+            (format!("{case}spp = \"4\"\n"), 4, "expected an integer from 0 to 4294967295"),
+            (format!("{case}about = 4\n"), 4, "expected text in quotes"),
+            (format!("{case}accepted = \"all\"\n"), 4, "expected a number"),
+            ("[case]\nname = \"a\"\n".into(), 1, "expected a list of tables: [[case]]"),
+            ("case = [4]\n".into(), 1, "expected a table: [[case]]"),
             (format!("{case}resolution = [64, 0]\n"), 4, "[64, 64]"),
             (format!("{case}seed = -1\n"), 4, "-1"),
             (format!("{case}accepted = 1.5\n"), 4, "fraction"),

@@ -1,8 +1,8 @@
 //! Placement of NaN tests. If NaN propagates, naive bounding code tests operands of many operations
 //! (Clarberg et al. 2010 §4.7). A single test where a value is defined can replace them all, if it
-//! reports a NaN for no more boxes: naive code must be certain to report one eventually whenever
-//! that endpoint of the value is infinite or NaN. After such a test, that endpoint is finite for
-//! all uses, so that products and quotients of it need no tests either.
+//! reports a NaN for no additional boxes. So a test of an endpoint requires that naive code always
+//! reports a NaN eventually when this endpoint is infinite or NaN. After the test, the endpoint is
+//! finite for all uses, so that products and quotients of it need no tests either.
 //!
 //! This is a backward analysis. Operations that test an operand report it; sums and products
 //! propagate an infinite endpoint to their results. A use counts only if it is certain to run
@@ -149,7 +149,7 @@ impl TestWalk<'_> {
             Op::Sub if k == 0 => result_sides,
             Op::Sub | Op::Neg => result_sides.swapped(),
             Op::Mul if args[0] == args[1] => Endpoints { lo: result_sides.hi, hi: result_sides.hi },
-            // All terms of an endpoint come from one endpoint of the argument.
+            // Each endpoint of the product is computed from a single endpoint of this argument.
             Op::Mul if self.has_sign(args[1 - k]) && !self.may_be_nan(args[1 - k]) => {
                 result_sides.swapped_if(self.bounds[args[1 - k].index()].floats().high() <= 0.0)
             }
@@ -224,7 +224,7 @@ mod tests {
             format!("%0 = mul a, b  %1 = {factor}  %2 = mul %0, %1  %3 = min %2, 1.0  return %3")
         };
         assert_eq!(tests(&text("abs a")), ["%2.hi"]);
-        // A product may ignore the infinity of a sum.
+        // An endpoint of the product may be finite although one of the sum is infinite.
         assert_eq!(tests(&text("add a, 1.0")), ["%2.hi"]);
     }
 

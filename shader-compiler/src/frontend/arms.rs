@@ -1,6 +1,6 @@
 //! The arms of an `if`. Both start from the same slot values, which are restored after each arm.
-//! Slots, exits and carried expressions that differ at the ends of the arms become results of the
-//! `if`.
+//! Slots and exits that differ at the ends of the arms become results of the `if`, and so do
+//! *carried* expressions: those evaluated in an arm and used after the `if`.
 
 use super::exits::{BREAK, CONTINUE, ExitCondition, Flow, NO_EXIT, RETURN, exit_if, is_taken};
 use super::operators::not;
@@ -116,7 +116,7 @@ impl<'m> Translator<'m> {
             };
             for value in self.values_of(operand) {
                 from.push(value);
-                // Never read: the uses of the expression are skipped along with it.
+                // Never read: a path that skips the expression also skips its uses.
                 to.push(self.builder.constant(self.builder.ty(value), 0));
             }
             carried.push((expression, operand));

@@ -5,7 +5,7 @@
 //! spans, so messages about it search the tokens by keyword.
 
 use super::Source;
-use super::lexer::{SourceRange, TokenKind};
+use super::lexer::{DocComment, SourceRange, TokenKind};
 
 /// Locations of the name and type of a struct member or parameter; empty if not found.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,8 @@ impl Source {
         self.range(first, end.unwrap_or(first))
     }
 
-    /// The doc comments before the member or override whose name is at this location.
+    /// The doc comments of the member or override whose name is at this location: before it, or at
+    /// the end of its line.
     pub fn doc_comments(&self, name: &SourceRange) -> Vec<SourceRange> {
         let name = self.token_at(name.start);
         // Attributes may come between comments and names.
@@ -97,12 +98,55 @@ impl Source {
             false
         });
         let first = previous.map_or(0, |k| k + 1);
+        let precedes = |doc: &&DocComment| {
+            let is_after_brace = doc.next_token == first && self.opens_struct(previous);
+            (first..=name).contains(&doc.next_token) && (!doc.is_trailing || is_after_brace)
+        };
+        let follows = |doc: &&DocComment| self.name_before(doc) == Some(name);
         self.docs
             .iter()
-            .filter(|doc| (first..=name).contains(&doc.next_token))
-            .filter(|doc| !doc.is_module && !doc.is_trailing)
+            .filter(|doc| !doc.is_module)
+            .filter(|doc| precedes(doc) || follows(doc))
             .map(|doc| doc.range.clone())
             .collect()
+    }
+
+    /// Whether a token is the opening brace of a struct.
+    fn opens_struct(&self, token: Option<usize>) -> bool {
+        token.is_some_and(|k| k > 1 && self.spelling(k) == "{" && self.spelling(k - 2) == "struct")
+    }
+
+    /// Token index of the name of the struct member or override whose line the comment ends.
+    fn name_before(&self, doc: &DocComment) -> Option<usize> {
+        let mut last = doc.next_token.checked_sub(1).filter(|_| doc.is_trailing)?;
+        // The declaration is complete: it has its delimiter, or is the last of a struct.
+        let ends_declaration = match self.spelling(last) {
+            "," | ";" => {
+                last = last.checked_sub(1)?;
+                true
+            }
+            _ => matches!(self.spelling(doc.next_token), "," | "}"),
+        };
+        // Goes back to the beginning of the declaration.
+        let (mut brackets, mut name) = (0_usize, None);
+        let start = (0..=last).rev().find(|&k| {
+            match self.spelling(k) {
+                ")" | ">" | "]" => brackets += 1,
+                "(" | "<" | "[" => brackets = brackets.saturating_sub(1),
+                ":" if brackets == 0 => name = k.checked_sub(1),
+                "override" => name = Some(k + 1),
+                "," if brackets == 0 => return true,
+                ";" | "{" | "}" => return true,
+                _ => {}
+            }
+            false
+        });
+        let is_override = name.is_some_and(|k| k > 0 && self.spelling(k - 1) == "override");
+        let in_struct = || {
+            let open = (0..=start?).rev().find(|&k| matches!(self.spelling(k), "{" | "}"));
+            self.opens_struct(open).then_some(())
+        };
+        name.filter(|_| ends_declaration && (is_override || in_struct().is_some()))
     }
 
     /// The module's doc comments: those at the top of the file, and misplaced ones after the first
@@ -113,8 +157,8 @@ impl Source {
         [head, rest].map(|docs| docs.into_iter().map(|doc| doc.range.clone()).collect())
     }
 
-    /// Doc comments that are not attached to a declaration: at the end of a line of code, in a
-    /// function body, or within or after a declaration.
+    /// Doc comments that are not attached to a declaration: at the end of a line of other code than
+    /// members and overrides, in a function body, or within or after a declaration.
     pub fn stray_docs(&self) -> impl Iterator<Item = SourceRange> {
         let bodies = self.bodies();
         self.docs.iter().filter(|doc| !doc.is_module).filter_map(move |doc| {
@@ -126,6 +170,11 @@ impl Source {
             let follows_delimiter = next == 0
                 || matches!(self.spelling(next - 1), "{" | "}" | "," | ";" | "(" | ")")
                 || next > 1 && self.spelling(next - 2) == "@";
+            let is_attached = self.name_before(doc).is_some()
+                || doc.is_trailing && self.opens_struct(next.checked_sub(1));
+            if is_attached {
+                return None;
+            }
             let in_body = bodies.iter().any(|(open, close)| (open + 1..=*close).contains(&next));
             (doc.is_trailing || in_body || !precedes_declaration || !follows_delimiter)
                 .then(|| doc.range.clone())
@@ -243,6 +292,39 @@ mod tests {
     }
 
     #[test]
+    fn annotations_may_end_the_line_of_a_member_or_of_the_brace() {
+        let inf = f64::INFINITY;
+        for (text, expected) in [
+            ("struct Material { a: f32 /// range: [0, 1]\n}", vec![1.0]),
+            ("struct Material { a: f32, /// range: [0, 1]\n}", vec![1.0]),
+            ("struct Material { /// range: [0, 1]\n a: f32, b: f32 }", vec![1.0, inf]),
+            (
+                "struct Material {\n a: f32, /// range: [0, 1]\n b: f32, /** range: [0, 2] */\n}",
+                vec![1.0, 2.0],
+            ),
+            ("struct Material { a: vec2<f32>, /// range: [0, 1]\n b: f32 }", vec![1.0, inf]),
+            ("struct Material { a: f32 /// range: [0, 1]\n, b: f32 }", vec![1.0, inf]),
+            (
+                "struct Material {\n /// range: [0, 1]\n a: f32, /// The first.\n b: f32 }",
+                vec![1.0, inf],
+            ),
+        ] {
+            let shader = parse(&format!("{text}\n{BRDF}"));
+            let ranges: Vec<_> = shader.members().iter().map(|member| member.range[1]).collect();
+            assert_eq!(ranges, expected, "{text}");
+        }
+        let overrides = "override n: i32 = 2; /// Count. range: [0, 3]\noverride m = 1;";
+        let shader = parse(&format!("{overrides}\nstruct Material {{ a: f32 }}\n{BRDF}"));
+        let ends: Vec<_> =
+            shader.overrides().iter().map(|o| (o.doc.as_str(), o.range[1])).collect();
+        assert_eq!(ends, [("Count.", 3.0), ("", f64::from(i32::MAX))]);
+        // The comments of a member are one text, so clauses may not be repeated.
+        let twice = "struct Material {\n /// range: [0, 1]\n a: f32, /// range: [0, 2]\n}";
+        let error = Shader::parse("test.wgsl", &format!("{twice}\n{BRDF}")).unwrap_err();
+        assert_eq!(error.message, "there are two ranges");
+    }
+
+    #[test]
     fn annotations_of_overrides_may_follow_attributes() {
         let text = "/// Count.\n@id(7) /** range: [0, 3] */ override n: i32 = 2; override m = 1;\nstruct Material { a: f32 }";
         let shader = parse(&format!("{text}{BRDF}"));
@@ -254,9 +336,10 @@ mod tests {
     #[test]
     fn stray_annotations_are_rejected() {
         for text in [
-            "struct Material { a: f32 /// range: [0, 1]\n}",
-            "struct Material { a: f32, /// range: [0, 1]\n b: f32 }",
             "struct Material { a: /// range: [0, 1]\n f32 }",
+            "struct Material { a: f32 } fn f(a: f32, /// range: [0, 1]\n b: f32) {}",
+            "struct Material { a: f32 } const a: f32 = 1.0; /// range: [0, 1]\n",
+            "struct Material { a: f32 } /// range: [0, 1]\n",
             "struct Material { a: f32 } fn f() { /// range: [0, 1]\n let x = 1; }",
             "struct Material { a: f32 }\n/// range: [0, 1]\n",
         ] {

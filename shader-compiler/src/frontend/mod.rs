@@ -32,7 +32,7 @@ mod textures;
 mod translate;
 
 use crate::ir::{Function, Type};
-use crate::texture::Lookup;
+use crate::texture::SamplerState;
 use contract::Contract;
 use lexer::{DocComment, SourceRange, Token};
 use miette::{LabeledSpan, NamedSource};
@@ -47,6 +47,7 @@ pub struct Shader {
     contract: Contract,
     sides: SurfaceSides,
     description: String,
+    warnings: Vec<ShaderError>,
 }
 
 /// Text, tokens and doc comments of a shader.
@@ -232,8 +233,8 @@ pub enum Setup {
 pub struct Settings {
     /// Where the members of `Material` are computed.
     pub setup: Setup,
-    /// Lookup settings of textures, by name. Other textures use the default [`Lookup`].
-    pub textures: Vec<(String, Lookup)>,
+    /// Sampler settings of textures, by name. Other textures use the default [`SamplerState`].
+    pub textures: Vec<(String, SamplerState)>,
     /// Values of `override` declarations, by name.
     pub overrides: Vec<(String, f64)>,
     /// Maximum number of iterations of a loop. If a loop may reach it, the function has another
@@ -308,6 +309,18 @@ impl ShaderError {
         }
     }
 
+    /// Message, line and remedy in one line: `rough.wgsl:3: …; did you mean …?`
+    pub fn one_line(&self) -> String {
+        let text = self.source_code.inner();
+        let line = self.labels.first().map(|label| {
+            let before = &text.as_bytes()[..label.offset().min(text.len())];
+            format!(":{}", before.iter().filter(|&&byte| byte == b'\n').count() + 1)
+        });
+        let help = self.help.as_ref().map(|help| format!("; {help}"));
+        let [line, help] = [line, help].map(Option::unwrap_or_default);
+        format!("{}{line}: {}{help}", self.source_code.name(), self.message)
+    }
+
     /// Sets the help text.
     fn help(mut self, help: impl Into<String>) -> ShaderError {
         self.help = Some(help.into());
@@ -325,7 +338,13 @@ impl Shader {
         let contract = contract::check(&source, &module)?;
         annotations::reject_stray(&source)?;
         let (sides, description) = annotations::module(&source)?;
-        Ok(Shader { source, module, info, contract, sides, description })
+        let warnings = annotations::unknown_clauses(&source);
+        Ok(Shader { source, module, info, contract, sides, description, warnings })
+    }
+
+    /// Problems that do not keep the shader from being used, with their locations.
+    pub fn warnings(&self) -> &[ShaderError] {
+        &self.warnings
     }
 
     /// Name of the file.

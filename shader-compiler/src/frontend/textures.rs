@@ -1,4 +1,4 @@
-//! Textures: their declarations and lookup settings, and the translation of WGSL's texture
+//! Textures: their declarations and sampler settings, and the translation of WGSL's texture
 //! functions.
 //!
 //! Images have one mip level, so gradients, biases and levels have no effect, as in WGSL. The
@@ -10,7 +10,7 @@
 use super::translate::{Fault, Frame, Leaves, Operand, Translator};
 use super::{Settings, Shader, ShaderError, diagnostics};
 use crate::ir::{Emit, Op};
-use crate::texture::{Access, Lookup, Taps, Wrap};
+use crate::texture::{Access, SamplerState, Taps, Wrap};
 use naga::{
     Expression, GlobalVariable, Handle, ImageClass, ImageDimension, ImageQuery, Module, ScalarKind,
     TypeInner,
@@ -93,19 +93,19 @@ impl<'m> Translator<'m> {
         }
     }
 
-    /// Index of the texture that an expression refers to, and its lookup settings.
+    /// Index of the texture that an expression refers to, and its sampler settings.
     fn texture(
         &mut self,
         frame: &mut Frame<'m>,
         image: Handle<Expression>,
-    ) -> Result<(u32, Lookup), Fault> {
+    ) -> Result<(u32, SamplerState), Fault> {
         let Operand::Texture(index) = self.operand(frame, image)? else {
             return Err(self.fault(frame, image, "this is not a texture", None));
         };
         let name = self.module.global_variables[self.textures[index as usize]].name.as_deref();
-        let lookups = &self.settings.textures;
-        let lookup = lookups.iter().rev().find(|(key, _)| Some(key.as_str()) == name);
-        Ok((index, lookup.map_or(Lookup::default(), |&(_, lookup)| lookup)))
+        let samplers = &self.settings.textures;
+        let sampler = samplers.iter().rev().find(|(key, _)| Some(key.as_str()) == name);
+        Ok((index, sampler.map_or(SamplerState::default(), |&(_, sampler)| sampler)))
     }
 
     /// Translates a texture lookup or query; `None` for other expressions.
@@ -118,16 +118,16 @@ impl<'m> Translator<'m> {
             Expression::ImageSample {
                 image, gather, coordinate, offset, clamp_to_edge, ..
             } => {
-                let (texture, mut lookup) = self.texture(frame, image)?;
+                let (texture, mut sampler) = self.texture(frame, image)?;
                 if clamp_to_edge {
-                    lookup.wrap = Wrap::Clamp;
+                    sampler.wrap = Wrap::Clamp;
                 }
                 let coordinates = self.value(frame, coordinate)?;
                 let [right, up] = match offset {
                     Some(offset) => self.offset(frame, offset)?,
                     None => [0, 0],
                 };
-                let base = Access { offset: [right, -up], ..Access::new(texture, 0, lookup) };
+                let base = Access { offset: [right, -up], ..Access::new(texture, 0, sampler) };
                 let accesses = match gather {
                     None => [0, 1, 2, 3].map(|channel| Access { channel, ..base }),
                     // Corners in the order (min u, max v), (max u, max v), (max u, min v),
@@ -147,11 +147,11 @@ impl<'m> Translator<'m> {
                 })
             }
             Expression::ImageLoad { image, coordinate, .. } => {
-                let (texture, lookup) = self.texture(frame, image)?;
+                let (texture, sampler) = self.texture(frame, image)?;
                 let coordinates = self.value(frame, coordinate)?;
                 self.compute([coordinates], |b, [at], out| {
                     out.extend([0, 1, 2, 3].map(|channel| {
-                        let access = b.i32(Access::new(texture, channel, lookup).pack() as i32);
+                        let access = b.i32(Access::new(texture, channel, sampler).pack() as i32);
                         b.op(Op::Fetch, &[access, at[0], at[1]])
                     }));
                 })
@@ -207,7 +207,7 @@ mod tests {
     use crate::interpreter;
     use crate::ir::Table;
     use crate::random::Random;
-    use crate::texture::{Filter, Lookup, Texture, Wrap};
+    use crate::texture::{Filter, SamplerState, Texture, Wrap};
     use crate::{Entry, Settings, Shader};
 
     /// An image with this red channel, row by row from the top; the other channels add 10, 20 and
@@ -227,14 +227,14 @@ mod tests {
     fn evaluate(
         declarations: &str,
         body: &str,
-        textures: &[(&str, Lookup)],
+        textures: &[(&str, SamplerState)],
         images: &[&Texture],
         uv: &[[f32; 2]],
     ) -> Vec<[f32; 3]> {
         let text = format!("{declarations} fn brdf(wi: vec3f, wo: vec3f) -> vec3f {{ {body} }}");
         let shader =
             Shader::parse("test.wgsl", &text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        let textures = textures.iter().map(|&(name, lookup)| (name.to_owned(), lookup)).collect();
+        let textures = textures.iter().map(|&(name, sampler)| (name.to_owned(), sampler)).collect();
         let function = shader.function(Entry::Brdf, &Settings { textures, ..Settings::default() });
         let function = function.unwrap_or_else(|error| panic!("{error}: {text}"));
         let tables: Vec<_> = images.iter().map(|image| Table::new(image.words())).collect();
@@ -246,7 +246,7 @@ mod tests {
         uv.iter().map(run).collect()
     }
 
-    /// Evaluates a body with one image and default lookup settings.
+    /// Evaluates a body with one image and default sampler settings.
     fn evaluate_body(body: &str, image: &Texture, uv: &[[f32; 2]]) -> Vec<[f32; 3]> {
         evaluate(DECLARATIONS, body, &[], &[image, image], uv)
     }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn lookup_settings_apply_per_texture() {
+    fn sampler_settings_apply_per_texture() {
         let image = image(2, &[1.0, 2.0, 3.0, 4.0]);
         let body =
             "return vec3f(textureSample(t, s, wi.xy).r, textureSample(other, s, wi.xy).r, 0.0);";
@@ -280,12 +280,13 @@ mod tests {
             (Wrap::Clamp, Filter::Point, [1.0, 2.0]),
         ];
         for (wrap, filter, expected) in cases {
-            let lookup = Lookup { wrap, filter };
-            let found = evaluate(DECLARATIONS, body, &[("t", lookup)], &[&image, &image], &edges);
-            assert_eq!(found, expected.map(|x| [x, 1.5, 0.0]), "{lookup:?}");
-            let settings = [("other", Lookup { wrap: Wrap::Black, ..lookup }), ("other", lookup)];
+            let sampler = SamplerState { wrap, filter };
+            let found = evaluate(DECLARATIONS, body, &[("t", sampler)], &[&image, &image], &edges);
+            assert_eq!(found, expected.map(|x| [x, 1.5, 0.0]), "{sampler:?}");
+            let settings =
+                [("other", SamplerState { wrap: Wrap::Black, ..sampler }), ("other", sampler)];
             let found = evaluate(DECLARATIONS, body, &settings, &[&image, &image], &edges);
-            assert_eq!(found, expected.map(|x| [1.5, x, 0.0]), "{lookup:?}");
+            assert_eq!(found, expected.map(|x| [1.5, x, 0.0]), "{sampler:?}");
         }
     }
 
@@ -337,7 +338,7 @@ mod tests {
     fn base_clamp_to_edge_overrides_the_wrap_mode() {
         let image = image(3, &[1.0, 5.0, 2.0, 7.0, 3.0, 4.0]);
         let uv = coordinates(2);
-        let clamp = [("t", Lookup { wrap: Wrap::Clamp, filter: Filter::Bilinear })];
+        let clamp = [("t", SamplerState { wrap: Wrap::Clamp, filter: Filter::Bilinear })];
         let expected = evaluate(
             DECLARATIONS,
             "return textureSample(t, s, wi.xy).rgb;",
@@ -389,11 +390,11 @@ mod tests {
         };
         for wrap in [Wrap::Repeat, Wrap::Clamp, Wrap::Black, Wrap::Octahedral] {
             for (component, offset) in [(0, ""), (2, ""), (3, ", vec2(-3, 7)")] {
-                let lookup = [("t", Lookup { wrap, filter: Filter::Bilinear })];
+                let sampler = [("t", SamplerState { wrap, filter: Filter::Bilinear })];
                 for [found, expected, _] in evaluate(
                     DECLARATIONS,
                     &body(component, offset),
-                    &lookup,
+                    &sampler,
                     &[&image],
                     &coordinates(3),
                 ) {

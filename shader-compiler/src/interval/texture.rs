@@ -33,7 +33,7 @@ struct Span<V> {
     last: V,
     /// The maximum index of a column or row.
     end: V,
-    /// An integer. Its number of bits determines the level of the pyramid, up to one level.
+    /// An integer whose bit length determines the pyramid level to within one level.
     length: V,
     /// Whether all of the range lies outside of the image, and whether some does, if that matters.
     outside: Option<[V; 2]>,
@@ -166,8 +166,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
     fn outside(&mut self, [first, last]: [E::Value; 2], end: E::Value) -> [E::Value; 2] {
         let zero = self.emit.i32(0);
         let (starts_before, ends_before) = (self.emit.slt(first, zero), self.emit.slt(last, zero));
-        let (starts_behind, ends_behind) = (self.emit.slt(end, first), self.emit.slt(end, last));
-        [self.emit.either(ends_before, starts_behind), self.emit.either(starts_before, ends_behind)]
+        let (starts_after, ends_after) = (self.emit.slt(end, first), self.emit.slt(end, last));
+        [self.emit.either(ends_before, starts_after), self.emit.either(starts_before, ends_after)]
     }
 
     /// Indices of the first and the last column or row, before wrapping.
@@ -238,7 +238,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let stop = self.emit.iadd(start, width);
         let wraps = self.emit.slt(end, stop);
         let rest = self.emit.isub(stop, size);
-        // On a level with this many bits, one block at each edge suffices. Use it if it is finer
+        // At the level given by the bit length of `bits`, one block at each edge suffices. Use it if it is finer
         // than the level where two adjacent blocks cover the range.
         let differs = self.emit.xor(start, end);
         let bits = self.emit.or(differs, rest);
@@ -280,8 +280,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         // Whether the first and the last column or row of the image are within the range.
         let (negative, not_before) = (self.emit.slt(first, zero), self.emit.slt(all, last));
         let has_first = self.emit.both(negative, not_before);
-        let (beyond, not_behind) = (self.emit.slt(end, last), self.emit.slt(first, size));
-        let has_last = self.emit.both(beyond, not_behind);
+        let (beyond, not_after) = (self.emit.slt(end, last), self.emit.slt(first, size));
+        let has_last = self.emit.both(beyond, not_after);
         let first = self.emit.select(has_first, zero, min);
         let last = self.emit.select(has_last, end, max);
         let length = self.emit.isub(last, first);
@@ -325,7 +325,7 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
             let x = self.emit.mul(x, scale);
             self.emit.truncate_to_int(x)
         });
-        // Three adjacent blocks are two blocks of the next level.
+        // Two blocks of the next level cover three adjacent blocks.
         let [wide, high] = [[blocks[0], blocks[1]], [blocks[2], blocks[3]]].map(|[first, last]| {
             let steps = self.emit.isub(last, first);
             self.emit.slt(one, steps)

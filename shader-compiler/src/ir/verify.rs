@@ -213,7 +213,9 @@ impl Verifier<'_> {
         let Def::Op { op, args: padded } = self.function.def(value) else {
             return Err(format!("{} is not defined by an operation", self.name(value)));
         };
-        ensure(!(self.lowered && op.is_composite()), || format!("`{}` is not basic", op.name()))?;
+        ensure(!(self.lowered && op.is_composite()), || {
+            format!("`{}` is a composite operation, but the function is lowered", op.name())
+        })?;
         let (args, unused) = padded.split_at(op.arity());
         ensure(unused.iter().all(|&arg| arg == args[0]), || {
             format!("unused arguments of `{}` must repeat the first", op.name())
@@ -576,7 +578,10 @@ mod tests {
             verify_lowered(&parse(&text).unwrap()).map_err(|error| error.message)
         };
         lowered("%x = shl i, 3").unwrap();
-        assert_eq!(lowered("%x = exp a").unwrap_err(), "`exp` is not basic");
+        assert_eq!(
+            lowered("%x = exp a").unwrap_err(),
+            "`exp` is a composite operation, but the function is lowered"
+        );
         assert_eq!(lowered("%x = shl i, i").unwrap_err(), "the amount of `shl` is not a constant");
         assert_eq!(
             lowered("%x = bnot %any").unwrap_err(),

@@ -348,7 +348,7 @@ mod tests {
     use crate::math::eval::ConstantEvaluator;
     use crate::passes;
     use crate::random::Random;
-    use crate::texture::{Lookup, Texture};
+    use crate::texture::{SamplerState, Texture};
 
     const WRAPS: [Wrap; 4] = [Wrap::Repeat, Wrap::Black, Wrap::Clamp, Wrap::Octahedral];
 
@@ -575,7 +575,7 @@ mod tests {
         let texture = image.texture();
         let tables = [Table::new(texture.words())];
         let fetch = |channel: u32, column: u32, row: u32| {
-            let operand = Access::new(0, channel, Lookup::default()).pack();
+            let operand = Access::new(0, channel, SamplerState::default()).pack();
             f32::from_bits(
                 Op::Fetch
                     .eval_with(&mut ConstantEvaluator { tables: &tables }, &[operand, column, row]),

@@ -3,10 +3,10 @@
 //!
 //! Facts about order come from: x ≤ max(x, y) and min(x, y) ≤ x; x ≤ x + a, x − a ≤ x and xb ≤ x
 //! for x, a ≥ 0 and 0 ≤ b ≤ 1; |x|, ⌊x⌋ and ⌈x⌉; sums, roots and products of ordered operands;
-//! static bounds on both; a comparison, in its arms. If x ≤ y:
+//! static bounds on both; a comparison, inside the arms of its `if`. If x ≤ y:
 //!
 //! - y − x is not negative, and x − y is not positive;
-//! - x/y is at most 1 for 0 ≤ x, and y/x at least 1;
+//! - x/y is at most 1 and y/x at least 1 for 0 ≤ x, unless they are NaN;
 //! - the comparison of x and y is decided, max(x, y) is y, and min(x, y) is x.
 //!
 //! Endpoints need no widening: rounding to nearest is monotone, so fl(x + a) ≥ fl(x) = x, and a
@@ -14,15 +14,15 @@
 //!
 //! Each conclusion uses at most one condition. An arm runs if the endpoints of the compared values
 //! allow some member to take it. So conclusions from its condition do not make endpoints cross
-//! there, as long as other conditions do not refine the same endpoints. For all other boxes, the
-//! results of the arm are discarded.
+//! there, as long as other conditions do not refine the same endpoints. For a box without a
+//! member that can take the arm, the results of the arm are discarded.
 
 use super::{PointShader, Refinement, RelationInfo};
 use crate::analysis::Constraint;
 use crate::interval::{Bools, Bounds, Floats};
 use crate::ir::{Block, Emit, Function, Op, Stmt, Type, Value};
 
-/// A consequence of the order of two values for a third one.
+/// What the order of two operands implies for the result of an operation on them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
     /// The value lies between two constants.

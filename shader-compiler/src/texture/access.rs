@@ -1,6 +1,6 @@
 //! Texture accesses of operations, and their encoding as constants.
 
-use super::{Filter, Lookup, Wrap};
+use super::{Filter, SamplerState, Wrap};
 
 /// A texture access of an operation: a compile-time constant that code is specialized for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Taps {
 
 impl Access {
     /// Creates an access that samples one channel of an image, without an offset.
-    pub fn new(table: u32, channel: u32, lookup: Lookup) -> Access {
+    pub fn new(table: u32, channel: u32, lookup: SamplerState) -> Access {
         let taps = match lookup.filter {
             Filter::Point => Taps::Point,
             Filter::Bilinear => Taps::Bilinear,

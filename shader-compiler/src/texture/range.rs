@@ -7,7 +7,8 @@
 //! level on which two by two entries cover the footprint.
 
 use super::{
-    Access, CHANNELS, ENTRY_WORDS, HEADER_WORDS, LEVEL_TABLE_WORD, Lookup, Taps, Texture, Wrap,
+    Access, CHANNELS, ENTRY_WORDS, HEADER_WORDS, LEVEL_TABLE_WORD, SamplerState, Taps, Texture,
+    Wrap,
 };
 
 /// A level of the pyramid.
@@ -191,7 +192,7 @@ impl Texture {
     ///
     /// Endpoints may be infinite. If an endpoint is NaN, or the lower one exceeds the upper one,
     /// the coordinate is unrestricted and may be NaN.
-    pub fn range(&self, lookup: Lookup, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
+    pub fn range(&self, lookup: SamplerState, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
         self.range_of(Access::new(0, channel, lookup), u, v)
     }
 
@@ -403,7 +404,7 @@ mod tests {
         let coordinates = |x: f32, y: f32| (x / width as f32, 1.0 - y / height as f32);
         let range = |wrap, filter, [left, right]: [f32; 2], [top, bottom]: [f32; 2]| {
             let ((u0, v1), (u1, v0)) = (coordinates(left, top), coordinates(right, bottom));
-            texture.range(Lookup { wrap, filter }, 1, [u0, u1], [v0, v1])
+            texture.range(SamplerState { wrap, filter }, 1, [u0, u1], [v0, v1])
         };
         for wrap in WRAPS {
             for (x, y) in [(0, 0), (5, 8), (63, 36), (31, 17)] {
@@ -449,7 +450,7 @@ mod tests {
             [[f32::NAN, 0.0], [0.0, f32::NAN], [f32::NEG_INFINITY, f32::INFINITY], [1.0, 0.0]]
         {
             for wrap in WRAPS {
-                let lookup = Lookup { wrap, filter: Filter::Bilinear };
+                let lookup = SamplerState { wrap, filter: Filter::Bilinear };
                 let expected = if wrap == Wrap::Black { hull(full, [0.0, 0.0]) } else { full };
                 assert_eq!(
                     texture.range(lookup, 1, endpoints, endpoints),
@@ -471,7 +472,7 @@ mod tests {
             let (low, width) =
                 (random.below(1 << 12) as f32 / 4096.0, random.below(1 << 12) as f32 / 4096.0);
             let endpoints = [low, (low + width).min(1.0)];
-            let lookup = Lookup { wrap: Wrap::Clamp, filter: Filter::Point };
+            let lookup = SamplerState { wrap: Wrap::Clamp, filter: Filter::Point };
             let [first, last] = texture.range(lookup, 0, endpoints, endpoints);
             let columns = (endpoints[1] - endpoints[0]) * 64.0 + 2.0;
             assert!(

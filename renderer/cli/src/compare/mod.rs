@@ -6,13 +6,13 @@ mod report;
 mod result;
 
 use super::console::{self, Console};
+use super::input;
 use super::output::{self, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit};
+use lightbound_image::Crop;
 use lightbound_image::compare::{Better, Metric};
-use lightbound_image::layers::{PixelRect, read_layers};
 use limit::Limit;
-use pair::Crop;
 use result::{CompareResult, Request};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -50,13 +50,15 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Image under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB
+    /// Image under test: EXR, PFM, HDR, or PNG, JPEG or TGA, which are decoded from sRGB; -
+    /// reads stdin
     pub a: PathBuf,
 
     /// Reference, in any of these formats
     pub b: PathBuf,
 
-    /// Metrics to compute [default: all, with flip for the last three]
+    /// Metrics to compute [default: all, with flip instead of
+    /// ldr-flip and hdr-flip]
     #[arg(short, long, value_name = "METRIC,…", value_delimiter = ',', help_heading = "What")]
     pub metric: Vec<MetricName>,
 
@@ -67,7 +69,7 @@ pub struct Args {
 
     /// Compare a crop only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1, from the upper
     /// left corner of the full image; fractions if all are from 0 to 1, otherwise pixels
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "What")]
+    #[arg(long, value_name = "x0,x1,y0,y1", allow_hyphen_values = true, help_heading = "What")]
     pub crop: Option<Crop>,
 
     /// Exposure in stops that is applied to both images for psnr, ssim and ldr-flip; other
@@ -163,29 +165,6 @@ impl FromStr for MetricName {
     }
 }
 
-/// Parses `x0,x1,y0,y1`.
-fn parse_crop(text: &str) -> Result<Crop, String> {
-    let expected = || {
-        "expected x0,x1,y0,y1 with x0 < x1 and y0 < y1: fractions from 0 to 1, or whole numbers of \
-         pixels"
-            .to_string()
-    };
-    let numbers: Vec<f64> = text.split(',').map_while(|s| s.trim().parse().ok()).collect();
-    let &[x0, x1, y0, y1] = numbers.as_slice() else { return Err(expected()) };
-    let all =
-        |predicate: fn(&f64) -> bool| text.split(',').count() == 4 && numbers.iter().all(predicate);
-    if !(x0 < x1 && y0 < y1) {
-        Err(expected())
-    } else if all(|x| (0.0..=1.0).contains(x)) {
-        Ok(Crop::Fractions([x0, x1, y0, y1].map(|x| x as f32)))
-    } else if all(|x| x.fract() == 0.0 && x.abs() < 1e9) {
-        let [x0, x1, y0, y1] = [x0, x1, y0, y1].map(|x| x as i64);
-        Ok(Crop::Pixels(PixelRect { x0, y0, x1, y1 }))
-    } else {
-        Err(expected())
-    }
-}
-
 /// Parses a number above 0.
 fn parse_positive(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|x: &f32| *x >= f32::MIN_POSITIVE && x.is_finite());
@@ -195,13 +174,19 @@ fn parse_positive(text: &str) -> Result<f32, String> {
 /// Checks the heat map's file, which must be a PNG and not one of the images.
 fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
     let Some(path) = &args.heatmap else { return Ok(None) };
-    if output::ImageFormat::from_extension(path) != Some(output::ImageFormat::Png) {
+    if !output::ImageFormat::is_png(path) {
         return Err(Error::option(
             format!("--heatmap writes PNG, not `{}`", path.display()),
             "name a file that ends in .png",
         ));
     }
     let output = OutputFile::check(path)?;
+    if output.is_stdout() && !args.quiet {
+        return Err(Error::option(
+            "--heatmap would write to stdout, like the metrics",
+            "name a file, or add --quiet",
+        ));
+    }
     if [&args.a, &args.b].into_iter().any(|image| output.is_same_file(image)) {
         return Err(Error::option(
             format!("--heatmap would overwrite `{}`", path.display()),
@@ -214,8 +199,8 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let heatmap = heatmap_output(args)?;
-    let read = |path: &PathBuf| read_layers(path).map_err(Error::Image);
-    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    input::check_single_stdin([args.a.as_path(), &args.b])?;
+    let (a, b) = (input::layers(&args.a)?, input::layers(&args.b)?);
     let display_referred = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {

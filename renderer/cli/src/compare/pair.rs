@@ -4,6 +4,7 @@
 //! is reported and fails the comparison.
 
 use super::Error;
+use lightbound_image::Crop;
 use lightbound_image::compare::Planes;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect};
 use lightbound_image::write::ChannelSamples;
@@ -11,15 +12,6 @@ use std::path::Path;
 
 /// The name that selects all layers.
 const ALL_LAYERS: &str = "all";
-
-/// A crop of an image.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Crop {
-    /// `x0, x1, y0, y1` as fractions of width and height.
-    Fractions([f32; 4]),
-    /// Pixels.
-    Pixels(PixelRect),
-}
 
 /// A layer that both images have.
 #[derive(Debug)]
@@ -171,11 +163,7 @@ fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>
 
 /// Converts a crop to pixels.
 fn crop_area(crop: Crop, files: [&Path; 2], [a, b]: [PixelRect; 2]) -> Result<PixelRect, Error> {
-    let [x0, x1, y0, y1] = match crop {
-        Crop::Pixels(area) => return Ok(area),
-        Crop::Fractions(fractions) => fractions,
-    };
-    if a != b {
+    if matches!(crop, Crop::Fractions(_)) && a != b {
         return Err(Error::Option {
             message: format!(
                 "--crop in fractions is ambiguous: {} has {} × {} pixels in full, {} {} × {}",
@@ -189,14 +177,7 @@ fn crop_area(crop: Crop, files: [&Path; 2], [a, b]: [PixelRect; 2]) -> Result<Pi
             help: "give the crop in pixels".into(),
         });
     }
-    // Rounded as in `render --crop`.
-    let edge = |fraction: f32, n: usize| (fraction * n as f32).ceil() as i64;
-    let area = PixelRect {
-        x0: a.x0 + edge(x0, a.width()),
-        x1: a.x0 + edge(x1, a.width()),
-        y0: a.y0 + edge(y0, a.height()),
-        y1: a.y0 + edge(y1, a.height()),
-    };
+    let area = crop.area(a);
     if area.width() == 0 || area.height() == 0 {
         return Err(Error::Option {
             message: "the crop contains no pixel".into(),

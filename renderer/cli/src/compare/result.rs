@@ -163,7 +163,7 @@ fn undefined_metrics(pair: &Pair, requested: &BTreeSet<Metric>) -> Option<String
         .collect();
     let reason = match pair.samples {
         Samples::Values { .. } => "for colours only (channels R, G, B or Y)",
-        Samples::Ids { .. } => "for values only; IDs support only `differing`",
+        Samples::Ids { .. } => "for floating-point channels only; IDs support only `differing`",
     };
     (!names.is_empty()).then(|| {
         format!("layer `{}`: {} cannot be computed: defined {reason}", pair.name, quoted(&names))

@@ -4,7 +4,10 @@
 use super::Args;
 use super::result::RenderResult;
 use crate::Error;
+use crate::console::{Progress, ProgressFormat};
+use crate::input;
 use crate::output::{ImageFormat, OutputFile};
+use lightbound::film::Film;
 use lightbound::part::Checkpoint;
 use lightbound::settings::ColourSpace;
 use lightbound_pbrt::inputs::InputFiles;
@@ -27,6 +30,11 @@ impl ImageFile {
                 format!("--variance needs an .exr file; `{}` stores only colours", path.display());
             return Err(Error::option(message, "write an .exr file with -o"));
         }
+        if !args.layers.is_empty() && format != ImageFormat::Exr {
+            let message =
+                format!("--layers needs an .exr file; `{}` stores only colours", path.display());
+            return Err(Error::option(message, "write an .exr file with -o"));
+        }
         if args.work.sample_range.is_some() && format != ImageFormat::Exr {
             let message = format!(
                 "--sample-range writes a part of an image; `{}` cannot store its exact sums",
@@ -41,6 +49,11 @@ impl ImageFile {
                 "--color-space needs an .exr file; `{}` cannot state its colour space",
                 path.display()
             );
+            return Err(Error::option(message, "write an .exr file with -o"));
+        }
+        if args.work.keep_sums && format != ImageFormat::Exr {
+            let message =
+                format!("--keep-sums needs an .exr file; `{}` stores only colours", path.display());
             return Err(Error::option(message, "write an .exr file with -o"));
         }
         if args.exposure.is_some() && format != ImageFormat::Png {
@@ -58,15 +71,29 @@ impl ImageFile {
 
     /// Writes the image. An image without any samples is not written; one in which some pixels have
     /// no samples does not replace an existing file.
-    pub fn write(&self, result: &RenderResult) -> Result<Destination, Error> {
+    pub fn write(&self, result: &RenderResult, film: &Film) -> Result<Destination, Error> {
         let destination = self.destination(result.samples_per_pixel());
         let output = match &destination {
             Destination::Requested => &self.output,
             Destination::Alternative(output) => output,
             Destination::None => return Ok(destination),
         };
-        output.write(|path| result.write_image(path))?;
+        output.write(|path| result.write_image(path, film))?;
         Ok(destination)
+    }
+
+    /// Writes the image of a rendering that continues. A failure to write is only reported.
+    pub fn write_snapshot(&self, result: &RenderResult, film: &Film, progress: &Progress) {
+        let destination = self.destination(result.samples_per_pixel());
+        if let Some(path) = destination.path(self) {
+            if let Err(error) = result.write_image(path, film) {
+                return progress.warn(&format!("{error}; the rendering continues"));
+            }
+            progress.info(&result.summary(path));
+        }
+        if let Some(warning) = destination.warning(self, result) {
+            progress.warn(&warning);
+        }
     }
 
     /// The destination of an image with this minimum and maximum number of samples per pixel.
@@ -119,7 +146,7 @@ impl Destination {
                 output.path().display()
             )),
             Destination::None if result.samples_per_pixel().1 == 0 => {
-                Some(format!("interrupted before the first samples{earlier}; no image was written"))
+                Some(format!("there are no samples yet{earlier}; no image was written"))
             }
             Destination::None => Some(format!(
                 "some pixels have no samples yet{earlier}; no image was written, because no unused \
@@ -164,9 +191,35 @@ pub fn check_overwrites(
     Ok(())
 }
 
+/// Checks that only one thing is written to stdout, and that a checkpoint has a file beside which
+/// it can be.
+pub fn check_stdout(
+    image: Option<&ImageFile>,
+    stats: Option<&OutputFile>,
+    args: &Args,
+) -> Result<(), Error> {
+    let image = image.is_some_and(|image| image.output.is_stdout());
+    let users = [
+        ("--output", image),
+        ("--stats", stats.is_some_and(OutputFile::is_stdout)),
+        ("--progress json", args.progress == ProgressFormat::Json),
+    ];
+    let users: Vec<&str> = users.iter().filter(|(_, uses)| *uses).map(|(name, _)| *name).collect();
+    if users.len() > 1 {
+        let message = format!("{} would write to stdout", users.join(" and "));
+        return Err(Error::option(message, "name files for all but one"));
+    }
+    if image && (args.work.checkpoint.is_some() || args.work.resume) {
+        let message = "a checkpoint is a file beside the image, but the image goes to stdout";
+        return Err(Error::option(message, "name a file with -o"));
+    }
+    Ok(())
+}
+
 /// Default output: the film's file name in the current folder, or the scene's name if the film has
 /// no file name. Formats that cannot be written become .exr.
 pub fn default_output(scene: &Path, film: &Path) -> PathBuf {
+    let scene = input::name(scene);
     match film.file_name().map(PathBuf::from) {
         Some(name) if ImageFormat::from_extension(&name).is_some() => name,
         Some(name) => name.with_extension("exr"),
@@ -193,6 +246,7 @@ mod tests {
         assert_eq!(name("a/b.pbrt", "c.jpg"), Path::new("c.exr"));
         assert_eq!(name("a/b.pbrt", ""), Path::new("b.exr"));
         assert_eq!(name("a/b.pbrt.gz", ""), Path::new("b.exr"));
+        assert_eq!(name("-", ""), Path::new("stdin.exr"));
     }
 
     #[test]

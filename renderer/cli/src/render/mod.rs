@@ -2,41 +2,47 @@
 
 mod checkpoint;
 mod image_file;
+mod layers;
 mod lightcuts;
 mod path;
 mod result;
 mod work;
 
-use super::console::{self, Console, count, duration};
+use super::console::{self, Console, ProgressFormat, duration};
+use super::input;
 use super::interrupt::{Interrupt, Stage};
 use super::numbers::{choice, integer};
 use super::output::{ImageFormat, OutputFile};
 use super::shader::{target_parser, unavailable};
-use super::{Error, Exit};
-use checkpoint::ReportedCheckpoint;
+use super::{Error, Exit, contents, memory};
+use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use image_file::{Destination, ImageFile, default_output};
+pub use layers::LayerName;
 use lightbound::accel::AccelKind;
-use lightbound::film::{FilmOptions, PixelBlock};
+use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};
 use lightbound::render::{RenderOptions, Work};
 use lightbound::settings::{ColourSpace, MethodName};
+use lightbound_image::Crop;
 use lightbound_image::write::save;
 use lightbound_pbrt::build::{LoadedScene, NamedShader, Overrides, load_source};
 use lightbound_pbrt::diagnostics::{Diagnostics, Source, Warning};
 use lightbound_shader::Target;
 pub use lightcuts::LightcutsArgs;
 pub use path::PathArgs;
-use result::{RenderResult, attributes};
-pub use result::{bound_violation_warning, invalid_samples_warning, sample_counts};
+use result::{RenderResult, attributes, full_block};
+pub use result::{bound_violation_warning, film_warnings, sample_counts};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 pub use work::WorkArgs;
+use work::WorkOutcome;
 
 const EXAMPLES: &str = "\
 Examples:
-  lightbound render scene.pbrt -o picture.exr            all layers, scene-linear
+  lightbound render scene.pbrt -o picture.exr            with layers, scene-linear
+  lightbound render scene.pbrt -o picture.exr --layers beauty,depth
   lightbound render scene.pbrt -o picture.png --exposure 1.5
   lightbound render scene.pbrt --spp 16 --resolution 320x180
   lightbound render scene.pbrt --crop 0.4,0.6,0.4,0.6 --spp 1024
@@ -48,16 +54,20 @@ Examples:
   lightbound render scene.pbrt --environment studio.hdr
   lightbound render scene.pbrt -o picture.exr --checkpoint 300          and, after an interruption:
   lightbound render scene.pbrt -o picture.exr --checkpoint 300 --resume
+  lightbound render scene.pbrt -o picture.exr --spp 256 --keep-sums     and, for more samples:
+  lightbound render scene.pbrt -o picture.exr --spp 512 --keep-sums --resume
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr (see lightbound merge)";
 
 /// Options of `render`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub struct Args {
-    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz)
+    /// Scene file in pbrt-v4's format (.pbrt, also .pbrt.gz); - reads stdin, and file names in the
+    /// scene are then relative to the current folder
     pub scene: PathBuf,
 
-    /// Output image: .exr (float, all layers), .png (sRGB) or .pfm (float)
+    /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float); -, exr:-, png:- or pfm:-
+    /// writes to stdout
     ///
     /// The default is the film's file name in the scene, in the current folder, or otherwise the
     /// scene's name with .exr.
@@ -75,6 +85,21 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = choice::<ColourSpace>(), help_heading = "Output")]
     pub color_space: Option<ColourSpace>,
 
+    /// Layers of an .exr, separated by commas [default: beauty, albedo, normal, depth, ids, and cuts
+    /// with the integrator lightcuts]
+    ///
+    /// The memory of a rendering follows from its layers: 52 bytes a pixel for beauty, 132 for the
+    /// default. The manual, docs/file-formats.md, lists the others.
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_enum,
+        value_delimiter = ',',
+        hide_default_value = true,
+        help_heading = "Output"
+    )]
+    pub layers: Vec<LayerName>,
+
     /// Also write the variance of each pixel's mean, as channels variance.R, .G and .B of an .exr
     ///
     /// The estimate treats the pixel's samples as independent (sample variance divided by sample
@@ -84,13 +109,20 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     pub variance: bool,
 
-    /// Write times, ray counts, memory and warnings as JSON
+    /// Write times, ray counts, memory and warnings as JSON; - writes to stdout
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub stats: Option<PathBuf>,
 
     /// Print nothing but warnings and errors
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    /// How to show progress
+    ///
+    /// Objects have the keys activity, fraction, seconds, seconds_left, samples, and noise, which is
+    /// null unless there is a --noise-threshold and its estimate.
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
+    pub progress: ProgressFormat,
 
     /// Integrator, overriding the scene's
     #[arg(long, value_parser = choice::<MethodName>(), help_heading = "Image")]
@@ -108,13 +140,13 @@ pub struct Args {
     #[arg(long, value_name = "WxH", value_parser = parse_resolution, help_heading = "Image")]
     pub resolution: Option<(u32, u32)>,
 
-    /// Render a crop of the image only; fractions of its width and height from the upper left
-    /// corner
+    /// Render a crop of the image only: columns x0..x1 and rows y0..y1, exclusive of x1 and y1,
+    /// from the upper left corner; fractions if all are from 0 to 1, otherwise pixels
     ///
     /// An .exr of a crop also contains exact sums in channels sums.*, so that `lightbound merge`
     /// can merge crops.
-    #[arg(long, value_name = "x0,x1,y0,y1", value_parser = parse_crop, allow_hyphen_values = true, help_heading = "Image")]
-    pub crop: Option<[f32; 4]>,
+    #[arg(long, value_name = "x0,x1,y0,y1", allow_hyphen_values = true, help_heading = "Image")]
+    pub crop: Option<Crop>,
 
     /// Light the scene with an environment map instead of its infinite lights
     ///
@@ -170,20 +202,6 @@ fn parse_resolution(text: &str) -> Result<(u32, u32), String> {
     parsed.ok_or_else(|| "expected columns x rows, each from 1 to 65536, as in 1920x1080".into())
 }
 
-/// Parses `x0,x1,y0,y1`.
-fn parse_crop(text: &str) -> Result<[f32; 4], String> {
-    let numbers: Option<Vec<f32>> = text.split(',').map(|s| s.trim().parse().ok()).collect();
-    match numbers.as_deref() {
-        Some(&[x0, x1, y0, y1])
-            if 0.0 <= x0 && x0 < x1 && x1 <= 1.0 && 0.0 <= y0 && y0 < y1 && y1 <= 1.0 =>
-        {
-            Ok([x0, x1, y0, y1])
-        }
-        _ => Err("expected four fractions from 0 to 1, x0 < x1 and y0 < y1, as in 0.25,0.75,0,0.5"
-            .into()),
-    }
-}
-
 /// Parses a positive time in seconds.
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let time = text
@@ -202,7 +220,7 @@ pub(super) fn parse_exposure(text: &str) -> Result<f32, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
-    render_source(&Source::file(&args.scene), &[], args)
+    render_source(&input::scene(&args.scene)?, &[], args)
 }
 
 /// Renders a scene from any source, with the given `shaders` and options. Messages call it
@@ -212,14 +230,15 @@ pub fn render_source(
     shaders: &[NamedShader],
     args: &Args,
 ) -> Result<Exit, Error> {
-    let console = Console::new(args.quiet);
+    let console = Console::with_progress(args.quiet, args.progress);
     let interrupt = Interrupt::install(args.quiet);
     let requested = args.output.as_deref().map(|path| ImageFile::check(path, args)).transpose()?;
     let stats_file = args.stats.as_deref().map(OutputFile::check).transpose()?;
+    image_file::check_stdout(requested.as_ref(), stats_file.as_ref(), args)?;
     let threads = prepare(args)?;
 
     let mut diagnostics = Diagnostics::new(args.strict);
-    let loading = console.spinner(format!("loading {}", args.scene.display()));
+    let loading = console.spinner(format!("loading {}", input::name(&args.scene).display()));
     interrupt.enter(Stage::Loading, Some(loading.clone()));
     let loaded =
         load_source(source, shaders, &args.overrides(), &mut diagnostics).and_then(|loaded| {
@@ -278,9 +297,9 @@ pub fn render_source(
         file.write(|path| save(path, &json))?;
     }
     match warnings.into_iter().next() {
-        _ if matches!(destination, Destination::None) => Ok(Exit::Interrupted),
+        _ if matches!(destination, Destination::None) => Ok(interrupt.exit()),
         Some(warning) if args.strict => Err(Error::Strict(warning)),
-        _ if result.interrupted() => Ok(Exit::Interrupted),
+        _ if result.interrupted() => Ok(interrupt.exit()),
         _ => Ok(Exit::Success),
     }
 }
@@ -322,63 +341,91 @@ impl<'a> RenderJob<'a> {
         let RenderJob { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
         let samples = args.work.samples(settings.sampling.spp)?;
         let window = settings.window;
-        let mut checkpoint = self.checkpoint(
-            PixelBlock::new(window, samples.clone()).expect("the rendered block is not empty"),
-        );
-        if let Some(checkpoint) = &checkpoint {
-            checkpoint.prepare(&args.work, console)?;
-        }
+        let film = self.film()?;
+        memory::check_film(
+            window,
+            film,
+            "store fewer layers (--layers beauty), render a part of the image (--crop), or lower \
+             its --resolution",
+        )?;
+        let mut checkpoint = self.checkpoint();
+        let resume_from = match &checkpoint {
+            Some(checkpoint) => checkpoint.prepare(&args.work, console)?,
+            None => ResumeFrom::Nothing,
+        };
         let pixels = u64::from(window.width()) * u64::from(window.height());
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
-        let moments = args.variance || args.work.noise_threshold.is_some();
-        let layers = self.image_file.format == ImageFormat::Exr;
         let options = RenderOptions {
             threads: self.threads,
             time_limit: args.time_limit,
-            film: FilmOptions {
-                features: layers,
-                moments,
-                channels: if layers { self.integrator.film_channels() } else { &[] },
-            },
+            film,
             stop: interrupt.stop(),
             progress: &|samples| progress.advance(samples),
         };
         let mut work = Work::new(scene, settings, self.integrator, samples.clone(), &options);
-        if let Some(checkpoint) = checkpoint.as_ref().filter(|checkpoint| checkpoint.exists()) {
-            work = checkpoint.load(work).inspect_err(|_| progress.finish())?;
+        if let Some(checkpoint) = &checkpoint {
+            work = checkpoint.load(resume_from, work).inspect_err(|_| progress.finish())?;
             progress.skip(work.stats().camera_samples);
         }
-        let outcome = work::run(&mut work, &args.work, &mut checkpoint);
+        let result = |work: &Work, outcome: WorkOutcome| {
+            // An unfinished image does not replace one with exact sums by one without.
+            let keeps_sums =
+                args.stores_sums() || resume_from == ResumeFrom::Image && !outcome.is_complete();
+            RenderResult::new(self, samples.clone(), outcome, work, keeps_sums)
+        };
+        let snapshot = |work: &Work, outcome| {
+            let result = result(work, outcome);
+            self.image_file.write_snapshot(&result, work.film(), &progress);
+        };
+        let outcome = work::run(
+            &mut work,
+            &args.work,
+            &mut checkpoint,
+            interrupt,
+            &|noise| progress.set_noise(noise),
+            snapshot,
+        );
         progress.finish();
         interrupt.enter(Stage::Writing, None);
 
-        let result = RenderResult::new(self, samples, outcome, work);
-        let destination = self.image_file.write(&result)?;
+        let result = result(&work, outcome);
+        let destination = self.image_file.write(&result, work.film())?;
         if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
             checkpoint.remove();
         }
         Ok((result, destination))
     }
 
-    /// The checkpoint of `block`, if one is requested.
-    fn checkpoint(self, block: PixelBlock) -> Option<ReportedCheckpoint> {
-        let requested = self.args.work.checkpoint.is_some() || self.args.work.resume;
-        requested.then(|| {
+    /// The data that the film stores.
+    fn film(&self) -> Result<FilmOptions, Error> {
+        match self.image_file.format {
+            ImageFormat::Exr => self.args.exr_film(self.integrator.film_channels()),
+            ImageFormat::Png | ImageFormat::Pfm => Ok(FilmOptions {
+                moments: self.args.work.noise_threshold.is_some(),
+                ..FilmOptions::default()
+            }),
+        }
+    }
+
+    /// The checkpoint, if one is requested.
+    fn checkpoint(self) -> Option<ReportedCheckpoint> {
+        self.args.work.checkpoint_interval().map(|_| {
             ReportedCheckpoint::new(
                 self.image_file.output.path(),
                 self.loaded.settings.resolution.into(),
                 attributes(self.args, self.loaded, self.integrator),
-                block,
+                full_block(self.loaded),
             )
         })
     }
 }
 
 impl Args {
-    /// Whether only a part of the image is rendered. The file of a part also contains exact sums.
-    fn renders_part(&self) -> bool {
-        self.crop.is_some() || self.work.sample_range.is_some()
+    /// Whether an .exr file also contains exact sums: by default, if it is only a part of the
+    /// image.
+    fn stores_sums(&self) -> bool {
+        self.work.keep_sums || self.crop.is_some() || self.work.sample_range.is_some()
     }
 
     fn overrides(&self) -> Overrides {
@@ -406,14 +453,10 @@ pub(super) fn all_threads() -> usize {
 /// Summarizes a loaded scene in one line.
 fn scene_summary(loaded: &LoadedScene) -> String {
     let scene = &loaded.scene;
-    let instances = match scene.geometry.instances.len() {
-        0 => String::new(),
-        n => format!("{}, ", count(n as u64, "instance")),
-    };
     format!(
-        "{}, {instances}{}, accelerator {}; loaded in {}, built in {}",
-        count(scene.geometry.triangle_count(), "triangle"),
-        count(scene.lights.all().len() as u64, "light"),
+        "surfaces: {}; lights: {}; accelerator {}; loaded in {}, built in {}",
+        contents::surfaces(&scene.geometry),
+        contents::lights(scene),
         scene.accel.name(),
         duration(loaded.load_time),
         duration(loaded.build_time),
@@ -425,16 +468,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolutions_and_crops_are_parsed() {
+    fn resolutions_are_parsed() {
         assert_eq!(parse_resolution("1920x1080"), Ok((1920, 1080)));
-        assert_eq!(parse_crop("0, 0.5,0.25,1"), Ok([0.0, 0.5, 0.25, 1.0]));
         for wrong in ["", "1", "1x", "x1", "0x1", "-1x2", "1x2x3", "70000x1", "1.5x2"] {
             assert!(parse_resolution(wrong).is_err(), "{wrong}");
-        }
-        for wrong in
-            ["", "0,1,0", "0,1,0,1,0", "0,0,0,1", "1,0,0,1", "0,1.1,0,1", "-0.1,1,0,1", "0,1,0,nan"]
-        {
-            assert!(parse_crop(wrong).is_err(), "{wrong}");
         }
     }
 

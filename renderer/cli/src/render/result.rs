@@ -1,21 +1,22 @@
 //! The result of a rendering: image, messages, attributes and statistics.
 
-use super::work::WorkOutcome;
+use super::work::{Ending, WorkOutcome};
 use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
 use crate::output::ImageFormat;
 use crate::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
 use lightbound::choice::Choice;
-use lightbound::film::layers::{self, COLOUR_SPACE};
-use lightbound::film::{Coverage, Film, PixelBlock, RenderedImage};
+use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers};
+use lightbound::film::{Coverage, Film, PixelBlock};
 use lightbound::integrator::{CutCounts, Integrator};
-use lightbound::part::{self, Attributes, PartHeader};
-use lightbound::render::{RenderStats, StopReason, Work};
+use lightbound::part::{Attributes, PartHeader};
+use lightbound::render::{RenderStats, Work};
 use lightbound::settings::{ColourSpace, Method};
-use lightbound_image::ImageError;
-use lightbound_image::write::{Attribute, ExrImage, write_exr, write_pfm, write_png};
+use lightbound_image::write::{
+    Attribute, srgb_codes, write_exr_rows, write_pfm_rows, write_png_codes,
+};
+use lightbound_image::{ImageError, Window};
 use lightbound_pbrt::build::LoadedScene;
-use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -57,23 +58,32 @@ pub fn attributes(args: &Args, loaded: &LoadedScene, integrator: &dyn Integrator
     attributes
 }
 
-/// EXR attributes with the sample counts of an image.
-pub fn sample_counts(image: &RenderedImage) -> Attributes {
+/// EXR attributes with the minimum and maximum number of samples of a pixel.
+pub fn sample_counts((min, max): (u32, u32)) -> Attributes {
     let count = |n: u32| Attribute::Int(n.try_into().unwrap_or(i32::MAX));
-    [("lightbound/minSamples", image.min_samples), ("lightbound/maxSamples", image.max_samples)]
+    [("lightbound/minSamples", min), ("lightbound/maxSamples", max)]
         .map(|(key, n)| (key.into(), count(n)))
         .into()
 }
 
-/// A warning about invalid samples among all camera samples, if any.
-pub fn invalid_samples_warning(image: &RenderedImage, samples: u64) -> Option<String> {
-    let n = image.invalid_samples;
-    (n > 0).then(|| {
-        format!(
+/// Warnings about values beyond the range of the film, among all camera samples.
+pub fn film_warnings(film: &Film, samples: u64) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let n = film.invalid_samples();
+    if n > 0 {
+        warnings.push(format!(
             "{n} of {samples} samples were infinite, NaN, or beyond the film's range; they \
              count as black, or are clamped to the range"
-        )
-    })
+        ));
+    }
+    let n = film.clamped_features();
+    if n > 0 {
+        warnings.push(format!(
+            "the albedo, normal, position or depth of {n} samples was NaN or beyond the film's \
+             range; it counts as 0, or is clamped to the range"
+        ));
+    }
+    warnings
 }
 
 /// A warning about checked bounds that do not hold, if any.
@@ -96,17 +106,25 @@ fn describe_cuts(cuts: &CutCounts) -> String {
     format!(", cuts of {mean:.0} clusters{limited}")
 }
 
-/// The result of a rendering.
+/// The result of a rendering, without its film.
 pub struct RenderResult<'a> {
     job: RenderJob<'a>,
     /// The requested samples.
     samples: Range<u32>,
     outcome: WorkOutcome,
     stats: RenderStats,
-    film: Film,
     /// The samples that the film contains.
     coverage: Coverage,
-    image: RenderedImage,
+    /// The pixels of the film.
+    window: Window,
+    /// Number of samples that were not finite or out of the film's range.
+    invalid_samples: u64,
+    /// See [`film_warnings`].
+    film_warnings: Vec<String>,
+    /// Minimum and maximum number of samples per pixel.
+    samples_per_pixel: (u32, u32),
+    /// Whether an .exr file also contains the exact sums.
+    keeps_sums: bool,
 }
 
 impl<'a> RenderResult<'a> {
@@ -115,52 +133,55 @@ impl<'a> RenderResult<'a> {
         job: RenderJob<'a>,
         samples: Range<u32>,
         outcome: WorkOutcome,
-        work: Work,
+        work: &Work,
+        keeps_sums: bool,
     ) -> RenderResult<'a> {
-        let (coverage, stats, film) = (work.coverage(), work.stats(), work.into_film());
-        let mut image = film.image();
-        // A noise threshold also needs the variance, but does not request the layer.
-        image.variance = image.variance.filter(|_| job.args.variance);
-        RenderResult { job, samples, outcome, stats, film, coverage, image }
+        let (film, stats) = (work.film(), work.stats());
+        RenderResult {
+            job,
+            samples,
+            outcome,
+            stats,
+            coverage: work.coverage(),
+            window: film.window(),
+            invalid_samples: film.invalid_samples(),
+            film_warnings: film_warnings(film, stats.camera_samples),
+            samples_per_pixel: film.sample_counts(),
+            keeps_sums,
+        }
     }
 
-    /// Whether Ctrl-C interrupted the rendering.
+    /// Whether a signal ended the rendering.
     pub fn interrupted(&self) -> bool {
-        self.outcome.reason == StopReason::Stopped
+        matches!(self.outcome.ending, Ending::Signal(_))
     }
 
     /// Minimum and maximum number of samples per pixel.
     pub fn samples_per_pixel(&self) -> (u32, u32) {
-        (self.image.min_samples, self.image.max_samples)
+        self.samples_per_pixel
     }
 
-    /// Writes the image.
-    pub fn write_image(&self, path: &Path) -> Result<(), ImageError> {
-        let image = &self.image;
-        let (width, height) = (image.window.width(), image.window.height());
+    /// Writes the image, a few rows at a time: a second copy could need too much memory.
+    pub fn write_image(&self, path: &Path, film: &Film) -> Result<(), ImageError> {
+        // In linear sRGB, since PNG and PFM cannot state another colour space.
+        let colour_space = self.job.loaded.settings.colour_space;
+        let radiance = |rows: Range<u32>| colour_space.to_srgb(film.image_rows(rows).radiance);
+        let (width, height) = (self.window.width(), self.window.height());
         match self.job.image_file.format {
-            ImageFormat::Exr => write_exr(path, &self.exr()),
-            ImageFormat::Png => write_png(
-                path,
-                width,
-                height,
-                &self.srgb_radiance(),
-                self.job.args.exposure.unwrap_or(0.0),
-            ),
-            ImageFormat::Pfm => write_pfm(path, width, height, &self.srgb_radiance()),
+            ImageFormat::Exr => self.write_exr(path, film),
+            ImageFormat::Png => {
+                let exposure = self.job.args.exposure.unwrap_or(0.0);
+                let rows = (0..height).flat_map(|y| srgb_codes(&radiance(y..y + 1), exposure));
+                write_png_codes(path, width, height, &Vec::from_iter(rows))
+            }
+            ImageFormat::Pfm => write_pfm_rows(path, width, height, radiance),
         }
     }
 
-    /// The radiance in linear sRGB, for formats that cannot state another colour space.
-    fn srgb_radiance(&self) -> Cow<'_, [[f32; 3]]> {
-        self.job.loaded.settings.colour_space.to_srgb(&self.image.radiance)
-    }
-
-    /// All layers and attributes; for a part, also the exact sums.
-    fn exr(&self) -> ExrImage {
-        let resolution = self.job.loaded.settings.resolution;
+    /// Writes all layers and attributes; for a part, also the exact sums.
+    fn write_exr(&self, path: &Path, film: &Film) -> Result<(), ImageError> {
         let mut attributes = attributes(self.job.args, self.job.loaded, self.job.integrator);
-        attributes.extend(sample_counts(&self.image));
+        attributes.extend(sample_counts(self.samples_per_pixel));
         attributes.push((
             "lightbound/renderSeconds".into(),
             Attribute::Float(self.stats.wall.as_secs_f32()),
@@ -172,25 +193,26 @@ impl<'a> RenderResult<'a> {
                 .push(("lightbound/noiseThreshold".into(), Attribute::Float(threshold as f32)));
             attributes.push(("lightbound/noise".into(), Attribute::Float(noise as f32)));
         }
-        if !self.job.args.renders_part() {
-            return layers::exr_image(resolution, &self.image, attributes);
+        if self.keeps_sums {
+            let (block, coverage) = (full_block(self.job.loaded), self.coverage.clone());
+            attributes.push(PartHeader::new(block, coverage, film, self.stats).attribute());
         }
-        let (coverage, film) = (self.coverage.clone(), &self.film);
-        let header = PartHeader::new(
-            full_block(self.job.loaded),
-            coverage,
+        let layers = FilmLayers {
             film,
-            self.image.invalid_samples,
-            self.stats,
-        );
-        part::image_with_sums(resolution.into(), attributes, &header, film, &self.image)
+            image: true,
+            // A noise threshold also needs the variance, but does not request the layer.
+            variance: self.job.args.writes_variance(),
+            sums: self.keeps_sums,
+        };
+        let resolution = self.job.loaded.settings.resolution.into();
+        write_exr_rows(path, &layers.header(resolution, attributes), &layers)
     }
 
     /// Summarizes the image in one line.
     pub fn summary(&self, output: &Path) -> String {
-        let (image, spp) = (&self.image, self.job.loaded.settings.sampling.spp);
+        let (window, spp) = (self.window, self.job.loaded.settings.sampling.spp);
         let all = self.samples.len() as u32;
-        let samples = match (image.min_samples, image.max_samples) {
+        let samples = match self.samples_per_pixel {
             (min, _) if min >= spp => format!("{spp}"),
             (min, _) if min >= all => {
                 format!("{min} (numbers {}..{}) of {spp}", self.samples.start, self.samples.end)
@@ -203,18 +225,19 @@ impl<'a> RenderResult<'a> {
             .outcome
             .noise
             .map_or(String::new(), |noise| format!(", estimated error {noise:.4}"));
-        let ended = match self.outcome.reason {
-            StopReason::Done => "",
-            StopReason::Paused => " (below the threshold)",
-            StopReason::Stopped => " (ended by Ctrl-C)",
-            StopReason::TimeLimit => " (ended by the time limit)",
+        let ended = match self.outcome.ending {
+            Ending::Done => String::new(),
+            Ending::BelowThreshold => " (below the threshold)".into(),
+            Ending::TimeLimit => " (ended by the time limit)".into(),
+            Ending::Signal(signal) => format!(" (ended by {})", signal.name()),
+            Ending::Unfinished => " (so far)".into(),
         };
         let cuts = describe_cuts(&self.stats.counts.cuts);
         format!(
             "{}: {} × {} pixels, {samples} {per_pixel}{noise}{cuts}, rendered in {} at {}{ended}",
             output.display(),
-            image.window.width(),
-            image.window.height(),
+            window.width(),
+            window.height(),
             duration(self.stats.wall),
             rate(self.stats.camera_samples, self.stats.wall),
         )
@@ -222,8 +245,7 @@ impl<'a> RenderResult<'a> {
 
     /// Warnings about problems in the image.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings =
-            Vec::from_iter(invalid_samples_warning(&self.image, self.stats.camera_samples));
+        let mut warnings = self.film_warnings.clone();
         warnings.extend(bound_violation_warning(&self.stats.counts.cuts));
         let shading = &self.stats.counts.shading;
         if shading.capped > 0 {
@@ -239,7 +261,8 @@ impl<'a> RenderResult<'a> {
     /// The statistics for `--stats`.
     pub fn stats(&self, output: Option<&Path>, warnings: Vec<String>) -> Stats {
         let (loaded, stats) = (self.job.loaded, &self.stats);
-        let (scene, image, shading) = (&loaded.scene, &self.image, &stats.counts.shading);
+        let (scene, shading) = (&loaded.scene, &stats.counts.shading);
+        let ((min_samples, max_samples), window) = (self.samples_per_pixel, self.window);
         Stats {
             version: env!("CARGO_PKG_VERSION"),
             scene: self.job.args.scene.display().to_string(),
@@ -249,10 +272,10 @@ impl<'a> RenderResult<'a> {
             render_seconds: stats.wall.as_secs_f64(),
             render_cpu_seconds: stats.cpu.as_secs_f64(),
             spp: loaded.settings.sampling.spp,
-            min_samples: image.min_samples,
-            max_samples: image.max_samples,
+            min_samples,
+            max_samples,
             camera_samples: stats.camera_samples,
-            invalid_samples: image.invalid_samples,
+            invalid_samples: self.invalid_samples,
             noise_threshold: self.job.args.work.noise_threshold,
             noise: self.outcome.noise.filter(|noise| noise.is_finite()),
             rays: stats.counts.rays,
@@ -262,8 +285,8 @@ impl<'a> RenderResult<'a> {
                 .then(|| shading.evaluations as f64 / shading.lanes as f64),
             shader_capped: shading.capped,
             shader_target: scene.shaders.first().map(|binding| binding.program.target().name()),
-            width: image.window.width(),
-            height: image.window.height(),
+            width: window.width(),
+            height: window.height(),
             lights: scene.lights.all().len(),
             triangles: scene.geometry.triangle_count(),
             accel_memory_bytes: scene.accel.memory_bytes(),
@@ -282,7 +305,7 @@ impl<'a> RenderResult<'a> {
 }
 
 /// The pixels and samples of the full image, ignoring crop options.
-fn full_block(loaded: &LoadedScene) -> PixelBlock {
+pub fn full_block(loaded: &LoadedScene) -> PixelBlock {
     let spp = loaded.settings.sampling.spp;
     let full = PixelBlock::new(loaded.file_window, 0..spp);
     // If the scene's crop window is empty, the options override it.

@@ -3,7 +3,7 @@
 
 use super::checkpoint::ReportedCheckpoint;
 use crate::Error;
-use lightbound::film::relative_noise;
+use crate::interrupt::{Interrupt, StopSignal};
 use lightbound::render::{Budget, StopReason, Work};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -32,19 +32,39 @@ pub struct WorkArgs {
     pub noise_threshold: Option<f64>,
 
     /// Save the state of the rendering every SECONDS, next to the image, as FILE.checkpoint
+    /// [default with --resume: 300]
     ///
-    /// A checkpoint is replaced atomically, and removed when the image is complete; Ctrl-C and
-    /// --time-limit leave one.
+    /// A checkpoint is replaced atomically, and removed when the image is complete; Ctrl-C,
+    /// SIGTERM, SIGHUP and --time-limit leave one. SIGUSR1 saves one immediately.
     #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
     pub checkpoint: Option<Duration>,
 
-    /// Resume from FILE.checkpoint, if it exists; the image is identical, bit by bit, to an
-    /// uninterrupted one
+    /// Resume from FILE.checkpoint, or from FILE itself if it contains exact sums; the image is
+    /// identical, bit by bit, to an uninterrupted one
+    ///
+    /// --spp may differ from the earlier rendering, but not be below the samples that it has taken.
+    /// So a finished image can get more samples. If there is nothing to resume from, the rendering
+    /// starts from the beginning. Checkpoints are saved as with --checkpoint.
     #[arg(long)]
     pub resume: bool,
+
+    /// Also write exact sums to an .exr, in channels sums.*, so that --resume can add samples later
+    ///
+    /// With --sample-range and --crop, this is the default. It makes the file two to three times as
+    /// large.
+    #[arg(long)]
+    pub keep_sums: bool,
 }
 
+/// Interval of checkpoints with --resume.
+const DEFAULT_CHECKPOINT_INTERVAL: Duration = Duration::from_secs(300);
+
 impl WorkArgs {
+    /// The interval of checkpoints, if any are requested.
+    pub fn checkpoint_interval(&self) -> Option<Duration> {
+        self.checkpoint.or(self.resume.then_some(DEFAULT_CHECKPOINT_INTERVAL))
+    }
+
     /// The samples to render, out of `spp`.
     pub fn samples(&self, spp: u32) -> Result<Range<u32>, Error> {
         match &self.sample_range {
@@ -79,11 +99,26 @@ fn parse_threshold(text: &str) -> Result<f64, String> {
     x.ok_or_else(|| "expected a number above 0, as in 0.05".into())
 }
 
-/// How a rendering ended.
+/// Why a rendering ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All samples are taken.
+    Done,
+    /// The noise is below the threshold, so the image is complete.
+    BelowThreshold,
+    /// The time limit has passed.
+    TimeLimit,
+    /// A signal stopped it.
+    Signal(StopSignal),
+    /// It continues; this is a snapshot.
+    Unfinished,
+}
+
+/// The state of a rendering when its image is written.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkOutcome {
-    /// Why it stopped; `Paused` if the noise is below the threshold.
-    pub reason: StopReason,
+    /// Why it ended.
+    pub ending: Ending,
     /// The estimated error, if there is a threshold.
     pub noise: Option<f64>,
 }
@@ -91,7 +126,7 @@ pub struct WorkOutcome {
 impl WorkOutcome {
     /// Whether all requested work is finished.
     pub fn is_complete(&self) -> bool {
-        matches!(self.reason, StopReason::Done | StopReason::Paused)
+        matches!(self.ending, Ending::Done | Ending::BelowThreshold)
     }
 }
 
@@ -101,38 +136,54 @@ fn noise_checks() -> impl Iterator<Item = u32> {
     (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
 }
 
-/// Renders until all samples are taken or another condition ends the work.
+/// Renders until all samples are taken or another condition ends the work. Reports each estimate of
+/// the noise. When a signal requests it, saves a checkpoint and calls `snapshot`.
 pub fn run(
     work: &mut Work,
     args: &WorkArgs,
     checkpoint: &mut Option<ReportedCheckpoint>,
+    interrupt: &Interrupt,
+    report_noise: &dyn Fn(f64),
+    snapshot: impl Fn(&Work, WorkOutcome),
 ) -> WorkOutcome {
-    let noise = |work: &Work| args.noise_threshold.map(|_| relative_noise(&work.film().image()));
+    let noise = |work: &Work| {
+        let noise = args.noise_threshold.map(|_| work.film().relative_noise());
+        noise.inspect(|noise| report_noise(*noise))
+    };
     let mut checks = noise_checks().peekable();
     while checks.next_if(|&samples| work.is_beyond(samples)).is_some() {}
-    let mut next_save = args.checkpoint.and_then(|every| Instant::now().checked_add(every));
-    let reason = loop {
+    let interval = args.checkpoint_interval();
+    let mut next_save = interval.and_then(|every| Instant::now().checked_add(every));
+    let ending = loop {
         let samples = args.noise_threshold.and_then(|_| checks.peek().copied());
-        match work.run(&Budget { samples, time: next_save }) {
+        let pause = Some(interrupt.snapshot());
+        match work.run(&Budget { samples, time: next_save, pause }) {
             StopReason::Paused => {}
-            reason => break reason,
+            StopReason::Done => break Ending::Done,
+            StopReason::TimeLimit => break Ending::TimeLimit,
+            StopReason::Stopped => {
+                break Ending::Signal(interrupt.signal().unwrap_or(StopSignal::CtrlC));
+            }
         }
         if samples.is_some_and(|samples| work.min_samples() >= samples) {
             checks.next();
             if noise(work) <= args.noise_threshold {
-                break StopReason::Paused;
+                break Ending::BelowThreshold;
             }
         }
-        if let (Some(every), Some(checkpoint), true) =
-            (args.checkpoint, &mut *checkpoint, next_save <= Some(Instant::now()))
+        let snapshot_requested = interrupt.take_snapshot_request();
+        let save_is_due = next_save.is_some_and(|time| time <= Instant::now());
+        if let Some(checkpoint) = checkpoint.as_mut().filter(|_| snapshot_requested || save_is_due)
         {
             checkpoint.save(work);
-            next_save = Instant::now().checked_add(every);
+            next_save = interval.and_then(|every| Instant::now().checked_add(every));
+        }
+        if snapshot_requested {
+            snapshot(work, WorkOutcome { ending: Ending::Unfinished, noise: noise(work) });
         }
     };
-    let outcome = WorkOutcome { reason, noise: noise(work) };
-    if let (Some(checkpoint), Some(_), false) = (checkpoint, args.checkpoint, outcome.is_complete())
-    {
+    let outcome = WorkOutcome { ending, noise: noise(work) };
+    if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !outcome.is_complete()) {
         checkpoint.save(work);
     }
     outcome

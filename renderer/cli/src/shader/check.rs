@@ -17,7 +17,10 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound shader check materials/velvet.wgsl
   lightbound shader check ward.wgsl              (of the library, if no such file exists)
-  lightbound shader check ward.wgsl --target sse";
+  lightbound shader check ward.wgsl --target sse
+
+The exit code is 1 if values at sampled directions are negative or not finite, or
+if sample and pdf disagree.";
 
 /// Options of `shader check`.
 #[derive(Debug, clap::Args)]
@@ -87,8 +90,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         }
     }
     to_stdout(report.as_bytes())?;
+    shader.warnings().iter().for_each(|warning| console::warn(&warning.one_line()));
     checks.warnings.iter().for_each(|warning| console::warn(warning));
-    Ok(Exit::Success)
+    Ok(if checks.failed { Exit::Failed } else { Exit::Success })
 }
 
 /// Results of the checks that run when a shader is loaded, with all parameters at their defaults.
@@ -96,6 +100,8 @@ struct Checks {
     values: String,
     sampler: String,
     warnings: Vec<String>,
+    /// Whether values are negative or not finite, or `sample` and `pdf` disagree.
+    failed: bool,
 }
 
 impl Checks {
@@ -104,6 +110,7 @@ impl Checks {
             values: String::new(),
             sampler: "derived from bounds".into(),
             warnings: vec![],
+            failed: false,
         };
         if let Some(missing_input) = missing_input(shader) {
             checks.values = format!("not checked: {missing_input}");
@@ -127,6 +134,7 @@ impl Checks {
             Ok(_) => "finite, none negative".into(),
             Err(error) => {
                 checks.warnings.push(error.to_string());
+                checks.failed = true;
                 "negative or not finite".into()
             }
         };
@@ -135,6 +143,7 @@ impl Checks {
                 Ok(()) => "agrees with pdf".into(),
                 Err(error) => {
                     checks.warnings.push(format!("`sample` and `pdf` disagree: {error}"));
+                    checks.failed = true;
                     "disagrees with pdf".into()
                 }
             };

@@ -210,10 +210,7 @@ fn images<'a>(shader: &Shader, assignments: &'a [Assignment]) -> Result<Vec<&'a 
     shader.textures().iter().map(image).collect()
 }
 
-/// Whether a path means stdin.
-pub(super) fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
-}
+pub(super) use crate::output::is_stream as is_stdin;
 
 /// The optimized point shader of an entry.
 fn point_shader(shader: &Shader, entry: Entry, settings: &Settings) -> Result<Function, Error> {

@@ -4,6 +4,7 @@
 //! previews have all features of rendering, and the material looks as it does in scenes.
 
 use super::{Assignment, SourceArgs, is_stdin, output, parse_assignment, values};
+use crate::console::ProgressFormat;
 use crate::numbers::integer;
 use crate::render::{
     self, LightcutsArgs, MAX_SPP, MAX_THREADS, PathArgs, WorkArgs, parse_exposure, render_source,
@@ -107,6 +108,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         exposure: args.exposure,
         color_space: None,
         environment: None,
+        layers: Vec::new(),
         variance: false,
         stats: None,
         quiet: args.quiet,
@@ -117,6 +119,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         seed: None,
         resolution: Some((args.size, args.size)),
         crop: None,
+        progress: ProgressFormat::Auto,
         time_limit: None,
         threads: args.threads,
         accel: AccelKind::Auto,

@@ -76,7 +76,7 @@ pub fn defaults<T: From<u32>>(parameters: &[Parameter]) -> Vec<Option<T>> {
 }
 
 /// The values of the words of all parameters: assigned values, parsed by `parse`, or defaults.
-/// `overrides` appear only in error messages.
+/// The names of `overrides` only serve as suggestions in error messages.
 pub fn assign<T: From<u32>>(
     parameters: &[Parameter],
     overrides: &[Parameter],
@@ -130,11 +130,12 @@ pub fn require_all<T>(
 
 /// The error for a parameter without a value.
 pub fn no_value(name: &str) -> ValueError {
-    let help = format!("it has no default: set one with --set {name}=…");
+    let help = format!("it has no default: set a value with --set {name}=…");
     ValueError { message: format!("`{name}` has no value"), help }
 }
 
-/// The error for an unknown name of a `kind`; `others` are further valid names.
+/// The error for an unknown name. `kind` is what it should name, such as a parameter; `others` are
+/// valid names besides `parameters`.
 pub fn unknown_name(
     kind: &str,
     parameters: &[Parameter],

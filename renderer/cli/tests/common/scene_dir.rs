@@ -4,6 +4,7 @@ use super::lightbound;
 use super::room::room;
 use assert_cmd::Command;
 use exr::prelude::{FlatSamples, read_all_flat_layers_from_file};
+use lightbound_image::read_exr;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -74,6 +75,23 @@ pub fn channels(path: &Path) -> Vec<(String, Vec<u32>)> {
         FlatSamples::F16(_) => panic!("no half floats are written"),
     };
     channels.map(|c| (c.name.to_string(), bits(&c.sample_data))).collect()
+}
+
+/// Asserts that two EXR files have the same pixels, bit by bit, and the same attributes except for
+/// the render time.
+pub fn assert_same_exr(a: &Path, b: &Path) {
+    let attributes = |path: &Path| {
+        let mut attributes = read_exr(path).unwrap().attributes;
+        attributes.retain(|(name, _)| name != "lightbound/renderSeconds");
+        attributes
+    };
+    assert_eq!(attributes(a), attributes(b));
+    let (a, b) = (channels(a), channels(b));
+    let names = |channels: &[(String, Vec<u32>)]| {
+        channels.iter().map(|channel| channel.0.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&a), names(&b));
+    assert!(a == b, "the pixels differ");
 }
 
 /// Parses a statistics file.

@@ -47,6 +47,15 @@ impl ChannelSums {
         }
     }
 
+    /// Returns the memory of the sums, bytes.
+    #[cfg(test)]
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            ChannelSums::Count(sums) => size_of_val(sums.as_slice()),
+            ChannelSums::FixedPoint(sums) => size_of_val(sums.as_slice()),
+        }
+    }
+
     /// Adds a value to pixel `i`.
     ///
     /// # Panics

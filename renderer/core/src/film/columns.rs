@@ -8,16 +8,19 @@
 //! | `sums.samples` | number of samples |
 //! | `sums.R0` … `sums.R3`, also for `G` and `B` | radiance, 56 fraction bits |
 //! | `sums.squaresR0` … | squares of radiance, 56 fraction bits, all ones if out of range |
-//! | `sums.featureSamples`, `sums.hits` | number of samples that contribute to features, and number of hits among them |
-//! | `sums.albedoR0`, `sums.albedoR1` …, also for `normal`, `position` and `depth` | features, 24 fraction bits |
+//! | `sums.featureSamples` | number of samples that contribute to features, if albedo or normals are stored |
+//! | `sums.hits` | number of hits among them, if positions or depths are stored |
+//! | `sums.albedoR0`, `sums.albedoR1` …, also for `normal` | features, 24 fraction bits |
+//! | `sums.positionX0` … `sums.positionX3`, also for `depth` | features, 24 fraction bits |
 //! | `sums.material`, `sums.object` | ids at the hit of sample 0 |
 //! | `sums.NAME0`, `sums.NAME1` | extra channel NAME of counts, 64-bit integer |
 //! | `sums.NAME0` … `sums.NAME3` | extra channel NAME of real numbers, 56 fraction bits, all ones if infinite |
 
 use super::channels::ChannelSums;
-use super::sums::{FeatureSum, RadianceSum, Sums};
+use super::sums::Sums;
 use super::{ChannelEncoding, Film, FilmOptions};
 use lightbound_image::Window;
+use std::ops::Range;
 
 /// One named word of each pixel, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,12 @@ pub struct Column {
     pub name: String,
     /// The words.
     pub words: Vec<u32>,
+}
+
+impl AsRef<[u32]> for Column {
+    fn as_ref(&self) -> &[u32] {
+        &self.words
+    }
 }
 
 /// Returns the names of the columns of a film with these options, in the order that
@@ -39,18 +48,22 @@ pub fn column_names(options: FilmOptions) -> Vec<String> {
     if options.moments {
         ["R", "G", "B"].iter().for_each(|c| sum(&mut names, &format!("squares{c}"), 4));
     }
-    if options.features {
-        names.extend(["featureSamples", "hits"].map(|name| format!("sums.{name}")));
-        for name in ["albedoR", "albedoG", "albedoB"] {
-            sum(&mut names, name, 2);
+    let f = options.features;
+    for (name, is_stored) in [("featureSamples", f.needs_samples()), ("hits", f.needs_hits())] {
+        names.extend(is_stored.then(|| format!("sums.{name}")));
+    }
+    for (layer, axes, words, is_stored) in [
+        ("albedo", &["R", "G", "B"][..], 2, f.albedo),
+        ("normal", &["X", "Y", "Z"], 2, f.normal),
+        ("position", &["X", "Y", "Z"], 4, f.position),
+        ("depth", &["Z"], 4, f.depth),
+    ] {
+        if is_stored {
+            axes.iter().for_each(|axis| sum(&mut names, &format!("{layer}{axis}"), words));
         }
-        for name in ["normal", "position"] {
-            for axis in ["X", "Y", "Z"] {
-                sum(&mut names, &format!("{name}{axis}"), 2);
-            }
-        }
-        sum(&mut names, "depthZ", 2);
-        names.extend(["material", "object"].map(|name| format!("sums.{name}")));
+    }
+    for (name, is_stored) in [("material", f.material), ("object", f.object)] {
+        names.extend(is_stored.then(|| format!("sums.{name}")));
     }
     for channel in options.channels {
         let words = match channel.encoding {
@@ -79,19 +92,22 @@ impl<F: FnMut(u32)> Writer<F> {
     }
 
     fn pixel(&mut self, sums: &Sums, i: usize) {
-        let radiance = &sums.radiance[i];
-        self.word(radiance.samples);
-        radiance.sum.iter().for_each(|&x| self.u128(x as u128));
+        self.word(sums.samples[i]);
+        sums.radiance[i].iter().for_each(|&x| self.u128(x as u128));
         if let Some(squares) = sums.squares.get(i) {
             squares.iter().for_each(|&x| self.u128(x));
         }
-        if let Some(f) = sums.features.get(i) {
-            self.word(f.samples);
-            self.word(f.hits);
-            f.vectors().into_iter().flatten().for_each(|x| self.u64(x as u64));
-            self.u64(f.depth as u64);
-            self.word(f.material);
-            self.word(f.object);
+        let f = &sums.features;
+        for count in [&f.samples, &f.hits] {
+            count.get(i).into_iter().for_each(|&n| self.word(n));
+        }
+        for vectors in [&f.albedo, &f.normal] {
+            vectors.get(i).into_iter().flatten().for_each(|&x| self.u64(x as u64));
+        }
+        let lengths = f.position.get(i).into_iter().flatten().chain(f.depth.get(i));
+        lengths.for_each(|&x| self.u128(x as u128));
+        for id in [&f.material, &f.object] {
+            id.get(i).into_iter().for_each(|&id| self.word(id));
         }
         for channel in &sums.channels {
             match channel {
@@ -120,23 +136,26 @@ impl<F: FnMut() -> u32> Reader<F> {
 
     /// Adds a pixel's words to its sums. Sums from damaged files may wrap around.
     fn add_to(&mut self, sums: &mut Sums, i: usize) {
-        let RadianceSum { sum, samples } = &mut sums.radiance[i];
-        *samples = samples.saturating_add(self.word());
-        sum.iter_mut().for_each(|sum| *sum = sum.wrapping_add(self.u128() as i128));
+        sums.samples[i] = sums.samples[i].saturating_add(self.word());
+        for sum in &mut sums.radiance[i] {
+            *sum = sum.wrapping_add(self.u128() as i128);
+        }
         if let Some(squares) = sums.squares.get_mut(i) {
             squares.iter_mut().for_each(|sum| *sum = sum.saturating_add(self.u128()));
         }
-        if let Some(f) = sums.features.get_mut(i) {
-            let FeatureSum { albedo, normal, position, depth, samples, hits, material, object } = f;
-            *samples = samples.saturating_add(self.word());
-            *hits = hits.saturating_add(self.word());
-            for sum in [albedo, normal, position].into_iter().flatten() {
-                *sum = sum.wrapping_add(self.u64() as i64);
-            }
-            *depth = depth.wrapping_add(self.u64() as i64);
+        let f = &mut sums.features;
+        for count in [&mut f.samples, &mut f.hits] {
+            count.get_mut(i).into_iter().for_each(|n| *n = n.saturating_add(self.word()));
+        }
+        for vectors in [&mut f.albedo, &mut f.normal] {
+            let sums = vectors.get_mut(i).into_iter().flatten();
+            sums.for_each(|sum| *sum = sum.wrapping_add(self.u64() as i64));
+        }
+        let lengths = f.position.get_mut(i).into_iter().flatten().chain(f.depth.get_mut(i));
+        lengths.for_each(|sum| *sum = sum.wrapping_add(self.u128() as i128));
+        for id in [&mut f.material, &mut f.object] {
             // Only one part has sample 0; the ids of all others are 0.
-            *material |= self.word();
-            *object |= self.word();
+            id.get_mut(i).into_iter().for_each(|id| *id |= self.word());
         }
         for channel in &mut sums.channels {
             match channel {
@@ -148,16 +167,18 @@ impl<F: FnMut() -> u32> Reader<F> {
 }
 
 impl Film {
-    /// Returns all sums, in the order of [`column_names`].
-    pub fn columns(&self) -> Vec<Column> {
-        let n = self.window.width() as usize * self.window.height() as usize;
+    /// Returns the sums of the given rows, counted from the first row of the film, in the order of
+    /// [`column_names`].
+    pub fn columns(&self, rows: Range<u32>) -> Vec<Column> {
+        let window = self.rows(rows);
+        let n = window.width() as usize * window.height() as usize;
         let names = column_names(self.options).into_iter();
         let mut columns: Vec<Column> =
             names.map(|name| Column { name, words: vec![0; n] }).collect();
-        for tile in &self.tiles {
+        for (tile, common) in self.tiles_in(window) {
             let sums = tile.lock();
-            for (i, (x, y)) in sums.window.pixels().enumerate() {
-                let index = self.window.index(x, y);
+            for (x, y) in common.pixels() {
+                let (i, index) = (sums.window.index(x, y), window.index(x, y));
                 let mut columns = columns.iter_mut();
                 Writer(|word| columns.next().expect("one name per word").words[index] = word)
                     .pixel(&sums, i);
@@ -167,29 +188,27 @@ impl Film {
     }
 
     /// Adds the sums of the pixels in `window`, which lies within the film's window. The columns
-    /// are in the order of [`column_names`]. `invalid` is the number of samples that were not
-    /// finite or out of range.
+    /// are in the order of [`column_names`].
     ///
     /// # Panics
     /// If the number of columns or words is wrong.
-    pub fn add_columns(&mut self, window: Window, columns: &[&[u32]], invalid: u64) {
+    pub fn add_columns<C: AsRef<[u32]>>(&mut self, window: Window, columns: &[C]) {
         assert_eq!(columns.len(), column_names(self.options).len());
-        for tile in &self.tiles {
+        for (tile, common) in self.tiles_in(window) {
             let mut sums = tile.lock();
-            let Some(common) = sums.window.intersection(window) else { continue };
             for (x, y) in common.pixels() {
                 let (i, index) = (sums.window.index(x, y), window.index(x, y));
                 let mut columns = columns.iter();
-                Reader(|| columns.next().expect("one column per name")[index]).add_to(&mut sums, i);
+                Reader(|| columns.next().expect("one column per name").as_ref()[index])
+                    .add_to(&mut sums, i);
             }
         }
-        self.invalid = self.invalid.saturating_add(invalid);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ChannelSpec, ChannelValue, Features};
+    use super::super::{ChannelSpec, ChannelValue, FeatureLayers, Features};
     use super::*;
     use lightbound_math::Vec3;
     use proptest::prelude::*;
@@ -223,12 +242,12 @@ mod tests {
             {
                 let v = Vec3::from([0, 1, 2].map(|axis| value(x, y, s, axis)));
                 sums.add_radiance(x, y, s, v);
-                if options.features && (x + y + s) % 3 > 0 {
+                if (x + y + s) % 3 > 0 {
                     let (material, object) = (x + 1, y + 1);
                     let features = Features {
                         albedo: v,
                         normal: v,
-                        position: v,
+                        position: v.as_dvec3(),
                         depth: v.x,
                         material,
                         object,
@@ -245,10 +264,14 @@ mod tests {
         film
     }
 
+    fn all_columns(film: &Film) -> Vec<Column> {
+        film.columns(0..film.window().height())
+    }
+
     fn assert_same(a: &Film, b: &Film) {
         let bits =
             |v: &[[f32; 3]]| v.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        assert!(a.columns() == b.columns(), "the sums differ");
+        assert!(all_columns(a) == all_columns(b), "the sums differ");
         let (a, b) = (a.image(), b.image());
         assert_eq!(bits(&a.radiance), bits(&b.radiance));
         assert_eq!(a.variance.as_deref().map(bits), b.variance.as_deref().map(bits));
@@ -257,8 +280,8 @@ mod tests {
             assert_eq!((a.layer, bits(&a.values)), (b.layer, bits(&b.values)));
         }
         assert_eq!(
-            (a.invalid_samples, a.min_samples, a.max_samples),
-            (b.invalid_samples, b.min_samples, b.max_samples)
+            (a.invalid_samples, a.clamped_features, a.min_samples, a.max_samples),
+            (b.invalid_samples, b.clamped_features, b.min_samples, b.max_samples)
         );
     }
 
@@ -266,9 +289,8 @@ mod tests {
     fn add_parts(film: &mut Film, window: Window, samples: std::ops::Range<u32>, splits: &[u32]) {
         let Some((&split, rest)) = splits.split_first() else {
             let part = filled(window, samples, film.options());
-            let columns = part.columns();
-            let words: Vec<&[u32]> = columns.iter().map(|c| c.words.as_slice()).collect();
-            return film.add_columns(window, &words, part.image().invalid_samples);
+            film.add_columns(window, &all_columns(&part));
+            return film.add_out_of_range(part.invalid_samples(), part.clamped_features());
         };
         let (a, b) = rest.split_at(rest.len() / 2);
         let between = |lo: u32, hi: u32| (hi - lo > 1).then(|| lo + 1 + split / 3 % (hi - lo - 1));
@@ -292,12 +314,19 @@ mod tests {
         #[test]
         fn parts_of_any_split_add_up_to_the_film(
             splits in prop::collection::vec(any::<u32>(), 0..12),
-            flags in 0..8,
+            flags in 0..256,
         ) {
             let options = FilmOptions {
-                features: flags & 1 > 0,
-                moments: flags & 2 > 0,
-                channels: if flags & 4 > 0 { CHANNELS } else { &[] },
+                features: FeatureLayers {
+                    albedo: flags & 4 > 0,
+                    normal: flags & 8 > 0,
+                    position: flags & 16 > 0,
+                    depth: flags & 32 > 0,
+                    material: flags & 64 > 0,
+                    object: flags & 128 > 0,
+                },
+                moments: flags & 1 > 0,
+                channels: if flags & 2 > 0 { CHANNELS } else { &[] },
             };
             let mut sum = Film::new(WINDOW, options);
             add_parts(&mut sum, WINDOW, 0..SAMPLES, &splits);
@@ -307,12 +336,15 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_short_enough_for_old_readers() {
-        let mut names =
-            column_names(FilmOptions { features: true, moments: true, channels: CHANNELS });
+        let mut names = column_names(FilmOptions {
+            features: FeatureLayers::ALL,
+            moments: true,
+            channels: CHANNELS,
+        });
         assert!(names.iter().all(|name| name.len() <= 31));
         let n = names.len();
         names.sort();
         names.dedup();
-        assert_eq!((names.len(), n), (n, 55));
+        assert_eq!((names.len(), n), (n, 63));
     }
 }

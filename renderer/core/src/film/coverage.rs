@@ -136,6 +136,26 @@ impl Coverage {
         missing
     }
 
+    /// Returns whether a block contains all samples of the set.
+    pub fn is_within(&self, block: PixelBlock) -> bool {
+        self.0.iter().all(|other| block.intersection(other) == Some(*other))
+    }
+
+    /// Returns the samples of the pixels in `window`, if all have the same ones, without gaps from
+    /// `start` on; otherwise `None`.
+    pub fn first_samples(&self, window: Window, start: u32) -> Option<Range<u32>> {
+        let all = PixelBlock::new(window, 0..u32::MAX)?;
+        let blocks = || self.0.iter().filter_map(|block| block.intersection(&all));
+        let (Some(first), Some(end)) = (
+            blocks().map(|block| block.samples().start).min(),
+            blocks().map(|block| block.samples().end).max(),
+        ) else {
+            return Some(start..start);
+        };
+        let expected = PixelBlock::new(window, start..end).filter(|_| first == start)?;
+        self.missing(expected).0.is_empty().then_some(start..end)
+    }
+
     /// Returns the smallest window that contains all pixels; `None` for the empty set.
     pub fn window(&self) -> Option<Window> {
         self.0.iter().map(PixelBlock::window).reduce(Window::union)
@@ -201,6 +221,24 @@ mod tests {
         all.add(block([0, 2], [0, 2], [4, 9]));
         assert_eq!(all.blocks(), [block([0, 2], [0, 2], [0, 9])]);
         assert!(all.missing(block([0, 2], [1, 2], [3, 5])).blocks().is_empty());
+    }
+
+    #[test]
+    fn first_samples_have_no_gaps() {
+        let window = |x1| Window { x0: 0, y0: 0, x1, y1: 2 };
+        let mut all = Coverage::default();
+        assert_eq!(all.first_samples(window(2), 3), Some(3..3));
+        all.add(block([0, 2], [0, 2], [3, 5]));
+        all.add(block([0, 1], [0, 2], [5, 8]));
+        all.add(block([4, 5], [0, 2], [3, 4]));
+        assert_eq!(all.first_samples(window(1), 3), Some(3..8));
+        // Too early, too late, other samples in the second column.
+        assert_eq!(all.first_samples(window(1), 2), None);
+        assert_eq!(all.first_samples(window(1), 4), None);
+        assert_eq!(all.first_samples(window(2), 3), None);
+        assert!(all.is_within(block([0, 5], [0, 2], [3, 8])));
+        assert!(!all.is_within(block([0, 5], [0, 2], [3, 7])));
+        assert!(!all.is_within(block([0, 4], [0, 2], [3, 8])));
     }
 
     #[test]

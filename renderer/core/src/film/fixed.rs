@@ -5,7 +5,11 @@
 //! | radiance, `i128` | 56 | 1.4·10⁻¹⁷ | a sample is clamped to ±2³⁹; 2³² samples fit |
 //! | squares of radiance, `u128` | 56 | 1.4·10⁻¹⁷ | the sum saturates at 2⁷² = 4.7·10²¹ |
 //! | extra channels, `u128` | 56 | 1.4·10⁻¹⁷ | the sum saturates at 2⁷² and then counts as infinite |
-//! | features, `i64` | 24 | 6·10⁻⁸ | a sample is clamped to ±2²²; 2¹⁶ samples fit |
+//! | albedo and normal, `i64` | 24 | 6·10⁻⁸ | a sample is clamped to ±2²²; 2¹⁶ samples fit |
+//! | position and depth, `i128` | 24 | 6·10⁻⁸ | a sample is clamped to ±2⁸⁶ = 7.7·10²⁵; 2¹⁶ samples fit |
+//!
+//! The film counts the samples that are clamped. Positions and depths have the larger range since
+//! they are in scene units, so that no bound is natural.
 //!
 //! Each conversion rounds once, to nearest with ties away from zero, and depends on the sample
 //! alone. Unsigned sums only grow, so saturating addition is associative as well, and the order of
@@ -21,8 +25,10 @@ pub const SQUARE_BITS: i32 = 56;
 pub const CHANNEL_BITS: i32 = 56;
 /// Fraction bits of feature sums.
 pub const FEATURE_BITS: i32 = 24;
-/// Feature values are clamped to ±`FEATURE_LIMIT`.
+/// Albedo and normal are clamped to ±`FEATURE_LIMIT`.
 pub const FEATURE_LIMIT: f32 = (1 << 22) as f32;
+/// Position and depth are clamped to ±`LENGTH_LIMIT`.
+pub const LENGTH_LIMIT: f64 = (1u128 << 86) as f64;
 
 /// Splits `|x|` into a mantissa below 2²⁴ and an exponent of 2, which is negative for 0. `x` is
 /// finite.
@@ -73,9 +79,18 @@ pub fn radiance_to_fixed(x: f32) -> i128 {
     if x.is_sign_negative() { -magnitude } else { magnitude }
 }
 
-/// Clamps `x` to ±[`FEATURE_LIMIT`] and returns `x · 2^FEATURE_BITS`; 0 for NaN.
-pub fn feature_to_fixed(x: f32) -> i64 {
-    round(f64::from(x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT)) * (1u64 << FEATURE_BITS) as f64)
+/// Clamps `x` to ±[`FEATURE_LIMIT`] and returns `x · 2^FEATURE_BITS`, 0 for NaN; and whether `x` was
+/// out of range or NaN.
+pub fn feature_to_fixed(x: f32) -> (i64, bool) {
+    let clamped = x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT);
+    (round(f64::from(clamped) * (1u64 << FEATURE_BITS) as f64), clamped != x)
+}
+
+/// Clamps `x` to ±[`LENGTH_LIMIT`] and returns `x · 2^FEATURE_BITS`, 0 for NaN; and whether `x` was
+/// out of range or NaN.
+pub fn length_to_fixed(x: f64) -> (i128, bool) {
+    let clamped = x.clamp(-LENGTH_LIMIT, LENGTH_LIMIT);
+    ((clamped * (1u64 << FEATURE_BITS) as f64).round() as i128, clamped != x)
 }
 
 /// Rounds to the nearest integer, ties away from zero. `x` has 24 significant bits, so adding 0.5
@@ -152,7 +167,13 @@ mod tests {
                 prop_assert_eq!(radiance_to_fixed(x), scaled(RADIANCE_BITS) as i128);
             }
             let limit = f64::from(FEATURE_LIMIT) * 2f64.powi(FEATURE_BITS);
-            prop_assert_eq!(feature_to_fixed(x), scaled(FEATURE_BITS).clamp(-limit, limit) as i64);
+            let (feature, is_clamped) = feature_to_fixed(x);
+            prop_assert_eq!(feature, scaled(FEATURE_BITS).clamp(-limit, limit) as i64);
+            prop_assert_eq!(is_clamped, x.is_nan() || x.abs() > FEATURE_LIMIT);
+            let limit = LENGTH_LIMIT * 2f64.powi(FEATURE_BITS);
+            let (length, is_clamped) = length_to_fixed(x.into());
+            prop_assert_eq!(length, scaled(FEATURE_BITS).clamp(-limit, limit) as i128);
+            prop_assert_eq!(is_clamped, x.is_nan() || f64::from(x.abs()) > LENGTH_LIMIT);
         }
 
         /// The scaled square of a float is exact in double precision; only the rounding to an

@@ -12,10 +12,13 @@
 //!
 //! Each extra channel of the integrator is a layer of its own.
 
+use super::{Film, FilmOptions, RenderedImage, column_names};
 use crate::choice::Choice;
-use crate::film::RenderedImage;
 use crate::settings::ColourSpace;
-use lightbound_image::write::{Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage};
+use lightbound_image::write::{
+    Attribute, CHROMATICITIES, ChannelSamples, ChannelType, ExrImage, ExrRows,
+};
+use std::ops::Range;
 
 /// Maximum length of a manifest, bytes. A longer one would slow down every reader of the file.
 const MAX_MANIFEST: usize = 1 << 16;
@@ -23,52 +26,118 @@ const MAX_MANIFEST: usize = 1 << 16;
 /// Name of the attribute with the colour space of an image; sRGB without it.
 pub const COLOUR_SPACE: &str = "lightbound/colorSpace";
 
-/// Converts a rendered image to EXR layers. `resolution` is the size of the full image. The
-/// attribute [`COLOUR_SPACE`] determines the chromaticities.
-pub fn exr_image(
-    resolution: (u32, u32),
-    image: &RenderedImage,
-    mut attributes: Vec<(String, Attribute)>,
-) -> ExrImage {
-    let space = attributes.iter().find_map(|(name, value)| match value {
-        Attribute::Text(text) if name == COLOUR_SPACE => ColourSpace::from_name(text),
-        _ => None,
-    });
-    if let Some(space) = space {
-        let p = space.primaries();
-        let chromaticities = [p.red, p.green, p.blue, p.white].map(|c| c.map(|x| x as f32));
-        attributes.push((CHROMATICITIES.into(), Attribute::Chromaticities(chromaticities)));
+/// The layers of a film, computed while they are written.
+pub struct FilmLayers<'a> {
+    /// The film.
+    pub film: &'a Film,
+    /// Whether the image is written; checkpoints have only sums.
+    pub image: bool,
+    /// Whether the image has the variance, if the film stores it.
+    pub variance: bool,
+    /// Whether the exact sums are written.
+    pub sums: bool,
+}
+
+impl FilmLayers<'_> {
+    /// Returns the header of the EXR file. `resolution` is the size of the full image. The
+    /// attribute [`COLOUR_SPACE`] determines the chromaticities.
+    pub fn header(
+        &self,
+        resolution: [u32; 2],
+        mut attributes: Vec<(String, Attribute)>,
+    ) -> ExrImage {
+        let space = attributes.iter().find_map(|(name, value)| match value {
+            Attribute::Text(text) if name == COLOUR_SPACE => ColourSpace::from_name(text),
+            _ => None,
+        });
+        if let Some(space) = space {
+            let p = space.primaries();
+            let chromaticities = [p.red, p.green, p.blue, p.white].map(|c| c.map(|x| x as f32));
+            attributes.push((CHROMATICITIES.into(), Attribute::Chromaticities(chromaticities)));
+        }
+        let window = self.film.window();
+        ExrImage {
+            size: [window.width(), window.height()],
+            offset: [window.x0, window.y0],
+            full_size: resolution,
+            channels: Vec::new(),
+            attributes,
+        }
     }
+}
+
+impl ExrRows for FilmLayers<'_> {
+    fn channels(&self) -> Vec<(String, ChannelType)> {
+        let mut channels = Vec::new();
+        if self.image {
+            channels.extend(image_channels(self.film.options(), self.variance));
+        }
+        if self.sums {
+            let names = column_names(self.film.options()).into_iter();
+            channels.extend(names.map(|name| (name, ChannelType::U32)));
+        }
+        channels
+    }
+
+    fn rows(&self, rows: Range<u32>) -> Vec<ChannelSamples> {
+        let mut channels = Vec::new();
+        if self.image {
+            channels.extend(image_samples(self.film.image_rows(rows.clone()), self.variance));
+        }
+        if self.sums {
+            let columns = self.film.columns(rows).into_iter();
+            channels.extend(columns.map(|column| ChannelSamples::U32(column.words)));
+        }
+        channels
+    }
+}
+
+const RGB: [&str; 3] = ["R", "G", "B"];
+const XYZ: [&str; 3] = ["X", "Y", "Z"];
+
+/// Returns the channels of the image of a film, in the order of [`image_samples`].
+fn image_channels(options: FilmOptions, variance: bool) -> Vec<(String, ChannelType)> {
+    let f = options.features;
+    let layers = [
+        ("", &RGB[..], true),
+        ("variance.", &RGB, variance && options.moments),
+        ("albedo.", &RGB, f.albedo),
+        ("normal.", &XYZ, f.normal),
+        ("position.", &XYZ, f.position),
+        ("depth.", &["Z"], f.depth),
+    ];
+    let floats = layers.iter().filter(|layer| layer.2).flat_map(|(layer, axes, _)| {
+        axes.iter().map(move |axis| (format!("{layer}{axis}"), ChannelType::F32))
+    });
+    let ids = [("material.id", f.material), ("object.id", f.object)];
+    let ids = ids.into_iter().filter(|id| id.1).map(|(id, _)| (id.into(), ChannelType::U32));
+    let extra = options.channels.iter().map(|c| (c.layer.into(), ChannelType::F32));
+    floats.chain(ids).chain(extra).collect()
+}
+
+/// Returns the samples of [`image_channels`].
+fn image_samples(image: RenderedImage, variance: bool) -> Vec<ChannelSamples> {
     let mut channels = Vec::new();
-    let mut add = |name: String, samples| channels.push(Channel { name, samples });
-    let mut vectors = |layer: &str, axes: [&str; 3], data: &[[f32; 3]]| {
-        for (i, axis) in axes.into_iter().enumerate() {
-            add(format!("{layer}{axis}"), ChannelSamples::F32(data.iter().map(|v| v[i]).collect()));
+    let mut add_vectors = |vectors: &[[f32; 3]]| {
+        if !vectors.is_empty() {
+            let axis = |i| ChannelSamples::F32(vectors.iter().map(|v| v[i]).collect());
+            channels.extend([0, 1, 2].map(axis));
         }
     };
-    vectors("", ["R", "G", "B"], &image.radiance);
-    if let Some(variance) = &image.variance {
-        vectors("variance.", ["R", "G", "B"], variance);
+    add_vectors(&image.radiance);
+    image.variance.iter().filter(|_| variance).for_each(|v| add_vectors(v));
+    if let Some(features) = image.features {
+        for vectors in [&features.albedo, &features.normal, &features.position] {
+            add_vectors(vectors);
+        }
+        if !features.depth.is_empty() {
+            channels.push(ChannelSamples::F32(features.depth));
+        }
+        let ids = [features.material, features.object].into_iter().filter(|ids| !ids.is_empty());
+        channels.extend(ids.map(ChannelSamples::U32));
     }
-    if let Some(features) = &image.features {
-        vectors("albedo.", ["R", "G", "B"], &features.albedo);
-        vectors("normal.", ["X", "Y", "Z"], &features.normal);
-        vectors("position.", ["X", "Y", "Z"], &features.position);
-        add("depth.Z".into(), ChannelSamples::F32(features.depth.clone()));
-        add("material.id".into(), ChannelSamples::U32(features.material.clone()));
-        add("object.id".into(), ChannelSamples::U32(features.object.clone()));
-    }
-    for channel in &image.channels {
-        add(channel.layer.into(), ChannelSamples::F32(channel.values.clone()));
-    }
-    let window = image.window;
-    ExrImage {
-        size: [window.width(), window.height()],
-        offset: [window.x0, window.y0],
-        full_size: resolution.into(),
-        channels,
-        attributes,
-    }
+    channels.extend(image.channels.into_iter().map(|c| ChannelSamples::F32(c.values)));
+    channels
 }
 
 /// Returns the names of the ids as a JSON object `{"1":"floor",…}`; `None` if it is too long.
@@ -84,23 +153,42 @@ pub fn manifest(names: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::film::{ChannelEncoding, ChannelSpec, Film, FilmOptions};
+    use crate::film::{ChannelEncoding, ChannelSpec, FeatureLayers};
     use lightbound_image::Window;
 
     #[test]
     fn layers_match_the_film_options() {
-        let names = |options: FilmOptions| -> Vec<String> {
-            let film = Film::new(Window { x0: 0, y0: 0, x1: 1, y1: 1 }, options);
-            let exr = exr_image((1, 1), &film.image(), Vec::new());
-            exr.channels.into_iter().map(|channel| channel.name).collect()
+        let window = Window { x0: 0, y0: 0, x1: 2, y1: 3 };
+        let names = |options: FilmOptions, variance| -> Vec<String> {
+            let film = Film::new(window, options);
+            for sums in [false, true] {
+                let layers = FilmLayers { film: &film, image: true, variance, sums };
+                let types: Vec<_> = layers.channels().into_iter().map(|c| c.1).collect();
+                let samples = layers.rows(1..3);
+                assert_eq!(types.len(), samples.len(), "{options:?}");
+                for (ty, samples) in types.into_iter().zip(samples) {
+                    let (found, n) = match samples {
+                        ChannelSamples::F32(s) => (ChannelType::F32, s.len()),
+                        ChannelSamples::U32(s) => (ChannelType::U32, s.len()),
+                    };
+                    assert_eq!((ty, n), (found, 4));
+                }
+            }
+            let layers = FilmLayers { film: &film, image: true, variance, sums: false };
+            layers.channels().into_iter().map(|channel| channel.0).collect()
         };
-        assert_eq!(names(FilmOptions::default()), ["R", "G", "B"]);
+        assert_eq!(names(FilmOptions::default(), true), ["R", "G", "B"]);
         let channels: &[ChannelSpec] =
             &[ChannelSpec { layer: "steps", sum: "steps", encoding: ChannelEncoding::Count }];
-        let extra = names(FilmOptions { channels, ..FilmOptions::default() });
+        let extra = names(FilmOptions { channels, ..FilmOptions::default() }, true);
         assert_eq!(extra, ["R", "G", "B", "steps"]);
-        let features = names(FilmOptions { features: true, moments: true, channels: &[] });
-        assert!(features.contains(&"variance.G".into()) && features.contains(&"depth.Z".into()));
+        let depth = FeatureLayers { depth: true, ..FeatureLayers::NONE };
+        let depth = FilmOptions { features: depth, ..FilmOptions::default() };
+        assert_eq!(names(depth, true), ["R", "G", "B", "depth.Z"]);
+        let all = FilmOptions { features: FeatureLayers::ALL, moments: true, channels: &[] };
+        assert_eq!(names(all, false).len(), 15);
+        let all = names(all, true);
+        assert!(all.contains(&"variance.G".into()) && all.contains(&"depth.Z".into()));
     }
 
     #[test]

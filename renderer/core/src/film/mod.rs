@@ -10,32 +10,24 @@ mod columns;
 mod coverage;
 mod fixed;
 pub mod layers;
+mod options;
 mod rendered_image;
 mod sums;
 
 pub use channels::{ChannelEncoding, ChannelSpec, ChannelValue};
 pub use columns::{Column, column_names};
 pub use coverage::{Coverage, PixelBlock};
+pub use options::{FeatureLayers, FilmOptions};
 pub use rendered_image::{ChannelImage, FeatureImages, NO_DEPTH, RenderedImage, relative_noise};
 pub use sums::{Features, Sums};
 
 use lightbound_image::Window;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
 /// Width and height of a tile, pixels. 32² pixels times [`crate::render::PASS_SAMPLES`] make
 /// batches that fill SIMD groups and stay in cache.
 pub const TILE: u32 = 32;
-
-/// The data that a film stores besides radiance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FilmOptions {
-    /// Features for denoisers: 96 bytes per pixel.
-    pub features: bool,
-    /// Sums of squared radiance, for [`RenderedImage::variance`]: 48 bytes per pixel.
-    pub moments: bool,
-    /// Extra channels of the integrator: 8 or 16 bytes per pixel each.
-    pub channels: &'static [ChannelSpec],
-}
 
 /// A rectangle of the film with its own lock.
 #[derive(Debug)]
@@ -53,7 +45,7 @@ impl Tile {
 
     /// Returns whether the film stores features.
     pub fn stores_features(&self) -> bool {
-        self.options.features
+        !self.options.features.is_empty()
     }
 
     /// Returns whether the film stores extra channels.
@@ -76,6 +68,8 @@ pub struct Film {
     tiles: Vec<Tile>,
     /// Number of invalid samples of merged parts.
     invalid: u64,
+    /// Number of their samples with clamped features.
+    clamped_features: u64,
 }
 
 impl Film {
@@ -92,7 +86,7 @@ impl Film {
             })
             .map(|window| Tile { window, options, sums: Mutex::new(Sums::new(window, options)) })
             .collect();
-        Film { window, options, tiles, invalid: 0 }
+        Film { window, options, tiles, invalid: 0, clamped_features: 0 }
     }
 
     /// Returns the pixels of the film, within the full image.
@@ -109,6 +103,48 @@ impl Film {
     pub fn tiles(&self) -> &[Tile] {
         &self.tiles
     }
+
+    /// Returns the number of samples that were not finite or beyond ±2³⁹.
+    pub fn invalid_samples(&self) -> u64 {
+        self.tiles.iter().map(|tile| tile.lock().invalid).fold(self.invalid, u64::saturating_add)
+    }
+
+    /// Returns the number of samples with a feature that was NaN or beyond the film's range.
+    pub fn clamped_features(&self) -> u64 {
+        let counts = self.tiles.iter().map(|tile| tile.lock().clamped_features);
+        counts.fold(self.clamped_features, u64::saturating_add)
+    }
+
+    /// Adds to [`Film::invalid_samples`] and [`Film::clamped_features`], for sums that
+    /// [`Film::add_columns`] adds.
+    pub fn add_out_of_range(&mut self, invalid_samples: u64, clamped_features: u64) {
+        self.invalid = self.invalid.saturating_add(invalid_samples);
+        self.clamped_features = self.clamped_features.saturating_add(clamped_features);
+    }
+
+    /// Returns the minimum and the maximum number of samples of a pixel.
+    pub fn sample_counts(&self) -> (u32, u32) {
+        self.tiles.iter().fold((u32::MAX, 0), |(min, max), tile| {
+            let samples = &tile.lock().samples;
+            let [low, high] = [samples.iter().min(), samples.iter().max()];
+            (low.map_or(min, |&n| min.min(n)), high.map_or(max, |&n| max.max(n)))
+        })
+    }
+
+    /// Returns the pixels of the given rows, counted from the first row of the film.
+    fn rows(&self, rows: Range<u32>) -> Window {
+        assert!(rows.start <= rows.end && rows.end <= self.window.height(), "no rows {rows:?}");
+        Window { y0: self.window.y0 + rows.start, y1: self.window.y0 + rows.end, ..self.window }
+    }
+
+    /// Returns the tiles that overlap `window`, which lies within the film, and the common pixels.
+    fn tiles_in(&self, window: Window) -> impl Iterator<Item = (&Tile, Window)> {
+        let columns = self.window.width().div_ceil(TILE) as usize;
+        let first = (window.y0 - self.window.y0) / TILE;
+        let end = (window.y1 - self.window.y0).div_ceil(TILE);
+        let tiles = &self.tiles[first as usize * columns..end as usize * columns];
+        tiles.iter().filter_map(move |tile| Some((tile, tile.window.intersection(window)?)))
+    }
 }
 
 #[cfg(test)]
@@ -121,7 +157,7 @@ mod tests {
         ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
     ];
     const ALL_OPTIONS: FilmOptions =
-        FilmOptions { features: true, moments: true, channels: CHANNELS };
+        FilmOptions { features: FeatureLayers::ALL, moments: true, channels: CHANNELS };
 
     #[test]
     fn sums_do_not_depend_on_order() {

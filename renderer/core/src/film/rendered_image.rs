@@ -1,14 +1,16 @@
 //! Rendered images: the means of a film's sums.
 
-use super::Film;
 use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
+use super::sums::FeatureSums;
+use super::{FeatureLayers, Film, TILE};
 use lightbound_image::Window;
 use lightbound_image::compare::errors::EPSILON;
+use std::ops::Range;
 
 /// Depth of pixels without hits, as compositors expect it.
 pub const NO_DEPTH: f32 = 1e10;
 
-/// Mean features of a rendered image, row by row.
+/// Mean features of a rendered image, row by row. Features that the film does not store are empty.
 #[derive(Debug, Default)]
 pub struct FeatureImages {
     /// Estimated directional albedo.
@@ -26,14 +28,40 @@ pub struct FeatureImages {
 }
 
 impl FeatureImages {
-    fn empty(n: usize) -> FeatureImages {
+    fn empty(layers: FeatureLayers, n: usize) -> FeatureImages {
+        let size = |is_stored| if is_stored { n } else { 0 };
         FeatureImages {
-            albedo: vec![[0.0; 3]; n],
-            normal: vec![[0.0; 3]; n],
-            position: vec![[0.0; 3]; n],
-            depth: vec![NO_DEPTH; n],
-            material: vec![0; n],
-            object: vec![0; n],
+            albedo: vec![[0.0; 3]; size(layers.albedo)],
+            normal: vec![[0.0; 3]; size(layers.normal)],
+            position: vec![[0.0; 3]; size(layers.position)],
+            depth: vec![NO_DEPTH; size(layers.depth)],
+            material: vec![0; size(layers.material)],
+            object: vec![0; size(layers.object)],
+        }
+    }
+}
+
+impl FeatureImages {
+    /// Sets pixel `index` to the means of pixel `i` of a tile.
+    fn set(&mut self, index: usize, sums: &FeatureSums, i: usize) {
+        let samples = sums.samples.get(i).copied().unwrap_or(0);
+        for (out, sums) in [(&mut self.albedo, &sums.albedo), (&mut self.normal, &sums.normal)] {
+            if let (Some(out), Some(sum)) = (out.get_mut(index), sums.get(i)) {
+                *out = sum.map(|s| mean(s.into(), FEATURE_BITS, samples));
+            }
+        }
+        if let Some(&hits) = sums.hits.get(i).filter(|&&hits| hits > 0) {
+            if let (Some(out), Some(sum)) = (self.position.get_mut(index), sums.position.get(i)) {
+                *out = sum.map(|s| mean(s, FEATURE_BITS, hits));
+            }
+            if let (Some(out), Some(&sum)) = (self.depth.get_mut(index), sums.depth.get(i)) {
+                *out = mean(sum, FEATURE_BITS, hits);
+            }
+        }
+        for (out, ids) in [(&mut self.material, &sums.material), (&mut self.object, &sums.object)] {
+            if let (Some(out), Some(&id)) = (out.get_mut(index), ids.get(i)) {
+                *out = id;
+            }
         }
     }
 }
@@ -60,7 +88,7 @@ pub struct RenderedImage {
     /// The estimate assumes independent samples. Owen-scrambled Sobol' points are better
     /// stratified, so for them the estimate is too high, often by a large factor in smooth regions.
     pub variance: Option<Vec<[f32; 3]>>,
-    /// Features, if the film stores them.
+    /// Features, if the film stores any.
     pub features: Option<FeatureImages>,
     /// Extra channels of the integrator, if the film stores them.
     pub channels: Vec<ChannelImage>,
@@ -70,6 +98,9 @@ pub struct RenderedImage {
     pub max_samples: u32,
     /// Number of samples that were not finite or beyond ±2³⁹.
     pub invalid_samples: u64,
+    /// Number of samples with a feature that was NaN or beyond the film's range: ±2²² for albedo
+    /// and normal, ±2⁸⁶ for position and depth.
+    pub clamped_features: u64,
 }
 
 /// Estimates the square root of an image's relMSE: the mean over pixels and channels of variance /
@@ -77,11 +108,16 @@ pub struct RenderedImage {
 /// or not stored.
 pub fn relative_noise(image: &RenderedImage) -> f64 {
     let Some(variance) = &image.variance else { return f64::INFINITY };
-    let values = image.radiance.as_flattened().iter().zip(variance.as_flattened());
-    let term = |(&mean, &variance): (&f32, &f32)| {
+    let sum: f64 = noise_terms(&image.radiance, variance).sum();
+    (sum / (3 * variance.len()) as f64).sqrt()
+}
+
+/// Returns variance / (mean² + 0.01) of each pixel and channel.
+fn noise_terms(radiance: &[[f32; 3]], variance: &[[f32; 3]]) -> impl Iterator<Item = f64> {
+    let values = radiance.as_flattened().iter().zip(variance.as_flattened());
+    values.map(|(&mean, &variance)| {
         f64::from(variance) / (f64::from(mean) * f64::from(mean) + EPSILON)
-    };
-    (values.map(term).sum::<f64>() / (3 * variance.len()) as f64).sqrt()
+    })
 }
 
 impl RenderedImage {
@@ -94,20 +130,25 @@ impl RenderedImage {
 }
 
 impl Film {
-    /// Returns the number of samples that were not finite or beyond ±2³⁹.
-    pub fn invalid_samples(&self) -> u64 {
-        self.tiles.iter().map(|tile| tile.lock().invalid).fold(self.invalid, u64::saturating_add)
-    }
-
     /// Computes the means of the samples so far. Pixels without samples are black.
     pub fn image(&self) -> RenderedImage {
-        let window = self.window;
+        self.image_rows(0..self.window.height())
+    }
+
+    /// Like [`Film::image`], for the given rows, counted from the first row of the film. Only the
+    /// counts of invalid samples and clamped features are those of the entire film.
+    ///
+    /// # Panics
+    /// If the film does not have these rows.
+    pub fn image_rows(&self, rows: Range<u32>) -> RenderedImage {
+        let window = self.rows(rows);
         let n = window.width() as usize * window.height() as usize;
+        let layers = self.options.features;
         let mut image = RenderedImage {
             window,
             radiance: vec![[0.0; 3]; n],
             variance: self.options.moments.then(|| vec![[f32::INFINITY; 3]; n]),
-            features: self.options.features.then(|| FeatureImages::empty(n)),
+            features: (!layers.is_empty()).then(|| FeatureImages::empty(layers, n)),
             channels: self
                 .options
                 .channels
@@ -117,37 +158,85 @@ impl Film {
             min_samples: u32::MAX,
             max_samples: 0,
             invalid_samples: self.invalid_samples(),
+            clamped_features: self.clamped_features(),
         };
-        for tile in &self.tiles {
+        for (tile, common) in self.tiles_in(window) {
             let tile = tile.lock();
-            for (i, (x, y)) in tile.window.pixels().enumerate() {
-                let index = window.index(x, y);
-                let pixel = &tile.radiance[i];
-                image.min_samples = image.min_samples.min(pixel.samples);
-                image.max_samples = image.max_samples.max(pixel.samples);
-                image.radiance[index] = pixel.sum.map(|s| mean(s, RADIANCE_BITS, pixel.samples));
+            for (x, y) in common.pixels() {
+                let (i, index) = (tile.window.index(x, y), window.index(x, y));
+                let (sum, samples) = (&tile.radiance[i], tile.samples[i]);
+                image.min_samples = image.min_samples.min(samples);
+                image.max_samples = image.max_samples.max(samples);
+                image.radiance[index] = sum.map(|s| mean(s, RADIANCE_BITS, samples));
                 if let (Some(out), Some(squares)) = (&mut image.variance, tile.squares.get(i)) {
-                    out[index] = [0, 1, 2]
-                        .map(|c| variance_of_mean(pixel.sum[c], squares[c], pixel.samples));
+                    out[index] = [0, 1, 2].map(|c| variance_of_mean(sum[c], squares[c], samples));
                 }
-                if let (Some(out), Some(sum)) = (&mut image.features, tile.features.get(i)) {
-                    out.albedo[index] =
-                        sum.albedo.map(|s| mean(s.into(), FEATURE_BITS, sum.samples));
-                    out.normal[index] =
-                        sum.normal.map(|s| mean(s.into(), FEATURE_BITS, sum.samples));
-                    if sum.hits > 0 {
-                        out.position[index] =
-                            sum.position.map(|s| mean(s.into(), FEATURE_BITS, sum.hits));
-                        out.depth[index] = mean(sum.depth.into(), FEATURE_BITS, sum.hits);
-                    }
-                    (out.material[index], out.object[index]) = (sum.material, sum.object);
+                if let Some(out) = &mut image.features {
+                    out.set(index, &tile.features, i);
                 }
                 for (out, sums) in image.channels.iter_mut().zip(&tile.channels) {
-                    out.values[index] = sums.mean(i, pixel.samples);
+                    out.values[index] = sums.mean(i, samples);
                 }
             }
         }
         image.min_samples = image.min_samples.min(image.max_samples);
         image
+    }
+
+    /// Returns [`relative_noise`] of the image, without holding the whole image.
+    pub fn relative_noise(&self) -> f64 {
+        if !self.options.moments {
+            return f64::INFINITY;
+        }
+        let height = self.window.height();
+        let starts = (0..height).step_by(TILE as usize);
+        let sum = starts.fold(0.0, |sum, start| {
+            let image = self.image_rows(start..(start + TILE).min(height));
+            // In the order of the whole image, since sums of floats depend on it.
+            noise_terms(&image.radiance, image.variance.as_deref().unwrap_or_default())
+                .fold(sum, |sum, term| sum + term)
+        });
+        let pixels = self.window.width() as usize * height as usize;
+        (sum / (3 * pixels) as f64).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FilmOptions;
+    use super::*;
+    use lightbound_math::vec3;
+
+    #[test]
+    fn noise_of_the_film_is_that_of_its_image() {
+        let window = Window { x0: 3, y0: 1, x1: 3 + TILE + 5, y1: 1 + 2 * TILE + 7 };
+        let film = Film::new(window, FilmOptions { moments: true, ..FilmOptions::default() });
+        for tile in film.tiles() {
+            let mut sums = tile.lock();
+            for ((x, y), k) in tile.window().pixels().flat_map(|p| (0..3).map(move |k| (p, k))) {
+                let v = ((x * 37 + y * 101 + k * 53) % 97) as f32;
+                sums.add_radiance(x, y, k, vec3(v, 0.1 * v, 1.0 / (1.0 + v)));
+            }
+        }
+        let noise = film.relative_noise();
+        assert_eq!(noise.to_bits(), relative_noise(&film.image()).to_bits());
+        assert!(noise > 0.0 && noise.is_finite());
+        assert_eq!(Film::new(window, FilmOptions::default()).relative_noise(), f64::INFINITY);
+    }
+
+    #[test]
+    fn rows_are_those_of_the_image() {
+        let window = Window { x0: 0, y0: 4, x1: TILE + 1, y1: 4 + 2 * TILE };
+        let film = Film::new(window, FilmOptions::default());
+        for tile in film.tiles() {
+            let mut sums = tile.lock();
+            for (x, y) in tile.window().pixels() {
+                sums.add_radiance(x, y, 0, vec3(x as f32, y as f32, 1.0));
+            }
+        }
+        let (all, part) = (film.image(), film.image_rows(TILE - 3..TILE + 2));
+        assert_eq!((part.window.y0, part.window.y1), (TILE + 1, TILE + 6));
+        let width = window.width() as usize;
+        assert_eq!(part.radiance, all.radiance[(TILE as usize - 3) * width..][..5 * width]);
     }
 }

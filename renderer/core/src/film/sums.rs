@@ -1,8 +1,11 @@
 //! The exact sums of a tile's pixels.
 
-use super::FilmOptions;
 use super::channels::{ChannelSums, ChannelValue};
-use super::fixed::{RADIANCE_LIMIT, feature_to_fixed, radiance_to_fixed, square_to_fixed};
+use super::fixed::{
+    RADIANCE_LIMIT, feature_to_fixed, length_to_fixed, radiance_to_fixed, square_to_fixed,
+};
+use super::{FeatureLayers, FilmOptions};
+use glam::DVec3;
 use lightbound_image::Window;
 use lightbound_math::Vec3;
 
@@ -19,7 +22,7 @@ pub struct Features {
     /// Shading normal in world space, unit.
     pub normal: Vec3,
     /// Position in world space.
-    pub position: Vec3,
+    pub position: DVec3,
     /// Distance along the viewing axis.
     pub depth: f32,
     /// Id of the material, from 1.
@@ -28,31 +31,70 @@ pub struct Features {
     pub object: u32,
 }
 
-#[derive(Clone, Debug, Default)]
-pub(super) struct RadianceSum {
-    pub sum: [i128; 3],
-    pub samples: u32,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct FeatureSum {
-    pub albedo: [i64; 3],
-    pub normal: [i64; 3],
-    pub position: [i64; 3],
-    pub depth: i64,
-    /// Number of samples that contribute to features, misses included.
-    pub samples: u32,
-    /// Number of samples that hit a surface.
-    pub hits: u32,
+/// Sums of features: a column for each feature that the film stores, empty for the others.
+#[derive(Debug)]
+pub(super) struct FeatureSums {
+    /// Number of samples that contribute to features, misses included; stored with albedo or
+    /// normals.
+    pub samples: Vec<u32>,
+    /// Number of samples that hit a surface; stored with positions or depths.
+    pub hits: Vec<u32>,
+    pub albedo: Vec<[i64; 3]>,
+    pub normal: Vec<[i64; 3]>,
+    pub position: Vec<[i128; 3]>,
+    pub depth: Vec<i128>,
     /// Ids at the hit of the pixel's first sample; 0 if it missed.
-    pub material: u32,
-    pub object: u32,
+    pub material: Vec<u32>,
+    pub object: Vec<u32>,
 }
 
-impl FeatureSum {
-    /// Returns albedo, normal and position.
-    pub fn vectors(&self) -> [[i64; 3]; 3] {
-        [self.albedo, self.normal, self.position]
+impl FeatureSums {
+    fn new(layers: FeatureLayers, n: usize) -> FeatureSums {
+        fn column<T: Clone + Default>(is_stored: bool, n: usize) -> Vec<T> {
+            vec![T::default(); if is_stored { n } else { 0 }]
+        }
+        FeatureSums {
+            samples: column(layers.needs_samples(), n),
+            hits: column(layers.needs_hits(), n),
+            albedo: column(layers.albedo, n),
+            normal: column(layers.normal, n),
+            position: column(layers.position, n),
+            depth: column(layers.depth, n),
+            material: column(layers.material, n),
+            object: column(layers.object, n),
+        }
+    }
+
+    /// Adds the features of a hit to pixel `i`. Returns whether a value was out of range.
+    fn add(&mut self, i: usize, weight: f32, features: &Features) -> bool {
+        let mut is_out_of_range = false;
+        for (sums, value) in
+            [(&mut self.albedo, features.albedo), (&mut self.normal, features.normal)]
+        {
+            let Some(sums) = sums.get_mut(i) else { continue };
+            for (sum, x) in sums.iter_mut().zip(value.to_array()) {
+                let (fixed, is_clamped) = feature_to_fixed(weight * x);
+                // Only a film resumed from a damaged file can overflow.
+                *sum = sum.wrapping_add(fixed);
+                is_out_of_range |= is_clamped;
+            }
+        }
+        let mut add_length = |sum: &mut i128, x: f64| {
+            let (fixed, is_clamped) = length_to_fixed(x);
+            *sum = sum.wrapping_add(fixed);
+            is_out_of_range |= is_clamped;
+        };
+        if let Some(sums) = self.position.get_mut(i) {
+            let position = features.position.to_array();
+            sums.iter_mut().zip(position).for_each(|(sum, x)| add_length(sum, x));
+        }
+        if let Some(sum) = self.depth.get_mut(i) {
+            add_length(sum, features.depth.into());
+        }
+        if let Some(hits) = self.hits.get_mut(i) {
+            *hits = hits.wrapping_add(1);
+        }
+        is_out_of_range
     }
 }
 
@@ -60,15 +102,18 @@ impl FeatureSum {
 #[derive(Debug)]
 pub struct Sums {
     pub(super) window: Window,
-    pub(super) radiance: Vec<RadianceSum>,
+    pub(super) radiance: Vec<[i128; 3]>,
+    /// Number of samples.
+    pub(super) samples: Vec<u32>,
     /// Sums of squares; empty unless the film stores moments.
     pub(super) squares: Vec<[u128; 3]>,
-    /// Empty unless the film stores features.
-    pub(super) features: Vec<FeatureSum>,
+    pub(super) features: FeatureSums,
     /// One for each of [`FilmOptions::channels`].
     pub(super) channels: Vec<ChannelSums>,
     /// Number of samples that were not finite (discarded) or out of range (clamped).
     pub(super) invalid: u64,
+    /// Number of samples with a feature that was NaN (counted as 0) or out of range (clamped).
+    pub(super) clamped_features: u64,
 }
 
 impl Sums {
@@ -76,22 +121,40 @@ impl Sums {
         let n = (window.width() * window.height()) as usize;
         Sums {
             window,
-            radiance: vec![RadianceSum::default(); n],
+            radiance: vec![[0; 3]; n],
+            samples: vec![0; n],
             squares: if options.moments { vec![[0; 3]; n] } else { Vec::new() },
-            features: if options.features { vec![FeatureSum::default(); n] } else { Vec::new() },
+            features: FeatureSums::new(options.features, n),
             channels: options.channels.iter().map(|c| ChannelSums::new(c.encoding, n)).collect(),
             invalid: 0,
+            clamped_features: 0,
         }
+    }
+
+    /// Returns the memory of the sums, bytes.
+    #[cfg(test)]
+    pub(super) fn memory_bytes(&self) -> usize {
+        let f = &self.features;
+        size_of_val(self.radiance.as_slice())
+            + size_of_val(self.samples.as_slice())
+            + size_of_val(self.squares.as_slice())
+            + [&f.samples, &f.hits, &f.material, &f.object]
+                .iter()
+                .map(|column| size_of_val(column.as_slice()))
+                .sum::<usize>()
+            + [&f.albedo, &f.normal].iter().map(|c| size_of_val(c.as_slice())).sum::<usize>()
+            + size_of_val(f.position.as_slice())
+            + size_of_val(f.depth.as_slice())
+            + self.channels.iter().map(ChannelSums::memory_bytes).sum::<usize>()
     }
 
     /// Adds sample number `sample` to pixel (x, y). `radiance` includes the filter weight,
     /// W·sr⁻¹·m⁻².
     pub fn add_radiance(&mut self, x: u32, y: u32, sample: u32, radiance: Vec3) {
         let i = self.window.index(x, y);
-        let pixel = &mut self.radiance[i];
-        pixel.samples += 1;
-        if let Some(features) = self.features.get_mut(i).filter(|_| sample < FEATURE_SAMPLES) {
-            features.samples = features.samples.wrapping_add(1);
+        self.samples[i] += 1;
+        if let Some(n) = self.features.samples.get_mut(i).filter(|_| sample < FEATURE_SAMPLES) {
+            *n = n.wrapping_add(1);
         }
         if !radiance.is_finite() {
             self.invalid += 1;
@@ -102,7 +165,7 @@ impl Sums {
         }
         let clamped =
             radiance.clamp(Vec3::splat(-RADIANCE_LIMIT), Vec3::splat(RADIANCE_LIMIT)).to_array();
-        for (sum, x) in pixel.sum.iter_mut().zip(clamped) {
+        for (sum, x) in self.radiance[i].iter_mut().zip(clamped) {
             // Only a film resumed from a damaged file can overflow.
             *sum = sum.wrapping_add(radiance_to_fixed(x));
         }
@@ -115,22 +178,21 @@ impl Sums {
 
     /// Adds the features of sample number `sample` to pixel (x, y). Albedo and normal are weighted
     /// by the filter weight `weight`. Position and depth are averaged over hits without weights.
+    /// Ignores features that the film does not store.
     pub fn add_features(&mut self, x: u32, y: u32, sample: u32, weight: f32, features: &Features) {
         if sample >= FEATURE_SAMPLES {
             return;
         }
         let i = self.window.index(x, y);
-        let sum = &mut self.features[i];
-        let add = |sum: &mut i64, x: f32| *sum = sum.wrapping_add(feature_to_fixed(x));
-        for axis in 0..3 {
-            add(&mut sum.albedo[axis], weight * features.albedo[axis]);
-            add(&mut sum.normal[axis], weight * features.normal[axis]);
-            add(&mut sum.position[axis], features.position[axis]);
-        }
-        add(&mut sum.depth, features.depth);
-        sum.hits = sum.hits.wrapping_add(1);
+        self.clamped_features += u64::from(self.features.add(i, weight, features));
         if sample == 0 {
-            (sum.material, sum.object) = (features.material, features.object);
+            let ids = [
+                (&mut self.features.material, features.material),
+                (&mut self.features.object, features.object),
+            ];
+            for (column, id) in ids {
+                column.get_mut(i).into_iter().for_each(|stored| *stored = id);
+            }
         }
     }
 

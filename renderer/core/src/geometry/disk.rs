@@ -68,6 +68,13 @@ impl Disk {
         Ok(Disk { magnitude: disk.aabb().magnitude(), ..disk })
     }
 
+    /// Transforms the disk. The front stays +z of its object space.
+    pub(super) fn transformed(&self, transform: &Transform) -> Disk {
+        let object_transform = self.object_transform.followed_by(transform);
+        let disk = Disk { object_transform, ..self.clone() };
+        Disk { magnitude: disk.aabb().magnitude(), ..disk }
+    }
+
     pub(super) fn aabb(&self) -> Aabb {
         let (r, h) = (self.radius, self.height);
         self.object_transform.aabb(DVec3::new(-r, -r, h), DVec3::new(r, r, h), None)

@@ -255,10 +255,15 @@ mod tests {
             })
             .collect();
         let world = 0..primitives.len() as u32;
-        let instances = vec![Instance { group: 0, transform: mirror }];
+        let instances = vec![Instance { group: 0, transform: mirror, first_light: 0 }];
         let group = 0..1;
-        let geometry =
-            Geometry { primitives, world: world.clone(), groups: vec![group], instances };
+        let geometry = Geometry {
+            primitives,
+            world: world.clone(),
+            groups: vec![group],
+            instances,
+            ..Geometry::default()
+        };
         let targets = world.map(|primitive| (primitive, Hit::NONE)).chain([(0, 0), (3, 0)]);
         let mut hits: Vec<(Hit, Ray)> = Vec::new();
         for (k, (primitive, instance)) in (0..).zip(targets) {

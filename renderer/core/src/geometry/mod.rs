@@ -2,6 +2,11 @@
 //!
 //! A [`Geometry`] is the input of an acceleration structure: primitives in groups, and instances of
 //! groups. Positions are stored in the group's space; only instances have a transform.
+//!
+//! Rays, surfaces and lights are in *render space*: world space, translated by
+//! −[`Geometry::origin`]. The translation brings the surroundings of the camera near the origin,
+//! where single precision is finest; it is 0 unless the scene is far away. Only shaders and the
+//! film's positions see world space.
 
 mod bilinear;
 mod disk;
@@ -14,6 +19,7 @@ mod testing;
 pub(crate) mod watertight;
 
 use crate::texture::{Lookup, Param};
+use glam::DVec3;
 use lightbound_math::{Aabb, Frame, Ray, Transform, Vec2, Vec3};
 use std::ops::Range;
 
@@ -57,7 +63,8 @@ pub struct Primitive {
     pub shape: Shape,
     /// Index into the scene's materials.
     pub material: u32,
-    /// Index of the first element's light in the scene; the other elements' lights follow.
+    /// Index of the first element's light; the other elements' lights follow. Within a group, it
+    /// counts from the [first light of each instance](Instance::first_light).
     pub first_light: Option<u32>,
     /// Opacity in [0, 1] for the alpha test; `None` is opaque.
     pub alpha: Option<Param>,
@@ -71,8 +78,10 @@ pub struct Primitive {
 pub struct Instance {
     /// Index into [`Geometry::groups`].
     pub group: u32,
-    /// Transform from the group's space to world space.
+    /// Transform from the group's space to render space.
     pub transform: Transform,
+    /// Index of the instance's first light in the scene. Each instance has lights of its own.
+    pub first_light: u32,
 }
 
 /// The geometry of a scene.
@@ -86,6 +95,8 @@ pub struct Geometry {
     pub groups: Vec<Range<u32>>,
     /// Instances of groups.
     pub instances: Vec<Instance>,
+    /// The origin of render space, in world space.
+    pub origin: DVec3,
 }
 
 /// An intersection of a ray with an element of a primitive.
@@ -159,7 +170,7 @@ pub struct ShapePoint {
     pub extent: f32,
 }
 
-/// A point on the surface of the scene, in world space.
+/// A point on the surface of the scene, in render space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surface {
     /// Position.
@@ -175,6 +186,18 @@ pub struct Surface {
 }
 
 impl Primitive {
+    /// Returns an element as a primitive of its own in world space, for an instance with a
+    /// transform; `None` if it has no area there.
+    pub fn instantiate(&self, element: u32, transform: &Transform) -> Option<Primitive> {
+        let shape = match self.shape.extract(element) {
+            Shape::Mesh(m) => Shape::Mesh(m.transformed(transform).ok()?),
+            Shape::Bilinear(b) => Shape::Bilinear(b.transformed(transform).ok()?),
+            Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
+            Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
+        };
+        (!shape.is_empty()).then(|| Primitive { shape, first_light: None, ..self.clone() })
+    }
+
     /// Returns −1 if normals are reversed, else 1.
     fn normal_sign(&self) -> f32 {
         if self.flip { -1.0 } else { 1.0 }
@@ -318,6 +341,32 @@ impl Geometry {
         Surface { offset, ..Surface::new(&transformed, primitive.normal_sign()) }
     }
 
+    /// Returns the index of the light at a hit, which must not be a miss; `None` if the surface does
+    /// not emit.
+    #[inline]
+    pub fn light(&self, hit: &Hit) -> Option<u32> {
+        let first = self.primitives[hit.primitive as usize].first_light?;
+        let start = match hit.instance {
+            Hit::NONE => 0,
+            instance => self.instances[instance as usize].first_light,
+        };
+        Some(start + first + hit.element)
+    }
+
+    /// Iterates over the index of the first light of each emissive shape, in the world and in each
+    /// instance.
+    pub fn first_lights(&self) -> impl Iterator<Item = u32> {
+        let firsts = |range: &Range<u32>| {
+            let range = range.start as usize..range.end as usize;
+            self.primitives[range].iter().filter_map(|primitive| primitive.first_light)
+        };
+        let instanced = self.instances.iter().flat_map(move |instance| {
+            let group = &self.groups[instance.group as usize];
+            firsts(group).map(move |first| instance.first_light + first)
+        });
+        firsts(&self.world).chain(instanced)
+    }
+
     /// Returns whether a hit passes the stochastic alpha test. The test is seeded by a hash of ray
     /// and hit, so the same ray gets the same result in every acceleration structure.
     pub fn passes_alpha_test(
@@ -331,7 +380,12 @@ impl Geometry {
         let prim = &self.primitives[primitive as usize];
         let Some(alpha) = &prim.alpha else { return true };
         let point = prim.shape.point(element, u, v);
-        let a = alpha.float(&Lookup { p: point.p, uv: point.uv });
+        // Textures expect render space. A group's space serves as world space.
+        let p = match self.world.contains(&primitive) {
+            true => point.p,
+            false => self.render_position(point.p),
+        };
+        let a = alpha.float(&Lookup { p, uv: point.uv });
         if a >= 1.0 {
             return true;
         }
@@ -348,14 +402,25 @@ impl Geometry {
         a > 0.0 && lightbound_math::sampling::unit_float(hash) < a
     }
 
-    /// Transforms the position `p` of a hit to object space: the group's space for instances, else
-    /// world space.
-    pub fn object_position(&self, hit: &Hit, p: Vec3) -> Vec3 {
+    /// Transforms the position `p` of a hit to world space and to object space, for shaders. Object
+    /// space is the group's space for instances, else world space.
+    pub fn shader_positions(&self, hit: &Hit, p: Vec3) -> [Vec3; 2] {
+        let world = self.translated(p, self.origin);
         if hit.instance == Hit::NONE {
-            p
+            [world, world]
         } else {
-            self.instances[hit.instance as usize].transform.inverse().point(p)
+            [world, self.instances[hit.instance as usize].transform.inverse().point(p)]
         }
+    }
+
+    /// Transforms a position from world space to render space.
+    fn render_position(&self, p: Vec3) -> Vec3 {
+        self.translated(p, -self.origin)
+    }
+
+    fn translated(&self, p: Vec3, by: DVec3) -> Vec3 {
+        // Without an origin, zeros keep their sign.
+        if self.origin == DVec3::ZERO { p } else { (p.as_dvec3() + by).as_vec3() }
     }
 
     /// Returns the object id of a hit: one per primitive outside groups, and one per instance.

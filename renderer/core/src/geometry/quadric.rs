@@ -5,7 +5,8 @@ use super::ShapeError;
 use glam::{DAffine3, DMat3, DVec3};
 use lightbound_math::{Aabb, Ray, Transform, Vec3};
 
-/// The transform from a shape's object space to its group's space, with its inverse.
+/// The transform from a shape's object space to its parent space (the world, or the space of the
+/// object that is instanced), with its inverse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ObjectTransform {
     forward: DAffine3,
@@ -25,6 +26,12 @@ impl ObjectTransform {
         ObjectTransform { forward, inverse: forward.inverse() }
     }
 
+    /// Returns this transform followed by another one.
+    pub(crate) fn followed_by(&self, transform: &Transform) -> ObjectTransform {
+        let forward = ObjectTransform::new(transform).forward * self.forward;
+        ObjectTransform { forward, inverse: forward.inverse() }
+    }
+
     /// Returns the origin and direction of a ray in object space; `t` values are unchanged.
     pub(crate) fn local_ray(&self, ray: &Ray) -> (DVec3, DVec3) {
         (
@@ -33,17 +40,17 @@ impl ObjectTransform {
         )
     }
 
-    /// Transforms a point from object space to the group's space.
+    /// Transforms a point from object space to the parent space.
     pub(crate) fn point(&self, p: DVec3) -> Vec3 {
         self.forward.transform_point3(p).as_vec3()
     }
 
-    /// Transforms a vector from object space to the group's space.
+    /// Transforms a vector from object space to the parent space.
     pub(crate) fn vector(&self, v: DVec3) -> Vec3 {
         self.forward.transform_vector3(v).as_vec3()
     }
 
-    /// Transforms a normal from object space to the group's space, and normalises it.
+    /// Transforms a normal from object space to the parent space, and normalises it.
     pub(crate) fn normal(&self, n: DVec3) -> Vec3 {
         self.normal_vector(n).normalize_or(n).as_vec3()
     }
@@ -59,7 +66,7 @@ impl ObjectTransform {
         self.forward.matrix3.determinant().abs() * self.normal_vector(n).length()
     }
 
-    /// Returns [`ObjectTransform::jacobian`] for a surface with unit normal `n` in the group's
+    /// Returns [`ObjectTransform::jacobian`] for a surface with unit normal `n` in the parent
     /// space.
     pub(crate) fn jacobian_at_normal(&self, n: Vec3) -> f64 {
         self.forward.matrix3.determinant().abs()
@@ -74,7 +81,7 @@ impl ObjectTransform {
         gram.abs_diff_eq(DMat3::from_diagonal(DVec3::splat(s2)), 1e-5 * s2).then(|| s2.sqrt())
     }
 
-    /// Returns the bounding box in the group's space, padded for rounding errors. In object space,
+    /// Returns the bounding box in the parent space, padded for rounding errors. In object space,
     /// the shape lies in the box `[min, max]` and, if a radius is given, in a sphere around the
     /// origin.
     pub(crate) fn aabb(&self, min: DVec3, max: DVec3, radius: Option<f64>) -> Aabb {
@@ -113,8 +120,8 @@ pub(super) fn polar_box(r: Range, phi: Range) -> [Range; 2] {
     })
 }
 
-/// Slack for the rounding error of positions computed from surface coordinates, relative to the
-/// shape's size.
+/// Slack for the rounding error of positions computed from parametric coordinates (u, v), relative
+/// to the shape's size.
 pub(super) const COORDINATE_SLACK: f64 = 1e-6;
 
 /// Returns `value` in double precision, or an error unless it is finite and positive.

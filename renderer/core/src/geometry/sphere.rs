@@ -54,16 +54,21 @@ impl Sphere {
             return Err(ShapeError { shape: "sphere", name: "zmax", value: zmax, expected });
         }
         let object_transform = ObjectTransform::new(transform);
-        let magnitude =
-            object_transform.aabb(DVec3::splat(-r), DVec3::splat(r), Some(r)).magnitude();
         Ok(Sphere {
             object_transform,
             radius: r,
             z,
             theta: z.map(|z| libm::acos(z / r)),
             phi_max,
-            magnitude,
+            magnitude: magnitude(&object_transform, r),
         })
+    }
+
+    /// Transforms the sphere. Normals still point outwards.
+    pub(super) fn transformed(&self, transform: &Transform) -> Sphere {
+        let object_transform = self.object_transform.followed_by(transform);
+        let magnitude = magnitude(&object_transform, self.radius);
+        Sphere { object_transform, magnitude, ..self.clone() }
     }
 
     /// Creates a full sphere.
@@ -207,6 +212,11 @@ impl Sphere {
     pub(crate) fn magnitude(&self) -> f32 {
         self.magnitude
     }
+}
+
+/// Returns the largest absolute coordinate of a full sphere.
+fn magnitude(object_transform: &ObjectTransform, radius: f64) -> f32 {
+    object_transform.aabb(DVec3::splat(-radius), DVec3::splat(radius), Some(radius)).magnitude()
 }
 
 #[cfg(test)]

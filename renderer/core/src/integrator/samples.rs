@@ -85,7 +85,7 @@ impl<'a> TileSamples<'a> {
         let features = Features {
             albedo: Vec3::ZERO,
             normal: surface.frame.n,
-            position: surface.p,
+            position: surface.p.as_dvec3() + self.scene.geometry.origin,
             depth: self.scene.camera.depth(surface.p),
             material: self.scene.geometry.primitives[hit.primitive as usize].material + 1,
             object: self.scene.geometry.object_id(hit) + 1,

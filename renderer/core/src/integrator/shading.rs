@@ -164,14 +164,16 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         self.binding
     }
 
-    /// Adds a shading point. `object_position` computes its position in object space. `u` are the
-    /// random numbers for sampling a direction.
+    /// Adds a shading point. `positions` computes [`Geometry::shader_positions`]. `u` are the random
+    /// numbers for sampling a direction.
+    ///
+    /// [`Geometry::shader_positions`]: crate::geometry::Geometry::shader_positions
     #[inline]
     pub fn push(
         &mut self,
         instance: &ShaderInstance,
         surface: &Surface,
-        object_position: impl FnOnce() -> Vec3,
+        positions: impl FnOnce() -> [Vec3; 2],
         (u, wo): (Vec2, Vec3),
     ) {
         let buffers = &mut *self.buffers;
@@ -181,12 +183,8 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         buffers.scatter.set_row(row, 0, &[u.x, u.y, wo.x, wo.y, wo.z].map(f32::to_bits));
         let (batch, first) = match self.binding.program.setup {
             Some(_) => {
-                let point = Program::surface_words(
-                    surface.p,
-                    object_position(),
-                    surface.frame.n,
-                    surface.uv,
-                );
+                let [p, object] = positions();
+                let point = Program::surface_words(p, object, surface.frame.n, surface.uv);
                 buffers.setup.set_row(row, 0, &point);
                 (&mut buffers.setup, point.len())
             }

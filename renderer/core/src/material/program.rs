@@ -95,14 +95,15 @@ impl Program {
         })
     }
 
-    /// Returns the integrand s = BRDF × cosine in the shading frame for bounding. It is a function
-    /// of the members of `Material`, and bit-identical to s as `evaluate` computes it.
+    /// Returns the integrand s = BRDF × cosine in the shading frame for bounding. It takes the
+    /// members of `Material` instead of the settable parameters, and is bit-identical to s as
+    /// `evaluate` computes it.
     pub fn integrand(&self) -> Result<Integrand, ShaderError> {
         Integrand::new(&self.shader, &self.settings, Frame::Local)
     }
 
     /// Returns whether the BRDF depends on the direction to the light.
-    pub fn depends_on_light(&self) -> Result<bool, ShaderError> {
+    pub fn depends_on_wi(&self) -> Result<bool, ShaderError> {
         let function = passes::optimize(&self.shader.function(Entry::Brdf, &self.settings)?);
         let output_index = |name: &str| {
             function
@@ -121,6 +122,11 @@ impl Program {
     /// Returns [`Program::integrand`] without the cosine.
     pub fn brdf_integrand(&self) -> Result<Integrand, ShaderError> {
         Integrand::without_cosine(&self.shader, &self.settings, Frame::Local)
+    }
+
+    /// Returns the shader's warnings, a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        self.shader.warnings().iter().map(|warning| warning.one_line()).collect()
     }
 
     /// Returns the WGSL source.

@@ -1,19 +1,18 @@
 //! Checkpoints: files with the state of a rendering, which another process can resume.
 //!
-//! A checkpoint is a [`Part`] without its image: the exact sums of the finished jobs, and their
-//! number. It is stored next to the image and replaced atomically.
+//! A checkpoint is a [`Part`] without its image: the exact sums of the finished jobs. It is stored
+//! next to the image and replaced atomically. An image that contains its exact sums can be resumed
+//! in the same way.
 
-use super::{Attributes, Part, PartError, PartHeader, sums_only};
-use crate::film::{Film, PixelBlock};
+use super::{Attributes, Part, PartError, PartHeader};
+use crate::film::layers::FilmLayers;
+use crate::film::{Coverage, PixelBlock};
 use crate::render::Work;
-use lightbound_image::write::write_exr;
+use lightbound_image::write::write_exr_rows;
 use lightbound_image::{ImageError, Problem, read_exr_header};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-
-/// Advice for a checkpoint that cannot be resumed.
-const REMOVE: &str = "remove it to render from the beginning";
 
 /// A checkpoint file and the rendering that it belongs to.
 pub struct Checkpoint {
@@ -22,8 +21,81 @@ pub struct Checkpoint {
     resolution: [u32; 2],
     /// Attributes that identify the rendering.
     settings: Attributes,
-    /// The pixels and samples to render.
-    block: PixelBlock,
+    /// Pixels and samples of the full image.
+    full_block: PixelBlock,
+}
+
+/// A file from which a rendering can be resumed.
+struct Source<'a> {
+    path: &'a Path,
+    /// What the file is, for messages.
+    noun: &'static str,
+    /// Advice for a file that cannot be used.
+    remove: &'static str,
+}
+
+impl Source<'_> {
+    fn error(&self, why: &str, remedy: &str) -> PartError {
+        PartError::new(self.path, why, remedy)
+    }
+
+    fn damaged(&self) -> PartError {
+        self.error(&format!("is a damaged {}", self.noun), self.remove)
+    }
+
+    /// Returns the error for a file without a readable header.
+    fn unreadable(&self, cause: &ImageError) -> PartError {
+        match cause.problem {
+            Problem::Read(_) => {
+                PartError { message: cause.to_string(), remedy: self.remove.into() }
+            }
+            _ => self.damaged(),
+        }
+    }
+
+    /// Returns the error for a file that belongs to another rendering.
+    fn different(&self, difference: &str) -> PartError {
+        self.error(
+            &format!("is a {} of another rendering: {difference}", self.noun),
+            &format!("give the options of that rendering, or {}", self.remove),
+        )
+    }
+
+    /// Returns the error for a file from which [`Work::resume`] cannot resume.
+    fn unsuitable(&self, coverage: &Coverage, block: PixelBlock) -> PartError {
+        let outside =
+            coverage.blocks().iter().find(|other| block.intersection(other) != Some(**other));
+        match outside {
+            Some(outside)
+                if outside.samples().start >= block.samples().start
+                    && outside.window().union(block.window()) == block.window() =>
+            {
+                let (taken, end) = (outside.samples().end, block.samples().end);
+                self.error(
+                    &format!(
+                        "has sample {} of some pixels, but this rendering ends before sample {end}",
+                        taken - 1
+                    ),
+                    &format!("ask for at least {taken} samples with --spp, or {}", self.remove),
+                )
+            }
+            Some(outside) => {
+                self.different(&format!("it has {outside}, but this rendering has {block}"))
+            }
+            None => {
+                let blocks = coverage.blocks();
+                let others = if blocks.len() > 1 { " and others" } else { "" };
+                self.error(
+                    &format!(
+                        "has {}{others}, which are not the first samples of all pixels of {block}",
+                        blocks[0]
+                    ),
+                    "give the --crop and --sample-range of that rendering, or render the missing \
+                     samples and merge them by `lightbound merge`",
+                )
+            }
+        }
+    }
 }
 
 impl Checkpoint {
@@ -34,14 +106,15 @@ impl Checkpoint {
         path.into()
     }
 
-    /// Creates the checkpoint for an image at `output`. `block` is what to render.
+    /// Creates the checkpoint for an image at `output`. `full_block` has the pixels and samples of
+    /// the full image, even if a part is rendered.
     pub fn new(
         output: &Path,
         resolution: [u32; 2],
         settings: Attributes,
-        block: PixelBlock,
+        full_block: PixelBlock,
     ) -> Checkpoint {
-        Checkpoint { path: Checkpoint::path_for(output), resolution, settings, block }
+        Checkpoint { path: Checkpoint::path_for(output), resolution, settings, full_block }
     }
 
     /// Returns the path of the file.
@@ -54,61 +127,51 @@ impl Checkpoint {
         fs::symlink_metadata(&self.path).is_ok()
     }
 
-    /// Resumes the work stored in the file.
+    /// Resumes the work stored in the file. It may have asked for another number of samples.
     ///
     /// # Errors
-    /// If the file is damaged or belongs to another rendering.
+    /// If the file is damaged or belongs to another rendering, or has samples that the work does
+    /// not include.
     pub fn load<'a>(&self, work: Work<'a>) -> Result<Work<'a>, PartError> {
-        let error = |why: String, remedy: &str| Err(PartError::new(&self.path, &why, remedy));
-        let other_options =
-            "give the options of that rendering, or remove the file to render from the beginning";
-        let file = read_exr_header(&self.path).map_err(|cause| self.unreadable(&cause))?;
-        let part = Part::from_exr(&self.path, &file)?;
-        let Some((block, jobs)) = part.header.work else {
-            return error(
-                "is a part, not a checkpoint".into(),
-                "merge it with others by `lightbound merge`",
-            );
-        };
-        if let Some(difference) = part.difference(
-            self.resolution,
-            &self.settings,
-            work.film().options(),
-            "this rendering",
-        ) {
-            return error(
-                format!("is a checkpoint of another rendering: {difference}"),
-                other_options,
-            );
-        }
-        if block != self.block {
-            return error(
-                format!(
-                    "is a checkpoint of another rendering: it has {block}, this rendering has {}",
-                    self.block
-                ),
-                other_options,
-            );
-        }
-        let mut film = Film::new(work.film().window(), work.film().options());
-        part.add_to(&self.path, &mut film).map_err(|_| self.damaged())?;
-        let work = work.resume(film, jobs, part.header.stats);
-        match work.coverage() == part.header.coverage {
-            true => Ok(work),
-            false => Err(self.damaged()),
-        }
+        self.resume(
+            work,
+            &Source {
+                path: &self.path,
+                noun: "checkpoint",
+                remove: "remove it to render from the beginning",
+            },
+        )
     }
 
-    /// Returns the error for a file without a readable header.
-    fn unreadable(&self, cause: &ImageError) -> PartError {
-        match cause.problem {
-            Problem::Read(_) => PartError { message: cause.to_string(), remedy: REMOVE.into() },
-            _ => self.damaged(),
-        }
+    /// Like [`Checkpoint::load`], from an image with exact sums.
+    ///
+    /// # Errors
+    /// Like [`Checkpoint::load`].
+    pub fn load_image<'a>(&self, image: &Path, work: Work<'a>) -> Result<Work<'a>, PartError> {
+        self.resume(
+            work,
+            &Source {
+                path: image,
+                noun: "picture",
+                remove: "leave out --resume to render from the beginning",
+            },
+        )
     }
 
-    fn damaged(&self) -> PartError {
-        PartError::new(&self.path, "is a damaged checkpoint", REMOVE)
+    fn resume<'a>(&self, mut work: Work<'a>, source: &Source) -> Result<Work<'a>, PartError> {
+        let file = read_exr_header(source.path).map_err(|cause| source.unreadable(&cause))?;
+        let part = Part::from_exr(source.path, &file)?;
+        let options = work.film().options();
+        if let Some(difference) =
+            part.difference(self.resolution, &self.settings, options, "this rendering")
+        {
+            return Err(source.different(&difference));
+        }
+        let (block, coverage) = (work.block(), &part.header.coverage);
+        let unsuitable = || source.unsuitable(coverage, block);
+        let tile_ends = work.tile_ends(coverage).ok_or_else(unsuitable)?;
+        part.add_to(source.path, work.film_mut()).map_err(|_| source.damaged())?;
+        Ok(work.with_progress(tile_ends, part.header.stats))
     }
 
     /// Removes the temporary files of an earlier process that was killed while it saved.
@@ -134,16 +197,11 @@ impl Checkpoint {
     /// If the file cannot be written. An earlier checkpoint then remains unchanged.
     pub fn save(&self, work: &Work) -> Result<(), ImageError> {
         let film = work.film();
-        let mut header = PartHeader::new(
-            self.block,
-            work.coverage(),
-            film,
-            film.invalid_samples(),
-            work.stats(),
-        );
-        header.work = Some((self.block, work.jobs()));
-        let exr = sums_only(self.resolution, self.settings.clone(), &header, film);
-        write_exr(&self.path, &exr)
+        let header = PartHeader::new(self.full_block, work.coverage(), film, work.stats());
+        let layers = FilmLayers { film, image: false, variance: false, sums: true };
+        let mut attributes = self.settings.clone();
+        attributes.push(header.attribute());
+        write_exr_rows(&self.path, &layers.header(self.resolution, attributes), &layers)
     }
 
     /// Removes the file, if it exists.

@@ -1,15 +1,23 @@
 //! Merges the parts of a rendering.
 
-use super::{Part, PartError};
-use crate::film::{Coverage, Film};
+use super::{Attributes, Part, PartError};
+use crate::film::{Coverage, Film, FilmOptions, PixelBlock};
 use crate::render::RenderStats;
-use lightbound_image::MAX_PIXELS;
+use lightbound_image::write::Attribute;
+use lightbound_image::{MAX_PIXELS, Window};
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 /// The sum of several parts.
 pub struct MergedParts {
-    /// The first part; all parts have the same settings.
-    pub first: Part,
+    /// Size of the full image.
+    pub resolution: [u32; 2],
+    /// Attributes of the rendering with the largest number of samples.
+    pub settings: Attributes,
+    /// Name of the scene file.
+    pub scene: Option<Attribute>,
+    /// Pixels and samples of the full image, with the largest number of samples.
+    pub full_block: PixelBlock,
     /// The sums of all samples.
     pub film: Film,
     /// The samples that the parts contain.
@@ -20,37 +28,69 @@ pub struct MergedParts {
     pub stats: RenderStats,
 }
 
-/// Adds the parts in these files, in any order.
-///
-/// # Errors
-/// If a file cannot be read or is not a part, the parts belong to different renderings, or they
-/// overlap.
-///
-/// # Panics
-/// If `paths` is empty.
-pub fn merge(paths: &[PathBuf]) -> Result<MergedParts, PartError> {
-    let mut parts = paths
-        .iter()
-        .map(|path| Ok((path.as_path(), Part::open(path)?)))
-        .collect::<Result<Vec<_>, PartError>>()?;
-    let coverage = union(&parts)?;
-    let window =
-        coverage.window().filter(|w| u64::from(w.width()) * u64::from(w.height()) <= MAX_PIXELS);
-    let Some(window) = window else {
-        return Err(PartError {
-            message: "the parts have no samples, or more pixels than an image can have".into(),
-            remedy: "render them again".into(),
-        });
-    };
-    let mut film = Film::new(window, parts[0].1.header.film);
-    let mut stats = RenderStats::default();
-    for (path, part) in &parts {
-        part.add_to(path, &mut film)?;
-        stats += part.header.stats;
+/// The parts of an image in files; [`Parts::merge`] reads their sums.
+pub struct Parts<'a> {
+    /// At least one.
+    parts: Vec<(&'a Path, Part)>,
+    coverage: Coverage,
+    window: Window,
+}
+
+impl<'a> Parts<'a> {
+    /// Reads the headers of the parts in these files, in any order.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is not a part, the parts belong to different renderings, or they
+    /// overlap.
+    ///
+    /// # Panics
+    /// If `paths` is empty.
+    pub fn open(paths: &'a [PathBuf]) -> Result<Parts<'a>, PartError> {
+        let parts = paths
+            .iter()
+            .map(|path| Ok((path.as_path(), Part::open(path)?)))
+            .collect::<Result<Vec<_>, PartError>>()?;
+        let coverage = union(&parts)?;
+        let window = coverage
+            .window()
+            .filter(|w| u64::from(w.width()) * u64::from(w.height()) <= MAX_PIXELS);
+        match window {
+            Some(window) => Ok(Parts { parts, coverage, window }),
+            None => Err(PartError {
+                message: "the parts have no samples, or more pixels than an image can have".into(),
+                remedy: "render them again".into(),
+            }),
+        }
     }
-    let (_, first) = parts.swap_remove(0);
-    let missing = coverage.missing(first.header.full_block);
-    Ok(MergedParts { first, film, coverage, missing, stats })
+
+    /// Returns the pixels of the sum.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Returns what the film of the sum stores.
+    pub fn film_options(&self) -> FilmOptions {
+        self.parts[0].1.header.film
+    }
+
+    /// Adds the parts.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    pub fn merge(self) -> Result<MergedParts, PartError> {
+        let mut film = Film::new(self.window, self.film_options());
+        let mut stats = RenderStats::default();
+        for (path, part) in &self.parts {
+            part.add_to(path, &mut film)?;
+            stats += part.header.stats;
+        }
+        let samples = |(_, part): &(&Path, Part)| Reverse(part.header.full_block.samples().end);
+        let (_, Part { resolution, settings, scene, header, .. }) =
+            self.parts.into_iter().min_by_key(samples).expect("there is a part");
+        let (full_block, coverage) = (header.full_block, self.coverage);
+        let missing = coverage.missing(full_block);
+        Ok(MergedParts { resolution, settings, scene, full_block, film, coverage, missing, stats })
+    }
 }
 
 /// Returns the union of the parts' samples. Fails if the parts belong to different renderings, or
@@ -69,8 +109,9 @@ fn union(parts: &[(&Path, Part)]) -> Result<Coverage, PartError> {
                 "leave it out, or render it with the same options",
             );
         }
-        if part.header.full_block != first.header.full_block {
-            let (mine, theirs) = (part.header.full_block, first.header.full_block);
+        // The number of samples may differ.
+        let (mine, theirs) = (part.header.full_block, first.header.full_block);
+        if (mine.window(), mine.samples().start) != (theirs.window(), theirs.samples().start) {
             let why = format!(
                 "is not a part of the same image: its image has {mine}, but {other} has {theirs}"
             );

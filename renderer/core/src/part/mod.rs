@@ -1,21 +1,23 @@
 //! Parts of a rendering: EXR images that also contain the exact sums of the film.
 //!
-//! Any viewer can show such a file. [`merge`] adds parts without loss; a [`Checkpoint`] is a part
+//! Any viewer can show such a file. [`Parts::merge`] adds parts without loss; a [`Checkpoint`] is a part
 //! without its image. The attribute `lightbound/part` lists the samples that the file contains.
 //! Other attributes, except for results and times, must be equal in all parts of a rendering.
+//!
+//! Parts may belong to renderings with different numbers of samples per pixel: no sampler depends
+//! on this number, so that a sample with a certain index has the same value in all of them.
 
 mod checkpoint;
 mod film_options;
 mod merge;
 
 pub use checkpoint::Checkpoint;
-pub use merge::{MergedParts, merge};
+pub use merge::{MergedParts, Parts};
 
-use crate::film::layers;
-use crate::film::{Coverage, Film, FilmOptions, PixelBlock, RenderedImage, column_names};
+use crate::film::{Coverage, Film, FilmOptions, PixelBlock, column_names};
 use crate::render::RenderStats;
-use lightbound_image::write::{Attribute, Channel, ChannelSamples, ExrImage};
-use lightbound_image::{Window, read_exr, read_exr_header};
+use lightbound_image::write::{Attribute, ExrImage};
+use lightbound_image::{ImageError, Window, read_exr_blocks, read_exr_header};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -39,10 +41,13 @@ impl PartError {
 pub type Attributes = Vec<(String, Attribute)>;
 
 /// Current value of [`PartHeader::format`].
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Name of the attribute that holds the header.
 const HEADER: &str = "lightbound/part";
+
+/// Name of the attribute with the number of samples per pixel of the full image.
+const SAMPLES: &str = "lightbound/samples";
 
 /// Attributes that may differ between the parts of an image.
 const RESULTS: [&str; 7] = [
@@ -55,7 +60,8 @@ const RESULTS: [&str; 7] = [
     "lightbound/noise",
 ];
 
-/// Returns whether an attribute must have the same value in all parts of an image.
+/// Returns whether an attribute describes the rendering, and not only its result. All of them but
+/// [`SAMPLES`] must have the same value in all parts of an image.
 fn is_setting((name, _): &(String, Attribute)) -> bool {
     name.starts_with("lightbound/") && !RESULTS.contains(&name.as_str())
 }
@@ -75,12 +81,11 @@ pub struct PartHeader {
     pub film: FilmOptions,
     /// Number of samples that were not finite or out of the film's range.
     pub invalid_samples: u64,
+    /// Number of samples with features that were NaN or out of the film's range.
+    pub clamped_features: u64,
     /// Statistics of the rendering.
     #[serde(rename = "effort")]
     pub stats: RenderStats,
-    /// For a checkpoint: the block to render, and the number of finished jobs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<(PixelBlock, usize)>,
 }
 
 impl PartHeader {
@@ -89,7 +94,6 @@ impl PartHeader {
         full_block: PixelBlock,
         coverage: Coverage,
         film: &Film,
-        invalid_samples: u64,
         stats: RenderStats,
     ) -> PartHeader {
         PartHeader {
@@ -97,11 +101,23 @@ impl PartHeader {
             full_block,
             coverage,
             film: film.options(),
-            invalid_samples,
+            invalid_samples: film.invalid_samples(),
+            clamped_features: film.clamped_features(),
             stats,
-            work: None,
         }
     }
+
+    /// Returns the attribute that makes a file a part.
+    pub fn attribute(&self) -> (String, Attribute) {
+        let text = serde_json::to_string(self).expect("the header is valid JSON");
+        (HEADER.into(), Attribute::Text(text))
+    }
+}
+
+/// The version of a header, which is read first: other versions may have other fields.
+#[derive(Deserialize)]
+struct HeaderFormat {
+    format: u32,
 }
 
 /// A part in a file. [`Part::add_to`] reads the sums.
@@ -109,7 +125,8 @@ impl PartHeader {
 pub struct Part {
     /// Size of the full image.
     pub resolution: [u32; 2],
-    /// Attributes that are equal in all parts of an image.
+    /// Attributes of the rendering. In all parts of an image, they are equal except for the number
+    /// of samples.
     pub settings: Attributes,
     /// Name of the scene file.
     pub scene: Option<Attribute>,
@@ -127,11 +144,17 @@ impl Part {
     pub fn open(path: &Path) -> Result<Part, PartError> {
         let file = read_exr_header(path).map_err(|cause| PartError {
             message: cause.to_string(),
-            remedy: "parts are .exr files, written by `lightbound render --sample-range` or \
-                     `--crop`, or by `lightbound merge`"
+            remedy: "parts are .exr files, written by `lightbound render` with --sample-range, \
+                     --crop or --keep-sums, or by `lightbound merge`"
                 .into(),
         })?;
         Part::from_exr(path, &file)
+    }
+
+    /// Returns whether the file at `path` is an image with exact sums.
+    pub fn is_part(path: &Path) -> bool {
+        let header = |(name, _): &(String, Attribute)| name == HEADER;
+        read_exr_header(path).is_ok_and(|file| file.attributes.iter().any(header))
     }
 
     fn from_exr(path: &Path, file: &ExrImage) -> Result<Part, PartError> {
@@ -144,22 +167,24 @@ impl Part {
                     "{}: contains no exact sums, so it cannot be merged",
                     path.display()
                 ),
-                remedy: "parts are written by `lightbound render` with --sample-range or --crop"
+                remedy: "parts are written by `lightbound render` with --sample-range, --crop or \
+                         --keep-sums"
                     .into(),
             });
         };
-        let header: PartHeader =
-            serde_json::from_str(text).map_err(|cause| damaged(path, &cause.to_string()))?;
-        if header.format != FORMAT {
+        let not_json = |cause: serde_json::Error| damaged(path, &cause.to_string());
+        let HeaderFormat { format } = serde_json::from_str(text).map_err(not_json)?;
+        if format != FORMAT {
             return Err(PartError {
                 message: format!(
-                    "{}: has the unknown part format {}",
+                    "{}: has the part format {format}, but this version of lightbound reads format \
+                     {FORMAT}",
                     path.display(),
-                    header.format
                 ),
                 remedy: "use the version of lightbound that wrote it, or render it again".into(),
             });
         }
+        let header: PartHeader = serde_json::from_str(text).map_err(not_json)?;
         let window =
             file.window().filter(|w| w.x1 <= file.full_size[0] && w.y1 <= file.full_size[1]);
         let covered = header.coverage.window();
@@ -181,40 +206,44 @@ impl Part {
     /// Reads the sums from the file and adds them to a film that contains its pixels.
     ///
     /// # Errors
-    /// If the file cannot be read, is damaged, or changed since [`Part::open`].
+    /// If the file cannot be read, is damaged, or changed since [`Part::open`]. The film may then
+    /// have a part of the sums.
     pub fn add_to(&self, path: &Path, film: &mut Film) -> Result<(), PartError> {
-        let file = read_exr(path).map_err(|cause| PartError {
+        let unreadable = |cause: ImageError| PartError {
             message: cause.to_string(),
             remedy: RENDER_AGAIN.into(),
-        })?;
+        };
+        let file = read_exr_header(path).map_err(unreadable)?;
         if Part::from_exr(path, &file)?.header != self.header {
             return Err(damaged(path, "it changed while it was read"));
         }
-        let column = |name: &String| match file
-            .channels
-            .iter()
-            .find(|channel| channel.name == *name)
-            .map(|c| &c.samples)
-        {
-            Some(ChannelSamples::U32(words)) => Ok(words.as_slice()),
-            _ => Err(damaged(path, &format!("it has no integer channel {name}"))),
-        };
-        let columns =
-            column_names(film.options()).iter().map(column).collect::<Result<Vec<_>, _>>()?;
-        if column(&"sums.samples".into())? != self.expected_counts() {
+        let names = column_names(film.options());
+        let mut counts_match = true;
+        read_exr_blocks(path, &names, |window, columns| {
+            // The first column has the sample counts.
+            counts_match = counts_match
+                && self.window.intersection(window) == Some(window)
+                && columns[0] == self.expected_counts(window);
+            if counts_match {
+                film.add_columns(window, columns);
+            }
+        })
+        .map_err(unreadable)?;
+        if !counts_match {
             return Err(damaged(path, "the sample counts do not match its header"));
         }
-        film.add_columns(self.window, &columns, self.header.invalid_samples);
+        film.add_out_of_range(self.header.invalid_samples, self.header.clamped_features);
         Ok(())
     }
 
-    /// Returns the number of samples of each pixel according to the header.
-    fn expected_counts(&self) -> Vec<u32> {
-        let mut counts = vec![0u32; self.window.width() as usize * self.window.height() as usize];
+    /// Returns the number of samples of each pixel of `window` according to the header.
+    fn expected_counts(&self, window: Window) -> Vec<u32> {
+        let mut counts = vec![0u32; window.width() as usize * window.height() as usize];
         for block in self.header.coverage.blocks() {
             let n = block.samples().len() as u32;
-            for (x, y) in block.window().pixels() {
-                let count = &mut counts[self.window.index(x, y)];
+            let Some(common) = block.window().intersection(window) else { continue };
+            for (x, y) in common.pixels() {
+                let count = &mut counts[window.index(x, y)];
                 *count = count.saturating_add(n);
             }
         }
@@ -231,7 +260,7 @@ impl Part {
         other: &str,
     ) -> Option<String> {
         let value = |all: &[(String, Attribute)], name: &str| {
-            all.iter().find(|a| a.0 == name).map(|a| attribute_text(&a.1))
+            all.iter().find(|a| a.0 == name).map(|a| a.1.to_string())
         };
         let differ = |name: &str| {
             let (mine, theirs) = (value(&self.settings, name), value(settings, name));
@@ -245,7 +274,8 @@ impl Part {
         }
         if differ("lightbound/sceneHash").is_some() {
             return Some(format!(
-                "its scene differs from that of {other}: a scene file was replaced or changed"
+                "its scene differs from that of {other}: a scene file was replaced or changed \
+                 (--spp changes the number of samples without changing the scene)"
             ));
         }
         if self.resolution != resolution {
@@ -256,13 +286,11 @@ impl Part {
             .settings
             .iter()
             .chain(settings.iter().filter(|a| is_setting(a)))
-            .map(|a| a.0.as_str());
+            .map(|a| a.0.as_str())
+            .filter(|&name| name != SAMPLES);
         let different = names.into_iter().find_map(|name| Some((name, differ(name)?)));
         if let Some((name, [mine, theirs])) = different {
-            let name = match name.trim_start_matches("lightbound/") {
-                "samples" => "number of samples",
-                name => name,
-            };
+            let name = name.trim_start_matches("lightbound/");
             return Some(format!("its {name} is {mine}, but {other} has {theirs}"));
         }
         if self.header.film.moments != film.moments {
@@ -270,16 +298,6 @@ impl Part {
             return Some(format!("{with} stores variances, but {without} does not"));
         }
         (self.header.film != film).then(|| format!("its layers differ from those of {other}"))
-    }
-}
-
-/// Formats the value of an attribute.
-fn attribute_text(value: &Attribute) -> String {
-    match value {
-        Attribute::Text(text) => text.clone(),
-        Attribute::Float(x) => x.to_string(),
-        Attribute::Int(i) => i.to_string(),
-        Attribute::Chromaticities(xy) => format!("{xy:?}"),
     }
 }
 
@@ -293,71 +311,32 @@ fn damaged(path: &Path, problem: &str) -> PartError {
     }
 }
 
-/// Returns a part with its image: the layers of `image` and the sums of `film`.
-pub fn image_with_sums(
-    resolution: [u32; 2],
-    attributes: Attributes,
-    header: &PartHeader,
-    film: &Film,
-    image: &RenderedImage,
-) -> ExrImage {
-    add_sums(layers::exr_image(resolution.into(), image, attributes), header, film)
-}
-
-/// Returns a part without an image: the sums of `film`.
-pub fn sums_only(
-    resolution: [u32; 2],
-    attributes: Attributes,
-    header: &PartHeader,
-    film: &Film,
-) -> ExrImage {
-    let window = film.window();
-    let (size, offset) = ([window.width(), window.height()], [window.x0, window.y0]);
-    add_sums(
-        ExrImage { size, offset, full_size: resolution, channels: Vec::new(), attributes },
-        header,
-        film,
-    )
-}
-
-fn add_sums(mut exr: ExrImage, header: &PartHeader, film: &Film) -> ExrImage {
-    let columns = film.columns().into_iter();
-    exr.channels.extend(
-        columns.map(|column| Channel {
-            name: column.name,
-            samples: ChannelSamples::U32(column.words),
-        }),
-    );
-    let text = serde_json::to_string(header).expect("the header is valid JSON");
-    exr.attributes.push((HEADER.into(), Attribute::Text(text)));
-    exr
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::film::FeatureLayers;
 
     #[test]
     fn headers_round_trip_through_json() {
         let round_trip = |film: &str| {
             let json = format!(
-                r#"{{"format":1,"whole":[0,0,2,2,0,4],"coverage":[],"film":{film},"invalid_samples":0,"effort":{}}}"#,
+                r#"{{"format":2,"whole":[0,0,2,2,0,4],"coverage":[],"film":{film},"invalid_samples":0,"clamped_features":1,"effort":{}}}"#,
                 serde_json::to_string(&RenderStats::default()).unwrap()
             );
             let header: PartHeader = serde_json::from_str(&json).unwrap();
             (serde_json::to_string(&header).unwrap() == json, header.film)
         };
         let lightcuts = FilmOptions {
-            features: true,
+            features: FeatureLayers { normal: true, object: true, ..FeatureLayers::NONE },
             moments: false,
             channels: crate::integrator::lightcuts::FILM_CHANNELS,
         };
         assert_eq!(
-            round_trip(r#"{"features":true,"moments":false,"cuts":true}"#),
+            round_trip(r#"{"features":["normal","object"],"moments":false,"cuts":true}"#),
             (true, lightcuts)
         );
         assert_eq!(
-            round_trip(r#"{"features":false,"moments":false}"#),
+            round_trip(r#"{"features":[],"moments":false}"#),
             (false, FilmOptions::default())
         );
     }
@@ -371,11 +350,12 @@ mod tests {
             full_block,
             Coverage::default(),
             &Film::new(window, options),
-            0,
             RenderStats::default(),
         );
         let settings = |version: &str, hash: &str, seed: &str| -> Attributes {
             let pairs = [
+                // May differ.
+                ("samples", if version == "1" { seed } else { "4" }),
                 ("version", version),
                 ("sceneHash", hash),
                 ("seed", seed),

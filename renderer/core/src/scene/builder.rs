@@ -6,6 +6,7 @@ use crate::camera::Camera;
 use crate::geometry::{Geometry, Primitive, Shape};
 use crate::light::{AnyLight, AreaLight, Lights};
 use crate::material::{Material, Program, ProgramError, Setting, ShaderBinding, ShaderInstance};
+use glam::DVec3;
 use lightbound_math::Vec3;
 use lightbound_shader::{Arena, Settings, Shader, Target};
 use std::sync::Arc;
@@ -58,7 +59,9 @@ pub enum MaterialError {
 
 /// Builds a [`Scene`] from surfaces, materials and lights.
 ///
-/// All positions are in world space. The crate's documentation has an example.
+/// All positions are in single precision, so a scene should be near the origin: at a distance of
+/// 10⁶ from it, positions are multiples of 1/16. [`SceneBuilder::set_origin`] moves the origin of a
+/// scene that is far away. The crate's documentation has an example.
 pub struct SceneBuilder {
     arena: Arena,
     target: Target,
@@ -184,6 +187,12 @@ impl SceneBuilder {
         self.lights.push(light);
     }
 
+    /// Sets the origin of all positions of shapes, lights and the camera, in world space; 0 by
+    /// default. World-space positions, which shaders and the film's positions have, include it.
+    pub fn set_origin(&mut self, origin: DVec3) {
+        self.geometry.origin = origin;
+    }
+
     /// Builds the acceleration structure and the scene.
     ///
     /// # Errors
@@ -208,7 +217,41 @@ impl SceneBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::film::{FeatureLayers, FilmOptions};
+    use crate::geometry::Mesh;
+    use crate::light::Environment;
     use crate::material::library;
+    use crate::render::{RenderOptions, render};
+    use crate::settings::RenderSettings;
+    use glam::dvec3;
+    use lightbound_math::vec3;
+
+    #[test]
+    fn positions_of_shaders_and_features_include_the_origin() {
+        let shader = "struct Material { kd: vec3f }
+            fn brdf(wi: vec3f, wo: vec3f, m: Material) -> vec3f { return m.kd; }
+            fn material(p: SurfacePoint) -> Material {
+                return Material(p.position / 4000.0 * p.object_position.x / 1000.0);
+            }";
+        let mut builder = SceneBuilder::new();
+        let material = builder.add_shader("position.wgsl", shader, &[]).unwrap();
+        let corners = [(-9.0, -9.0), (9.0, -9.0), (0.0, 9.0)].map(|(x, y)| vec3(x, y, 0.0));
+        let triangle = Mesh::new(corners.into(), vec![[0, 1, 2]], vec![], vec![]).unwrap();
+        builder.add_shape(Shape::Mesh(triangle), material);
+        builder.add_light(AnyLight::Environment(Environment::constant(Vec3::ONE)));
+        builder.set_origin(dvec3(1000.0, 2000.0, 3000.0));
+        let resolution = (1, 1);
+        let camera = Camera::look_at(vec3(0.0, 0.0, -1.0), Vec3::ZERO, Vec3::Y, 0.001, resolution);
+        let scene = builder.build(camera).unwrap();
+        let film = FilmOptions { features: FeatureLayers::ALL, ..FilmOptions::default() };
+        let options = RenderOptions { film, ..RenderOptions::default() };
+        let image = render(&scene, &RenderSettings::with_resolution(1, 1), &options).unwrap().image;
+        let features = image.features.unwrap();
+        assert_eq!(features.position, [[1000.0, 2000.0, 3000.0]]);
+        let [r, g, b] = image.radiance[0];
+        assert!(r > 0.1 && (g / r - 2.0).abs() < 1e-3 && (b / r - 3.0).abs() < 1e-3, "{r} {g} {b}");
+        assert!((features.depth[0] - 1.0).abs() < 1e-6);
+    }
 
     #[test]
     fn invalid_parameters_are_errors() {

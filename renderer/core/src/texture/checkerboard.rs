@@ -19,7 +19,7 @@ pub struct Checkerboard {
 pub enum CheckerboardDomain {
     /// Texture coordinates.
     Flat(Mapping),
-    /// 3D texture space, with the transform from world space.
+    /// 3D texture space, with the transform from render space.
     Solid(Transform),
 }
 
@@ -31,8 +31,8 @@ impl Checkerboard {
                 let st = mapping.st(lookup);
                 is_odd(st.x) ^ is_odd(st.y)
             }
-            CheckerboardDomain::Solid(texture_from_world) => {
-                let p = texture_from_world.point(lookup.p);
+            CheckerboardDomain::Solid(texture_from_render) => {
+                let p = texture_from_render.point(lookup.p);
                 is_odd(p.x) ^ is_odd(p.y) ^ is_odd(p.z)
             }
         };

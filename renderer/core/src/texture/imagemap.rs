@@ -90,6 +90,19 @@ impl ImageMap {
         self.scale_and_invert(self.interpolate(Vec2::new(st.x, 1.0 - st.y)))
     }
 
+    /// Returns the value of a texel, scaled and inverted, before negative values are clamped.
+    ///
+    /// # Panics
+    /// If the texel is outside the image.
+    pub fn unclamped(&self, x: u32, y: u32) -> Vec3 {
+        let texel = match self.value {
+            ImageMapValue::Rgb => self.image.rgb(x, y),
+            ImageMapValue::Float => Vec3::splat(self.image.float(x, y)),
+        };
+        let value = self.scale * texel;
+        if self.invert { 1.0 - value } else { value }
+    }
+
     /// Scales and inverts a value of the image.
     pub(crate) fn scale_and_invert(&self, value: Vec3) -> Vec3 {
         let v = self.scale * value;

@@ -16,8 +16,8 @@ pub enum Mapping {
     },
     /// (p·s, p·t) + offset with p in texture space.
     Planar {
-        /// From world space to texture space.
-        texture_from_world: Transform,
+        /// From render space to texture space.
+        texture_from_render: Transform,
         /// Axis of s; pbrt's `v1`.
         s: Vec3,
         /// Axis of t; pbrt's `v2`.
@@ -27,12 +27,12 @@ pub enum Mapping {
     },
     /// (θ/π, φ/2π) of the direction from the origin of texture space, θ from +z.
     Spherical(
-        /// From world space to texture space.
+        /// From render space to texture space.
         Transform,
     ),
     /// (½ + φ/2π, z) in texture space, φ around the z axis.
     Cylindrical(
-        /// From world space to texture space.
+        /// From render space to texture space.
         Transform,
     ),
 }
@@ -45,19 +45,19 @@ impl Mapping {
     pub fn st(&self, lookup: &Lookup) -> Vec2 {
         match self {
             Mapping::Uv { scale, offset } => lookup.uv * *scale + *offset,
-            Mapping::Planar { texture_from_world, s, t, offset } => {
-                let p = texture_from_world.point(lookup.p);
+            Mapping::Planar { texture_from_render, s, t, offset } => {
+                let p = texture_from_render.point(lookup.p);
                 Vec2::new(p.dot(*s), p.dot(*t)) + *offset
             }
-            Mapping::Spherical(texture_from_world) => {
-                let p = texture_from_world.point(lookup.p);
+            Mapping::Spherical(texture_from_render) => {
+                let p = texture_from_render.point(lookup.p);
                 // p is not normalized, so that the origin has coordinates as well.
                 let theta = libm::atan2f(p.truncate().length(), p.z);
                 let phi = libm::atan2f(p.y, p.x);
                 Vec2::new(theta * FRAC_1_PI, if phi < 0.0 { phi + TAU } else { phi } / TAU)
             }
-            Mapping::Cylindrical(texture_from_world) => {
-                let p = texture_from_world.point(lookup.p);
+            Mapping::Cylindrical(texture_from_render) => {
+                let p = texture_from_render.point(lookup.p);
                 Vec2::new(0.5 + libm::atan2f(p.y, p.x) / TAU, p.z)
             }
         }
@@ -80,7 +80,7 @@ mod tests {
         // Texture space is world space translated by −1 along x.
         let space = Transform::new(DAffine3::from_translation(dvec3(-1.0, 0.0, 0.0))).unwrap();
         let planar = Mapping::Planar {
-            texture_from_world: space,
+            texture_from_render: space,
             s: Vec3::new(2.0, 0.0, 0.0),
             t: Vec3::Z,
             offset: Vec2::new(0.0, 0.5),

@@ -19,7 +19,8 @@ pub use mapping::Mapping;
 /// The arguments of a texture lookup.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup {
-    /// Position in world space (in the group's space for opacity of instanced primitives).
+    /// Position in render space. For the opacity of instanced primitives, the group's space takes
+    /// the place of world space.
     pub p: Vec3,
     /// Surface texture coordinates.
     pub uv: Vec2,

@@ -10,8 +10,8 @@
 //! | relMSE | (A − B)² / (B² + 0.01) |
 //! | MAPE | \|A − B\| / (\|B\| + 0.01) |
 //!
-//! The 0.01 keeps black pixels from dominating the mean. Papers on denoising and the viewer tev use
-//! the same value.
+//! The 0.01 keeps black pixels from dominating the mean. Denoising papers and the image viewer tev
+//! use the same value.
 
 /// Added to the denominator of relative errors, so that they are finite where the reference is
 /// black.
@@ -39,7 +39,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Computes the errors of pairs of a sample of A and one of B. Skips pairs with a non-finite
+    /// Computes the errors over pairs (a, b) of corresponding samples. Skips pairs with a non-finite
     /// value.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (f32, f32)>) -> Errors {
         let mut sums = Errors::default();

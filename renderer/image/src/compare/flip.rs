@@ -19,8 +19,8 @@ const DISPLAY_WIDTH_M: f32 = 0.7;
 /// Horizontal resolution of the display, pixels.
 const DISPLAY_COLUMNS: f32 = 3840.0;
 
-/// Target number of pixels processed at a time; at least one exposure is; each takes about 100
-/// bytes.
+/// Target number of pixels in flight, about 100 bytes each. At least one exposure is always
+/// processed.
 const MAX_PIXELS_IN_FLIGHT: usize = 1 << 24;
 
 /// Maximum number of exposures; only references with an unrealistic dynamic range need more.
@@ -127,8 +127,8 @@ fn tone_map(x: f64) -> f64 {
     p / q
 }
 
-/// Returns the exposures of HDR-ꟻLIP, about a stop apart. The first tone maps the brightest pixel
-/// of the reference to 0.85, the last the median pixel.
+/// Returns the exposures of HDR-ꟻLIP, about a stop apart. At the first exposure, the brightest
+/// pixel of the reference is tone mapped to 0.85, at the last one the median pixel.
 ///
 /// If more than half of the image is black, the median would need an infinite exposure. In that
 /// case, uses the median of the other pixels.

@@ -3,6 +3,7 @@
 //! Small maps are enlarged by an integer factor, so that their pixels stay square and sharp.
 
 mod scale;
+mod vector;
 
 use embedded_graphics::Drawable;
 use embedded_graphics::mono_font::MonoTextStyle;
@@ -12,6 +13,7 @@ use embedded_graphics::prelude::{DrawTarget, OriginDimensions, Pixel, Point, Siz
 use embedded_graphics::text::{Baseline, Text};
 pub use scale::ColourScale;
 use std::convert::Infallible;
+pub use vector::{VectorScale, id_colour};
 
 /// Gap between map, colour bar and text, pixels.
 const GAP: usize = 10;
@@ -38,34 +40,81 @@ pub struct Canvas {
 
 /// Draws a map of `values` in rows of `width`, with a colour bar beside it and `title` below.
 pub fn draw(values: &[f32], width: usize, scale: &ColourScale, title: &str) -> Canvas {
-    let height = values.len() / width;
+    let colours: Vec<_> = values.iter().map(|value| scale.colour(*value)).collect();
+    let has_non_finite = values.iter().any(|x| !x.is_finite());
+    let bar = Bar { labels: scale.ticks(), colour: &|position| scale.colour_at(position) };
+    draw_map(&colours, width, Some(&bar), &titled(title, has_non_finite))
+}
+
+/// Draws vectors of three components as red, green and blue, with a scale of one component beside
+/// the map and `title` below.
+///
+/// # Panics
+/// If the components have different numbers of values.
+pub fn draw_vectors(
+    components: [&[f32]; 3],
+    width: usize,
+    scale: &VectorScale,
+    title: &str,
+) -> Canvas {
+    let [x, y, z] = components;
+    assert!(x.len() == y.len() && y.len() == z.len(), "components of different sizes");
+    let colours: Vec<_> = (0..x.len()).map(|i| scale.colour([x[i], y[i], z[i]])).collect();
+    let has_non_finite = components.iter().any(|values| values.iter().any(|x| !x.is_finite()));
+    let bar = Bar { labels: scale.ticks(), colour: &|position| scale.grey_at(position) };
+    draw_map(&colours, width, Some(&bar), &titled(title, has_non_finite))
+}
+
+/// Draws ids, each in a colour of its own, with `title` below.
+pub fn draw_ids(ids: &[u32], width: usize, title: &str) -> Canvas {
+    let colours: Vec<_> = ids.iter().map(|id| id_colour(*id)).collect();
+    draw_map(&colours, width, None, title)
+}
+
+fn titled(title: &str, has_non_finite: bool) -> String {
+    if has_non_finite { format!("{title} (green: not finite)") } else { title.into() }
+}
+
+/// A colour bar.
+struct Bar<'a> {
+    /// Positions from 0 to 1, and texts.
+    labels: Vec<(f64, String)>,
+    /// Colour at a position.
+    colour: &'a dyn Fn(f64) -> [u8; 3],
+}
+
+/// Draws a map of colours in rows of `width`.
+fn draw_map(colours: &[[u8; 3]], width: usize, bar: Option<&Bar>, title: &str) -> Canvas {
+    let height = colours.len() / width;
     let zoom = MIN_MAP_SIZE.div_ceil(height).min(MIN_MAP_SIZE.div_ceil(width)).max(1);
     let (map_width, map_height) = (width * zoom, height * zoom);
     let bar_height = map_height.max(MIN_MAP_SIZE / 2);
-    let labels: Vec<(f64, String)> = scale.ticks();
-    let label_width =
-        CHAR_WIDTH * labels.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-    let has_non_finite = values.iter().any(|x| !x.is_finite());
-    let title = if has_non_finite { format!("{title} (green: not finite)") } else { title.into() };
     let bar_left = GAP + map_width + GAP;
-    let right =
-        (bar_left + BAR_WIDTH + GAP + label_width).max(GAP + CHAR_WIDTH * title.chars().count());
+    let map_right = match bar {
+        Some(bar) => {
+            let longest = bar.labels.iter().map(|(_, text)| text.chars().count()).max();
+            bar_left + BAR_WIDTH + GAP + CHAR_WIDTH * longest.unwrap_or(0)
+        }
+        None => GAP + map_width,
+    };
+    let right = map_right.max(GAP + CHAR_WIDTH * title.chars().count());
     let mut canvas = Canvas::blank(right + GAP, GAP + bar_height + GAP + LINE_HEIGHT + GAP);
     for (y, x) in (0..map_height).flat_map(|y| (0..map_width).map(move |x| (y, x))) {
-        canvas.set(GAP + x, GAP + y, scale.colour(values[y / zoom * width + x / zoom]));
+        canvas.set(GAP + x, GAP + y, colours[y / zoom * width + x / zoom]);
     }
+    canvas.write(title, GAP, GAP + bar_height + GAP);
+    let Some(bar) = bar else { return canvas };
     // Values increase upwards.
     for y in 0..bar_height {
-        let colour = scale.colour_at(1.0 - y as f64 / (bar_height - 1) as f64);
+        let colour = (bar.colour)(1.0 - y as f64 / (bar_height - 1) as f64);
         (0..BAR_WIDTH).for_each(|x| canvas.set(bar_left + x, GAP + y, colour));
     }
-    for (position, text) in &labels {
+    for (position, text) in &bar.labels {
         let row = GAP + ((1.0 - position) * (bar_height - 1) as f64).round() as usize;
         (0..4).for_each(|x| canvas.set(bar_left + BAR_WIDTH + x, row, [0; 3]));
         // The first and the last label extend beyond the bar into the gap.
         canvas.write(text, bar_left + BAR_WIDTH + GAP, row - LINE_HEIGHT / 2);
     }
-    canvas.write(&title, GAP, GAP + bar_height + GAP);
     canvas
 }
 

@@ -83,6 +83,12 @@ impl ColourScale {
         }
     }
 
+    /// Returns the number of finite values within the range.
+    pub fn count_within(&self, values: &[f32]) -> usize {
+        let [lo, hi] = self.range;
+        values.iter().filter(|x| (lo..=hi).contains(*x)).count()
+    }
+
     /// Returns the values of the first and the last colour.
     pub fn range(&self) -> [f32; 2] {
         self.range

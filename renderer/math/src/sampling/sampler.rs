@@ -2,7 +2,8 @@
 //!
 //! A sampler is stateless. It returns four numbers at a time, as a pure function of a [`PathKey`]
 //! (8 bytes: pixel and sample) and a *dimension set*, the index of a group of four dimensions. The
-//! integrator increments it along the path.
+//! integrator increments it along the path. A point does not depend on the number of samples per
+//! pixel, so that a finished image can get more samples later.
 //!
 //! The Sobol' sampler uses the first four dimensions of the sequence for every set, shuffled and
 //! scrambled independently per pixel and set (padding; Burley 2020, *Practical Hash-based Owen

@@ -12,7 +12,8 @@ use std::f32::consts::{FRAC_1_PI, FRAC_PI_4, PI};
 pub const UNIFORM_SPHERE_PDF: f32 = 0.25 * FRAC_1_PI;
 
 /// The smallest cosine that [`cosine_hemisphere`] returns, so that the PDF stays positive. It is
-/// the height above a point 2⁻²⁵ (half the spacing of the input) inside the edge of the disk.
+/// the height of the hemisphere over a point of the disk that is 2⁻²⁵ (half the spacing of the
+/// input) from the rim.
 const MIN_COSINE: f32 = 1.0 / 4096.0;
 
 /// Samples a uniform point on the closed unit disk, by the concentric map of Shirley & Chiu 1997.

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pbrt_name_is_known_and_covers_the_visible_range() {
+    fn every_documented_name_is_known_and_covers_the_visible_range() {
         let metals = ["Ag", "Al", "Au", "Cu", "CuZn", "MgO", "TiO2"];
         let glasses = ["BK7", "BAF10", "FK51A", "LASF9", "F5", "F10", "F11"];
         let names = metals.iter().flat_map(|m| ["eta", "k"].map(|p| format!("metal-{m}-{p}")));

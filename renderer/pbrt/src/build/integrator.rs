@@ -116,6 +116,12 @@ impl Builder<'_> {
                 &overrides.lightcuts,
             )?),
         };
+        if method.name() == MethodName::Lightcuts && file_method == MethodName::Path {
+            // The override replaces the integrator together with its parameters.
+            for name in PATH_PARAMS {
+                p.any(name);
+            }
+        }
         if integrator.name == "path" || integrator.name == "volpath" {
             if p.bool("regularize")?.unwrap_or(false) && method.name() == MethodName::Path {
                 self.warn(
@@ -137,12 +143,23 @@ impl Builder<'_> {
     /// Warns about unused parameters. `known` lists the parameters of the integrator.
     fn warn_unknown(&mut self, integrator: &Entity, known: &[&str]) -> Result<(), SceneError> {
         for p in integrator.params.unused() {
-            let list = format!("the parameters are {}", known.join(", "));
-            let help = did_you_mean(&p.name, known.iter().copied(), &list);
-            let message = format!(
-                "parameter \"{} {}\" of \"{}\" is not supported ({help})",
-                p.ty, p.name, integrator.name
-            );
+            let (ty, name) = (p.ty, &p.name);
+            let other = match integrator.name.as_str() {
+                "lightcuts" if PATH_PARAMS.contains(&name.as_str()) => Some("path"),
+                _ if LIGHTCUTS_PARAMS.contains(&name.as_str()) => Some("lightcuts"),
+                _ => None,
+            };
+            let message = match other {
+                Some(other) => format!(
+                    "\"{ty} {name}\" is a parameter of the integrator \"{other}\", not of \"{}\"",
+                    integrator.name
+                ),
+                None => {
+                    let list = format!("the parameters are {}", known.join(", "));
+                    let help = did_you_mean(name, known.iter().copied(), &list);
+                    format!("\"{}\" has no parameter \"{ty} {name}\" ({help})", integrator.name)
+                }
+            };
             self.diagnostics.warn(Some(&p.location), message, "it is ignored")?;
         }
         Ok(())
@@ -334,6 +351,41 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn parameters_of_the_other_integrator_are_named() {
+        let warnings = |text: &str, integrator| {
+            let source = Source::memory("a.pbrt", format!("{text}\nWorldBegin\n"));
+            let mut diagnostics = Diagnostics::new(false);
+            let overrides = Overrides { integrator, ..Overrides::default() };
+            load_source(&source, &[], &overrides, &mut diagnostics).unwrap();
+            diagnostics.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        let path = "Integrator \"path\" \"string lightsampler\" \"bvh\" \"string bsdfsampling\" \"cosine\"";
+        let lightcuts = Some(MethodName::Lightcuts);
+        assert_eq!(warnings(path, lightcuts), "");
+        let misspelt = warnings("Integrator \"path\" \"string lightsamplr\" \"bvh\"", lightcuts);
+        assert!(
+            misspelt.ends_with(
+                "\"path\" has no parameter \"string lightsamplr\" (did you mean \"lightsampler\"?); \
+                 it is ignored"
+            ),
+            "{misspelt}"
+        );
+        let text = "Integrator \"lightcuts\" \"string lightsampler\" \"bvh\"";
+        let message = "\"string lightsampler\" is a parameter of the integrator \"path\", \
+                       not of \"lightcuts\"; it is ignored";
+        for integrator in [None, lightcuts] {
+            assert!(
+                warnings(text, integrator).ends_with(message),
+                "{}",
+                warnings(text, integrator)
+            );
+        }
+        assert!(
+            warnings("Integrator \"path\" \"integer maxcut\" 3", None).contains("\"lightcuts\"")
+        );
     }
 
     #[test]

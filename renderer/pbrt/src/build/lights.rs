@@ -148,6 +148,7 @@ impl Builder<'_> {
         }
         let path = self.path(name);
         let image = self.read_image(entity, &path, Encoding::Srgb, ColourRole::Light)?;
+        self.check_emission(Some(&entity.location), &path, &image)?;
         let is_lat_long = image.width() != image.height();
         let (texels, size) =
             equal_area(&image).map_err(|problem| problem.error(&path, |m| entity.error(m)))?;
@@ -212,6 +213,7 @@ impl Builder<'_> {
         let image = self
             .read_linear(path, Encoding::Srgb, ColourRole::Light)
             .map_err(|e| SceneError::new(e.to_string()).help(help))?;
+        self.check_emission(None, path, &image)?;
         let (texels, size) =
             equal_area(&image).map_err(|problem| problem.error(path, SceneError::new))?;
         Environment::image(&texels, size, &world_from_light, 1.0)

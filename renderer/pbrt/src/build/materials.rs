@@ -123,7 +123,7 @@ impl Builder<'_> {
         self.warn_about_bump_maps(entity, |_| false)?;
         if !supported {
             let kd = match entity.name.as_str() {
-                "subsurface" => self.colour(entity, "reflectance", 0.5)?,
+                "subsurface" => self.reflectance_or(entity, "reflectance", 0.5, 1.0)?,
                 _ => Param::Constant(Vec3::splat(0.5)),
             };
             let fallback = self.library(entity, "diffuse.wgsl", &[("kd", kd)])?;
@@ -132,7 +132,7 @@ impl Builder<'_> {
         }
         let material = match entity.name.as_str() {
             "diffuse" => {
-                let kd = self.colour(entity, "reflectance", 0.5)?;
+                let kd = self.reflectance_or(entity, "reflectance", 0.5, 1.0)?;
                 Material::scattering(self.library(entity, "diffuse.wgsl", &[("kd", kd)])?)
             }
             "diffusetransmission" => self.diffuse_transmission(entity)?,
@@ -171,7 +171,8 @@ impl Builder<'_> {
     fn diffuse_transmission(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let scale = entity.params.float("scale")?.unwrap_or(1.0);
         let mut scaled = |name: &str| {
-            Ok::<_, SceneError>(self.colour(entity, name, 0.25)?.map(move |x| x * scale))
+            let value = self.reflectance_or(entity, name, 0.25, scale)?;
+            Ok::<_, SceneError>(value.map(move |x| x * scale))
         };
         let values = [("kr", scaled("reflectance")?), ("kt", scaled("transmittance")?)];
         Ok(Material::scattering(self.library(entity, "diffuse_transmission.wgsl", &values)?))
@@ -218,7 +219,7 @@ impl Builder<'_> {
     /// Builds a coat over a diffuse base. The shader evaluates in closed form what pbrt-v4
     /// estimates by random walks between the layers.
     fn coated_diffuse(&mut self, entity: &Entity) -> Result<Material, SceneError> {
-        let kd = self.colour(entity, "reflectance", 0.5)?;
+        let kd = self.reflectance_or(entity, "reflectance", 0.5, 1.0)?;
         let (eta, thickness) =
             (self.coat_eta(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
         let coat = self.roughness(entity, "")?;
@@ -314,7 +315,7 @@ impl Builder<'_> {
                 let r = r.clamp(Vec3::ZERO, Vec3::splat(0.9999));
                 2.0 * (r / (1.0 - r)).sqrt()
             };
-            let k = self.colour(entity, "reflectance", 0.5)?.map(k_from_reflectance);
+            let k = self.reflectance_or(entity, "reflectance", 0.5, 1.0)?.map(k_from_reflectance);
             return Ok(Conductor { eta: Param::from_float(1.0), k, excess: no_excess });
         }
         let copper = |quantity: &str| SpectrumParam::Named(format!("metal-Cu-{quantity}"));

@@ -3,12 +3,14 @@
 mod integrator;
 mod lights;
 mod materials;
+mod render_space;
 mod settings;
 mod shader_material;
 mod shader_textures;
 mod shaders;
 mod shapes;
 mod textures;
+mod value_checks;
 
 use super::describe::{Description, describe};
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
@@ -23,7 +25,7 @@ use lightbound::choice::Choice;
 use lightbound::light::Lights;
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings};
 use lightbound::suggestion::did_you_mean;
-use lightbound_image::{Encoding, Image, ImageError, Window};
+use lightbound_image::{Crop, Encoding, Image, ImageError, Problem, Window};
 use lightbound_math::spectrum::{self, Primaries, Spectrum};
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, Target};
@@ -50,9 +52,8 @@ pub struct Overrides {
     pub seed: Option<u32>,
     /// Width and height in pixels; `None` keeps the value in the scene file.
     pub resolution: Option<(u32, u32)>,
-    /// Crop window as fractions `x0, x1, y0, y1` of the image; `None` keeps the value in the scene
-    /// file.
-    pub crop: Option<[f32; 4]>,
+    /// Crop window; `None` keeps the value in the scene file.
+    pub crop: Option<Crop>,
     /// Environment map that replaces the infinite lights of the scene file, or is added to it.
     pub environment: Option<PathBuf>,
     /// Colour space of the image; `None` keeps that of the film in the scene file.
@@ -123,13 +124,16 @@ pub fn load_source(
     diagnostics: &mut Diagnostics,
 ) -> Result<LoadedScene, SceneError> {
     let start = Instant::now();
-    let description = describe(source, diagnostics)?;
+    let mut description = describe(source, diagnostics)?;
+    let origin = render_space::origin(&description);
+    render_space::translate(&mut description, -origin);
     let mut builder = Builder {
         folder: description.folder.clone(),
         inputs: description.inputs.clone(),
         start: Location::new(source.clone(), 1, 1),
         diagnostics,
         textures: textures::Textures::default(),
+        checks: value_checks::TextureChecks::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
         converted: shader_textures::ConvertedTextures::default(),
         environment: overrides.environment.clone(),
@@ -143,7 +147,8 @@ pub fn load_source(
     builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
-    let shapes = builder.shapes(&description, &materials, &mut lights)?;
+    let mut shapes = builder.shapes(&description, &materials, &mut lights)?;
+    shapes.geometry.origin = origin;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let load_time = start.elapsed();
 
@@ -204,6 +209,7 @@ struct Builder<'a> {
     start: Location,
     diagnostics: &'a mut Diagnostics,
     textures: textures::Textures,
+    checks: value_checks::TextureChecks,
     shaders: shaders::Shaders,
     converted: shader_textures::ConvertedTextures,
     /// See [`Overrides::environment`].
@@ -224,10 +230,16 @@ impl Builder<'_> {
     /// Warns about unused parameters.
     fn warn_unused(&mut self, entity: &Entity) -> Result<(), SceneError> {
         for p in entity.params.unused() {
-            let message = format!(
-                "parameter \"{} {}\" of \"{}\" is not supported",
-                p.ty, p.name, entity.name
-            );
+            let message = match entity.params.suggestion(&p.name) {
+                Some(name) => format!(
+                    "\"{}\" has no parameter \"{} {}\" (did you mean \"{name}\"?)",
+                    entity.name, p.ty, p.name
+                ),
+                None => format!(
+                    "parameter \"{} {}\" of \"{}\" is not supported",
+                    p.ty, p.name, entity.name
+                ),
+            };
             self.diagnostics.warn(Some(&p.location), message, "it is ignored")?;
         }
         Ok(())
@@ -298,7 +310,13 @@ impl Builder<'_> {
         encoding: Encoding,
         role: ColourRole,
     ) -> Result<Image, SceneError> {
-        self.read_linear(path, encoding, role).map_err(|e| entity.error(e.to_string()))
+        self.read_linear(path, encoding, role).map_err(|e| {
+            let error = entity.error(e.to_string());
+            match e.problem {
+                Problem::Read(_) => error.help(RELATIVE_PATHS),
+                _ => error,
+            }
+        })
     }
 
     /// Like [`Self::read_image`], for files that no entity names.
@@ -347,7 +365,7 @@ impl Builder<'_> {
                 let text = self.inputs.read_text(&path).map_err(|e| {
                     entity
                         .error(format!("{} cannot be read: {e}", path.display()))
-                        .help("check the path")
+                        .help(RELATIVE_PATHS)
                 })?;
                 let spectrum = spectrum::from_text(&text)
                     .map_err(|e| entity.error(format!("{}: {e}", path.display())))?;
@@ -415,6 +433,10 @@ impl Builder<'_> {
         Ok(converted.max(Vec3::ZERO))
     }
 }
+
+/// Remedy for a file that cannot be read.
+const RELATIVE_PATHS: &str = "check the path: file names are relative to the folder of the main \
+                              scene file";
 
 /// Converts a transform. Fails if it is not invertible in single precision.
 fn transform(entity: &Entity, ctm: DAffine3) -> Result<Transform, SceneError> {

@@ -9,8 +9,8 @@ use lightbound::camera::{Camera, Projection, ScreenWindow};
 use lightbound::filter::{Filter, FilterKind};
 use lightbound::settings::{ColourSpace, SamplingSettings};
 use lightbound::suggestion::did_you_mean;
-use lightbound_image::MAX_PIXELS;
-use lightbound_image::Window;
+use lightbound_image::layers::PixelRect;
+use lightbound_image::{Crop, MAX_PIXELS, Window};
 use lightbound_math::sampling::SamplerKind;
 use lightbound_math::spectrum::{SENSORS, white_balance_of_camera};
 use lightbound_math::{Transform, vec2};
@@ -53,7 +53,7 @@ impl Builder<'_> {
         let p = &film.params;
         let supported = self.check_supported("film", film, &["rgb"], |name| {
             matches!(name, "gbuffer" | "spectral")
-                .then_some("film \"rgb\"; every EXR file includes features")
+                .then_some("film \"rgb\"; EXR files have the layers that --layers selects")
         })?;
         let size = |name: &str, default: i32| match p.int(name)?.unwrap_or(default) {
             n if (1..=MAX_RESOLUTION).contains(&n) => Ok(n as u32),
@@ -135,7 +135,10 @@ impl Builder<'_> {
         (w, h): (u32, u32),
         overrides: &Overrides,
     ) -> Result<Window, SceneError> {
-        let window = overrides.crop.map_or(file_window, |crop| crop_window(crop, (w, h)));
+        let window = match overrides.crop {
+            Some(crop) => overriding_window(crop, (w, h))?,
+            None => file_window,
+        };
         if window.x0 >= window.x1 || window.y0 >= window.y1 {
             let message = "the crop window contains no pixel";
             let error = match overrides.crop {
@@ -356,6 +359,23 @@ fn white_balance(film: &Entity, colour_space: ColourSpace) -> Result<Option<Mat3
     }
     let matrix = white_balance_of_camera(kelvin.into(), &colour_space.primaries());
     Ok(matrix.map(|matrix| matrix.as_mat3()))
+}
+
+/// Converts an overriding crop window to pixels; may be empty.
+///
+/// # Errors
+/// If pixels are outside the image.
+fn overriding_window(crop: Crop, (w, h): (u32, u32)) -> Result<Window, SceneError> {
+    let full = PixelRect::from_size(0, 0, w.into(), h.into());
+    let area = crop.area(full);
+    if !full.contains(area) {
+        let error = SceneError::new(format!("the crop {crop} is not within the image"));
+        return Err(error.help(format!(
+            "the image has {w} × {h} pixels: columns from 0 to {w}, rows from 0 to {h}"
+        )));
+    }
+    let [x0, x1, y0, y1] = [area.x0, area.x1, area.y0, area.y1].map(|x| x as u32);
+    Ok(Window { x0, y0, x1, y1 })
 }
 
 /// Converts a crop window from fractions `x0, x1, y0, y1` of an image to pixels; may be empty.

@@ -6,6 +6,7 @@
 
 use super::Builder;
 use super::shaders::{FindError, Variant};
+use super::value_checks::ValidValues;
 use crate::diagnostics::SceneError;
 use crate::file::params::{Param, ParamType, ParamValues};
 use crate::file::parse::Entity;
@@ -258,17 +259,20 @@ impl Builder<'_> {
         let name =
             shader_use.entity.params.texture(&parameter.name)?.expect("the parameter exists");
         // `describe` checks that a texture with this name exists.
-        self.textures.for_parameter(name, parameter.size > 1).map(Setting::Varying).ok_or_else(
-            || {
-                let message = format!(
-                    "is \"{name}\", a texture of type spectrum, but `{}` is one number",
-                    parameter.name
-                );
-                shader_use.error(param, &message).help(format!(
-                    "define \"{name}\" with Texture as a float, or name another texture"
-                ))
-            },
-        )
+        let Some(texture) = self.textures.for_parameter(name, parameter.size > 1) else {
+            let message = format!(
+                "is \"{name}\", a texture of type spectrum, but `{}` is one number",
+                parameter.name
+            );
+            return Err(shader_use.error(param, &message).help(format!(
+                "define \"{name}\" with Texture as a float, or name another texture"
+            )));
+        };
+        if parameter.scalar != Scalar::Bool {
+            let valid = ValidValues::Declared(&parameter.name, parameter.range);
+            self.check_texture(&texture, 1.0, valid)?;
+        }
+        Ok(Setting::Varying(texture))
     }
 
     /// Reads a constant value of a parameter.

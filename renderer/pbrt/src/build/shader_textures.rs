@@ -28,8 +28,8 @@ struct ConversionKey {
     invert: bool,
 }
 
-/// Lookup settings and texels of a texture in a shader.
-pub(super) type ShaderTexture = (texture::Lookup, Arc<texture::Texture>);
+/// Sampler settings and texels of a texture in a shader.
+pub(super) type ShaderTexture = (texture::SamplerState, Arc<texture::Texture>);
 
 impl ConvertedTextures {
     /// Returns the converted texture of an image map.
@@ -41,8 +41,8 @@ impl ConvertedTextures {
     }
 }
 
-/// Returns the lookup settings of an image map.
-fn lookup(map: &ImageMap) -> texture::Lookup {
+/// Returns the sampler settings of an image map.
+fn sampler(map: &ImageMap) -> texture::SamplerState {
     let wrap = match map.wrap {
         WrapMode::Repeat => texture::Wrap::Repeat,
         WrapMode::Black => texture::Wrap::Black,
@@ -53,7 +53,7 @@ fn lookup(map: &ImageMap) -> texture::Lookup {
         TextureFilter::Point => texture::Filter::Point,
         TextureFilter::Bilinear => texture::Filter::Bilinear,
     };
-    texture::Lookup { wrap, filter }
+    texture::SamplerState { wrap, filter }
 }
 
 impl Builder<'_> {
@@ -106,6 +106,7 @@ impl Builder<'_> {
                 let image = image.map_err(|error| {
                     shader_use.error(param, &format!("cannot be used: {}", error.message()))
                 })?;
+                self.check_finite(shader_use.entity, &image)?;
                 self.converted_texture(shader_use, param, &shader_texture::default_image_map(image))
             }
             Some(param) => {
@@ -139,7 +140,7 @@ impl Builder<'_> {
                 format!("{name} is inverted and black outside the image ({})", shader_use.label);
             self.diagnostics.warn(Some(&param.location), message, "0 outside the image, not 1")?;
         }
-        Ok((lookup(map), self.converted.get(map)))
+        Ok((sampler(map), self.converted.get(map)))
     }
 }
 
@@ -181,17 +182,20 @@ mod tests {
     }
 
     #[test]
-    fn lookup_settings_match_the_imagemap() {
+    fn sampler_settings_match_the_imagemap() {
         let map = map(Image::from_f32(1, 1, Channels::Grey, vec![0.5]));
         assert_eq!(
-            lookup(&map),
-            texture::Lookup { wrap: texture::Wrap::Clamp, filter: texture::Filter::Point }
+            sampler(&map),
+            texture::SamplerState { wrap: texture::Wrap::Clamp, filter: texture::Filter::Point }
         );
         let map =
             ImageMap { wrap: WrapMode::OctahedralSphere, filter: TextureFilter::Bilinear, ..map };
         assert_eq!(
-            lookup(&map),
-            texture::Lookup { wrap: texture::Wrap::Octahedral, filter: texture::Filter::Bilinear }
+            sampler(&map),
+            texture::SamplerState {
+                wrap: texture::Wrap::Octahedral,
+                filter: texture::Filter::Bilinear
+            }
         );
     }
 }

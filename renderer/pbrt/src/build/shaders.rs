@@ -10,7 +10,7 @@ use lightbound::material::{
 };
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
-use lightbound_shader::texture::Lookup;
+use lightbound_shader::texture::SamplerState;
 use lightbound_shader::{Arena, Parameter, Settings, Shader, ShaderError, Target, Texture};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -45,23 +45,23 @@ pub(super) struct Variant {
     shader: u32,
     /// Names and bits of the overrides that the material sets.
     overrides: Vec<(String, u64)>,
-    /// Lookup settings of each texture.
-    lookups: Vec<Lookup>,
+    /// Sampler settings of each texture.
+    samplers: Vec<SamplerState>,
 }
 
 impl Variant {
-    /// Creates a variant from override values and texture lookups.
-    pub fn new(shader: u32, overrides: &[(String, f64)], lookups: Vec<Lookup>) -> Variant {
+    /// Creates a variant from override values and sampler states.
+    pub fn new(shader: u32, overrides: &[(String, f64)], samplers: Vec<SamplerState>) -> Variant {
         // −0 and 0 are the same value, so they share a variant.
         let overrides =
             overrides.iter().map(|(name, x)| (name.clone(), (x + 0.0).to_bits())).collect();
-        Variant { shader, overrides, lookups }
+        Variant { shader, overrides, samplers }
     }
 
     /// Returns the compiler settings of the variant.
     fn settings(&self, shader: &Shader) -> Settings {
         let textures =
-            std::iter::zip(shader.textures().iter().cloned(), self.lookups.iter().copied())
+            std::iter::zip(shader.textures().iter().cloned(), self.samplers.iter().copied())
                 .collect();
         let overrides = self
             .overrides
@@ -237,6 +237,9 @@ impl Builder<'_> {
             .flatten();
         let sampler_warning = sampler_problem
             .map(|problem| format!("shader {name}: its `sample` and `pdf` disagree: {problem}"));
+        for message in program.warnings() {
+            self.warn(entity, message, "the text of the comment")?;
+        }
         if let Some(message) = value_warning {
             self.warn(entity, message, "unchanged values; lightcuts and --light-sampling material-tree may drop negative ones, and surfaces with this material may be too dark or too bright, or lose samples")?;
         }

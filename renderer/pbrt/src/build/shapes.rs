@@ -20,6 +20,21 @@ pub(super) struct Shapes {
     pub object_names: Vec<String>,
 }
 
+/// An emissive shape of an object.
+struct Emitter<'d> {
+    primitive: Primitive,
+    emission: AreaEmission<'d>,
+}
+
+/// The emission of an area light.
+#[derive(Clone, Copy)]
+struct AreaEmission<'d> {
+    entity: &'d Entity,
+    /// Emitted radiance, without the factors `scale` and `power`.
+    le: Vec3,
+    two_sided: bool,
+}
+
 /// Supported types of shapes.
 const SHAPES: [&str; 5] = ["plymesh", "trianglemesh", "bilinearmesh", "sphere", "disk"];
 
@@ -33,18 +48,33 @@ impl Builder<'_> {
     ) -> Result<Shapes, SceneError> {
         let mut geometry = Geometry::default();
         let mut object_names = Vec::new();
+        let mut next_light = lights.len() as u32;
         for shape in &d.shapes {
-            self.shape(d, shape, materials, lights, &mut geometry)?;
+            let add_lights = |b: &mut Self, primitive: &Primitive, emission: AreaEmission<'_>| {
+                for element in 0..primitive.shape.len() {
+                    lights.push(AnyLight::Area(b.area_light(&emission, primitive, element)?));
+                }
+                Ok(())
+            };
+            self.shape(d, shape, materials, &mut geometry, &mut next_light, add_lights)?;
             let name = shape.entity.params.string("filename")?.unwrap_or(&shape.entity.name);
             object_names.resize(geometry.primitives.len(), name.to_string());
         }
         geometry.world = 0..geometry.primitives.len() as u32;
+        // Emitters of each object, in the order of their lights.
+        let mut emitters: Vec<Vec<Emitter<'_>>> = Vec::new();
         for object in &d.objects {
             let start = geometry.primitives.len() as u32;
+            let (mut of_object, mut next_light) = (Vec::new(), 0);
             for shape in &object.shapes {
-                self.shape(d, shape, materials, lights, &mut geometry)?;
+                let keep = |_: &mut Self, primitive: &Primitive, emission| {
+                    of_object.push(Emitter { primitive: primitive.clone(), emission });
+                    Ok(())
+                };
+                self.shape(d, shape, materials, &mut geometry, &mut next_light, keep)?;
             }
             geometry.groups.push(start..geometry.primitives.len() as u32);
+            emitters.push(of_object);
         }
         for instance in &d.instances {
             let transform = Transform::new(instance.ctm).ok_or_else(|| {
@@ -54,20 +84,26 @@ impl Builder<'_> {
                 )
                 .help("check for zero or extreme scales")
             })?;
-            geometry.instances.push(Instance { group: instance.object as u32, transform });
+            let (group, first_light) = (instance.object as u32, lights.len() as u32);
+            for emitter in &emitters[instance.object] {
+                self.instance_lights(emitter, &transform, lights)?;
+            }
+            geometry.instances.push(Instance { group, transform, first_light });
             object_names.push(d.objects[instance.object].name.clone());
         }
         Ok(Shapes { geometry, object_names })
     }
 
-    /// Adds a shape to `geometry`, and its emitters to `lights`.
-    fn shape(
+    /// Adds a shape to `geometry`, and calls `emit` with its emissive primitives. `next_light` is
+    /// the index of the next light.
+    fn shape<'d>(
         &mut self,
-        d: &Description,
+        d: &'d Description,
         s: &ShapeEntity,
         materials: &Materials,
-        lights: &mut Vec<AnyLight>,
         geometry: &mut Geometry,
+        next_light: &mut u32,
+        mut emit: impl FnMut(&mut Self, &Primitive, AreaEmission<'d>) -> Result<(), SceneError>,
     ) -> Result<(), SceneError> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
@@ -101,6 +137,8 @@ impl Builder<'_> {
             }
             return Ok(());
         };
+        let emission =
+            s.area_light.map(|light| self.area_emission(&d.area_lights[light])).transpose()?;
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
@@ -111,9 +149,10 @@ impl Builder<'_> {
                 alpha: alpha.clone(),
                 flip: s.reverse_orientation,
             };
-            if let Some(light) = s.area_light {
-                primitive.first_light = Some(lights.len() as u32);
-                self.area_light(&d.area_lights[light], &primitive, lights)?;
+            if let Some(emission) = emission {
+                primitive.first_light = Some(*next_light);
+                *next_light += primitive.shape.len();
+                emit(self, &primitive, emission)?;
             }
             if !invisible {
                 geometry.primitives.push(primitive);
@@ -130,13 +169,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Adds a light for each element of a shape. As in pbrt-v4, `power` is the power per element.
-    fn area_light(
-        &mut self,
-        entity: &Entity,
-        primitive: &Primitive,
-        lights: &mut Vec<AnyLight>,
-    ) -> Result<(), SceneError> {
+    /// Reads an area light.
+    fn area_emission<'d>(&mut self, entity: &'d Entity) -> Result<AreaEmission<'d>, SceneError> {
         self.check_supported("area light", entity, &["diffuse"], |_| None)?;
         let p = &entity.params;
         let two_sided = p.bool("twosided")?.unwrap_or(false);
@@ -152,13 +186,43 @@ impl Builder<'_> {
                 "uniform emission",
             )?;
         }
-        let le = self.emission(entity, "L")?;
+        let emission = AreaEmission { entity, le: self.emission(entity, "L")?, two_sided };
+        // Marks the parameters as used, even if the shape has no elements.
+        self.scale(entity, "power", 1.0)?;
+        self.warn_unused(entity)?;
+        Ok(emission)
+    }
+
+    /// Creates the light of an element. As in pbrt-v4, `power` is the power per element.
+    fn area_light(
+        &mut self,
+        &AreaEmission { entity, le, two_sided }: &AreaEmission<'_>,
+        primitive: &Primitive,
+        element: u32,
+    ) -> Result<AreaLight, SceneError> {
+        let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
+        let le = le * self.scale(entity, "power", power)?;
+        Ok(AreaLight::new(primitive, element, le, two_sided))
+    }
+
+    /// Adds the lights of an emitter in an instance of its object.
+    fn instance_lights(
+        &mut self,
+        Emitter { primitive, emission }: &Emitter<'_>,
+        transform: &Transform,
+        lights: &mut Vec<AnyLight>,
+    ) -> Result<(), SceneError> {
         for element in 0..primitive.shape.len() {
-            let power = PI * primitive.shape.area(element) * if two_sided { 2.0 } else { 1.0 };
-            let le = le * self.scale(entity, "power", power)?;
-            lights.push(AnyLight::Area(AreaLight::new(primitive, element, le, two_sided)));
+            let light = match primitive.instantiate(element, transform) {
+                Some(instantiated) => self
+                    .area_light(emission, &instantiated, 0)?
+                    .with_mask_of_group(primitive, element, transform),
+                // Without an area, the element emits nothing, but its light keeps its index.
+                None => AreaLight::new(primitive, element, Vec3::ZERO, false),
+            };
+            lights.push(AnyLight::Area(light));
         }
-        self.warn_unused(entity)
+        Ok(())
     }
 
     fn plymesh(

@@ -1,5 +1,6 @@
 //! Builds textures and parameters that accept textures.
 
+use super::value_checks::ValidValues;
 use super::{Builder, ColourRole, transform};
 use crate::describe::{Description, TextureEntity};
 use crate::diagnostics::SceneError;
@@ -12,7 +13,7 @@ use lightbound::texture::{
     TextureFilter, WrapMode,
 };
 use lightbound_image::{self, Encoding, Image};
-use lightbound_math::{Vec2, Vec3};
+use lightbound_math::{Transform, Vec2, Vec3};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +39,12 @@ impl Textures {
         texture.map(Param::Texture)
     }
 
+    /// Returns the path of an image.
+    pub fn path_of(&self, image: &Arc<Image>) -> PathBuf {
+        let found = self.images.iter().find(|(_, other)| Arc::ptr_eq(other, image));
+        found.map(|((path, _), _)| path.clone()).unwrap_or_default()
+    }
+
     /// Iterates over the names of all textures.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spectrum.keys().chain(self.float.keys()).map(String::as_str)
@@ -52,6 +59,7 @@ impl Builder<'_> {
     pub(super) fn build_textures(&mut self, d: &Description) -> Result<(), SceneError> {
         for t in &d.textures {
             let texture = Arc::new(self.texture(t)?);
+            self.checks.define(&texture, &t.entity.location);
             let map =
                 if t.is_float { &mut self.textures.float } else { &mut self.textures.spectrum };
             map.insert(t.name.clone(), texture);
@@ -89,7 +97,7 @@ impl Builder<'_> {
             "checkerboard" => {
                 let domain = match entity.params.int("dimension")?.unwrap_or(2) {
                     2 => CheckerboardDomain::Flat(self.mapping(t)?),
-                    3 => CheckerboardDomain::Solid(transform(entity, t.ctm)?.inverse()),
+                    3 => CheckerboardDomain::Solid(texture_transform(t)?.inverse()),
                     n => {
                         return Err(entity
                             .error(format!("a checkerboard has 2 or 3 dimensions, not {n}"))
@@ -140,6 +148,7 @@ impl Builder<'_> {
             (p.float("scale")?.unwrap_or(1.0), p.bool("invert")?.unwrap_or(false));
         let encoding = p.string("encoding")?.unwrap_or("sRGB");
         let image = self.image(entity, &self.path(name), encoding)?;
+        self.check_finite(entity, &image)?;
         let mapping = self.mapping(t)?;
         let value = if t.is_float { ImageMapValue::Float } else { ImageMapValue::Rgb };
         Ok(Texture::Image(ImageMap { image, mapping, value, wrap, filter, scale, invert }))
@@ -171,20 +180,20 @@ impl Builder<'_> {
             |name: &str, default: f32| Ok::<f32, SceneError>(p.float(name)?.unwrap_or(default));
         let offset =
             |u: &str, v: &str| Ok::<Vec2, SceneError>(Vec2::new(number(u, 0.0)?, number(v, 0.0)?));
-        let texture_from_world = || Ok::<_, SceneError>(transform(entity, t.ctm)?.inverse());
+        let texture_from_render = || Ok::<_, SceneError>(texture_transform(t)?.inverse());
         Ok(match p.string("mapping")?.unwrap_or("uv") {
             "uv" => Mapping::Uv {
                 scale: Vec2::new(number("uscale", 1.0)?, number("vscale", 1.0)?),
                 offset: offset("udelta", "vdelta")?,
             },
             "planar" => Mapping::Planar {
-                texture_from_world: texture_from_world()?,
+                texture_from_render: texture_from_render()?,
                 s: p.vector3("v1")?.unwrap_or(Vec3::X),
                 t: p.vector3("v2")?.unwrap_or(Vec3::Y),
                 offset: offset("udelta", "vdelta")?,
             },
-            "spherical" => Mapping::Spherical(texture_from_world()?),
-            "cylindrical" => Mapping::Cylindrical(texture_from_world()?),
+            "spherical" => Mapping::Spherical(texture_from_render()?),
+            "cylindrical" => Mapping::Cylindrical(texture_from_render()?),
             other => {
                 let names = ["uv", "planar", "spherical", "cylindrical"];
                 let help = did_you_mean(other, names, "use uv, planar, spherical or cylindrical");
@@ -203,7 +212,9 @@ impl Builder<'_> {
             None => None,
             Some(FloatOrTexture::Float(x)) => Some(Param::from_float(x)),
             Some(FloatOrTexture::Texture(texture)) => {
-                Some(find(&self.textures.float, entity, texture, "float")?)
+                let texture = find(&self.textures.float, entity, texture, "float")?;
+                self.check_texture(&texture, 1.0, ValidValues::NonNegative)?;
+                Some(texture)
             }
         })
     }
@@ -220,6 +231,18 @@ impl Builder<'_> {
 
     /// Reads a spectrum, converted like a reflectance, or a spectrum texture.
     pub(super) fn spectrum_or(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+        default: SpectrumParam,
+    ) -> Result<Param, SceneError> {
+        let value = self.unchecked_spectrum_or(entity, name, default)?;
+        self.check_texture(&value, 1.0, ValidValues::NonNegative)?;
+        Ok(value)
+    }
+
+    /// [`Builder::spectrum_or`] without a check of the values.
+    pub(super) fn unchecked_spectrum_or(
         &mut self,
         entity: &Entity,
         name: &str,
@@ -244,6 +267,12 @@ impl Builder<'_> {
     ) -> Result<Param, SceneError> {
         self.spectrum_or(entity, name, SpectrumParam::Rgb([default; 3], ColourSpace::default()))
     }
+}
+
+/// Returns the transform from texture to render space.
+fn texture_transform(t: &TextureEntity) -> Result<Transform, SceneError> {
+    let ctm = t.ctm.as_ref().map_err(|fault| fault.error(&t.entity.location, "texture"))?;
+    transform(&t.entity, *ctm)
 }
 
 /// Finds a texture of type `ty` by name.

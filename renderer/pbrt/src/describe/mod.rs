@@ -8,6 +8,7 @@ mod interpret;
 #[cfg(test)]
 mod tests;
 
+use super::ctm::CheckedTransform;
 use super::diagnostics::{Diagnostics, Location, SceneError, Source};
 use super::file::parse::Entity;
 use super::inputs::InputFiles;
@@ -83,8 +84,8 @@ pub struct TextureEntity {
     pub is_float: bool,
     /// Type and parameters.
     pub entity: Entity,
-    /// Transform from texture to world space.
-    pub ctm: DAffine3,
+    /// Transform from texture to world space, which not all textures use.
+    pub ctm: CheckedTransform,
 }
 
 /// A material.

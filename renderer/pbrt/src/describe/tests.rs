@@ -178,11 +178,11 @@ fn errors_suggest_a_remedy() {
     for (text, message_part, remedy_part) in [
         ("", "without WorldBegin", "settings"),
         ("Shape \"disk\"", "Shape comes before WorldBegin", "after"),
-        ("AttributeBegin", "before WorldBegin", "after"),
+        ("AttributeBegin", "AttributeBegin comes before WorldBegin", "no scopes"),
+        ("TransformBegin", "TransformBegin comes before WorldBegin", "remove"),
         ("WorldBegin WorldBegin", "twice", "remove"),
         ("WorldBegin Camera \"perspective\"", "Camera comes after", "before WorldBegin"),
         ("WorldBegin TransformTimes 0 1", "comes after", "before WorldBegin"),
-        ("WorldBegin AttributeEnd", "AttributeEnd without AttributeBegin", "remove"),
         ("WorldBegin ObjectEnd", "ObjectEnd without ObjectBegin", "remove"),
         ("WorldBegin AttributeBegin", "never closed", "AttributeEnd"),
         ("WorldBegin ObjectBegin \"o\"", "ObjectBegin is never closed", "ObjectEnd"),
@@ -238,13 +238,36 @@ fn errors_suggest_a_remedy() {
         ("Attribute \"shapes\" \"float a\" 1", "unknown attribute target", "\"shape\""),
         ("Option \"sed\" 1", "unknown option", "\"seed\""),
         ("ColorSpace \"rgb\"", "unknown colour space", "srgb"),
-        ("Scale 1 0 1", "singular", "invertible"),
-        ("Transform [1 0 0 0 0 1 0 0 0 0 1 1 0 0 0 1]", "not affine", "affine"),
-        ("Transform [0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0]", "not affine", "affine"),
-        ("ConcatTransform [1 0 0 0 2 0 0 0 3 0 0 0 0 0 0 1]", "singular", "invertible"),
-        ("Rotate 90 0 0 0", "axis", "invertible"),
-        ("LookAt 1 1 1 1 1 1 0 1 0", "coincide", "invertible"),
-        ("LookAt 0 0 0 0 1 0 0 1 0", "up vector", "invertible"),
+        ("Scale 1 0 1 Camera \"perspective\"", "camera cannot be used: it is singular", "Scale at"),
+        (
+            "WorldBegin Transform [1 0 0 0 0 1 0 0 0 0 1 1 0 0 0 1] Shape \"disk\"",
+            "shape cannot be used: the matrix is not affine",
+            "affine",
+        ),
+        (
+            "WorldBegin Transform [0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0] Shape \"disk\"",
+            "not affine",
+            "affine",
+        ),
+        (
+            "WorldBegin ConcatTransform [1 0 0 0 2 0 0 0 3 0 0 0 0 0 0 1] LightSource \"point\"",
+            "light cannot be used: it is singular",
+            "invertible",
+        ),
+        ("Rotate 90 0 0 0 Camera \"perspective\"", "axis", "Rotate at"),
+        ("LookAt 1 1 1 1 1 1 0 1 0 Camera \"perspective\"", "coincide", "LookAt at"),
+        ("LookAt 0 0 0 0 1 0 0 1 0 Camera \"perspective\"", "up vector", "invertible"),
+        (
+            "WorldBegin ObjectBegin \"o\" ObjectEnd Scale 0 0 0 ObjectInstance \"o\"",
+            "instance cannot be used: it is singular",
+            "Scale at",
+        ),
+        (
+            "WorldBegin Scale 0 1 1 CoordinateSystem \"flat\" Identity Translate 1 2 3 \
+             CoordSysTransform \"flat\" Shape \"disk\"",
+            "singular",
+            "Scale at",
+        ),
         ("Import \"a.pbrt\"", "Import comes before", "after"),
         ("Include \"no/such/file.pbrt\"", "cannot read no/such/file.pbrt", "main scene file"),
     ] {
@@ -255,11 +278,26 @@ fn errors_suggest_a_remedy() {
         );
         assert_eq!(line, 1, "{text}");
     }
-    let overflowing = "Scale 1e100 1e100 1e100 ".repeat(8);
+    let overflowing = "Scale 1e100 1e100 1e100 ".repeat(8) + "Camera \"perspective\"";
     assert!(scene_error(&overflowing).0.contains("transform"));
     let error =
         describe(&Source::file("/no/such/scene.pbrt"), &mut Diagnostics::new(false)).unwrap_err();
     assert!(error.message().contains("/no/such/scene.pbrt"));
+}
+
+#[test]
+fn unusable_transforms_are_no_errors_unless_used() {
+    let d = describe_scene(
+        "Scale 0 0 0 LookAt 1 1 1 1 1 1 0 1 0 Identity Translate 0 0 3 Camera \"perspective\" WorldBegin
+         AttributeBegin Scale 1 0 1 Rotate 0 0 0 0
+           Texture \"t\" \"float\" \"constant\" Material \"diffuse\" CoordinateSystem \"flat\"
+           AttributeBegin Transform [1 0 0 0 0 1 0 0 0 0 1 0 5 0 0 1] Shape \"disk\" AttributeEnd
+         AttributeEnd
+         ActiveTransform EndTime Scale 0 0 0 ActiveTransform All Identity Shape \"sphere\"",
+    );
+    let positions: Vec<_> = d.shapes.iter().map(|shape| shape.ctm.translation.x).collect();
+    assert_eq!(positions, [5.0, 0.0]);
+    assert!(d.textures[0].ctm.is_err());
 }
 
 #[test]
@@ -286,12 +324,8 @@ fn unsupported_features_warn_and_name_the_fallback() {
             "\"radius\" is given twice",
             "last",
         ),
-        (
-            "WorldBegin AreaLightSource \"diffuse\" ObjectBegin \"o\" Shape \"disk\" ObjectEnd",
-            "area lights inside",
-            "not emit",
-        ),
         ("WorldBegin TransformBegin TransformEnd", "deprecated", "AttributeBegin"),
+        ("WorldBegin AttributeEnd", "AttributeEnd without AttributeBegin", "ignored"),
         ("WorldBegin Material \"none\"", "material \"none\" is deprecated", "\"interface\""),
         (
             "WorldBegin MakeNamedMaterial \"air\" \"string type\" \"\"",
@@ -300,16 +334,13 @@ fn unsupported_features_warn_and_name_the_fallback() {
         ),
     ] {
         let (result, warnings) = describe_with_warnings(text);
-        let description = result.unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert!(result.is_ok(), "{text}: {}", result.unwrap_err());
         let [warning] = warnings.as_slice() else { panic!("{text}: {warnings:?}") };
         assert!(
             warning.message.contains(message_part) && warning.fallback.contains(fallback_part),
             "{text}: {warning}"
         );
-        assert!(
-            warning.location.is_some()
-                && description.objects.iter().all(|o| o.shapes[0].area_light.is_none())
-        );
+        assert!(warning.location.is_some());
         assert!(
             describe(&Source::memory("s", text), &mut Diagnostics::new(true)).is_err(),
             "{text} passed in strict mode"
@@ -345,14 +376,12 @@ fn includes_share_the_graphics_state_and_imports_do_not() {
     for (content, part) in [
         (&b"Include \"self.pbrt\""[..], "includes itself"),
         (b"WorldBegin Import \"open.pbrt\"", "AttributeBegin is never closed"),
-        (b"WorldBegin AttributeBegin Import \"close.pbrt\" AttributeEnd", "AttributeEnd without"),
         (b"WorldBegin ObjectBegin \"o\" Import \"object.pbrt\"", "ObjectEnd without"),
         (b"Include \"cut.pbrt.gz\"", "cannot read"),
         (b"Include \".\"", "cannot read"),
         (b"Include \"wide.pbrt\"", "UTF-16"),
     ] {
         write_file(root, "open.pbrt", b"AttributeBegin");
-        write_file(root, "close.pbrt", b"AttributeEnd");
         write_file(root, "object.pbrt", b"ObjectEnd");
         write_file(root, "cut.pbrt.gz", &gzip(&b"Identity ".repeat(1000))[..40]);
         write_file(root, "wide.pbrt", b"\xff\xfeW\0");

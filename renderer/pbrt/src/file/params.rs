@@ -6,11 +6,12 @@
 
 use crate::diagnostics::{Location, SceneError};
 use lightbound::settings::ColourSpace;
+use lightbound::suggestion::nearest;
 use lightbound_math::{Vec2, Vec3};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The declared type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,6 +243,8 @@ pub struct ParamSet {
     /// Number of explicit parameters; the rest are defaults.
     explicit_count: usize,
     colour_space: ColourSpace,
+    /// Names that accessors did not find while parameters were unused, for suggestions.
+    missing: Arc<Mutex<BTreeSet<String>>>,
 }
 
 type ParamResult<T> = Result<Option<T>, SceneError>;
@@ -249,7 +252,12 @@ type ParamResult<T> = Result<Option<T>, SceneError>;
 impl ParamSet {
     /// Creates a set of explicit parameters in file order.
     pub fn new(params: Vec<Arc<Param>>) -> ParamSet {
-        ParamSet { explicit_count: params.len(), params, colour_space: ColourSpace::default() }
+        ParamSet {
+            explicit_count: params.len(),
+            params,
+            colour_space: ColourSpace::default(),
+            missing: Arc::default(),
+        }
     }
 
     /// Sets the colour space of the parameters, which are still without defaults.
@@ -315,7 +323,22 @@ impl ParamSet {
             .iter()
             .filter(|p| p.name == name)
             .for_each(|p| p.used.store(true, Ordering::Relaxed));
-        self.find(name)
+        let found = self.find(name);
+        if found.is_none() && self.unused().next().is_some() {
+            let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+            missing.insert(name.to_owned());
+        }
+        found
+    }
+
+    /// Returns the name that an unused parameter was probably meant to have: one that an accessor
+    /// did not find.
+    pub fn suggestion(&self, unused: &str) -> Option<String> {
+        /// Shorter names are similar to too many others.
+        const MIN_LEN: usize = 3;
+        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        let candidates = missing.iter().map(String::as_str);
+        nearest(unused, candidates).filter(|_| unused.len() >= MIN_LEN).map(str::to_owned)
     }
 
     /// Returns the declared type of a parameter.

@@ -24,7 +24,7 @@ impl<'a> Body<'a> {
     /// Reads `n` bytes of a binary file; `content` describes them in messages.
     pub fn take(&mut self, n: usize, content: &str) -> Result<&'a [u8], PlyErrorKind> {
         let rest = &self.data[self.pos..];
-        let bytes = rest.get(..n).ok_or_else(|| truncated(content, n, rest.len()))?;
+        let bytes = rest.get(..n).ok_or_else(|| truncated(content, n as u128, rest.len()))?;
         self.pos += n;
         Ok(bytes)
     }
@@ -66,14 +66,15 @@ impl<'a> Body<'a> {
         // An ASCII list starts after a separator, so each item takes two bytes even at the end of
         // the file.
         if n * min_size as f64 > remaining as f64 {
-            return Err(truncated("list items", n as usize * min_size, remaining));
+            let expected = (n as u128).saturating_mul(min_size as u128);
+            return Err(truncated("list items", expected, remaining));
         }
         Ok(n as usize)
     }
 }
 
-fn truncated(content: &str, expected: usize, remaining: usize) -> PlyErrorKind {
-    PlyErrorKind::Truncated { content: content.into(), expected: expected as u128, remaining }
+fn truncated(content: &str, expected: u128, remaining: usize) -> PlyErrorKind {
+    PlyErrorKind::Truncated { content: content.into(), expected, remaining }
 }
 
 /// Skips an element. Parses its values only if their size is unknown.

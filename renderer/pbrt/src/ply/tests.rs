@@ -119,6 +119,18 @@ fn truncated_files_are_rejected() {
 }
 
 #[test]
+fn the_size_of_a_list_may_exceed_the_address_space() {
+    for count in ["4e9", "1e19", "1e30", "1e300"] {
+        let text = format!(
+            "ply\nformat ascii 1.0\nelement face 1\nproperty list float int vertex_indices\n\
+             end_header\n{count} 0 1 2\n"
+        );
+        let error = parse(text.as_bytes(), Path::new("a.ply")).unwrap_err();
+        assert!(matches!(error.kind, PlyErrorKind::Truncated { .. }), "{count}: {error}");
+    }
+}
+
+#[test]
 fn corrupt_files_do_not_panic_or_give_invalid_indices() {
     for format in FORMATS {
         let data = encode_mesh(format);

@@ -128,8 +128,8 @@ impl<'a> Shader<'a> {
         let Some(setup) = &binding.program.setup else {
             return Shader { binding, parameters: words };
         };
-        let object = scene.geometry.object_position(hit, surface.p);
-        let floats = [surface.p, object, surface.frame.n]
+        let [p, object] = scene.geometry.shader_positions(hit, surface.p);
+        let floats = [p, object, surface.frame.n]
             .into_iter()
             .flat_map(|v| v.to_array())
             .chain(surface.uv.to_array());

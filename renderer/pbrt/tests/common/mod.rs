@@ -4,7 +4,7 @@
 pub mod bsdf;
 
 use bsdf::Bsdf;
-use lightbound::film::{FilmOptions, RenderedImage};
+use lightbound::film::{FeatureLayers, FilmOptions, RenderedImage};
 use lightbound::integrator;
 use lightbound::render::{RenderOptions, Rendering, render_with};
 use lightbound::{RenderSettings, Scene};
@@ -77,19 +77,37 @@ pub fn render(scene: &TestScene, threads: usize) -> RenderedImage {
 pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usize) -> Rendering {
     let integrator =
         integrator::new(scene, &settings.integrator).unwrap_or_else(|e| panic!("{e:?}"));
-    let film = FilmOptions { features: true, moments: true, channels: integrator.film_channels() };
+    let film = FilmOptions {
+        features: FeatureLayers::ALL,
+        moments: true,
+        channels: integrator.film_channels(),
+    };
     let options = RenderOptions { threads, film, ..RenderOptions::default() };
     render_with(scene, settings, &*integrator, &options)
 }
 
 /// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a map of latitude and
-/// longitude `globe.pfm`, a triangle `good.ply`, and
-/// the index of refraction of a glass `good.spd`.
+/// longitude `globe.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a shader
+/// with a texture `lamp.wgsl`, a triangle `good.ply`, and the index of refraction of a glass
+/// `good.spd`.
 pub fn write_test_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();
     write_png(&folder.join("good.png"), 8, 8, &grey(64), 0.0).unwrap();
     write_pfm(&folder.join("good.pfm"), 4, 4, &grey(16)).unwrap();
     write_pfm(&folder.join("globe.pfm"), 8, 4, &grey(32)).unwrap();
+    for (name, values) in [
+        ("bright.pfm", &[1.5, 3.0, 2.0][..]),
+        ("negative.pfm", &[-0.25]),
+        ("odd.pfm", &[f32::NAN, f32::INFINITY]),
+    ] {
+        let mut pixels = grey(16);
+        pixels.iter_mut().zip(values).for_each(|(pixel, value)| pixel[1] = *value);
+        write_pfm(&folder.join(name), 4, 4, &pixels).unwrap();
+    }
+    let shader = "@group(0) @binding(0) var map: texture_2d<f32>;\n\
+                  @group(0) @binding(1) var map_sampler: sampler;\n\
+                  fn brdf(wi: vec3f, wo: vec3f) -> vec3f { return vec3f(0.3); }\n";
+    std::fs::write(folder.join("lamp.wgsl"), shader).unwrap();
     let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
                element face 1\nproperty list uchar int vertex_indices\nend_header\n-1 -1 3\n1 -1 3\n0 1 3\n3 0 1 2\n";
     std::fs::write(folder.join("good.ply"), ply).unwrap();

@@ -44,6 +44,9 @@ pub enum ReportError {
     /// The folder contains an `index.html` that is not a report.
     #[error("{}: is not a report, and is left unchanged", .0.display())]
     NotAReport(PathBuf),
+    /// The path is a file.
+    #[error("{}: is a file, but a report is a folder", .0.display())]
+    NotAFolder(PathBuf),
 }
 
 /// The folder of a report.
@@ -57,9 +60,17 @@ impl Report {
     /// run, to detect errors early.
     ///
     /// # Errors
-    /// If the folder cannot be created, or contains an `index.html` that is not a report.
+    /// If the path is a file, the folder cannot be created or written to, or it contains an
+    /// `index.html` that is not a report.
     pub fn open(folder: &Path) -> Result<Report, ReportError> {
+        if fs::metadata(folder).is_ok_and(|m| !m.is_dir()) {
+            return Err(ReportError::NotAFolder(folder.into()));
+        }
         fs::create_dir_all(folder).map_err(|e| write_error(folder, e))?;
+        // The only check of permissions, read-only file systems and quotas.
+        let probe = folder.join(format!(".{FOLDER_PREFIX}{}.tmp", std::process::id()));
+        let probed = fs::File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
+        probed.map_err(|e| write_error(folder, e))?;
         let index = folder.join("index.html");
         match fs::read(&index) {
             Ok(page) if !String::from_utf8_lossy(&page).contains(GENERATOR_TAG) => {

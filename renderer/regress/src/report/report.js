@@ -12,7 +12,7 @@ const KEYS = [
   ["Tab", "next control; on a case, Enter opens or closes it"],
   ["J  K", "open the next or the previous case"],
   ["E  ⇧E", "raise or lower the exposure by half a stop; X resets it"],
-  ["+  −  0", "zoom in, zoom out, show all; the wheel zooms at the pointer"],
+  ["+  −  0", "zoom in, zoom out, fit the image; the wheel zooms at the pointer"],
   ["← → ↑ ↓", "on the images: move the selected pixel, with Shift by ten"],
   ["← →", "on the slider: move it, with Shift ten times as far; also Home and End"],
   ["F", "switch between reference and result in the split view"],
@@ -134,7 +134,7 @@ function makeTime({ seconds, lastSeconds }) {
   const percent = Math.round((seconds / lastSeconds - 1) * 100);
   const change =
     !Number.isFinite(percent) || percent === 0
-      ? "as last time"
+      ? "unchanged"
       : `${percent > 0 ? "+" : "−"}${Math.abs(percent)} %`;
   const title = `${formatSeconds(lastSeconds)} in the last run`;
   time.append(
@@ -318,7 +318,7 @@ const actions = {
   "=": () => viewer?.stage.zoomBy(2),
   "-": () => viewer?.stage.zoomBy(-2),
   0: () => viewer?.stage.fit(),
-  f: () => viewer?.flip(),
+  f: () => viewer?.swapImages(),
   w: () => viewer?.selectWorstPixel(),
   r: () => viewer?.setChannel(0),
   g: () => viewer?.setChannel(1),

@@ -261,7 +261,7 @@ class Viewer {
   }
 
   /** Switches between reference and result in the split view. */
-  flip() {
+  swapImages() {
     this.stage.setSplit(this.stage.split > 0.5 ? 0 : 1);
   }
 

@@ -35,7 +35,7 @@ pub(super) enum Clause {
 }
 
 impl Clause {
-    const ALL: [Clause; 2] = [Clause::Range, Clause::Default];
+    pub const ALL: [Clause; 2] = [Clause::Range, Clause::Default];
 
     pub fn name(self) -> &'static str {
         match self {

@@ -17,11 +17,15 @@
 //! A parenthesis excludes an endpoint. The range is stored as a closed one, which ends at the
 //! adjacent number of the type. Numbers are decimal, `inf` (or `∞`), or multiples and fractions of
 //! `pi` (or `π`). A clause that cannot be parsed is an error, since its author relies on it.
+//!
+//! The doc comment may also end the line of its member, or the line of the brace before it.
 
 mod clauses;
 mod module;
+mod unknown;
 
 pub(super) use module::module;
+pub(super) use unknown::unknown_clauses;
 
 use super::lexer::SourceRange;
 use super::{Parameter, Scalar, ShaderError, Source};

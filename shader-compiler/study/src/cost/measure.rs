@@ -429,7 +429,7 @@ mod tests {
         assert!(equal.relative_width() <= 0.02 && slower.relative_width() <= 0.02);
         assert!(
             samples.reference.len() < BUDGET.max_rounds,
-            "it stops once the intervals are narrow"
+            "it must stop once the intervals are narrow"
         );
     }
 

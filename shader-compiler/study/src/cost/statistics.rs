@@ -16,8 +16,8 @@ pub struct Estimate {
     /// The median of all samples.
     pub median: f64,
     /// Endpoints of the confidence interval; `None` for fewer than 6 samples. Variation that
-    /// repeats in each block of samples does not widen it: for example, that among the placements
-    /// of code in a [measurement](super::measure()) of 1024 rounds or more.
+    /// recurs within every block of samples does not widen it, for example variation among the
+    /// placements of code in a [measurement](super::measure()) of 1024 rounds or more.
     pub interval: Option<[f64; 2]>,
 }
 

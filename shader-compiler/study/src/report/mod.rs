@@ -70,7 +70,7 @@ fn notation(inputs: IntervalInputs) -> &'static str {
     }
 }
 
-/// Names the bound sides for readers.
+/// Returns the name of the bound sides in a heading.
 fn sides_name(sides: BoundSides) -> &'static str {
     match sides {
         BoundSides::Upper => "upper bounds",

@@ -11,7 +11,7 @@ use lightbound_shader::passes;
 use lightbound_shader::random::Random;
 use lightbound_shader::relations::Relations;
 use lightbound_shader::testing::random::{self, Options, word};
-use lightbound_shader::texture::{Access, Lookup};
+use lightbound_shader::texture::{Access, SamplerState};
 
 /// A point shader, descriptions of its inputs, and the outputs to bound. Its texture tables are
 /// `testing::random::tables`.
@@ -50,7 +50,7 @@ impl Subject {
             let shared = args.iter().copied().find(|&arg| builder.ty(arg) == ty);
             let arg = match shared {
                 _ if op.is_load() && k == 0 => {
-                    let image = Access::new(0, 1, Lookup::default());
+                    let image = Access::new(0, 1, SamplerState::default());
                     builder.i32(if op == Op::Load { 2 } else { image.pack() as i32 })
                 }
                 Some(arg) if random.once_in(8) && !(op.is_load() && k == 1) => arg,

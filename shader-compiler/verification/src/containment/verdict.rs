@@ -4,8 +4,8 @@
 //!
 //! The point operation and all bounding functions are inlined into one function, so that common
 //! subexpressions are computed once and eight words are checked at a time. The checks are those of
-//! [`ResultSummary::check_bound`](super::ResultSummary::check_bound), and that optimized endpoints
-//! equal naive ones.
+//! [`ResultSummary::check_bound`](super::ResultSummary::check_bound), plus a check that optimized
+//! endpoints equal naive ones.
 
 use lightbound_shader::builder::rewrite::append;
 use lightbound_shader::builder::{Builder, Rules};
@@ -116,7 +116,7 @@ impl Checks {
             bounds.push(bound);
             let outside = self.is_outside(bound.endpoints, results);
             let unordered = bound.endpoints.map(|end| self.is_nan(end));
-            let (failed, unclaimed) = if variant.options.nan == Nan::Propagate {
+            let (failed, vacuous) = if variant.options.nan == Nan::Propagate {
                 let unreported = self.is_nan_unreported(bound.endpoints, some_nan);
                 let no_nan = self.builder.op(Op::BNot, &[some_nan]);
                 (
@@ -130,17 +130,17 @@ impl Checks {
             let differs =
                 self.differs(bound, bounds[variant.naive], variant.options.nan, &bounds[0]);
             failed = self.builder.op(Op::BOr, &[failed, differs]);
-            self.count(failed, unclaimed, no_claim);
+            self.count(failed, vacuous, no_claim);
         }
         self
     }
 
     /// Adds a check to the verdict.
-    fn count(&mut self, failed: Value, unclaimed: Value, no_claim: Value) {
+    fn count(&mut self, failed: Value, vacuous: Value, no_claim: Value) {
         let claimed = self.builder.op(Op::BNot, &[no_claim]);
         let failed = self.builder.op(Op::BAnd, &[failed, claimed]);
         self.failed = self.builder.op(Op::BOr, &[self.failed, failed]);
-        let skipped = self.builder.op(Op::BOr, &[no_claim, unclaimed]);
+        let skipped = self.builder.op(Op::BOr, &[no_claim, vacuous]);
         let [zero, one] = [0, 1].map(|x| self.builder.i32(x));
         let skipped = self.builder.op(Op::Select, &[skipped, one, zero]);
         self.skipped = self.builder.op(Op::IAdd, &[self.skipped, skipped]);
@@ -155,7 +155,7 @@ impl Checks {
         self.fold(Op::BOr, &beyond)
     }
 
-    /// Whether a result is NaN although an endpoint is neither NaN nor infinite.
+    /// Whether a result is NaN although an endpoint imposes a bound.
     fn is_nan_unreported(&mut self, [lo, hi]: [Value; 2], some_nan: Value) -> Value {
         if self.builder.ty(lo) != Type::F32 {
             return self.builder.bool(false);

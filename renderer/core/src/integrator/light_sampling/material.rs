@@ -81,7 +81,7 @@ impl MaterialWeights {
     pub fn compile(shaders: &[ShaderBinding]) -> Result<MaterialWeights, BoundError> {
         let (mut lobes, mut indices) = (Vec::new(), Vec::with_capacity(shaders.len()));
         for binding in shaders {
-            let has_lobe = binding.program.depends_on_light()?;
+            let has_lobe = binding.program.depends_on_wi()?;
             indices.push(has_lobe.then_some(lobes.len() as u32));
             if has_lobe {
                 lobes.push(binding.clone());

@@ -138,9 +138,7 @@ fn has_one_emitter(scene: &Scene, lights: &Lights) -> bool {
         (_, None, _) => true,
         (Some(a), Some(b), None) => {
             // Elements of a shape have consecutive indices.
-            let is_first = || {
-                scene.geometry.primitives.iter().any(|primitive| primitive.first_light == Some(b))
-            };
+            let is_first = || scene.geometry.first_lights().any(|first| first == b);
             b == a + 1 && lights.area(b).is_some() && !is_first()
         }
         _ => false,

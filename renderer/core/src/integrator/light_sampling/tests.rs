@@ -513,8 +513,7 @@ fn hit_light(scene: &Scene, ray: &Ray) -> Option<(u32, Hit, Surface)> {
     if hit.is_miss() {
         return None;
     }
-    let first = scene.geometry.primitives[hit.primitive as usize].first_light?;
-    Some((first + hit.element, hit, scene.geometry.surface(&hit)))
+    Some((scene.geometry.light(&hit)?, hit, scene.geometry.surface(&hit)))
 }
 
 #[test]

@@ -251,10 +251,7 @@ impl<'a> LightcutsWorker<'a> {
             return;
         }
         let surface = scene.geometry.surface(&hit);
-        let primitive = &scene.geometry.primitives[hit.primitive as usize];
-        if let Some(light) =
-            primitive.first_light.and_then(|first| scene.lights.area(first + hit.element))
-        {
+        if let Some(light) = scene.geometry.light(&hit).and_then(|light| scene.lights.area(light)) {
             self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
         }
         let feature_index =
@@ -329,7 +326,7 @@ impl<'a> LightcutsWorker<'a> {
         self.lighting.material.begin(
             instance,
             vertex.surface,
-            || scene.geometry.object_position(vertex.hit, vertex.surface.p),
+            || scene.geometry.shader_positions(vertex.hit, vertex.surface.p),
             wo,
         );
         let work = |counts: &CutCounts| [counts.bound_evaluations, counts.shadow_rays];
@@ -378,9 +375,9 @@ impl<'a> LightcutsWorker<'a> {
         let scene = self.scene;
         let binding = &scene.shaders[instance.shader as usize];
         let (_, wo) = vertex.mirrored(binding.program.sides == SurfaceSides::Both);
-        let object_position = || scene.geometry.object_position(vertex.hit, vertex.surface.p);
+        let positions = || scene.geometry.shader_positions(vertex.hit, vertex.surface.p);
         let mut batch = self.shading.begin(binding, 1);
-        batch.push(instance, vertex.surface, object_position, (u, wo));
+        batch.push(instance, vertex.surface, positions, (u, wo));
         let (wi, BsdfValue { s, pdf }) = batch.set_up().sample().direction(0);
         let eta = eta_ratio(instance.eta, wi, wo);
         if pdf > 0.0 { s / pdf * eta * eta } else { Vec3::ZERO }

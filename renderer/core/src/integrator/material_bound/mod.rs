@@ -236,7 +236,7 @@ impl<'a> KernelBuffers<'a> {
         program: &Program,
         instance: &ShaderInstance,
         surface: &Surface,
-        object_position: impl FnOnce() -> Vec3,
+        positions: impl FnOnce() -> [Vec3; 2],
         counts: &mut ShadingCounts,
     ) {
         let parameters = &mut self.parameters;
@@ -247,8 +247,8 @@ impl<'a> KernelBuffers<'a> {
             });
             return;
         };
-        let point =
-            Program::surface_words(surface.p, object_position(), surface.frame.n, surface.uv);
+        let [p, object] = positions();
+        let point = Program::surface_words(p, object, surface.frame.n, surface.uv);
         inputs.set_row(0, 0, &point);
         instance
             .write(&surface.lookup(), |first, words| inputs.set_row(0, point.len() + first, words));
@@ -303,21 +303,22 @@ impl<'a> BoundEvaluator<'a> {
         std::mem::take(&mut self.counts)
     }
 
-    /// Sets the shading point. `object_position` computes its position in object space. `wo` is
+    /// Sets the shading point. `positions` computes
+    /// [`Geometry::shader_positions`](crate::geometry::Geometry::shader_positions). `wo` is
     /// [local](lightbound_math::Viewpoint::local_direction), and above the surface if the material
     /// is one-sided.
     pub fn begin(
         &mut self,
         instance: &ShaderInstance,
         surface: &Surface,
-        object_position: impl FnOnce() -> Vec3,
+        positions: impl FnOnce() -> [Vec3; 2],
         wo: Vec3,
     ) {
         self.shader = instance.shader as usize;
         let program = &self.bounds.shaders[self.shader].binding.program;
         let mut counts = std::mem::take(&mut self.counts);
         let buffers = self.buffers(self.shader);
-        buffers.set_up(program, instance, surface, object_position, &mut counts);
+        buffers.set_up(program, instance, surface, positions, &mut counts);
         buffers.set_common_words(wo);
         self.counts = counts;
     }

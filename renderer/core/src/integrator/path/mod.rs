@@ -451,11 +451,10 @@ impl<'a> Wavefront<'a> {
         features: bool,
     ) {
         let scene = self.scene;
-        let Hit { primitive, element, .. } = self.hits[i];
         let sample = self.paths[i].sample;
-        if let Some(first) = scene.geometry.primitives[primitive as usize].first_light {
+        if let Some(light) = scene.geometry.light(&self.hits[i]) {
             let surface = self.interactions[interaction].surface;
-            let le = self.area_light(i, first + element, &surface);
+            let le = self.area_light(i, light, &surface);
             self.samples.add(sample, self.paths[i].throughput * le);
         }
         let (hit, SurfaceInteraction { surface, wo }) =
@@ -488,8 +487,8 @@ impl<'a> Wavefront<'a> {
             }
             specular_probability =
                 specular.map_or(0.0, |specular| specular.sampling_probability(wo));
-            let object_position = || scene.geometry.object_position(hit, surface.p);
-            batch.push(instance, surface, object_position, (vec2(u, v), wo));
+            let positions = || scene.geometry.shader_positions(hit, surface.p);
+            batch.push(instance, surface, positions, (vec2(u, v), wo));
         }
         let takes_light_sample = binding.is_some() && depth < self.max_depth;
         if self.light_picker.depends_on_point() {

@@ -23,7 +23,7 @@ use super::{Light, LightSample, abs_luminance};
 use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
 use crate::texture::{Lookup, Param};
 use lightbound_math::sampling::warp::uniform_cone_pdf;
-use lightbound_math::{Ray, Vec2, Vec3};
+use lightbound_math::{Ray, Transform, Vec2, Vec3};
 use std::f32::consts::PI;
 use world_sphere::WorldSphere;
 
@@ -54,10 +54,20 @@ enum EmitterShape {
 enum Opacity {
     Opaque,
     /// A texture over the element.
-    Masked(Box<(Shape, Param)>),
+    Masked(Box<AlphaMask>),
     /// Rays never hit the surface, but it emits: the meaning of a constant alpha of 0 on a light in
     /// pbrt.
     Invisible,
+}
+
+/// A texture of opacities over an element.
+#[derive(Clone, Debug)]
+struct AlphaMask {
+    /// The element, in the space of its group.
+    shape: Shape,
+    alpha: Param,
+    /// Transform from world space to the space of the group.
+    group_from_world: Transform,
 }
 
 impl AreaLight {
@@ -96,10 +106,30 @@ impl AreaLight {
             None => Opacity::Opaque,
             Some(Param::Constant(a)) if a.x >= 1.0 => Opacity::Opaque,
             Some(Param::Constant(a)) if a.x <= 0.0 => Opacity::Invisible,
-            Some(alpha) => Opacity::Masked(Box::new((shape.extract(element), alpha.clone()))),
+            Some(alpha) => Opacity::Masked(Box::new(AlphaMask {
+                shape: shape.extract(element),
+                alpha: alpha.clone(),
+                group_from_world: Transform::IDENTITY,
+            })),
         };
         let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
         AreaLight { shape: emitter, le, area, offset, two_sided, flip: primitive.flip, opacity }
+    }
+
+    /// Evaluates the alpha mask in the space of a group, as rays do that hit an instance of it.
+    /// `group_primitive` and `element` are the light's surface in the group, and `instance` is the
+    /// transform of the instance.
+    pub fn with_mask_of_group(
+        mut self,
+        group_primitive: &Primitive,
+        element: u32,
+        instance: &Transform,
+    ) -> AreaLight {
+        if let Opacity::Masked(mask) = &mut self.opacity {
+            mask.shape = group_primitive.shape.extract(element);
+            mask.group_from_world = instance.inverse();
+        }
+        self
     }
 
     /// Returns the radiance emitted towards `wo` at a point with front normal `ng` (as
@@ -244,10 +274,12 @@ impl AreaLight {
     /// Returns the opacity of the surface at a point with unit normal `n`.
     fn opacity(&self, p: Vec3, n: Vec3) -> f32 {
         let Opacity::Masked(mask) = &self.opacity else { return 1.0 };
-        let (shape, alpha) = &**mask;
+        let AlphaMask { shape, alpha, group_from_world } = &**mask;
         // Trace a short ray through the surface to find the point's (u, v).
         let reach = 8.0 * self.offset;
-        let ray = Ray { o: p + reach * n, tmin: 0.0, d: -reach * n, tmax: 2.0 };
+        let (o, d) = (p + reach * n, -reach * n);
+        let (o, d) = (group_from_world.point(o), group_from_world.vector(d));
+        let ray = Ray { o, tmin: 0.0, d, tmax: 2.0 };
         let Some(hit) = shape.intersect(0, &ray) else { return 0.0 };
         let at = shape.point(0, hit.u, hit.v);
         alpha.float(&Lookup { p: at.p, uv: at.uv }).clamp(0.0, 1.0)

@@ -80,8 +80,8 @@ const MIN_SAMPLES_PER_SIDE: u32 = 128;
 /// opposite directions, and the mean direction is ambiguous.
 const MIN_MEAN_LENGTH: f64 = 0.25;
 
-/// Adds about `count` directional points of an environment light, and their blocks. `template`
-/// provides the fields that the points share.
+/// Adds about `count` directional light points that represent an environment light, and their
+/// blocks. `template` provides the fields that they share.
 pub(super) fn subdivide(
     environment: &Environment,
     template: &LightPoint,

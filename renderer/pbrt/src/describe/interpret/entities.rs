@@ -121,17 +121,12 @@ impl Interpreter<'_> {
 
     /// Adds a shape to the scene or to the object being defined.
     pub(super) fn shape(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
-        let mut area_light = self.state.area_light;
-        if self.object.is_some() && area_light.take().is_some() {
-            let message = "area lights inside objects are not supported";
-            self.diagnostics.warn(Some(location), message, "the shape does not emit")?;
-        }
         let shape = ShapeEntity {
-            ctm: self.ctm(location)?,
+            ctm: self.usable_ctm(location, "shape")?,
             entity: self.apply_attribute_defaults(entity, AttributeTarget::Shape)?,
             reverse_orientation: self.state.reverse_orientation,
             material: self.state.material,
-            area_light,
+            area_light: self.state.area_light,
             media: self.state.media,
         };
         match &mut self.object {

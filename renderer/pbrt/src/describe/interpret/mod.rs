@@ -12,13 +12,12 @@ mod settings;
 mod state;
 
 use super::{Description, LightEntity, MaterialEntity, MediumInterface, ObjectEntity, ShapeEntity};
-use crate::ctm::Ctm;
+use crate::ctm::{CheckedTransform, Ctm};
 use crate::diagnostics::{Diagnostics, Location, SceneError, Source};
 use crate::file::params::ParamSet;
 use crate::file::parse::{Directive, Entity, Name, Parser, Statement};
 use crate::inputs::InputFiles;
 use entities::AttributeTarget;
-use glam::DAffine3;
 use names::{NameTable, undefined};
 use state::{GraphicsState, Scope};
 use std::collections::HashMap;
@@ -49,7 +48,7 @@ struct Interpreter<'d> {
     saved: Vec<(GraphicsState, Scope, Location)>,
     /// Length of `saved` at the start of the current import; `pop` stops there.
     stack_base: usize,
-    coordinate_systems: HashMap<String, [DAffine3; 2]>,
+    coordinate_systems: HashMap<String, [CheckedTransform; 2]>,
     materials: NameTable<MaterialEntity>,
     media: NameTable<Entity>,
     objects: NameTable<ObjectEntity>,
@@ -182,18 +181,18 @@ impl<'d> Interpreter<'d> {
             Directive::WorldBegin => {
                 self.in_world = true;
                 self.state.ctm = Ctm::default();
-                self.coordinate_systems.insert("world".into(), self.state.ctm.transforms);
+                self.coordinate_systems.insert("world".into(), self.state.ctm.transforms.clone());
             }
             Directive::AttributeBegin => {
                 self.saved.push((self.state.clone(), Scope::Attribute, location))
             }
-            Directive::AttributeEnd => self.pop(Scope::Attribute, &location)?,
+            Directive::AttributeEnd => self.pop(Scope::Attribute, keyword, &location)?,
             Directive::Attribute { target, params } => self.attribute(&target, &params)?,
             Directive::CoordinateSystem(name) => {
-                self.coordinate_systems.insert(name.text, self.state.ctm.transforms);
+                self.coordinate_systems.insert(name.text, self.state.ctm.transforms.clone());
             }
             Directive::CoordSysTransform(name) => match self.coordinate_systems.get(&name.text) {
-                Some(transforms) => self.state.ctm.transforms = *transforms,
+                Some(transforms) => self.state.ctm.transforms = transforms.clone(),
                 None => {
                     let known = self.coordinate_systems.keys().map(String::as_str);
                     return Err(undefined("coordinate system", &name, known));
@@ -219,7 +218,7 @@ impl<'d> Interpreter<'d> {
                     AttributeTarget::Medium,
                     "MakeNamedMedium",
                 )?;
-                self.ctm(&location)?; // warns about animated transforms
+                self.ctm(&location).map(drop)?; // warns about animated transforms
                 self.media.define(&name, entity)?;
             }
             Directive::Material(entity) => {
@@ -245,7 +244,7 @@ impl<'d> Interpreter<'d> {
             }
             Directive::LightSource(entity) => {
                 let light = LightEntity {
-                    ctm: self.ctm(&location)?,
+                    ctm: self.usable_ctm(&location, "light")?,
                     entity: self.apply_attribute_defaults(entity, AttributeTarget::Light)?,
                 };
                 self.scene.lights.push(light);
@@ -259,10 +258,7 @@ impl<'d> Interpreter<'d> {
                 }
             }
             Directive::Shape(entity) => self.shape(entity, &location)?,
-            transform => self.transform(&transform).map_err(|message| {
-                SceneError::at(&location, message)
-                    .help("transforms must be affine, invertible and finite")
-            })?,
+            transform => self.transform(&transform, keyword, &location),
         }
         Ok(())
     }
@@ -283,9 +279,11 @@ impl<'d> Interpreter<'d> {
             Directive::Setting(..) | Directive::TransformTimes if self.in_world => {
                 error(format!("{keyword} comes after WorldBegin"), "move it before WorldBegin")
             }
+            Directive::AttributeBegin | Directive::AttributeEnd if !self.in_world => error(
+                format!("{keyword} comes before WorldBegin"),
+                "remove it; settings have no scopes in pbrt-v4, and WorldBegin resets the transform",
+            ),
             Directive::Import(_)
-            | Directive::AttributeBegin
-            | Directive::AttributeEnd
             | Directive::ReverseOrientation
             | Directive::ObjectBegin(_)
             | Directive::ObjectEnd

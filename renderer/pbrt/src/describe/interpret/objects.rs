@@ -26,7 +26,7 @@ impl Interpreter<'_> {
 
     /// Runs `ObjectEnd`.
     pub(super) fn object_end(&mut self, location: &Location) -> Result<(), SceneError> {
-        self.pop(Scope::Object, location)?;
+        self.pop(Scope::Object, "ObjectEnd", location)?;
         let (name, shapes) = self.object.take().expect("`pop` checks that an object is open");
         self.objects.define(&name, ObjectEntity { name: name.text.clone(), shapes })
     }
@@ -42,7 +42,7 @@ impl Interpreter<'_> {
         }
         let instance = InstanceEntity {
             object: self.objects.reference(name),
-            ctm: self.ctm(&location)?,
+            ctm: self.usable_ctm(&location, "instance")?,
             location,
         };
         self.scene.instances.push(instance);

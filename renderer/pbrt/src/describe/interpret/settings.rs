@@ -91,10 +91,10 @@ impl Interpreter<'_> {
 
     /// Stores the camera, and its coordinate system as `camera`.
     fn camera(&mut self, entity: Entity, location: &Location) -> Result<(), SceneError> {
-        let camera_from_world = self.ctm(location)?;
+        let camera_from_world = self.usable_ctm(location, "camera")?;
         self.coordinate_systems.insert(
             "camera".into(),
-            self.state.ctm.transforms.map(|transform| transform.inverse()),
+            self.state.ctm.transforms.clone().map(|transform| transform.map(|m| m.inverse())),
         );
         match self.scene.camera.replace(CameraEntity { entity, camera_from_world }) {
             Some(_) => {

@@ -1,7 +1,7 @@
 //! The graphics state, its scopes, and the current transform.
 
 use super::{Interpreter, entities::AttributeTarget};
-use crate::ctm::{self, Ctm};
+use crate::ctm::{self, CheckedTransform, Ctm};
 use crate::describe::MediumInterface;
 use crate::diagnostics::{Location, SceneError};
 use crate::file::params::Param;
@@ -44,26 +44,30 @@ impl Scope {
 
 impl Interpreter<'_> {
     /// Applies a transform directive to the current transform.
-    pub(super) fn transform(&mut self, directive: &Directive) -> Result<(), &'static str> {
+    pub(super) fn transform(
+        &mut self,
+        directive: &Directive,
+        keyword: &'static str,
+        location: &Location,
+    ) {
+        let map = match directive {
+            Directive::Identity => Ok(DAffine3::IDENTITY),
+            Directive::Translate(v) => Ok(DAffine3::from_translation(DVec3::from_array(*v))),
+            Directive::Scale(v) => Ok(DAffine3::from_scale(DVec3::from_array(*v))),
+            Directive::Rotate(v) => ctm::rotate(*v),
+            Directive::LookAt(v) => ctm::look_at(*v),
+            Directive::ConcatTransform(v) | Directive::Transform(v) => ctm::from_matrix(v),
+            other => unreachable!("{other:?} is not a transform"),
+        };
         let ctm = &mut self.state.ctm;
         match directive {
-            Directive::Identity => ctm.update(|_| DAffine3::IDENTITY),
-            Directive::Translate(v) => {
-                ctm.update(|m| m * DAffine3::from_translation(DVec3::from_array(*v)))
-            }
-            Directive::Scale(v) => ctm.update(|m| m * DAffine3::from_scale(DVec3::from_array(*v))),
-            Directive::Rotate(v) => ctm::rotate(*v).and_then(|map| ctm.update(|m| m * map)),
-            Directive::LookAt(v) => ctm::look_at(*v).and_then(|map| ctm.update(|m| m * map)),
-            Directive::ConcatTransform(v) => {
-                ctm::from_matrix(v).and_then(|map| ctm.update(|m| m * map))
-            }
-            Directive::Transform(v) => ctm::from_matrix(v).and_then(|map| ctm.update(|_| map)),
-            other => unreachable!("{other:?} is not a transform"),
+            Directive::Identity | Directive::Transform(_) => ctm.replace(map, keyword, location),
+            _ => ctm.concat(map, keyword, location),
         }
     }
 
     /// Returns the current transform at the start time. Warns if it is animated.
-    pub(super) fn ctm(&mut self, location: &Location) -> Result<DAffine3, SceneError> {
+    pub(super) fn ctm(&mut self, location: &Location) -> Result<CheckedTransform, SceneError> {
         if self.state.ctm.is_animated() {
             let message = "transforms that differ between start and end time are not supported";
             self.diagnostics.warn(
@@ -72,11 +76,31 @@ impl Interpreter<'_> {
                 "the transform at the start time, without motion blur",
             )?;
         }
-        Ok(self.state.ctm.transforms[0])
+        Ok(self.state.ctm.transforms[0].clone())
     }
 
-    /// Restores the state saved by the innermost scope, which must be `scope`.
-    pub(super) fn pop(&mut self, scope: Scope, location: &Location) -> Result<(), SceneError> {
+    /// Like [`Interpreter::ctm`], for an entity that cannot do without: `user` describes it. Fails
+    /// if the transform cannot be used.
+    pub(super) fn usable_ctm(
+        &mut self,
+        location: &Location,
+        user: &str,
+    ) -> Result<DAffine3, SceneError> {
+        self.ctm(location)?.map_err(|fault| fault.error(location, user))
+    }
+
+    /// Restores the state saved by the innermost scope, which must be `scope`. As in pbrt-v4, an
+    /// `AttributeEnd` too many is ignored.
+    pub(super) fn pop(
+        &mut self,
+        scope: Scope,
+        keyword: &str,
+        location: &Location,
+    ) -> Result<(), SceneError> {
+        if self.saved.len() == self.stack_base && scope == Scope::Attribute {
+            let message = format!("{keyword} without {}", keyword.replace("End", "Begin"));
+            return self.diagnostics.warn(Some(location), message, "it is ignored");
+        }
         if self.saved.len() == self.stack_base {
             let error =
                 SceneError::at(location, format!("{} without {}", scope.end(), scope.begin()));

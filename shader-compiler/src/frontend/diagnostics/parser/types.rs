@@ -33,6 +33,9 @@ impl ParserError<'_> {
                 .at(self.location(0), format!("`{expected}` is required by this"));
             return Some(ShaderError { help: conversion(&found, &expected), ..error });
         }
+        if message.contains("needs a template argument") {
+            return Some(self.missing_template());
+        }
         if message.starts_with("cannot cast a") {
             let (from, to) = message.strip_prefix("cannot cast a ")?.split_once(" to a ")?;
             return Some(self.error(
@@ -159,6 +162,22 @@ impl ParserError<'_> {
             });
         }
         None
+    }
+
+    /// Describes a type without the type of its components, as in GLSL: `vec3`.
+    fn missing_template(&self) -> ShaderError {
+        let name = self.text(0);
+        let help = match name {
+            "vec2" | "vec3" | "vec4" => {
+                format!("write `{name}f` for floats, `{name}i` or `{name}u` for integers")
+            }
+            _ if name.starts_with("mat") => format!("write `{name}f`"),
+            "array" => "write the type and number of its elements, as in `array<f32, 4>`".into(),
+            _ => format!("write it as in `{name}<f32>`"),
+        };
+        let error = self
+            .error(format!("`{name}` lacks the type of its components"), "a type of WGSL has one");
+        error.help(help)
     }
 
     /// Describes wrong arguments of a function.

@@ -1,0 +1,509 @@
+//! `lightbound convert`: converts an image to another format, size, exposure or layer.
+
+use super::input;
+use super::output::{ImageFormat, OutputFile};
+use super::render::parse_exposure;
+use super::{Error, Exit, console};
+use lightbound::film::layers::COLOUR_SPACE;
+use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect, decode_layers, is_exr};
+use lightbound_image::write::{Channel, ChannelSamples, encode_pfm, save};
+use lightbound_image::{
+    Crop, ExrDepth, ExrHeader, ImageError, MAX_PIXELS, PngDepth, Problem, ToneMap,
+    encode_exr_layers, encode_png_planes, exposure_gain, half_overflows,
+};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound convert picture.exr picture.png --exposure 1 --tonemap agx
+  lightbound convert picture.exr picture.png --bits 16
+  lightbound convert picture.exr half.exr --bits 16            all layers, as half floats
+  lightbound convert picture.exr small.exr --resize 50%
+  lightbound convert picture.exr albedo.png --layer albedo
+  lightbound convert photo.jpg photo.exr                       decoded from sRGB
+  lightbound convert picture.exr png:- --crop 0.4,0.6,0.4,0.6 > detail.png
+
+The steps are, in this order: layer, crop, resize, exposure, tone mapping,
+encoding. All but the last work on linear values.
+
+An .exr of an .exr has all layers and attributes, except for the exact sums of a
+part. With --layer, --exposure or --tonemap it has one layer; other formats
+always have one: the colour, unless --layer selects another. Opacity is kept in
+.exr and .png.";
+
+/// Options of `convert`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub struct Args {
+    /// Input image: EXR, PFM, HDR, PNG, JPEG or TGA; - reads stdin
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+
+    /// Output image: .exr, .png or .pfm; exr:-, png:- or pfm:- writes to stdout
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+
+    /// Convert one layer or channel of an .exr, such as albedo or depth.Z
+    #[arg(short, long, value_name = "NAME")]
+    pub layer: Option<String>,
+
+    /// Crop to columns x0..x1 and rows y0..y1, exclusive of x1 and y1, from the upper left corner
+    /// of the full image; fractions if all are from 0 to 1, otherwise pixels
+    #[arg(long, value_name = "x0,x1,y0,y1", allow_hyphen_values = true)]
+    pub crop: Option<Crop>,
+
+    /// Resize to this many pixels, as in 640x360, 640x or x360, which keep the proportions; or to a
+    /// percentage, as in 50%
+    ///
+    /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids are taken
+    /// from the nearest pixel.
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    pub resize: Option<Size>,
+
+    /// Exposure in stops [default: 0]
+    #[arg(long, value_name = "STOPS", value_parser = parse_exposure)]
+    pub exposure: Option<f32>,
+
+    /// Tone mapping
+    #[arg(long, value_enum, default_value = "none")]
+    pub tonemap: ToneMapName,
+
+    /// Bits per sample: 8 or 16 for .png, 16 (half floats) or 32 for .exr [default: 8 or 32]
+    #[arg(long, value_name = "N", value_parser = parse_bits)]
+    pub bits: Option<u8>,
+
+    /// Print nothing but warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A tone mapping curve by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ToneMapName {
+    /// None: values above 1 clip in a .png
+    None,
+    /// AgX (Sobotka; the polynomial of Wrensch 2024): bright colours turn pale, hues hold
+    Agx,
+    /// ACES 1.0 for sRGB displays (the fit by Hill): more contrast and saturation
+    Aces,
+}
+
+/// A size to resize to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// Width and height in pixels; one that is missing keeps the proportions.
+    Pixels(Option<u32>, Option<u32>),
+    /// A factor on both.
+    Factor(f64),
+}
+
+/// Parses `WxH`, `Wx`, `xH` or `N%`.
+fn parse_size(text: &str) -> Result<Size, String> {
+    let expected = || {
+        "expected columns x rows, each from 1 to 65536, as in 640x360, 640x or x360, or a \
+         percentage above 0, as in 50%"
+            .to_string()
+    };
+    if let Some(percent) = text.strip_suffix('%') {
+        let factor = percent.trim().parse().ok().map(|percent: f64| percent / 100.0);
+        let factor = factor.filter(|factor| *factor > 0.0 && factor.is_finite());
+        return factor.map(Size::Factor).ok_or_else(expected);
+    }
+    let (width, height) = text.split_once(['x', 'X', '×']).ok_or_else(expected)?;
+    let size = |text: &str| match text {
+        "" => Ok(None),
+        text => {
+            let n = text.parse().ok().filter(|n| (1..=1 << 16).contains(n));
+            n.map(Some).ok_or_else(expected)
+        }
+    };
+    match (size(width)?, size(height)?) {
+        (None, None) => Err(expected()),
+        (width, height) => Ok(Size::Pixels(width, height)),
+    }
+}
+
+fn parse_bits(text: &str) -> Result<u8, String> {
+    let bits = text.parse().ok().filter(|bits| [8, 16, 32].contains(bits));
+    bits.ok_or_else(|| "expected 8, 16 or 32".into())
+}
+
+impl Size {
+    /// The new size of an image.
+    fn of(self, width: usize, height: usize) -> Result<[usize; 2], Error> {
+        let scaled = |n: usize, factor: f64| ((n as f64 * factor).round() as usize).max(1);
+        let ratio = |new: u32, old: usize| f64::from(new) / old as f64;
+        let size = match self {
+            Size::Pixels(Some(w), Some(h)) => [w as usize, h as usize],
+            Size::Pixels(Some(w), None) => [w as usize, scaled(height, ratio(w, width))],
+            Size::Pixels(None, Some(h)) => [scaled(width, ratio(h, height)), h as usize],
+            Size::Pixels(None, None) => [width, height],
+            Size::Factor(factor) => [scaled(width, factor), scaled(height, factor)],
+        };
+        match (size[0] as u64).checked_mul(size[1] as u64) {
+            Some(pixels) if pixels <= MAX_PIXELS => Ok(size),
+            _ => Err(Error::option(
+                format!("--resize to {} × {} pixels is too large", size[0], size[1]),
+                format!("choose a size of at most {MAX_PIXELS} pixels"),
+            )),
+        }
+    }
+}
+
+/// The encoding of the output.
+#[derive(Clone, Copy, Debug)]
+enum Encoder {
+    Exr(ExrDepth),
+    Png(PngDepth),
+    Pfm,
+}
+
+impl Encoder {
+    fn new(format: ImageFormat, bits: Option<u8>) -> Result<Encoder, Error> {
+        match (format, bits) {
+            (ImageFormat::Exr, None | Some(32)) => Ok(Encoder::Exr(ExrDepth::Float)),
+            (ImageFormat::Exr, Some(16)) => Ok(Encoder::Exr(ExrDepth::Half)),
+            (ImageFormat::Png, None | Some(8)) => Ok(Encoder::Png(PngDepth::Eight)),
+            (ImageFormat::Png, Some(16)) => Ok(Encoder::Png(PngDepth::Sixteen)),
+            (ImageFormat::Pfm, None | Some(32)) => Ok(Encoder::Pfm),
+            (format, Some(bits)) => Err(Error::option(
+                format!(".{} has no samples of {bits} bits", format.extension()),
+                ".png has 8 or 16 bits, .exr 16 or 32, and .pfm 32",
+            )),
+        }
+    }
+
+    fn samples(self) -> &'static str {
+        match self {
+            Encoder::Exr(ExrDepth::Half) => "half floats",
+            Encoder::Exr(ExrDepth::Float) | Encoder::Pfm => "32-bit floats",
+            Encoder::Png(PngDepth::Eight) => "8 bits in sRGB",
+            Encoder::Png(PngDepth::Sixteen) => "16 bits in sRGB",
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    let format = ImageFormat::from_option(&args.output)?;
+    let encoder = Encoder::new(format, args.bits)?;
+    let output = OutputFile::check(&args.output)?;
+    if output.is_same_file(&args.input) {
+        return Err(Error::option(
+            format!("the output would overwrite the image `{}`", args.input.display()),
+            "name another file",
+        ));
+    }
+    let data = input::image_data(&args.input)?;
+    let file = input::name(&args.input);
+    let mut image = decode_layers(file, &data).map_err(Error::Image)?;
+    let mut header = match is_exr(&data) {
+        true => ExrHeader::read(&data)
+            .map_err(|problem| Error::Image(ImageError { path: file.into(), problem }))?,
+        false => {
+            multiply_by_opacity(&mut image);
+            ExrHeader::default()
+        }
+    };
+    drop(data);
+    // The sums are those of a rendering, which a converted image is no longer.
+    image.layers.retain(|layer| !layer.name.starts_with("sums."));
+    let one_layer = format != ImageFormat::Exr
+        || args.layer.is_some()
+        || args.exposure.is_some()
+        || args.tonemap != ToneMapName::None;
+    let described = match one_layer {
+        true => select(&mut image, args.layer.as_deref(), file)?,
+        false => format!("{} layers", image.layers.len()),
+    };
+    // An .exr states its primaries; the tone mapping curves and the other formats are for sRGB.
+    if (format != ImageFormat::Exr || args.tonemap != ToneMapName::None) && !header.is_srgb() {
+        convert_to_srgb(&mut image.layers[0], &described, &mut header, file);
+    }
+    let window = check_windows(&image, file)?;
+    if let Some(crop) = args.crop {
+        crop_image(&mut image, crop, window)?;
+    }
+    if let Some(size) = args.resize {
+        resize_image(&mut image, size)?;
+    }
+    expose(&mut image, args.exposure.unwrap_or(0.0));
+    tone_map(&mut image, args.tonemap, file)?;
+    let bytes = encode(&image, encoder, header, file)?;
+    output.write(|path| save(path, &bytes))?;
+    if !args.quiet {
+        let window = image.layers[0].data_window;
+        console::print(&format!(
+            "{}: {} × {} pixels, {described}, {}",
+            args.output.display(),
+            window.width(),
+            window.height(),
+            encoder.samples()
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+/// Converts the selected layer from the primaries of an EXR file to those of sRGB. Warns about
+/// colours where that is impossible: single channels, and variances, which are not linear.
+fn convert_to_srgb(layer: &mut Layer, name: &str, header: &mut ExrHeader, file: &Path) {
+    let is_rgb = |channel: &Channel| matches!(channel.name.as_str(), "R" | "G" | "B");
+    if !layer.channels.iter().any(is_rgb) {
+        return;
+    }
+    if !layer.is_colour() || name == "variance" {
+        return console::warn(&format!(
+            "{}: the primaries are not those of sRGB, and `{name}` cannot be converted",
+            file.display()
+        ));
+    }
+    header.convert_to_srgb(layer, name == "albedo");
+    header.remove(COLOUR_SPACE);
+}
+
+/// The float samples of each channel.
+fn floats(layer: &mut Layer) -> impl Iterator<Item = &mut Vec<f32>> {
+    layer.channels.iter_mut().filter_map(|channel| match &mut channel.samples {
+        ChannelSamples::F32(samples) => Some(samples),
+        ChannelSamples::U32(_) => None,
+    })
+}
+
+/// Multiplies colours by their opacity, as in EXR files; PNG stores them separately.
+fn multiply_by_opacity(image: &mut Layers) {
+    let [colour, opacity] = &mut image.layers[..] else { return };
+    let Some(alpha) = floats(opacity).next() else { return };
+    for samples in floats(colour) {
+        samples.iter_mut().zip(alpha.iter()).for_each(|(x, a)| *x *= a);
+    }
+}
+
+/// Names of layers for messages, except for those that are channels of the colour.
+fn names(image: &Layers) -> String {
+    image.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Keeps one layer and its opacity, and makes it the colour layer, so that its channels have plain
+/// names. Returns its name.
+fn select(image: &mut Layers, name: Option<&str>, file: &Path) -> Result<String, Error> {
+    let wanted = name.unwrap_or(COLOUR);
+    let found = image.layers.iter().position(|layer| layer.name == wanted);
+    let mut layer = match found.or_else(|| channel_layer(image, wanted)) {
+        Some(at) => image.layers.swap_remove(at),
+        None => {
+            let message = match name {
+                Some(name) => format!("{}: there is no layer `{name}`", file.display()),
+                None => format!("{}: no layer has channels R, G, B or Y", file.display()),
+            };
+            let help = format!("select one with --layer; the layers are {}", names(image));
+            return Err(Error::Option { message, help });
+        }
+    };
+    if found.is_none() {
+        let channel = layer.channels.iter().position(|c| layer.full_name(c) == wanted);
+        layer.channels = vec![layer.channels.swap_remove(channel.expect("the layer has it"))];
+    }
+    let opacity = if layer.name == COLOUR { "A".into() } else { format!("{}.A", layer.name) };
+    let opacity = image.layers.iter().position(|other| other.name == opacity);
+    let opacity = opacity.filter(|_| layer.is_colour()).map(|at| image.layers.swap_remove(at));
+    layer.name = COLOUR.into();
+    image.layers = vec![layer];
+    image.layers.extend(opacity.map(|layer| Layer { name: "A".into(), ..layer }));
+    Ok(wanted.into())
+}
+
+/// The layer with a channel of this full name.
+fn channel_layer(image: &Layers, name: &str) -> Option<usize> {
+    let has = |layer: &Layer| layer.channels.iter().any(|c| layer.full_name(c) == name);
+    image.layers.iter().position(has)
+}
+
+/// Checks that all layers have the same pixels; returns their window.
+fn check_windows(image: &Layers, file: &Path) -> Result<PixelRect, Error> {
+    let window = image.layers[0].data_window;
+    match image.layers.iter().find(|layer| layer.data_window != window) {
+        None => Ok(window),
+        Some(other) => Err(Error::Option {
+            message: format!(
+                "{}: the layers `{}` and `{}` have different data windows",
+                file.display(),
+                image.layers[0].name,
+                other.name
+            ),
+            help: "convert one layer, with --layer".into(),
+        }),
+    }
+}
+
+fn crop_image(image: &mut Layers, crop: Crop, window: PixelRect) -> Result<(), Error> {
+    let area = crop.area(image.display_window);
+    if area.width() == 0 || area.height() == 0 || !window.contains(area) {
+        return Err(Error::Option {
+            message: format!("--crop {crop} has pixels that the image lacks, or none"),
+            help: format!(
+                "the image has columns {} to {} and rows {} to {}; the last are exclusive",
+                window.x0, window.x1, window.y0, window.y1
+            ),
+        });
+    }
+    image.layers = std::mem::take(&mut image.layers).into_iter().map(|l| l.crop(area)).collect();
+    Ok(())
+}
+
+/// Resizes the data window; the display window is scaled by the same factors.
+fn resize_image(image: &mut Layers, size: Size) -> Result<(), Error> {
+    let (from, full) = (image.layers[0].data_window, image.display_window);
+    let to = size.of(from.width(), from.height())?;
+    let factors = [to[0] as f64 / from.width() as f64, to[1] as f64 / from.height() as f64];
+    let scaled = |x: i64, axis: usize| (x as f64 * factors[axis]).round() as i64;
+    let corner = [scaled(from.x0, 0), scaled(from.y0, 1)];
+    image.display_window = match full == from {
+        true => PixelRect::from_size(corner[0], corner[1], to[0] as u64, to[1] as u64),
+        false => PixelRect {
+            x0: scaled(full.x0, 0),
+            y0: scaled(full.y0, 1),
+            x1: scaled(full.x1, 0).max(scaled(full.x0, 0) + 1),
+            y1: scaled(full.y1, 1).max(scaled(full.y0, 1) + 1),
+        },
+    };
+    let layers = std::mem::take(&mut image.layers).into_iter();
+    image.layers = layers.map(|layer| layer.resize(corner, to[0], to[1])).collect();
+    Ok(())
+}
+
+/// Scales all but the opacity by 2 to the power of `stops`.
+fn expose(image: &mut Layers, stops: f32) {
+    if stops == 0.0 {
+        return;
+    }
+    let gain = exposure_gain(stops);
+    for samples in floats(&mut image.layers[0]) {
+        samples.iter_mut().for_each(|x| *x *= gain);
+    }
+}
+
+fn tone_map(image: &mut Layers, name: ToneMapName, file: &Path) -> Result<(), Error> {
+    let map = match name {
+        ToneMapName::None => return Ok(()),
+        ToneMapName::Agx => ToneMap::Agx,
+        ToneMapName::Aces => ToneMap::Aces,
+    };
+    let (layer, rest) = image.layers.split_first_mut().expect("an image has layers");
+    if !layer.is_colour() {
+        return Err(Error::option(
+            format!(
+                "{}: --tonemap needs the channels R, G, B or Y, not {}",
+                file.display(),
+                channel_names(layer)
+            ),
+            "omit it, or choose a colour with --layer",
+        ));
+    }
+    let alpha = rest.first_mut().and_then(|opacity| floats(opacity).next().cloned());
+    let mut planes: Vec<&mut Vec<f32>> = floats(layer).collect();
+    for i in 0..planes[0].len() {
+        // The curve is that of the colour itself, not of what shows of it.
+        let a = alpha.as_ref().map_or(1.0, |alpha| alpha[i]);
+        let factor = if a > 0.0 { a } else { 1.0 };
+        let at = |c: usize| planes[c.min(planes.len() - 1)][i] / factor;
+        let mapped = map.apply([at(0), at(1), at(2)]).map(|x| x * factor);
+        match &mut planes[..] {
+            [grey] => grey[i] = mapped[1],
+            planes => (0..3).for_each(|c| planes[c][i] = mapped[c]),
+        }
+    }
+    Ok(())
+}
+
+fn channel_names(layer: &Layer) -> String {
+    layer.channels.iter().map(|channel| channel.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn encode(
+    image: &Layers,
+    encoder: Encoder,
+    mut header: ExrHeader,
+    file: &Path,
+) -> Result<Vec<u8>, Error> {
+    let unwritable = |format: &'static str, message: String| {
+        let problem = Problem::Unwritable { format, message };
+        Error::Image(ImageError { path: file.into(), problem })
+    };
+    if let Encoder::Exr(depth) = encoder {
+        let overflows = if depth == ExrDepth::Half { half_overflows(image) } else { 0 };
+        if overflows > 0 {
+            console::warn(&format!(
+                "{} above 65504, the largest half float, overflowed to infinity; --bits 32 avoids it",
+                console::count(overflows as u64, "value")
+            ));
+        }
+        header.remove("lightbound/part");
+        return encode_exr_layers(image, header, depth).map_err(|m| unwritable("EXR", m));
+    }
+    let layer = &image.layers[0];
+    let window = layer.data_window;
+    let size = [window.width() as u32, window.height() as u32];
+    let plane = |channel: &'_ Channel| match &channel.samples {
+        ChannelSamples::F32(samples) => Ok(samples.clone()),
+        ChannelSamples::U32(_) => Err(Error::option(
+            format!("{}: the layer has ids, which only .exr can store", file.display()),
+            "`lightbound falsecolor` draws them; or name an .exr file",
+        )),
+    };
+    let planes = layer.channels.iter().map(plane).collect::<Result<Vec<_>, Error>>()?;
+    if !matches!(planes.len(), 1 | 3) {
+        return Err(Error::option(
+            format!(
+                "{}: the layer has the channels {}, but a picture has one or three",
+                file.display(),
+                channel_names(layer)
+            ),
+            "select a channel with --layer, or name an .exr file",
+        ));
+    }
+    match encoder {
+        Encoder::Exr(_) => unreachable!("returned above"),
+        Encoder::Pfm => {
+            let interleaved: Vec<f32> =
+                (0..planes[0].len()).flat_map(|i| planes.iter().map(move |p| p[i])).collect();
+            Ok(encode_pfm(size[0], size[1], planes.len(), &interleaved))
+        }
+        Encoder::Png(depth) => {
+            let nan = planes.iter().flatten().filter(|x| x.is_nan()).count();
+            if nan > 0 {
+                let nan = console::count(nan as u64, "value");
+                console::warn(&format!("NaN becomes 0: {nan}; .exr and .pfm keep it"));
+            }
+            let opacity = image.layers.get(1).map(|layer| plane(&layer.channels[0])).transpose()?;
+            let planes: Vec<&[f32]> = planes.iter().map(Vec::as_slice).collect();
+            encode_png_planes(size, &planes, opacity.as_deref(), depth)
+                .map_err(|m| unwritable("PNG", m))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_parsed() {
+        assert_eq!(parse_size("640x360"), Ok(Size::Pixels(Some(640), Some(360))));
+        assert_eq!(parse_size("640x"), Ok(Size::Pixels(Some(640), None)));
+        assert_eq!(parse_size("x360"), Ok(Size::Pixels(None, Some(360))));
+        assert_eq!(parse_size("12.5%"), Ok(Size::Factor(0.125)));
+        for wrong in ["", "x", "0x1", "640", "70000x1", "%", "0%", "-5%", "nan%", "1x2x3", "inf%"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn missing_sizes_keep_the_proportions() {
+        let of = |text: &str| parse_size(text).unwrap().of(300, 200).unwrap();
+        assert_eq!(
+            ["30x20", "150x", "x1", "50%", "0.001%"].map(of),
+            [[30, 20], [150, 100], [2, 1], [150, 100], [1, 1]]
+        );
+        assert!(parse_size("1e9%").unwrap().of(300, 200).is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! What an image contains: layers with statistics, and attributes.
+
+use super::lines;
+use lightbound::material::parameters::format_table;
+use lightbound_image::inspect::{ChannelStatistics, FileDescription, describe_file};
+use lightbound_image::layers::{Layers, PixelRect, decode_layers};
+use lightbound_image::write::Attribute;
+use lightbound_image::{ImageError, six_digits};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// Maximum number of characters of an attribute in text.
+const MAX_ATTRIBUTE: usize = 100;
+
+/// The content of an image.
+pub struct ImageInfo {
+    path: PathBuf,
+    file: FileDescription,
+    display_window: PixelRect,
+    layers: Vec<LayerInfo>,
+}
+
+struct LayerInfo {
+    name: String,
+    data_window: PixelRect,
+    channels: Vec<(String, ChannelStatistics)>,
+}
+
+impl ImageInfo {
+    /// Describes the content of a file.
+    pub fn new(path: &Path, data: &[u8]) -> Result<ImageInfo, ImageError> {
+        let Layers { display_window, layers, .. } = decode_layers(path, data)?;
+        let layers = layers.into_iter().map(|layer| LayerInfo {
+            channels: layer
+                .channels
+                .iter()
+                .map(|c| (c.name.clone(), ChannelStatistics::new(&c.samples)))
+                .collect(),
+            name: layer.name,
+            data_window: layer.data_window,
+        });
+        Ok(ImageInfo {
+            path: path.into(),
+            file: describe_file(path, data)?,
+            display_window,
+            layers: layers.collect(),
+        })
+    }
+
+    /// Formats the description as text.
+    pub fn text(&self) -> String {
+        let file = &self.file;
+        let compression = file.compression.as_ref().map(|c| format!("; {c}")).unwrap_or_default();
+        let window = self.layers[0].data_window;
+        let mut size = format!("{} × {} pixels", window.width(), window.height());
+        if window != self.display_window {
+            let full = self.display_window;
+            size += &format!(
+                " at ({}, {}), of {} × {}",
+                window.x0 - full.x0,
+                window.y0 - full.y0,
+                full.width(),
+                full.height()
+            );
+        }
+        let rows =
+            [("format", format!("{}, {}{compression}", file.format, file.samples)), ("size", size)];
+        let mut text = format!("{}: image\n{}", self.path.display(), lines(&rows));
+        // The exact sums of a part are not for people.
+        let is_shown = |layer: &&LayerInfo| !layer.name.starts_with("sums.");
+        let sums = self.layers.iter().filter(|layer| !is_shown(layer)).count();
+        let head = ["layer", "channel", "minimum", "maximum", "mean", "NaN", "infinite"];
+        let mut table = vec![head.map(str::to_owned).to_vec()];
+        for layer in self.layers.iter().filter(is_shown) {
+            for (i, (channel, statistics)) in layer.channels.iter().enumerate() {
+                let number = |x: Option<f64>| x.map_or("-".into(), six_digits);
+                let finite = statistics.finite;
+                table.push(vec![
+                    if i == 0 { layer.name.clone() } else { String::new() },
+                    channel.clone(),
+                    number(finite.map(|f| f.min)),
+                    number(finite.map(|f| f.max)),
+                    number(finite.map(|f| f.mean)),
+                    statistics.nan.to_string(),
+                    statistics.infinite.to_string(),
+                ]);
+            }
+        }
+        let table = format_table(&table);
+        table.lines().for_each(|line| text += &format!("  {line}\n"));
+        if sums > 0 {
+            text += &format!("  sums.*  the exact sums of a part, {sums} channels\n");
+        }
+        if !file.attributes.is_empty() {
+            text += "  attributes\n";
+            let rows: Vec<(&str, String)> = file
+                .attributes
+                .iter()
+                .map(|(name, value)| (name.as_str(), shorten(&value.to_string())))
+                .collect();
+            lines(&rows).lines().for_each(|line| text += &format!("  {line}\n"));
+        }
+        text
+    }
+
+    /// The description as JSON.
+    pub fn json(&self) -> Value {
+        let attributes: Map<String, Value> = self
+            .file
+            .attributes
+            .iter()
+            .map(|(name, value)| (name.clone(), attribute_json(value)))
+            .collect();
+        json!({
+            "file": self.path.display().to_string(),
+            "kind": "image",
+            "format": self.file.format,
+            "samples": self.file.samples,
+            "compression": self.file.compression,
+            "display_window": window_json(self.display_window),
+            "layers": self.layers.iter().map(LayerInfo::json).collect::<Vec<_>>(),
+            "attributes": attributes,
+        })
+    }
+}
+
+impl LayerInfo {
+    fn json(&self) -> Value {
+        let channel = |(name, statistics): &(String, ChannelStatistics)| {
+            let finite = statistics.finite;
+            json!({
+                "name": name,
+                "min": finite.map(|f| f.min),
+                "max": finite.map(|f| f.max),
+                "mean": finite.map(|f| f.mean),
+                "nan": statistics.nan,
+                "infinite": statistics.infinite,
+            })
+        };
+        json!({
+            "name": self.name,
+            "data_window": window_json(self.data_window),
+            "channels": self.channels.iter().map(channel).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn window_json(window: PixelRect) -> Value {
+    json!({
+        "x": window.x0, "y": window.y0, "width": window.width(), "height": window.height(),
+    })
+}
+
+fn attribute_json(value: &Attribute) -> Value {
+    match value {
+        Attribute::Float(x) => json!(x),
+        Attribute::Int(i) => json!(i),
+        Attribute::Text(_) | Attribute::Chromaticities(_) => json!(value.to_string()),
+    }
+}
+
+/// Shortens a long text to one line.
+fn shorten(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match line.char_indices().nth(MAX_ATTRIBUTE) {
+        Some((end, _)) => format!("{} … ({} characters)", &line[..end], line.chars().count()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_attributes_are_shortened_to_a_line() {
+        assert_eq!(shorten("two\nlines"), "two lines");
+        let long = shorten(&"é".repeat(150));
+        assert!(long.ends_with("é … (150 characters)"), "{long}");
+        assert_eq!(long.matches('é').count(), MAX_ATTRIBUTE);
+    }
+}

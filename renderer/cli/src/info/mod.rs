@@ -1,0 +1,185 @@
+//! `lightbound info`: tells what scenes and images contain, without rendering.
+
+mod image;
+mod scene;
+
+use super::output::to_stdout;
+use super::{Error, Exit, console, input};
+use lightbound_image::ImageError;
+use miette::Report;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  lightbound info scene.pbrt                 resolution, lights, triangles, memory, fallbacks
+  lightbound info picture.exr                layers, minimum, maximum, mean, attributes
+  lightbound info *.exr --format json
+
+A scene is loaded as for rendering, with all its files, so problems show. Its
+memory is measured after loading, for the first file only, plus that of the film
+for an .exr with all layers. Statistics of images are those of linear values; PNG, JPEG and TGA are
+decoded from sRGB. NaNs and infinities are counted, and excluded from the
+others.";
+
+/// Options of `info`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Scenes (.pbrt, .pbrt.gz) and images (EXR, PFM, HDR, PNG, JPEG, TGA); - reads stdin
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: InfoFormat,
+}
+
+/// Output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum InfoFormat {
+    /// Text
+    Text,
+    /// A JSON list with an object for each file
+    Json,
+}
+
+/// A description of a file.
+enum Info {
+    Scene(Box<scene::SceneInfo>),
+    Image(image::ImageInfo),
+}
+
+impl Info {
+    /// Describes a file. Memory is measured for the first file only, since later ones reuse what
+    /// it has left.
+    fn of(path: &Path, is_first: bool) -> Result<Info, Error> {
+        let name = input::name(path);
+        let load = |source| {
+            scene::SceneInfo::load(name, source, is_first).map(|info| Info::Scene(Box::new(info)))
+        };
+        if is_scene_name(path) {
+            return load(input::scene(path)?);
+        }
+        let data = input::image_data(path)?;
+        match image::ImageInfo::new(name, &data) {
+            Ok(info) => Ok(Info::Image(info)),
+            Err(error) => match input::scene_in(path, name, &data) {
+                Some(source) => load(source),
+                None => Err(unknown(error)),
+            },
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Info::Scene(info) => info.text(),
+            Info::Image(info) => info.text(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Info::Scene(info) => info.json(),
+            Info::Image(info) => info.json(),
+        }
+    }
+}
+
+/// Whether the name of a file is that of a scene.
+fn is_scene_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    name.ends_with(".pbrt") || name.ends_with(".pbrt.gz")
+}
+
+/// Adds to an error about an unknown format that scenes would do as well.
+fn unknown(error: ImageError) -> Error {
+    match error.problem {
+        lightbound_image::Problem::UnknownFormat => Error::Data {
+            message: format!("{}: neither a scene nor an image", error.path.display()),
+            help: "name a scene that ends in .pbrt or .pbrt.gz, or an image: EXR, PFM, HDR, PNG, \
+                   JPEG or TGA"
+                .into(),
+        },
+        _ => Error::Image(error),
+    }
+}
+
+/// Runs the command. An unusable file does not keep the others from being described.
+pub fn run(args: &Args) -> Result<Exit, Error> {
+    input::check_single_stdin(args.files.iter().map(PathBuf::as_path))?;
+    let (mut exit, mut list) = (Exit::Success, Vec::new());
+    for (i, path) in args.files.iter().enumerate() {
+        match Info::of(path, i == 0) {
+            Ok(info) if args.format == InfoFormat::Json => list.push(info.json()),
+            Ok(info) => {
+                let gap = if i > 0 { "\n" } else { "" };
+                if !to_stdout(format!("{gap}{}", info.text()).as_bytes())? {
+                    return Ok(exit);
+                }
+            }
+            Err(error) => {
+                exit = error.exit();
+                list.push(json!({
+                    "file": input::name(path).display().to_string(),
+                    "error": error.to_string(),
+                }));
+                console::print(&format!("{:?}", Report::new(error)));
+            }
+        }
+    }
+    if args.format == InfoFormat::Json {
+        to_stdout(format!("{:#}\n", Value::from(list)).as_bytes())?;
+    }
+    Ok(exit)
+}
+
+/// Formats bytes: `812 bytes`, `3.2 MB`, `1.25 GB`.
+fn bytes(n: u64) -> String {
+    match n as f64 {
+        x if x < 1e3 => format!("{n} bytes"),
+        x if x < 1e6 => format!("{:.0} kB", x * 1e-3),
+        x if x < 1e7 => format!("{:.1} MB", x * 1e-6),
+        x if x < 1e9 => format!("{:.0} MB", x * 1e-6),
+        x => format!("{:.2} GB", x * 1e-9),
+    }
+}
+
+/// Indented lines of names and values; the names form a column, and further lines of a value are
+/// below its first one.
+fn lines(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, value) in rows {
+        for (i, line) in value.lines().enumerate() {
+            let name = if i == 0 { name } else { "" };
+            text += format!("  {name:width$}  {line}").trim_end();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenes_are_recognized_by_their_names() {
+        let is = |name: &str| is_scene_name(Path::new(name));
+        assert!(is("a/b.pbrt") && is("B.PBRT.GZ") && is("a.b.pbrt"));
+        assert!(!is("a.exr") && !is("pbrt") && !is("a.pbrt/b.gz"));
+    }
+
+    #[test]
+    fn sizes_have_readable_units() {
+        let text = [0, 999, 12_345, 3_210_000, 98_700_000, 1_250_000_000].map(bytes);
+        assert_eq!(text, ["0 bytes", "999 bytes", "12 kB", "3.2 MB", "99 MB", "1.25 GB"]);
+    }
+
+    #[test]
+    fn values_form_a_column() {
+        let rows = [("a", "1".to_string()), ("long", "2\n3".into()), ("b", String::new())];
+        assert_eq!(lines(&rows), "  a     1\n  long  2\n        3\n");
+    }
+}

@@ -1,0 +1,71 @@
+//! Input files; `-` is stdin.
+
+use super::Error;
+use super::output::is_stream;
+use lightbound_image::layers::{Layers, decode_layers};
+use lightbound_image::{ImageError, Problem};
+use lightbound_pbrt::diagnostics::Source;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The name of a file in messages.
+pub fn name(path: &Path) -> &Path {
+    if is_stream(path) { Path::new("stdin") } else { path }
+}
+
+/// Reads a file or stdin.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    match is_stream(path) {
+        true => {
+            let mut data = Vec::new();
+            io::stdin().read_to_end(&mut data).map(|_| data)
+        }
+        false => std::fs::read(path),
+    }
+}
+
+/// Reads an image file, or an image from stdin, without decoding it.
+pub fn image_data(path: &Path) -> Result<Vec<u8>, Error> {
+    read(path).map_err(|cause| {
+        Error::Image(ImageError { path: name(path).into(), problem: Problem::Read(cause) })
+    })
+}
+
+/// Reads all layers of an image.
+pub fn layers(path: &Path) -> Result<Layers, Error> {
+    decode_layers(name(path), &image_data(path)?).map_err(Error::Image)
+}
+
+/// The source of a scene. Paths in a scene from stdin are relative to the current folder.
+pub fn scene(path: &Path) -> Result<Arc<Source>, Error> {
+    if !is_stream(path) {
+        return Ok(Source::file(path));
+    }
+    let text = read(path).and_then(|data| Ok(lightbound_pbrt::decompress(&data)?.into_owned()));
+    match text {
+        Ok(text) => Ok(Source::memory(name(path), text)),
+        Err(cause) => Err(Error::Data {
+            message: format!("stdin: the scene cannot be read ({cause})"),
+            help: "check the command that writes it".into(),
+        }),
+    }
+}
+
+/// The scene in data from stdin, unless they are binary.
+pub fn scene_in(path: &Path, name: &Path, data: &[u8]) -> Option<Arc<Source>> {
+    let text = lightbound_pbrt::decompress(data).ok()?;
+    let is_scene = is_stream(path) && !text.is_empty() && !text.contains(&0);
+    is_scene.then(|| Source::memory(name, text.into_owned()))
+}
+
+/// Fails if more than one of the paths is stdin.
+pub fn check_single_stdin<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Error> {
+    match paths.into_iter().filter(|path| is_stream(path)).count() {
+        0 | 1 => Ok(()),
+        n => Err(Error::option(
+            format!("stdin can be read once, but {n} files are `-`"),
+            "name files for all but one",
+        )),
+    }
+}

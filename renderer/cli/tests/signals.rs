@@ -1,0 +1,230 @@
+//! Signals during `lightbound render`.
+#![cfg(unix)]
+
+mod common;
+
+use common::running::Running;
+use common::scene_dir::{SceneDir, assert_same_exr, channels, stats};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A rendering that does not end by itself.
+const ENDLESS: &str = "render scene.pbrt -o a.exr --spp 10000000 --threads 2";
+
+#[test]
+fn signals_write_the_unfinished_image() {
+    for (signal, name, code) in
+        [("INT", "Ctrl-C", 130), ("TERM", "SIGTERM", 143), ("HUP", "SIGHUP", 129)]
+    {
+        if signal == "HUP" && hang_up_is_ignored() {
+            continue;
+        }
+        let dir = SceneDir::new();
+        let mut running = Running::lightbound(dir.root(), ENDLESS);
+        running.wait_for_rendering();
+        running.signal(signal);
+        let stderr = running.finish_with(code);
+        assert!(
+            stderr.contains(&format!("interrupted by {name}"))
+                && stderr.contains("of 10000000 samples per pixel")
+                && stderr.contains(&format!("(ended by {name})")),
+            "{stderr}"
+        );
+        assert_eq!(dir.files(), ["a.exr"]);
+        let radiance = channels(&dir.path("a.exr")).into_iter().find(|c| c.0 == "R").unwrap().1;
+        assert!(radiance.iter().all(|&bits| f32::from_bits(bits) > 0.0));
+    }
+}
+
+#[test]
+fn ctrl_c_before_every_pixel_has_a_sample_replaces_no_file() {
+    let dir = SceneDir::new();
+    std::fs::write(dir.path("a.png"), "earlier").unwrap();
+    let mut running = Running::lightbound(
+        dir.root(),
+        "render scene.pbrt -o a.png --resolution 3000x3000 --stats s.json --threads 1",
+    );
+    running.wait_for_rendering();
+    running.signal("INT");
+    let stderr = running.finish_with(130);
+    assert_eq!(std::fs::read_to_string(dir.path("a.png")).unwrap(), "earlier");
+    assert!(stderr.contains("a.png is unchanged"), "{stderr}");
+    // There may or may not be a sample yet.
+    let written = dir.path("a-1.png").exists().then_some("a-1.png");
+    assert_eq!(written.is_none(), stderr.contains("no image was written"), "{stderr}");
+    assert_eq!(stats(&dir.path("s.json"))["output"].as_str(), written);
+}
+
+#[test]
+fn user_signal_writes_image_and_checkpoint_and_continues() {
+    let dir = SceneDir::new();
+    let mut running = Running::lightbound(dir.root(), &format!("{ENDLESS} --checkpoint 1000"));
+    running.wait_for_rendering();
+    for _ in 0..2 {
+        running.signal("USR1");
+        running.wait_for("(so far)");
+        assert_eq!(dir.files(), ["a.exr", "a.exr.checkpoint"]);
+        for file in ["a.exr", "a.exr.checkpoint"] {
+            std::fs::remove_file(dir.path(file)).unwrap();
+        }
+        assert!(running.is_running());
+    }
+    running.signal("TERM");
+    running.finish_with(143);
+    assert_eq!(dir.files(), ["a.exr", "a.exr.checkpoint"]);
+}
+
+#[test]
+fn unwritable_snapshot_does_not_stop_rendering() {
+    let dir = SceneDir::new();
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    let mut running = Running::lightbound(dir.root(), &ENDLESS.replace("a.exr", "folder/a.exr"));
+    running.wait_for_rendering();
+    std::fs::remove_dir(dir.path("folder")).unwrap();
+    running.signal("USR1");
+    running.wait_for("the rendering continues");
+    std::fs::create_dir(dir.path("folder")).unwrap();
+    running.signal("USR1");
+    running.wait_for("(so far)");
+    assert!(dir.path("folder/a.exr").is_file());
+}
+
+/// A finished rendering that is writing its image to a pipe.
+fn writing() -> (SceneDir, Running) {
+    let dir = SceneDir::new();
+    assert!(Command::new("mkfifo").arg(dir.path("a.pfm")).status().unwrap().success());
+    let mut running = Running::lightbound(dir.root(), "render scene.pbrt -o a.pfm");
+    running.wait_for_rendering();
+    (dir, running)
+}
+
+#[test]
+fn second_ctrl_c_aborts_writing() {
+    let (_dir, mut running) = writing();
+    running.signal("INT");
+    running.wait_for("Ctrl-C again aborts");
+    sleep(Duration::from_millis(300));
+    assert!(running.is_running());
+    running.signal("INT");
+    running.finish_with(130);
+}
+
+#[test]
+fn repeated_sigterm_does_not_abort_writing() {
+    let (dir, running) = writing();
+    for _ in 0..3 {
+        running.signal("TERM");
+        sleep(Duration::from_millis(300));
+    }
+    let image = std::fs::read(dir.path("a.pfm")).unwrap();
+    assert_eq!(image.len(), "PF\n24 16\n-1.0\n".len() + 24 * 16 * 12);
+    running.finish_with(0);
+}
+
+#[test]
+fn hang_up_that_was_ignored_before_remains_ignored() {
+    let dir = SceneDir::new();
+    let program = env!("CARGO_BIN_EXE_lightbound");
+    // As `nohup` does.
+    let script = format!("trap '' HUP; exec '{program}' {ENDLESS}");
+    let mut running =
+        Running::start(Command::new("sh").args(["-c", &script]).current_dir(dir.root()));
+    running.wait_for_rendering();
+    running.signal("HUP");
+    sleep(Duration::from_millis(300));
+    assert!(running.is_running());
+    running.signal("TERM");
+    let stderr = running.finish_with(143);
+    assert!(!stderr.contains("SIGHUP"), "{stderr}");
+}
+
+/// Whether the tests themselves run under `nohup`, so that their child processes ignore SIGHUP.
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
+}
+
+/// Signals that are sent at once, and the exit code if they stop the program.
+const SIGNALS: [(&[&str], i32); 6] = [
+    (&["INT"], 130),
+    (&["TERM"], 143),
+    (&["TERM", "TERM", "TERM"], 143),
+    (&["USR1", "TERM"], 143),
+    (&["HUP"], 129),
+    (&["HUP", "TERM", "HUP"], 129),
+];
+
+/// Sends signals to a rendering at random moments, and resumes it after each. Every finished image
+/// must equal that of an uninterrupted rendering.
+fn interrupt_at_random_moments(moments: usize, seed: u64) {
+    let mut state = seed;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1u64 << 24) as f64
+    };
+    let dir = SceneDir::new();
+    let args = "render scene.pbrt --spp 1500 --threads 2 --checkpoint 1000 --resume -o";
+    let start = Instant::now();
+    Running::lightbound(dir.root(), &format!("{args} whole.exr")).finish_with(0);
+    let typical = start.elapsed();
+    // The last two need SIGHUP.
+    let signals = if hang_up_is_ignored() { &SIGNALS[..4] } else { &SIGNALS[..] };
+    let (mut early, mut stopped, mut late, mut snapshots, mut images) = (0, 0, 0, 0, 0);
+    let mut finish = |running: Running, expected: Option<i32>| {
+        let (status, stderr) = running.finish();
+        snapshots += stderr.matches("(so far)").count();
+        match status.code() {
+            // The signal arrived before the program handles any, or while it loads the scene.
+            None => assert!(!stderr.contains("loading"), "{status}: {stderr}"),
+            Some(0) => {
+                assert_same_exr(&dir.path("whole.exr"), &dir.path("a.exr"));
+                assert_eq!(dir.files(), ["a.exr", "whole.exr"]);
+                std::fs::remove_file(dir.path("a.exr")).unwrap();
+                images += 1;
+            }
+            code => assert_eq!(code, expected, "{stderr}"),
+        }
+        let is_known =
+            |name: &String| ["a.exr", "a.exr.checkpoint", "whole.exr"].contains(&name.as_str());
+        assert!(dir.files().iter().all(is_known), "{:?}", dir.files());
+        if status.code() == Some(0) {
+            // The signal may have arrived during the last jobs.
+            late += 1;
+        } else if stderr.contains("interrupted by") {
+            // Even if there are no samples yet.
+            assert!(dir.path("a.exr.checkpoint").exists(), "{stderr}");
+            stopped += 1;
+        } else {
+            early += 1;
+        }
+    };
+    for _ in 0..moments {
+        let running = Running::lightbound(dir.root(), &format!("{args} a.exr"));
+        sleep(typical.mul_f64(random()));
+        let (names, code) = signals[(random() * signals.len() as f64) as usize];
+        for name in names {
+            running.signal(name);
+        }
+        finish(running, Some(code));
+    }
+    finish(Running::lightbound(dir.root(), &format!("{args} a.exr")), None);
+    println!(
+        "{moments} moments: {early} before rendering, {stopped} stopped, {late} after the end; \
+         {snapshots} snapshots, {images} images, 0 differ"
+    );
+    assert!(stopped >= moments / 4, "seed {seed}: only {stopped} of {moments} renderings stopped");
+}
+
+#[test]
+fn renderings_resumed_after_signals_are_bit_identical() {
+    interrupt_at_random_moments(16, 1);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test -p lightbound-cli --test signals -- --ignored --nocapture"]
+fn renderings_resumed_after_a_thousand_signals_are_bit_identical() {
+    interrupt_at_random_moments(1000, 2);
+}

@@ -1,0 +1,142 @@
+//! What a film stores, and the memory that it needs.
+
+use super::{ChannelEncoding, ChannelSpec};
+use lightbound_image::Window;
+
+/// The data that a film stores besides radiance. Each item has its own memory, so a film is as
+/// large as what it stores: [`FilmOptions::bytes_per_pixel`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilmOptions {
+    /// Features of the first visible surface.
+    pub features: FeatureLayers,
+    /// Sums of squared radiance, for [`super::RenderedImage::variance`].
+    pub moments: bool,
+    /// Extra channels of the integrator.
+    pub channels: &'static [ChannelSpec],
+}
+
+/// The features that a film stores, see [`super::Features`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeatureLayers {
+    /// Directional albedo.
+    pub albedo: bool,
+    /// Shading normals.
+    pub normal: bool,
+    /// Positions.
+    pub position: bool,
+    /// Distances along the viewing axis.
+    pub depth: bool,
+    /// Ids of materials.
+    pub material: bool,
+    /// Ids of objects.
+    pub object: bool,
+}
+
+impl FeatureLayers {
+    /// No features.
+    pub const NONE: FeatureLayers = FeatureLayers {
+        albedo: false,
+        normal: false,
+        position: false,
+        depth: false,
+        material: false,
+        object: false,
+    };
+
+    /// All features.
+    pub const ALL: FeatureLayers = FeatureLayers {
+        albedo: true,
+        normal: true,
+        position: true,
+        depth: true,
+        material: true,
+        object: true,
+    };
+
+    /// Returns whether no feature is stored.
+    pub fn is_empty(&self) -> bool {
+        *self == FeatureLayers::NONE
+    }
+
+    /// Returns whether a stored feature is a mean over all samples, misses included.
+    pub(super) fn needs_samples(&self) -> bool {
+        self.albedo || self.normal
+    }
+
+    /// Returns whether a stored feature is a mean over the samples that hit a surface.
+    pub(super) fn needs_hits(&self) -> bool {
+        self.position || self.depth
+    }
+}
+
+impl FilmOptions {
+    /// Returns the memory that a film needs for each pixel, bytes.
+    ///
+    /// | stored | bytes |
+    /// |---|---|
+    /// | radiance and sample count | 52 |
+    /// | squares of radiance | 48 |
+    /// | albedo, normal | 24 each, and 4 for either or both |
+    /// | position, depth | 48 and 16, and 4 for either or both |
+    /// | material, object | 4 each |
+    /// | extra channels | 8 for counts, 16 for real numbers |
+    pub fn bytes_per_pixel(&self) -> u64 {
+        let f = self.features;
+        let parts = [
+            (true, 52),
+            (self.moments, 48),
+            (f.needs_samples(), 4),
+            (f.needs_hits(), 4),
+            (f.albedo, 24),
+            (f.normal, 24),
+            (f.position, 48),
+            (f.depth, 16),
+            (f.material, 4),
+            (f.object, 4),
+        ];
+        let channel = |channel: &ChannelSpec| match channel.encoding {
+            ChannelEncoding::Count => 8,
+            ChannelEncoding::FixedPoint => 16,
+        };
+        parts.iter().filter(|(stored, _)| *stored).map(|(_, bytes)| bytes).sum::<u64>()
+            + self.channels.iter().map(channel).sum::<u64>()
+    }
+
+    /// Returns the memory of a film over `window`, bytes.
+    pub fn film_bytes(&self, window: Window) -> u64 {
+        let pixels = u64::from(window.width()) * u64::from(window.height());
+        pixels.saturating_mul(self.bytes_per_pixel())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Film;
+    use super::*;
+
+    #[test]
+    fn estimate_is_the_memory_of_the_sums() {
+        const CHANNELS: &[ChannelSpec] = &[
+            ChannelSpec { layer: "steps", sum: "steps", encoding: ChannelEncoding::Count },
+            ChannelSpec { layer: "error", sum: "error", encoding: ChannelEncoding::FixedPoint },
+        ];
+        let window = Window { x0: 1, y0: 2, x1: 70, y1: 43 };
+        for bits in 0..256u32 {
+            let bit = |i: u32| bits >> i & 1 == 1;
+            let features = FeatureLayers {
+                albedo: bit(0),
+                normal: bit(1),
+                position: bit(2),
+                depth: bit(3),
+                material: bit(4),
+                object: bit(5),
+            };
+            let channels = if bit(7) { CHANNELS } else { &[] };
+            let options = FilmOptions { features, moments: bit(6), channels };
+            let film = Film::new(window, options);
+            let bytes: usize = film.tiles().iter().map(|tile| tile.lock().memory_bytes()).sum();
+            assert_eq!(options.film_bytes(window), bytes as u64, "{options:?}");
+        }
+        assert!(FilmOptions::default().bytes_per_pixel() <= 64);
+    }
+}

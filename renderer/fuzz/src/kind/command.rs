@@ -1,0 +1,100 @@
+//! Command lines of the program `lightbound`, and the CSV files of `shader eval`.
+
+use super::{Reader, repository};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Runs the program.
+pub struct Commands {
+    program: PathBuf,
+    folder: tempfile::TempDir,
+    /// Whether inputs are CSV files rather than command lines.
+    csv: bool,
+}
+
+/// Command lines; paths are relative to a folder with a few small files.
+const COMMAND_LINES: [&str; 16] = [
+    "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --crop 0,0.5,0,1 --seed 7 --exposure 1",
+    "render scene.pbrt -o a.exr --spp 2 --resolution 4x3 --sample-range 0..1 --variance",
+    "render scene.pbrt -o a.png --spp 4 --resolution 4x3 --noise-threshold 0.5 --stats s.json",
+    "render scene.pbrt -o a.pfm --spp 1 --resolution 4x3 --light-sampling tree --strict",
+    "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --integrator lightcuts --error 0.02",
+    "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --mode stochastic --cut-size 8",
+    "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --time-limit 0.1 --threads 2 -q",
+    "compare image.pfm image.pfm --metric relmse,psnr --fail-above relmse=0.1 --crop 0,1,0,1",
+    "compare image.pfm image.pfm --format json --heatmap h.png",
+    "falsecolor image.pfm -o f.png --range 0,1",
+    "shader check stripes.wgsl",
+    "shader eval stripes.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1,0.2,0.3",
+    "shader bound stripes.wgsl --wi=-0.1..0.1,0.5..0.6,0.7..0.9 --wo 0,0,1",
+    "shader show stripes.wgsl",
+    "bounds --shader stripes.wgsl --target sse --nan ignore --rounds 2",
+    "merge a.exr b.exr -o c.exr",
+];
+
+/// Tables for `shader eval`.
+const TABLES: [&str; 3] = [
+    "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n0,0.6,0.8,0,0,1\n0.6,0,0.8,0,0.6,0.8\n",
+    "# points\nwi.x,wi.y,wi.z,wo.x,wo.y,wo.z,kd.r,width\n0,0,1,0,0,1,0.5,2\n\n0,0.6,0.8,0,0,1,1,0.25\n",
+    "\"wi.x\",wi.y,wi.z,wo.x,wo.y,wo.z,kd\n1e-3, -0.5 ,0.8,0,0,1,0\n",
+];
+
+impl Commands {
+    /// Creates a reader of command lines.
+    pub fn options() -> Commands {
+        Commands::new(false)
+    }
+
+    /// Creates a reader of CSV files.
+    pub fn csv() -> Commands {
+        Commands::new(true)
+    }
+
+    fn new(csv: bool) -> Commands {
+        let folder = tempfile::tempdir().expect("temporary files can be created");
+        for (from, to) in [("lights.pbrt", "scene.pbrt"), ("stripes.wgsl", "stripes.wgsl")] {
+            let from = repository("renderer/fuzz/corpus").join(from);
+            fs::copy(from, folder.path().join(to)).expect("the file can be copied");
+        }
+        let texels = [[0.5; 3]; 16];
+        let image = folder.path().join("image.pfm");
+        lightbound_image::write::write_pfm(&image, 4, 4, &texels).expect("the file can be written");
+        let this = std::env::current_exe().expect("the program has a path");
+        Commands { program: this.with_file_name("lightbound"), folder, csv }
+    }
+}
+
+impl Reader for Commands {
+    fn corpus(&self) -> Vec<Vec<u8>> {
+        let texts: &[&str] = if self.csv { &TABLES } else { &COMMAND_LINES };
+        texts.iter().map(|text| text.as_bytes().into()).collect()
+    }
+
+    fn read(&mut self, input: &[u8]) -> Result<(), String> {
+        let mut command = Command::new(&self.program);
+        if self.csv {
+            let path = self.folder.path().join("table.csv");
+            fs::write(path, input).expect("temporary files can be written");
+            command.args(["shader", "eval", "stripes.wgsl", "--csv", "table.csv"]);
+        } else {
+            let text = String::from_utf8_lossy(input);
+            // Files are written in the temporary folder alone.
+            let words = text.split_whitespace().map(|word| word.replace(['/', '\0'], ""));
+            command.args(words);
+        }
+        let output = command
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program `lightbound` is in the folder of this program");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        match output.status.code() {
+            Some(0 | 1) => Ok(()),
+            Some(2 | 3) => Err(message),
+            Some(code) => panic!("exit code {code}: {message}"),
+            None => panic!("signal {:?}: {message}", output.status.signal()),
+        }
+    }
+}

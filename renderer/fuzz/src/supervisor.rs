@@ -1,0 +1,215 @@
+//! Starts worker processes, watches them, and counts their failures.
+
+use crate::kind::Kind;
+use std::io::{BufRead, BufReader};
+use std::ops::{AddAssign, Range};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Number of cases that a worker process runs.
+const CASES_PER_WORKER: u64 = 5000;
+
+/// Options of a run.
+pub struct Options {
+    /// Indices of the cases.
+    pub cases: Range<u64>,
+    /// Seconds after which no new worker starts, and running ones end.
+    pub seconds: f64,
+    /// Seed of the mutations.
+    pub seed: u64,
+    /// Time limit of a case.
+    pub time_limit: Duration,
+    /// Memory limit of a worker, GiB.
+    pub memory: u64,
+    /// Number of worker processes at a time.
+    pub workers: usize,
+}
+
+/// The results of a kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Summary {
+    cases: u64,
+    accepted: u64,
+    panics: u64,
+    signals: u64,
+    time_outs: u64,
+    elapsed: Duration,
+}
+
+impl Summary {
+    /// Returns the number of failures.
+    pub fn failures(&self) -> u64 {
+        self.panics + self.signals + self.time_outs
+    }
+
+    /// Returns a row of the table.
+    pub fn row(&self, kind: Kind) -> String {
+        let rate = self.cases as f64 / self.elapsed.as_secs_f64();
+        format!(
+            "| {kind} | {} | {} | {} | {} | {} | {rate:.0} |",
+            self.cases, self.accepted, self.panics, self.signals, self.time_outs
+        )
+    }
+}
+
+impl Summary {
+    /// Counts a case.
+    fn add(&mut self, outcome: &Outcome) {
+        self.cases += 1;
+        match outcome {
+            Outcome::Accepted => self.accepted += 1,
+            Outcome::Rejected => {}
+            Outcome::Panic(_) => self.panics += 1,
+            Outcome::Killed(_) => self.signals += 1,
+            Outcome::TimeOut => self.time_outs += 1,
+        }
+    }
+}
+
+impl AddAssign for Summary {
+    /// Adds the counts.
+    fn add_assign(&mut self, other: Summary) {
+        self.cases += other.cases;
+        self.accepted += other.accepted;
+        self.panics += other.panics;
+        self.signals += other.signals;
+        self.time_outs += other.time_outs;
+    }
+}
+
+/// Runs the cases of a kind. Failures are printed to stderr.
+pub fn run(kind: Kind, options: &Options) -> Summary {
+    let start = Instant::now();
+    let next = AtomicU64::new(options.cases.start);
+    let total = Mutex::new(Summary::default());
+    let is_over = || start.elapsed().as_secs_f64() >= options.seconds;
+    std::thread::scope(|scope| {
+        for _ in 0..options.workers.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let first = next.fetch_add(CASES_PER_WORKER, Ordering::Relaxed);
+                    if first >= options.cases.end || is_over() {
+                        break;
+                    }
+                    let cases =
+                        first..first.saturating_add(CASES_PER_WORKER).min(options.cases.end);
+                    let summary = run_cases(kind, cases, options, &is_over);
+                    *total.lock().expect("no thread panics while it adds") += summary;
+                }
+            });
+        }
+    });
+    Summary { elapsed: start.elapsed(), ..total.into_inner().expect("all threads have ended") }
+}
+
+/// Runs cases in one worker at a time; a new one continues behind a failure.
+fn run_cases(
+    kind: Kind,
+    mut cases: Range<u64>,
+    options: &Options,
+    is_over: &dyn Fn() -> bool,
+) -> Summary {
+    let mut summary = Summary::default();
+    while !cases.is_empty() && !is_over() {
+        let mut worker = Worker::start(kind, &cases, options);
+        loop {
+            let (index, outcome) = worker.next_outcome(options.time_limit);
+            // A worker that ends between two cases has run all of them.
+            let Some(index) = index else { return summary };
+            let why = match &outcome {
+                Outcome::Accepted | Outcome::Rejected => None,
+                Outcome::Panic(message) => Some(message.clone()),
+                Outcome::Killed(status) => Some(status.clone()),
+                Outcome::TimeOut => Some("exceeds the time limit".into()),
+            };
+            if let Some(why) = why {
+                eprintln!("{kind} {index}: {why}");
+            }
+            summary.add(&outcome);
+            cases.start = index + 1;
+            if is_over() || matches!(outcome, Outcome::Killed(_) | Outcome::TimeOut) {
+                break;
+            }
+        }
+    }
+    summary
+}
+
+/// What happened to a case.
+enum Outcome {
+    /// The input is valid.
+    Accepted,
+    /// The input causes an error, as it should.
+    Rejected,
+    /// The reader panicked with this message.
+    Panic(String),
+    /// The process ended, with this status.
+    Killed(String),
+    /// The case took too long.
+    TimeOut,
+}
+
+/// A worker process; dropping it ends it.
+struct Worker {
+    process: Child,
+    lines: Receiver<String>,
+}
+
+impl Worker {
+    fn start(kind: Kind, cases: &Range<u64>, options: &Options) -> Worker {
+        let program = std::env::current_exe().expect("the program has a path");
+        let mut process = Command::new(program)
+            .arg(kind.to_string())
+            .args(["--first", &cases.start.to_string()])
+            .args(["--worker-until", &cases.end.to_string()])
+            .args(["--seed", &options.seed.to_string()])
+            .args(["--memory", &options.memory.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            // Libraries print panics and aborts; the supervisor reports them.
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the system can start another process");
+        let output = process.stdout.take().expect("stdout is a pipe");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Worker { process, lines }
+    }
+
+    /// Waits for a case to end. The index is `None` if there are no more cases.
+    fn next_outcome(&mut self, time_limit: Duration) -> (Option<u64>, Outcome) {
+        let mut index = None;
+        loop {
+            match self.lines.recv_timeout(time_limit) {
+                Ok(line) => match line.split_once(' ').unwrap_or((&line, "")) {
+                    ("case", text) => index = text.parse().ok(),
+                    ("panic", message) => return (index, Outcome::Panic(message.into())),
+                    ("accepted", _) => return (index, Outcome::Accepted),
+                    _ => return (index, Outcome::Rejected),
+                },
+                Err(RecvTimeoutError::Timeout) => return (index, Outcome::TimeOut),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = self.process.wait().map_or("lost".into(), |s| s.to_string());
+                    return (index, Outcome::Killed(status));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Both fail only if the process has ended.
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}

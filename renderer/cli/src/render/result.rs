@@ -11,10 +11,10 @@ use lightbound::integrator::{CutCounts, Integrator};
 use lightbound::part::{Attributes, PartHeader};
 use lightbound::render::{RenderStats, Work};
 use lightbound::settings::Method;
-use lightbound_image::{ImageError, Window};
 use lightbound_image::write::{
     Attribute, srgb_codes, write_exr_rows, write_pfm_rows, write_png_codes,
 };
+use lightbound_image::{ImageError, Window};
 use lightbound_pbrt::build::LoadedScene;
 use std::ops::Range;
 use std::path::Path;

@@ -240,9 +240,8 @@ impl<'a> Work<'a> {
         if !coverage.is_within(self.block()) {
             return None;
         }
-        let end = |tile: &Tile| {
-            Some(coverage.first_samples(tile.window(), self.samples.start)?.end)
-        };
+        let end =
+            |tile: &Tile| Some(coverage.first_samples(tile.window(), self.samples.start)?.end);
         self.film.tiles().iter().map(end).collect()
     }
 

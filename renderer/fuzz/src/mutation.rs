@@ -171,7 +171,7 @@ fn words(data: &[u8]) -> Vec<Range<usize>> {
 /// Returns the lines with their line breaks; an empty one for an empty text.
 fn lines(data: &[u8]) -> Vec<Range<usize>> {
     let lines: Vec<_> = ranges(data, |a, _| a != b'\n').collect();
-    if lines.is_empty() { vec![0..0] } else { lines }
+    if lines.is_empty() { Vec::from_iter([Range::default()]) } else { lines }
 }
 
 /// Splits the data between neighbours that do not `belong` together.
@@ -199,7 +199,7 @@ mod tests {
         };
         assert_eq!(texts(words(text)), ["Film", "rgb", "-1e5", ".5"]);
         assert_eq!(texts(lines(text)), ["Film \"rgb\"\n", "  [ -1e5 .5 ]"]);
-        assert_eq!(lines(b""), [0..0]);
+        assert_eq!(lines(b""), [Range::default()]);
     }
 
     #[test]

@@ -4,9 +4,9 @@ use super::{bytes, lines};
 use crate::Error;
 use crate::console::count;
 use crate::contents::{self, Elements, OtherLights};
+use crate::render::film_options;
 use crate::stats::resident_memory_bytes;
 use lightbound::choice::Choice;
-use lightbound::film::{FilmOptions, column_names};
 use lightbound::integrator;
 use lightbound::material::Material;
 use lightbound_pbrt::build::{LoadedScene, Overrides, load_source};
@@ -38,11 +38,8 @@ impl SceneInfo {
         let loaded = load_source(&source, &[], &Overrides::default(), &mut diagnostics)?;
         let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
         let after = resident_memory_bytes();
-        let options =
-            FilmOptions { features: true, moments: false, channels: integrator.film_channels() };
-        let window = loaded.settings.window;
-        let pixels = u64::from(window.width()) * u64::from(window.height());
-        let film_bytes = pixels * (column_names(options).len() * size_of::<u32>()) as u64;
+        let options = film_options(&[], integrator.film_channels());
+        let film_bytes = options.film_bytes(loaded.settings.window);
         let integrator = integrator.name();
         Ok(SceneInfo {
             path: path.into(),

@@ -59,22 +59,29 @@ impl Args {
                 "leave `cuts` out, or add --integrator lightcuts",
             ));
         }
-        let layers = if self.layers.is_empty() { DEFAULT } else { &self.layers };
-        let has = |names: &[LayerName]| {
-            layers.iter().any(|layer| names.contains(layer) || *layer == LayerName::All)
-        };
-        Ok(FilmOptions {
-            features: FeatureLayers {
-                albedo: has(&[LayerName::Albedo]),
-                normal: has(&[LayerName::Normal]),
-                position: has(&[LayerName::Position]),
-                depth: has(&[LayerName::Depth]),
-                material: has(&[LayerName::Material, LayerName::Ids]),
-                object: has(&[LayerName::Object, LayerName::Ids]),
-            },
-            moments: self.writes_variance() || self.work.noise_threshold.is_some(),
-            channels: if has(&[LayerName::Cuts]) { channels } else { &[] },
-        })
+        let moments = self.writes_variance() || self.work.noise_threshold.is_some();
+        Ok(FilmOptions { moments, ..film_options(&self.layers, channels) })
+    }
+}
+
+/// The data that a film stores for some layers, or for the default ones if there are none.
+/// `channels` are those of the integrator.
+pub fn film_options(layers: &[LayerName], channels: &'static [ChannelSpec]) -> FilmOptions {
+    let layers = if layers.is_empty() { DEFAULT } else { layers };
+    let has = |names: &[LayerName]| {
+        layers.iter().any(|layer| names.contains(layer) || *layer == LayerName::All)
+    };
+    FilmOptions {
+        features: FeatureLayers {
+            albedo: has(&[LayerName::Albedo]),
+            normal: has(&[LayerName::Normal]),
+            position: has(&[LayerName::Position]),
+            depth: has(&[LayerName::Depth]),
+            material: has(&[LayerName::Material, LayerName::Ids]),
+            object: has(&[LayerName::Object, LayerName::Ids]),
+        },
+        moments: has(&[LayerName::Variance]),
+        channels: if has(&[LayerName::Cuts]) { channels } else { &[] },
     }
 }
 

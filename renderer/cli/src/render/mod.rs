@@ -17,7 +17,7 @@ use super::shader::{target_parser, unavailable};
 use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
 use image_file::{Destination, ImageFile, default_output};
-pub use layers::LayerName;
+pub use layers::{LayerName, film_options};
 use lightbound::accel::AccelKind;
 use lightbound::film::FilmOptions;
 use lightbound::integrator::{self, Integrator};

@@ -1,15 +1,17 @@
 //! Parts and checkpoints: images with exact sums.
 
 use super::{Reader, repository};
-use lightbound::film::{FilmOptions, PixelBlock};
+use lightbound::film::layers::FilmLayers;
+use lightbound::film::{FeatureLayers, FilmOptions, PixelBlock};
 use lightbound::integrator::{self, Integrator};
-use lightbound::part::{Checkpoint, PartHeader, image_with_sums, merge};
+use lightbound::part::{self, Checkpoint, PartHeader};
 use lightbound::render::{Budget, RenderOptions, Work};
 use lightbound_image::Window;
-use lightbound_image::write::write_exr;
+use lightbound_image::write::write_exr_rows;
 use lightbound_pbrt::{Diagnostics, LoadedScene, Overrides, load};
 use std::fs;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// Loads a small scene.
 fn scene() -> LoadedScene {
@@ -43,7 +45,8 @@ impl Parts {
             .expect("the corpus is valid");
         let path = folder.path().join("other.exr");
         let mut corpus = Vec::new();
-        let features = FilmOptions { features: true, moments: true, ..FilmOptions::default() };
+        let features =
+            FilmOptions { features: FeatureLayers::ALL, moments: true, ..FilmOptions::default() };
         for (samples, film) in
             [(0..4, FilmOptions::default()), (0..4, features), (4..8, FilmOptions::default())]
         {
@@ -52,9 +55,10 @@ impl Parts {
                 Work::new(&loaded.scene, &loaded.settings, &*integrator, samples, &options);
             work.run(&Budget::default());
             let film = work.film();
-            let header = PartHeader::new(block(0..SAMPLES), work.coverage(), film, 0, work.stats());
-            let exr = image_with_sums([6, 4], Vec::new(), &header, film, &film.image());
-            write_exr(&path, &exr).expect("the file can be written");
+            let header = PartHeader::new(block(0..SAMPLES), work.coverage(), film, work.stats());
+            let layers = FilmLayers { film, image: true, variance: true, sums: true };
+            let exr = layers.header([6, 4], vec![header.attribute()]);
+            write_exr_rows(&path, &exr, &layers).expect("the file can be written");
             corpus.push(fs::read(&path).expect("the file was written"));
         }
         corpus.pop();
@@ -70,6 +74,7 @@ impl Reader for Parts {
     fn read(&mut self, input: &[u8]) -> Result<(), String> {
         let path = self.folder.path().join("part.exr");
         fs::write(&path, input).expect("temporary files can be written");
+        let merge = |paths: &[PathBuf]| part::Parts::open(paths)?.merge();
         let alone = merge(std::slice::from_ref(&path)).map_err(|error| error.to_string())?;
         std::hint::black_box(alone.film.image());
         // Only parts without features match the other one.

@@ -2,7 +2,7 @@
 
 use super::{Reader, files, repository};
 use lightbound::render::{RenderOptions, render};
-use lightbound_image::write;
+use lightbound_image::{Crop, write};
 use lightbound_pbrt::{Diagnostics, Overrides, Source, load_source};
 use std::fs;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ impl Reader for Scenes {
         let overrides = Overrides {
             spp: Some(1),
             resolution: Some((8, 8)),
-            crop: Some([0.0, 1.0, 0.0, 1.0]),
+            crop: Some(Crop::Fractions([0.0, 1.0, 0.0, 1.0])),
             ..Overrides::default()
         };
         let mut diagnostics = Diagnostics::new(false);

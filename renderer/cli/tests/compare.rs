@@ -445,7 +445,7 @@ fn undefined_metrics_are_reported() {
     let report = dir.json(&["a.exr", "a.exr", "--layers", "all", "--metric", "psnr,ssim,mae"]);
     let remarks = [
         "layer `normal`: `psnr`, `ssim` cannot be computed: defined for colours only (channels R, G, B or Y)",
-        "layer `object.id`: `mae`, `psnr`, `ssim` cannot be computed: defined for values only; IDs support only `differing`",
+        "layer `object.id`: `mae`, `psnr`, `ssim` cannot be computed: defined for floating-point channels only; IDs support only `differing`",
     ];
     assert_eq!(report["remarks"], json!(remarks));
     assert_eq!(dir.json(&["a.exr", "a.exr", "--layers", "all"])["remarks"], json!([]));

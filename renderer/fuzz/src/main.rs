@@ -6,12 +6,12 @@
 //! cargo run --release -p lightbound-fuzz -- png --reproduce 4711 --save case.png
 //! ```
 //!
-//! A [kind](kind) of input has a corpus of small valid inputs and a function that reads one, and
+//! A `kind` of input has a corpus of small valid inputs and a function that reads one, and
 //! does what the program does with it: a scene is rendered, a shader is compiled, run and bounded.
-//! A case is an input of the corpus with some [mutations](mutation). It depends on the kind, the
+//! A case is an input of the corpus with some mutations (`mutation`). It depends on the kind, the
 //! seed and its index alone, so an index reproduces a failure.
 //!
-//! Cases run in [worker] processes with limited memory. The [supervisor] counts those that panic,
+//! Cases run in `worker` processes with limited memory. The `supervisor` counts those that panic,
 //! are killed by a signal (for example when memory runs out) or exceed the time limit, and starts
 //! the worker again behind the case.
 

@@ -212,19 +212,25 @@ pub(super) fn primaries(attributes: &ImageAttributes) -> Primaries {
     if is_srgb || primaries.xyz_from_rgb().is_none() { Primaries::SRGB } else { primaries }
 }
 
+/// Maximum size of an EXR image relative to its file. Deflate, which compresses best, reaches 1,032;
+/// PXR24 first drops 8 of 32 bits; and subsampled channels count in full.
+const MAX_EXR_COMPRESSION: u64 = 1 << 13;
+
 /// Checks the headers of an EXR file for plausible sizes before anything is allocated.
 fn check_exr(data: &[u8]) -> Result<(), Problem> {
     let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
     let meta = MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)?;
+    let mut bytes = 0u64;
+    let mut chunks = 0;
     for header in &meta.headers {
-        check_size("EXR", header.layer_size.x() as u64, header.layer_size.y() as u64)?;
-        // Each chunk has an entry of 8 bytes in the offset table.
-        if header.chunk_count > data.len() / 8 {
-            return Err(Problem::Damaged {
-                format: "EXR",
-                message: "the file is truncated".into(),
-            });
-        }
+        let (width, height) = (header.layer_size.x() as u64, header.layer_size.y() as u64);
+        check_size("EXR", width, height)?;
+        bytes = bytes.saturating_add(width * height * header.channels.bytes_per_pixel as u64);
+        chunks += header.chunk_count;
+    }
+    // Each chunk has an entry of 8 bytes in the offset table.
+    if chunks > data.len() / 8 || bytes > MAX_EXR_COMPRESSION * data.len() as u64 {
+        return Err(Problem::Damaged { format: "EXR", message: "the file is truncated".into() });
     }
     Ok(())
 }
@@ -438,6 +444,19 @@ mod tests {
         ] {
             assert_eq!(read_with(same).primaries(), Primaries::SRGB);
         }
+    }
+
+    #[test]
+    fn exr_headers_of_tiny_files_cannot_ask_for_gigabytes() {
+        let small = exr_half_rgba(1.0);
+        assert!(decode(&small, false, Encoding::Linear).is_ok());
+        // The header states x_max and y_max as the last 8 of the 16 bytes of the data window.
+        let name = b"dataWindow\0box2i\0\x10\0\0\0";
+        let at = small.windows(name.len()).position(|bytes| bytes == name).unwrap() + name.len();
+        let mut large = small.clone();
+        large[at + 8..at + 12].copy_from_slice(&20_000_000u32.to_le_bytes());
+        let message = decode(&large, false, Encoding::Linear).unwrap_err().to_string();
+        assert!(message.contains("truncated"), "{message}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Number of cases that a worker process runs.
-const CASES_PER_WORKER: u64 = 5000;
+const CASES_PER_WORKER: u64 = 1000;
 
 /// Options of a run.
 pub struct Options {

@@ -65,8 +65,8 @@ run, as long as program, suite and scenes are unchanged.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Suite: a TOML file that lists cases; - reads stdin, and paths are then relative to the current
-    /// folder
+    /// Suite: a TOML file that lists cases; - reads stdin, and paths are then relative to the
+    /// current folder
     #[arg(default_value = "scenes/suite.toml")]
     suite: PathBuf,
 

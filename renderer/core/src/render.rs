@@ -245,7 +245,7 @@ impl<'a> Work<'a> {
         self.film.tiles().iter().map(end).collect()
     }
 
-    /// Resumes earlier work, of which the film already holds the samples before `tile_ends`.
+    /// Resumes earlier work. The film already holds each tile's samples before `tile_ends`.
     pub(crate) fn with_progress(mut self, tile_ends: Vec<u32>, stats: RenderStats) -> Work<'a> {
         let total = self.samples.len() as u32;
         let tiles = tile_ends.len();

@@ -53,8 +53,8 @@ impl fmt::Display for Crop {
 
 impl Crop {
     /// Returns the pixels of the crop in the coordinates of the image `full`. Fractions select the
-    /// pixels with their upper left corner inside, as in pbrt-v4; there may be none. Pixels are
-    /// returned as they are, even those outside `full`.
+    /// pixels with their upper left corner inside, as in pbrt-v4; the result may be empty. Pixels
+    /// are returned as they are, even those outside `full`.
     pub fn area(self, full: PixelRect) -> PixelRect {
         let [x0, x1, y0, y1] = match self {
             Crop::Pixels(area) => return area,

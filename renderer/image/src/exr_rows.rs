@@ -1,4 +1,4 @@
-//! EXR files whose pixels are computed or used while the file is written or read.
+//! Streams EXR files: computes pixels while a file is written, and uses them while it is read.
 //!
 //! Neither side holds the whole image: a file consists of blocks of 16 rows, each compressed by
 //! itself. A 4K image with all sums of a film has 1.5 GB of samples; a block has 3 MB.
@@ -162,7 +162,8 @@ fn encode(file: impl Write + Seek, header: &ExrImage, rows: &dyn ExrRows) -> Res
 /// of the channels in `names`. Each pixel is in one block.
 ///
 /// # Errors
-/// If the file cannot be read, is damaged, or lacks a channel. `visit` may have been called by then.
+/// If the file cannot be read, is damaged, or lacks a channel. `visit` may have been called by
+/// then.
 pub fn read_exr_blocks(
     path: &Path,
     names: &[String],
@@ -247,7 +248,7 @@ mod tests {
     use super::*;
     use crate::write::{Channel, write_exr};
 
-    /// An image whose samples are functions of the pixel.
+    /// An image with samples that are functions of the pixel.
     struct Computed {
         width: u32,
     }

@@ -132,7 +132,7 @@ fn attribute(value: &AttributeValue) -> Attribute {
     }
 }
 
-/// Reads the headers of an EXR file whose pixels were decoded before.
+/// Reads the headers of an EXR file. Its pixels have been decoded already.
 pub(super) fn exr_meta(data: &[u8]) -> Result<MetaData, Problem> {
     let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
     MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)

@@ -212,8 +212,8 @@ pub(super) fn primaries(attributes: &ImageAttributes) -> Primaries {
     if is_srgb || primaries.xyz_from_rgb().is_none() { Primaries::SRGB } else { primaries }
 }
 
-/// Maximum size of an EXR image relative to its file. Deflate, which compresses best, reaches 1,032;
-/// PXR24 first drops 8 of 32 bits; and subsampled channels count in full.
+/// Maximum size of an EXR image relative to its file. Deflate, which compresses best, reaches
+/// 1,032; PXR24 first drops 8 of 32 bits; and subsampled channels count in full.
 const MAX_EXR_COMPRESSION: u64 = 1 << 13;
 
 /// Checks the headers of an EXR file for plausible sizes before anything is allocated.

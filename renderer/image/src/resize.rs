@@ -64,8 +64,8 @@ fn mirrored(i: i64, n: usize) -> usize {
     (if i < n { i } else { 2 * n - 1 - i }) as usize
 }
 
-/// The convolution of boxes of integral 1 and widths `scale`, 1 and `third`, times 1 / max(scale, 1)
-/// relative to the shorter of the first two; sums to 1 over old pixels.
+/// The convolution of boxes of integral 1 and widths `scale`, 1 and `third`, times 1 / max(scale,
+/// 1) relative to the shorter of the first two; sums to 1 over old pixels.
 fn weight(distance: f64, scale: f64, third: f64) -> f64 {
     let (wide, narrow) = (0.5 * (scale + 1.0), third);
     // The convolution of the first two boxes is a trapezoid: constant up to `flat`, 0 from `wide`.

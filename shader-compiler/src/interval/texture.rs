@@ -238,8 +238,8 @@ impl<E: Emit<Value: PartialEq>> OpLowering<'_, E> {
         let stop = self.emit.iadd(start, width);
         let wraps = self.emit.slt(end, stop);
         let rest = self.emit.isub(stop, size);
-        // At the level given by the bit length of `bits`, one block at each edge suffices. Use it if it is finer
-        // than the level where two adjacent blocks cover the range.
+        // At the level given by the bit length of `bits`, one block at each edge suffices. Use it
+        // if it is finer than the level where two adjacent blocks cover the range.
         let differs = self.emit.xor(start, end);
         let bits = self.emit.or(differs, rest);
         let (other, common) = (self.emit.xor(bits, end), self.emit.and(bits, end));

@@ -66,8 +66,8 @@ pub struct Args {
     /// scene are then relative to the current folder
     pub scene: PathBuf,
 
-    /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float); -, exr:-, png:- or pfm:-
-    /// writes to stdout
+    /// Output image: .exr (float, with layers), .png (sRGB) or .pfm (float); -, exr:-, png:- or
+    /// pfm:- writes to stdout
     ///
     /// The default is the film's file name in the scene, in the current folder, or otherwise the
     /// scene's name with .exr.
@@ -85,8 +85,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = choice::<ColourSpace>(), help_heading = "Output")]
     pub color_space: Option<ColourSpace>,
 
-    /// Layers of an .exr, separated by commas [default: beauty, albedo, normal, depth, ids, and cuts
-    /// with the integrator lightcuts]
+    /// Layers of an .exr, separated by commas [default: beauty, albedo, normal, depth, ids, and
+    /// cuts with the integrator lightcuts]
     ///
     /// The memory of a rendering follows from its layers: 52 bytes a pixel for beauty, 132 for the
     /// default. The manual, docs/file-formats.md, lists the others.
@@ -119,8 +119,8 @@ pub struct Args {
 
     /// How to show progress
     ///
-    /// Objects have the keys activity, fraction, seconds, seconds_left, samples, and noise, which is
-    /// null unless there is a --noise-threshold and its estimate.
+    /// Objects have the keys activity, fraction, seconds, seconds_left, samples, and noise, which
+    /// is null unless there is a --noise-threshold and its estimate.
     #[arg(long, value_enum, default_value = "auto", help_heading = "Output")]
     pub progress: ProgressFormat,
 

@@ -79,8 +79,8 @@ pub fn radiance_to_fixed(x: f32) -> i128 {
     if x.is_sign_negative() { -magnitude } else { magnitude }
 }
 
-/// Clamps `x` to ±[`FEATURE_LIMIT`] and returns `x · 2^FEATURE_BITS`, 0 for NaN; and whether `x` was
-/// out of range or NaN.
+/// Clamps `x` to ±[`FEATURE_LIMIT`] and returns `x · 2^FEATURE_BITS`, 0 for NaN; and whether `x`
+/// was out of range or NaN.
 pub fn feature_to_fixed(x: f32) -> (i64, bool) {
     let clamped = x.clamp(-FEATURE_LIMIT, FEATURE_LIMIT);
     (round(f64::from(clamped) * (1u64 << FEATURE_BITS) as f64), clamped != x)

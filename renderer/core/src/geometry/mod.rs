@@ -341,8 +341,8 @@ impl Geometry {
         Surface { offset, ..Surface::new(&transformed, primitive.normal_sign()) }
     }
 
-    /// Returns the index of the light at a hit, which must not be a miss; `None` if the surface does
-    /// not emit.
+    /// Returns the index of the light at a hit, which must not be a miss; `None` if the surface
+    /// does not emit.
     #[inline]
     pub fn light(&self, hit: &Hit) -> Option<u32> {
         let first = self.primitives[hit.primitive as usize].first_light?;

@@ -164,8 +164,8 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
         self.binding
     }
 
-    /// Adds a shading point. `positions` computes [`Geometry::shader_positions`]. `u` are the random
-    /// numbers for sampling a direction.
+    /// Adds a shading point. `positions` computes [`Geometry::shader_positions`]. `u` are the
+    /// random numbers for sampling a direction.
     ///
     /// [`Geometry::shader_positions`]: crate::geometry::Geometry::shader_positions
     #[inline]

@@ -47,7 +47,7 @@ pub enum Specular {
         /// Refractive index below the surface over the index above.
         eta: f32,
     },
-    /// The interface between two dielectric media, of which one disperses light.
+    /// The interface between two dielectric media; one of them disperses light.
     Dispersive {
         /// Refractive index below the surface over the index above.
         eta: Arc<DispersiveIndex>,

@@ -1,8 +1,9 @@
 //! Parts of a rendering: EXR images that also contain the exact sums of the film.
 //!
-//! Any viewer can show such a file. [`Parts::merge`] adds parts without loss; a [`Checkpoint`] is a part
-//! without its image. The attribute `lightbound/part` lists the samples that the file contains.
-//! Other attributes, except for results and times, must be equal in all parts of a rendering.
+//! Any viewer can show such a file. [`Parts::merge`] adds parts without loss; a [`Checkpoint`] is a
+//! part without its image. The attribute `lightbound/part` lists the samples that the file
+//! contains. Other attributes, except for results and times, must be equal in all parts of a
+//! rendering.
 //!
 //! Parts may belong to renderings with different numbers of samples per pixel: no sampler depends
 //! on this number, so that a sample with a certain index has the same value in all of them.

@@ -39,8 +39,8 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Computes the errors over pairs (a, b) of corresponding samples. Skips pairs with a non-finite
-    /// value.
+    /// Computes the errors over pairs (a, b) of corresponding samples. Skips pairs with a
+    /// non-finite value.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (f32, f32)>) -> Errors {
         let mut sums = Errors::default();
         for (i, (a, b)) in

@@ -1,9 +1,9 @@
 //! Complex indices of refraction η + i k of metals and two oxides.
 //!
 //! Measured data from pbrt-v4 (util/spectrum.cpp). The pure metals and the oxides come from
-//! luxpop.com, whose oxide data are from Palik 1985 (*Handbook of Optical Constants of Solids*); TiO₂
-//! is rutile, ordinary ray. Brass (Cu-30Zn) is from Querry 1985, via refractiveindex.info. The oxide
-//! tables omit points that linear interpolation reproduces to within 10⁻³.
+//! luxpop.com, whose oxide data are from Palik 1985 (*Handbook of Optical Constants of Solids*);
+//! TiO₂ is rutile, ordinary ray. Brass (Cu-30Zn) is from Querry 1985, via refractiveindex.info. The
+//! oxide tables omit points that linear interpolation reproduces to within 10⁻³.
 
 use super::Spectrum;
 

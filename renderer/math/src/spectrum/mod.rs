@@ -4,10 +4,10 @@
 //! file is converted to RGB when the scene is built. All integrals run over 360–830 nm in steps of
 //! 1 nm against the CIE 1931 observer (`cie`).
 //!
-//! - A *reflectance* (also η or k of a conductor, if the other is not a spectrum) becomes its colour under D65, which has the RGB
-//!   (1, 1, 1): rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each channel divided by the same integral
-//!   for s = 1. So a constant c becomes (c, c, c), without chromatic adaptation. Negative channels
-//!   (colours outside the gamut) become 0.
+//! - A *reflectance* (also η or k of a conductor, if the other is not a spectrum) becomes its
+//!   colour under D65, which has the RGB (1, 1, 1): rgb = M ∫ s D65 (x̄, ȳ, z̄) / ∫ D65 ȳ, each
+//!   channel divided by the same integral for s = 1. So a constant c becomes (c, c, c), without
+//!   chromatic adaptation. Negative channels (colours outside the gamut) become 0.
 //! - An *illuminant* keeps its chromaticity, without adaptation: a constant spectrum is
 //!   equal-energy white, which is slightly pink in sRGB. Negative channels become 0. The colour is
 //!   then scaled to luminance 1, as pbrt-v4 (lights.cpp) does with every light that is not given in

@@ -426,8 +426,11 @@ impl Builder<'_> {
             let (Vec3 { x, y, z }, name) = (rgb, space.name());
             self.warn(
                 entity,
-                format!("the colour ({x}, {y}, {z}) of {name} is outside the gamut of sRGB, in which light is computed"),
-                "the colour whose negative components are 0",
+                format!(
+                    "the colour ({x}, {y}, {z}) of {name} is outside the gamut of sRGB, in which \
+                     light is computed"
+                ),
+                "the colour with negative components set to 0",
             )?;
         }
         Ok(converted.max(Vec3::ZERO))

@@ -1,12 +1,12 @@
 //! Render space: world space, translated so that the surroundings of the camera are near the
 //! origin, where single precision is finest.
 //!
-//! Transforms of a scene file are in double precision, so a scene at a distance of 10⁶ loses nothing
-//! until they are rounded. pbrt-v4 always translates the camera to the origin ("camera-world
-//! space"). That moves all scenes, and every camera of an animation gives other rounding errors, and
-//! another acceleration structure. Here the camera moves to within a few times the size of the
-//! scene: the origin of render space is a multiple of a power of two G, at least four times the
-//! distance D from the camera to the farthest object. So:
+//! Transforms of a scene file are in double precision, so a scene at a distance of 10⁶ loses
+//! nothing until they are rounded. pbrt-v4 always translates the camera to the origin
+//! ("camera-world space"). That moves all scenes, and every camera of an animation gives other
+//! rounding errors, and another acceleration structure. Here the camera moves to within a few times
+//! the size of the scene: the origin of render space is a multiple of a power of two G, at least
+//! four times the distance D from the camera to the farthest object. So:
 //!
 //! - Coordinates of the camera are at most G/2 < 4·D afterwards, however far away the scene is. The
 //!   precision relative to the size of the scene is the same everywhere, and within three bits of

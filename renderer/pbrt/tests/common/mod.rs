@@ -87,8 +87,8 @@ pub fn render_with_stats(TestScene { scene, settings }: &TestScene, threads: usi
 }
 
 /// Writes a file of each type: a grey ramp `good.png` and `good.pfm`, a map of latitude and
-/// longitude `globe.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a shader
-/// with a texture `lamp.wgsl`, a triangle `good.ply`, and the index of refraction of a glass
+/// longitude `globe.pfm`, images with odd values `bright.pfm`, `negative.pfm` and `odd.pfm`, a
+/// shader with a texture `lamp.wgsl`, a triangle `good.ply`, and the index of refraction of a glass
 /// `good.spd`.
 pub fn write_test_files(folder: &Path) {
     let grey = |n: usize| (0..n).map(|i| [i as f32 / n as f32; 3]).collect::<Vec<_>>();

@@ -2,10 +2,11 @@
 //! directions.
 //!
 //! A light is self-contained: it stores a copy of its element's vertices, so that sampling one of
-//! millions of lights accesses no other memory. Triangles and disks are sampled uniformly by area,
-//! and patches uniformly in (u, v). Full spheres seen from outside are sampled by the cone of
-//! directions that they subtend (Shirley et al. 1996, *Monte Carlo Techniques for Direct Lighting
-//! Calculations*). Other spheres are sampled uniformly by area before their transform.
+//! millions of lights accesses no other memory. Triangles are sampled uniformly by solid angle, or
+//! by area if they are far away; disks by area, and patches uniformly in (u, v). Full spheres seen
+//! from outside are sampled by the cone of directions that they subtend (Shirley et al. 1996,
+//! *Monte Carlo Techniques for Direct Lighting Calculations*). Other spheres are sampled uniformly
+//! by area before their transform.
 //! [`AreaLight::pdf_li`] returns the exact density of these samples.
 
 mod emission;
@@ -146,7 +147,7 @@ impl AreaLight {
             return 0.0;
         }
         let area_pdf = match &self.shape {
-            EmitterShape::Triangle(triangle) => triangle.inverse_area,
+            EmitterShape::Triangle(triangle) => return triangle.pdf(from, wi, distance),
             EmitterShape::Disk(_) => 1.0 / self.area,
             EmitterShape::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
             EmitterShape::Sphere { sphere, world } => {
@@ -214,10 +215,14 @@ impl AreaLight {
 
     /// Samples a point on the surface.
     fn sample_surface(&self, from: Vec3, u: Vec2) -> EmitterSample {
-        if let EmitterShape::Sphere { world: Some(sphere), .. } = &self.shape
-            && let Some((_, one_minus_cos)) = sphere.cone(from, self.offset)
-        {
-            return sphere.sample_cone(from, one_minus_cos, u);
+        match &self.shape {
+            EmitterShape::Triangle(triangle) => return triangle.sample(from, u),
+            EmitterShape::Sphere { world: Some(sphere), .. } => {
+                if let Some((_, one_minus_cos)) = sphere.cone(from, self.offset) {
+                    return sphere.sample_cone(from, one_minus_cos, u);
+                }
+            }
+            _ => {}
         }
         EmitterSample::seen_from(from, self.map(u))
     }

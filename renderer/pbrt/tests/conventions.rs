@@ -292,6 +292,29 @@ fn maps_of_latitude_and_longitude_have_their_zenith_at_z() {
 }
 
 #[test]
+fn negative_texels_of_environments_are_replaced_by_zero() {
+    let folder = SceneFolder::new();
+    let mean = |(width, height): (usize, usize), texel: f32, scale: &str| {
+        let mut texels = vec![[1.0; 3]; width * height];
+        texels[width + 1] = [texel; 3];
+        let map = folder.0.path().join("map.pfm");
+        write_pfm(&map, width as u32, height as u32, &texels).unwrap();
+        let file = folder.0.path().join("map.pbrt");
+        let light = "LightSource \"infinite\" \"string filename\" \"map.pfm\"";
+        std::fs::write(&file, format!("WorldBegin {light} {scale}")).unwrap();
+        let loaded = load(&file, &Overrides::default(), &mut Diagnostics::new(false)).unwrap();
+        loaded.scene.lights.environments().next().unwrap().1.mean()
+    };
+    // The equal-area layout, and a map of latitude and longitude, which is resampled.
+    for size in [(4, 4), (6, 3)] {
+        for scale in ["", "\"float illuminance\" 3"] {
+            assert_eq!(mean(size, -0.5, scale), mean(size, 0.0, scale), "{size:?} {scale}");
+            assert_ne!(mean(size, 0.5, scale), mean(size, 0.0, scale), "{size:?} {scale}");
+        }
+    }
+}
+
+#[test]
 fn environment_override_replaces_infinite_lights() {
     let folder = SceneFolder::new();
     let map = folder.0.path().join("globe.pfm");

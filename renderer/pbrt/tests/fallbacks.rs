@@ -108,7 +108,7 @@ Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Material "shade
 Material "diffuse" "rgb reflectance" [1.2 0.5 0.5] => "rgb reflectance" is 1.2, above 1; 1
 Material "diffuse" "spectrum reflectance" [300 0.5 900 1.5] => "spectrum reflectance" is; 1
 Material "diffusetransmission" "rgb reflectance" [0.8 0.5 0.5] "float scale" 2 => "rgb reflectance", times 2, is 1.6, above 1; 1
-LightSource "infinite" "string filename" "negative.pfm" => negative.pfm: 1 of 16 texels is negative; unchanged
+LightSource "infinite" "string filename" "negative.pfm" => negative.pfm: 1 of 16 texels is negative; 0
 "#;
 
 /// Names from older formats => part of the replacement.

@@ -112,7 +112,7 @@ impl Builder<'_> {
             Some(count) => self.diagnostics.warn(
                 location,
                 format!("{}: {count} negative", path.display()),
-                "unchanged texels, which darken what they illuminate",
+                "0",
             ),
         }
     }

@@ -94,7 +94,7 @@ impl Builder<'_> {
             Some(texels) => self.warn(
                 entity,
                 format!("{}: {texels} not finite", path.display()),
-                "0 for NaN, and for infinite texels the largest value that the parameter can have",
+                "0 for NaN, and the nearest valid value for infinite texels",
             ),
         }
     }

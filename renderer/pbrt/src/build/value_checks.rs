@@ -11,7 +11,7 @@ use super::textures::grey;
 use crate::diagnostics::{Location, SceneError};
 use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
-use lightbound::texture::{ImageMap, Param, Texture};
+use lightbound::texture::{Checkerboard, ImageMap, Param, Texture};
 use lightbound_image::Image;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Spectrum;
@@ -57,10 +57,21 @@ impl ValidValues<'_> {
     }
 }
 
+/// A check of the values of a texture.
+#[derive(Clone, Copy)]
+struct TextureCheck<'a> {
+    /// Factor on the values.
+    factor: f32,
+    valid: ValidValues<'a>,
+    /// Where the texture is defined.
+    location: Option<&'a Location>,
+}
+
 /// Where the textures of a scene are defined, and the checks already made.
 #[derive(Default)]
 pub(super) struct TextureChecks {
-    /// Textures are identified by address. The scene description keeps them alive.
+    /// Textures are identified by address. They are checked after all are defined, so
+    /// [`Textures`](super::textures::Textures) keeps them alive.
     locations: HashMap<*const Texture, Location>,
     /// Images whose texels are known to be finite, or were warned about.
     images: HashSet<*const Image>,
@@ -132,51 +143,35 @@ impl Builder<'_> {
         if !self.checks.done.insert((Arc::as_ptr(texture), key)) {
             return Ok(());
         }
+        let check = TextureCheck { factor, valid, location: location.as_ref() };
         match &**texture {
-            Texture::Image(map) => self.check_image_map(map, factor, valid, location.as_ref()),
-            Texture::Constant(value) => {
-                self.check_constant(*value, factor, valid, location.as_ref())
-            }
-            Texture::Checkerboard(board) => {
-                for part in [&board.even, &board.odd] {
-                    self.check_part(part, factor, valid, location.as_ref())?;
-                }
-                Ok(())
-            }
-            Texture::Mix { a, b, .. } => {
-                for part in [a, b] {
-                    self.check_part(part, factor, valid, location.as_ref())?;
-                }
-                Ok(())
+            Texture::Image(map) => self.check_image_map(map, check),
+            Texture::Constant(value) => self.check_constant(*value, check),
+            Texture::Checkerboard(Checkerboard { even: a, odd: b, .. })
+            | Texture::Mix { a, b, .. } => {
+                self.check_part(a, check)?;
+                self.check_part(b, check)
             }
             Texture::Scale(value, Param::Constant(scale)) => {
-                self.check_part(value, factor * scale.x, valid, location.as_ref())
+                self.check_part(value, TextureCheck { factor: factor * scale.x, ..check })
             }
             // The values depend on more than one texture.
             Texture::Scale(_, Param::Texture(_)) | Texture::Map(..) => Ok(()),
         }
     }
 
-    /// Checks a parameter of a texture at `location`.
-    fn check_part(
-        &mut self,
-        part: &Param,
-        factor: f32,
-        valid: ValidValues<'_>,
-        location: Option<&Location>,
-    ) -> Result<(), SceneError> {
+    /// Checks a parameter of a texture.
+    fn check_part(&mut self, part: &Param, check: TextureCheck<'_>) -> Result<(), SceneError> {
         match part {
-            Param::Constant(value) => self.check_constant(*value, factor, valid, location),
-            Param::Texture(_) => self.check_texture(part, factor, valid),
+            Param::Constant(value) => self.check_constant(*value, check),
+            Param::Texture(_) => self.check_texture(part, check.factor, check.valid),
         }
     }
 
     fn check_constant(
         &mut self,
         value: Vec3,
-        factor: f32,
-        valid: ValidValues<'_>,
-        location: Option<&Location>,
+        TextureCheck { factor, valid, location }: TextureCheck<'_>,
     ) -> Result<(), SceneError> {
         let (value, range) = (factor * value, valid.range());
         for too_large in [false, true] {
@@ -192,9 +187,7 @@ impl Builder<'_> {
     fn check_image_map(
         &mut self,
         map: &ImageMap,
-        factor: f32,
-        valid: ValidValues<'_>,
-        location: Option<&Location>,
+        TextureCheck { factor, valid, location }: TextureCheck<'_>,
     ) -> Result<(), SceneError> {
         let range = valid.range();
         let unit = 0.0..=1.0;

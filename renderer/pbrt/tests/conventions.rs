@@ -342,6 +342,21 @@ fn environment_override_replaces_infinite_lights() {
 }
 
 #[test]
+fn large_lights_may_have_more_power_than_small_ones() {
+    // A square metre would be too bright for single precision.
+    let lit = |radius: &str| {
+        let folder = SceneFolder::new();
+        let file = folder.0.path().join("lamp.pbrt");
+        let light = "AreaLightSource \"diffuse\" \"float power\" 1e38 \"float scale\" 100";
+        let shape = format!("Shape \"disk\" \"float radius\" {radius}");
+        std::fs::write(&file, format!("WorldBegin {light} {shape}")).unwrap();
+        load(&file, &Overrides::default(), &mut Diagnostics::new(true)).map(|_| ())
+    };
+    lit("1e10").unwrap_or_else(|e| panic!("{}", e.message()));
+    assert!(lit("0.1").unwrap_err().message().contains("too bright"));
+}
+
+#[test]
 fn area_lights_emit_from_the_front_side() {
     let folder = SceneFolder::new();
     let triangle = r#""trianglemesh" "point3 P" [-1 -1 0  1 -1 0  0 1 0]"#;

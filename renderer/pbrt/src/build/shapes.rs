@@ -188,7 +188,9 @@ impl Builder<'_> {
         }
         let emission = AreaEmission { entity, le: self.emission(entity, "L")?, two_sided };
         // Marks the parameters as used, even if the shape has no elements.
-        self.scale(entity, "power", 1.0)?;
+        for name in ["scale", "power"] {
+            entity.params.float(name)?;
+        }
         self.warn_unused(entity)?;
         Ok(emission)
     }

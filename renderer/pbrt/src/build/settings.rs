@@ -225,12 +225,12 @@ impl Builder<'_> {
         }
         let camera_from_world =
             d.camera.as_ref().map_or(DAffine3::IDENTITY, |c| c.camera_from_world);
-        let to_world = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
+        let to_render = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
             camera
                 .error("the transform of the camera cannot be inverted")
                 .help("check for a scale of 0")
         })?;
-        Ok(Camera::new(to_world, projection, screen, resolution, lens_radius, focal_distance))
+        Ok(Camera::new(to_render, projection, screen, resolution, lens_radius, focal_distance))
     }
 
     /// Builds the reconstruction filter; Gaussian by default.

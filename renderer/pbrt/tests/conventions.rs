@@ -292,6 +292,29 @@ fn maps_of_latitude_and_longitude_have_their_zenith_at_z() {
 }
 
 #[test]
+fn negative_texels_of_environments_are_replaced_by_zero() {
+    let folder = SceneFolder::new();
+    let mean = |(width, height): (usize, usize), texel: f32, scale: &str| {
+        let mut texels = vec![[1.0; 3]; width * height];
+        texels[width + 1] = [texel; 3];
+        let map = folder.0.path().join("map.pfm");
+        write_pfm(&map, width as u32, height as u32, &texels).unwrap();
+        let file = folder.0.path().join("map.pbrt");
+        let light = "LightSource \"infinite\" \"string filename\" \"map.pfm\"";
+        std::fs::write(&file, format!("WorldBegin {light} {scale}")).unwrap();
+        let loaded = load(&file, &Overrides::default(), &mut Diagnostics::new(false)).unwrap();
+        loaded.scene.lights.environments().next().unwrap().1.mean()
+    };
+    // The equal-area layout, and a map of latitude and longitude, which is resampled.
+    for size in [(4, 4), (6, 3)] {
+        for scale in ["", "\"float illuminance\" 3"] {
+            assert_eq!(mean(size, -0.5, scale), mean(size, 0.0, scale), "{size:?} {scale}");
+            assert_ne!(mean(size, 0.5, scale), mean(size, 0.0, scale), "{size:?} {scale}");
+        }
+    }
+}
+
+#[test]
 fn environment_override_replaces_infinite_lights() {
     let folder = SceneFolder::new();
     let map = folder.0.path().join("globe.pfm");
@@ -316,6 +339,21 @@ fn environment_override_replaces_infinite_lights() {
     // The transform of the map that is replaced.
     let sky = "AttributeBegin Rotate 90 1 0 0 LightSource \"infinite\" \"string filename\" \"sky.pfm\" AttributeEnd";
     assert_eq!(axes_of_globe(&scene("", sky)), [Vec3::X, Vec3::Z, Vec3::NEG_Y]);
+}
+
+#[test]
+fn large_lights_may_have_more_power_than_small_ones() {
+    // A square metre would be too bright for single precision.
+    let lit = |radius: &str| {
+        let folder = SceneFolder::new();
+        let file = folder.0.path().join("lamp.pbrt");
+        let light = "AreaLightSource \"diffuse\" \"float power\" 1e38 \"float scale\" 100";
+        let shape = format!("Shape \"disk\" \"float radius\" {radius}");
+        std::fs::write(&file, format!("WorldBegin {light} {shape}")).unwrap();
+        load(&file, &Overrides::default(), &mut Diagnostics::new(true)).map(|_| ())
+    };
+    lit("1e10").unwrap_or_else(|e| panic!("{}", e.message()));
+    assert!(lit("0.1").unwrap_err().message().contains("too bright"));
 }
 
 #[test]

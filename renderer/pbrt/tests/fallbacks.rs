@@ -105,10 +105,12 @@ Texture "t" "spectrum" "imagemap" "string filename" "good.png" "float scale" 1.5
 Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Texture "m" "spectrum" "mix" "texture tex1" "t" Texture "s" "spectrum" "scale" "texture tex" "m" "float scale" 0.9 Material "diffuse" "texture reflectance" "s" => bright.pfm: 3 of 16 texels, times 0.9, are above 1; 1
 Texture "t" "spectrum" "constant" "rgb value" [0.5 2 0.5] Material "diffuse" "texture reflectance" "t" => the constant (0.5, 2, 0.5) is above 1; 1
 Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Material "shader" "string filename" "diffuse" "texture kd" "t" => bright.pfm: 3 of 16 texels are outside the range of the parameter `kd`, 0 to 1; nearest
+Texture "t" "spectrum" "imagemap" "string filename" "negative.pfm" Material "shader" "string filename" "conductor" "texture excess" "t" => negative.pfm: 1 of 16 texels is negative; 0
+Texture "t" "float" "imagemap" "string filename" "negative.pfm" Texture "s" "float" "scale" "texture tex" "t" "float scale" 2 Material "conductor" "texture roughness" "s" => negative.pfm: 1 of 16 texels, times 2, is negative; 0
 Material "diffuse" "rgb reflectance" [1.2 0.5 0.5] => "rgb reflectance" is 1.2, above 1; 1
 Material "diffuse" "spectrum reflectance" [300 0.5 900 1.5] => "spectrum reflectance" is; 1
 Material "diffusetransmission" "rgb reflectance" [0.8 0.5 0.5] "float scale" 2 => "rgb reflectance", times 2, is 1.6, above 1; 1
-LightSource "infinite" "string filename" "negative.pfm" => negative.pfm: 1 of 16 texels is negative; unchanged
+LightSource "infinite" "string filename" "negative.pfm" => negative.pfm: 1 of 16 texels is negative; 0
 "#;
 
 /// Names from older formats => part of the replacement.
@@ -150,6 +152,8 @@ LightSource "distant" "blackbody L" 5000 "point3 from" [0 0 0] "point3 to" [0 0 
 LightSource "sky" "float turbidity" 4 "float elevation" 20 "float azimuth" 10 "bool sun" true "float scale" 0.1
 Texture "bright" "spectrum" "imagemap" "string filename" "bright.pfm" Texture "halved" "spectrum" "scale" "texture tex" "bright" "float scale" 0.25
 Material "diffuse" "texture reflectance" "halved" Material "conductor" "texture eta" "bright" "rgb k" [3 2 2]
+Texture "slope" "float" "imagemap" "string filename" "negative.pfm" Texture "steep" "float" "scale" "texture tex" "slope" "float scale" 0.5
+Material "shader" "string filename" "conductor" "texture excess" "steep"
 Material "diffuse" "spectrum reflectance" [300 1 500 1 501 0 570 0 571 1 900 1]
 LightSource "infinite" "string filename" "bright.pfm"
 LightSource "point" "spectrum I" "stdillum-D65" "point3 from" [0 3 0] "float scale" 1 "float power" 9

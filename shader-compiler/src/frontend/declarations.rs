@@ -81,8 +81,8 @@ impl Source {
         self.range(first, end.unwrap_or(first))
     }
 
-    /// The doc comments of the member or override whose name is at this location: before it, or at
-    /// the end of its line.
+    /// The doc comments of the member or override whose name is at this location: before it, or from
+    /// the end of its line on.
     pub fn doc_comments(&self, name: &SourceRange) -> Vec<SourceRange> {
         let name = self.token_at(name.start);
         // Attributes may come between comments and names.
@@ -307,6 +307,14 @@ mod tests {
             (
                 "struct Material {\n /// range: [0, 1]\n a: f32, /// The first.\n b: f32 }",
                 vec![1.0, inf],
+            ),
+            (
+                "struct Material {\n a: f32, /// The first.\n         /// range: [0, 1]\n b: f32 }",
+                vec![1.0, inf],
+            ),
+            (
+                "struct Material {\n a: f32, /// The first.\n /// range: [0, 2]\n b: f32 }",
+                vec![inf, 2.0],
             ),
         ] {
             let shader = parse(&format!("{text}\n{BRDF}"));

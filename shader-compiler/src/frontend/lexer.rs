@@ -35,6 +35,7 @@ pub(super) struct DocComment {
     /// Index of the token that follows.
     pub next_token: usize,
     /// Whether the comment ends a line of code, so that it does not document the next declaration.
+    /// Comments in the same column on the lines below continue it.
     pub is_trailing: bool,
 }
 
@@ -128,14 +129,26 @@ pub(super) fn lex(text: &str) -> (Vec<Token>, Vec<DocComment>) {
         }
         at += length;
     }
-    for doc in &mut docs {
+    for k in 0..docs.len() {
+        let doc = &docs[k];
         let previous = tokens[..doc.next_token].last().map(|token| token.range.end);
         let next = tokens.get(doc.next_token).map_or(text.len(), |token| token.range.start);
-        doc.is_trailing = previous
-            .is_some_and(|previous| !text[previous..doc.range.start].contains(is_line_break))
-            && text[doc.range.end..next].contains(is_line_break);
+        let follows_code = previous
+            .is_some_and(|previous| !text[previous..doc.range.start].contains(is_line_break));
+        let continues = || k > 0 && docs[k - 1].is_trailing && continues(text, &docs[k - 1], doc);
+        docs[k].is_trailing =
+            (follows_code || continues()) && text[doc.range.end..next].contains(is_line_break);
     }
     (tokens, docs)
+}
+
+/// Whether a comment starts in the column of the comment before it, with nothing in between.
+fn continues(text: &str, previous: &DocComment, doc: &DocComment) -> bool {
+    let column = |doc: &DocComment| {
+        text[..doc.range.start].chars().rev().take_while(|&c| !is_line_break(c)).count()
+    };
+    text[previous.range.end..doc.range.start].chars().all(is_blank)
+        && column(previous) == column(doc)
 }
 
 #[cfg(test)]

@@ -268,6 +268,11 @@ pub struct ShaderError {
 /// Last column shown in excerpts, in bytes: miette is limited to 2¹⁶ columns, and a tab takes four.
 const MAX_COLUMN: usize = 1 << 13;
 
+/// Returns the line of a byte of a text, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
 impl ShaderError {
     /// Adds a label, unless the location is 0..0, which means none, as in naga.
     fn at(mut self, location: SourceRange, label: impl Into<String>) -> ShaderError {
@@ -286,7 +291,7 @@ impl ShaderError {
             if self.labels.is_empty() {
                 self.message += &format!(
                     " (line {}, column {})",
-                    text[..start].matches('\n').count() + 1,
+                    line_of(text, start),
                     start - line_start(start) + 1
                 );
             }
@@ -312,10 +317,7 @@ impl ShaderError {
     /// Message, line and remedy in one line: `rough.wgsl:3: …; did you mean …?`
     pub fn one_line(&self) -> String {
         let text = self.source_code.inner();
-        let line = self.labels.first().map(|label| {
-            let before = &text.as_bytes()[..label.offset().min(text.len())];
-            format!(":{}", before.iter().filter(|&&byte| byte == b'\n').count() + 1)
-        });
+        let line = self.labels.first().map(|label| format!(":{}", line_of(text, label.offset())));
         let help = self.help.as_ref().map(|help| format!("; {help}"));
         let [line, help] = [line, help].map(Option::unwrap_or_default);
         format!("{}{line}: {}{help}", self.source_code.name(), self.message)
@@ -369,10 +371,7 @@ impl Shader {
                 let start =
                     span.to_range().map(|range| range.start).filter(|&start| start < text.len());
                 if let (naga::Statement::Loop { .. }, Some(start)) = (statement, start) {
-                    lines.push(
-                        1 + text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count()
-                            as u32,
-                    );
+                    lines.push(line_of(text, start) as u32);
                 }
             }
         }

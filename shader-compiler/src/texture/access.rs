@@ -32,12 +32,12 @@ pub enum Taps {
 
 impl Access {
     /// Creates an access that samples one channel of an image, without an offset.
-    pub fn new(table: u32, channel: u32, lookup: SamplerState) -> Access {
-        let taps = match lookup.filter {
+    pub fn new(table: u32, channel: u32, sampler: SamplerState) -> Access {
+        let taps = match sampler.filter {
             Filter::Point => Taps::Point,
             Filter::Bilinear => Taps::Bilinear,
         };
-        Access { table, channel, taps, wrap: lookup.wrap, offset: [0, 0] }
+        Access { table, channel, taps, wrap: sampler.wrap, offset: [0, 0] }
     }
 
     /// Encodes the access as an operand, from the lowest bit: 16 bits for the table, two each for

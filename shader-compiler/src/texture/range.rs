@@ -192,8 +192,8 @@ impl Texture {
     ///
     /// Endpoints may be infinite. If an endpoint is NaN, or the lower one exceeds the upper one,
     /// the coordinate is unrestricted and may be NaN.
-    pub fn range(&self, lookup: SamplerState, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
-        self.range_of(Access::new(0, channel, lookup), u, v)
+    pub fn range(&self, sampler: SamplerState, channel: u32, u: [f32; 2], v: [f32; 2]) -> [f32; 2] {
+        self.range_of(Access::new(0, channel, sampler), u, v)
     }
 
     /// Like [`range`](Texture::range), for any access of an operation; the table is ignored.

@@ -30,9 +30,9 @@ struct EnvironmentImage {
     /// Radiance, row by row.
     texels: Vec<Vec3>,
     size: usize,
-    world_from_light: Transform,
-    light_from_world: Transform,
-    /// |det| of the linear part of `world_from_light`.
+    render_from_light: Transform,
+    light_from_render: Transform,
+    /// |det| of the linear part of `render_from_light`.
     determinant: f32,
     /// `None` if all texels are black.
     distribution: Option<PiecewiseConstant2d>,
@@ -45,7 +45,7 @@ impl Environment {
     }
 
     /// Creates an environment from an image of `size` × `size` linear RGB texels, row by row from
-    /// the top, times `scale`. `world_from_light` transforms directions of the image to world
+    /// the top, times `scale`. `render_from_light` transforms directions of the image to render
     /// space; its scale may be nonuniform.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Environment {
     pub fn image(
         texels: &[Vec3],
         size: usize,
-        world_from_light: &Transform,
+        render_from_light: &Transform,
         scale: f32,
     ) -> Result<Environment, LightError> {
         if texels.is_empty() || size > 1 << 16 || texels.len() != size * size {
@@ -69,9 +69,9 @@ impl Environment {
         let weights: Vec<f32> = texels.iter().map(|&t| abs_luminance(t)).collect();
         let image = EnvironmentImage {
             size,
-            world_from_light: *world_from_light,
-            light_from_world: world_from_light.inverse(),
-            determinant: world_from_light.affine().matrix3.determinant().abs(),
+            render_from_light: *render_from_light,
+            light_from_render: render_from_light.inverse(),
+            determinant: render_from_light.affine().matrix3.determinant().abs(),
             distribution: PiecewiseConstant2d::new(&weights, size),
             texels,
         };
@@ -84,7 +84,7 @@ impl Environment {
             EnvironmentKind::Constant => Ok(Environment::constant(radiance(self.mean))),
             EnvironmentKind::Image(image) => {
                 let texels: Vec<Vec3> = image.texels.iter().map(|&t| radiance(t)).collect();
-                Environment::image(&texels, image.size, &image.world_from_light, 1.0)
+                Environment::image(&texels, image.size, &image.render_from_light, 1.0)
             }
         }
     }
@@ -99,7 +99,7 @@ impl Environment {
                 Some(EnvironmentPyramid::new(
                     &image.texels,
                     image.size,
-                    &image.light_from_world,
+                    &image.light_from_render,
                     max_luminance,
                 ))
             }
@@ -185,7 +185,7 @@ const CONE_SLACK: f32 = 4e-6;
 
 impl Environment {
     /// Maps a position in the unit square to a direction, by the octahedral map and the light's
-    /// transform to world space. The square covers each direction once.
+    /// transform to render space. The square covers each direction once.
     pub fn direction_at(&self, p: Vec2) -> EnvironmentDirection {
         match &self.kind {
             EnvironmentKind::Constant => EnvironmentDirection {
@@ -194,7 +194,7 @@ impl Environment {
                 jacobian: 4.0 * PI,
             },
             EnvironmentKind::Image(image) => {
-                let wi = image.world_from_light.vector(square_to_sphere(p));
+                let wi = image.render_from_light.vector(square_to_sphere(p));
                 let length = wi.length();
                 EnvironmentDirection {
                     wi: wi / length,
@@ -298,7 +298,7 @@ impl Environment {
     fn distortion(&self) -> f64 {
         let EnvironmentKind::Image(image) = &self.kind else { return 1.0 };
         let column = |c: glam::Vec3A| Vec3::from(c).as_dvec3();
-        let m = image.world_from_light.affine().matrix3;
+        let m = image.render_from_light.affine().matrix3;
         let m = glam::DMat3::from_cols(column(m.x_axis), column(m.y_axis), column(m.z_axis));
         // Squared singular values are the eigenvalues of MᵀM. The greatest eigenvalue is at most
         // the greatest absolute column sum.
@@ -322,16 +322,16 @@ impl Environment {
 }
 
 impl EnvironmentImage {
-    /// Maps the world direction `wi` to its position in the unit square. Also returns the
+    /// Maps the direction `wi` to its position in the unit square. Also returns the
     /// [density](Self::density) there.
     fn locate(&self, wi: Vec3) -> (Vec2, f32) {
-        let local = self.light_from_world.vector(wi);
+        let local = self.light_from_render.vector(wi);
         let length = local.length();
         (sphere_to_square(local / length), self.density(1.0 / length))
     }
 
-    /// Returns the area of the square per steradian of world directions: length³ / (4π |det M|), if
-    /// `world_from_light` (M) scales the unit direction of the image to `length`.
+    /// Returns the area of the square per steradian in render space: length³ / (4π |det M|), if
+    /// `render_from_light` (M) scales the unit direction of the image to `length`.
     fn density(&self, length: f32) -> f32 {
         UNIFORM_SPHERE_PDF * length * length * length / self.determinant
     }
@@ -339,7 +339,7 @@ impl EnvironmentImage {
     /// Converts a sampled position and its density per area of the square to direction, radiance
     /// and density per steradian.
     fn direction_sample(&self, (p, pdf): (Vec2, f32)) -> (Vec3, Vec3, f32) {
-        let wi = self.world_from_light.vector(square_to_sphere(p));
+        let wi = self.render_from_light.vector(square_to_sphere(p));
         let length = wi.length();
         (wi / length, self.texel(p), pdf * self.density(length))
     }

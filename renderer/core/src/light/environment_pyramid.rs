@@ -32,7 +32,7 @@ pub struct EnvironmentPyramid {
     /// Mean luminances, from the coarsest level to the finest, row by row. A set sign bit (also of
     /// −0) marks a nearly constant neighbourhood.
     means: Vec<f32>,
-    light_from_world: Transform,
+    light_from_render: Transform,
 }
 
 impl EnvironmentPyramid {
@@ -41,7 +41,7 @@ impl EnvironmentPyramid {
     pub(super) fn new(
         texels: &[Vec3],
         size: usize,
-        light_from_world: &Transform,
+        light_from_render: &Transform,
         max_luminance: f32,
     ) -> EnvironmentPyramid {
         let finest = size.ilog2().min(MAX_LEVEL);
@@ -50,12 +50,12 @@ impl EnvironmentPyramid {
             levels.push(levels[levels.len() - 1].coarser());
         }
         let means = levels.iter().rev().flat_map(Level::filtered_means).collect();
-        EnvironmentPyramid { finest, means, light_from_world: *light_from_world }
+        EnvironmentPyramid { finest, means, light_from_render: *light_from_render }
     }
 
-    /// Transforms world vectors to the space of the image.
+    /// Transforms vectors to the space of the image.
     pub fn directions(&self, vectors: [Vec3; 3]) -> [Vec3; 3] {
-        vectors.map(|vector| self.light_from_world.vector(vector))
+        vectors.map(|vector| self.light_from_render.vector(vector))
     }
 
     /// Returns the approximate mean luminance of patches, as a fraction of the maximum luminance.

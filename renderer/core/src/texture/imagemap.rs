@@ -103,14 +103,16 @@ impl ImageMap {
         if self.invert { 1.0 - value } else { value }
     }
 
+    /// Whether negative values are replaced by 0: all but floats that are not inverted.
+    pub fn clamps_negative(&self) -> bool {
+        self.invert || self.value == ImageMapValue::Rgb
+    }
+
     /// Scales and inverts a value of the image.
     pub(crate) fn scale_and_invert(&self, value: Vec3) -> Vec3 {
         let v = self.scale * value;
-        match (self.invert, self.value) {
-            (true, _) => (1.0 - v).max(Vec3::ZERO),
-            (false, ImageMapValue::Rgb) => v.max(Vec3::ZERO),
-            (false, ImageMapValue::Float) => v,
-        }
+        let v = if self.invert { 1.0 - v } else { v };
+        if self.clamps_negative() { v.max(Vec3::ZERO) } else { v }
     }
 
     /// Interpolates the image at coordinates from (0, 0) at the upper left corner to (1, 1) at the

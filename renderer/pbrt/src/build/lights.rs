@@ -34,17 +34,17 @@ impl Builder<'_> {
                     .then_some("a point light of the same intensity")
             };
             let supported = self.check_supported("light", entity, &LIGHTS, fallback)?;
-            let world_from_light = transform(entity, light.ctm)?;
+            let render_from_light = transform(entity, light.ctm)?;
             if entity.name == "sky" {
-                lights.extend(self.sky(entity, &world_from_light)?);
+                lights.extend(self.sky(entity, &render_from_light)?);
                 self.warn_unused(entity)?;
                 continue;
             }
             lights.push(match entity.name.as_str() {
-                "infinite" => AnyLight::Environment(self.infinite(entity, &world_from_light)?),
-                "distant" => self.distant(entity, &world_from_light)?,
-                "spot" => self.spot(entity, &world_from_light)?,
-                _ => self.point(entity, &world_from_light)?,
+                "infinite" => AnyLight::Environment(self.infinite(entity, &render_from_light)?),
+                "distant" => self.distant(entity, &render_from_light)?,
+                "spot" => self.spot(entity, &render_from_light)?,
+                _ => self.point(entity, &render_from_light)?,
             });
             if supported {
                 self.warn_unused(entity)?;
@@ -84,18 +84,18 @@ impl Builder<'_> {
     fn point(
         &mut self,
         entity: &Entity,
-        world_from_light: &Transform,
+        render_from_light: &Transform,
     ) -> Result<AnyLight, SceneError> {
         let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
         let intensity =
             self.emission(entity, "I")? * self.scale(entity, "power", PointLight::POWER_FACTOR)?;
-        Ok(AnyLight::Point(PointLight::new(world_from_light.point(from), intensity)))
+        Ok(AnyLight::Point(PointLight::new(render_from_light.point(from), intensity)))
     }
 
     fn spot(
         &mut self,
         entity: &Entity,
-        world_from_light: &Transform,
+        render_from_light: &Transform,
     ) -> Result<AnyLight, SceneError> {
         let p = &entity.params;
         let from = p.point3("from")?.unwrap_or(Vec3::ZERO);
@@ -104,8 +104,8 @@ impl Builder<'_> {
             (p.float("coneangle")?.unwrap_or(30.0), p.float("conedeltaangle")?.unwrap_or(5.0));
         let intensity = self.emission(entity, "I")?;
         let light = SpotLight::new(
-            world_from_light.point(from),
-            world_from_light.vector(to - from),
+            render_from_light.point(from),
+            render_from_light.vector(to - from),
             intensity,
             cone,
             delta,
@@ -118,12 +118,12 @@ impl Builder<'_> {
     fn distant(
         &mut self,
         entity: &Entity,
-        world_from_light: &Transform,
+        render_from_light: &Transform,
     ) -> Result<AnyLight, SceneError> {
         let from = entity.params.point3("from")?.unwrap_or(Vec3::ZERO);
         let to = entity.params.point3("to")?.unwrap_or(Vec3::Z);
         let irradiance = self.emission(entity, "L")? * self.scale(entity, "illuminance", 1.0)?;
-        let light = DistantLight::new(world_from_light.vector(from - to), irradiance)
+        let light = DistantLight::new(render_from_light.vector(from - to), irradiance)
             .map_err(|e| light_error(entity, e))?;
         Ok(AnyLight::Distant(light))
     }
@@ -131,7 +131,7 @@ impl Builder<'_> {
     fn infinite(
         &mut self,
         entity: &Entity,
-        world_from_light: &Transform,
+        render_from_light: &Transform,
     ) -> Result<Environment, SceneError> {
         let p = &entity.params;
         if p.point3s("portal")?.is_some() {
@@ -162,7 +162,7 @@ impl Builder<'_> {
             self.warn(entity, message, "the image as a latitude–longitude map")?;
         }
         let scale = self.scale(entity, "illuminance", image_illuminance(&texels, size))?;
-        Environment::image(&texels, size, world_from_light, scale).map_err(|e| {
+        Environment::image(&texels, size, render_from_light, scale).map_err(|e| {
             entity
                 .error(format!("{}: {e}", path.display()))
                 .help("fix the image, or give a smaller \"scale\"")
@@ -173,7 +173,7 @@ impl Builder<'_> {
     fn sky(
         &mut self,
         entity: &Entity,
-        world_from_light: &Transform,
+        render_from_light: &Transform,
     ) -> Result<Vec<AnyLight>, SceneError> {
         let p = &entity.params;
         let number =
@@ -185,10 +185,10 @@ impl Builder<'_> {
         let (texels, size) = sky.map();
         let too_bright = |e: LightError| light_error(entity, e).help("give a smaller \"scale\"");
         let environment =
-            Environment::image(&texels, size, world_from_light, scale).map_err(too_bright)?;
+            Environment::image(&texels, size, render_from_light, scale).map_err(too_bright)?;
         let mut lights = vec![AnyLight::Environment(environment)];
         if p.bool("sun")?.unwrap_or(true) {
-            let direction = world_from_light.vector(sky.sun());
+            let direction = render_from_light.vector(sky.sun());
             let sun = DistantLight::new(direction, sky.sun_irradiance() * scale);
             lights.push(AnyLight::Distant(sun.map_err(|e| light_error(entity, e))?));
         }
@@ -204,7 +204,7 @@ impl Builder<'_> {
         let replaced = d.lights.iter().find(|light| {
             light.entity.name == "infinite" && light.entity.params.find("filename").is_some()
         });
-        let world_from_light = match replaced {
+        let render_from_light = match replaced {
             Some(light) => transform(&light.entity, light.ctm)?,
             None => upright(d),
         };
@@ -216,7 +216,7 @@ impl Builder<'_> {
         self.check_emission(None, path, &image)?;
         let (texels, size) =
             equal_area(&image).map_err(|problem| problem.error(path, SceneError::new))?;
-        Environment::image(&texels, size, &world_from_light, 1.0)
+        Environment::image(&texels, size, &render_from_light, 1.0)
             .map_err(|e| SceneError::new(format!("{}: {e}", path.display())).help(help))
     }
 }
@@ -248,9 +248,11 @@ impl MapProblem {
 }
 
 /// Returns the texels of an environment map in the equal-area layout, and their number along a
-/// side. Images that are twice as wide as high are maps of latitude and longitude.
+/// side. Images that are twice as wide as high are maps of latitude and longitude. Negative texels
+/// are replaced by 0; texels that are not finite remain, and are errors later.
 fn equal_area(image: &Image) -> Result<(Vec<Vec3>, usize), MapProblem> {
-    let texels: Vec<Vec3> = image.pixels().collect();
+    let clamp = |texel: Vec3| if texel.is_finite() { texel.max(Vec3::ZERO) } else { texel };
+    let texels: Vec<Vec3> = image.pixels().map(clamp).collect();
     let (width, height) = (image.width(), image.height());
     if width == height {
         return Ok((texels, width as usize));
@@ -265,8 +267,8 @@ fn equal_area(image: &Image) -> Result<(Vec<Vec3>, usize), MapProblem> {
 /// Returns the transform that maps the +z axis of an environment, its zenith, to the axis of world
 /// space that points up in the image.
 fn upright(d: &Description) -> Transform {
-    let world_from_camera = d.camera.as_ref().map(|camera| camera.camera_from_world.inverse());
-    let up = world_from_camera.map_or(DVec3::Y, |m| m.transform_vector3(DVec3::Y));
+    let render_from_camera = d.camera.as_ref().map(|camera| camera.camera_from_world.inverse());
+    let up = render_from_camera.map_or(DVec3::Y, |m| m.transform_vector3(DVec3::Y));
     let axis = up.abs().max_position();
     let zenith = DVec3::from_array(std::array::from_fn(|i| {
         if i == axis { 1f64.copysign(up[axis]) } else { 0.0 }

@@ -10,7 +10,7 @@ use lightbound::material::{Conductor, DispersiveIndex, Material, Specular};
 use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
-use lightbound_math::spectrum::{self, HELIUM_D_NM};
+use lightbound_math::spectrum::HELIUM_D_NM;
 
 /// All materials of a scene.
 pub(super) struct Materials {
@@ -332,7 +332,7 @@ impl Builder<'_> {
         if let Some(eta) = spectrum(self, &eta, copper("eta"))?
             && let Some(k) = spectrum(self, &k, copper("k"))?
         {
-            let fit = spectrum::fit_metal(&eta, &k, outside);
+            let fit = self.spectra.fit_metal(eta, k, outside);
             return Ok(Conductor {
                 eta: Param::Constant(fit.eta * outside),
                 k: Param::Constant(fit.k * outside),

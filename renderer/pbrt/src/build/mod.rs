@@ -9,6 +9,7 @@ mod shader_material;
 mod shader_textures;
 mod shaders;
 mod shapes;
+mod spectra;
 mod textures;
 mod value_checks;
 
@@ -26,7 +27,7 @@ use lightbound::light::Lights;
 use lightbound::settings::{ColourSpace, MethodName, RenderSettings};
 use lightbound::suggestion::did_you_mean;
 use lightbound_image::{Crop, Encoding, Image, ImageError, Problem, Window};
-use lightbound_math::spectrum::{self, Primaries, Spectrum};
+use lightbound_math::spectrum::{self, Primaries};
 use lightbound_math::{Transform, Vec3};
 use lightbound_shader::{Shader, Target};
 use std::path::{Path, PathBuf};
@@ -132,6 +133,7 @@ pub fn load_source(
         inputs: description.inputs.clone(),
         start: Location::new(source.clone(), 1, 1),
         diagnostics,
+        spectra: spectra::Spectra::default(),
         textures: textures::Textures::default(),
         checks: value_checks::TextureChecks::default(),
         shaders: shaders::Shaders::new(overrides.target, shaders),
@@ -208,6 +210,7 @@ struct Builder<'a> {
     /// Start of the main file: the location of default entities in messages.
     start: Location,
     diagnostics: &'a mut Diagnostics,
+    spectra: spectra::Spectra,
     textures: textures::Textures,
     checks: value_checks::TextureChecks,
     shaders: shaders::Shaders,
@@ -339,39 +342,6 @@ impl Builder<'_> {
                 image.into_srgb(matrix.expect("images have valid primaries").as_mat3())
             }
         })
-    }
-
-    /// Returns the sampled spectrum of a parameter; `None` if it is an RGB or blackbody colour.
-    fn spectrum(
-        &mut self,
-        entity: &Entity,
-        spectrum: &SpectrumParam,
-    ) -> Result<Option<Spectrum>, SceneError> {
-        match spectrum {
-            SpectrumParam::Rgb(..) | SpectrumParam::Blackbody(_) => Ok(None),
-            SpectrumParam::Sampled(pairs) => Spectrum::new(
-                &pairs.iter().flat_map(|&(nm, value)| [nm, value]).collect::<Vec<_>>(),
-            )
-            .map(Some)
-            .map_err(|e| entity.error(e.to_string())),
-            SpectrumParam::Named(name) => match spectrum::named(name) {
-                Some(s) => Ok(Some(s)),
-                None => Err(entity
-                    .error(format!("unknown spectrum \"{name}\""))
-                    .help("use a named spectrum of pbrt-v4, a file, or \"rgb\"")),
-            },
-            SpectrumParam::File(name) => {
-                let path = self.path(name);
-                let text = self.inputs.read_text(&path).map_err(|e| {
-                    entity
-                        .error(format!("{} cannot be read: {e}", path.display()))
-                        .help(RELATIVE_PATHS)
-                })?;
-                let spectrum = spectrum::from_text(&text)
-                    .map_err(|e| entity.error(format!("{}: {e}", path.display())))?;
-                Ok(Some(spectrum))
-            }
-        }
     }
 
     /// Converts a reflectance, η or k spectrum to linear sRGB.

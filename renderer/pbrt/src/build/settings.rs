@@ -107,7 +107,11 @@ impl Builder<'_> {
     fn file_window(&mut self, film: &Entity, (w, h): (u32, u32)) -> Result<Window, SceneError> {
         let p = &film.params;
         match (p.floats("cropwindow")?, p.ints("pixelbounds")?) {
-            (Some(&[x0, x1, y0, y1]), _) => Ok(crop_window([x0, x1, y0, y1], (w, h))),
+            (Some(&[x0, x1, y0, y1]), _) => {
+                let sorted = [x0.min(x1), x0.max(x1), y0.min(y1), y0.max(y1)];
+                let crop = Crop::Fractions(sorted.map(|x| x.clamp(0.0, 1.0)));
+                Ok(to_window(crop.area(full_area((w, h)))))
+            }
             (Some(_), _) => Err(film
                 .error("\"cropwindow\" takes 4 numbers")
                 .help("give x0, x1, y0, y1 from 0 to 1")),
@@ -221,12 +225,12 @@ impl Builder<'_> {
         }
         let camera_from_world =
             d.camera.as_ref().map_or(DAffine3::IDENTITY, |c| c.camera_from_world);
-        let to_world = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
+        let to_render = Transform::new(camera_from_world.inverse()).ok_or_else(|| {
             camera
                 .error("the transform of the camera cannot be inverted")
                 .help("check for a scale of 0")
         })?;
-        Ok(Camera::new(to_world, projection, screen, resolution, lens_radius, focal_distance))
+        Ok(Camera::new(to_render, projection, screen, resolution, lens_radius, focal_distance))
     }
 
     /// Builds the reconstruction filter; Gaussian by default.
@@ -335,7 +339,7 @@ impl Builder<'_> {
 }
 
 /// Returns the white balance of a film, with the defaults of pbrt-v4: none for the ideal sensor,
-/// 6500 K for all others. The matrices of these are the identity; see [`SENSORS`].
+/// 6500 K for all others. No sensor has a colour matrix besides; see [`SENSORS`].
 fn white_balance(film: &Entity, colour_space: ColourSpace) -> Result<Option<Mat3>, SceneError> {
     const IDEAL: &str = "cie1931";
     let sensor = film.params.string("sensor")?.unwrap_or(IDEAL);
@@ -361,12 +365,23 @@ fn white_balance(film: &Entity, colour_space: ColourSpace) -> Result<Option<Mat3
     Ok(matrix.map(|matrix| matrix.as_mat3()))
 }
 
+/// Returns all pixels of an image.
+fn full_area((w, h): (u32, u32)) -> PixelRect {
+    PixelRect::from_size(0, 0, w.into(), h.into())
+}
+
+/// Converts pixels within the image to a window.
+fn to_window(area: PixelRect) -> Window {
+    let [x0, x1, y0, y1] = [area.x0, area.x1, area.y0, area.y1].map(|x| x as u32);
+    Window { x0, y0, x1, y1 }
+}
+
 /// Converts an overriding crop window to pixels; may be empty.
 ///
 /// # Errors
 /// If pixels are outside the image.
 fn overriding_window(crop: Crop, (w, h): (u32, u32)) -> Result<Window, SceneError> {
-    let full = PixelRect::from_size(0, 0, w.into(), h.into());
+    let full = full_area((w, h));
     let area = crop.area(full);
     if !full.contains(area) {
         let error = SceneError::new(format!("the crop {crop} is not within the image"));
@@ -374,17 +389,5 @@ fn overriding_window(crop: Crop, (w, h): (u32, u32)) -> Result<Window, SceneErro
             "the image has {w} × {h} pixels: columns from 0 to {w}, rows from 0 to {h}"
         )));
     }
-    let [x0, x1, y0, y1] = [area.x0, area.x1, area.y0, area.y1].map(|x| x as u32);
-    Ok(Window { x0, y0, x1, y1 })
-}
-
-/// Converts a crop window from fractions `x0, x1, y0, y1` of an image to pixels; may be empty.
-fn crop_window([x0, x1, y0, y1]: [f32; 4], (w, h): (u32, u32)) -> Window {
-    let edge = |fraction: f32, n: u32| (fraction.clamp(0.0, 1.0) * n as f32).ceil() as u32;
-    Window {
-        x0: edge(x0.min(x1), w),
-        x1: edge(x0.max(x1), w),
-        y0: edge(y0.min(y1), h),
-        y1: edge(y0.max(y1), h),
-    }
+    Ok(to_window(area))
 }

@@ -238,7 +238,7 @@ impl Builder<'_> {
         let sampler_warning = sampler_problem
             .map(|problem| format!("shader {name}: its `sample` and `pdf` disagree: {problem}"));
         for message in program.warnings() {
-            self.warn(entity, message, "the text of the comment")?;
+            self.warn(entity, message, "it is ignored")?;
         }
         if let Some(message) = value_warning {
             self.warn(entity, message, "unchanged values; lightcuts and --light-sampling material-tree may drop negative ones, and surfaces with this material may be too dark or too bright, or lose samples")?;

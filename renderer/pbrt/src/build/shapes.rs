@@ -112,14 +112,14 @@ impl Builder<'_> {
             _ => None,
         };
         self.check_supported("shape", entity, &SHAPES, fallback)?;
-        let world_from_shape = transform(entity, s.ctm)?;
+        let render_from_shape = transform(entity, s.ctm)?;
         let alpha = self.alpha(entity)?;
         let shapes = match entity.name.as_str() {
-            "plymesh" => self.plymesh(entity, &world_from_shape)?,
-            "trianglemesh" | "loopsubdiv" => vec![trianglemesh(entity, &world_from_shape)?],
-            "bilinearmesh" => vec![bilinearmesh(entity, &world_from_shape)?],
-            "sphere" => vec![sphere(entity, &world_from_shape)?],
-            "disk" => vec![disk(entity, &world_from_shape)?],
+            "plymesh" => self.plymesh(entity, &render_from_shape)?,
+            "trianglemesh" | "loopsubdiv" => vec![trianglemesh(entity, &render_from_shape)?],
+            "bilinearmesh" => vec![bilinearmesh(entity, &render_from_shape)?],
+            "sphere" => vec![sphere(entity, &render_from_shape)?],
+            "disk" => vec![disk(entity, &render_from_shape)?],
             _ => Vec::new(),
         };
         if SHAPES.contains(&entity.name.as_str()) {
@@ -188,7 +188,9 @@ impl Builder<'_> {
         }
         let emission = AreaEmission { entity, le: self.emission(entity, "L")?, two_sided };
         // Marks the parameters as used, even if the shape has no elements.
-        self.scale(entity, "power", 1.0)?;
+        for name in ["scale", "power"] {
+            entity.params.float(name)?;
+        }
         self.warn_unused(entity)?;
         Ok(emission)
     }
@@ -228,7 +230,7 @@ impl Builder<'_> {
     fn plymesh(
         &mut self,
         entity: &Entity,
-        world_from_shape: &Transform,
+        render_from_shape: &Transform,
     ) -> Result<Vec<Shape>, SceneError> {
         let Some(name) = entity.params.string("filename")? else {
             return Err(entity.error("a plymesh needs a file").help("give \"string filename\""));
@@ -247,14 +249,14 @@ impl Builder<'_> {
         if !mesh.quads.is_empty() {
             let (p, n, uv) = (mesh.positions.clone(), mesh.normals.clone(), mesh.uvs.clone());
             let patches = BilinearMesh::new(p, mesh.quads, n, uv)
-                .and_then(|m| m.transformed(world_from_shape))
+                .and_then(|m| m.transformed(render_from_shape))
                 .map_err(error)?;
             shapes.push(Shape::Bilinear(patches));
         }
         if !mesh.triangles.is_empty() {
             let triangles = Mesh::new(mesh.positions, mesh.triangles, mesh.normals, mesh.uvs);
             shapes.push(Shape::Mesh(
-                triangles.and_then(|m| m.transformed(world_from_shape)).map_err(error)?,
+                triangles.and_then(|m| m.transformed(render_from_shape)).map_err(error)?,
             ));
         }
         Ok(shapes)
@@ -301,32 +303,32 @@ fn elements<const N: usize>(entity: &Entity, vertices: usize) -> Result<Vec<[u32
     Ok(chunks.iter().map(|c| c.map(|i| i as u32)).collect())
 }
 
-fn trianglemesh(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+fn trianglemesh(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
     let (positions, normals, uvs) = vertices(entity)?;
     let triangles = elements(entity, positions.len())?;
     // Only Ptex uses face indices. Tangents "S" are unsupported and reported as unused.
     entity.params.ints("faceIndices")?;
-    let mesh =
-        Mesh::new(positions, triangles, normals, uvs).and_then(|m| m.transformed(world_from_shape));
+    let mesh = Mesh::new(positions, triangles, normals, uvs)
+        .and_then(|m| m.transformed(render_from_shape));
     Ok(Shape::Mesh(mesh.map_err(|e| entity.error(e.to_string()))?))
 }
 
-fn bilinearmesh(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+fn bilinearmesh(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
     let (positions, normals, uvs) = vertices(entity)?;
     let patches = elements(entity, positions.len())?;
     entity.params.ints("faceIndices")?;
     let mesh = BilinearMesh::new(positions, patches, normals, uvs)
-        .and_then(|m| m.transformed(world_from_shape));
+        .and_then(|m| m.transformed(render_from_shape));
     Ok(Shape::Bilinear(mesh.map_err(|e| entity.error(e.to_string()))?))
 }
 
-fn sphere(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+fn sphere(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
     let number = |name: &str, default: f32| {
         Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default))
     };
     let radius = number("radius", 1.0)?;
     let sphere = Sphere::new(
-        world_from_shape,
+        render_from_shape,
         radius,
         number("zmin", -radius)?,
         number("zmax", radius)?,
@@ -335,12 +337,12 @@ fn sphere(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneE
     Ok(Shape::Sphere(sphere.map_err(|e| entity.error(e.to_string()))?))
 }
 
-fn disk(entity: &Entity, world_from_shape: &Transform) -> Result<Shape, SceneError> {
+fn disk(entity: &Entity, render_from_shape: &Transform) -> Result<Shape, SceneError> {
     let number = |name: &str, default: f32| {
         Ok::<f32, SceneError>(entity.params.float(name)?.unwrap_or(default))
     };
     let (height, radius, inner) =
         (number("height", 0.0)?, number("radius", 1.0)?, number("innerradius", 0.0)?);
-    let disk = Disk::new(world_from_shape, height, radius, inner, number("phimax", 360.0)?);
+    let disk = Disk::new(render_from_shape, height, radius, inner, number("phimax", 360.0)?);
     Ok(Shape::Disk(disk.map_err(|e| entity.error(e.to_string()))?))
 }

@@ -77,11 +77,16 @@ impl Builder<'_> {
             entity.params.mark_all_used();
             return Ok(Texture::Constant(Vec3::splat(0.5)));
         }
+        // The values are checked where the texture is used.
+        let float = |b: &mut Self, name: &str, default: f32| {
+            let value = b.unchecked_float(entity, name)?;
+            Ok(value.unwrap_or_else(|| Param::from_float(default)))
+        };
         let value = |b: &mut Self, name: &str, default: f32| {
             if t.is_float {
-                b.float(entity, name, default)
+                float(b, name, default)
             } else {
-                b.colour(entity, name, default)
+                b.unchecked_spectrum_or(entity, name, grey(default))
             }
         };
         let texture = match entity.name.as_str() {
@@ -107,10 +112,10 @@ impl Builder<'_> {
                 let (even, odd) = (value(self, "tex1", 1.0)?, value(self, "tex2", 0.0)?);
                 Texture::Checkerboard(Checkerboard { domain, even, odd })
             }
-            "scale" => Texture::Scale(value(self, "tex", 1.0)?, self.float(entity, "scale", 1.0)?),
+            "scale" => Texture::Scale(value(self, "tex", 1.0)?, float(self, "scale", 1.0)?),
             _ => {
                 let (a, b) = (value(self, "tex1", 0.0)?, value(self, "tex2", 1.0)?);
-                Texture::Mix { a, b, amount: self.float(entity, "amount", 0.5)? }
+                Texture::Mix { a, b, amount: float(self, "amount", 0.5)? }
             }
         };
         self.warn_unused(entity)?;
@@ -208,13 +213,20 @@ impl Builder<'_> {
         entity: &Entity,
         name: &str,
     ) -> Result<Option<Param>, SceneError> {
+        let value = self.unchecked_float(entity, name)?;
+        if let Some(value) = &value {
+            self.check_texture(value, 1.0, ValidValues::NonNegative)?;
+        }
+        Ok(value)
+    }
+
+    /// [`Builder::optional_float`] without a check of the values.
+    fn unchecked_float(&self, entity: &Entity, name: &str) -> Result<Option<Param>, SceneError> {
         Ok(match entity.params.float_or_texture(name)? {
             None => None,
             Some(FloatOrTexture::Float(x)) => Some(Param::from_float(x)),
             Some(FloatOrTexture::Texture(texture)) => {
-                let texture = find(&self.textures.float, entity, texture, "float")?;
-                self.check_texture(&texture, 1.0, ValidValues::NonNegative)?;
-                Some(texture)
+                Some(find(&self.textures.float, entity, texture, "float")?)
             }
         })
     }
@@ -257,16 +269,11 @@ impl Builder<'_> {
         };
         Ok(Param::Constant(self.reflectance(entity, &spectrum)?))
     }
+}
 
-    /// [`Builder::spectrum_or`] with a grey default.
-    pub(super) fn colour(
-        &mut self,
-        entity: &Entity,
-        name: &str,
-        default: f32,
-    ) -> Result<Param, SceneError> {
-        self.spectrum_or(entity, name, SpectrumParam::Rgb([default; 3], ColourSpace::default()))
-    }
+/// A grey with equal components.
+pub(super) fn grey(value: f32) -> SpectrumParam {
+    SpectrumParam::Rgb([value; 3], ColourSpace::default())
 }
 
 /// Returns the transform from texture to render space.

@@ -7,11 +7,11 @@
 //! itself.
 
 use super::Builder;
+use super::textures::grey;
 use crate::diagnostics::{Location, SceneError};
 use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
-use lightbound::settings::ColourSpace;
-use lightbound::texture::{ImageMap, Param, Texture};
+use lightbound::texture::{Checkerboard, ImageMap, Param, Texture};
 use lightbound_image::Image;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::Spectrum;
@@ -57,10 +57,21 @@ impl ValidValues<'_> {
     }
 }
 
+/// A check of the values of a texture.
+#[derive(Clone, Copy)]
+struct TextureCheck<'a> {
+    /// Factor on the values.
+    factor: f32,
+    valid: ValidValues<'a>,
+    /// Where the texture is defined.
+    location: Option<&'a Location>,
+}
+
 /// Where the textures of a scene are defined, and the checks already made.
 #[derive(Default)]
 pub(super) struct TextureChecks {
-    /// Textures are identified by address. The scene description keeps them alive.
+    /// Textures are identified by address. They are checked after all are defined, so
+    /// [`Textures`](super::textures::Textures) keeps them alive.
     locations: HashMap<*const Texture, Location>,
     /// Images whose texels are known to be finite, or were warned about.
     images: HashSet<*const Image>,
@@ -86,15 +97,15 @@ impl Builder<'_> {
             return Ok(());
         }
         let path = self.textures.path_of(image);
-        let message = count_texels(image, "", |image, x, y| {
-            !(image.rgb(x, y).is_finite() && image.float(x, y).is_finite())
+        let [count] = count_texels(image, |x, y| {
+            [!(image.rgb(x, y).is_finite() && image.float(x, y).is_finite())]
         });
-        match message {
+        match describe_count(count, image, "") {
             None => Ok(()),
-            Some(count) => self.warn(
+            Some(texels) => self.warn(
                 entity,
-                format!("{}: {count} not finite", path.display()),
-                "0 for NaN, and for infinite texels the largest value that the parameter can have",
+                format!("{}: {texels} not finite", path.display()),
+                "0 for NaN, and the nearest valid value for infinite texels",
             ),
         }
     }
@@ -107,13 +118,13 @@ impl Builder<'_> {
         path: &Path,
         image: &Image,
     ) -> Result<(), SceneError> {
-        match count_texels(image, "", |image, x, y| image.rgb(x, y).min_element() < 0.0) {
+        let [count] = count_texels(image, |x, y| [image.rgb(x, y).min_element() < 0.0]);
+        match describe_count(count, image, "") {
             None => Ok(()),
-            Some(count) => self.diagnostics.warn(
-                location,
-                format!("{}: {count} negative", path.display()),
-                "unchanged texels, which darken what they illuminate",
-            ),
+            Some(texels) => {
+                let message = format!("{}: {texels} negative", path.display());
+                self.diagnostics.warn(location, message, "0")
+            }
         }
     }
 
@@ -132,51 +143,35 @@ impl Builder<'_> {
         if !self.checks.done.insert((Arc::as_ptr(texture), key)) {
             return Ok(());
         }
+        let check = TextureCheck { factor, valid, location: location.as_ref() };
         match &**texture {
-            Texture::Image(map) => self.check_image_map(map, factor, valid, location.as_ref()),
-            Texture::Constant(value) => {
-                self.check_constant(*value, factor, valid, location.as_ref())
-            }
-            Texture::Checkerboard(board) => {
-                for part in [&board.even, &board.odd] {
-                    self.check_part(part, factor, valid, location.as_ref())?;
-                }
-                Ok(())
-            }
-            Texture::Mix { a, b, .. } => {
-                for part in [a, b] {
-                    self.check_part(part, factor, valid, location.as_ref())?;
-                }
-                Ok(())
+            Texture::Image(map) => self.check_image_map(map, check),
+            Texture::Constant(value) => self.check_constant(*value, check),
+            Texture::Checkerboard(Checkerboard { even: a, odd: b, .. })
+            | Texture::Mix { a, b, .. } => {
+                self.check_part(a, check)?;
+                self.check_part(b, check)
             }
             Texture::Scale(value, Param::Constant(scale)) => {
-                self.check_part(value, factor * scale.x, valid, location.as_ref())
+                self.check_part(value, TextureCheck { factor: factor * scale.x, ..check })
             }
             // The values depend on more than one texture.
             Texture::Scale(_, Param::Texture(_)) | Texture::Map(..) => Ok(()),
         }
     }
 
-    /// Checks a parameter of a texture at `location`.
-    fn check_part(
-        &mut self,
-        part: &Param,
-        factor: f32,
-        valid: ValidValues<'_>,
-        location: Option<&Location>,
-    ) -> Result<(), SceneError> {
+    /// Checks a parameter of a texture.
+    fn check_part(&mut self, part: &Param, check: TextureCheck<'_>) -> Result<(), SceneError> {
         match part {
-            Param::Constant(value) => self.check_constant(*value, factor, valid, location),
-            Param::Texture(_) => self.check_texture(part, factor, valid),
+            Param::Constant(value) => self.check_constant(*value, check),
+            Param::Texture(_) => self.check_texture(part, check.factor, check.valid),
         }
     }
 
     fn check_constant(
         &mut self,
         value: Vec3,
-        factor: f32,
-        valid: ValidValues<'_>,
-        location: Option<&Location>,
+        TextureCheck { factor, valid, location }: TextureCheck<'_>,
     ) -> Result<(), SceneError> {
         let (value, range) = (factor * value, valid.range());
         for too_large in [false, true] {
@@ -192,9 +187,7 @@ impl Builder<'_> {
     fn check_image_map(
         &mut self,
         map: &ImageMap,
-        factor: f32,
-        valid: ValidValues<'_>,
-        location: Option<&Location>,
+        TextureCheck { factor, valid, location }: TextureCheck<'_>,
     ) -> Result<(), SceneError> {
         let range = valid.range();
         let unit = 0.0..=1.0;
@@ -207,13 +200,21 @@ impl Builder<'_> {
             1.0 => String::new(),
             scale => format!(", times {scale},"),
         };
-        for too_large in [false, true] {
-            let count = count_texels(&map.image, &scaled, |_, x, y| {
-                is_outside(factor * map.unclamped(x, y), &range, too_large)
-            });
-            let Some(count) = count else { continue };
-            let (what, fallback) = valid.describe(too_large);
-            let message = format!("{}: {count} {what}", path.display());
+        // The map itself clamps negative values, even for parameters that can have them.
+        let clamps = map.clamps_negative() && *range.start() < 0.0;
+        let [clamped, too_small, too_large] = count_texels(&map.image, |x, y| {
+            let value = map.unclamped(x, y);
+            let is_clamped = clamps && is_outside(value, &(0.0..=f32::INFINITY), false);
+            let value = factor * if clamps { value.max(Vec3::ZERO) } else { value };
+            [is_clamped, is_outside(value, &range, false), is_outside(value, &range, true)]
+        });
+        for (count, (what, fallback)) in [
+            (clamped, ValidValues::NonNegative.describe(false)),
+            (too_small, valid.describe(false)),
+            (too_large, valid.describe(true)),
+        ] {
+            let Some(texels) = describe_count(count, &map.image, &scaled) else { continue };
+            let message = format!("{}: {texels} {what}", path.display());
             self.diagnostics.warn(location, message, fallback)?;
         }
         Ok(())
@@ -228,8 +229,7 @@ impl Builder<'_> {
         default: f32,
         scale: f32,
     ) -> Result<Param, SceneError> {
-        let default = SpectrumParam::Rgb([default; 3], ColourSpace::default());
-        let value = self.unchecked_spectrum_or(entity, name, default)?;
+        let value = self.unchecked_spectrum_or(entity, name, grey(default))?;
         let Param::Constant(colour) = value else {
             self.check_texture(&value, scale, ValidValues::Reflectance)?;
             return Ok(value);
@@ -274,18 +274,21 @@ fn format_colour(colour: Vec3) -> String {
     }
 }
 
-/// Returns "N of M texels are", for the texels that satisfy a condition; `None` if none does.
-/// `scaled` is inserted behind "texels".
-fn count_texels(
+/// Counts the texels that satisfy each of several conditions, in one pass.
+fn count_texels<const N: usize>(
     image: &Image,
-    scaled: &str,
-    condition: impl Fn(&Image, u32, u32) -> bool,
-) -> Option<String> {
-    let columns = |y| (0..image.width()).filter(|&x| condition(image, x, y)).count() as u64;
-    let total = u64::from(image.width()) * u64::from(image.height());
-    match ((0..image.height()).map(columns).sum(), total) {
-        (0, _) => None,
-        (1, _) => Some(format!("1 of {total} texels{scaled} is")),
-        (count, _) => Some(format!("{count} of {total} texels{scaled} are")),
+    conditions: impl Fn(u32, u32) -> [bool; N],
+) -> [u64; N] {
+    let mut counts = [0; N];
+    for (y, x) in (0..image.height()).flat_map(|y| (0..image.width()).map(move |x| (y, x))) {
+        std::iter::zip(&mut counts, conditions(x, y)).for_each(|(n, is)| *n += u64::from(is));
     }
+    counts
+}
+
+/// Returns "N of M texels are"; `None` if N is 0. `scaled` is inserted behind "texels".
+fn describe_count(count: u64, image: &Image, scaled: &str) -> Option<String> {
+    let total = u64::from(image.width()) * u64::from(image.height());
+    let verb = if count == 1 { "is" } else { "are" };
+    (count > 0).then(|| format!("{count} of {total} texels{scaled} {verb}"))
 }

@@ -18,7 +18,8 @@
 //! adjacent number of the type. Numbers are decimal, `inf` (or `∞`), or multiples and fractions of
 //! `pi` (or `π`). A clause that cannot be parsed is an error, since its author relies on it.
 //!
-//! The doc comment may also end the line of its member, or the line of the brace before it.
+//! The doc comment may also end the line of its member, or the line of the brace before it. Doc
+//! comments in the same column on the lines below continue it.
 
 mod clauses;
 mod module;

@@ -9,6 +9,7 @@ use super::clauses::{Clause, lines};
 /// clause or have a range as their value.
 pub(in crate::frontend) fn unknown_clauses(source: &Source) -> Vec<ShaderError> {
     let names = || Clause::ALL.into_iter().map(Clause::name);
+    let default = || std::iter::once(Clause::Default.name());
     let mut warnings = vec![];
     for doc in source.docs.iter().filter(|doc| !doc.is_module) {
         for (start, line) in lines(source.text(), std::slice::from_ref(&doc.range)) {
@@ -16,7 +17,11 @@ pub(in crate::frontend) fn unknown_clauses(source: &Source) -> Vec<ShaderError> 
                 if names().any(|name| name.eq_ignore_ascii_case(word)) {
                     continue;
                 }
-                let help = match closest(word, names()) {
+                // A range needs a bracket; `Angle: 0 degrees` is prose.
+                let has_bracket = value.starts_with(['[', '(']);
+                let similar =
+                    if has_bracket { closest(word, names()) } else { closest(word, default()) };
+                let help = match similar {
                     Some(name) => format!("did you mean `{name}`?"),
                     None if is_range(value) => {
                         "the clauses are `range: [0, 1]` and `default: 0.5`".to_owned()
@@ -32,8 +37,8 @@ pub(in crate::frontend) fn unknown_clauses(source: &Source) -> Vec<ShaderError> 
     warnings
 }
 
-/// Words before a colon and a value: a number, `true`, `false`, or a bracket; with their positions
-/// and the text from the value on.
+/// Words that begin with a letter, before a colon and a value: a number, `true`, `false`, or a
+/// bracket; with their positions and the text from the value on.
 fn labelled_values(line: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     line.match_indices(':').filter_map(|(colon, _)| {
         let before = line[..colon].trim_end();
@@ -42,7 +47,8 @@ fn labelled_values(line: &str) -> impl Iterator<Item = (usize, &str, &str)> {
         let value = line[colon + 1..].trim_start();
         let is_value = value.starts_with(|c: char| c.is_ascii_digit() || "[(.-−∞π".contains(c))
             || ["true", "false", "inf", "pi"].iter().any(|name| value.starts_with(name));
-        (is_value && !word.is_empty()).then(|| (before.len() - word.len(), word, value))
+        (is_value && word.starts_with(char::is_alphabetic))
+            .then(|| (before.len() - word.len(), word, value))
     })
 }
 
@@ -92,6 +98,8 @@ mod tests {
             "See Ward 1992: (4) and (5).",
             "Note: [Walter 2007] differs.",
             "A ranger: defaulted.",
+            "Rotation angle: 0 is along x. range: [0, 1]",
+            "As in 2010: [0, 1] or more.",
         ] {
             assert_eq!(warnings(comment), [], "{comment}");
         }

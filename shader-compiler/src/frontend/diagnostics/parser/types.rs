@@ -175,9 +175,8 @@ impl ParserError<'_> {
             "array" => "write the type and number of its elements, as in `array<f32, 4>`".into(),
             _ => format!("write it as in `{name}<f32>`"),
         };
-        let error = self
-            .error(format!("`{name}` lacks the type of its components"), "a type of WGSL has one");
-        error.help(help)
+        let message = format!("`{name}` lacks the type of its components");
+        self.error(message, "WGSL types need it").help(help)
     }
 
     /// Describes wrong arguments of a function.

@@ -186,8 +186,8 @@ pub struct Surface {
 }
 
 impl Primitive {
-    /// Returns an element as a primitive of its own in world space, for an instance with a
-    /// transform; `None` if it has no area there.
+    /// Returns an element as a primitive of its own in render space, for an instance with a
+    /// transform; `None` if it has no area there. Surface coordinates stay the same.
     pub fn instantiate(&self, element: u32, transform: &Transform) -> Option<Primitive> {
         let shape = match self.shape.extract(element) {
             Shape::Mesh(m) => Shape::Mesh(m.transformed(transform).ok()?),
@@ -195,7 +195,9 @@ impl Primitive {
             Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
             Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
         };
-        (!shape.is_empty()).then(|| Primitive { shape, first_light: None, ..self.clone() })
+        let &Primitive { material, ref alpha, flip, .. } = self;
+        let alpha = alpha.clone();
+        (!shape.is_empty()).then_some(Primitive { shape, material, first_light: None, alpha, flip })
     }
 
     /// Returns −1 if normals are reversed, else 1.

@@ -232,7 +232,7 @@ impl Builder<'_> {
             let light = match primitive.instantiate(element, transform) {
                 Some(instantiated) => self
                     .area_light(&emitter.emission, &instantiated, 0)?
-                    .with_mask_of_group(primitive, element, transform),
+                    .with_mask_of_group(primitive, element, geometry.origin),
                 // Without an area, the element emits nothing, but its light keeps its index.
                 None => AreaLight::new(primitive, element, Vec3::ZERO, false),
             };

@@ -10,7 +10,7 @@ use lightbound::film::{
 };
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
-use lightbound::settings::PathSettings;
+use lightbound::settings::{MethodName, PathSettings};
 use lightbound::{RenderSettings, Scene};
 use lightbound_image::Crop;
 use lightbound_pbrt::build::Overrides;
@@ -200,6 +200,28 @@ fn work_that_resumes_with_more_samples_gives_the_same_image() {
     let paused = paused.into_rendering();
     assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
     assert_eq!(uninterrupted.camera_samples, paused.camera_samples);
+}
+
+#[test]
+fn albedo_is_estimated_only_if_it_is_stored() {
+    for method in [MethodName::Path, MethodName::Lightcuts] {
+        let overrides = Overrides { integrator: Some(method), ..Overrides::default() };
+        let mut scene = load_scene(SCENE, &[], &overrides);
+        scene.settings.integrator.max_depth = 0;
+        let render = |features| {
+            let film = FilmOptions { features, ..FilmOptions::default() };
+            let options = RenderOptions { film, ..RenderOptions::default() };
+            lightbound::render::render(&scene, &scene.settings, &options).unwrap()
+        };
+        let (all, normal) =
+            (FeatureLayers::ALL, FeatureLayers { normal: true, ..FeatureLayers::NONE });
+        let (all, normal) = (render(all), render(normal));
+        assert_eq!(normal.image.radiance, all.image.radiance);
+        let [a, b] = [&all, &normal].map(|r| &r.image.features.as_ref().unwrap().normal);
+        assert_eq!(a, b);
+        assert!(all.counts.shading.evaluations > 0);
+        assert_eq!(normal.counts.shading.evaluations, 0, "{method:?}");
+    }
 }
 
 #[test]

@@ -43,9 +43,9 @@ impl Tile {
         self.window
     }
 
-    /// Returns whether the film stores features.
-    pub fn stores_features(&self) -> bool {
-        !self.options.features.is_empty()
+    /// Returns the features that the film stores.
+    pub fn features(&self) -> FeatureLayers {
+        self.options.features
     }
 
     /// Returns whether the film stores extra channels.

@@ -20,9 +20,7 @@ pub use extent::EmitterPoint;
 
 use super::triangle_light::TriangleLight;
 use super::{Light, LightSample, abs_luminance};
-use crate::geometry::{
-    BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, render_position,
-};
+use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, render_position};
 use crate::texture::{Lookup, Param};
 use glam::DVec3;
 use lightbound_math::sampling::warp::uniform_cone_pdf;

@@ -217,26 +217,22 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Resumes earlier work on the same scene: `film` holds the samples in `coverage`. Returns
-    /// `None` unless these are, for each tile, the first samples of the range.
-    ///
-    /// # Panics
-    /// If the window or options of the film differ.
-    pub fn resume(
+    /// Resumes earlier work on the same scene. `add_sums` adds the sums of the samples in
+    /// `coverage` to the film; a second film could need too much memory. Returns `None` unless
+    /// these are, for each tile, the first samples of the range.
+    pub fn resume<E>(
         mut self,
-        film: Film,
         coverage: &Coverage,
         stats: RenderStats,
-    ) -> Option<Work<'a>> {
-        assert_eq!((film.window(), film.options()), (self.film.window(), self.film.options()));
+        add_sums: impl FnOnce(&mut Film) -> Result<(), E>,
+    ) -> Option<Result<Work<'a>, E>> {
         let tile_ends = self.tile_ends(coverage)?;
-        self.film = film;
-        Some(self.with_progress(tile_ends, stats))
+        Some(add_sums(&mut self.film).map(|()| self.with_progress(tile_ends, stats)))
     }
 
     /// Returns the end of each tile's samples in `coverage`; `None` unless these are, for each
     /// tile, the first samples of the range.
-    pub(crate) fn tile_ends(&self, coverage: &Coverage) -> Option<Vec<u32>> {
+    fn tile_ends(&self, coverage: &Coverage) -> Option<Vec<u32>> {
         if !coverage.is_within(self.block()) {
             return None;
         }
@@ -246,7 +242,7 @@ impl<'a> Work<'a> {
     }
 
     /// Resumes earlier work. The film already holds each tile's samples before `tile_ends`.
-    pub(crate) fn with_progress(mut self, tile_ends: Vec<u32>, stats: RenderStats) -> Work<'a> {
+    fn with_progress(mut self, tile_ends: Vec<u32>, stats: RenderStats) -> Work<'a> {
         let total = self.samples.len() as u32;
         let tiles = tile_ends.len();
         // Jobs before the first unfinished one need not be visited.
@@ -272,11 +268,6 @@ impl<'a> Work<'a> {
     /// Returns the sums so far.
     pub fn film(&self) -> &Film {
         &self.film
-    }
-
-    /// Returns the sums, to add those of earlier work. A second film could need too much memory.
-    pub(crate) fn film_mut(&mut self) -> &mut Film {
-        &mut self.film
     }
 
     /// Returns whether a pixel has more samples than a [`Budget::samples`] of `samples` allows.
@@ -394,11 +385,6 @@ impl<'a> Work<'a> {
             cpu: cpu_time() - cpu_start,
         };
         reason
-    }
-
-    /// Returns the film.
-    pub fn into_film(self) -> Film {
-        self.film
     }
 
     /// Returns the image of the samples so far, with statistics.

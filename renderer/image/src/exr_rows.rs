@@ -3,8 +3,10 @@
 //! Neither side holds the whole image: a file consists of blocks of 16 rows, each compressed by
 //! itself. A 4K image with all sums of a film has 1.5 GB of samples; a block has 3 MB.
 
+use super::exr_blocks::{self, PEDANTIC, damaged, problem};
+use super::isolation::isolate;
 use super::write::{Attribute, ChannelSamples, ExrImage, save_with};
-use super::{ImageError, MAX_PIXELS, Problem, Window};
+use super::{ImageError, Problem, Window};
 use exr::block::{BlockIndex, UncompressedBlock};
 use exr::image::write::channels::{ChannelsWriter, WritableChannels};
 use exr::image::{Blocks, Encoding, Image, Layer};
@@ -167,7 +169,7 @@ fn encode(file: impl Write + Seek, header: &ExrImage, rows: &dyn ExrRows) -> Res
 pub fn read_exr_blocks(
     path: &Path,
     names: &[String],
-    mut visit: impl FnMut(Window, &[Vec<u32>]),
+    mut visit: impl FnMut(Window, &[Vec<u32>]) + Send,
 ) -> Result<(), ImageError> {
     read_blocks(path, names, &mut visit).map_err(|problem| problem.in_file(path))
 }
@@ -175,27 +177,17 @@ pub fn read_exr_blocks(
 fn read_blocks(
     path: &Path,
     names: &[String],
-    visit: &mut dyn FnMut(Window, &[Vec<u32>]),
+    visit: &mut (dyn FnMut(Window, &[Vec<u32>]) + Send),
 ) -> Result<(), Problem> {
-    let damaged = |message: String| Problem::Damaged { format: "EXR", message };
-    let exr_error = |error: exr::error::Error| match error {
-        exr::error::Error::Io(cause) => Problem::Read(cause),
-        other => damaged(other.to_string()),
-    };
     let file = File::open(path).map_err(Problem::Read)?;
     let bytes = file.metadata().map_err(Problem::Read)?.len();
-    let reader = exr::block::read(BufReader::new(file), false).map_err(exr_error)?;
+    let reader = exr_blocks::open(BufReader::new(file), bytes)?;
     let [header] = reader.headers() else {
         return Err(damaged(format!("expected one layer, found {}", reader.headers().len())));
     };
     let (size, corner) = (header.layer_size, header.own_attributes.layer_position);
-    let pixels = size.x() as u64 * size.y() as u64;
-    // Each block has an entry of 8 bytes in the offset table.
-    if pixels > MAX_PIXELS || header.chunk_count as u64 > bytes / 8 {
-        return Err(damaged("the file is truncated".into()));
-    }
     if header.deep || header.blocks != BlockDescription::ScanLines {
-        return Err(damaged("it does not consist of scan lines".into()));
+        return Err(damaged("it does not consist of scan lines"));
     }
     let mut sources = vec![None; header.channels.list.len()];
     for (i, name) in names.iter().enumerate() {
@@ -211,32 +203,31 @@ fn read_blocks(
     if let Some(c) = header.channels.list.iter().find(|c| c.sampling != Vec2(1, 1)) {
         return Err(damaged(format!("the channel {} is subsampled", c.name)));
     }
-    let start = |x: i32| {
-        u32::try_from(x).map_err(|_| damaged("its pixels start at negative coordinates".into()))
-    };
+    let start =
+        |x: i32| u32::try_from(x).map_err(|_| damaged("its pixels start at negative coordinates"));
     let (x0, y0) = (start(corner.x())?, start(corner.y())?);
-    let (mut seen, mut rest) = (HashSet::new(), pixels);
-    let chunks = reader.all_chunks(false).map_err(exr_error)?;
-    let read =
-        exr::block::reader::ChunksReader::decompress_parallel(chunks, false, |meta, block| {
-            let (position, size) = (block.index.pixel_position, block.index.pixel_size);
-            if !seen.insert((position.x(), position.y())) {
-                return Err(exr::error::Error::Invalid("a block of pixels is stored twice".into()));
-            }
-            rest = rest.saturating_sub(size.area() as u64);
-            let (x, y) = (x0 + position.x() as u32, y0 + position.y() as u32);
-            let window = Window { x0: x, y0: y, x1: x + size.x() as u32, y1: y + size.y() as u32 };
-            let mut samples = vec![vec![0; size.area()]; names.len()];
-            for line in block.lines(&meta.headers[0].channels) {
-                if let Some(i) = sources[line.location.channel] {
-                    let first = (line.location.position.y() - position.y()) * size.x();
-                    line.read_samples_into_slice(&mut samples[i][first..first + size.x()])?;
-                }
-            }
-            visit(window, &samples);
-            Ok(())
-        });
-    read.map_err(exr_error)?;
+    let (mut seen, mut rest) = (HashSet::new(), size.area());
+    let chunks = isolate("EXR", || reader.all_chunks(PEDANTIC).map_err(problem))?;
+    exr_blocks::for_each_block(chunks, |meta, block| {
+        let (position, size) = (block.index.pixel_position, block.index.pixel_size);
+        if !seen.insert((position.x(), position.y())) {
+            return Err(damaged("a block of pixels is stored twice"));
+        }
+        rest = rest.saturating_sub(size.area());
+        let (x, y) = (x0 + position.x() as u32, y0 + position.y() as u32);
+        let window = Window { x0: x, y0: y, x1: x + size.x() as u32, y1: y + size.y() as u32 };
+        let mut samples = vec![vec![0; size.area()]; names.len()];
+        isolate("EXR", || {
+            block.lines(&meta.headers[0].channels).try_for_each(|line| {
+                let Some(i) = sources[line.location.channel] else { return Ok(()) };
+                let first = (line.location.position.y() - position.y()) * size.x();
+                let samples = &mut samples[i][first..first + size.x()];
+                line.read_samples_into_slice(samples).map_err(problem)
+            })
+        })?;
+        visit(window, &samples);
+        Ok(())
+    })?;
     match rest {
         0 => Ok(()),
         n => Err(damaged(format!("{n} pixels are missing"))),
@@ -333,5 +324,20 @@ mod tests {
                 assert_eq!(pixels, (size[0] * size[1]) as usize, "{at}");
             }
         }
+    }
+
+    #[test]
+    fn headers_of_tiny_files_cannot_ask_for_large_blocks() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        write_exr_rows(&path, &header(), &Computed { width: 23 }).unwrap();
+        let mut data = std::fs::read(&path).unwrap();
+        // The header states x_max as the third of the four numbers of the data window.
+        let name = b"dataWindow\0box2i\0\x10\0\0\0";
+        let at = data.windows(name.len()).position(|bytes| bytes == name).unwrap() + name.len();
+        data[at + 8..at + 12].copy_from_slice(&5_000_000u32.to_le_bytes());
+        std::fs::write(&path, data).unwrap();
+        let error = read_exr_blocks(&path, &["id".into()], |_, _| ()).unwrap_err().to_string();
+        assert!(error.contains("truncated"), "{error}");
     }
 }

@@ -16,7 +16,8 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a decoder of `format`. A panic becomes [`Problem::Damaged`].
+/// Runs a decoder of `format`. A panic becomes [`Problem::Damaged`]. Decoders that use several
+/// threads must be isolated on each.
 pub(super) fn isolate<T>(
     format: &'static str,
     decode: impl FnOnce() -> Result<T, Problem>,
@@ -28,9 +29,8 @@ pub(super) fn isolate<T>(
     })
 }
 
-/// Runs `f`. If it panics on this thread, the panic prints no message. [`isolate`] calls this;
-/// decoders that use several threads must call it on each.
-pub(super) fn without_panic_messages<T>(f: impl FnOnce() -> T) -> T {
+/// Runs `f`. If it panics on this thread, the panic prints no message.
+fn without_panic_messages<T>(f: impl FnOnce() -> T) -> T {
     struct Restore(bool);
     impl Drop for Restore {
         fn drop(&mut self) {

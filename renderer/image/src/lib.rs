@@ -21,6 +21,7 @@ pub mod compare;
 mod crop;
 mod digits;
 mod encoding;
+mod exr_blocks;
 mod exr_rows;
 #[allow(clippy::disallowed_methods, reason = "colours of maps may differ in the last bit")]
 pub mod heatmap;

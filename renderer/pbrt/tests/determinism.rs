@@ -10,11 +10,12 @@ use lightbound::film::{
 };
 use lightbound::integrator::{Counts, Integrator, PathTracer, Worker};
 use lightbound::render::{Budget, RenderOptions, StopReason, Work, render_with};
-use lightbound::settings::PathSettings;
+use lightbound::settings::{MethodName, PathSettings};
 use lightbound::{RenderSettings, Scene};
 use lightbound_image::Crop;
 use lightbound_pbrt::build::Overrides;
 use lightbound_shader::Target;
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -115,6 +116,17 @@ impl Worker for RecordingWorker<'_> {
     }
 }
 
+/// Resumes from the sums, the samples and the statistics of `earlier` alone.
+fn resume<'a>(work: Work<'a>, earlier: &Work) -> Option<Work<'a>> {
+    let sums = earlier.film();
+    let resumed = work.resume(&earlier.coverage(), earlier.stats(), |film| {
+        film.add_columns(sums.window(), &sums.columns(0..sums.window().height()));
+        film.add_out_of_range(sums.invalid_samples(), sums.clamped_features());
+        Ok::<_, Infallible>(())
+    });
+    resumed.map(|Ok(work)| work)
+}
+
 #[test]
 fn pausing_and_resuming_does_not_change_the_image() {
     let (scene, stop) = (load_scene(SCENE, &[], &Overrides::default()), AtomicBool::new(false));
@@ -132,8 +144,7 @@ fn pausing_and_resuming_does_not_change_the_image() {
             (taken, taken, taken)
         );
     }
-    // Each run finishes at most one job per thread. New work resumes from the sums of the film,
-    // its samples and the statistics alone.
+    // Each run finishes at most one job per thread.
     while work
         .run(&Budget { time: Some(Instant::now() + Duration::from_millis(1)), ..Budget::default() })
         != StopReason::Done
@@ -145,13 +156,8 @@ fn pausing_and_resuming_does_not_change_the_image() {
             .map(|b| (b.window().pixels().count() * b.samples().len()) as u64)
             .sum();
         assert_eq!(samples, work.stats().camera_samples);
-        let mut film = Film::new(scene.settings.window, options.film);
-        let window = scene.settings.window;
-        film.add_columns(window, &work.film().columns(0..window.height()));
-        film.add_out_of_range(work.film().invalid_samples(), work.film().clamped_features());
-        work = Work::new(&scene, &scene.settings, &integrator, 0..6, &options)
-            .resume(film, &work.coverage(), work.stats())
-            .unwrap();
+        let next = Work::new(&scene, &scene.settings, &integrator, 0..6, &options);
+        work = resume(next, &work).unwrap();
     }
     let paused = work.into_rendering();
     assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
@@ -176,27 +182,46 @@ fn work_that_resumes_with_more_samples_gives_the_same_image() {
     // paused in the middle of its image.
     for total in [3, 7, 8, 13, 22, 23] {
         assert_eq!(paused.run(&Budget::default()), StopReason::Done);
-        let (coverage, stats) = (paused.coverage(), paused.stats());
-        paused = work(total).resume(paused.into_film(), &coverage, stats).unwrap();
+        paused = resume(work(total), &paused).unwrap();
         assert!(!paused.is_beyond(total));
         let soon = Some(Instant::now() + Duration::from_millis(1));
         paused.run(&Budget { time: soon, ..Budget::default() });
-        let (coverage, stats) = (paused.coverage(), paused.stats());
         assert_eq!(paused.min_samples(), paused.film().image().min_samples);
-        paused = work(total).resume(paused.into_film(), &coverage, stats).unwrap();
+        paused = resume(work(total), &paused).unwrap();
     }
     assert_eq!(paused.run(&Budget::default()), StopReason::Done);
     let window = scene.settings.window;
     assert_eq!(paused.coverage().blocks(), [PixelBlock::new(window, 0..23).unwrap()]);
     // A rendering cannot resume with fewer samples than it has, or with others.
     for range in [0..22, 1..24] {
-        let film = Film::new(window, options.film);
         let other = Work::new(&scene, &scene.settings, &integrator, range, &options);
-        assert!(other.resume(film, &paused.coverage(), paused.stats()).is_none());
+        assert!(resume(other, &paused).is_none());
     }
     let paused = paused.into_rendering();
     assert!(image_bits(&uninterrupted.image) == image_bits(&paused.image));
     assert_eq!(uninterrupted.camera_samples, paused.camera_samples);
+}
+
+#[test]
+fn albedo_is_estimated_only_if_it_is_stored() {
+    for method in [MethodName::Path, MethodName::Lightcuts] {
+        let overrides = Overrides { integrator: Some(method), ..Overrides::default() };
+        let mut scene = load_scene(SCENE, &[], &overrides);
+        scene.settings.integrator.max_depth = 0;
+        let render = |features| {
+            let film = FilmOptions { features, ..FilmOptions::default() };
+            let options = RenderOptions { film, ..RenderOptions::default() };
+            lightbound::render::render(&scene, &scene.settings, &options).unwrap()
+        };
+        let (all, normal) =
+            (FeatureLayers::ALL, FeatureLayers { normal: true, ..FeatureLayers::NONE });
+        let (all, normal) = (render(all), render(normal));
+        assert_eq!(normal.image.radiance, all.image.radiance);
+        let [a, b] = [&all, &normal].map(|r| &r.image.features.as_ref().unwrap().normal);
+        assert_eq!(a, b);
+        assert!(all.counts.shading.evaluations > 0);
+        assert_eq!(normal.counts.shading.evaluations, 0, "{method:?}");
+    }
 }
 
 #[test]

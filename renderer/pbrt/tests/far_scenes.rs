@@ -4,7 +4,9 @@ mod common;
 
 use common::{TestScene, load_scene, render};
 use lightbound::film::RenderedImage;
+use lightbound::light::Light;
 use lightbound_image::compare::{Metric, Planes, compare};
+use lightbound_math::{vec2, vec3};
 use lightbound_pbrt::build::Overrides;
 
 /// Returns the text of a scene: `camera` and `world` moved together by `offset` along x, y and z.
@@ -160,4 +162,50 @@ fn features_far_away_are_in_world_space() {
         }
     }
     assert!(close > 48 * 48 / 2, "only {close} pixels agree");
+}
+
+/// Returns a scene with an instance of a light with holes. Scene and camera are at `scene`, and the
+/// light is at `object` within the object, along x.
+fn perforated_light(scene: f64, object: f64, holes: &str) -> TestScene {
+    let (camera, instance) = (-scene, scene - object);
+    load(&format!(
+        r#"LookAt 0 0 -4  0 0 0  0 1 0 Translate {camera} 0 0
+        Camera "perspective"
+        WorldBegin
+        AttributeBegin Scale 0.3 0.3 0.3
+          Texture "holes" "float" "checkerboard" {holes} "float tex1" 0 "float tex2" 1
+        AttributeEnd
+        ObjectBegin "light"
+          Translate {object} 0 0
+          AreaLightSource "diffuse" "rgb L" [1 1 1]
+          Shape "trianglemesh" "texture alpha" "holes" "point3 P" [-1 -1 0.1  1 -1 0.1  -1 1 0.1]
+        ObjectEnd
+        AttributeBegin Identity Translate {instance} 0 0 ObjectInstance "light" AttributeEnd"#
+    ))
+}
+
+#[test]
+fn opacity_of_instanced_lights_does_not_depend_on_their_distance_to_the_origin() {
+    // Powers of two, so that positions in render space are the same.
+    let (far, farther) = (f64::from(1 << 14), f64::from(1 << 20));
+    for (holes, scene, object) in
+        [(HOLES[0], far, 0.0), (HOLES[1], far, 0.0), (HOLES[0], 0.0, farther)]
+    {
+        let scenes = [perforated_light(0.0, 0.0, holes), perforated_light(scene, object, holes)];
+        assert_eq!(scenes[1].geometry.origin.x, scene);
+        let (mut counts, mut differing) = ([0; 2], 0);
+        for i in 0..1024 {
+            let u = vec2((i % 32) as f32 + 0.5, (i / 32) as f32 + 0.5) / 32.0;
+            let from = vec3(0.5, 0.2, 1.5);
+            let [near, far] = scenes.each_ref().map(|scene| {
+                let lights = &scene.lights;
+                lights.area(0).unwrap().sample_li(from, u).is_some()
+            });
+            counts[usize::from(near)] += 1;
+            differing += u32::from(near != far);
+        }
+        assert!(counts.iter().all(|&n| n > 200), "{counts:?}");
+        // At the edges of holes, rounding matters.
+        assert!(differing < 20, "{differing} samples differ, {holes} at {scene} and {object}");
+    }
 }

@@ -165,7 +165,7 @@ impl<'a> RenderResult<'a> {
     pub fn write_image(&self, path: &Path, film: &Film) -> Result<(), ImageError> {
         // In linear sRGB, since PNG and PFM cannot state another colour space.
         let colour_space = self.job.loaded.settings.colour_space;
-        let radiance = |rows: Range<u32>| colour_space.to_srgb(film.image_rows(rows).radiance);
+        let radiance = |rows: Range<u32>| colour_space.to_srgb(film.radiance_rows(rows));
         let (width, height) = (self.window.width(), self.window.height());
         match self.job.image_file.format {
             ImageFormat::Exr => self.write_exr(path, film),

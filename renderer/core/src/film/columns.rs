@@ -187,8 +187,8 @@ impl Film {
         columns
     }
 
-    /// Adds the sums of the pixels in `window`, which lies within the film's window. The columns
-    /// are in the order of [`column_names`].
+    /// Adds the sums of the pixels in `window` that the film contains. The columns have words for
+    /// the whole `window`, in the order of [`column_names`].
     ///
     /// # Panics
     /// If the number of columns or words is wrong.

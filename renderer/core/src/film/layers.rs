@@ -39,6 +39,12 @@ pub struct FilmLayers<'a> {
 }
 
 impl FilmLayers<'_> {
+    /// Returns what the image contains besides radiance.
+    fn image_layers(&self) -> FilmOptions {
+        let stored = self.film.options();
+        FilmOptions { moments: self.variance && stored.moments, ..stored }
+    }
+
     /// Returns the header of the EXR file. `resolution` is the size of the full image. The
     /// attribute [`COLOUR_SPACE`] determines the chromaticities.
     pub fn header(
@@ -70,7 +76,7 @@ impl ExrRows for FilmLayers<'_> {
     fn channels(&self) -> Vec<(String, ChannelType)> {
         let mut channels = Vec::new();
         if self.image {
-            channels.extend(image_channels(self.film.options(), self.variance));
+            channels.extend(image_channels(self.image_layers()));
         }
         if self.sums {
             let names = column_names(self.film.options()).into_iter();
@@ -82,7 +88,8 @@ impl ExrRows for FilmLayers<'_> {
     fn rows(&self, rows: Range<u32>) -> Vec<ChannelSamples> {
         let mut channels = Vec::new();
         if self.image {
-            channels.extend(image_samples(self.film.image_rows(rows.clone()), self.variance));
+            let image = self.film.image_rows(rows.clone(), self.image_layers());
+            channels.extend(image_samples(image));
         }
         if self.sums {
             let columns = self.film.columns(rows).into_iter();
@@ -95,12 +102,12 @@ impl ExrRows for FilmLayers<'_> {
 const RGB: [&str; 3] = ["R", "G", "B"];
 const XYZ: [&str; 3] = ["X", "Y", "Z"];
 
-/// Returns the channels of the image of a film, in the order of [`image_samples`].
-fn image_channels(options: FilmOptions, variance: bool) -> Vec<(String, ChannelType)> {
+/// Returns the channels of an image with these layers, in the order of [`image_samples`].
+fn image_channels(options: FilmOptions) -> Vec<(String, ChannelType)> {
     let f = options.features;
     let layers = [
         ("", &RGB[..], true),
-        ("variance.", &RGB, variance && options.moments),
+        ("variance.", &RGB, options.moments),
         ("albedo.", &RGB, f.albedo),
         ("normal.", &XYZ, f.normal),
         ("position.", &XYZ, f.position),
@@ -116,7 +123,7 @@ fn image_channels(options: FilmOptions, variance: bool) -> Vec<(String, ChannelT
 }
 
 /// Returns the samples of [`image_channels`].
-fn image_samples(image: RenderedImage, variance: bool) -> Vec<ChannelSamples> {
+fn image_samples(image: RenderedImage) -> Vec<ChannelSamples> {
     let mut channels = Vec::new();
     let mut add_vectors = |vectors: &[[f32; 3]]| {
         if !vectors.is_empty() {
@@ -125,7 +132,7 @@ fn image_samples(image: RenderedImage, variance: bool) -> Vec<ChannelSamples> {
         }
     };
     add_vectors(&image.radiance);
-    image.variance.iter().filter(|_| variance).for_each(|v| add_vectors(v));
+    image.variance.iter().for_each(|v| add_vectors(v));
     if let Some(features) = image.features {
         for vectors in [&features.albedo, &features.normal, &features.position] {
             add_vectors(vectors);

@@ -43,9 +43,9 @@ impl Tile {
         self.window
     }
 
-    /// Returns whether the film stores features.
-    pub fn stores_features(&self) -> bool {
-        !self.options.features.is_empty()
+    /// Returns the features that the film stores.
+    pub fn features(&self) -> FeatureLayers {
+        self.options.features
     }
 
     /// Returns whether the film stores extra channels.
@@ -137,12 +137,13 @@ impl Film {
         Window { y0: self.window.y0 + rows.start, y1: self.window.y0 + rows.end, ..self.window }
     }
 
-    /// Returns the tiles that overlap `window`, which lies within the film, and the common pixels.
+    /// Returns the tiles that overlap `window`, and the common pixels.
     fn tiles_in(&self, window: Window) -> impl Iterator<Item = (&Tile, Window)> {
         let columns = self.window.width().div_ceil(TILE) as usize;
-        let first = (window.y0 - self.window.y0) / TILE;
-        let end = (window.y1 - self.window.y0).div_ceil(TILE);
-        let tiles = &self.tiles[first as usize * columns..end as usize * columns];
+        let rows = window.intersection(self.window).map_or(0..0, |common| {
+            (common.y0 - self.window.y0) / TILE..(common.y1 - self.window.y0).div_ceil(TILE)
+        });
+        let tiles = &self.tiles[rows.start as usize * columns..rows.end as usize * columns];
         tiles.iter().filter_map(move |tile| Some((tile, tile.window.intersection(window)?)))
     }
 }

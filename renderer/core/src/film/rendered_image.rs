@@ -2,7 +2,7 @@
 
 use super::fixed::{FEATURE_BITS, RADIANCE_BITS, mean, variance_of_mean};
 use super::sums::FeatureSums;
-use super::{FeatureLayers, Film, TILE};
+use super::{FeatureLayers, Film, FilmOptions, TILE};
 use lightbound_image::Window;
 use lightbound_image::compare::errors::EPSILON;
 use std::ops::Range;
@@ -132,33 +132,43 @@ impl RenderedImage {
 impl Film {
     /// Computes the means of the samples so far. Pixels without samples are black.
     pub fn image(&self) -> RenderedImage {
-        self.image_rows(0..self.window.height())
+        RenderedImage {
+            invalid_samples: self.invalid_samples(),
+            clamped_features: self.clamped_features(),
+            ..self.image_rows(0..self.window.height(), self.options)
+        }
     }
 
-    /// Like [`Film::image`], for the given rows, counted from the first row of the film. Only the
-    /// counts of invalid samples and clamped features are those of the entire film.
+    /// Computes the mean radiance of the given rows, counted from the first row of the film.
     ///
     /// # Panics
     /// If the film does not have these rows.
-    pub fn image_rows(&self, rows: Range<u32>) -> RenderedImage {
+    pub fn radiance_rows(&self, rows: Range<u32>) -> Vec<[f32; 3]> {
+        self.image_rows(rows, FilmOptions::default()).radiance
+    }
+
+    /// Like [`Film::image`], for the given rows, counted from the first row of the film, and with
+    /// `layers` of what the film stores. Does not count invalid samples and clamped features.
+    ///
+    /// # Panics
+    /// If the film does not have these rows.
+    pub(super) fn image_rows(&self, rows: Range<u32>, layers: FilmOptions) -> RenderedImage {
         let window = self.rows(rows);
         let n = window.width() as usize * window.height() as usize;
-        let layers = self.options.features;
+        let FilmOptions { features, moments, channels } = layers;
         let mut image = RenderedImage {
             window,
             radiance: vec![[0.0; 3]; n],
-            variance: self.options.moments.then(|| vec![[f32::INFINITY; 3]; n]),
-            features: (!layers.is_empty()).then(|| FeatureImages::empty(layers, n)),
-            channels: self
-                .options
-                .channels
+            variance: moments.then(|| vec![[f32::INFINITY; 3]; n]),
+            features: (!features.is_empty()).then(|| FeatureImages::empty(features, n)),
+            channels: channels
                 .iter()
                 .map(|channel| ChannelImage { layer: channel.layer, values: vec![0.0; n] })
                 .collect(),
             min_samples: u32::MAX,
             max_samples: 0,
-            invalid_samples: self.invalid_samples(),
-            clamped_features: self.clamped_features(),
+            invalid_samples: 0,
+            clamped_features: 0,
         };
         for (tile, common) in self.tiles_in(window) {
             let tile = tile.lock();
@@ -189,9 +199,10 @@ impl Film {
             return f64::INFINITY;
         }
         let height = self.window.height();
+        let layers = FilmOptions { moments: true, ..FilmOptions::default() };
         let starts = (0..height).step_by(TILE as usize);
         let sum = starts.fold(0.0, |sum, start| {
-            let image = self.image_rows(start..(start + TILE).min(height));
+            let image = self.image_rows(start..(start + TILE).min(height), layers);
             // In the order of the whole image, since sums of floats depend on it.
             noise_terms(&image.radiance, image.variance.as_deref().unwrap_or_default())
                 .fold(sum, |sum, term| sum + term)
@@ -203,7 +214,6 @@ impl Film {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FilmOptions;
     use super::*;
     use lightbound_math::vec3;
 
@@ -234,7 +244,7 @@ mod tests {
                 sums.add_radiance(x, y, 0, vec3(x as f32, y as f32, 1.0));
             }
         }
-        let (all, part) = (film.image(), film.image_rows(TILE - 3..TILE + 2));
+        let (all, part) = (film.image(), film.image_rows(TILE - 3..TILE + 2, film.options()));
         assert_eq!((part.window.y0, part.window.y1), (TILE + 1, TILE + 6));
         let width = window.width() as usize;
         assert_eq!(part.radiance, all.radiance[(TILE as usize - 3) * width..][..5 * width]);

@@ -186,8 +186,8 @@ pub struct Surface {
 }
 
 impl Primitive {
-    /// Returns an element as a primitive of its own in world space, for an instance with a
-    /// transform; `None` if it has no area there.
+    /// Returns an element as a primitive of its own in render space, for an instance with a
+    /// transform; `None` if it has no area there. Surface coordinates stay the same.
     pub fn instantiate(&self, element: u32, transform: &Transform) -> Option<Primitive> {
         let shape = match self.shape.extract(element) {
             Shape::Mesh(m) => Shape::Mesh(m.transformed(transform).ok()?),
@@ -195,7 +195,9 @@ impl Primitive {
             Shape::Sphere(s) => Shape::Sphere(s.transformed(transform)),
             Shape::Disk(d) => Shape::Disk(d.transformed(transform)),
         };
-        (!shape.is_empty()).then(|| Primitive { shape, first_light: None, ..self.clone() })
+        let &Primitive { material, ref alpha, flip, .. } = self;
+        let alpha = alpha.clone();
+        (!shape.is_empty()).then_some(Primitive { shape, material, first_light: None, alpha, flip })
     }
 
     /// Returns −1 if normals are reversed, else 1.
@@ -205,7 +207,7 @@ impl Primitive {
 }
 
 impl Surface {
-    /// Creates the surface at a point of a shape in world space. `normal_sign` is that of the
+    /// Creates the surface at a point of a shape in render space. `normal_sign` is that of the
     /// [primitive](Primitive::normal_sign).
     #[inline(always)]
     fn new(point: &ShapePoint, normal_sign: f32) -> Surface {
@@ -383,7 +385,7 @@ impl Geometry {
         // Textures expect render space. A group's space serves as world space.
         let p = match self.world.contains(&primitive) {
             true => point.p,
-            false => self.render_position(point.p),
+            false => render_position(point.p, self.origin),
         };
         let a = alpha.float(&Lookup { p, uv: point.uv });
         if a >= 1.0 {
@@ -405,22 +407,12 @@ impl Geometry {
     /// Transforms the position `p` of a hit to world space and to object space, for shaders. Object
     /// space is the group's space for instances, else world space.
     pub fn shader_positions(&self, hit: &Hit, p: Vec3) -> [Vec3; 2] {
-        let world = self.translated(p, self.origin);
+        let world = translated(p, self.origin);
         if hit.instance == Hit::NONE {
             [world, world]
         } else {
             [world, self.instances[hit.instance as usize].transform.inverse().point(p)]
         }
-    }
-
-    /// Transforms a position from world space to render space.
-    fn render_position(&self, p: Vec3) -> Vec3 {
-        self.translated(p, -self.origin)
-    }
-
-    fn translated(&self, p: Vec3, by: DVec3) -> Vec3 {
-        // Without an origin, zeros keep their sign.
-        if self.origin == DVec3::ZERO { p } else { (p.as_dvec3() + by).as_vec3() }
     }
 
     /// Returns the object id of a hit: one per primitive outside groups, and one per instance.
@@ -435,4 +427,14 @@ impl Geometry {
             .map(|p| if let Shape::Mesh(m) = &p.shape { m.triangles().len() as u64 } else { 0 })
             .sum()
     }
+}
+
+/// Transforms a position from world space to the render space with an origin.
+pub(crate) fn render_position(p: Vec3, origin: DVec3) -> Vec3 {
+    translated(p, -origin)
+}
+
+fn translated(p: Vec3, by: DVec3) -> Vec3 {
+    // Without a translation, zeros keep their sign.
+    if by == DVec3::ZERO { p } else { (p.as_dvec3() + by).as_vec3() }
 }

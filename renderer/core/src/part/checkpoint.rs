@@ -158,7 +158,7 @@ impl Checkpoint {
         )
     }
 
-    fn resume<'a>(&self, mut work: Work<'a>, source: &Source) -> Result<Work<'a>, PartError> {
+    fn resume<'a>(&self, work: Work<'a>, source: &Source) -> Result<Work<'a>, PartError> {
         let file = read_exr_header(source.path).map_err(|cause| source.unreadable(&cause))?;
         let part = Part::from_exr(source.path, &file)?;
         let options = work.film().options();
@@ -168,10 +168,9 @@ impl Checkpoint {
             return Err(source.different(&difference));
         }
         let (block, coverage) = (work.block(), &part.header.coverage);
-        let unsuitable = || source.unsuitable(coverage, block);
-        let tile_ends = work.tile_ends(coverage).ok_or_else(unsuitable)?;
-        part.add_to(source.path, work.film_mut()).map_err(|_| source.damaged())?;
-        Ok(work.with_progress(tile_ends, part.header.stats))
+        work.resume(coverage, part.header.stats, |film| part.add_to(source.path, film))
+            .ok_or_else(|| source.unsuitable(coverage, block))?
+            .map_err(|_| source.damaged())
     }
 
     /// Removes the temporary files of an earlier process that was killed while it saved.

@@ -131,3 +131,41 @@ fn union(parts: &[(&Path, Part)]) -> Result<Coverage, PartError> {
     }
     Ok(union)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::PartHeader;
+    use super::*;
+    use crate::film::layers::FilmLayers;
+    use lightbound_image::write::write_exr_rows;
+    use lightbound_math::Vec3;
+
+    /// As after an interruption in the first pass: other tiles have no samples.
+    #[test]
+    fn parts_with_pixels_without_samples_merge_to_the_pixels_with_samples() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        let image = Window { x0: 8, y0: 3, x1: 48, y1: 160 };
+        let film = Film::new(image, FilmOptions::default());
+        let rendered = &film.tiles()[4..6];
+        for tile in rendered {
+            for (x, y) in tile.window().pixels() {
+                tile.lock().add_radiance(x, y, 0, Vec3::splat((x * y) as f32));
+            }
+        }
+        let window = rendered[0].window().union(rendered[1].window());
+        assert!(window.y0 > image.y0 + 32 && window.y1 < image.y1 - 32);
+        let mut coverage = Coverage::default();
+        coverage.add(PixelBlock::new(window, 0..1).unwrap());
+        let full_block = PixelBlock::new(image, 0..4).unwrap();
+        let header = PartHeader::new(full_block, coverage, &film, RenderStats::default());
+        let layers = FilmLayers { film: &film, image: true, variance: false, sums: true };
+        let file = layers.header([60, 200], vec![header.attribute()]);
+        write_exr_rows(&path, &file, &layers).unwrap();
+
+        let merged = Parts::open(&[path]).unwrap().merge().unwrap();
+        assert_eq!(merged.film.window(), window);
+        let rows = window.y0 - image.y0..window.y1 - image.y0;
+        assert!(merged.film.columns(0..window.height()) == film.columns(rows));
+    }
+}

@@ -204,7 +204,7 @@ impl Part {
         })
     }
 
-    /// Reads the sums from the file and adds them to a film that contains its pixels.
+    /// Reads the sums from the file and adds them to a film that contains the pixels with samples.
     ///
     /// # Errors
     /// If the file cannot be read, is damaged, or changed since [`Part::open`]. The film may then

@@ -149,8 +149,7 @@ pub fn load_source(
     builder.build_textures(&description)?;
     let materials = builder.materials(&description)?;
     let mut lights = builder.lights(&description)?;
-    let mut shapes = builder.shapes(&description, &materials, &mut lights)?;
-    shapes.geometry.origin = origin;
+    let shapes = builder.shapes(&description, &materials, origin, &mut lights)?;
     let (shaders, inputs) = (builder.shaders.into_bindings(), builder.inputs);
     let load_time = start.elapsed();
 

@@ -6,6 +6,7 @@ use crate::describe::{Description, ShapeEntity};
 use crate::diagnostics::SceneError;
 use crate::file::parse::Entity;
 use crate::ply;
+use glam::DVec3;
 use lightbound::geometry::{
     BilinearMesh, Disk, Geometry, Instance, Mesh, Primitive, Shape, Sphere,
 };
@@ -20,10 +21,27 @@ pub(super) struct Shapes {
     pub object_names: Vec<String>,
 }
 
-/// An emissive shape of an object.
+/// An emissive primitive.
 struct Emitter<'d> {
-    primitive: Primitive,
+    primitive: EmissivePrimitive,
     emission: AreaEmission<'d>,
+}
+
+/// The primitive of an [`Emitter`].
+enum EmissivePrimitive {
+    /// Index into [`Geometry::primitives`].
+    Visible(usize),
+    /// A primitive that rays never hit, so the geometry lacks it.
+    Invisible(Primitive),
+}
+
+impl Emitter<'_> {
+    fn primitive<'a>(&'a self, geometry: &'a Geometry) -> &'a Primitive {
+        match &self.primitive {
+            EmissivePrimitive::Visible(index) => &geometry.primitives[*index],
+            EmissivePrimitive::Invisible(primitive) => primitive,
+        }
+    }
 }
 
 /// The emission of an area light.
@@ -39,24 +57,25 @@ struct AreaEmission<'d> {
 const SHAPES: [&str; 5] = ["plymesh", "trianglemesh", "bilinearmesh", "sphere", "disk"];
 
 impl Builder<'_> {
-    /// Builds all shapes and appends area lights to `lights`.
+    /// Builds all shapes and appends area lights to `lights`. `origin` is that of render space.
     pub(super) fn shapes(
         &mut self,
         d: &Description,
         materials: &Materials,
+        origin: DVec3,
         lights: &mut Vec<AnyLight>,
     ) -> Result<Shapes, SceneError> {
-        let mut geometry = Geometry::default();
+        let mut geometry = Geometry { origin, ..Geometry::default() };
         let mut object_names = Vec::new();
         let mut next_light = lights.len() as u32;
         for shape in &d.shapes {
-            let add_lights = |b: &mut Self, primitive: &Primitive, emission: AreaEmission<'_>| {
+            for emitter in self.shape(d, shape, materials, &mut geometry, &mut next_light)? {
+                let primitive = emitter.primitive(&geometry);
                 for element in 0..primitive.shape.len() {
-                    lights.push(AnyLight::Area(b.area_light(&emission, primitive, element)?));
+                    let light = self.area_light(&emitter.emission, primitive, element)?;
+                    lights.push(AnyLight::Area(light));
                 }
-                Ok(())
-            };
-            self.shape(d, shape, materials, &mut geometry, &mut next_light, add_lights)?;
+            }
             let name = shape.entity.params.string("filename")?.unwrap_or(&shape.entity.name);
             object_names.resize(geometry.primitives.len(), name.to_string());
         }
@@ -67,11 +86,8 @@ impl Builder<'_> {
             let start = geometry.primitives.len() as u32;
             let (mut of_object, mut next_light) = (Vec::new(), 0);
             for shape in &object.shapes {
-                let keep = |_: &mut Self, primitive: &Primitive, emission| {
-                    of_object.push(Emitter { primitive: primitive.clone(), emission });
-                    Ok(())
-                };
-                self.shape(d, shape, materials, &mut geometry, &mut next_light, keep)?;
+                let new = self.shape(d, shape, materials, &mut geometry, &mut next_light)?;
+                of_object.extend(new);
             }
             geometry.groups.push(start..geometry.primitives.len() as u32);
             emitters.push(of_object);
@@ -86,7 +102,7 @@ impl Builder<'_> {
             })?;
             let (group, first_light) = (instance.object as u32, lights.len() as u32);
             for emitter in &emitters[instance.object] {
-                self.instance_lights(emitter, &transform, lights)?;
+                self.instance_lights(emitter, &geometry, &transform, lights)?;
             }
             geometry.instances.push(Instance { group, transform, first_light });
             object_names.push(d.objects[instance.object].name.clone());
@@ -94,8 +110,8 @@ impl Builder<'_> {
         Ok(Shapes { geometry, object_names })
     }
 
-    /// Adds a shape to `geometry`, and calls `emit` with its emissive primitives. `next_light` is
-    /// the index of the next light.
+    /// Adds a shape to `geometry`, and returns its emissive primitives. `next_light` is the index
+    /// of the next light.
     fn shape<'d>(
         &mut self,
         d: &'d Description,
@@ -103,8 +119,7 @@ impl Builder<'_> {
         materials: &Materials,
         geometry: &mut Geometry,
         next_light: &mut u32,
-        mut emit: impl FnMut(&mut Self, &Primitive, AreaEmission<'d>) -> Result<(), SceneError>,
-    ) -> Result<(), SceneError> {
+    ) -> Result<Vec<Emitter<'d>>, SceneError> {
         let entity = &s.entity;
         let fallback = |name: &str| match name {
             "loopsubdiv" => Some("its control mesh"),
@@ -135,30 +150,29 @@ impl Builder<'_> {
                     "the light is ignored",
                 )?;
             }
-            return Ok(());
+            return Ok(Vec::new());
         };
         let emission =
             s.area_light.map(|light| self.area_emission(&d.area_lights[light])).transpose()?;
         // As in pbrt-v4, an area light with opacity 0 is never hit, but still emits.
         let invisible = matches!(alpha, Some(Param::Constant(a)) if a.x <= 0.0);
+        let mut emitters = Vec::new();
         for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
-            let mut primitive = Primitive {
-                shape,
-                material,
-                first_light: None,
-                alpha: alpha.clone(),
-                flip: s.reverse_orientation,
-            };
-            if let Some(emission) = emission {
-                primitive.first_light = Some(*next_light);
-                *next_light += primitive.shape.len();
-                emit(self, &primitive, emission)?;
+            let first_light = emission.map(|_| *next_light);
+            if emission.is_some() {
+                *next_light += shape.len();
             }
-            if !invisible {
+            let (alpha, flip) = (alpha.clone(), s.reverse_orientation);
+            let primitive = Primitive { shape, material, first_light, alpha, flip };
+            let primitive = if invisible {
+                EmissivePrimitive::Invisible(primitive)
+            } else {
                 geometry.primitives.push(primitive);
-            }
+                EmissivePrimitive::Visible(geometry.primitives.len() - 1)
+            };
+            emitters.extend(emission.map(|emission| Emitter { primitive, emission }));
         }
-        Ok(())
+        Ok(emitters)
     }
 
     /// Returns the opacity; `None` if it is 1.
@@ -210,15 +224,17 @@ impl Builder<'_> {
     /// Adds the lights of an emitter in an instance of its object.
     fn instance_lights(
         &mut self,
-        Emitter { primitive, emission }: &Emitter<'_>,
+        emitter: &Emitter<'_>,
+        geometry: &Geometry,
         transform: &Transform,
         lights: &mut Vec<AnyLight>,
     ) -> Result<(), SceneError> {
+        let primitive = emitter.primitive(geometry);
         for element in 0..primitive.shape.len() {
             let light = match primitive.instantiate(element, transform) {
                 Some(instantiated) => self
-                    .area_light(emission, &instantiated, 0)?
-                    .with_mask_of_group(primitive, element, transform),
+                    .area_light(&emitter.emission, &instantiated, 0)?
+                    .with_mask_of_group(primitive, element, geometry.origin),
                 // Without an area, the element emits nothing, but its light keeps its index.
                 None => AreaLight::new(primitive, element, Vec3::ZERO, false),
             };

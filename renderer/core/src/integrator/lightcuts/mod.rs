@@ -29,7 +29,7 @@ use super::mix::resolve_mix;
 use super::samples::TileSamples;
 use super::shading::{BsdfValue, ShadingBuffers, eta_ratio};
 use super::{Counts, CutCounts, Integrator, LightTreeStats, Worker};
-use crate::film::{ChannelSpec, Tile};
+use crate::film::{ChannelSpec, FeatureLayers, Tile};
 use crate::geometry::{Hit, Surface};
 use crate::integrator::IntegratorError;
 use crate::light_tree::{LightTree, PointOptions};
@@ -174,8 +174,9 @@ impl Worker for LightcutsWorker<'_> {
             }
             counts.rays += self.rays.len() as u64;
             self.scene.accel.intersect_batch(&self.rays, &mut self.hits);
+            let features = if depth == 0 { tile.features() } else { FeatureLayers::NONE };
             for index in 0..self.rays.len() {
-                self.process_hit(index, depth, depth == 0 && tile.stores_features());
+                self.process_hit(index, depth, features);
             }
             std::mem::swap(&mut self.rays, &mut self.next_rays);
             std::mem::swap(&mut self.paths, &mut self.next_paths);
@@ -240,8 +241,8 @@ impl<'a> LightcutsWorker<'a> {
     }
 
     /// Adds the emission and the reflected direct light at a hit, and continues the path by
-    /// specular reflection or refraction. `features` says whether to record denoiser features.
-    fn process_hit(&mut self, index: usize, depth: u32, features: bool) {
+    /// specular reflection or refraction. `features` are the denoiser features to record.
+    fn process_hit(&mut self, index: usize, depth: u32, features: FeatureLayers) {
         let (scene, hit, ray, path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
         if hit.is_miss() {
@@ -255,10 +256,10 @@ impl<'a> LightcutsWorker<'a> {
             self.samples.add(path.sample, path.throughput * light.radiance(surface.ng, -ray.d));
         }
         let feature_index =
-            features.then(|| self.samples.add_features(path.sample, &hit, &surface));
+            (!features.is_empty()).then(|| self.samples.add_features(path.sample, &hit, &surface));
         let wo = surface.frame.local_direction(-ray.d);
         let continues = depth < self.integrator.max_depth;
-        let needs_shading = wo.z.abs() > GRAZING_COSINE && (continues || features);
+        let needs_shading = wo.z.abs() > GRAZING_COSINE && (continues || features.albedo);
         if !needs_shading {
             return;
         }
@@ -281,7 +282,7 @@ impl<'a> LightcutsWorker<'a> {
             let wavelength = PathWavelength { nm: path.nm, u };
             specular.sample(lobe_u / specular_probability, wavelength, wo, &surface.lookup())
         });
-        if let Some(feature_index) = feature_index {
+        if let Some(feature_index) = feature_index.filter(|_| features.albedo) {
             let albedo = match scattering {
                 Some(instance) if sampled_specular.is_none() => {
                     self.albedo(&vertex, instance, vec2(u, v)) / (1.0 - specular_probability)

@@ -19,7 +19,7 @@ use super::mix::resolve_mix;
 use super::samples::TileSamples;
 use super::shading::{SampledBatch, ShadingBatch, ShadingBuffers};
 use super::{Counts, Integrator, LightTreeStats, Worker};
-use crate::film::Tile;
+use crate::film::{FeatureLayers, Tile};
 use crate::geometry::{Hit, SurfaceInteraction};
 use crate::integrator::IntegratorError;
 use crate::light::TriangleLightSamples;
@@ -236,7 +236,8 @@ impl Worker for PathWorker<'_> {
             counts.rays += wavefront.rays.len() as u64;
             wavefront.scene.accel.intersect_batch(&wavefront.rays, &mut wavefront.hits);
             wavefront.sort_by_shader(depth);
-            wavefront.shade(shading, depth, depth == 0 && tile.stores_features());
+            let features = if depth == 0 { tile.features() } else { FeatureLayers::NONE };
+            wavefront.shade(shading, depth, features);
             counts.shadow_rays += wavefront.shadow_rays.len() as u64;
             wavefront.scene.accel.occluded_batch(&wavefront.shadow_rays, &mut wavefront.blocked);
             wavefront.collect_light();
@@ -369,8 +370,8 @@ impl<'a> Wavefront<'a> {
     }
 
     /// Adds the emission and direct light at all hits, and samples the next ray of each path.
-    /// `features` says whether to record denoiser features.
-    fn shade(&mut self, shading: &mut ShadingBuffers<'a>, depth: u32, features: bool) {
+    /// `features` are the denoiser features to record.
+    fn shade(&mut self, shading: &mut ShadingBuffers<'a>, depth: u32, features: FeatureLayers) {
         let order = std::mem::take(&mut self.order);
         let mut rest = &order[..];
         while let Some(&first) = rest.first() {
@@ -392,7 +393,7 @@ impl<'a> Wavefront<'a> {
         binding: Option<&ShaderBinding>,
         paths: &[u32],
         depth: u32,
-        features: bool,
+        features: FeatureLayers,
     ) {
         self.vertices.clear();
         self.receivers.clear();
@@ -400,7 +401,7 @@ impl<'a> Wavefront<'a> {
         let mut batch = binding.map(|binding| shading.begin(binding, paths.len()));
         // At the last vertex, only emitters contribute.
         let (primitives, is_last) =
-            (&self.scene.geometry.primitives, depth == self.max_depth && !features);
+            (&self.scene.geometry.primitives, depth == self.max_depth && features.is_empty());
         let contributes = |hit: &Hit| {
             !hit.is_miss() && (!is_last || primitives[hit.primitive as usize].first_light.is_some())
         };
@@ -421,7 +422,7 @@ impl<'a> Wavefront<'a> {
                 self.process_hit(i as usize, interaction, batch.as_mut(), depth, features);
             }
         }
-        let is_last_event = depth >= self.continuation_limit && !features;
+        let is_last_event = depth >= self.continuation_limit && !features.albedo;
         let mut sampled = None;
         if let Some(batch) = batch {
             let mut batch = batch.set_up();
@@ -448,7 +449,7 @@ impl<'a> Wavefront<'a> {
         interaction: usize,
         batch: Option<&mut ShadingBatch<'_, 'a>>,
         depth: u32,
-        features: bool,
+        features: FeatureLayers,
     ) {
         let scene = self.scene;
         let sample = self.paths[i].sample;
@@ -461,8 +462,8 @@ impl<'a> Wavefront<'a> {
             (&self.hits[i], &self.interactions[interaction]);
         let mut wo = *wo;
         let feature_index =
-            if features { self.samples.add_features(sample, hit, surface) } else { 0 };
-        let continues = wo.z.abs() > GRAZING_COSINE && (depth < self.max_depth || features);
+            if features.is_empty() { 0 } else { self.samples.add_features(sample, hit, surface) };
+        let continues = wo.z.abs() > GRAZING_COSINE && (depth < self.max_depth || features.albedo);
         if !continues {
             return;
         }
@@ -519,7 +520,7 @@ impl<'a> Wavefront<'a> {
         row: usize,
         batch: Option<&SampledBatch<'_, 'a>>,
         depth: u32,
-        features: bool,
+        features: FeatureLayers,
     ) {
         let vertex = &self.vertices[row];
         let surface = &self.interactions[vertex.interaction as usize].surface;
@@ -528,7 +529,7 @@ impl<'a> Wavefront<'a> {
         } else {
             batch.and_then(|batch| vertex.sample_shader(batch.direction(row)))
         };
-        if features {
+        if features.albedo {
             *self.samples.albedo_mut(vertex.feature_index) =
                 next.as_ref().map_or(Vec3::ZERO, |next| next.weight * next.eta * next.eta);
         }

@@ -21,14 +21,15 @@ pub use extent::EmitterPoint;
 
 use super::triangle_light::TriangleLight;
 use super::{Light, LightSample, abs_luminance};
-use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere};
+use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, render_position};
 use crate::texture::{Lookup, Param};
+use glam::DVec3;
 use lightbound_math::sampling::warp::uniform_cone_pdf;
-use lightbound_math::{Ray, Transform, Vec2, Vec3};
+use lightbound_math::{Ray, Vec2, Vec3};
 use std::f32::consts::PI;
 use world_sphere::WorldSphere;
 
-/// An area light: one emissive element of a primitive, in world space.
+/// An area light: one emissive element of a primitive, in render space.
 #[derive(Clone, Debug)]
 pub struct AreaLight {
     shape: EmitterShape,
@@ -64,11 +65,11 @@ enum Opacity {
 /// A texture of opacities over an element.
 #[derive(Clone, Debug)]
 struct AlphaMask {
-    /// The element, in the space of its group.
+    /// The element, in render space.
     shape: Shape,
     alpha: Param,
-    /// Transform from world space to the space of the group.
-    group_from_world: Transform,
+    /// For an instance, the element in the space of its group, and the origin of render space.
+    group: Option<(Shape, DVec3)>,
 }
 
 impl AreaLight {
@@ -110,25 +111,25 @@ impl AreaLight {
             Some(alpha) => Opacity::Masked(Box::new(AlphaMask {
                 shape: shape.extract(element),
                 alpha: alpha.clone(),
-                group_from_world: Transform::IDENTITY,
+                group: None,
             })),
         };
         let (area, offset) = (shape.area(element), OFFSET_ULPS * magnitude);
         AreaLight { shape: emitter, le, area, offset, two_sided, flip: primitive.flip, opacity }
     }
 
-    /// Evaluates the alpha mask in the space of a group, as rays do that hit an instance of it.
-    /// `group_primitive` and `element` are the light's surface in the group, and `instance` is the
-    /// transform of the instance.
+    /// Evaluates the alpha mask in the space of a group, as
+    /// [rays](crate::geometry::Geometry::passes_alpha_test) do that hit an instance of it.
+    /// `group_primitive` and `element` are the light's surface in the group, and `origin` is that
+    /// of render space.
     pub fn with_mask_of_group(
         mut self,
         group_primitive: &Primitive,
         element: u32,
-        instance: &Transform,
+        origin: DVec3,
     ) -> AreaLight {
         if let Opacity::Masked(mask) = &mut self.opacity {
-            mask.shape = group_primitive.shape.extract(element);
-            mask.group_from_world = instance.inverse();
+            mask.group = Some((group_primitive.shape.extract(element), origin));
         }
         self
     }
@@ -279,15 +280,17 @@ impl AreaLight {
     /// Returns the opacity of the surface at a point with unit normal `n`.
     fn opacity(&self, p: Vec3, n: Vec3) -> f32 {
         let Opacity::Masked(mask) = &self.opacity else { return 1.0 };
-        let AlphaMask { shape, alpha, group_from_world } = &**mask;
         // Trace a short ray through the surface to find the point's (u, v).
         let reach = 8.0 * self.offset;
-        let (o, d) = (p + reach * n, -reach * n);
-        let (o, d) = (group_from_world.point(o), group_from_world.vector(d));
-        let ray = Ray { o, tmin: 0.0, d, tmax: 2.0 };
-        let Some(hit) = shape.intersect(0, &ray) else { return 0.0 };
+        let ray = Ray { o: p + reach * n, tmin: 0.0, d: -reach * n, tmax: 2.0 };
+        let Some(hit) = mask.shape.intersect(0, &ray) else { return 0.0 };
+        let (shape, origin) = match &mask.group {
+            Some((shape, origin)) => (shape, *origin),
+            None => (&mask.shape, DVec3::ZERO),
+        };
         let at = shape.point(0, hit.u, hit.v);
-        alpha.float(&Lookup { p: at.p, uv: at.uv }).clamp(0.0, 1.0)
+        let lookup = Lookup { p: render_position(at.p, origin), uv: at.uv };
+        mask.alpha.float(&lookup).clamp(0.0, 1.0)
     }
 }
 

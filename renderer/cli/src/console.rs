@@ -66,9 +66,14 @@ impl Console {
         matches!(self, Console::Json | Console::QuietJson)
     }
 
+    /// Whether no information is printed.
+    pub fn is_quiet(self) -> bool {
+        matches!(self, Console::Quiet | Console::QuietJson)
+    }
+
     /// Prints a line of information, except in quiet mode.
     pub fn info(self, line: &str) {
-        if !matches!(self, Console::Quiet | Console::QuietJson) {
+        if !self.is_quiet() {
             print(line);
         }
     }

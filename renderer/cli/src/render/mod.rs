@@ -264,7 +264,9 @@ pub fn render_source(
         None => ImageFile::check(&default_output(&args.scene, &loaded.filename), args)?,
     };
     image_file::check_overwrites(&image_file, stats_file.as_ref(), args, &loaded.inputs)?;
-    console.info(&scene_summary(&loaded));
+    if !console.is_quiet() {
+        console.info(&scene_summary(&loaded));
+    }
 
     let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
     let job = RenderJob {

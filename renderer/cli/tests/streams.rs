@@ -126,8 +126,17 @@ fn progress_is_json_on_request() {
     assert_eq!((&last["fraction"], &last["seconds_left"]), (&1.0.into(), &0.0.into()));
     assert_eq!(last["samples"], 24 * 16 * 64);
     assert!(last["noise"].as_f64().unwrap() > 0.0, "{last}");
-    let fractions: Vec<f64> = lines.iter().map(|l| l["fraction"].as_f64().unwrap()).collect();
-    assert!(fractions.is_sorted(), "{fractions:?}");
+    let fractions = |lines: &str| -> Vec<f64> {
+        let values = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        values.map(|value| value.expect(lines)["fraction"].as_f64().unwrap()).collect()
+    };
+    assert!(fractions(&text).is_sorted(), "{text}");
+    let limited =
+        ["-o", "a.exr", "--progress", "json", "-q", "--spp", "1000000", "--time-limit", "1.5"];
+    let limited = dir.render(&limited).assert().success().get_output().stdout.clone();
+    let fractions = fractions(&String::from_utf8(limited).unwrap());
+    assert!(fractions.len() > 2 && fractions.is_sorted(), "{fractions:?}");
+    assert_eq!(fractions.last(), Some(&1.0));
     let quiet = dir.render(&["-o", "a.exr", "--progress", "json", "-q"]).assert().success();
     quiet.stderr("").stdout(contains("\"noise\":null"));
 }

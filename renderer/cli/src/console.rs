@@ -66,9 +66,14 @@ impl Console {
         matches!(self, Console::Json | Console::QuietJson)
     }
 
+    /// Whether no information is printed.
+    pub fn is_quiet(self) -> bool {
+        matches!(self, Console::Quiet | Console::QuietJson)
+    }
+
     /// Prints a line of information, except in quiet mode.
     pub fn info(self, line: &str) {
-        if !matches!(self, Console::Quiet | Console::QuietJson) {
+        if !self.is_quiet() {
             print(line);
         }
     }
@@ -197,8 +202,7 @@ impl Progress {
         if self.console == Console::Quiet || elapsed < *next_update {
             return;
         }
-        let total = self.plan.total.saturating_sub(self.skipped.load(Ordering::Relaxed));
-        let (fraction, left) = Plan { total, ..self.plan }.estimate(elapsed, done);
+        let (fraction, left) = self.estimate(elapsed, done);
         if self.console.is_json() {
             self.print_json(fraction, left, elapsed, done);
             *next_update = elapsed + Duration::from_millis(500);
@@ -217,6 +221,12 @@ impl Progress {
             *next_update =
                 elapsed + (elapsed / 10).clamp(Duration::from_secs(3), Duration::from_secs(60));
         }
+    }
+
+    /// See [`Plan::estimate`]; what a checkpoint already has does not count.
+    fn estimate(&self, elapsed: Duration, done: u64) -> (f64, Duration) {
+        let total = self.plan.total.saturating_sub(self.skipped.load(Ordering::Relaxed));
+        Plan { total, ..self.plan }.estimate(elapsed, done)
     }
 
     /// Prints the state as a line of JSON; ignores errors, since a reader that has gone must not
@@ -240,9 +250,7 @@ impl Progress {
     pub fn finish(&self) {
         if self.console.is_json() {
             let (elapsed, done) = (self.start.elapsed(), self.done.load(Ordering::Relaxed));
-            let total = self.plan.total.saturating_sub(self.skipped.load(Ordering::Relaxed));
-            let fraction = if total > 0 { done as f64 / total as f64 } else { 1.0 };
-            self.print_json(fraction.min(1.0), Duration::ZERO, elapsed, done);
+            self.print_json(self.estimate(elapsed, done).0, Duration::ZERO, elapsed, done);
         }
         self.bar.finish_and_clear();
     }

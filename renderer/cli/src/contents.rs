@@ -34,25 +34,27 @@ impl Elements {
         elements
     }
 
-    /// The elements that emit light.
+    /// The elements that emit light; each instance of a group counts, since it has lights of its
+    /// own.
     pub fn emitting(geometry: &Geometry) -> Elements {
-        let mut elements = Elements::default();
-        let emitting = geometry.primitives.iter().filter(|p| p.first_light.is_some());
-        emitting.for_each(|primitive| elements.add(primitive, 1));
-        elements
+        Elements::with_instances(geometry, |primitive| primitive.first_light.is_some())
     }
 
     /// All elements; each instance of a group counts.
     pub fn instanced(geometry: &Geometry) -> Elements {
+        Elements::with_instances(geometry, |_| true)
+    }
+
+    /// The elements of some primitives; each instance of a group counts.
+    fn with_instances(geometry: &Geometry, counts: impl Fn(&Primitive) -> bool) -> Elements {
+        let mut instances = vec![0; geometry.groups.len()];
+        geometry.instances.iter().for_each(|instance| instances[instance.group as usize] += 1);
+        let groups = geometry.groups.iter().zip(instances);
         let mut elements = Elements::default();
-        let range = |range: &std::ops::Range<u32>| range.start as usize..range.end as usize;
-        let mut add = |primitives: &[Primitive], times| {
-            primitives.iter().for_each(|primitive| elements.add(primitive, times));
-        };
-        add(&geometry.primitives[range(&geometry.world)], 1);
-        for (g, group) in geometry.groups.iter().enumerate() {
-            let times = geometry.instances.iter().filter(|i| i.group as usize == g).count();
-            add(&geometry.primitives[range(group)], times as u64);
+        for (range, times) in groups.chain([(&geometry.world, 1)]) {
+            let primitives = &geometry.primitives[range.start as usize..range.end as usize];
+            let counted = primitives.iter().filter(|primitive| counts(primitive));
+            counted.for_each(|primitive| elements.add(primitive, times));
         }
         elements
     }

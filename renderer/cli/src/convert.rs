@@ -208,6 +208,13 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     drop(data);
     // The sums are those of a rendering, which a converted image is no longer.
     image.layers.retain(|layer| !layer.name.starts_with("sums."));
+    if image.layers.is_empty() {
+        return Err(Error::Data {
+            message: format!("{}: contains no image, only exact sums", file.display()),
+            help: "resume the rendering, with `lightbound render --resume`, and convert its image"
+                .into(),
+        });
+    }
     let one_layer = format != ImageFormat::Exr
         || args.layer.is_some()
         || args.exposure.is_some()
@@ -392,7 +399,7 @@ fn tone_map(image: &mut Layers, name: ToneMapName, file: &Path) -> Result<(), Er
     if !layer.is_colour() {
         return Err(Error::option(
             format!(
-                "{}: --tonemap needs the channels R, G, B or Y, not {}",
+                "{}: --tonemap needs the float channels R, G, B or Y; the layer has {}",
                 file.display(),
                 channel_names(layer)
             ),

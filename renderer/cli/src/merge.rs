@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !args.quiet {
         console::print(&format!(
             "{}: {} × {} pixels, {} merged, rendered in {}",
-            output.path().display(),
+            output.name().display(),
             window.width(),
             window.height(),
             count(args.parts.len() as u64, "part"),
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     if !is_complete {
         console::warn(&format!(
             "{} is still a part: it lacks {}",
-            output.path().display(),
+            output.name().display(),
             describe(&missing)
         ));
     }

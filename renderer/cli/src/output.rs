@@ -6,8 +6,8 @@
 //! folder, under an unused name.
 
 use super::Error;
-use lightbound_image::ImageError;
 use lightbound_image::write::link_target;
+use lightbound_image::{ImageError, Problem};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -96,10 +96,14 @@ pub fn is_stream(path: &Path) -> bool {
 /// Where stdout can be opened as a file.
 const STDOUT: &str = "/dev/stdout";
 
-/// An output file that is known to be writable.
-#[derive(Clone, Debug)]
-pub struct OutputFile {
-    path: PathBuf,
+/// An output that is known to be writable: a file, or stdout, which takes one file, has no name,
+/// and cannot be replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutputFile {
+    /// Stdout.
+    Stdout,
+    /// A file at this path, or a device or a pipe.
+    File(PathBuf),
 }
 
 impl OutputFile {
@@ -107,12 +111,15 @@ impl OutputFile {
     pub fn check(path: &Path) -> Result<OutputFile, Error> {
         if is_stream(path) || ImageFormat::of_stdout(path).is_some() {
             return match io::stdout().is_terminal() {
-                false => Ok(OutputFile { path: STDOUT.into() }),
+                false => Ok(OutputFile::Stdout),
                 true => Err(Error::option(
                     "stdout is a terminal, which cannot show the file",
                     "redirect stdout to a file or a pipe, or name a file",
                 )),
             };
+        }
+        if path == Path::new(STDOUT) {
+            return Ok(OutputFile::Stdout);
         }
         // The file is written at the target of a symbolic link.
         let target = link_target(path);
@@ -122,7 +129,7 @@ impl OutputFile {
         }
         if fs::metadata(&target).is_ok_and(|m| !m.is_file()) {
             // A device or a pipe; a trial write could disturb it.
-            return Ok(OutputFile { path: path.into() });
+            return Ok(OutputFile::File(path.into()));
         }
         if !folder.is_dir() {
             return Err(Error::option(
@@ -146,23 +153,27 @@ impl OutputFile {
                 "check the folder's permissions, or name another",
             ));
         }
-        Ok(OutputFile { path: path.into() })
+        Ok(OutputFile::File(path.into()))
     }
 
-    /// The path.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// The path of a file.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            OutputFile::Stdout => None,
+            OutputFile::File(path) => Some(path),
+        }
     }
 
-    /// Whether the file is stdout.
-    pub fn is_stdout(&self) -> bool {
-        self.path == Path::new(STDOUT)
+    /// The name in messages.
+    pub fn name(&self) -> &Path {
+        self.path().unwrap_or(Path::new("stdout"))
     }
 
     /// Whether `other` is the same file. Follows symbolic links, like writing. Always false for
-    /// devices and pipes, which have no content to lose.
+    /// stdout, devices and pipes, which have no content to lose.
     pub fn is_same_file(&self, other: &Path) -> bool {
-        if fs::metadata(&self.path).is_ok_and(|m| !m.is_file()) {
+        let Some(this) = self.path() else { return false };
+        if fs::metadata(this).is_ok_and(|m| !m.is_file()) {
             return false;
         }
         // A new file has no canonical path yet, but its folder has one.
@@ -170,29 +181,39 @@ impl OutputFile {
             |path: &Path| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?));
         let canonical =
             |path: &Path| fs::canonicalize(path).ok().or_else(|| new_file(&link_target(path)));
-        canonical(&self.path).is_some_and(|path| Some(path) == canonical(other))
+        canonical(this).is_some_and(|path| Some(path) == canonical(other))
     }
 
     /// Whether writing would replace an existing file.
     pub fn is_file(&self) -> bool {
-        self.path.is_file()
+        self.path().is_some_and(Path::is_file)
     }
 
     /// An unused path in the same folder, with a similar name.
     pub fn unused_sibling(&self) -> Option<OutputFile> {
-        Some(OutputFile { path: unused_path(self.path.parent()?, &self.path)? })
+        let path = self.path()?;
+        Some(OutputFile::File(unused_path(path.parent()?, path)?))
     }
 
-    /// Writes the file with `write`, which must leave the complete file or none.
+    /// Writes the file with `write`, which must leave the complete file or none. A reader of
+    /// stdout that has gone needs no more, which is no error.
     ///
     /// # Errors
     /// If the file could not be written; the error says where it was saved instead, if anywhere.
     pub fn write(&self, write: impl Fn(&Path) -> Result<(), ImageError>) -> Result<(), Error> {
-        let Err(cause) = write(&self.path) else { return Ok(()) };
+        let cause = match write(self.path().unwrap_or(Path::new(STDOUT))) {
+            Ok(()) => return Ok(()),
+            Err(ImageError { problem: Problem::Write(cause), .. })
+                if *self == OutputFile::Stdout && cause.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                return Ok(());
+            }
+            Err(cause) => cause,
+        };
         let folders = [std::env::temp_dir(), PathBuf::from(".")];
         let fallback = folders
             .iter()
-            .find_map(|folder| unused_path(folder, &self.path).filter(|path| write(path).is_ok()));
+            .find_map(|folder| unused_path(folder, self.name()).filter(|path| write(path).is_ok()));
         let help = match fallback {
             Some(path) => {
                 format!("it was saved as `{}` instead; move it from there", path.display())
@@ -298,7 +319,8 @@ mod tests {
         }
         let output = OutputFile::check(&folder.path().join("a.b.exr")).unwrap();
         assert!(output.is_file());
-        assert_eq!(output.unused_sibling().unwrap().path(), folder.path().join("a.b-3.exr"));
+        let sibling = OutputFile::File(folder.path().join("a.b-3.exr"));
+        assert_eq!(output.unused_sibling(), Some(sibling));
     }
 
     #[test]

@@ -50,6 +50,31 @@ fn exr_copies_keep_every_layer_bit_and_attribute() {
 }
 
 #[test]
+fn a_checkpoint_has_no_image() {
+    let dir = SceneDir::new();
+    let unfinished =
+        ["-o", "a.exr", "--spp", "100000", "--checkpoint", "9", "--time-limit", "0.01"];
+    dir.render(&unfinished).assert().success();
+    for output in ["b.exr", "b.png"] {
+        assert_input_error(
+            &mut convert(&dir, &["a.exr.checkpoint", output]),
+            &["a.exr.checkpoint: contains no image, only exact sums", "--resume"],
+        );
+    }
+}
+
+#[test]
+fn integers_are_no_colour() {
+    let dir = SceneDir::new();
+    let ids = Channel { name: "Y".into(), samples: ChannelSamples::U32(vec![1, 2]) };
+    let image =
+        ExrImage { size: [2, 1], full_size: [2, 1], channels: vec![ids], ..ExrImage::default() };
+    write_exr(&dir.path("a.exr"), &image).unwrap();
+    let args = ["a.exr", "b.exr", "--layer", "Y", "--tonemap", "agx"];
+    assert_input_error(&mut convert(&dir, &args), &["float channels R, G, B or Y"]);
+}
+
+#[test]
 fn half_floats_and_16_bits_are_close() {
     let dir = rendering();
     convert(&dir, &["a.exr", "half.exr", "--bits", "16"]).assert().success();

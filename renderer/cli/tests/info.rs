@@ -65,6 +65,16 @@ fn scenes_are_described_without_rendering() {
 }
 
 #[test]
+fn emitters_in_objects_count_for_each_instance() {
+    let light = "  AreaLightSource \"diffuse\"\n  Shape \"disk\"\n";
+    let dir = SceneDir::with_scene(&INSTANCES.replace("  Shape \"disk\"\n", light));
+    let text = stdout(info(&dir, &["scene.pbrt"]));
+    assert_eq!(line(&text, "lights"), "3 emitting disks, 1 point light, 1 distant light");
+    let list = json(info(&dir, &["scene.pbrt", "--format", "json"]));
+    assert_eq!(list[0]["lights"]["emitting_surfaces"]["disks"], 3);
+}
+
+#[test]
 fn instances_count_once_stored_and_once_each() {
     let dir = SceneDir::with_scene(INSTANCES);
     let text = stdout(info(&dir, &["scene.pbrt"]));

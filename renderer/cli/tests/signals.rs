@@ -90,6 +90,42 @@ fn unwritable_snapshot_does_not_stop_rendering() {
     assert!(dir.path("folder/a.exr").is_file());
 }
 
+/// A rendering of a PFM to stdout, which goes to the file `out`.
+fn to_stdout(dir: &SceneDir, args: &str) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(["render", "scene.pbrt", "-o", "pfm:-"]).args(args.split(' '));
+    let out = std::fs::File::create(dir.path("out")).unwrap();
+    Running::start(command.current_dir(dir.root()).stdout(out))
+}
+
+#[test]
+fn stdout_gets_one_image() {
+    let dir = SceneDir::new();
+    let mut running = to_stdout(&dir, "--spp 10000000 --threads 2");
+    running.wait_for_rendering();
+    running.signal("USR1");
+    running.wait_for("stdout takes one image; the rendering continues");
+    assert_eq!(std::fs::read(dir.path("out")).unwrap(), b"");
+    running.signal("TERM");
+    running.finish_with(143);
+    let image = std::fs::read(dir.path("out")).unwrap();
+    assert_eq!(image.len(), "PF\n24 16\n-1.0\n".len() + 24 * 16 * 12);
+}
+
+#[test]
+fn unfinished_image_goes_to_redirected_stdout() {
+    let dir = SceneDir::new();
+    let mut running = to_stdout(&dir, "--resolution 3000x3000 --threads 1");
+    running.wait_for_rendering();
+    running.signal("INT");
+    let stderr = running.finish_with(130);
+    // There may or may not be a sample yet.
+    let length = std::fs::metadata(dir.path("out")).unwrap().len();
+    assert_eq!(length > 0, stderr.contains("stdout: 3000 × 3000 pixels"), "{stderr}");
+    assert_eq!(length == 0, stderr.contains("no image was written"), "{stderr}");
+    assert!(!stderr.contains("unchanged"), "{stderr}");
+}
+
 /// A finished rendering that is writing its image to a pipe.
 fn writing() -> (SceneDir, Running) {
     let dir = SceneDir::new();

@@ -8,7 +8,7 @@ use common::{assert_input_error, lightbound};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use std::fs;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 /// Runs a command in the folder with input on stdin.
 fn run(dir: &SceneDir, args: &[&str], input: &[u8]) -> Output {
@@ -54,6 +54,21 @@ fn other_results_go_to_stdout() {
     dir.render(&["-o", "part.exr", "--sample-range", "0..4", "-q"]).assert().success();
     let merged = run(&dir, &["merge", "part.exr", "-o", "-", "-q"], b"").stdout;
     assert!(merged.starts_with(b"\x76\x2f\x31\x01"));
+}
+
+#[test]
+fn reader_of_stdout_may_go() {
+    let dir = SceneDir::new();
+    dir.render(&["-o", "a.exr", "-q"]).assert().success();
+    for args in ["convert a.exr png:-", "render scene.pbrt -o -"] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
+        command.args(args.split(' ')).current_dir(dir.root());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&stderr);
+        assert!(status.success() && !stderr.contains("saved"), "{args}: {stderr}");
+    }
 }
 
 #[test]
@@ -111,8 +126,17 @@ fn progress_is_json_on_request() {
     assert_eq!((&last["fraction"], &last["seconds_left"]), (&1.0.into(), &0.0.into()));
     assert_eq!(last["samples"], 24 * 16 * 64);
     assert!(last["noise"].as_f64().unwrap() > 0.0, "{last}");
-    let fractions: Vec<f64> = lines.iter().map(|l| l["fraction"].as_f64().unwrap()).collect();
-    assert!(fractions.is_sorted(), "{fractions:?}");
+    let fractions = |lines: &str| -> Vec<f64> {
+        let values = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        values.map(|value| value.expect(lines)["fraction"].as_f64().unwrap()).collect()
+    };
+    assert!(fractions(&text).is_sorted(), "{text}");
+    let limited =
+        ["-o", "a.exr", "--progress", "json", "-q", "--spp", "1000000", "--time-limit", "1.5"];
+    let limited = dir.render(&limited).assert().success().get_output().stdout.clone();
+    let fractions = fractions(&String::from_utf8(limited).unwrap());
+    assert!(fractions.len() > 2 && fractions.is_sorted(), "{fractions:?}");
+    assert_eq!(fractions.last(), Some(&1.0));
     let quiet = dir.render(&["-o", "a.exr", "--progress", "json", "-q"]).assert().success();
     quiet.stderr("").stdout(contains("\"noise\":null"));
 }

@@ -102,6 +102,7 @@ fn main() -> ExitCode {
         workers: args
             .threads
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        program: std::env::current_exe().expect("the program has a path"),
     };
     println!("| kind | cases | accepted | panics | signals | time-outs | cases/s |");
     println!("|---|--:|--:|--:|--:|--:|--:|");

@@ -1,8 +1,12 @@
 //! Starts worker processes, watches them, and counts their failures.
 
 use crate::kind::Kind;
-use std::io::{BufRead, BufReader};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::ops::{AddAssign, Range};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +30,8 @@ pub struct Options {
     pub memory: u64,
     /// Number of worker processes at a time.
     pub workers: usize,
+    /// The program to run as a worker.
+    pub program: PathBuf,
 }
 
 /// The results of a kind.
@@ -115,10 +121,13 @@ fn run_cases(
     let mut summary = Summary::default();
     while !cases.is_empty() && !is_over() {
         let mut worker = Worker::start(kind, &cases, options);
+        let mut has_begun = false;
         loop {
             let (index, outcome) = worker.next_outcome(options.time_limit);
-            // A worker that ends between two cases has run all of them.
-            let Some(index) = index else { return summary };
+            if index.is_none() && cases.is_empty() {
+                // It has run all cases, and has removed its files.
+                break;
+            }
             let why = match &outcome {
                 Outcome::Accepted | Outcome::Rejected => None,
                 Outcome::Panic(message) => Some(message.clone()),
@@ -126,10 +135,16 @@ fn run_cases(
                 Outcome::TimeOut => Some("exceeds the time limit".into()),
             };
             if let Some(why) = why {
-                eprintln!("{kind} {index}: {why}");
+                let before = if index.is_none() { "the worker ends before it: " } else { "" };
+                eprintln!("{kind} {}: {before}{why}", index.unwrap_or(cases.start));
             }
             summary.add(&outcome);
-            cases.start = index + 1;
+            has_begun |= index.is_some();
+            if !has_begun {
+                // No worker could run any case.
+                return summary;
+            }
+            cases.start = index.unwrap_or(cases.start) + 1;
             if is_over() || matches!(outcome, Outcome::Killed(_) | Outcome::TimeOut) {
                 break;
             }
@@ -152,16 +167,18 @@ enum Outcome {
     TimeOut,
 }
 
-/// A worker process; dropping it ends it.
+/// A worker process; dropping it ends it, and the processes that it started.
 struct Worker {
     process: Child,
     lines: Receiver<String>,
+    /// What it prints to stderr.
+    errors: File,
 }
 
 impl Worker {
     fn start(kind: Kind, cases: &Range<u64>, options: &Options) -> Worker {
-        let program = std::env::current_exe().expect("the program has a path");
-        let mut process = Command::new(program)
+        let errors = tempfile::tempfile().expect("temporary files can be created");
+        let mut process = Command::new(&options.program)
             .arg(kind.to_string())
             .args(["--first", &cases.start.to_string()])
             .args(["--worker-until", &cases.end.to_string()])
@@ -169,8 +186,8 @@ impl Worker {
             .args(["--memory", &options.memory.to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // Libraries print panics and aborts; the supervisor reports them.
-            .stderr(Stdio::null())
+            .stderr(errors.try_clone().expect("a file can have two handles"))
+            .process_group(0)
             .spawn()
             .expect("the system can start another process");
         let output = process.stdout.take().expect("stdout is a pipe");
@@ -182,10 +199,10 @@ impl Worker {
                 }
             }
         });
-        Worker { process, lines }
+        Worker { process, lines, errors }
     }
 
-    /// Waits for a case to end. The index is `None` if there are no more cases.
+    /// Waits for a case to end. The index is `None` if the worker ends between two cases.
     fn next_outcome(&mut self, time_limit: Duration) -> (Option<u64>, Outcome) {
         let mut index = None;
         loop {
@@ -199,17 +216,84 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => return (index, Outcome::TimeOut),
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self.process.wait().map_or("lost".into(), |s| s.to_string());
-                    return (index, Outcome::Killed(status));
+                    return (index, Outcome::Killed(status + &self.last_error()));
                 }
             }
         }
+    }
+
+    /// The last line on stderr, after a separator; empty without one.
+    fn last_error(&mut self) -> String {
+        let mut bytes = Vec::new();
+        // What can be read is shown.
+        _ = self.errors.rewind().and_then(|()| self.errors.read_to_end(&mut bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        text.trim_end().lines().last().map_or(String::new(), |line| format!("; {line}"))
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Both fail only if the process has ended.
-        _ = self.process.kill();
+        // Both fail only if the processes have ended.
+        _ = kill_process_group(Pid::from_child(&self.process), Signal::KILL);
         _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    /// Runs five cases in workers that are a shell script; `$3` is the index of the first case.
+    fn run_script(folder: &Path, script: &str) -> Summary {
+        // A script cannot run while another thread's new process has inherited its open file.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _guard = ONE_AT_A_TIME.lock();
+        let program = folder.join("worker");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        let options = Options {
+            cases: 0..5,
+            seconds: f64::INFINITY,
+            seed: 0,
+            time_limit: Duration::from_secs(2),
+            memory: 1,
+            workers: 1,
+            program,
+        };
+        run(Kind::Ply, &options)
+    }
+
+    #[test]
+    fn workers_that_run_no_case_are_a_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        for script in ["exit 0", "echo lost >&2; exit 3", "kill -9 $$", "sleep 100"] {
+            let summary = run_script(folder.path(), script);
+            assert_eq!((summary.cases, summary.failures()), (1, 1), "{script}: {summary:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_ends_between_cases_is_a_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let summary = run_script(folder.path(), "echo case $3; echo accepted");
+        assert_eq!((summary.cases, summary.accepted, summary.signals), (5, 3, 2), "{summary:?}");
+    }
+
+    #[test]
+    fn workers_end_with_the_processes_that_they_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid = folder.path().join("pid");
+        let script = format!("echo case $3; sleep 100 & echo $! >> '{}'; wait", pid.display());
+        let summary = run_script(folder.path(), &script);
+        assert_eq!((summary.cases, summary.time_outs), (5, 5), "{summary:?}");
+        for pid in fs::read_to_string(pid).unwrap().lines() {
+            // A killed process that nobody waits for remains as a zombie.
+            let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        }
     }
 }

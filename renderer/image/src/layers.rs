@@ -93,12 +93,11 @@ pub struct Layers {
 }
 
 impl Layer {
-    /// Returns whether the channels form a visible colour.
+    /// Returns whether the channels form a visible colour; integers do not.
     pub fn is_colour(&self) -> bool {
-        matches!(
-            self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()[..],
-            ["R", "G", "B"] | ["Y"]
-        )
+        let names = self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>();
+        matches!(names[..], ["R", "G", "B"] | ["Y"])
+            && self.channels.iter().all(|c| matches!(c.samples, ChannelSamples::F32(_)))
     }
 
     /// Returns the name of one of the layer's channels in an EXR file, such as `normal.X`.

@@ -181,7 +181,7 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
         ));
     }
     let output = OutputFile::check(path)?;
-    if output.is_stdout() && !args.quiet {
+    if output == OutputFile::Stdout && !args.quiet {
         return Err(Error::option(
             "--heatmap would write to stdout, like the metrics",
             "name a file, or add --quiet",
@@ -222,7 +222,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         // Prevents confusion with an earlier file of the same name.
         result.failures.push(format!(
             "no heat map is written to {}: no layer could be compared",
-            output.path().display()
+            output.name().display()
         ));
     }
     if let Some(spinner) = spinner {

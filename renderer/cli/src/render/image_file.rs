@@ -73,19 +73,21 @@ impl ImageFile {
     /// no samples does not replace an existing file.
     pub fn write(&self, result: &RenderResult, film: &Film) -> Result<Destination, Error> {
         let destination = self.destination(result.samples_per_pixel());
-        let output = match &destination {
-            Destination::Requested => &self.output,
-            Destination::Alternative(output) => output,
-            Destination::None => return Ok(destination),
-        };
-        output.write(|path| result.write_image(path, film))?;
+        if let Some(output) = destination.output(self) {
+            output.write(|path| result.write_image(path, film))?;
+        }
         Ok(destination)
     }
 
-    /// Writes the image of a rendering that continues. A failure to write is only reported.
+    /// Writes the image of a rendering that continues. A failure to write is only reported. Stdout
+    /// takes only the final image.
     pub fn write_snapshot(&self, result: &RenderResult, film: &Film, progress: &Progress) {
         let destination = self.destination(result.samples_per_pixel());
-        if let Some(path) = destination.path(self) {
+        if let Some(output) = destination.output(self) {
+            let Some(path) = output.path() else {
+                let message = "the image so far is not written, since stdout takes one image";
+                return progress.warn(&format!("{message}; the rendering continues"));
+            };
             if let Err(error) = result.write_image(path, film) {
                 return progress.warn(&format!("{error}; the rendering continues"));
             }
@@ -120,10 +122,10 @@ pub enum Destination {
 
 impl Destination {
     /// The file that is written.
-    pub fn path<'a>(&'a self, image_file: &'a ImageFile) -> Option<&'a Path> {
+    pub fn output<'a>(&'a self, image_file: &'a ImageFile) -> Option<&'a OutputFile> {
         match self {
-            Destination::Requested => Some(image_file.output.path()),
-            Destination::Alternative(output) => Some(output.path()),
+            Destination::Requested => Some(&image_file.output),
+            Destination::Alternative(output) => Some(output),
             Destination::None => None,
         }
     }
@@ -131,7 +133,7 @@ impl Destination {
     /// A warning about a missing or incomplete image.
     pub fn warning(&self, image_file: &ImageFile, result: &RenderResult) -> Option<String> {
         let min = result.samples_per_pixel().0;
-        let path = image_file.output.path().display();
+        let path = image_file.output.name().display();
         let earlier = if image_file.output.is_file() {
             format!("; {path} is unchanged")
         } else {
@@ -143,7 +145,7 @@ impl Destination {
             }
             Destination::Alternative(output) => Some(format!(
                 "some pixels have no samples yet, and are black{earlier}; the unfinished image is {}",
-                output.path().display()
+                output.name().display()
             )),
             Destination::None if result.samples_per_pixel().1 == 0 => {
                 Some(format!("there are no samples yet{earlier}; no image was written"))
@@ -169,7 +171,7 @@ pub fn check_overwrites(
     };
     let overwrites = |option: &str, output: &OutputFile, reason: &str, help: &str| {
         Err(Error::option(
-            format!("{option} would overwrite `{}`{reason}", output.path().display()),
+            format!("{option} would overwrite `{}`{reason}", output.name().display()),
             help,
         ))
     };
@@ -183,9 +185,10 @@ pub fn check_overwrites(
     if is_input(stats) {
         return overwrites("--stats", stats, INPUT, "name another file");
     }
-    if stats.is_same_file(image_file.output.path())
-        || stats.is_same_file(&Checkpoint::path_for(image_file.output.path()))
-    {
+    let is_image = |image: &Path| {
+        stats.is_same_file(image) || stats.is_same_file(&Checkpoint::path_for(image))
+    };
+    if image_file.output.path().is_some_and(is_image) {
         return overwrites("--stats", stats, "", "name another file");
     }
     Ok(())
@@ -198,10 +201,11 @@ pub fn check_stdout(
     stats: Option<&OutputFile>,
     args: &Args,
 ) -> Result<(), Error> {
-    let image = image.is_some_and(|image| image.output.is_stdout());
+    let is_stdout = |output: &OutputFile| *output == OutputFile::Stdout;
+    let image = image.is_some_and(|image| is_stdout(&image.output));
     let users = [
         ("--output", image),
-        ("--stats", stats.is_some_and(OutputFile::is_stdout)),
+        ("--stats", stats.is_some_and(is_stdout)),
         ("--progress json", args.progress == ProgressFormat::Json),
     ];
     let users: Vec<&str> = users.iter().filter(|(_, uses)| *uses).map(|(name, _)| *name).collect();
@@ -252,16 +256,15 @@ mod tests {
     #[test]
     fn incomplete_images_do_not_replace_files() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, alternative) = (folder.path().join("a.png"), folder.path().join("a-1.png"));
-        let image_file =
-            ImageFile { format: ImageFormat::Png, output: OutputFile::check(&file).unwrap() };
-        let written =
-            |samples| image_file.destination(samples).path(&image_file).map(Path::to_path_buf);
+        let [file, alternative] =
+            ["a.png", "a-1.png"].map(|name| OutputFile::File(folder.path().join(name)));
+        let image_file = ImageFile { format: ImageFormat::Png, output: file.clone() };
+        let written = |samples| image_file.destination(samples).output(&image_file).cloned();
         assert_eq!(
             [(0, 0), (0, 1), (1, 1)].map(written),
             [None, Some(file.clone()), Some(file.clone())]
         );
-        std::fs::write(&file, "earlier").unwrap();
+        std::fs::write(folder.path().join("a.png"), "earlier").unwrap();
         assert_eq!([(0, 0), (0, 1), (1, 2)].map(written), [None, Some(alternative), Some(file)]);
     }
 }

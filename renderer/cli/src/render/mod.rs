@@ -264,7 +264,9 @@ pub fn render_source(
         None => ImageFile::check(&default_output(&args.scene, &loaded.filename), args)?,
     };
     image_file::check_overwrites(&image_file, stats_file.as_ref(), args, &loaded.inputs)?;
-    console.info(&scene_summary(&loaded));
+    if !console.is_quiet() {
+        console.info(&scene_summary(&loaded));
+    }
 
     let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
     let job = RenderJob {
@@ -275,8 +277,9 @@ pub fn render_source(
         image_file: &image_file,
     };
     let (result, destination) = job.run(console, &interrupt)?;
-    if let Some(path) = destination.path(&image_file) {
-        console.info(&result.summary(path));
+    let written = destination.output(&image_file).map(OutputFile::name);
+    if let Some(name) = written {
+        console.info(&result.summary(name));
     }
     let warnings = Vec::from_iter(
         destination.warning(&image_file, &result).into_iter().chain(result.warnings()),
@@ -291,9 +294,8 @@ pub fn render_source(
             .map(Warning::to_string)
             .chain(warnings.iter().cloned())
             .collect();
-        let json =
-            serde_json::to_vec_pretty(&result.stats(destination.path(&image_file), all_warnings))
-                .expect("the statistics can be serialized");
+        let json = serde_json::to_vec_pretty(&result.stats(written, all_warnings))
+            .expect("the statistics can be serialized");
         file.write(|path| save(path, &json))?;
     }
     match warnings.into_iter().next() {
@@ -410,14 +412,13 @@ impl<'a> RenderJob<'a> {
 
     /// The checkpoint, if one is requested.
     fn checkpoint(self) -> Option<ReportedCheckpoint> {
-        self.args.work.checkpoint_interval().map(|_| {
-            ReportedCheckpoint::new(
-                self.image_file.output.path(),
-                self.loaded.settings.resolution.into(),
-                attributes(self.args, self.loaded, self.integrator),
-                full_block(self.loaded),
-            )
-        })
+        self.args.work.checkpoint_interval()?;
+        Some(ReportedCheckpoint::new(
+            self.image_file.output.path()?,
+            self.loaded.settings.resolution.into(),
+            attributes(self.args, self.loaded, self.integrator),
+            full_block(self.loaded),
+        ))
     }
 }
 

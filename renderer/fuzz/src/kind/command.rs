@@ -15,23 +15,39 @@ pub struct Commands {
 }
 
 /// Command lines; paths are relative to a folder with a few small files.
-const COMMAND_LINES: [&str; 16] = [
-    "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --crop 0,0.5,0,1 --seed 7 --exposure 1",
+const COMMAND_LINES: [&str; 26] = [
+    "render scene.pbrt -o a.png --spp 1 --resolution 4x3 --crop 0,0.5,0,1 --seed 7 --exposure 1",
     "render scene.pbrt -o a.exr --spp 2 --resolution 4x3 --sample-range 0..1 --variance",
     "render scene.pbrt -o a.png --spp 4 --resolution 4x3 --noise-threshold 0.5 --stats s.json",
     "render scene.pbrt -o a.pfm --spp 1 --resolution 4x3 --light-sampling tree --strict",
     "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --integrator lightcuts --error 0.02",
-    "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --mode stochastic --cut-size 8",
+    "render scene.pbrt --resolution 4x3 --integrator lightcuts --mode stochastic --cut-size 8",
     "render scene.pbrt -o a.exr --spp 1 --resolution 4x3 --time-limit 0.1 --threads 2 -q",
     "compare image.pfm image.pfm --metric relmse,psnr --fail-above relmse=0.1 --crop 0,1,0,1",
     "compare image.pfm image.pfm --format json --heatmap h.png",
-    "falsecolor image.pfm -o f.png --range 0,1",
+    "falsecolor image.pfm -o f.png --layer colour --range 0..1",
     "shader check stripes.wgsl",
     "shader eval stripes.wgsl --wi 0,0.6,0.8 --wo 0,0,1 --set kd=0.1,0.2,0.3",
     "shader bound stripes.wgsl --wi=-0.1..0.1,0.5..0.6,0.7..0.9 --wo 0,0,1",
-    "shader show stripes.wgsl",
+    "shader show stripes.wgsl --stage bounds --target sse",
     "bounds --shader stripes.wgsl --target sse --nan ignore --rounds 2",
-    "merge a.exr b.exr -o c.exr",
+    "merge part.exr -o c.exr",
+    "render scene.pbrt -o a.exr --spp 3 --resolution 4x3 --resume --keep-sums --checkpoint 0.1",
+    "render scene.pbrt --resolution 4x3 --layers beauty,position,ids --color-space rec2020",
+    "render scene.pbrt -o png:- --spp 1 --resolution 4x3 --environment image.pfm --progress auto",
+    "info scene.pbrt image.pfm --format json",
+    "info part.exr",
+    "convert image.pfm b.exr --bits 16 --resize 50% --crop 0,3,1,4",
+    "convert image.pfm b.png --exposure -1.5 --tonemap agx -q",
+    "convert part.exr pfm:- --resize 5x --layer depth.Z --tonemap none",
+    "regress suite.toml --filter first --jobs 1 --threads 2 --seed 4",
+    "shader preview stripes.wgsl -o p.png --set kd=0.1,0.2,0.3 --size 8 --spp 1",
+];
+
+/// Write files that the command lines read.
+const PREPARATIONS: [&str; 2] = [
+    "render scene.pbrt -o part.exr --spp 2 --resolution 4x3 --sample-range 0..1 --quiet",
+    "regress suite.toml --update first",
 ];
 
 /// Tables for `shader eval`.
@@ -44,7 +60,11 @@ const TABLES: [&str; 3] = [
 impl Commands {
     /// Creates a reader of command lines.
     pub fn options() -> Commands {
-        Commands::new(false)
+        let mut commands = Commands::new(false);
+        for line in PREPARATIONS {
+            commands.read(line.as_bytes()).expect("the command line is valid");
+        }
+        commands
     }
 
     /// Creates a reader of CSV files.
@@ -54,7 +74,12 @@ impl Commands {
 
     fn new(csv: bool) -> Commands {
         let folder = tempfile::tempdir().expect("temporary files can be created");
-        for (from, to) in [("lights.pbrt", "scene.pbrt"), ("stripes.wgsl", "stripes.wgsl")] {
+        let files = [
+            ("lights.pbrt", "scene.pbrt"),
+            ("stripes.wgsl", "stripes.wgsl"),
+            ("suite.toml", "suite.toml"),
+        ];
+        for (from, to) in files {
             let from = repository("renderer/fuzz/corpus").join(from);
             fs::copy(from, folder.path().join(to)).expect("the file can be copied");
         }
@@ -83,6 +108,10 @@ impl Reader for Commands {
             // Files are written in the temporary folder alone.
             let words = text.split_whitespace().map(|word| word.replace(['/', '\0'], ""));
             command.args(words);
+            if text.starts_with("render ") {
+                // The last value wins; many samples of a few pixels are no failure.
+                command.args(["--time-limit", "1"]);
+            }
         }
         let output = command
             .current_dir(self.folder.path())

@@ -2,9 +2,11 @@
 
 use super::{Kind, Reader, files};
 use ::image::{DynamicImage, ImageFormat, RgbImage, RgbaImage};
+use lightbound_image::inspect::{ChannelStatistics, describe_file};
+use lightbound_image::layers::decode_layers;
 use lightbound_image::read::read_with;
 use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, write_pfm};
-use lightbound_image::{Encoding, read_exr};
+use lightbound_image::{Encoding, ExrDepth, ExrHeader, encode_exr_layers, read_exr};
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
@@ -75,15 +77,29 @@ impl Reader for Images {
 
     fn read(&mut self, input: &[u8]) -> Result<(), String> {
         let path = self.path();
-        let image = read_with(&path, Encoding::Srgb, |_: &Path| Ok(input.into()))
-            .map_err(|error| error.to_string())?;
-        std::hint::black_box(image.pixels().count());
+        // As textures are read.
+        let image = read_with(&path, Encoding::Srgb, |_: &Path| Ok(input.into()));
+        let image = image.map(|image| image.pixels().count());
+        std::hint::black_box(describe_file(&path, input).is_ok());
+        // As `compare`, `info` and `convert` read them.
+        let layers = decode_layers(&path, input).map_err(|error| error.to_string())?;
+        let samples = layers.layers.iter().flat_map(|layer| &layer.channels);
+        samples.for_each(|c| _ = std::hint::black_box(ChannelStatistics::new(&c.samples)));
+        let window = layers.layers[0].data_window;
+        // As `convert` checks it.
+        if layers.layers.iter().all(|layer| layer.data_window == window) {
+            let header = match self.format {
+                Kind::Exr => ExrHeader::read(input).map_err(|problem| problem.to_string())?,
+                _ => ExrHeader::default(),
+            };
+            encode_exr_layers(&layers, header, ExrDepth::Half)?;
+        }
         if self.format == Kind::Exr {
-            // All layers, as `compare` reads them.
+            // As parts are read.
             fs::write(&path, input).expect("temporary files can be written");
             read_exr(&path).map_err(|error| error.to_string())?;
         }
-        Ok(())
+        image.map(drop).map_err(|error| error.to_string())
     }
 }
 

@@ -4,15 +4,16 @@ mod common;
 
 use common::{TestScene, load_scene, render};
 use lightbound::film::RenderedImage;
-use lightbound::material::{DispersiveIndex, Material, Specular};
+use lightbound::material::{DispersiveIndex, Material, Setting, ShaderInstance, Specular};
 use lightbound_math::spectrum::{Spectrum, named, reflectance_rgb};
 use lightbound_pbrt::build::Overrides;
 
 const SIZE: u32 = 8;
 
 /// A ball of dense flint glass before a white strip lamp, above a mirror. The light bounces in the
-/// ball, reflects inside beyond the critical angle, and ends by Russian roulette.
-fn ball(integrator: &str, spp: u32) -> TestScene {
+/// ball, reflects inside beyond the critical angle, and ends by Russian roulette. `roughness` is
+/// that of the glass.
+fn ball(integrator: &str, roughness: f32, spp: u32) -> TestScene {
     let text = format!(
         r#"Integrator {integrator} Sampler "independent" PixelFilter "box"
         LookAt 0 0 -4  0 0 0  0 1 0 Camera "perspective" "float fov" 32 WorldBegin
@@ -22,7 +23,8 @@ fn ball(integrator: &str, spp: u32) -> TestScene {
         Shape "bilinearmesh" "point3 P" [-0.3 -3 3  0.4 -3 3  -0.3 3 3  0.4 3 3] AttributeEnd
         AttributeBegin Material "conductor" "rgb reflectance" [0.8 0.8 0.8]
         Shape "bilinearmesh" "point3 P" [-9 -1.5 -9  9 -1.5 -9  -9 -1.5 9  9 -1.5 9] AttributeEnd
-        Material "dielectric" "spectrum eta" "glass-F11" Shape "sphere""#
+        Material "dielectric" "spectrum eta" "glass-F11" "float roughness" {roughness}
+        Shape "sphere""#
     );
     let overrides =
         Overrides { resolution: Some((SIZE, SIZE)), spp: Some(spp), ..Overrides::default() };
@@ -31,10 +33,26 @@ fn ball(integrator: &str, spp: u32) -> TestScene {
 
 /// Returns the index of the material that disperses.
 fn glass(scene: &TestScene) -> usize {
-    let disperses = |material: &Material| {
-        matches!(material, Material::Surface { specular: Some(Specular::Dispersive { .. }), .. })
+    let disperses = |material: &Material| match material {
+        Material::Surface { specular: Some(Specular::Dispersive { .. }), .. } => true,
+        Material::Surface { scattering: Some(shader), .. } => shader.dispersive_index().is_some(),
+        _ => false,
     };
     scene.materials.iter().position(disperses).expect("the ball disperses")
+}
+
+/// Returns the material `glass` with the index `eta` at all wavelengths.
+fn plain(scene: &TestScene, glass: usize, roughness: f32, eta: f32) -> Material {
+    let Material::Surface { scattering: Some(shader), .. } = &scene.materials[glass] else {
+        return Material::specular(Specular::Dielectric { eta });
+    };
+    let settings = scene.shaders[shader.shader as usize].program.settable.iter().map(|parameter| {
+        let value = if parameter.name == "eta" { eta } else { roughness.sqrt() };
+        (parameter, Setting::Constant(vec![value.into()]))
+    });
+    let mut instance = ShaderInstance::new(shader.shader, settings);
+    instance.eta = eta;
+    Material::scattering(instance)
 }
 
 /// Mean and variance of each pixel and channel.
@@ -65,15 +83,15 @@ impl Pixels {
 }
 
 /// Renders each wavelength with its own index, and sums the images by their colour under D65.
-fn reference(integrator: &str, spp: u32) -> Pixels {
-    let mut scene = ball(integrator, spp);
+fn reference(integrator: &str, roughness: f32, spp: u32) -> Pixels {
+    let mut scene = ball(integrator, roughness, spp);
     let glass = glass(&scene);
     let index = DispersiveIndex::new(&named("glass-F11").unwrap()).unwrap();
     let n = (3 * SIZE * SIZE) as usize;
     let mut sum = Pixels { means: vec![0.0; n], variances: vec![0.0; n] };
     for nm in 380..=780 {
         let x = nm as f32;
-        scene.materials[glass] = Material::specular(Specular::Dielectric { eta: index.at(x) });
+        scene.materials[glass] = plain(&scene, glass, roughness, index.at(x));
         scene.settings.sampling.seed = nm;
         let image = Pixels::of(&render(&scene, 2));
         // The colour of 1 nm, by its difference to white; negative channels would be cut off.
@@ -88,16 +106,16 @@ fn reference(integrator: &str, spp: u32) -> Pixels {
     sum
 }
 
-fn check(integrator: &str) {
+fn check(integrator: &str, roughness: f32, spp: u32) {
+    let mut scene = ball(integrator, roughness, spp);
     let (dispersed, reference) =
-        (Pixels::of(&render(&ball(integrator, 4096), 2)), reference(integrator, 16));
+        (Pixels::of(&render(&scene, 2)), reference(integrator, roughness, 16));
     let (outliers, mean_square) = dispersed.differences(&reference);
     assert!(outliers == 0 && (0.7..1.4).contains(&mean_square), "{outliers} {mean_square}");
     // Without dispersion, the image differs: the test is sharp enough.
-    let mut plain = ball(integrator, 4096);
-    let glass = glass(&plain);
-    plain.materials[glass] = Material::specular(Specular::Dielectric { eta: 1.785 });
-    let (outliers, mean_square) = Pixels::of(&render(&plain, 2)).differences(&reference);
+    let glass = glass(&scene);
+    scene.materials[glass] = plain(&scene, glass, roughness, 1.785);
+    let (outliers, mean_square) = Pixels::of(&render(&scene, 2)).differences(&reference);
     assert!(outliers >= 3 && mean_square > 1.5, "{outliers} {mean_square}");
     // Colours arise from white light.
     let chroma = dispersed.means.chunks(3).map(|p| (p[0] - p[2]).abs() / p[1].abs().max(0.05));
@@ -106,10 +124,15 @@ fn check(integrator: &str) {
 
 #[test]
 fn paths_match_the_spectral_reference() {
-    check(r#""path" "integer maxdepth" 12"#);
+    check(r#""path" "integer maxdepth" 12"#, 0.0, 4096);
+}
+
+#[test]
+fn paths_through_rough_glass_match_the_spectral_reference() {
+    check(r#""path" "integer maxdepth" 12"#, 0.0005, 8192);
 }
 
 #[test]
 fn lightcuts_match_the_spectral_reference() {
-    check(r#""lightcuts" "integer maxdepth" 6"#);
+    check(r#""lightcuts" "integer maxdepth" 6"#, 0.0, 4096);
 }

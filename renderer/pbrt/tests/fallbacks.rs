@@ -44,7 +44,6 @@ Film "rgb" "float iso" 100 "float iso" 200 => "iso" is given twice; the last
 const UNSUPPORTED_WORLDS: &str = r#"
 ColorSpace "rec2020" Material "diffuse" "rgb reflectance" [0.1 0.9 0.1] => (0.1, 0.9, 0.1) of rec2020; negative components set to 0
 ColorSpace "aces2065-1" LightSource "point" "rgb I" [0 1 0] => gamut of sRGB; negative components set to 0
-Material "dielectric" "spectrum eta" "glass-BK7" "float roughness" 0.2 => dispersion of a rough "dielectric"; 587.56 nm
 LightSource "infinite" "string filename" "globe.pfm" => globe.pfm has 8 × 4 pixels; latitude
 MakeNamedMedium "fog" "string type" "homogeneous" "rgb sigma_a" [1 1 1] "float scale" 3 => "homogeneous"; empty
 MakeNamedMedium "fog" "string type" "nanovdb" "string filename" "no.nvdb" => "nanovdb"; empty

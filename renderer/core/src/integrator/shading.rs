@@ -171,7 +171,7 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
     #[inline]
     pub fn push(
         &mut self,
-        instance: &ShaderInstance,
+        (instance, nm): (&ShaderInstance, Option<f32>),
         surface: &Surface,
         positions: impl FnOnce() -> [Vec3; 2],
         (u, wo): (Vec2, Vec3),
@@ -190,7 +190,8 @@ impl<'b, 'a> ShadingBatch<'b, 'a> {
             }
             None => (&mut buffers.scatter, SCATTER_PARAMETERS),
         };
-        instance.write(&surface.lookup(), |word, words| batch.set_row(row, first + word, words));
+        let set = |word: usize, words: &[u32]| batch.set_row(row, first + word, words);
+        instance.write(&surface.lookup(), nm, set);
     }
 
     /// Computes the material parameters of all points, and builds direction trees if directions of

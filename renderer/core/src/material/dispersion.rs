@@ -2,9 +2,10 @@
 //!
 //! Light is computed in RGB. The first refraction at a dispersive interface reduces a path to one
 //! wavelength, which it keeps from there on ([`sample_wavelength`]). The mean over all samples is
-//! the RGB of the spectral result, if all other spectra on the path are flat. Reflection stays RGB,
-//! with the mean reflectance over all wavelengths, so that a path which is only reflected has no
-//! chromatic noise.
+//! the RGB of the spectral result, if all other spectra on the path are flat. Reflection by a smooth
+//! interface stays RGB, with the mean reflectance over all wavelengths, so that a path which is only
+//! reflected has no chromatic noise. A rough interface is a shader with one index per evaluation, so
+//! there, reflected paths have one wavelength, too.
 
 use super::fresnel;
 use lightbound_math::Vec3;
@@ -29,6 +30,19 @@ pub struct PathWavelength {
     pub nm: Option<f32>,
     /// Random number in [0, 1) that selects a wavelength.
     pub u: f32,
+}
+
+impl PathWavelength {
+    /// Reduces the path to one wavelength, which is returned in nm, with a factor of its throughput.
+    pub fn select(self) -> (f32, Vec3) {
+        match self.nm {
+            Some(nm) => (nm, Vec3::ONE),
+            None => {
+                let WavelengthSample { nm, colour } = sample_wavelength(self.u);
+                (nm, colour)
+            }
+        }
+    }
 }
 
 /// The choice between reflection and refraction.

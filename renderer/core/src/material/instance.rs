@@ -1,9 +1,11 @@
 //! Shaders with values for their parameters. A value is a constant or a texture, which is looked up
 //! at each shading point.
 
+use super::DispersiveIndex;
 use crate::texture::{Lookup, Param};
 use lightbound_math::Vec3;
 use lightbound_shader::{Parameter, Scalar};
+use std::sync::Arc;
 
 /// A use of a shader in a material.
 #[derive(Clone, Debug)]
@@ -17,6 +19,7 @@ pub struct ShaderInstance {
     /// Words of all parameters; 0 for varying parameters.
     constants: Box<[u32]>,
     varying: Box<[VaryingParameter]>,
+    dispersive: Option<DispersiveParameter>,
 }
 
 /// A parameter's value in a scene.
@@ -27,6 +30,14 @@ pub enum Setting {
     /// A value that varies over the surface, clamped to the parameter's range. A scalar takes the
     /// first channel, a vector of n components the first n channels.
     Varying(Param),
+}
+
+/// An index of refraction that depends on the wavelength.
+#[derive(Clone, Debug)]
+struct DispersiveParameter {
+    /// Index of its word.
+    word: usize,
+    index: Arc<DispersiveIndex>,
 }
 
 /// A parameter that varies over the surface.
@@ -78,26 +89,43 @@ impl ShaderInstance {
                 }
             }
         }
-        ShaderInstance { shader, eta: 1.0, constants: constants.into(), varying: varying.into() }
+        let (constants, varying) = (constants.into(), varying.into());
+        ShaderInstance { shader, eta: 1.0, constants, varying, dispersive: None }
+    }
+
+    /// Makes the constant parameter at `word` an index of refraction that depends on the
+    /// wavelength. For light in RGB, it keeps its value.
+    pub fn with_dispersion(mut self, word: usize, index: Arc<DispersiveIndex>) -> ShaderInstance {
+        self.dispersive = Some(DispersiveParameter { word, index });
+        self
     }
 
     /// Returns the words of the parameters; `None` unless all are constant.
     pub fn constants(&self) -> Option<&[u32]> {
-        self.varying.is_empty().then_some(&*self.constants)
+        let is_constant = self.varying.is_empty() && self.dispersive.is_none();
+        is_constant.then_some(&*self.constants)
     }
 
-    /// Returns the words of the parameters at a point.
+    /// Returns the index of refraction of the shader, if it depends on the wavelength.
+    pub fn dispersive_index(&self) -> Option<&DispersiveIndex> {
+        self.dispersive.as_ref().map(|parameter| &*parameter.index)
+    }
+
+    /// Returns the words of the parameters at a point, for light in RGB.
     pub fn words(&self, lookup: &Lookup) -> Vec<u32> {
         let mut all = vec![0; self.constants.len()];
-        self.write(lookup, |first, words| all[first..][..words.len()].copy_from_slice(words));
+        self.write(lookup, None, |first, words| all[first..][..words.len()].copy_from_slice(words));
         all
     }
 
-    /// Writes the words of the parameters at a point: calls `set` with the index of the first word
-    /// and the words.
+    /// Writes the words of the parameters at a point, for light of a wavelength in nm or in RGB:
+    /// calls `set` with the index of the first word and the words.
     #[inline]
-    pub fn write(&self, lookup: &Lookup, mut set: impl FnMut(usize, &[u32])) {
+    pub fn write(&self, lookup: &Lookup, nm: Option<f32>, mut set: impl FnMut(usize, &[u32])) {
         set(0, &self.constants);
+        if let (Some(DispersiveParameter { word, index }), Some(nm)) = (&self.dispersive, nm) {
+            set(*word, &[index.at(nm).to_bits()]);
+        }
         for v in &self.varying {
             let value = v.value.rgb(lookup);
             let words: [u32; 3] = std::array::from_fn(|k| v.bits(value, k));

@@ -11,6 +11,7 @@ use lightbound::suggestion::did_you_mean;
 use lightbound::texture::Param;
 use lightbound_math::Vec3;
 use lightbound_math::spectrum::HELIUM_D_NM;
+use std::sync::Arc;
 
 /// All materials of a scene.
 pub(super) struct Materials {
@@ -42,6 +43,9 @@ const MIN_ALPHA: f32 = 1e-3;
 /// Indices of refraction closer to 1 are treated as 1, because rounding errors dominate the half
 /// vector of refraction.
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
+
+/// Word of the index of refraction, the first parameter of `dielectric.wgsl`.
+const ETA_WORD: usize = 0;
 
 impl Builder<'_> {
     /// Builds all materials.
@@ -196,24 +200,24 @@ impl Builder<'_> {
 
     fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let (eta, alpha) = (self.index_of_refraction(entity, "eta")?, self.roughness(entity, "")?);
-        if let Some(spectrum) = self.dispersion(entity, "eta")? {
-            if alpha.is_smooth() {
-                return Ok(Material::specular(Specular::Dispersive { eta: spectrum.into() }));
-            }
-            self.warn(
-                entity,
-                "dispersion of a rough \"dielectric\" is not supported",
-                format!("the index of refraction at {HELIUM_D_NM} nm, {eta}"),
-            )?;
+        let dispersion = self.dispersion(entity, "eta")?.map(Arc::new);
+        if alpha.is_smooth() {
+            return Ok(Material::specular(match dispersion {
+                Some(eta) => Specular::Dispersive { eta },
+                None => Specular::Dielectric { eta },
+            }));
         }
-        if alpha.is_smooth() || (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
+        if dispersion.is_none() && (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
             return Ok(Material::specular(Specular::Dielectric { eta }));
         }
         let values = [("eta", Param::from_float(eta)), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
         let mut instance = self.library(entity, "dielectric.wgsl", &values)?;
         // The range of the shader's parameter.
         instance.eta = eta.clamp(1e-4, 1e4);
-        Ok(Material::scattering(instance))
+        Ok(Material::scattering(match dispersion {
+            Some(index) => instance.with_dispersion(ETA_WORD, index),
+            None => instance,
+        }))
     }
 
     /// Builds a coat over a diffuse base. The shader evaluates in closed form what pbrt-v4

@@ -132,7 +132,7 @@ impl Integrator for Lightcuts {
 #[derive(Clone, Copy)]
 struct Path {
     throughput: Vec3,
-    /// Wavelength in nm after a refraction with dispersion; `None` for RGB.
+    /// Wavelength in nm from the first dispersion on; `None` for RGB.
     nm: Option<f32>,
     /// Index of the sample within the tile.
     sample: u32,
@@ -243,7 +243,7 @@ impl<'a> LightcutsWorker<'a> {
     /// Adds the emission and the reflected direct light at a hit, and continues the path by
     /// specular reflection or refraction. `features` are the denoiser features to record.
     fn process_hit(&mut self, index: usize, depth: u32, features: FeatureLayers) {
-        let (scene, hit, ray, path) =
+        let (scene, hit, ray, mut path) =
             (self.scene, self.hits[index], self.rays[index], self.paths[index]);
         if hit.is_miss() {
             let radiance: Vec3 =
@@ -275,6 +275,11 @@ impl<'a> LightcutsWorker<'a> {
             (specular, _) => f32::from(u8::from(specular.is_some())),
         };
         if let Some(instance) = scattering.as_ref().filter(|_| continues) {
+            if instance.dispersive_index().is_some() {
+                // The shader does not use `lobe_u`.
+                let (nm, colour) = PathWavelength { nm: path.nm, u: lobe_u }.select();
+                (path.nm, path.throughput) = (Some(nm), path.throughput * colour);
+            }
             self.add_direct_light(&vertex, instance, &path, depth);
         }
         let sampled_specular = specular.as_ref().filter(|_| lobe_u < specular_probability);
@@ -325,7 +330,7 @@ impl<'a> LightcutsWorker<'a> {
         self.points += 1;
         let started = point.is_timed.then(Instant::now);
         self.lighting.material.begin(
-            instance,
+            (instance, path.nm),
             vertex.surface,
             || scene.geometry.shader_positions(vertex.hit, vertex.surface.p),
             wo,
@@ -378,7 +383,7 @@ impl<'a> LightcutsWorker<'a> {
         let (_, wo) = vertex.mirrored(binding.program.sides == SurfaceSides::Both);
         let positions = || scene.geometry.shader_positions(vertex.hit, vertex.surface.p);
         let mut batch = self.shading.begin(binding, 1);
-        batch.push(instance, vertex.surface, positions, (u, wo));
+        batch.push((instance, None), vertex.surface, positions, (u, wo));
         let (wi, BsdfValue { s, pdf }) = batch.set_up().sample().direction(0);
         let eta = eta_ratio(instance.eta, wi, wo);
         if pdf > 0.0 { s / pdf * eta * eta } else { Vec3::ZERO }

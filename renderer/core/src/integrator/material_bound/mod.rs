@@ -234,7 +234,7 @@ impl<'a> KernelBuffers<'a> {
     fn set_up(
         &mut self,
         program: &Program,
-        instance: &ShaderInstance,
+        (instance, nm): (&ShaderInstance, Option<f32>),
         surface: &Surface,
         positions: impl FnOnce() -> [Vec3; 2],
         counts: &mut ShadingCounts,
@@ -242,7 +242,7 @@ impl<'a> KernelBuffers<'a> {
         let parameters = &mut self.parameters;
         let Some((kernel, (inputs, outputs))) = program.setup.as_ref().zip(self.setup.as_mut())
         else {
-            instance.write(&surface.lookup(), |first, words| {
+            instance.write(&surface.lookup(), nm, |first, words| {
                 parameters[first..][..words.len()].copy_from_slice(words)
             });
             return;
@@ -250,8 +250,8 @@ impl<'a> KernelBuffers<'a> {
         let [p, object] = positions();
         let point = Program::surface_words(p, object, surface.frame.n, surface.uv);
         inputs.set_row(0, 0, &point);
-        instance
-            .write(&surface.lookup(), |first, words| inputs.set_row(0, point.len() + first, words));
+        let set = |first: usize, words: &[u32]| inputs.set_row(0, point.len() + first, words);
+        instance.write(&surface.lookup(), nm, set);
         inputs.truncate(1);
         kernel.run(&self.textures, inputs, outputs);
         parameters.iter_mut().enumerate().for_each(|(port, word)| *word = outputs.bits(0, port));
@@ -309,7 +309,7 @@ impl<'a> BoundEvaluator<'a> {
     /// is one-sided.
     pub fn begin(
         &mut self,
-        instance: &ShaderInstance,
+        (instance, nm): (&ShaderInstance, Option<f32>),
         surface: &Surface,
         positions: impl FnOnce() -> [Vec3; 2],
         wo: Vec3,
@@ -318,7 +318,7 @@ impl<'a> BoundEvaluator<'a> {
         let program = &self.bounds.shaders[self.shader].binding.program;
         let mut counts = std::mem::take(&mut self.counts);
         let buffers = self.buffers(self.shader);
-        buffers.set_up(program, instance, surface, positions, &mut counts);
+        buffers.set_up(program, (instance, nm), surface, positions, &mut counts);
         buffers.set_common_words(wo);
         self.counts = counts;
     }

@@ -81,7 +81,7 @@ struct Path {
     /// Product of the squared ratios of refractive indices. Russian roulette uses the throughput
     /// times this factor.
     eta_scale: f32,
-    /// Wavelength in nm after a refraction with dispersion; `None` for RGB.
+    /// Wavelength in nm from the first dispersion on; `None` for RGB.
     nm: Option<f32>,
     /// Whether the path has met a dispersive surface, after which throughput may be negative.
     is_dispersed: bool,
@@ -486,10 +486,18 @@ impl<'a> Wavefront<'a> {
                 SurfaceSides::One => (side, wo.z) = (1f32.copysign(wo.z), wo.z.abs()),
                 SurfaceSides::Both => eta = instance.eta,
             }
+            if let Some(index) = instance.dispersive_index() {
+                // The shader does not use `lobe_u`.
+                let path = &mut self.paths[i];
+                let (nm, colour) = PathWavelength { nm: path.nm, u: lobe_u }.select();
+                path.throughput *= colour;
+                (path.nm, path.is_dispersed) = (Some(nm), true);
+                eta = index.at(nm);
+            }
             specular_probability =
                 specular.map_or(0.0, |specular| specular.sampling_probability(wo));
             let positions = || scene.geometry.shader_positions(hit, surface.p);
-            batch.push(instance, surface, positions, (vec2(u, v), wo));
+            batch.push((instance, self.paths[i].nm), surface, positions, (vec2(u, v), wo));
         }
         let takes_light_sample = binding.is_some() && depth < self.max_depth;
         if self.light_picker.depends_on_point() {

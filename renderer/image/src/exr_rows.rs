@@ -23,6 +23,13 @@ use std::io::{BufReader, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 
+/// Scan lines from the top, with lossless ZIP compression.
+pub(super) const ENCODING: Encoding = Encoding {
+    compression: exr::compression::Compression::ZIP16,
+    blocks: Blocks::ScanLines,
+    line_order: LineOrder::Increasing,
+};
+
 /// The type of a channel's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelType {
@@ -141,14 +148,9 @@ fn encode(file: impl Write + Seek, header: &ExrImage, rows: &dyn ExrRows) -> Res
         };
         attributes.other.insert(text(key, "the name ")?, value);
     }
-    let encoding = Encoding {
-        compression: exr::compression::Compression::ZIP16,
-        blocks: Blocks::ScanLines,
-        line_order: LineOrder::Increasing,
-    };
     let [width, height] = header.size.map(|n| n as usize);
     let channels = SortedRows { rows, channels, sources };
-    let layer = Layer::new((width, height), attributes, encoding, channels);
+    let layer = Layer::new((width, height), attributes, ENCODING, channels);
     let mut image = Image::from_layer(layer);
     let [full_width, full_height] = header.full_size.map(|n| n as usize);
     image.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));

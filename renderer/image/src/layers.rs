@@ -93,12 +93,14 @@ pub struct Layers {
 }
 
 impl Layer {
-    /// Returns whether the channels form a visible colour.
+    /// Returns whether the channels form a visible colour: they are floats named R, G and B, or Y.
     pub fn is_colour(&self) -> bool {
-        matches!(
-            self.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()[..],
-            ["R", "G", "B"] | ["Y"]
-        )
+        let names = self.channels.iter().map(|channel| match channel.samples {
+            ChannelSamples::F32(_) => Some(channel.name.as_str()),
+            ChannelSamples::U32(_) => None,
+        });
+        let names: Option<Vec<&str>> = names.collect();
+        matches!(names.as_deref(), Some(["R", "G", "B"] | ["Y"]))
     }
 
     /// Returns the name of one of the layer's channels in an EXR file, such as `normal.X`.
@@ -352,6 +354,9 @@ mod tests {
             panic!()
         };
         assert_eq!(ids[..], [1, u32::MAX]);
+        let [id] = &layers.get("object.id").unwrap().channels[..] else { panic!() };
+        let channels = vec![Channel { name: "Y".into(), ..id.clone() }];
+        assert!(!Layer { channels, ..colour.clone() }.is_colour());
         let cropped = colour.clone().crop(PixelRect::from_size(4, 4, 1, 1));
         assert_eq!(floats(&cropped, 2), [1.5]);
     }

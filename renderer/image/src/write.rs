@@ -241,15 +241,12 @@ pub fn write_pfm_rows(
 ) -> Result<(), ImageError> {
     save_with(path, |file| {
         let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Problem::Write);
-        write(format!("PF\n{width} {height}\n-1.0\n").as_bytes())?;
+        write(pfm_header(width, height, 3).as_bytes())?;
         for start in (0..height).step_by(PFM_ROWS as usize).rev() {
             let end = (start + PFM_ROWS).min(height);
             let rgb = rows(start..end);
             assert_eq!(rgb.len(), width as usize * (end - start) as usize);
-            for row in rgb.chunks_exact(width.max(1) as usize).rev() {
-                let bytes = row.as_flattened().iter().flat_map(|x| x.to_le_bytes());
-                write(&bytes.collect::<Vec<_>>())?;
-            }
+            write(&Vec::from_iter(pfm_bytes(rgb.as_flattened(), width, 3)))?;
         }
         Ok(())
     })
@@ -263,13 +260,22 @@ pub fn write_pfm_rows(
 pub fn encode_pfm(width: u32, height: u32, channels: usize, samples: &[f32]) -> Vec<u8> {
     assert!(matches!(channels, 1 | 3), "{channels} channels");
     assert_eq!(samples.len(), width as usize * height as usize * channels);
-    let name = if channels == 3 { "PF" } else { "Pf" };
-    let mut bytes = format!("{name}\n{width} {height}\n-1.0\n").into_bytes();
+    let mut bytes = pfm_header(width, height, channels).into_bytes();
     bytes.reserve(size_of_val(samples));
-    for row in samples.chunks_exact(width.max(1) as usize * channels).rev() {
-        bytes.extend(row.iter().flat_map(|x| x.to_le_bytes()));
-    }
+    bytes.extend(pfm_bytes(samples, width, channels));
     bytes
+}
+
+/// Returns the header of a little-endian PFM.
+fn pfm_header(width: u32, height: u32, channels: usize) -> String {
+    let name = if channels == 3 { "PF" } else { "Pf" };
+    format!("{name}\n{width} {height}\n-1.0\n")
+}
+
+/// Returns the bytes of rows of a little-endian PFM, given from the top.
+fn pfm_bytes(samples: &[f32], width: u32, channels: usize) -> impl Iterator<Item = u8> {
+    let rows = samples.chunks_exact(width.max(1) as usize * channels).rev();
+    rows.flatten().flat_map(|x| x.to_le_bytes())
 }
 
 /// Writes a file atomically: it contains either all of `bytes` or its previous content.

@@ -352,20 +352,24 @@ fn write_durably(
     file.sync_all().map_err(Problem::Write)
 }
 
-/// Removes the temporary files of all writes in progress. For a process that exits without waiting
-/// for them; their targets keep their previous content.
+/// Removes the temporary files of all writes in progress, and lets new writes fail. For a process
+/// that exits without waiting for them; their targets keep their previous content.
 pub fn remove_temporary_files() {
     TEMPORARY_FILES.remove_all();
 }
 
 /// The temporary files of the process.
-static TEMPORARY_FILES: TemporaryFiles = TemporaryFiles(Mutex::new(Vec::new()));
+static TEMPORARY_FILES: TemporaryFiles = TemporaryFiles::new();
 
-/// Paths of existing temporary files.
-struct TemporaryFiles(Mutex<Vec<PathBuf>>);
+/// Paths of existing temporary files; `None` if no more may be created.
+struct TemporaryFiles(Mutex<Option<Vec<PathBuf>>>);
 
 impl TemporaryFiles {
-    fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+    const fn new() -> TemporaryFiles {
+        TemporaryFiles(Mutex::new(Some(Vec::new())))
+    }
+
+    fn paths(&self) -> MutexGuard<'_, Option<Vec<PathBuf>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -374,6 +378,11 @@ impl TemporaryFiles {
         let name = target.file_name().ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name")
         })?;
+        // Locked until the path is stored, so that no file is missed.
+        let mut paths = self.paths();
+        let Some(paths) = &mut *paths else {
+            return Err(io::Error::other("the program is ending"));
+        };
         for attempt in 0.. {
             let mut temporary = std::ffi::OsString::from(".");
             temporary.push(name);
@@ -381,7 +390,7 @@ impl TemporaryFiles {
             let path = target.with_file_name(temporary);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
-                    self.paths().push(path.clone());
+                    paths.push(path.clone());
                     return Ok((file, TemporaryFile { path, all: self, renamed: false }));
                 }
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
@@ -392,7 +401,7 @@ impl TemporaryFiles {
     }
 
     fn remove_all(&self) {
-        for path in self.paths().drain(..) {
+        for path in self.paths().take().into_iter().flatten() {
             // The file may have been renamed in the meantime.
             let _ = fs::remove_file(path);
         }
@@ -416,7 +425,7 @@ impl TemporaryFile<'_> {
 
 impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
-        self.all.paths().retain(|path| *path != self.path);
+        self.all.paths().iter_mut().for_each(|paths| paths.retain(|path| *path != self.path));
         if !self.renamed {
             // Ignores a second error; the first one is reported.
             let _ = fs::remove_file(&self.path);
@@ -548,11 +557,11 @@ mod tests {
     }
 
     #[test]
-    fn removing_temporary_files_keeps_targets() {
+    fn removing_temporary_files_keeps_targets_and_prevents_new_files() {
         let dir = tempfile::tempdir().unwrap();
         let [finished, unfinished] = ["a.bin", "b.bin"].map(|name| dir.path().join(name));
         fs::write(&unfinished, b"earlier").unwrap();
-        let files = TemporaryFiles(Mutex::new(Vec::new()));
+        let files = TemporaryFiles::new();
         let create = |target: &Path| files.create_for(target).unwrap().1;
         create(&finished).rename(&finished).unwrap();
         let temporary = create(&unfinished);
@@ -562,7 +571,9 @@ mod tests {
         assert!(temporary.rename(&unfinished).is_err());
         assert_eq!(fs::read(&unfinished).unwrap(), b"earlier");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
-        assert!(files.paths().is_empty());
+        // Other threads may still begin to write.
+        assert!(files.create_for(&finished).is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 
     #[cfg(unix)]

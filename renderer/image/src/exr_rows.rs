@@ -1,7 +1,8 @@
 //! Streams EXR files: computes pixels while a file is written, and uses them while it is read.
 //!
 //! Neither side holds the whole image: a file consists of blocks of 16 rows, each compressed by
-//! itself. A 4K image with all sums of a film has 1.5 GB of samples; a block has 3 MB.
+//! itself. A 4K image with all layers and sums of a film has 2.5 GB of samples; a block has 18 MB.
+//! A few blocks for each thread are in memory at a time.
 
 use super::exr_blocks::{self, PEDANTIC, damaged, problem};
 use super::isolation::isolate;

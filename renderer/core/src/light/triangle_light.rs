@@ -8,7 +8,7 @@ use fearless_simd::{Level, Simd, dispatch};
 use lightbound_math::sampling::warp::uniform_triangle;
 use lightbound_math::{COLUMN_LEN, Columns, Frame, Vec2, Vec3};
 
-/// A triangle in world space.
+/// A triangle in render space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TriangleLight {
     /// Vertices.

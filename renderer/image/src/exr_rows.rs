@@ -1,7 +1,8 @@
 //! Streams EXR files: computes pixels while a file is written, and uses them while it is read.
 //!
 //! Neither side holds the whole image: a file consists of blocks of 16 rows, each compressed by
-//! itself. A 4K image with all sums of a film has 1.5 GB of samples; a block has 3 MB.
+//! itself. A 4K image with all layers and sums of a film has 2.5 GB of samples; a block has 18 MB.
+//! A few blocks for each thread are in memory at a time.
 
 use super::exr_blocks::{self, PEDANTIC, damaged, problem};
 use super::isolation::isolate;
@@ -22,6 +23,13 @@ use std::fs::File;
 use std::io::{BufReader, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
+
+/// Scan lines from the top, with lossless ZIP compression.
+pub(super) const ENCODING: Encoding = Encoding {
+    compression: exr::compression::Compression::ZIP16,
+    blocks: Blocks::ScanLines,
+    line_order: LineOrder::Increasing,
+};
 
 /// The type of a channel's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,14 +149,9 @@ fn encode(file: impl Write + Seek, header: &ExrImage, rows: &dyn ExrRows) -> Res
         };
         attributes.other.insert(text(key, "the name ")?, value);
     }
-    let encoding = Encoding {
-        compression: exr::compression::Compression::ZIP16,
-        blocks: Blocks::ScanLines,
-        line_order: LineOrder::Increasing,
-    };
     let [width, height] = header.size.map(|n| n as usize);
     let channels = SortedRows { rows, channels, sources };
-    let layer = Layer::new((width, height), attributes, encoding, channels);
+    let layer = Layer::new((width, height), attributes, ENCODING, channels);
     let mut image = Image::from_layer(layer);
     let [full_width, full_height] = header.full_size.map(|n| n as usize);
     image.attributes.display_window = IntegerBounds::from_dimensions((full_width, full_height));

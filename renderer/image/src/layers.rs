@@ -351,6 +351,9 @@ mod tests {
             panic!()
         };
         assert_eq!(ids[..], [1, u32::MAX]);
+        let [id] = &layers.get("object.id").unwrap().channels[..] else { panic!() };
+        let channels = vec![Channel { name: "Y".into(), ..id.clone() }];
+        assert!(!Layer { channels, ..colour.clone() }.is_colour());
         let cropped = colour.clone().crop(PixelRect::from_size(4, 4, 1, 1));
         assert_eq!(floats(&cropped, 2), [1.5]);
     }

@@ -90,7 +90,7 @@ impl Layer {
     /// Floats are filtered. Unsigned integers, which are ids, are taken from the nearest pixel.
     ///
     /// # Panics
-    /// If either size is 0.
+    /// If the layer has no pixels, or either size is 0.
     pub fn resize(mut self, corner: [i64; 2], width: usize, height: usize) -> Layer {
         let from = [self.data_window.width(), self.data_window.height()];
         let to = [width, height];

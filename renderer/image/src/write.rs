@@ -241,15 +241,12 @@ pub fn write_pfm_rows(
 ) -> Result<(), ImageError> {
     save_with(path, |file| {
         let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Problem::Write);
-        write(format!("PF\n{width} {height}\n-1.0\n").as_bytes())?;
+        write(pfm_header(width, height, 3).as_bytes())?;
         for start in (0..height).step_by(PFM_ROWS as usize).rev() {
             let end = (start + PFM_ROWS).min(height);
             let rgb = rows(start..end);
             assert_eq!(rgb.len(), width as usize * (end - start) as usize);
-            for row in rgb.chunks_exact(width.max(1) as usize).rev() {
-                let bytes = row.as_flattened().iter().flat_map(|x| x.to_le_bytes());
-                write(&bytes.collect::<Vec<_>>())?;
-            }
+            write(&Vec::from_iter(pfm_bytes(rgb.as_flattened(), width, 3)))?;
         }
         Ok(())
     })
@@ -263,13 +260,22 @@ pub fn write_pfm_rows(
 pub fn encode_pfm(width: u32, height: u32, channels: usize, samples: &[f32]) -> Vec<u8> {
     assert!(matches!(channels, 1 | 3), "{channels} channels");
     assert_eq!(samples.len(), width as usize * height as usize * channels);
-    let name = if channels == 3 { "PF" } else { "Pf" };
-    let mut bytes = format!("{name}\n{width} {height}\n-1.0\n").into_bytes();
+    let mut bytes = pfm_header(width, height, channels).into_bytes();
     bytes.reserve(size_of_val(samples));
-    for row in samples.chunks_exact(width.max(1) as usize * channels).rev() {
-        bytes.extend(row.iter().flat_map(|x| x.to_le_bytes()));
-    }
+    bytes.extend(pfm_bytes(samples, width, channels));
     bytes
+}
+
+/// Returns the header of a little-endian PFM.
+fn pfm_header(width: u32, height: u32, channels: usize) -> String {
+    let name = if channels == 3 { "PF" } else { "Pf" };
+    format!("{name}\n{width} {height}\n-1.0\n")
+}
+
+/// Returns the bytes of rows of a little-endian PFM, given from the top.
+fn pfm_bytes(samples: &[f32], width: u32, channels: usize) -> impl Iterator<Item = u8> {
+    let rows = samples.chunks_exact(width.max(1) as usize * channels).rev();
+    rows.flatten().flat_map(|x| x.to_le_bytes())
 }
 
 /// Writes a file atomically: it contains either all of `bytes` or its previous content.
@@ -346,20 +352,24 @@ fn write_durably(
     file.sync_all().map_err(Problem::Write)
 }
 
-/// Removes the temporary files of all writes in progress. For a process that exits without waiting
-/// for them; their targets keep their previous content.
+/// Removes the temporary files of all writes in progress, and lets new writes fail. For a process
+/// that exits without waiting for them; their targets keep their previous content.
 pub fn remove_temporary_files() {
     TEMPORARY_FILES.remove_all();
 }
 
 /// The temporary files of the process.
-static TEMPORARY_FILES: TemporaryFiles = TemporaryFiles(Mutex::new(Vec::new()));
+static TEMPORARY_FILES: TemporaryFiles = TemporaryFiles::new();
 
-/// Paths of existing temporary files.
-struct TemporaryFiles(Mutex<Vec<PathBuf>>);
+/// Paths of existing temporary files; `None` if no more may be created.
+struct TemporaryFiles(Mutex<Option<Vec<PathBuf>>>);
 
 impl TemporaryFiles {
-    fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+    const fn new() -> TemporaryFiles {
+        TemporaryFiles(Mutex::new(Some(Vec::new())))
+    }
+
+    fn paths(&self) -> MutexGuard<'_, Option<Vec<PathBuf>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -368,6 +378,11 @@ impl TemporaryFiles {
         let name = target.file_name().ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name")
         })?;
+        // Locked until the path is stored, so that no file is missed.
+        let mut paths = self.paths();
+        let Some(paths) = &mut *paths else {
+            return Err(io::Error::other("the program is ending"));
+        };
         for attempt in 0.. {
             let mut temporary = std::ffi::OsString::from(".");
             temporary.push(name);
@@ -375,7 +390,7 @@ impl TemporaryFiles {
             let path = target.with_file_name(temporary);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
-                    self.paths().push(path.clone());
+                    paths.push(path.clone());
                     return Ok((file, TemporaryFile { path, all: self, renamed: false }));
                 }
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
@@ -386,7 +401,7 @@ impl TemporaryFiles {
     }
 
     fn remove_all(&self) {
-        for path in self.paths().drain(..) {
+        for path in self.paths().take().into_iter().flatten() {
             // The file may have been renamed in the meantime.
             let _ = fs::remove_file(path);
         }
@@ -410,7 +425,7 @@ impl TemporaryFile<'_> {
 
 impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
-        self.all.paths().retain(|path| *path != self.path);
+        self.all.paths().iter_mut().for_each(|paths| paths.retain(|path| *path != self.path));
         if !self.renamed {
             // Ignores a second error; the first one is reported.
             let _ = fs::remove_file(&self.path);
@@ -542,11 +557,11 @@ mod tests {
     }
 
     #[test]
-    fn removing_temporary_files_keeps_targets() {
+    fn removing_temporary_files_keeps_targets_and_prevents_new_files() {
         let dir = tempfile::tempdir().unwrap();
         let [finished, unfinished] = ["a.bin", "b.bin"].map(|name| dir.path().join(name));
         fs::write(&unfinished, b"earlier").unwrap();
-        let files = TemporaryFiles(Mutex::new(Vec::new()));
+        let files = TemporaryFiles::new();
         let create = |target: &Path| files.create_for(target).unwrap().1;
         create(&finished).rename(&finished).unwrap();
         let temporary = create(&unfinished);
@@ -556,7 +571,9 @@ mod tests {
         assert!(temporary.rename(&unfinished).is_err());
         assert_eq!(fs::read(&unfinished).unwrap(), b"earlier");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
-        assert!(files.paths().is_empty());
+        // Other threads may still begin to write.
+        assert!(files.create_for(&finished).is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 
     #[cfg(unix)]

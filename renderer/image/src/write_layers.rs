@@ -1,10 +1,11 @@
 //! Writes layers to EXR files, with the header of the file that they come from.
 
+use super::exr_rows::ENCODING;
 use super::layers::{Layer, Layers};
 use super::read::primaries;
 use super::write::ChannelSamples;
 use super::{Problem, inspect::exr_meta};
-use exr::image::{Blocks, Encoding, Image};
+use exr::image::Image;
 use exr::prelude::{
     AnyChannel, AnyChannels, FlatSamples, ImageAttributes, IntegerBounds, LayerAttributes, Text,
     Vec2, WritableImage, f16,
@@ -126,13 +127,8 @@ pub fn encode_exr_layers(
     let full = layers.display_window;
     image.display_window =
         IntegerBounds::new(position([full.x0, full.y0])?, Vec2(full.width(), full.height()));
-    let encoding = Encoding {
-        compression: exr::compression::Compression::ZIP16,
-        blocks: Blocks::ScanLines,
-        line_order: exr::meta::attribute::LineOrder::Increasing,
-    };
     let size = (window.width(), window.height());
-    let mut file = Image::from_layer(exr::image::Layer::new(size, attributes, encoding, channels));
+    let mut file = Image::from_layer(exr::image::Layer::new(size, attributes, ENCODING, channels));
     file.attributes = image;
     let mut bytes = Vec::new();
     file.write().to_buffered(Cursor::new(&mut bytes)).map_err(|e| e.to_string())?;

@@ -6,7 +6,9 @@
 //! way. A texel of the result is the mean radiance over its directions, so a constant map stays
 //! constant. Light sources of a few texels, such as the sun, hold much of the energy of a map, but
 //! samples of the result would hit them by chance. Hence radiance above a threshold is distributed
-//! from the texels of the source instead, which conserves their energy.
+//! from the texels of the source instead, which conserves their energy. Negative values, such as
+//! those that an enlarged photograph has beside a bright edge, count as 0, as in
+//! [`super::Environment::image`]: averages would spread them to other texels.
 
 use super::LightError;
 use super::octahedral::{sphere_to_square, square_to_sphere};
@@ -19,6 +21,9 @@ const SAMPLES: usize = 4;
 
 /// Samples along each side of a texel of the source, where its radiance is above the threshold.
 const PEAK_SAMPLES: usize = 16;
+
+/// Texels of the source that are distributed at a time.
+const PEAK_BATCH: usize = 1024;
 
 /// Threshold of peaks, relative to the mean radiance. At most 1/16 of the sphere is above it.
 const PEAK: f64 = 16.0;
@@ -54,19 +59,26 @@ impl LatLongMap<'_> {
             .into_par_iter()
             .map(|i| self.mean_below(threshold, [i % side, i / side], side))
             .collect();
-        for (i, texel) in self.texels.iter().enumerate() {
-            let peak = (*texel - threshold).max(Vec3::ZERO);
-            if peak != Vec3::ZERO {
-                self.distribute(peak, [i % self.width, i / self.width], &mut result, side);
+        let peaks = self.texels.iter().enumerate().map(|(i, texel)| {
+            ([i % self.width, i / self.width], (*texel - threshold).max(Vec3::ZERO))
+        });
+        let peaks: Vec<_> = peaks.filter(|(_, peak)| *peak != Vec3::ZERO).collect();
+        for batch in peaks.chunks(PEAK_BATCH) {
+            let targets: Vec<_> =
+                batch.par_iter().map(|&(texel, _)| self.sampled_texels(texel, side)).collect();
+            // Serially: the order of the sums determines their rounding.
+            for (&(texel, peak), targets) in batch.iter().zip(targets) {
+                let radiance = self.sample_share(texel, side) * peak;
+                targets.into_iter().for_each(|target| result[target] += radiance);
             }
         }
         Ok((result, side))
     }
 
-    /// Returns the mean radiance over all directions.
+    /// Returns the mean radiance over all directions, without negative values.
     pub fn mean(&self) -> glam::DVec3 {
         let row = |(y, row): (usize, &[Vec3])| {
-            let sum = row.iter().map(|texel| texel.as_dvec3()).sum::<glam::DVec3>();
+            let sum = row.iter().map(|texel| texel.max(Vec3::ZERO).as_dvec3()).sum::<glam::DVec3>();
             let [top, bottom] = self.row(y);
             sum * (0.5 * (top - bottom) / self.width as f64)
         };
@@ -78,13 +90,13 @@ impl LatLongMap<'_> {
         [y, y + 1].map(|y| libm::cos(std::f64::consts::PI * (y as f64 / self.height as f64)))
     }
 
-    /// Returns the radiance from a unit direction.
+    /// Returns the radiance from a unit direction, at least 0.
     fn radiance(&self, d: Vec3) -> Vec3 {
         let phi = libm::atan2f(d.y, d.x);
         let u = if phi < 0.0 { phi + TAU } else { phi } / TAU;
         let v = libm::acosf(d.z.clamp(-1.0, 1.0)) / PI;
         let cell = |x: f32, n: usize| ((x * n as f32) as usize).min(n - 1);
-        self.texels[cell(v, self.height) * self.width + cell(u, self.width)]
+        self.texels[cell(v, self.height) * self.width + cell(u, self.width)].max(Vec3::ZERO)
     }
 
     /// Returns the mean over a texel of the result, of radiance up to the threshold.
@@ -96,21 +108,26 @@ impl LatLongMap<'_> {
         sum / (SAMPLES * SAMPLES) as f32
     }
 
-    /// Adds the `radiance` of a texel to the texels of the result that have its directions.
-    fn distribute(&self, radiance: Vec3, [x, y]: [usize; 2], result: &mut [Vec3], side: usize) {
+    /// Returns the share of a sample of a texel in the sphere, over that of a texel of the result.
+    fn sample_share(&self, [_, y]: [usize; 2], side: usize) -> f32 {
         let [top, bottom] = self.row(y);
-        // The share of a sample in the sphere, over that of a texel of the result.
-        let share = 0.5 * (top - bottom) / (self.width * PEAK_SAMPLES * PEAK_SAMPLES) as f64
-            * (side * side) as f64;
-        for p in positions(PEAK_SAMPLES) {
+        let samples = self.width * PEAK_SAMPLES * PEAK_SAMPLES;
+        (0.5 * (top - bottom) / samples as f64 * (side * side) as f64) as f32
+    }
+
+    /// Returns the texel of the result in the direction of each sample of a texel.
+    fn sampled_texels(&self, [x, y]: [usize; 2], side: usize) -> Vec<usize> {
+        let [top, bottom] = self.row(y);
+        let target = |p: Vec2| {
             let phi = TAU * (x as f32 + p.x) / self.width as f32;
             let z = top + (bottom - top) * f64::from(p.y);
             let r = ((1.0 - z) * (1.0 + z)).max(0.0).sqrt() as f32;
             let d = Vec3::new(r * libm::cosf(phi), r * libm::sinf(phi), z as f32);
             let [column, row] =
                 (sphere_to_square(d) * side as f32).to_array().map(|x| (x as usize).min(side - 1));
-            result[row * side + column] += share as f32 * radiance;
-        }
+            row * side + column
+        };
+        positions(PEAK_SAMPLES).map(target).collect()
     }
 }
 
@@ -176,6 +193,17 @@ mod tests {
             let error = *texel - 2.0 - square_to_sphere(p);
             assert!(error.length() < 0.1, "{p}: {texel}");
         }
+    }
+
+    #[test]
+    fn negative_texels_are_black() {
+        let random = &mut Random::new(5);
+        let mut texels: Vec<Vec3> = (0..64 * 32)
+            .map(|_| Vec3::new(random.below(100) as f32, random.below(9) as f32, 0.0) - 4.0)
+            .collect();
+        texels[700] = Vec3::splat(1e5);
+        let black: Vec<Vec3> = texels.iter().map(|texel| texel.max(Vec3::ZERO)).collect();
+        assert_eq!(map(&texels, 64).to_equal_area(), map(&black, 64).to_equal_area());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Lights.
 //!
-//! Every light is self-contained and in world space. [`Lights`] owns all lights of a scene and
+//! Every light is self-contained and in render space. [`Lights`] owns all lights of a scene and
 //! their powers. Lights that BSDF samples can hit return the density of light sampling, for
 //! multiple importance sampling: [`AreaLight::pdf_li`], [`Environment::pdf_li`].
 

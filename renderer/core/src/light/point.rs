@@ -20,7 +20,7 @@ impl PointLight {
         PointLight { position, intensity }
     }
 
-    /// Returns the position in world space.
+    /// Returns the position in render space.
     pub fn position(&self) -> Vec3 {
         self.position
     }
@@ -110,7 +110,7 @@ impl SpotLight {
         SpotLight { intensity: self.intensity * factor, ..self }
     }
 
-    /// Returns the position in world space.
+    /// Returns the position in render space.
     pub fn position(&self) -> Vec3 {
         self.position
     }

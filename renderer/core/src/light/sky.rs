@@ -16,6 +16,7 @@ use super::octahedral::square_to_sphere;
 use lightbound_math::spectrum::{Primaries, Spectrum, illuminant_rgb, photometric};
 use lightbound_math::{Vec3, vec2};
 use std::f64::consts::{FRAC_PI_2, PI};
+use std::sync::LazyLock;
 
 /// Number of texels along a side of the sky's map.
 const SIDE: usize = 256;
@@ -134,8 +135,9 @@ impl Sky {
 
 /// Converts XYZ to linear sRGB without negative components.
 fn rgb_of_xyz(xyz: glam::DVec3) -> Vec3 {
-    let matrix = Primaries::SRGB.xyz_from_rgb().expect("sRGB has a matrix");
-    (matrix.inverse() * xyz).as_vec3().max(Vec3::ZERO)
+    static RGB_FROM_XYZ: LazyLock<glam::DMat3> =
+        LazyLock::new(|| Primaries::SRGB.xyz_from_rgb().expect("sRGB has a matrix").inverse());
+    (*RGB_FROM_XYZ * xyz).as_vec3().max(Vec3::ZERO)
 }
 
 /// Returns a chromaticity of the zenith.

@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 /// pbrt-v4 (Pharr et al. 2023, *Physically Based Rendering*, section 6.5.4).
 const SAMPLED_SOLID_ANGLES: RangeInclusive<f32> = 3e-4..=6.22;
 
-/// A triangle in world space.
+/// A triangle in render space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TriangleLight {
     /// Vertices.

@@ -63,7 +63,7 @@ pub fn fit_metal(eta: &Spectrum, k: &Spectrum, outside: f32) -> MetalFit {
 }
 
 /// Returns the RGB reflectance of a metal at several cosines, by spectral integration.
-pub fn metal_rgb(eta: &Spectrum, k: &Spectrum, outside: f32, cosines: &[f64]) -> Vec<DVec3> {
+fn metal_rgb(eta: &Spectrum, k: &Spectrum, outside: f32, cosines: &[f64]) -> Vec<DVec3> {
     let outside = f64::from(outside);
     let index: Vec<[f64; 2]> =
         wavelengths().map(|nm| [eta, k].map(|s| f64::from(s.at(nm)) / outside)).collect();

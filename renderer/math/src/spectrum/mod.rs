@@ -28,10 +28,10 @@ use crate::{Vec3, vec3};
 use glam::{DMat3, DVec3};
 use std::sync::LazyLock;
 
-pub use conductor::{MetalFit, fit_metal, metal_rgb};
+pub use conductor::{MetalFit, fit_metal};
 pub use named::{HELIUM_D_NM, named};
 pub use primaries::{Chromaticity, Primaries, white_balance};
-pub use sensor::{SENSORS, white_balance_of_camera, white_of_temperature};
+pub use sensor::{SENSORS, white_balance_of_camera};
 pub use wavelength::{WavelengthSample, sample_wavelength};
 
 /// The matrix from XYZ to linear sRGB (IEC 61966-2-1): the inverse of the matrix of the BT.709

@@ -19,7 +19,7 @@ pub(super) const D65: Chromaticity = [0.3127, 0.3290];
 /// The white of the ACES colour spaces, near D60.
 const ACES_WHITE: Chromaticity = [0.32168, 0.33767];
 
-/// Primaries that span less than twice this area of the chromaticity diagram count as collinear.
+/// Primaries that span less than half of this area of the chromaticity diagram count as collinear.
 const MIN_AREA: f64 = 1e-6;
 
 /// The primaries and the white of an RGB colour space.

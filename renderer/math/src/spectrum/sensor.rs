@@ -45,7 +45,7 @@ const MIN_DAYLIGHT: f64 = 4000.0;
 
 /// Returns the white of a colour temperature, as pbrt-v4 does for white balance: daylight above
 /// 4000 K, else a black body. 6500 K is D65.
-pub fn white_of_temperature(kelvin: f64) -> Chromaticity {
+fn white_of_temperature(kelvin: f64) -> Chromaticity {
     if kelvin == 6500.0 {
         return D65;
     }

@@ -4,7 +4,7 @@ use super::EmitterSample;
 use lightbound_math::sampling::warp::{one_minus_cos, uniform_cone, uniform_cone_pdf};
 use lightbound_math::{Frame, Vec2, Vec3};
 
-/// A full sphere in world space.
+/// A full sphere in render space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorldSphere {
     pub center: Vec3,

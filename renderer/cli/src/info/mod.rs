@@ -18,9 +18,9 @@ Examples:
 
 A scene is loaded as for rendering, with all its files, so problems show. Its
 memory is measured after loading, for the first file only, plus that of the film
-for an .exr with all layers. Statistics of images are those of linear values; PNG, JPEG and TGA are
-decoded from sRGB. NaNs and infinities are counted, and excluded from the
-others.";
+for an .exr with the default layers. Statistics of images are those of linear
+values; PNG, JPEG and TGA are decoded from sRGB. NaNs and infinities are
+counted, and excluded from the others.";
 
 /// Options of `info`.
 #[derive(Debug, clap::Args)]

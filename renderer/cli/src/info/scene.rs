@@ -79,7 +79,7 @@ impl SceneInfo {
         let film = bytes(self.film_bytes);
         match self.loaded_bytes {
             Some(loaded) => format!(
-                "about {}: scene {}, film {film}; writing an .exr takes more for a moment",
+                "about {}: scene {}, film {film}",
                 bytes(loaded + self.film_bytes),
                 bytes(loaded)
             ),

@@ -7,7 +7,7 @@ use common::running::Running;
 use common::scene_dir::{SceneDir, assert_same_exr, channels, stats};
 use lightbound_shader::random::Random;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -162,6 +162,22 @@ fn repeated_sigterm_does_not_abort_writing() {
     let mut image = Vec::new();
     reader.read_to_end(&mut image).unwrap();
     assert_eq!(image.len(), "PF\n512 512\n-1.0\n".len() + 512 * 512 * 12);
+    running.finish_with(0);
+}
+
+#[test]
+fn snapshot_request_before_loading_is_ignored() {
+    let dir = SceneDir::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(["render", "-", "-o", "a.exr"]).current_dir(dir.root());
+    let (stdin, mut writer) = std::io::pipe().unwrap();
+    let running = Running::start(command.stdin(stdin));
+    drop(command);
+    // Pipes hold less, so the program is reading its scene after this.
+    writer.write_all(&[b'\n'; 1 << 20]).unwrap();
+    running.signal("USR1");
+    writer.write_all(&std::fs::read(dir.path("scene.pbrt")).unwrap()).unwrap();
+    drop(writer);
     running.finish_with(0);
 }
 

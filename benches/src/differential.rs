@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of random functions to check, such as 1000 or 1e6
-    #[arg(long, default_value = "1e4", value_parser = count, alias = "graphs")]
+    #[arg(long, default_value = "1e4", value_parser = count)]
     functions: u64,
     /// Seed of the first function; the others have consecutive seeds
     #[arg(long, default_value_t = 0)]

@@ -7,7 +7,6 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use lightbound_image::write::save;
-use lightbound_image::{ImageError, Problem};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -46,9 +45,9 @@ pub struct ManArgs {
 /// Writes a manual page for each command.
 pub fn man(args: &ManArgs) -> Result<Exit, Error> {
     let folder = &args.folder;
-    std::fs::create_dir_all(folder).map_err(|cause| Error::Write {
-        cause: ImageError { path: folder.clone(), problem: Problem::Write(cause) },
-        help: "name another folder".into(),
+    std::fs::create_dir_all(folder).map_err(|cause| {
+        let message = format!("{}: cannot be created ({cause})", folder.display());
+        Error::option(message, "name another folder")
     })?;
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();

@@ -308,9 +308,32 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// Formats bytes: `812 bytes`, `3.2 MB`, `1.25 GB`.
+pub fn bytes(n: u64) -> String {
+    match n as f64 {
+        x if x < 1e3 => format!("{n} bytes"),
+        x if x < 1e6 => format!("{:.0} kB", x * 1e-3),
+        x if x < 1e7 => format!("{:.1} MB", x * 1e-6),
+        x if x < 1e9 => format!("{:.0} MB", x * 1e-6),
+        x => format!("{:.2} GB", x * 1e-9),
+    }
+}
+
+/// Columns of the terminal that shows stdout, if there is one and it knows its width.
+pub fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&width| width > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_readable_units() {
+        let text = [0, 999, 12_345, 3_210_000, 98_700_000, 1_250_000_000].map(bytes);
+        assert_eq!(text, ["0 bytes", "999 bytes", "12 kB", "3.2 MB", "99 MB", "1.25 GB"]);
+    }
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -5,6 +5,8 @@ use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
 use lightbound::film::layers::COLOUR_SPACE;
+use lightbound::light::LatLongMap;
+use lightbound::math::Vec3;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect, decode_layers, is_exr};
 use lightbound_image::write::{Channel, ChannelSamples, encode_pfm, save};
 use lightbound_image::{
@@ -21,15 +23,16 @@ Examples:
   lightbound convert picture.exr small.exr --resize 50%
   lightbound convert picture.exr albedo.png --layer albedo
   lightbound convert photo.jpg photo.exr                       decoded from sRGB
+  lightbound convert studio.hdr studio.exr --envmap equiarea   for pbrt-v4
   lightbound convert picture.exr png:- --crop 0.4,0.6,0.4,0.6 > detail.png
 
-The steps are, in this order: layer, crop, resize, exposure, tone mapping,
-encoding. All but the last work on linear values.
+The steps are, in this order: layer, crop, resize, environment map, exposure,
+tone mapping, encoding. All but the last work on linear values.
 
 An .exr of an .exr has all layers and attributes, except for the exact sums of a
-part. With --layer, --exposure or --tonemap it has one layer; other formats
-always have one: the colour, unless --layer selects another. Opacity is kept in
-.exr and .png.";
+part. With --layer, --envmap, --exposure or --tonemap it has one layer; other
+formats always have one: the colour, unless --layer selects another. Opacity is
+kept in .exr and .png, except with --envmap.";
 
 /// Options of `convert`.
 #[derive(Debug, clap::Args)]
@@ -60,6 +63,10 @@ pub struct Args {
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     pub resize: Option<Size>,
 
+    /// Resample an environment map of latitude and longitude to this layout
+    #[arg(long, value_name = "LAYOUT", value_enum)]
+    pub envmap: Option<EnvmapLayout>,
+
     /// Exposure in stops [default: 0]
     #[arg(long, value_name = "STOPS", value_parser = parse_exposure)]
     pub exposure: Option<f32>,
@@ -75,6 +82,13 @@ pub struct Args {
     /// Print nothing but warnings and errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// Layout of an environment map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EnvmapLayout {
+    /// Square, equal-area octahedral: that of pbrt-v4, as by `imgtool makeequiarea`
+    Equiarea,
 }
 
 /// A tone mapping curve by name.
@@ -217,6 +231,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     let one_layer = format != ImageFormat::Exr
         || args.layer.is_some()
+        || args.envmap.is_some()
         || args.exposure.is_some()
         || args.tonemap != ToneMapName::None;
     let described = match one_layer {
@@ -233,6 +248,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     if let Some(size) = args.resize {
         resize_image(&mut image, size)?;
+    }
+    if let Some(EnvmapLayout::Equiarea) = args.envmap {
+        to_equal_area(&mut image, file)?;
     }
     expose(&mut image, args.exposure.unwrap_or(0.0));
     tone_map(&mut image, args.tonemap, file)?;
@@ -378,6 +396,56 @@ fn resize_image(image: &mut Layers, size: Size) -> Result<(), Error> {
     Ok(())
 }
 
+/// Resamples a map of latitude and longitude to the equal-area layout, without its opacity.
+fn to_equal_area(image: &mut Layers, file: &Path) -> Result<(), Error> {
+    image.layers.truncate(1);
+    let layer = &mut image.layers[0];
+    let (width, height) = (layer.data_window.width(), layer.data_window.height());
+    if width != 2 * height {
+        return Err(Error::option(
+            format!(
+                "{}: --envmap needs latitude and longitude, twice as wide as high, but there are \
+                 {width} × {height} pixels",
+                file.display()
+            ),
+            "choose a part with --crop, or a size with --resize",
+        ));
+    }
+    let mut planes = colours(layer, "--envmap", file)?;
+    let texel = |i: usize| Vec3::from_array([0, 1, 2].map(|c| planes[c.min(planes.len() - 1)][i]));
+    let texels: Vec<Vec3> = (0..width * height).map(texel).collect();
+    let map = LatLongMap { texels: &texels, width, height };
+    let (texels, side) = map.to_equal_area().map_err(|error| Error::Data {
+        message: format!("{}: {error}", file.display()),
+        help: "export the image again".into(),
+    })?;
+    for (c, plane) in planes.iter_mut().enumerate() {
+        **plane = texels.iter().map(|texel| texel[c]).collect();
+    }
+    layer.data_window = PixelRect::from_size(0, 0, side as u64, side as u64);
+    image.display_window = layer.data_window;
+    Ok(())
+}
+
+/// The samples of a colour, in one channel or three. `option` is what needs them.
+fn colours<'a>(
+    layer: &'a mut Layer,
+    option: &str,
+    file: &Path,
+) -> Result<Vec<&'a mut Vec<f32>>, Error> {
+    if layer.is_colour() {
+        return Ok(floats(layer).collect());
+    }
+    Err(Error::option(
+        format!(
+            "{}: {option} needs the float channels R, G, B or Y; the layer has {}",
+            file.display(),
+            channel_names(layer)
+        ),
+        "omit it, or choose a colour with --layer",
+    ))
+}
+
 /// Scales all but the opacity by 2 to the power of `stops`.
 fn expose(image: &mut Layers, stops: f32) {
     if stops == 0.0 {
@@ -396,18 +464,8 @@ fn tone_map(image: &mut Layers, name: ToneMapName, file: &Path) -> Result<(), Er
         ToneMapName::Aces => ToneMap::Aces,
     };
     let (layer, rest) = image.layers.split_first_mut().expect("an image has layers");
-    if !layer.is_colour() {
-        return Err(Error::option(
-            format!(
-                "{}: --tonemap needs the float channels R, G, B or Y; the layer has {}",
-                file.display(),
-                channel_names(layer)
-            ),
-            "omit it, or choose a colour with --layer",
-        ));
-    }
     let alpha = rest.first_mut().and_then(|opacity| floats(opacity).next().cloned());
-    let mut planes: Vec<&mut Vec<f32>> = floats(layer).collect();
+    let mut planes = colours(layer, "--tonemap", file)?;
     for i in 0..planes[0].len() {
         // The curve is that of the colour itself, not of what shows of it.
         let a = alpha.as_ref().map_or(1.0, |alpha| alpha[i]);

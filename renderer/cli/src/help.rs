@@ -4,6 +4,7 @@
 //! their indentation, so they are wrapped here before: paragraphs are filled, commands continue
 //! with an indentation after a backslash, and the second column of a table stays a column.
 
+use super::console::terminal_width;
 use clap::Command;
 use clap::builder::StyledStr;
 
@@ -15,11 +16,8 @@ const MIN_COLUMN: usize = 24;
 
 /// The width of help texts: of the terminal, or of `COLUMNS`.
 fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| size.ws_col);
-    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
-    // Terminals that do not know their width report 0.
-    let width = size.filter(|&n| n > 0).map(usize::from).or_else(columns);
-    width.filter(|&n| n > 0).unwrap_or(MAX_WIDTH).min(MAX_WIDTH)
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|&n| n > 0);
+    terminal_width().or_else(columns).unwrap_or(MAX_WIDTH).min(MAX_WIDTH)
 }
 
 /// Fits a command and its subcommands to the terminal.

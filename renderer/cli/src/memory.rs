@@ -1,4 +1,4 @@
-//! Checks that a film fits into memory, before anything is rendered.
+//! Memory of the process, and whether a film fits into what is left, before anything is rendered.
 //!
 //! Systems grant more memory than they have, and end the process when it uses it. So on Linux, the
 //! size is compared with the memory that is available: to the machine, and to the control groups of
@@ -6,6 +6,7 @@
 //! limit of its own (`ulimit -v`), a trial allocation finds out.
 
 use super::Error;
+use super::console::bytes;
 use lightbound::film::FilmOptions;
 use lightbound_image::Window;
 use std::fs;
@@ -13,27 +14,33 @@ use std::path::Path;
 
 /// Checks that a film fits into memory. `remedy` is the advice if it does not.
 pub fn check_film(window: Window, options: FilmOptions, remedy: &str) -> Result<(), Error> {
-    let bytes = options.film_bytes(window);
+    let needed = options.film_bytes(window);
     let available = available_memory(Path::new("/"));
     let problem = match available {
-        Some(available) if bytes > available => {
-            format!("only {} of memory are available", gigabytes(available))
+        Some(available) if needed > available => {
+            format!("only {} of memory are available", bytes(available))
         }
-        _ if !can_allocate(bytes) => "the system does not grant that much".into(),
+        _ if !can_allocate(needed) => "the system does not grant that much".into(),
         _ => return Ok(()),
     };
     let message = format!(
         "an image of {} × {} pixels with these layers needs {} ({} bytes a pixel), but {problem}",
         window.width(),
         window.height(),
-        gigabytes(bytes),
+        bytes(needed),
         options.bytes_per_pixel(),
     );
     Err(Error::option(message, remedy))
 }
 
-fn gigabytes(bytes: u64) -> String {
-    format!("{:.2} GB", bytes as f64 / 1e9)
+/// Peak memory of the process, if the system reports it (Linux).
+pub fn peak_bytes() -> Option<u64> {
+    field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+/// Memory of the process that is resident now, if the system reports it (Linux).
+pub fn resident_bytes() -> Option<u64> {
+    field(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 /// Whether the system grants a block of memory, which is freed again.
@@ -44,14 +51,14 @@ fn can_allocate(bytes: u64) -> bool {
 /// Returns the memory that the process can use without swapping, bytes; `None` if the system does
 /// not tell. `root` is the root of the file system.
 fn available_memory(root: &Path) -> Option<u64> {
-    let machine = || meminfo(&fs::read_to_string(root.join("proc/meminfo")).ok()?);
+    let machine = || field(&fs::read_to_string(root.join("proc/meminfo")).ok()?, "MemAvailable:");
     let groups = || Some(groups(root, &fs::read_to_string(root.join("proc/self/cgroup")).ok()?));
     machine().into_iter().chain(groups().into_iter().flatten()).min()
 }
 
-/// Parses `MemAvailable` of `/proc/meminfo`.
-fn meminfo(text: &str) -> Option<u64> {
-    let value = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// A field of `/proc/meminfo` or `/proc/PID/status`, in bytes. `name` ends with a colon.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -159,6 +166,13 @@ mod tests {
             ("sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 200000\n"),
         ];
         assert_eq!(available_memory(files(&version_1).path()), Some(2_200_000));
+    }
+
+    #[test]
+    fn fields_are_in_bytes() {
+        let status = "Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    2304 kB\n";
+        assert_eq!(field(status, "VmHWM:"), Some(2304 * 1024));
+        assert_eq!(field("Name:\tx\n", "VmHWM:"), None);
     }
 
     #[test]

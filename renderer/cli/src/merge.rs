@@ -3,18 +3,21 @@
 use super::console::{self, count, duration};
 use super::output::{ImageFormat, OutputFile, is_stream};
 use super::render::{bound_violation_warning, film_warnings, sample_counts};
-use super::{Error, Exit, memory};
+use super::{Error, Exit, input, memory};
 use lightbound::film::Coverage;
 use lightbound::film::layers::FilmLayers;
-use lightbound::part::{MergedParts, PartHeader, Parts};
+use lightbound::part::{MergedParts, PartError, PartHeader, Parts};
 use lightbound_image::write::{Attribute, write_exr_rows};
+use std::io;
 use std::path::PathBuf;
+use tempfile::NamedTempFile;
 
 const EXAMPLES: &str = "\
 Examples:
   lightbound render scene.pbrt --spp 256 --sample-range 0..128 -o a.exr     on one machine
   lightbound render scene.pbrt --spp 256 --sample-range 128..256 -o b.exr   on another
   lightbound merge a.exr b.exr -o picture.exr                               the image of 256 samples
+  ssh farm cat b.exr | lightbound merge a.exr - -o picture.exr
 
 Parts may be ranges of samples, crops, or both, in any order. The result is
 identical, bit by bit, to an image that was rendered in one run. Parts of
@@ -27,7 +30,7 @@ missing, the result is a part that can be merged later.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Parts written by `lightbound render` with --sample-range, --crop or --keep-sums, or by
-    /// `lightbound merge`
+    /// `lightbound merge`; - reads stdin
     #[arg(required = true, value_name = "PART")]
     pub parts: Vec<PathBuf>,
 
@@ -43,11 +46,25 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let output = output(args)?;
-    let parts = Parts::open(&args.parts)?;
+    let from_stdin = args.parts.iter().any(|part| is_stream(part));
+    let stdin = from_stdin.then(part_from_stdin).transpose()?;
+    let path = |part: &PathBuf| match &stdin {
+        Some(file) if is_stream(part) => file.path().to_owned(),
+        _ => part.clone(),
+    };
+    let paths: Vec<PathBuf> = args.parts.iter().map(path).collect();
+    let named = |error: PartError| match &stdin {
+        Some(file) => {
+            let message = error.message.replace(&file.path().display().to_string(), "stdin");
+            PartError { message, ..error }
+        }
+        None => error,
+    };
+    let parts = Parts::open(&paths).map_err(named)?;
     let remedy = "merge on a machine with more memory, or render with fewer layers (--layers)";
     memory::check_film(parts.window(), parts.film_options(), remedy)?;
     let MergedParts { resolution, settings, scene, full_block, film, coverage, missing, stats } =
-        parts.merge()?;
+        parts.merge().map_err(named)?;
     let mut attributes = settings;
     attributes.extend(scene.map(|scene| ("lightbound/scene".to_string(), scene)));
     attributes.extend(sample_counts(film.sample_counts()));
@@ -93,12 +110,7 @@ fn output(args: &Args) -> Result<OutputFile, Error> {
             "name an .exr file with -o",
         ));
     }
-    if args.parts.iter().any(|part| is_stream(part)) {
-        return Err(Error::option(
-            "parts are read twice, so they cannot come from stdin",
-            "save the part to a file first",
-        ));
-    }
+    input::check_single_stdin(args.parts.iter().map(PathBuf::as_path))?;
     let output = OutputFile::check(&args.output)?;
     match args.parts.iter().find(|part| output.is_same_file(part)) {
         Some(part) => Err(Error::option(
@@ -107,6 +119,18 @@ fn output(args: &Args) -> Result<OutputFile, Error> {
         )),
         None => Ok(output),
     }
+}
+
+/// Saves a part from stdin in a temporary file, since parts are read twice.
+fn part_from_stdin() -> Result<NamedTempFile, Error> {
+    let saved = NamedTempFile::new().and_then(|mut file| {
+        io::copy(&mut io::stdin().lock(), &mut file)?;
+        Ok(file)
+    });
+    saved.map_err(|cause| Error::Data {
+        message: format!("stdin: the part cannot be saved in a temporary file ({cause})"),
+        help: "save it in a file of your own, and name that".into(),
+    })
 }
 
 /// Describes a set of samples; beyond a few blocks, it only counts them.

@@ -23,6 +23,15 @@ pub fn to_stdout(text: &[u8]) -> Result<bool, Error> {
     }
 }
 
+/// Format of a report on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReportFormat {
+    /// Text and tables
+    Text,
+    /// A JSON object; for `info`, a list with an object for each file
+    Json,
+}
+
 /// Image file formats, recognized by their extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageFormat {

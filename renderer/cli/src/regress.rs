@@ -101,19 +101,7 @@ pub struct Args {
 
 impl From<ReportError> for Error {
     fn from(error: ReportError) -> Error {
-        match error {
-            ReportError::Write(cause) => {
-                let help =
-                    "the results are kept: free some space, or name another folder, and run the \
-                            same command again"
-                        .into();
-                Error::Write { cause, help }
-            }
-            ReportError::NotAReport(_) | ReportError::NotAFolder(_) => Error::Option {
-                message: error.to_string(),
-                help: "name another folder with --report".into(),
-            },
-        }
+        Error::option(error.to_string(), "name another folder with --report")
     }
 }
 
@@ -185,7 +173,12 @@ fn test(args: &Args, suite: &Suite) -> Result<Exit, Error> {
         return Ok(interrupt.exit());
     }
     if let Some(report) = report {
-        let index = report.write(&suite.path.display().to_string(), &outcomes)?;
+        let index =
+            report.write(&suite.path.display().to_string(), &outcomes).map_err(|cause| {
+                let help = "the results are kept: free some space, or name another folder, and run \
+                            the same command again";
+                Error::Write { cause, help: help.into() }
+            })?;
         console.info(&format!("report: {}", index.display()));
     }
     if let Some(Err(error)) =

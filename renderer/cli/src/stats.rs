@@ -155,28 +155,6 @@ impl CutStats {
     }
 }
 
-/// Peak memory of the process, if the system reports it (Linux).
-pub fn peak_memory_bytes() -> Option<u64> {
-    high_water_mark(&std::fs::read_to_string("/proc/self/status").ok()?)
-}
-
-/// Memory of the process that is resident now, if the system reports it (Linux).
-pub fn resident_memory_bytes() -> Option<u64> {
-    field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
-}
-
-/// `VmHWM` of a `/proc/PID/status`, in bytes.
-fn high_water_mark(status: &str) -> Option<u64> {
-    field(status, "VmHWM:")
-}
-
-/// A field of a `/proc/PID/status`, in bytes.
-fn field(status: &str, name: &str) -> Option<u64> {
-    let value = status.lines().find_map(|line| line.strip_prefix(name))?;
-    let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,14 +177,5 @@ mod tests {
         {
             assert_eq!(stats[key], value, "{key}");
         }
-    }
-
-    #[test]
-    fn high_water_mark_is_parsed() {
-        assert_eq!(
-            high_water_mark("Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t    2304 kB\n"),
-            Some(2304 * 1024)
-        );
-        assert_eq!(high_water_mark("Name:\tx\n"), None);
     }
 }

@@ -7,7 +7,7 @@ use common::scene_dir::{SceneDir, channels};
 use common::{assert_input_error, lightbound};
 use lightbound::settings::ColourSpace;
 use lightbound_image::layers::{Layers, read_layers};
-use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr};
+use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, write_pfm};
 use lightbound_image::{Encoding, read_exr_header};
 use predicates::str::contains;
 
@@ -155,6 +155,23 @@ fn resizing_keeps_the_mean() {
         let after = mean(&plane(&image, 2));
         assert!((after / before - 1.0).abs() < 1e-5, "{size}: {before} {after}");
     }
+}
+
+#[test]
+fn converted_environment_maps_light_like_the_original() {
+    let dir = SceneDir::new();
+    let texels: Vec<[f32; 3]> = (0..128).map(|i| [(i % 7) as f32, 1.0, (i / 40) as f32]).collect();
+    write_pfm(&dir.path("globe.pfm"), 16, 8, &texels).unwrap();
+    let args = ["globe.pfm", "square.exr", "--envmap", "equiarea"];
+    convert(&dir, &args).assert().success().stderr(contains("11 × 11 pixels"));
+    assert_eq!(
+        dir.channels(&["--environment", "square.exr"]),
+        dir.channels(&["--environment", "globe.pfm"])
+    );
+    let image = layers(&dir, "square.exr");
+    assert_eq!(image.layers[0].data_window, image.display_window);
+    let again = ["square.exr", "b.exr", "--envmap", "equiarea"];
+    assert_input_error(&mut convert(&dir, &again), &["twice as wide as high", "11 × 11"]);
 }
 
 #[test]

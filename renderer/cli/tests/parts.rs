@@ -10,12 +10,15 @@ use common::running::Running;
 use common::scene_dir::assert_same_exr;
 use lightbound_image::read_exr;
 use lightbound_image::write::{Attribute, ExrImage, write_exr};
+#[cfg(unix)]
+use lightbound_shader::random::Random;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
+#[cfg(unix)]
+use std::time::{Instant, SystemTime};
 use tempfile::TempDir;
 
 /// The room at a small size.
@@ -252,28 +255,17 @@ fn noise_threshold_stops_independently_of_threads() {
 }
 
 /// A rendering that takes about a second.
+#[cfg(unix)]
 const LONG: &str = "render scene.pbrt --spp 640 --threads 2 -o a.exr --checkpoint 0.1 --resume";
-
-fn spawn(dir: &SceneDir, args: &str) -> Child {
-    std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"))
-        .args(args.split_whitespace())
-        .current_dir(dir.0.path())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
 
 /// Renders repeatedly until `kills` renderings were killed at random times. Each finished image
 /// must equal that of an uninterrupted run.
+#[cfg(unix)]
 fn kill_and_resume(kills: usize) {
     let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
     println!("seed {seed}");
-    let mut state = seed;
-    let mut random = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f64 / (1u64 << 24) as f64
-    };
+    let mut generator = Random::new(seed);
+    let mut random = || (generator.bits() >> 40) as f64 / (1u64 << 24) as f64;
     let dir = SceneDir::new();
     let start = Instant::now();
     dir.render("--spp 640 --threads 2 -o whole.exr");
@@ -281,21 +273,19 @@ fn kill_and_resume(kills: usize) {
     let (mut killed, mut resumed, mut done) = (0, 0, 0);
     while killed < kills || done == 0 {
         let had_checkpoint = dir.path("a.exr.checkpoint").exists();
-        let mut child = spawn(&dir, LONG);
+        let mut running = Running::lightbound(dir.0.path(), LONG);
         let kill_time =
             if killed < kills { typical.mul_f64(random() * 0.8) } else { Duration::from_secs(100) };
         let start = Instant::now();
-        while child.try_wait().unwrap().is_none() && start.elapsed() < kill_time {
+        while running.is_running() && start.elapsed() < kill_time {
             std::thread::sleep(Duration::from_millis(2));
         }
-        // SIGKILL on Unix; it has no effect on a finished process.
-        child.kill().unwrap();
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
+        running.kill();
+        let (status, stderr) = running.finish();
         let is_resumed = stderr.contains("resuming from");
         assert!(had_checkpoint || !is_resumed, "{stderr}");
         resumed += usize::from(is_resumed);
-        match output.status.code() {
+        match status.code() {
             None => killed += 1,
             Some(0) => {
                 assert_eq!(is_resumed, had_checkpoint, "{stderr}");

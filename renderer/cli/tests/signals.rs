@@ -5,6 +5,9 @@ mod common;
 
 use common::running::Running;
 use common::scene_dir::{SceneDir, assert_same_exr, channels, stats};
+use lightbound_shader::random::Random;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -94,7 +97,7 @@ fn unwritable_snapshot_does_not_stop_rendering() {
 fn to_stdout(dir: &SceneDir, args: &str) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
     command.args(["render", "scene.pbrt", "-o", "pfm:-"]).args(args.split(' '));
-    let out = std::fs::File::create(dir.path("out")).unwrap();
+    let out = File::create(dir.path("out")).unwrap();
     Running::start(command.current_dir(dir.root()).stdout(out))
 }
 
@@ -126,18 +129,21 @@ fn unfinished_image_goes_to_redirected_stdout() {
     assert!(!stderr.contains("unchanged"), "{stderr}");
 }
 
-/// A finished rendering that is writing its image to a pipe.
-fn writing() -> (SceneDir, Running) {
+/// A finished rendering that is writing its image to a pipe, and the end of the pipe to read.
+fn writing() -> (SceneDir, Running, File) {
     let dir = SceneDir::new();
     assert!(Command::new("mkfifo").arg(dir.path("a.pfm")).status().unwrap().success());
-    let mut running = Running::lightbound(dir.root(), "render scene.pbrt -o a.pfm");
-    running.wait_for_rendering();
-    (dir, running)
+    // The image is larger than the buffer of a pipe.
+    let args = "render scene.pbrt -o a.pfm --spp 1 --resolution 512x512";
+    let running = Running::lightbound(dir.root(), args);
+    // Waits until the program has opened the other end.
+    let reader = File::open(dir.path("a.pfm")).unwrap();
+    (dir, running, reader)
 }
 
 #[test]
 fn second_ctrl_c_aborts_writing() {
-    let (_dir, mut running) = writing();
+    let (_dir, mut running, _reader) = writing();
     running.signal("INT");
     running.wait_for("Ctrl-C again aborts");
     sleep(Duration::from_millis(300));
@@ -148,13 +154,30 @@ fn second_ctrl_c_aborts_writing() {
 
 #[test]
 fn repeated_sigterm_does_not_abort_writing() {
-    let (dir, running) = writing();
+    let (_dir, running, mut reader) = writing();
     for _ in 0..3 {
         running.signal("TERM");
         sleep(Duration::from_millis(300));
     }
-    let image = std::fs::read(dir.path("a.pfm")).unwrap();
-    assert_eq!(image.len(), "PF\n24 16\n-1.0\n".len() + 24 * 16 * 12);
+    let mut image = Vec::new();
+    reader.read_to_end(&mut image).unwrap();
+    assert_eq!(image.len(), "PF\n512 512\n-1.0\n".len() + 512 * 512 * 12);
+    running.finish_with(0);
+}
+
+#[test]
+fn snapshot_request_before_loading_is_ignored() {
+    let dir = SceneDir::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(["render", "-", "-o", "a.exr"]).current_dir(dir.root());
+    let (stdin, mut writer) = std::io::pipe().unwrap();
+    let running = Running::start(command.stdin(stdin));
+    drop(command);
+    // Pipes hold less, so the program is reading its scene after this.
+    writer.write_all(&[b'\n'; 1 << 20]).unwrap();
+    running.signal("USR1");
+    writer.write_all(&std::fs::read(dir.path("scene.pbrt")).unwrap()).unwrap();
+    drop(writer);
     running.finish_with(0);
 }
 
@@ -195,12 +218,8 @@ const SIGNALS: [(&[&str], i32); 6] = [
 /// Sends signals to renderings at random moments, until they have stopped `moments` of them, and
 /// resumes after each. Every finished image must equal that of an uninterrupted rendering.
 fn interrupt_at_random_moments(moments: usize, seed: u64) {
-    let mut state = seed;
-    let mut random = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f64 / (1u64 << 24) as f64
-    };
+    let mut generator = Random::new(seed);
+    let mut random = || (generator.bits() >> 40) as f64 / (1u64 << 24) as f64;
     let dir = SceneDir::new();
     let args = "render scene.pbrt --spp 1500 --threads 2 --checkpoint 1000 --resume -o";
     let start = Instant::now();

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::scene_dir::SceneDir;
+use common::scene_dir::{SceneDir, assert_same_exr};
 use common::{assert_input_error, lightbound};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -57,6 +57,21 @@ fn other_results_go_to_stdout() {
 }
 
 #[test]
+fn a_part_may_come_from_stdin() {
+    let dir = SceneDir::new();
+    for (range, name) in [("0..2", "a.exr"), ("2..4", "b.exr")] {
+        dir.render(&["--spp", "4", "--sample-range", range, "-o", name, "-q"]).assert().success();
+    }
+    run(&dir, &["merge", "a.exr", "b.exr", "-o", "files.exr"], b"");
+    let part = fs::read(dir.path("b.exr")).unwrap();
+    run(&dir, &["merge", "a.exr", "-", "-o", "stdin.exr"], &part);
+    assert_same_exr(&dir.path("files.exr"), &dir.path("stdin.exr"));
+    let mut twice = lightbound(&["merge", "b.exr", "-", "-o", "c.exr"]);
+    let twice = twice.current_dir(dir.root()).write_stdin(part);
+    assert_input_error(twice, &["stdin: has samples 2..4", "in common with b.exr"]);
+}
+
+#[test]
 fn reader_of_stdout_may_go() {
     let dir = SceneDir::new();
     dir.render(&["-o", "a.exr", "-q"]).assert().success();
@@ -81,7 +96,8 @@ fn streams_cannot_be_shared() {
     let checkpoint = ["-o", "-", "--checkpoint", "9"];
     assert_input_error(&mut dir.render(&checkpoint), &["a checkpoint is a file"]);
     assert_input_error(&mut lightbound(&["compare", "-", "-"]), &["stdin can be read once"]);
-    assert_input_error(&mut lightbound(&["merge", "-", "-o", "a.exr"]), &["save the part"]);
+    let merge = ["merge", "-", "-", "-o", "a.exr"];
+    assert_input_error(&mut lightbound(&merge), &["stdin can be read once"]);
 }
 
 #[test]
@@ -93,6 +109,7 @@ fn unusable_input_names_stdin() {
         (&["compare", "-", "a.exr"], b"text", "stdin: unknown image format"),
         (&["regress", "-"], b"[[case]]\nname = 4\n", "stdin:2:8"),
         (&["shader", "check", "-"], b"fn", "stdin"),
+        (&["merge", "-", "-o", "a.exr"], b"fn", "stdin: "),
     ] {
         let mut command = lightbound(args);
         command.current_dir(dir.root()).write_stdin(input);

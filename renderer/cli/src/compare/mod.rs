@@ -7,7 +7,7 @@ mod result;
 
 use super::console::{self, Console};
 use super::input;
-use super::output::{self, OutputFile};
+use super::output::{self, OutputFile, ReportFormat};
 use super::render::parse_exposure;
 use super::{Error, Exit};
 use lightbound_image::Crop;
@@ -112,15 +112,6 @@ pub struct Args {
     /// Print failures only
     #[arg(short, long, conflicts_with = "format", help_heading = "Output")]
     pub quiet: bool,
-}
-
-/// Output format of metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ReportFormat {
-    /// A table for each layer
-    Text,
-    /// One JSON object
-    Json,
 }
 
 /// A metric name in an option.

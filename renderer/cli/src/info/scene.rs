@@ -1,11 +1,11 @@
 //! What a scene contains, and the memory that it needs.
 
-use super::{bytes, lines};
+use super::lines;
 use crate::Error;
-use crate::console::count;
+use crate::console::{bytes, count};
 use crate::contents::{self, Elements, OtherLights};
+use crate::memory;
 use crate::render::film_options;
-use crate::stats::resident_memory_bytes;
 use lightbound::choice::Choice;
 use lightbound::integrator;
 use lightbound::material::Material;
@@ -33,11 +33,11 @@ pub struct SceneInfo {
 impl SceneInfo {
     /// Loads a scene as for rendering; `measures` its memory if the process has not freed any yet.
     pub fn load(path: &Path, source: Arc<Source>, measures: bool) -> Result<SceneInfo, Error> {
-        let before = resident_memory_bytes().filter(|_| measures);
+        let before = memory::resident_bytes().filter(|_| measures);
         let mut diagnostics = Diagnostics::new(false);
         let loaded = load_source(&source, &[], &Overrides::default(), &mut diagnostics)?;
         let integrator = integrator::new(&loaded.scene, &loaded.settings.integrator)?;
-        let after = resident_memory_bytes();
+        let after = memory::resident_bytes();
         let options = film_options(&[], integrator.film_channels());
         let film_bytes = options.film_bytes(loaded.settings.window);
         let integrator = integrator.name();
@@ -79,7 +79,7 @@ impl SceneInfo {
         let film = bytes(self.film_bytes);
         match self.loaded_bytes {
             Some(loaded) => format!(
-                "about {}: scene {}, film {film}; writing an .exr takes more for a moment",
+                "about {}: scene {}, film {film}",
                 bytes(loaded + self.film_bytes),
                 bytes(loaded)
             ),

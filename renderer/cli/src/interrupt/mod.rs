@@ -15,6 +15,8 @@ mod signal;
 use super::{Exit, console};
 use indicatif::ProgressBar;
 use lightbound_image::write::remove_temporary_files;
+#[cfg(unix)]
+pub use signal::disarm_snapshots;
 pub use signal::{Signal, StopSignal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -48,7 +48,7 @@ pub enum Signal {
 }
 
 #[cfg(unix)]
-pub use unix::listen;
+pub use unix::{disarm_snapshots, listen};
 
 #[cfg(unix)]
 mod unix {
@@ -56,6 +56,13 @@ mod unix {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
     use signal_hook::iterator::Signals;
     use std::io;
+    use std::sync::Arc;
+
+    /// Keeps SIGUSR1 from ending the process, as it would before [`listen`].
+    pub fn disarm_snapshots() {
+        // A handler rather than SIG_IGN, which child processes would inherit. Nobody reads the flag.
+        _ = signal_hook::flag::register(SIGUSR1, Arc::default());
+    }
 
     /// Calls `receive` for each signal, from a thread of its own. SIGHUP remains ignored if it was
     /// ignored before, by `nohup` for instance.

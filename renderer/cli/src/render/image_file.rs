@@ -25,45 +25,26 @@ impl ImageFile {
     /// Checks that the image can be written, and that the options are valid for its format.
     pub fn check(path: &Path, args: &Args) -> Result<ImageFile, Error> {
         let format = ImageFormat::from_option(path)?;
-        if args.variance && format != ImageFormat::Exr {
-            let message =
-                format!("--variance needs an .exr file; `{}` stores only colours", path.display());
-            return Err(Error::option(message, "write an .exr file with -o"));
-        }
-        if !args.layers.is_empty() && format != ImageFormat::Exr {
-            let message =
-                format!("--layers needs an .exr file; `{}` stores only colours", path.display());
-            return Err(Error::option(message, "write an .exr file with -o"));
-        }
-        if args.work.sample_range.is_some() && format != ImageFormat::Exr {
-            let message = format!(
-                "--sample-range writes a part of an image; `{}` cannot store its exact sums",
-                path.display()
-            );
-            return Err(Error::option(message, "write an .exr file with -o"));
-        }
-        if args.color_space.is_some_and(|space| space != ColourSpace::Srgb)
-            && format != ImageFormat::Exr
-        {
-            let message = format!(
-                "--color-space needs an .exr file; `{}` cannot state its colour space",
-                path.display()
-            );
-            return Err(Error::option(message, "write an .exr file with -o"));
-        }
-        if args.work.keep_sums && format != ImageFormat::Exr {
-            let message =
-                format!("--keep-sums needs an .exr file; `{}` stores only colours", path.display());
-            return Err(Error::option(message, "write an .exr file with -o"));
-        }
-        if args.exposure.is_some() && format != ImageFormat::Png {
-            let message = format!(
-                "--exposure needs a .png file; `{}` stores scene-linear values",
-                path.display()
-            );
+        const COLOURS: &str = "stores only colours";
+        const SUMS: &str = "cannot store exact sums";
+        const SPACE: &str = "cannot state its colour space";
+        const LINEAR: &str = "stores scene-linear values, which viewers brighten";
+        use ImageFormat::{Exr, Png};
+        let other_space = args.color_space.is_some_and(|space| space != ColourSpace::Srgb);
+        let needs = [
+            ("--variance", args.variance, Exr, COLOURS),
+            ("--layers", !args.layers.is_empty(), Exr, COLOURS),
+            ("--sample-range", args.work.sample_range.is_some(), Exr, SUMS),
+            ("--keep-sums", args.work.keep_sums, Exr, SUMS),
+            ("--color-space", other_space, Exr, SPACE),
+            ("--exposure", args.exposure.is_some(), Png, LINEAR),
+        ];
+        let unmet = |&&(_, is_used, needed, _): &&(_, _, _, _)| is_used && needed != format;
+        if let Some((option, _, needed, why)) = needs.iter().find(unmet) {
+            let file = if *needed == Exr { "an .exr file" } else { "a .png file" };
             return Err(Error::option(
-                message,
-                "write a .png file with -o, or set the exposure in the viewer",
+                format!("{option} needs {file}; `{}` {why}", path.display()),
+                format!("write {file} with -o"),
             ));
         }
         Ok(ImageFile { format, output: OutputFile::check(path)? })

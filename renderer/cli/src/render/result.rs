@@ -3,8 +3,9 @@
 use super::work::{Ending, WorkOutcome};
 use super::{Args, RenderJob, lightcuts, path};
 use crate::console::{duration, rate};
+use crate::memory;
 use crate::output::ImageFormat;
-use crate::stats::{CutStats, LightTreeStats, Stats, peak_memory_bytes};
+use crate::stats::{CutStats, LightTreeStats, Stats};
 use lightbound::choice::Choice;
 use lightbound::film::layers::{self, COLOUR_SPACE, FilmLayers};
 use lightbound::film::{Coverage, Film, PixelBlock};
@@ -290,7 +291,7 @@ impl<'a> RenderResult<'a> {
             lights: scene.lights.all().len(),
             triangles: scene.geometry.triangle_count(),
             accel_memory_bytes: scene.accel.memory_bytes(),
-            peak_memory_bytes: peak_memory_bytes(),
+            peak_memory_bytes: memory::peak_bytes(),
             threads: self.job.threads,
             seed: loaded.settings.sampling.seed,
             accel: scene.accel.name(),

@@ -1,11 +1,11 @@
 //! `lightbound shader list`: the material library as a table.
 
+use crate::console::terminal_width;
 use crate::output::to_stdout;
 use crate::{Error, Exit};
 use lightbound::material::library::LIBRARY;
 use lightbound::material::parameters::format_table;
 use lightbound_shader::{Shader, SurfaceSides};
-use std::io::IsTerminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,13 +24,7 @@ pub struct Args {}
 
 /// Runs the command.
 pub fn run() -> Result<Exit, Error> {
-    let terminal = std::io::stdout().is_terminal();
-    let width = terminal
-        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
-        .flatten()
-        .map(|size| size.ws_col);
-    // Terminals that do not know their width report 0.
-    let width = width.filter(|&width| width > 0).map_or(usize::MAX, usize::from);
+    let width = terminal_width().unwrap_or(usize::MAX);
     to_stdout(table(width)?.as_bytes())?;
     Ok(Exit::Success)
 }

@@ -14,14 +14,14 @@ mod values;
 mod warnings;
 
 use super::output::OutputFile;
-use super::{Error, Exit};
+use super::{Error, Exit, input};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lightbound::material::{ProgramError, library};
 use lightbound_pbrt::shader_file::{self, ShaderReadError};
 use lightbound_shader::ir::Function;
 use lightbound_shader::{Arena, CompileError, Entry, Kernel, Settings, Shader, Target, passes};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use values::ValueError;
 
@@ -157,20 +157,13 @@ impl SourceArgs {
 
     /// The name in messages.
     fn name(&self) -> String {
-        if is_stdin(&self.file) { "stdin".into() } else { self.file.display().to_string() }
+        input::name(&self.file).display().to_string()
     }
 
     /// The shader's text, from the file or otherwise from the library.
     fn read(&self) -> Result<String, Error> {
-        let read = match is_stdin(&self.file) {
-            true => {
-                let mut text = Vec::new();
-                std::io::stdin().read_to_end(&mut text).map(|_| text)
-            }
-            false => std::fs::read(&self.file),
-        };
         let in_library = || self.file.to_str().and_then(library::find);
-        match read {
+        match input::read(&self.file) {
             Err(cause) if cause.kind() == ErrorKind::NotFound => match in_library() {
                 Some(entry) => Ok(entry.text.to_owned()),
                 None => Err(Error::Data {

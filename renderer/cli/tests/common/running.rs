@@ -53,6 +53,11 @@ impl Running {
         assert!(status.success());
     }
 
+    /// Ends the process at once; has no effect if it has ended.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }

@@ -15,7 +15,7 @@ pub struct Commands {
 }
 
 /// Command lines; paths are relative to a folder with a few small files.
-const COMMAND_LINES: [&str; 26] = [
+const COMMAND_LINES: [&str; 27] = [
     "render scene.pbrt -o a.png --spp 1 --resolution 4x3 --crop 0,0.5,0,1 --seed 7 --exposure 1",
     "render scene.pbrt -o a.exr --spp 2 --resolution 4x3 --sample-range 0..1 --variance",
     "render scene.pbrt -o a.png --spp 4 --resolution 4x3 --noise-threshold 0.5 --stats s.json",
@@ -39,6 +39,7 @@ const COMMAND_LINES: [&str; 26] = [
     "info part.exr",
     "convert image.pfm b.exr --bits 16 --resize 50% --crop 0,3,1,4",
     "convert image.pfm b.png --exposure -1.5 --tonemap agx -q",
+    "convert image.pfm e.exr --resize 8x4 --envmap equiarea",
     "convert part.exr pfm:- --resize 5x --layer depth.Z --tonemap none",
     "regress suite.toml --filter first --jobs 1 --threads 2 --seed 4",
     "shader preview stripes.wgsl -o p.png --set kd=0.1,0.2,0.3 --size 8 --spp 1",

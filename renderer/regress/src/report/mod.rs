@@ -35,12 +35,12 @@ const ASSETS: [(&str, &str); 6] = [
     ("report.js", include_str!("report.js")),
 ];
 
-/// Why a report could not be written.
+/// Why a folder cannot hold a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A file or a folder could not be written.
+    /// It cannot be created, read or written.
     #[error(transparent)]
-    Write(#[from] ImageError),
+    Unusable(#[from] ImageError),
     /// The folder contains an `index.html` that is not a report.
     #[error("{}: is not a report, and is left unchanged", .0.display())]
     NotAReport(PathBuf),
@@ -90,7 +90,7 @@ impl Report {
     ///
     /// # Panics
     /// If the number of pixels of an image does not match its size.
-    pub fn write(&self, suite: &str, outcomes: &[Outcome]) -> Result<PathBuf, ReportError> {
+    pub fn write(&self, suite: &str, outcomes: &[Outcome]) -> Result<PathBuf, ImageError> {
         let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
         sorted.sort_by_key(|outcome| outcome.status.rank());
         let name = folder_name(files(suite, &sorted));

@@ -32,7 +32,7 @@ enum EmissivePrimitive {
     /// Index into [`Geometry::primitives`].
     Visible(usize),
     /// A primitive that rays never hit, so the geometry lacks it.
-    Invisible(Primitive),
+    Invisible(Box<Primitive>),
 }
 
 impl Emitter<'_> {
@@ -165,7 +165,7 @@ impl Builder<'_> {
             let (alpha, flip) = (alpha.clone(), s.reverse_orientation);
             let primitive = Primitive { shape, material, first_light, alpha, flip };
             let primitive = if invisible {
-                EmissivePrimitive::Invisible(primitive)
+                EmissivePrimitive::Invisible(Box::new(primitive))
             } else {
                 geometry.primitives.push(primitive);
                 EmissivePrimitive::Visible(geometry.primitives.len() - 1)

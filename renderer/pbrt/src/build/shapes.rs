@@ -165,7 +165,7 @@ impl Builder<'_> {
             let (alpha, flip) = (alpha.clone(), s.reverse_orientation);
             let primitive = Primitive { shape, material, first_light, alpha, flip };
             let primitive = if invisible {
-                EmissivePrimitive::Invisible(primitive.into())
+                EmissivePrimitive::Invisible(Box::new(primitive))
             } else {
                 geometry.primitives.push(primitive);
                 EmissivePrimitive::Visible(geometry.primitives.len() - 1)

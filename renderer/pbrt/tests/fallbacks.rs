@@ -58,7 +58,8 @@ Material "diffuse" "string normalmap" "no.png" Shape "sphere" => "normalmap"; sm
 Material "dielectric" "texture displacement" "grey" Shape "sphere" => "displacement"; smooth
 Material "conductor" "float thickness" 1 Shape "sphere" => "float thickness"; ignored
 Material "coateddiffuse" "rgb albedo" [1 1 1] Shape "sphere" => "rgb albedo"; ignored
-Material "coateddiffuse" "integer maxdepth" 9 => "integer maxdepth"; ignored
+Material "coateddiffuse" "integer maxdepth" 9 Shape "sphere" => "maxdepth" 9 of "coateddiffuse"; all reflections
+Material "coatedconductor" "integer maxdepth" 1 => "maxdepth" 1 of "coatedconductor"; all reflections
 Material "coatedconductor" "float g" 0.5 Shape "sphere" => "float g"; ignored
 Material "mix" "string materials" ["red" "steel"] "float weight" 0.9 Shape "sphere" => "float weight"; ignored
 Material "" Shape "sphere" => deprecated; "interface"
@@ -183,10 +184,11 @@ MakeNamedMaterial "t" "string type" "thindielectric" "spectrum eta" "good.spd"
 MakeNamedMaterial "i" "string type" "interface"
 MakeNamedMaterial "x" "string type" "diffusetransmission" "texture reflectance" "mixed" "rgb transmittance" [0.1 0.5 0.2] "float scale" 0.9
 MakeNamedMaterial "l" "string type" "coateddiffuse" "texture reflectance" "mixed" "float roughness" 0 "spectrum eta" "glass-BK7" "float thickness" 0.1
+  "integer maxdepth" 10 "integer nsamples" 4
 MakeNamedMaterial "v" "string type" "coateddiffuse" "rgb reflectance" [0.2 0.3 0.4] "float uroughness" 0.1 "texture vroughness" "f"
   "float eta" 1.4 "texture thickness" "f" "bool remaproughness" false
 MakeNamedMaterial "c" "string type" "coatedconductor" "spectrum conductor.eta" "metal-Au-eta" "spectrum conductor.k" "metal-Au-k"
-  "float interface.eta" 1.4 "float thickness" 0.1
+  "float interface.eta" 1.4 "float thickness" 0.1 "integer maxdepth" 100 "integer nsamples" 1
 MakeNamedMaterial "p" "string type" "coatedconductor" "rgb reflectance" [0.3 0.4 0.5] "float conductor.roughness" 0.2
   "float interface.uroughness" 0.2 "float interface.vroughness" 0.1 "spectrum interface.eta" "glass-BK7" "texture thickness" "f"
 MakeNamedMaterial "q" "string type" "coatedconductor" "float conductor.uroughness" 0.2 "texture conductor.vroughness" "f"

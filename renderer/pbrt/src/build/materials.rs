@@ -39,6 +39,9 @@ const MATERIALS: [&str; 10] = [
 /// Surfaces with a smaller α along both axes are perfectly smooth. Value from pbrt-v4.
 const MIN_ALPHA: f32 = 1e-3;
 
+/// Default of `maxdepth` in pbrt-v4: the interactions within a coat after which a walk ends.
+const DEFAULT_WALK_DEPTH: i32 = 10;
+
 /// Indices of refraction closer to 1 are treated as 1, because rounding errors dominate the half
 /// vector of refraction.
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
@@ -219,6 +222,7 @@ impl Builder<'_> {
     /// Builds a coat over a diffuse base. The shader evaluates in closed form what pbrt-v4
     /// estimates by random walks between the layers.
     fn coated_diffuse(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        self.check_walks(entity)?;
         let kd = self.reflectance_or(entity, "reflectance", 0.5, 1.0)?;
         let (eta, thickness) =
             (self.coat_eta(entity, "eta")?, self.float(entity, "thickness", 0.01)?);
@@ -240,6 +244,7 @@ impl Builder<'_> {
 
     /// Builds a coat over a conductor.
     fn coated_conductor(&mut self, entity: &Entity) -> Result<Material, SceneError> {
+        self.check_walks(entity)?;
         let eta = self.coat_eta(entity, "interface.eta")?;
         let metal = self.metal(entity, "conductor.", eta)?;
         let thickness = self.float(entity, "thickness", 0.01)?;
@@ -276,6 +281,20 @@ impl Builder<'_> {
             specular: coat.is_smooth().then_some(Specular::Coat { eta }),
             scattering,
         })
+    }
+
+    /// Reads the settings of pbrt-v4's random walks between a coat and its base, which the shaders
+    /// replace by closed forms: the number of walks, which has no effect, and their length.
+    fn check_walks(&mut self, entity: &Entity) -> Result<(), SceneError> {
+        entity.params.int("nsamples")?;
+        match entity.params.int("maxdepth")? {
+            Some(depth) if depth < DEFAULT_WALK_DEPTH => self.warn(
+                entity,
+                format!("\"maxdepth\" {depth} of \"{}\" is not supported", entity.name),
+                "all reflections between the layers",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Reads the index of refraction of a coat and clamps it to the range of the closed forms.

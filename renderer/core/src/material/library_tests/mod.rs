@@ -4,6 +4,7 @@
 
 mod cases;
 mod energy;
+mod layered;
 mod microfacets;
 mod parameter_ranges;
 mod sampling;

@@ -144,7 +144,7 @@ fn progress_is_json_on_request() {
     assert_eq!(last["samples"], 24 * 16 * 64);
     assert!(last["noise"].as_f64().unwrap() > 0.0, "{last}");
     let fractions = |lines: &str| -> Vec<f64> {
-        let values = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        let values = lines.lines().map(serde_json::from_str::<serde_json::Value>);
         values.map(|value| value.expect(lines)["fraction"].as_f64().unwrap()).collect()
     };
     assert!(fractions(&text).is_sorted(), "{text}");

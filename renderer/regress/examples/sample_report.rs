@@ -16,8 +16,8 @@ fn main() -> ExitCode {
         eprintln!("usage: sample_report DIR");
         return ExitCode::from(2);
     };
-    let written =
-        Report::open(Path::new(&folder)).and_then(|report| report.write("suite.toml", &cases()));
+    let written = Report::open(Path::new(&folder))
+        .and_then(|report| Ok(report.write("suite.toml", &cases())?));
     match written {
         Ok(index) => {
             println!("{}", index.display());

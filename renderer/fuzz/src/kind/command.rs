@@ -51,6 +51,13 @@ const PREPARATIONS: [&str; 2] = [
     "regress suite.toml --update first",
 ];
 
+/// Commands, and options that limit their work. They follow the others: the last value wins.
+const LIMITS: [(&str, &str); 3] = [
+    ("render", "--time-limit 1"),
+    ("bounds", "--rounds 1"),
+    ("shader preview", "--size 8 --spp 1"),
+];
+
 /// Tables for `shader eval`.
 const TABLES: [&str; 3] = [
     "wi.x,wi.y,wi.z,wo.x,wo.y,wo.z\n0,0.6,0.8,0,0,1\n0.6,0,0.8,0,0.6,0.8\n",
@@ -108,11 +115,10 @@ impl Reader for Commands {
             let text = String::from_utf8_lossy(input);
             // Files are written in the temporary folder alone.
             let words = text.split_whitespace().map(|word| word.replace(['/', '\0'], ""));
-            command.args(words);
-            if text.starts_with("render ") {
-                // The last value wins; many samples of a few pixels are no failure.
-                command.args(["--time-limit", "1"]);
-            }
+            let words: Vec<String> = words.collect();
+            let line = words.join(" ");
+            let limits = LIMITS.iter().find(|(name, _)| line.starts_with(name));
+            command.args(&words).args(limits.iter().flat_map(|(_, options)| options.split(' ')));
         }
         let output = command
             .current_dir(self.folder.path())

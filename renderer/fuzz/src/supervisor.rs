@@ -291,9 +291,13 @@ mod tests {
         let summary = run_script(folder.path(), &script);
         assert_eq!((summary.cases, summary.time_outs), (5, 5), "{summary:?}");
         for pid in fs::read_to_string(pid).unwrap().lines() {
-            // A killed process that nobody waits for remains as a zombie.
-            let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            assert!(state.is_empty() || state.contains(") Z "), "{state}");
+            // A killed process takes a moment to end, and remains as a zombie if nobody waits for it.
+            let start = Instant::now();
+            let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            while !state().is_empty() && !state().contains(") Z ") {
+                assert!(start.elapsed() < Duration::from_secs(20), "{}", state());
+                std::thread::sleep(Duration::from_millis(10));
+            }
         }
     }
 }

@@ -6,13 +6,15 @@
 //! ("camera-world space"). That moves all scenes, and every camera of an animation gives other
 //! rounding errors, and another acceleration structure. Here the camera moves to within a few times
 //! the size of the scene: the origin of render space is a multiple of a power of two G, at least
-//! four times the distance D from the camera to the farthest object. So:
+//! four times the median distance D from the camera to the objects. The median ignores a few
+//! objects elsewhere, such as one that was left at the origin of world space. So:
 //!
 //! - Coordinates of the camera are at most G/2 < 4·D afterwards, however far away the scene is. The
 //!   precision relative to the size of the scene is the same everywhere, and within three bits of
 //!   the best.
-//! - Nothing moves if the coordinates of the camera are below 2·D. This holds for every scene with
-//!   an object at the origin of world space, so render space is world space for ordinary scenes.
+//! - Nothing moves if the coordinates of the camera are below 2·D. This holds if half the objects
+//!   are at the origin of world space, and for most other scenes, so that render space is world
+//!   space for ordinary scenes.
 //! - A camera that moves less than its distance from the objects seldom changes the origin.
 //!
 //! The position of an object is that of the origin of its own coordinate system. Vertices are not
@@ -28,9 +30,14 @@ pub(super) fn origin(d: &Description) -> DVec3 {
         .camera
         .as_ref()
         .map_or(DVec3::ZERO, |camera| camera.camera_from_world.inverse().translation);
-    let distances = positions(d).map(|p| p.distance(camera));
-    // Without objects, no coordinates matter.
-    distances.reduce(f64::max).map_or(DVec3::ZERO, |distance| grid_point(camera, distance))
+    let mut distances: Vec<f64> = positions(d).map(|p| p.distance(camera)).collect();
+    if distances.is_empty() {
+        // Without objects, no coordinates matter.
+        return DVec3::ZERO;
+    }
+    let middle = (distances.len() - 1) / 2;
+    let (_, &mut median, _) = distances.select_nth_unstable_by(middle, f64::total_cmp);
+    grid_point(camera, median)
 }
 
 /// Returns the positions of all objects.
@@ -143,6 +150,22 @@ mod tests {
     }
 
     #[test]
+    fn single_objects_elsewhere_do_not_hold_the_scene() {
+        let scene = |objects: &str| {
+            described(&format!(
+                "Translate -1000000 0 0 Camera \"perspective\" WorldBegin
+                AttributeBegin Translate 1000000 0 4 {objects} AttributeEnd
+                Shape \"sphere\""
+            ))
+        };
+        let near = r#"Shape "sphere" Shape "disk""#;
+        assert_eq!(origin(&scene(near)), DVec3::X * 1e6);
+        // Here the objects around the origin are the scene.
+        let far = r#"Translate -1000000 0 0 Shape "sphere" Shape "disk" "#;
+        assert_eq!(origin(&scene(far)), DVec3::ZERO);
+    }
+
+    #[test]
     fn everything_in_world_space_moves_together() {
         let mut d = described(
             r#"Translate -1000000 0 0 Camera "perspective" WorldBegin
@@ -155,8 +178,8 @@ mod tests {
             ObjectInstance "object"
             Identity LightSource "infinite" LightSource "sky""#,
         );
-        // The nearest light is at a distance of 5; three are infinitely far away.
-        assert_eq!(origin(&d), dvec3(1e6, 0.0, 0.0).map(|x| (x / 32.0).round() * 32.0));
+        // The light is at a distance of 5, shape and instance of 4; three are infinitely far away.
+        assert_eq!(origin(&d), dvec3(1e6, 0.0, 0.0).map(|x| (x / 16.0).round() * 16.0));
         let by = -origin(&d);
         let transforms = |d: &Description| {
             let texture = *d.textures[0].ctm.as_ref().unwrap();

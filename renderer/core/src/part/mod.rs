@@ -20,6 +20,7 @@ use crate::render::RenderStats;
 use lightbound_image::write::{Attribute, ExrImage};
 use lightbound_image::{ImageError, Window, read_exr_blocks, read_exr_header};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Why a part cannot be used.
@@ -65,6 +66,15 @@ const RESULTS: [&str; 7] = [
 /// [`SAMPLES`] must have the same value in all parts of an image.
 fn is_setting((name, _): &(String, Attribute)) -> bool {
     name.starts_with("lightbound/") && !RESULTS.contains(&name.as_str())
+}
+
+/// Returns whether two images have the same settings, including the number of samples per pixel.
+pub fn have_same_settings(a: &[(String, Attribute)], b: &[(String, Attribute)]) -> bool {
+    let settings = |all: &[(String, Attribute)]| {
+        let settings = all.iter().filter(|a| is_setting(a));
+        settings.map(|(name, value)| (name.clone(), value.to_string())).collect::<BTreeMap<_, _>>()
+    };
+    settings(a) == settings(b)
 }
 
 /// Description of a part, stored as JSON.

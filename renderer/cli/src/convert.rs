@@ -212,8 +212,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let file = input::name(&args.input);
     let mut image = decode_layers(file, &data).map_err(Error::Image)?;
     let mut header = match is_exr(&data) {
-        true => ExrHeader::read(&data)
-            .map_err(|problem| Error::Image(ImageError { path: file.into(), problem }))?,
+        true => input::exr_header(&args.input, &data)?,
         false => {
             multiply_by_opacity(&mut image);
             ExrHeader::default()

@@ -352,7 +352,8 @@ fn ctrl_c_leaves_a_checkpoint_and_an_image() {
         .stderr(contains("resuming from"));
     dir.assert_same("whole.exr", "a.exr");
     assert!(!dir.path("a.exr.checkpoint").exists());
-    dir.lightbound("render scene.pbrt -o a.exr --resume")
+    dir.lightbound(&format!("{args} --resume")).assert().success().stderr(contains("is finished"));
+    dir.lightbound("render scene.pbrt -o new.exr --resume")
         .assert()
         .success()
         .stderr(contains("from the beginning"));

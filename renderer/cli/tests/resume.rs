@@ -156,16 +156,26 @@ fn images_without_sums_are_finished_or_kept() {
     dir.assert_same("a.exr");
     let read = |file: &str| std::fs::read(dir.0.path(file)).unwrap();
     let (whole, quiet) = (read("whole.exr"), read("quiet.exr"));
-    for args in [
-        "-o whole.exr --spp 4 --resume",
-        "-o quiet.exr --spp 32 --noise-threshold 1e9 --resume",
-    ] {
+    for args in
+        ["-o whole.exr --spp 4 --resume", "-o quiet.exr --spp 32 --noise-threshold 1e9 --resume"]
+    {
         let stderr = dir.render(args);
         assert!(stderr.contains("is finished; nothing is left to render"), "{stderr}");
     }
-    let messages =
-        ["whole.exr: cannot get more samples", "no exact sums", "leave out --resume", "--keep-sums"];
-    for other in ["--spp 8", "--spp 2", "--spp 4 --seed 5", "--spp 4 --keep-sums", "--spp 4 --crop 0,0.5,0,1", "--spp 4 --variance"] {
+    let messages = [
+        "whole.exr: cannot get more samples",
+        "no exact sums",
+        "leave out --resume",
+        "--keep-sums",
+    ];
+    for other in [
+        "--spp 8",
+        "--spp 2",
+        "--spp 4 --seed 5",
+        "--spp 4 --keep-sums",
+        "--spp 4 --crop 0,0.5,0,1",
+        "--spp 4 --variance",
+    ] {
         dir.assert_rejected(&format!("-o whole.exr --resume -q {other}"), &messages);
     }
     dir.assert_rejected(

@@ -4,6 +4,7 @@ use super::input;
 use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
+use lightbound::film::NO_DEPTH;
 use lightbound::film::layers::COLOUR_SPACE;
 use lightbound::light::LatLongMap;
 use lightbound::math::Vec3;
@@ -483,6 +484,21 @@ fn channel_names(layer: &Layer) -> String {
     layer.channels.iter().map(|channel| channel.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// Number of depths that only mark pixels without a surface.
+fn pixels_without_surface(image: &Layers) -> usize {
+    let depths = image.layers.iter().flat_map(|layer| {
+        let is_depth = |channel: &&Channel| {
+            channel.name == "Z" && (layer.name == "depth" || layer.name == COLOUR)
+        };
+        layer.channels.iter().filter(is_depth)
+    });
+    let markers = |channel: &Channel| match &channel.samples {
+        ChannelSamples::F32(samples) => samples.iter().filter(|z| **z == NO_DEPTH).count(),
+        ChannelSamples::U32(_) => 0,
+    };
+    depths.map(markers).sum()
+}
+
 fn encode(
     image: &Layers,
     encoder: Encoder,
@@ -494,7 +510,10 @@ fn encode(
         Error::Image(ImageError { path: file.into(), problem })
     };
     if let Encoder::Exr(depth) = encoder {
-        let overflows = if depth == ExrDepth::Half { half_overflows(image) } else { 0 };
+        let overflows = match depth {
+            ExrDepth::Half => half_overflows(image) - pixels_without_surface(image),
+            ExrDepth::Float => 0,
+        };
         if overflows > 0 {
             console::warn(&format!(
                 "{} above 65504, the largest half float, overflowed to infinity; --bits 32 avoids it",

@@ -35,6 +35,9 @@ part. With --layer, --envmap, --exposure or --tonemap it has one layer; other
 formats always have one: the colour, unless --layer selects another. Opacity is
 kept in .exr and .png, except with --envmap.";
 
+/// Name of the layer with the variance of each pixel's mean.
+const VARIANCE: &str = "variance";
+
 /// Options of `convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -60,7 +63,7 @@ pub struct Args {
     /// percentage, as in 50%
     ///
     /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids are taken
-    /// from the nearest pixel.
+    /// from the nearest pixel. The layer `variance` is left out.
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     pub resize: Option<Size>,
 
@@ -236,7 +239,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         || args.tonemap != ToneMapName::None;
     let described = match one_layer {
         true => select(&mut image, args.layer.as_deref(), file)?,
-        false => format!("{} layers", image.layers.len()),
+        false => console::count(image.layers.len() as u64, "layer"),
     };
     // An .exr states its primaries; the tone mapping curves and the other formats are for sRGB.
     if (format != ImageFormat::Exr || args.tonemap != ToneMapName::None) && !header.is_srgb() {
@@ -247,6 +250,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         crop_image(&mut image, crop, window)?;
     }
     if let Some(size) = args.resize {
+        leave_out_variance(&mut image, args.layer.as_deref(), file)?;
         resize_image(&mut image, size)?;
     }
     if let Some(EnvmapLayout::Equiarea) = args.envmap {
@@ -276,7 +280,7 @@ fn convert_to_srgb(layer: &mut Layer, name: &str, header: &mut ExrHeader, file: 
     if !layer.channels.iter().any(is_rgb) {
         return;
     }
-    if !layer.is_colour() || name == "variance" {
+    if !layer.is_colour() || name == VARIANCE {
         return console::warn(&format!(
             "{}: the primaries are not those of sRGB, and `{name}` cannot be converted",
             file.display()
@@ -372,6 +376,27 @@ fn crop_image(image: &mut Layers, crop: Crop, window: PixelRect) -> Result<(), E
         });
     }
     image.layers = std::mem::take(&mut image.layers).into_iter().map(|l| l.crop(area)).collect();
+    Ok(())
+}
+
+/// Removes the layer `variance`: the variance of a mean of pixels is not the mean of their
+/// variances. `selected` is the name of the only layer, which cannot be left out.
+fn leave_out_variance(
+    image: &mut Layers,
+    selected: Option<&str>,
+    file: &Path,
+) -> Result<(), Error> {
+    if selected.is_some_and(|name| name.split('.').next() == Some(VARIANCE)) {
+        return Err(Error::option(
+            format!("{}: --resize cannot tell the variance of the new pixels", file.display()),
+            "omit it, or render at that resolution, with --variance",
+        ));
+    }
+    let before = image.layers.len();
+    image.layers.retain(|layer| layer.name != VARIANCE);
+    if image.layers.len() < before {
+        console::warn(&"the layer `variance` is left out, since --resize changes what it measures");
+    }
     Ok(())
 }
 

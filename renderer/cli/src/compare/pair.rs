@@ -142,6 +142,11 @@ fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>
     let mut all = layer_names(a);
     all.extend(layer_names(b).into_iter().filter(|name| a.get(name).is_none()));
     if names.iter().any(|name| name == ALL_LAYERS) {
+        // Exact sums are not values of pixels; only checkpoints have nothing else.
+        let is_sum = |name: &String| name.starts_with("sums.");
+        if !all.iter().all(is_sum) {
+            all.retain(|name| !is_sum(name));
+        }
         return Ok(all);
     }
     let colour = [COLOUR.to_string()];

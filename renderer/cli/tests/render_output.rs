@@ -378,3 +378,12 @@ fn compare_converts_colours_of_any_space() {
     let mut compare = common::lightbound(&["compare", "acescg.exr", "srgb.exr"]);
     compare.args(options).current_dir(dir.root()).assert().success();
 }
+
+#[test]
+fn film_names_in_other_formats_cause_a_warning_with_the_written_file() {
+    let dir = SceneDir::with_scene(&SCENE.replace("from-film.exr", "pic.jpg"));
+    let warning = "warning: `pic.jpg` cannot be written in its format; instead: `pic.exr`";
+    dir.render(&["-q"]).assert().success().stderr(contains(warning));
+    assert_eq!(dir.files(), ["pic.exr"]);
+    dir.render(&["-q", "-o", "a.exr"]).assert().success().stderr("");
+}

@@ -252,6 +252,12 @@ pub fn render_source(
                 };
                 diagnostics.warn(None, message, "the image is black")?;
             }
+            let unwritable = loaded.filename.file_name().filter(|_| requested.is_none());
+            let output = default_output(&args.scene, &loaded.filename);
+            if let Some(name) = unwritable.filter(|name| *name != output.as_os_str()) {
+                let message = format!("`{}` cannot be written in its format", name.display());
+                diagnostics.warn(None, &message, &format!("`{}`", output.display()))?;
+            }
             Ok(loaded)
         });
     loading.finish_and_clear();

@@ -40,7 +40,7 @@ pub struct Args {
 /// A description of a file.
 enum Info {
     Scene(Box<scene::SceneInfo>),
-    Image(image::ImageInfo),
+    Image(Box<image::ImageInfo>),
 }
 
 impl Info {
@@ -56,7 +56,7 @@ impl Info {
         }
         let data = input::image_data(path)?;
         match image::ImageInfo::new(name, &data) {
-            Ok(info) => Ok(Info::Image(info)),
+            Ok(info) => Ok(Info::Image(Box::new(info))),
             Err(error) => match input::scene_in(path, name, &data) {
                 Some(source) => load(source),
                 None => Err(unknown(error)),

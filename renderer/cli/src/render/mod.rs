@@ -256,7 +256,7 @@ pub fn render_source(
             let output = default_output(&args.scene, &loaded.filename);
             if let Some(name) = unwritable.filter(|name| *name != output.as_os_str()) {
                 let message = format!("`{}` cannot be written in its format", name.display());
-                diagnostics.warn(None, &message, &format!("`{}`", output.display()))?;
+                diagnostics.warn(None, message, format!("`{}`", output.display()))?;
             }
             Ok(loaded)
         });

@@ -258,7 +258,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     expose(&mut image, args.exposure.unwrap_or(0.0));
     tone_map(&mut image, args.tonemap, file)?;
-    let bytes = encode(&image, encoder, header, file)?;
+    let bytes = encode(&image, encoder, header, file, args.layer.is_some())?;
     output.write(|path| save(path, &bytes))?;
     if !args.quiet {
         let window = image.layers[0].data_window;
@@ -324,7 +324,9 @@ fn select(image: &mut Layers, name: Option<&str>, file: &Path) -> Result<String,
                 Some(name) => format!("{}: there is no layer `{name}`", file.display()),
                 None => format!("{}: no layer has channels R, G, B or Y", file.display()),
             };
-            let help = format!("select one with --layer; the layers are {}", names(image));
+            let suggestion = input::layer_suggestion(wanted);
+            let help =
+                format!("{suggestion}select one with --layer; the layers are {}", names(image));
             return Err(Error::Option { message, help });
         }
     };
@@ -529,6 +531,7 @@ fn encode(
     encoder: Encoder,
     mut header: ExrHeader,
     file: &Path,
+    selects_layer: bool,
 ) -> Result<Vec<u8>, Error> {
     let unwritable = |format: &'static str, message: String| {
         let problem = Problem::Unwritable { format, message };
@@ -581,6 +584,12 @@ fn encode(
             if nan > 0 {
                 let nan = console::count(nan as u64, "value");
                 console::warn(&format!("NaN becomes 0: {nan}; .exr and .pfm keep it"));
+            }
+            if planes.len() == 1 && selects_layer && planes[0].iter().all(|x| *x >= 1.0) {
+                console::warn(
+                    &"no value is below 1, so the picture is white; `lightbound falsecolor` draws \
+                      the layer",
+                );
             }
             let opacity = image.layers.get(1).map(|layer| plane(&layer.channels[0])).transpose()?;
             let planes: Vec<&[f32]> = planes.iter().map(Vec::as_slice).collect();

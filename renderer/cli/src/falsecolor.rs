@@ -87,7 +87,11 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         (None, None) => {
             return Err(Error::Option {
                 message: format!("{}: there is no layer `{}`", file.display(), args.layer),
-                help: format!("the layers are {}", names(&layers).join(", ")),
+                help: format!(
+                    "{}the layers are {}",
+                    input::layer_suggestion(&args.layer),
+                    names(&layers).join(", ")
+                ),
             });
         }
     };

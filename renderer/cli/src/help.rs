@@ -177,7 +177,7 @@ mod tests {
         let expected = "Two lines of a paragraph.\n\nExamples:\n  lightbound render scene.pbrt --spp 16 \\\n      -o a.exr\n      with a note\n  short\n\nKeys:\n  key        meaning of this key in many\n             words that do not fit";
         assert_eq!(wrap(text, 42), expected);
         let pipe = "  ssh farm cat b.exr | lightbound merge a.exr - -o c.exr";
-        let expected = "  ssh farm cat b.exr | lightbound \\\n      merge a.exr - -o c.exr";
+        let expected = "  ssh farm cat b.exr | lightbound merge \\\n      a.exr - -o c.exr";
         assert_eq!(wrap(pipe, 42), expected);
         // Rows that were broken by hand are one row.
         let row = "Keys:\n  key   one two\n        three four";

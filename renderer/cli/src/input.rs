@@ -63,6 +63,15 @@ pub fn exr_header(path: &Path, data: &[u8]) -> Result<ExrHeader, Error> {
         .map_err(|problem| Error::Image(ImageError { path: name(path).into(), problem }))
 }
 
+/// A suggestion for a name of `render --layers` that is not the name of a layer in a file.
+pub fn layer_suggestion(name: &str) -> &'static str {
+    match name {
+        "beauty" => "the layer beauty of `render` is called `colour` here; ",
+        "ids" => "the ids of `render` are the layers `material.id` and `object.id`; ",
+        _ => "",
+    }
+}
+
 /// The source of a scene. Paths in a scene from stdin are relative to the current folder.
 pub fn scene(path: &Path) -> Result<Arc<Source>, Error> {
     if !is_stream(path) {

@@ -28,7 +28,7 @@ pub fn to_stdout(text: &[u8]) -> Result<bool, Error> {
 pub enum ReportFormat {
     /// Text and tables
     Text,
-    /// A JSON object; for `info`, a list with an object for each file
+    /// JSON, for programs
     Json,
 }
 

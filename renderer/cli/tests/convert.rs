@@ -249,6 +249,19 @@ fn plane_of(image: &Layers, layer: &str) -> Vec<f32> {
 }
 
 #[test]
+fn a_layer_that_becomes_white_is_a_warning() {
+    let dir = SceneDir::new();
+    let depth = ChannelSamples::F32(vec![1.0, 7.0]);
+    let channels = vec![Channel { name: "depth.Z".into(), samples: depth }];
+    let image = ExrImage { size: [2, 1], full_size: [2, 1], channels, ..ExrImage::default() };
+    write_exr(&dir.path("a.exr"), &image).unwrap();
+    let args = ["a.exr", "b.png", "--layer", "depth"];
+    let white = convert(&dir, &args).assert().success();
+    white.stderr(contains("the picture is white; `lightbound falsecolor` draws"));
+    convert(&dir, &args).args(["-q", "--exposure", "-3"]).assert().success().stderr("");
+}
+
+#[test]
 fn parts_lose_their_sums() {
     let dir = SceneDir::new();
     dir.render(&["-o", "part.exr", "--sample-range", "0..2", "-q"]).assert().success();

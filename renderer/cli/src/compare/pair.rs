@@ -3,7 +3,7 @@
 //! A layer is a mismatch if only one image has it, or if its channels or sizes differ. A mismatch
 //! is reported and fails the comparison.
 
-use super::Error;
+use super::{Error, input};
 use lightbound_image::Crop;
 use lightbound_image::compare::Planes;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect};
@@ -158,7 +158,8 @@ fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>
                 quoted_layers(&all)
             ),
             help: format!(
-                "name some of these with --layers NAME,NAME, or all with --layers {ALL_LAYERS}"
+                "{}name some of these with --layers NAME,NAME, or all with --layers {ALL_LAYERS}",
+                input::layer_suggestion(name)
             ),
         });
     }

@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Prints a line to stderr and ignores errors: a closed stderr must not end the program.
@@ -129,6 +129,7 @@ impl Console {
             done: AtomicU64::new(0),
             noise: Mutex::default(),
             next_update: Mutex::default(),
+            warned: AtomicBool::new(false),
         }
     }
 }
@@ -150,6 +151,8 @@ pub struct Progress {
     noise: Mutex<Option<f64>>,
     /// Time of the next output, since the start.
     next_update: Mutex<Duration>,
+    /// Whether a failure to write to stdout was reported.
+    warned: AtomicBool,
 }
 
 impl Progress {
@@ -229,8 +232,8 @@ impl Progress {
         Plan { total, ..self.plan }.estimate(elapsed, done)
     }
 
-    /// Prints the state as a line of JSON; ignores errors, since a reader that has gone must not
-    /// end the program.
+    /// Prints the state as a line of JSON. Errors do not end the program; they are reported once,
+    /// unless the reader has gone.
     fn print_json(&self, fraction: f64, left: Duration, elapsed: Duration, done: u64) {
         let skipped = self.skipped.load(Ordering::Relaxed);
         let noise = *self.noise.lock().expect("no thread panics here");
@@ -243,7 +246,12 @@ impl Progress {
             "noise": noise.filter(|noise| noise.is_finite()),
         });
         let mut stdout = std::io::stdout().lock();
-        let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+        if let Err(cause) = writeln!(stdout, "{line}").and_then(|()| stdout.flush())
+            && cause.kind() != std::io::ErrorKind::BrokenPipe
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
+            self.warn(&format!("stdout: the progress cannot be written ({cause})"));
+        }
     }
 
     /// Removes the bar. As JSON, prints the last state: no time is left.

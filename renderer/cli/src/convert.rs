@@ -4,6 +4,7 @@ use super::input;
 use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
+use lightbound::film::NO_DEPTH;
 use lightbound::film::layers::COLOUR_SPACE;
 use lightbound::light::LatLongMap;
 use lightbound::math::Vec3;
@@ -34,6 +35,9 @@ part. With --layer, --envmap, --exposure or --tonemap it has one layer; other
 formats always have one: the colour, unless --layer selects another. Opacity is
 kept in .exr and .png, except with --envmap.";
 
+/// Name of the layer with the variance of each pixel's mean.
+const VARIANCE: &str = "variance";
+
 /// Options of `convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -59,7 +63,7 @@ pub struct Args {
     /// percentage, as in 50%
     ///
     /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids are taken
-    /// from the nearest pixel.
+    /// from the nearest pixel. The layer `variance` is left out.
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     pub resize: Option<Size>,
 
@@ -212,8 +216,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let file = input::name(&args.input);
     let mut image = decode_layers(file, &data).map_err(Error::Image)?;
     let mut header = match is_exr(&data) {
-        true => ExrHeader::read(&data)
-            .map_err(|problem| Error::Image(ImageError { path: file.into(), problem }))?,
+        true => input::exr_header(&args.input, &data)?,
         false => {
             multiply_by_opacity(&mut image);
             ExrHeader::default()
@@ -236,7 +239,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         || args.tonemap != ToneMapName::None;
     let described = match one_layer {
         true => select(&mut image, args.layer.as_deref(), file)?,
-        false => format!("{} layers", image.layers.len()),
+        false => console::count(image.layers.len() as u64, "layer"),
     };
     // An .exr states its primaries; the tone mapping curves and the other formats are for sRGB.
     if (format != ImageFormat::Exr || args.tonemap != ToneMapName::None) && !header.is_srgb() {
@@ -247,6 +250,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         crop_image(&mut image, crop, window)?;
     }
     if let Some(size) = args.resize {
+        leave_out_variance(&mut image, args.layer.as_deref(), file)?;
         resize_image(&mut image, size)?;
     }
     if let Some(EnvmapLayout::Equiarea) = args.envmap {
@@ -254,7 +258,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     }
     expose(&mut image, args.exposure.unwrap_or(0.0));
     tone_map(&mut image, args.tonemap, file)?;
-    let bytes = encode(&image, encoder, header, file)?;
+    let bytes = encode(&image, encoder, header, file, args.layer.is_some())?;
     output.write(|path| save(path, &bytes))?;
     if !args.quiet {
         let window = image.layers[0].data_window;
@@ -276,7 +280,7 @@ fn convert_to_srgb(layer: &mut Layer, name: &str, header: &mut ExrHeader, file: 
     if !layer.channels.iter().any(is_rgb) {
         return;
     }
-    if !layer.is_colour() || name == "variance" {
+    if !layer.is_colour() || name == VARIANCE {
         return console::warn(&format!(
             "{}: the primaries are not those of sRGB, and `{name}` cannot be converted",
             file.display()
@@ -320,7 +324,9 @@ fn select(image: &mut Layers, name: Option<&str>, file: &Path) -> Result<String,
                 Some(name) => format!("{}: there is no layer `{name}`", file.display()),
                 None => format!("{}: no layer has channels R, G, B or Y", file.display()),
             };
-            let help = format!("select one with --layer; the layers are {}", names(image));
+            let suggestion = input::layer_suggestion(wanted);
+            let help =
+                format!("{suggestion}select one with --layer; the layers are {}", names(image));
             return Err(Error::Option { message, help });
         }
     };
@@ -372,6 +378,27 @@ fn crop_image(image: &mut Layers, crop: Crop, window: PixelRect) -> Result<(), E
         });
     }
     image.layers = std::mem::take(&mut image.layers).into_iter().map(|l| l.crop(area)).collect();
+    Ok(())
+}
+
+/// Removes the layer `variance`: the variance of a mean of pixels is not the mean of their
+/// variances. `selected` is the name of the only layer, which cannot be left out.
+fn leave_out_variance(
+    image: &mut Layers,
+    selected: Option<&str>,
+    file: &Path,
+) -> Result<(), Error> {
+    if selected.is_some_and(|name| name.split('.').next() == Some(VARIANCE)) {
+        return Err(Error::option(
+            format!("{}: --resize cannot tell the variance of the new pixels", file.display()),
+            "omit it, or render at that resolution, with --variance",
+        ));
+    }
+    let before = image.layers.len();
+    image.layers.retain(|layer| layer.name != VARIANCE);
+    if image.layers.len() < before {
+        console::warn(&"the layer `variance` is left out, since --resize changes what it measures");
+    }
     Ok(())
 }
 
@@ -484,18 +511,37 @@ fn channel_names(layer: &Layer) -> String {
     layer.channels.iter().map(|channel| channel.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// Number of depths that only mark pixels without a surface.
+fn pixels_without_surface(image: &Layers) -> usize {
+    let depths = image.layers.iter().flat_map(|layer| {
+        let is_depth = |channel: &&Channel| {
+            channel.name == "Z" && (layer.name == "depth" || layer.name == COLOUR)
+        };
+        layer.channels.iter().filter(is_depth)
+    });
+    let markers = |channel: &Channel| match &channel.samples {
+        ChannelSamples::F32(samples) => samples.iter().filter(|z| **z == NO_DEPTH).count(),
+        ChannelSamples::U32(_) => 0,
+    };
+    depths.map(markers).sum()
+}
+
 fn encode(
     image: &Layers,
     encoder: Encoder,
     mut header: ExrHeader,
     file: &Path,
+    selects_layer: bool,
 ) -> Result<Vec<u8>, Error> {
     let unwritable = |format: &'static str, message: String| {
         let problem = Problem::Unwritable { format, message };
         Error::Image(ImageError { path: file.into(), problem })
     };
     if let Encoder::Exr(depth) = encoder {
-        let overflows = if depth == ExrDepth::Half { half_overflows(image) } else { 0 };
+        let overflows = match depth {
+            ExrDepth::Half => half_overflows(image) - pixels_without_surface(image),
+            ExrDepth::Float => 0,
+        };
         if overflows > 0 {
             console::warn(&format!(
                 "{} above 65504, the largest half float, overflowed to infinity; --bits 32 avoids it",
@@ -538,6 +584,12 @@ fn encode(
             if nan > 0 {
                 let nan = console::count(nan as u64, "value");
                 console::warn(&format!("NaN becomes 0: {nan}; .exr and .pfm keep it"));
+            }
+            if planes.len() == 1 && selects_layer && planes[0].iter().all(|x| *x >= 1.0) {
+                console::warn(
+                    &"no value is below 1, so the picture is white; `lightbound falsecolor` draws \
+                      the layer",
+                );
             }
             let opacity = image.layers.get(1).map(|layer| plane(&layer.channels[0])).transpose()?;
             let planes: Vec<&[f32]> = planes.iter().map(Vec::as_slice).collect();

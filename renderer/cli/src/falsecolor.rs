@@ -4,6 +4,7 @@ use super::console;
 use super::input;
 use super::output::{ImageFormat, OutputFile};
 use super::{Error, Exit};
+use lightbound::film::NO_DEPTH;
 use lightbound_image::heatmap::{Canvas, ColourScale, VectorScale, draw, draw_ids, draw_vectors};
 use lightbound_image::inspect::{ChannelStatistics, FiniteStatistics};
 use lightbound_image::layers::{COLOUR, Layer};
@@ -30,8 +31,8 @@ as red, green and blue, on one linear scale. Ids have a colour each.
 
 Without --range the scale omits the lowest and the highest 1 % of the pixels,
 and ends at round numbers. Values beyond the scale have the colours of its ends,
-which are then labelled >= and <=. Infinite values and NaNs are green, and are
-counted.";
+which are then labelled >= and <=. Infinite values, NaNs, and the depth of pixels
+without a surface are green, and are counted.";
 
 /// Options of `falsecolor`.
 #[derive(Debug, clap::Args)]
@@ -77,15 +78,20 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     let file = input::name(&args.file);
     let layers = input::layers(&args.file)?.layers;
     let drawn = match (find(&layers, &args.layer), find_layer(&layers, &args.layer)) {
-        (Some((name, width, ChannelSamples::F32(values))), _) => {
-            draw_values(args, &name, width, values)
-        }
+        (Some((name, width, ChannelSamples::F32(values))), _) => match name == DEPTH {
+            true => draw_values(args, &name, width, &without_markers(values)),
+            false => draw_values(args, &name, width, values),
+        },
         (Some((name, width, ChannelSamples::U32(ids))), _) => draw_id_map(args, &name, width, ids)?,
         (None, Some(layer)) => draw_layer(args, layer, file)?,
         (None, None) => {
             return Err(Error::Option {
                 message: format!("{}: there is no layer `{}`", file.display(), args.layer),
-                help: format!("the layers are {}", names(&layers).join(", ")),
+                help: format!(
+                    "{}the layers are {}",
+                    input::layer_suggestion(&args.layer),
+                    names(&layers).join(", ")
+                ),
             });
         }
     };
@@ -100,6 +106,15 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         console::warn(&warning);
     }
     Ok(Exit::Success)
+}
+
+/// The channel with depths.
+const DEPTH: &str = "depth.Z";
+
+/// Depths in which pixels without a surface are infinite, so that they affect neither the scale nor
+/// the statistics.
+fn without_markers(depths: &[f32]) -> Vec<f32> {
+    depths.iter().map(|&z| if z == NO_DEPTH { f32::INFINITY } else { z }).collect()
 }
 
 /// A map, and what to say about it.
@@ -254,7 +269,8 @@ fn summary(name: &str, values: &[f32], range: [f32; 2]) -> String {
             format!("from {min} to {max}, mean {mean}")
         }
     };
-    let invalid = [("not a number", statistics.nan), ("infinite", statistics.infinite)];
+    let infinite = if name == DEPTH { "without a surface" } else { "infinite" };
+    let invalid = [("not a number", statistics.nan), (infinite, statistics.infinite)];
     let invalid = invalid
         .iter()
         .filter(|(_, n)| *n > 0)

@@ -96,7 +96,7 @@ fn wrap_line(line: &str, width: usize, lines: &mut Vec<String>) {
         Some((first, second)) => (first, second.trim_start()),
         None => (text, ""),
     };
-    let is_command = first.starts_with("lightbound ");
+    let is_command = first.starts_with("lightbound ") || first.contains("| lightbound ");
     if is_command || second.is_empty() {
         fill(first, indent, if is_command { " \\" } else { "" }, width, lines);
         if !second.is_empty() {
@@ -176,6 +176,9 @@ mod tests {
         let text = "Two lines of a\nparagraph.\n\nExamples:\n  lightbound render scene.pbrt --spp 16 -o a.exr   with a note\n  short\n\nKeys:\n  key        meaning of this key in many words that do not fit";
         let expected = "Two lines of a paragraph.\n\nExamples:\n  lightbound render scene.pbrt --spp 16 \\\n      -o a.exr\n      with a note\n  short\n\nKeys:\n  key        meaning of this key in many\n             words that do not fit";
         assert_eq!(wrap(text, 42), expected);
+        let pipe = "  ssh farm cat b.exr | lightbound merge a.exr - -o c.exr";
+        let expected = "  ssh farm cat b.exr | lightbound merge \\\n      a.exr - -o c.exr";
+        assert_eq!(wrap(pipe, 42), expected);
         // Rows that were broken by hand are one row.
         let row = "Keys:\n  key   one two\n        three four";
         assert_eq!(wrap(row, 100), "Keys:\n  key   one two three four");

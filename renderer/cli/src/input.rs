@@ -2,8 +2,8 @@
 
 use super::Error;
 use super::output::is_stream;
-use lightbound_image::layers::{Layers, decode_layers};
-use lightbound_image::{ImageError, Problem};
+use lightbound_image::layers::{Layer, Layers, decode_layers, is_exr};
+use lightbound_image::{ExrHeader, ImageError, Problem};
 use lightbound_pbrt::diagnostics::Source;
 use std::io::{self, Read};
 use std::path::Path;
@@ -35,6 +35,41 @@ pub fn image_data(path: &Path) -> Result<Vec<u8>, Error> {
 /// Reads all layers of an image.
 pub fn layers(path: &Path) -> Result<Layers, Error> {
     decode_layers(name(path), &image_data(path)?).map_err(Error::Image)
+}
+
+/// Reads all layers of an image, with colours in linear sRGB, whatever primaries the file states.
+/// Variances keep theirs, since they are not linear.
+pub fn srgb_layers(path: &Path) -> Result<Layers, Error> {
+    let data = image_data(path)?;
+    let mut image = decode_layers(name(path), &data).map_err(Error::Image)?;
+    if is_exr(&data) {
+        let header = exr_header(path, &data)?;
+        let is_convertible = |layer: &Layer| {
+            layer.is_colour() && layer.channels.len() == 3 && layer.name != "variance"
+        };
+        if !header.is_srgb() {
+            for layer in image.layers.iter_mut().filter(|layer| is_convertible(layer)) {
+                let is_reflectance = layer.name == "albedo";
+                header.clone().convert_to_srgb(layer, is_reflectance);
+            }
+        }
+    }
+    Ok(image)
+}
+
+/// Reads the header of the EXR file `data`.
+pub fn exr_header(path: &Path, data: &[u8]) -> Result<ExrHeader, Error> {
+    ExrHeader::read(data)
+        .map_err(|problem| Error::Image(ImageError { path: name(path).into(), problem }))
+}
+
+/// A suggestion for a name of `render --layers` that is not the name of a layer in a file.
+pub fn layer_suggestion(name: &str) -> &'static str {
+    match name {
+        "beauty" => "the layer beauty of `render` is called `colour` here; ",
+        "ids" => "the ids of `render` are the layers `material.id` and `object.id`; ",
+        _ => "",
+    }
 }
 
 /// The source of a scene. Paths in a scene from stdin are relative to the current folder.

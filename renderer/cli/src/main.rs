@@ -98,7 +98,10 @@ pub enum Error {
     },
     /// Stdout cannot be written.
     #[error("stdout: cannot be written ({0})")]
-    #[diagnostic(help("check where stdout is redirected to, and the free space there"))]
+    #[diagnostic(help(
+        "check the command that reads stdout, or the file that it is redirected to and the free \
+         space there"
+    ))]
     Stdout(io::Error),
     /// A warning after loading, turned into an error by `--strict`.
     #[error("{0}")]

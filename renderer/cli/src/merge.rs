@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         console::warn(&format!(
             "{} is still a part: it lacks {}",
             output.name().display(),
-            describe(&missing)
+            describe_samples(&missing)
         ));
     }
     let warnings = film_warnings(&film, stats.camera_samples).into_iter();
@@ -134,7 +134,7 @@ fn part_from_stdin() -> Result<NamedTempFile, Error> {
 }
 
 /// Describes a set of samples; beyond a few blocks, it only counts them.
-fn describe(samples: &Coverage) -> String {
+pub(super) fn describe_samples(samples: &Coverage) -> String {
     const MAX_SHOWN: usize = 6;
     let blocks = samples.blocks();
     let mut descriptions: Vec<String> =

@@ -28,7 +28,7 @@ pub fn to_stdout(text: &[u8]) -> Result<bool, Error> {
 pub enum ReportFormat {
     /// Text and tables
     Text,
-    /// A JSON object; for `info`, a list with an object for each file
+    /// JSON, for programs
     Json,
 }
 
@@ -204,18 +204,18 @@ impl OutputFile {
         Some(OutputFile::File(unused_path(path.parent()?, path)?))
     }
 
-    /// Writes the file with `write`, which must leave the complete file or none. A reader of
-    /// stdout that has gone needs no more, which is no error.
+    /// Writes the file with `write`, which must leave the complete file or none.
     ///
     /// # Errors
-    /// If the file could not be written; the error says where it was saved instead, if anywhere.
+    /// If the file could not be written; the error says where it was saved instead, if anywhere. A
+    /// reader of stdout that has gone gets no copy elsewhere.
     pub fn write(&self, write: impl Fn(&Path) -> Result<(), ImageError>) -> Result<(), Error> {
         let cause = match write(self.path().unwrap_or(Path::new(STDOUT))) {
             Ok(()) => return Ok(()),
             Err(ImageError { problem: Problem::Write(cause), .. })
                 if *self == OutputFile::Stdout && cause.kind() == io::ErrorKind::BrokenPipe =>
             {
-                return Ok(());
+                return Err(Error::Stdout(cause));
             }
             Err(cause) => cause,
         };

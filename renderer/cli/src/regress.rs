@@ -274,7 +274,8 @@ fn describe_outcome(outcome: &Outcome, reused: bool) -> String {
 /// Formats a metric.
 fn format_metric(metric: &MetricValue) -> String {
     let number = |x: f64| match x.abs() {
-        0.0 => "0".to_string(),
+        // Counts.
+        0.0..1e9 if x.fract() == 0.0 => format!("{x:.0}"),
         0.01..1000.0 => format!("{x:.2}"),
         _ => format!("{x:.1e}"),
     };
@@ -395,4 +396,22 @@ fn describe_update(case: &Case, update: &Update) -> String {
         text.push_str(&format!("\n        warning: {warning}"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_printed_as_integers() {
+        let metric = |value, limit| {
+            format_metric(&MetricValue {
+                name: "m".into(),
+                value,
+                limit: Some(MetricLimit::AtMost(limit)),
+            })
+        };
+        assert_eq!(metric(842.0, 0.0), "m 842 (≤ 0)");
+        assert_eq!(metric(1.25, 4.5), "m 1.25 (≤ 4.50)");
+    }
 }

@@ -104,6 +104,32 @@ fn equal_images_pass() {
 }
 
 #[test]
+fn all_layers_are_compared_without_exact_sums() {
+    let dir = ImageDir::new();
+    let image = |sum: u32| {
+        let sums = ChannelSamples::U32(vec![sum; WIDTH * HEIGHT]);
+        let mut channels = channels("", ["R", "G", "B"], &ramp());
+        channels.push(Channel { name: "sums.R0".into(), samples: sums });
+        channels
+    };
+    dir.layers("a.exr", image(1));
+    dir.layers("b.exr", image(2));
+    for other in ["b.exr", "reference.exr"] {
+        dir.compare(&["a.exr", other, "--layers", "all", "--fail-above", "differing=0"]).code(0);
+    }
+}
+
+#[test]
+fn names_of_rendered_layers_are_explained() {
+    let dir = ImageDir::new();
+    for (name, meant) in [("beauty", "`colour`"), ("ids", "`material.id` and `object.id`")] {
+        dir.compare(&["reference.exr", "reference.exr", "--layers", name])
+            .code(2)
+            .stderr(contains(meant));
+    }
+}
+
+#[test]
 fn changed_pixel_has_expected_metrics() {
     let dir = ImageDir::new();
     let [r, g, b] = ramp()[5 * WIDTH + 3];

@@ -9,6 +9,7 @@ use lightbound::settings::ColourSpace;
 use lightbound_image::layers::{Layers, read_layers};
 use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, write_pfm};
 use lightbound_image::{Encoding, read_exr_header};
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 /// A folder with a rendering, `a.exr`.
@@ -108,6 +109,39 @@ fn values_that_half_floats_lack_are_reported() {
     let png = convert(&dir, &["a.exr", "b.png"]).assert().success();
     png.stderr(contains("NaN becomes 0: 1 value"));
     assert_eq!(plane(&layers(&dir, "b.png"), 0), [1.0, 0.0]);
+}
+
+#[test]
+fn markers_of_pixels_without_a_surface_do_not_count_as_overflows() {
+    let dir = SceneDir::new();
+    let depth = |z: Vec<f32>| Channel { name: "depth.Z".into(), samples: ChannelSamples::F32(z) };
+    let image = |z: Vec<f32>| ExrImage {
+        size: [2, 1],
+        full_size: [2, 1],
+        channels: vec![depth(z)],
+        ..ExrImage::default()
+    };
+    write_exr(&dir.path("a.exr"), &image(vec![2.0, 1e10])).unwrap();
+    for layer in [&[][..], &["--layer", "depth"]] {
+        let args = [&["a.exr", "b.exr", "--bits", "16"], layer].concat();
+        convert(&dir, &args).arg("-q").assert().success().stderr("");
+    }
+    write_exr(&dir.path("a.exr"), &image(vec![2e9, 1e10])).unwrap();
+    let half = convert(&dir, &["a.exr", "b.exr", "--bits", "16"]).assert().success();
+    half.stderr(contains("1 value above 65504").and(contains("1 layer,")));
+}
+
+#[test]
+fn resized_images_have_no_variance() {
+    let dir = SceneDir::new();
+    dir.render(&["-o", "a.exr", "-q", "--variance"]).assert().success();
+    let resized = convert(&dir, &["a.exr", "b.exr", "--resize", "50%"]).assert().success();
+    resized.stderr(contains("the layer `variance` is left out"));
+    assert!(layers(&dir, "b.exr").get("variance").is_none());
+    convert(&dir, &["a.exr", "b.exr", "-q"]).assert().success().stderr("");
+    assert!(layers(&dir, "b.exr").get("variance").is_some());
+    let selected = ["a.exr", "b.exr", "--resize", "50%", "--layer", "variance"];
+    assert_input_error(&mut convert(&dir, &selected), &["--resize cannot tell the variance"]);
 }
 
 #[test]
@@ -212,6 +246,19 @@ fn plane_of(image: &Layers, layer: &str) -> Vec<f32> {
         panic!("ids")
     };
     samples.clone()
+}
+
+#[test]
+fn a_layer_that_becomes_white_is_a_warning() {
+    let dir = SceneDir::new();
+    let depth = ChannelSamples::F32(vec![1.0, 7.0]);
+    let channels = vec![Channel { name: "depth.Z".into(), samples: depth }];
+    let image = ExrImage { size: [2, 1], full_size: [2, 1], channels, ..ExrImage::default() };
+    write_exr(&dir.path("a.exr"), &image).unwrap();
+    let args = ["a.exr", "b.png", "--layer", "depth"];
+    let white = convert(&dir, &args).assert().success();
+    white.stderr(contains("the picture is white; `lightbound falsecolor` draws"));
+    convert(&dir, &args).args(["-q", "--exposure", "-3"]).assert().success().stderr("");
 }
 
 #[test]

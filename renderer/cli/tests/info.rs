@@ -108,14 +108,46 @@ fn images_have_layers_statistics_and_attributes() {
     assert!(line(&text, "lightbound/scene").contains("scene.pbrt"), "{text}");
     assert!(!text.contains("sums.R0") && text.contains("exact sums of a part"), "{text}");
 
+    assert_eq!(line(&text, "contains"), "samples 0..4 of columns 0..12, rows 0..16");
+    assert!(!text.contains("lightbound/part"), "{text}");
+
     let list = json(info(&dir, &["a.exr", "--format", "json"]));
     let layers = list[0]["layers"].as_array().unwrap();
+    assert!(layers.iter().all(|layer| !layer["name"].as_str().unwrap().starts_with("sums.")));
     let normal = layers.iter().find(|layer| layer["name"] == "normal").unwrap();
     let channel = &normal["channels"][1];
     assert_eq!(channel["name"], "Y");
     let [min, max, mean] = ["min", "max", "mean"].map(|key| channel[key].as_f64().unwrap());
     assert!(-1.0 <= min && min <= mean && mean <= max && max <= 1.0, "{channel}");
     assert_eq!(list[0]["attributes"]["lightbound/samples"], 4);
+}
+
+#[test]
+fn checkpoints_have_samples_but_no_layers() {
+    let dir = SceneDir::new();
+    let unfinished = "-o a.exr --spp 1000 --threads 1 --time-limit 1e-9 --checkpoint 1000";
+    dir.render(&unfinished.split(' ').collect::<Vec<_>>()).assert().success();
+    let text = stdout(info(&dir, &["a.exr.checkpoint"]));
+    assert!(text.starts_with("a.exr.checkpoint: checkpoint\n"), "{text}");
+    assert_eq!(line(&text, "contains"), "sample 0 of columns 0..24, rows 0..16");
+    assert!(!text.contains("minimum"), "{text}");
+    let list = json(info(&dir, &["a.exr.checkpoint", "--format", "json"]));
+    assert_eq!(
+        (&list[0]["kind"], &list[0]["layers"]),
+        (&"checkpoint".into(), &Value::Array(vec![]))
+    );
+}
+
+#[test]
+fn pixels_without_a_surface_are_excluded_from_statistics_of_depth() {
+    let dir = SceneDir::new();
+    let samples = ChannelSamples::F32(vec![1.0, 3.0, 1e10]);
+    let channels = vec![Channel { name: "depth.Z".into(), samples }];
+    let image = ExrImage { size: [3, 1], full_size: [3, 1], channels, ..ExrImage::default() };
+    write_exr(&dir.path("a.exr"), &image).unwrap();
+    let text = stdout(info(&dir, &["a.exr"]));
+    assert!(line(&text, "depth").starts_with("Z 1 3 2 0 0"), "{text}");
+    assert!(text.contains("excluded from depth: 1 pixel without a surface, 1e10"), "{text}");
 }
 
 #[test]

@@ -191,6 +191,10 @@ fn unrelated_parts_are_rejected() {
     // A file in which header and pixels disagree.
     std::fs::write(dir.path("scene.pbrt"), &*SCENE).unwrap();
     dir.render("-o b.exr --sample-range 5..10");
+    let whole = std::fs::read(dir.path("b.exr")).unwrap();
+    std::fs::write(dir.path("b.exr"), &whole[..whole.len() / 2]).unwrap();
+    assert_rejected("b.exr", "b.exr: is damaged");
+    std::fs::write(dir.path("b.exr"), whole).unwrap();
     let mut inconsistent = read_exr(&dir.path("b.exr")).unwrap();
     let header = inconsistent.attributes.iter_mut().find(|a| a.0 == "lightbound/part").unwrap();
     let Attribute::Text(text) = &mut header.1 else { panic!() };
@@ -352,7 +356,8 @@ fn ctrl_c_leaves_a_checkpoint_and_an_image() {
         .stderr(contains("resuming from"));
     dir.assert_same("whole.exr", "a.exr");
     assert!(!dir.path("a.exr.checkpoint").exists());
-    dir.lightbound("render scene.pbrt -o a.exr --resume")
+    dir.lightbound(&format!("{args} --resume")).assert().success().stderr(contains("is finished"));
+    dir.lightbound("render scene.pbrt -o new.exr --resume")
         .assert()
         .success()
         .stderr(contains("from the beginning"));

@@ -366,3 +366,24 @@ fn environment_option_lights_the_scene() {
         .code(2)
         .stderr(contains("would overwrite"));
 }
+
+#[test]
+fn compare_converts_colours_of_any_space() {
+    let dir = SceneDir::new();
+    for space in ["srgb", "acescg"] {
+        let file = format!("{space}.exr");
+        dir.render(&["--color-space", space, "-o", &file, "-q"]).assert().success();
+    }
+    let options = ["--layers", "colour,albedo", "--metric", "max", "--fail-above", "max=1e-5"];
+    let mut compare = common::lightbound(&["compare", "acescg.exr", "srgb.exr"]);
+    compare.args(options).current_dir(dir.root()).assert().success();
+}
+
+#[test]
+fn film_names_in_other_formats_cause_a_warning_with_the_written_file() {
+    let dir = SceneDir::with_scene(&SCENE.replace("from-film.exr", "pic.jpg"));
+    let warning = "warning: `pic.jpg` cannot be written in its format; instead: `pic.exr`";
+    dir.render(&["-q"]).assert().success().stderr(contains(warning));
+    assert_eq!(dir.files(), ["pic.exr"]);
+    dir.render(&["-q", "-o", "a.exr"]).assert().success().stderr("");
+}

@@ -4,9 +4,6 @@
 mod common;
 
 use common::scene_dir::{SCENE, SceneDir, assert_same_exr, channels};
-use lightbound_image::read_exr;
-use predicates::prelude::*;
-use predicates::str::contains;
 
 /// Arguments of the first rendering, and of the one that resumes it.
 struct Case {
@@ -152,16 +149,40 @@ fn resumed_renderings_keep_checkpoints_and_sums() {
 }
 
 #[test]
-fn images_without_sums_are_rendered_from_the_beginning() {
-    let dir = ResumeDir::new("");
-    dir.command("-o whole.exr --resume").assert().success().stderr(
-        contains("no whole.exr.checkpoint, and whole.exr contains no exact sums")
-            .and(contains("rendering from the beginning")),
+fn images_without_sums_are_finished_or_kept() {
+    let dir = ResumeDir::new("--spp 4");
+    dir.render("-o quiet.exr --spp 32 --noise-threshold 1e9");
+    dir.render("-o a.exr --spp 4 --resume");
+    dir.assert_same("a.exr");
+    let read = |file: &str| std::fs::read(dir.0.path(file)).unwrap();
+    let (whole, quiet) = (read("whole.exr"), read("quiet.exr"));
+    for args in
+        ["-o whole.exr --spp 4 --resume", "-o quiet.exr --spp 32 --noise-threshold 1e9 --resume"]
+    {
+        let stderr = dir.render(args);
+        assert!(stderr.contains("is finished; nothing is left to render"), "{stderr}");
+    }
+    let messages = [
+        "whole.exr: cannot get more samples",
+        "no exact sums",
+        "leave out --resume",
+        "--keep-sums",
+    ];
+    for other in [
+        "--spp 8",
+        "--spp 2",
+        "--spp 4 --seed 5",
+        "--spp 4 --keep-sums",
+        "--spp 4 --crop 0,0.5,0,1",
+        "--spp 4 --variance",
+    ] {
+        dir.assert_rejected(&format!("-o whole.exr --resume -q {other}"), &messages);
+    }
+    dir.assert_rejected(
+        "-o quiet.exr --spp 32 --noise-threshold 1e-9 --resume",
+        &["quiet.exr: cannot get more samples"],
     );
-    let samples = |file: &str| {
-        let attributes = read_exr(&dir.0.path(file)).unwrap().attributes;
-        attributes.into_iter().find(|a| a.0 == "lightbound/maxSamples").unwrap().1
-    };
-    dir.render("-o a.exr");
-    assert_eq!(samples("whole.exr"), samples("a.exr"));
+    assert!(read("whole.exr") == whole && read("quiet.exr") == quiet);
+    dir.render("-o a.png");
+    dir.assert_rejected("-o a.png --resume", &["a.png: cannot get more samples"]);
 }

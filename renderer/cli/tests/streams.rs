@@ -72,18 +72,39 @@ fn a_part_may_come_from_stdin() {
 }
 
 #[test]
-fn reader_of_stdout_may_go() {
+fn closed_stdout_is_an_error_for_images_only() {
     let dir = SceneDir::new();
     dir.render(&["-o", "a.exr", "-q"]).assert().success();
-    for args in ["convert a.exr png:-", "render scene.pbrt -o -"] {
+    dir.render(&["-o", "part.exr", "--sample-range", "0..4", "-q"]).assert().success();
+    for (args, exit) in [
+        ("convert a.exr png:-", 3),
+        ("render scene.pbrt -o - -q", 3),
+        ("merge part.exr -o - -q", 3),
+        ("info a.exr", 0),
+    ] {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
         command.args(args.split(' ')).current_dir(dir.root());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let Output { status, stderr, .. } = child.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&stderr);
-        assert!(status.success() && !stderr.contains("saved"), "{args}: {stderr}");
+        assert_eq!(status.code(), Some(exit), "{args}: {stderr}");
+        assert_eq!(stderr.contains("stdout: cannot be written"), exit == 3, "{args}: {stderr}");
+        assert!(!stderr.contains("saved"), "{args}: {stderr}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_that_cannot_be_written_causes_one_warning() {
+    let dir = SceneDir::new();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args("render scene.pbrt -o a.exr -q --progress json".split(' '));
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.current_dir(dir.root()).stdout(full).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert_eq!(stderr.matches("the progress cannot be written").count(), 1, "{stderr}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
-Metrics of A against the reference B, in linear values; means are over pixels, \"overall\" is over channels:
+Metrics of A against the reference B, in linear sRGB; means are over pixels, \"overall\" is over channels:
   mean-error  A − B; above 0 if A is brighter
   mae         |A − B|
   rmse        square root of the mean of (A − B)²
@@ -191,7 +191,7 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let heatmap = heatmap_output(args)?;
     input::check_single_stdin([args.a.as_path(), &args.b])?;
-    let (a, b) = (input::layers(&args.a)?, input::layers(&args.b)?);
+    let (a, b) = (input::srgb_layers(&args.a)?, input::srgb_layers(&args.b)?);
     let display_referred = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {

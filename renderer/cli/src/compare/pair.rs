@@ -3,7 +3,7 @@
 //! A layer is a mismatch if only one image has it, or if its channels or sizes differ. A mismatch
 //! is reported and fails the comparison.
 
-use super::Error;
+use super::{Error, input};
 use lightbound_image::Crop;
 use lightbound_image::compare::Planes;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect};
@@ -142,6 +142,11 @@ fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>
     let mut all = layer_names(a);
     all.extend(layer_names(b).into_iter().filter(|name| a.get(name).is_none()));
     if names.iter().any(|name| name == ALL_LAYERS) {
+        // Exact sums are not values of pixels; only checkpoints have nothing else.
+        let is_sum = |name: &String| name.starts_with("sums.");
+        if !all.iter().all(is_sum) {
+            all.retain(|name| !is_sum(name));
+        }
         return Ok(all);
     }
     let colour = [COLOUR.to_string()];
@@ -153,7 +158,8 @@ fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>
                 quoted_layers(&all)
             ),
             help: format!(
-                "name some of these with --layers NAME,NAME, or all with --layers {ALL_LAYERS}"
+                "{}name some of these with --layers NAME,NAME, or all with --layers {ALL_LAYERS}",
+                input::layer_suggestion(name)
             ),
         });
     }

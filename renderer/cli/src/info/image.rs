@@ -1,10 +1,15 @@
-//! What an image contains: layers with statistics, and attributes.
+//! What an image contains: layers with statistics, attributes, and the samples of a part or of a
+//! checkpoint.
 
 use super::lines;
+use crate::console::count;
+use crate::merge::describe_samples;
+use lightbound::film::NO_DEPTH;
 use lightbound::material::parameters::format_table;
+use lightbound::part::PartHeader;
 use lightbound_image::inspect::{ChannelStatistics, FileDescription, describe_file};
-use lightbound_image::layers::{Layers, PixelRect, decode_layers};
-use lightbound_image::write::Attribute;
+use lightbound_image::layers::{Layer, Layers, PixelRect, decode_layers};
+use lightbound_image::write::{Attribute, ChannelSamples};
 use lightbound_image::{ImageError, six_digits};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -12,12 +17,22 @@ use std::path::{Path, PathBuf};
 /// Maximum number of characters of an attribute in text.
 const MAX_ATTRIBUTE: usize = 100;
 
+/// Name of the attribute that describes a part.
+const PART: &str = "lightbound/part";
+
 /// The content of an image.
 pub struct ImageInfo {
     path: PathBuf,
     file: FileDescription,
     display_window: PixelRect,
+    /// The pixels of the first layer.
+    data_window: PixelRect,
+    /// Layers, except for the exact sums, which are not for people.
     layers: Vec<LayerInfo>,
+    /// Number of channels with exact sums.
+    sums: usize,
+    /// Number of pixels whose depth is [`NO_DEPTH`].
+    without_surface: usize,
 }
 
 struct LayerInfo {
@@ -29,7 +44,10 @@ struct LayerInfo {
 impl ImageInfo {
     /// Describes the content of a file.
     pub fn new(path: &Path, data: &[u8]) -> Result<ImageInfo, ImageError> {
-        let Layers { display_window, layers, .. } = decode_layers(path, data)?;
+        let Layers { display_window, mut layers, .. } = decode_layers(path, data)?;
+        let data_window = layers[0].data_window;
+        let sums = layers.extract_if(.., |layer| layer.name.starts_with("sums.")).count();
+        let without_surface = layers.iter_mut().find(|l| l.name == "depth").map_or(0, drop_markers);
         let layers = layers.into_iter().map(|layer| LayerInfo {
             channels: layer
                 .channels
@@ -43,15 +61,31 @@ impl ImageInfo {
             path: path.into(),
             file: describe_file(path, data)?,
             display_window,
+            data_window,
             layers: layers.collect(),
+            sums,
+            without_surface,
         })
+    }
+
+    /// `image`, or `checkpoint` for a file with exact sums only.
+    fn kind(&self) -> &'static str {
+        if self.layers.is_empty() { "checkpoint" } else { "image" }
+    }
+
+    /// The samples of a part or of a checkpoint.
+    fn samples(&self) -> Option<String> {
+        let Some(Attribute::Text(header)) = self.file.attributes.get(PART) else { return None };
+        serde_json::from_str(header)
+            .ok()
+            .map(|header: PartHeader| describe_samples(&header.coverage))
     }
 
     /// Formats the description as text.
     pub fn text(&self) -> String {
         let file = &self.file;
         let compression = file.compression.as_ref().map(|c| format!("; {c}")).unwrap_or_default();
-        let window = self.layers[0].data_window;
+        let window = self.data_window;
         let mut size = format!("{} × {} pixels", window.width(), window.height());
         if window != self.display_window {
             let full = self.display_window;
@@ -63,15 +97,16 @@ impl ImageInfo {
                 full.height()
             );
         }
-        let rows =
-            [("format", format!("{}, {}{compression}", file.format, file.samples)), ("size", size)];
-        let mut text = format!("{}: image\n{}", self.path.display(), lines(&rows));
-        // The exact sums of a part are not for people.
-        let is_shown = |layer: &&LayerInfo| !layer.name.starts_with("sums.");
-        let sums = self.layers.iter().filter(|layer| !is_shown(layer)).count();
+        let mut rows = vec![
+            ("format", format!("{}, {}{compression}", file.format, file.samples)),
+            ("size", size),
+        ];
+        let samples = self.samples();
+        rows.extend(samples.iter().map(|samples| ("contains", samples.clone())));
+        let mut text = format!("{}: {}\n{}", self.path.display(), self.kind(), lines(&rows));
         let head = ["layer", "channel", "minimum", "maximum", "mean", "NaN", "infinite"];
         let mut table = vec![head.map(str::to_owned).to_vec()];
-        for layer in self.layers.iter().filter(is_shown) {
+        for layer in &self.layers {
             for (i, (channel, statistics)) in layer.channels.iter().enumerate() {
                 let number = |x: Option<f64>| x.map_or("-".into(), six_digits);
                 let finite = statistics.finite;
@@ -86,16 +121,31 @@ impl ImageInfo {
                 ]);
             }
         }
-        let table = format_table(&table);
-        table.lines().for_each(|line| text += &format!("  {line}\n"));
-        if sums > 0 {
-            text += &format!("  sums.*  the exact sums of a part, {sums} channels\n");
+        if !self.layers.is_empty() {
+            let table = format_table(&table);
+            table.lines().for_each(|line| text += &format!("  {line}\n"));
+        }
+        if self.without_surface > 0 {
+            let pixels = count(self.without_surface as u64, "pixel");
+            text += &format!("  excluded from depth: {pixels} without a surface, {NO_DEPTH:e}\n");
+        }
+        if self.sums > 0 {
+            let channels = count(self.sums as u64, "channel");
+            text += &format!(
+                "  sums.*  the exact sums of a {}, {channels}\n",
+                match self.kind() {
+                    "image" => "part",
+                    kind => kind,
+                }
+            );
         }
         if !file.attributes.is_empty() {
             text += "  attributes\n";
             let rows: Vec<(&str, String)> = file
                 .attributes
                 .iter()
+                // Described above.
+                .filter(|(name, _)| samples.is_none() || *name != PART)
                 .map(|(name, value)| (name.as_str(), shorten(&value.to_string())))
                 .collect();
             lines(&rows).lines().for_each(|line| text += &format!("  {line}\n"));
@@ -113,7 +163,7 @@ impl ImageInfo {
             .collect();
         json!({
             "file": self.path.display().to_string(),
-            "kind": "image",
+            "kind": self.kind(),
             "format": self.file.format,
             "samples": self.file.samples,
             "compression": self.file.compression,
@@ -157,6 +207,15 @@ fn attribute_json(value: &Attribute) -> Value {
         Attribute::Int(i) => json!(i),
         Attribute::Text(_) | Attribute::Chromaticities(_) => json!(value.to_string()),
     }
+}
+
+/// Removes the depths of pixels without a surface, and returns their number.
+fn drop_markers(depth: &mut Layer) -> usize {
+    let markers = depth.channels.iter_mut().map(|channel| match &mut channel.samples {
+        ChannelSamples::F32(samples) => samples.extract_if(.., |z| *z == NO_DEPTH).count(),
+        ChannelSamples::U32(_) => 0,
+    });
+    markers.sum()
 }
 
 /// Shortens a long text to one line.

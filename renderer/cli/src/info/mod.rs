@@ -14,19 +14,21 @@ const EXAMPLES: &str = "\
 Examples:
   lightbound info scene.pbrt                 resolution, lights, triangles, memory, fallbacks
   lightbound info picture.exr                layers, minimum, maximum, mean, attributes
+  lightbound info picture.exr.checkpoint     its samples; also of parts
   lightbound info *.exr --format json
 
 A scene is loaded as for rendering, with all its files, so problems show. Its
 memory is measured after loading, for the first file only, plus that of the film
 for an .exr with the default layers. Statistics of images are those of linear
 values; PNG, JPEG and TGA are decoded from sRGB. NaNs and infinities are
-counted, and excluded from the others.";
+counted, and excluded from the others, as is the depth of pixels without a surface.";
 
 /// Options of `info`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Scenes (.pbrt, .pbrt.gz) and images (EXR, PFM, HDR, PNG, JPEG, TGA); - reads stdin
+    /// Scenes (.pbrt, .pbrt.gz), images (EXR, PFM, HDR, PNG, JPEG, TGA), parts and checkpoints; -
+    /// reads stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -38,7 +40,7 @@ pub struct Args {
 /// A description of a file.
 enum Info {
     Scene(Box<scene::SceneInfo>),
-    Image(image::ImageInfo),
+    Image(Box<image::ImageInfo>),
 }
 
 impl Info {
@@ -54,7 +56,7 @@ impl Info {
         }
         let data = input::image_data(path)?;
         match image::ImageInfo::new(name, &data) {
-            Ok(info) => Ok(Info::Image(info)),
+            Ok(info) => Ok(Info::Image(Box::new(info))),
             Err(error) => match input::scene_in(path, name, &data) {
                 Some(source) => load(source),
                 None => Err(unknown(error)),

@@ -1,6 +1,7 @@
 //! Checkpoints with messages for the user.
 //!
-//! A rendering resumes from its checkpoint, or else from its image, if that has exact sums.
+//! A rendering resumes from its checkpoint, or else from its image, if that has exact sums. An
+//! image without them cannot get more samples, and is not replaced by one that may have fewer.
 //! A checkpoint that cannot be written does not end the rendering: the failure is reported once.
 
 use super::WorkArgs;
@@ -20,6 +21,8 @@ pub enum ResumeFrom {
     Checkpoint,
     /// The image, which has exact sums.
     Image,
+    /// The image, which has no exact sums but needs no more samples: there is nothing to render.
+    FinishedImage,
 }
 
 /// A checkpoint that prints messages about its state.
@@ -44,18 +47,25 @@ impl ReportedCheckpoint {
     }
 
     /// Cleans up after an earlier process, before the work begins. Returns what to resume from.
+    /// `is_finished` returns whether an image without exact sums is the one that this rendering
+    /// would write.
     ///
     /// # Errors
-    /// If a checkpoint exists and the options do not request to resume from it.
-    pub fn prepare(&self, args: &WorkArgs, console: Console) -> Result<ResumeFrom, Error> {
+    /// If a checkpoint exists and the options do not request to resume from it, or if they request
+    /// to resume from an unfinished image without exact sums.
+    pub fn prepare(
+        &self,
+        args: &WorkArgs,
+        console: Console,
+        is_finished: impl Fn(&Path) -> bool,
+    ) -> Result<ResumeFrom, Error> {
         self.checkpoint.remove_temporary_files();
         let (checkpoint, image) = (self.checkpoint.path().display(), self.image.display());
         if self.checkpoint.exists() && !args.resume {
-            return Err(Error::Option {
-                message: format!("{checkpoint}: a checkpoint of an unfinished rendering exists"),
-                help: "add --resume to resume from it, or remove it to render from the beginning"
-                    .into(),
-            });
+            return Err(Error::option(
+                format!("{checkpoint}: a checkpoint of an unfinished rendering exists"),
+                "add --resume to resume from it, or remove it to render from the beginning",
+            ));
         }
         if !args.resume {
             return Ok(ResumeFrom::Nothing);
@@ -68,19 +78,27 @@ impl ReportedCheckpoint {
             console.info(&format!("resuming from {image}"));
             return Ok(ResumeFrom::Image);
         }
-        let without_sums = if self.image.is_file() {
-            format!(", and {image} contains no exact sums (see --keep-sums)")
-        } else {
-            String::new()
-        };
-        console.info(&format!("no {checkpoint}{without_sums}: rendering from the beginning"));
-        Ok(ResumeFrom::Nothing)
+        if !self.image.is_file() {
+            console.info(&format!("no {checkpoint}: rendering from the beginning"));
+            return Ok(ResumeFrom::Nothing);
+        }
+        if is_finished(&self.image) {
+            console.info(&format!("{image}: is finished; nothing is left to render"));
+            return Ok(ResumeFrom::FinishedImage);
+        }
+        Err(Error::option(
+            format!("{image}: cannot get more samples, since it contains no exact sums"),
+            format!(
+                "leave out --resume, or remove {image}, to render from the beginning; with \
+                 --keep-sums, or with {checkpoint}, the rendering could be resumed"
+            ),
+        ))
     }
 
     /// Loads the samples from a file into `work`.
     pub fn load<'a>(&self, from: ResumeFrom, work: Work<'a>) -> Result<Work<'a>, Error> {
         Ok(match from {
-            ResumeFrom::Nothing => work,
+            ResumeFrom::Nothing | ResumeFrom::FinishedImage => work,
             ResumeFrom::Checkpoint => self.checkpoint.load(work)?,
             ResumeFrom::Image => self.checkpoint.load_image(&self.image, work)?,
         })

@@ -12,6 +12,7 @@ use lightbound::part::Checkpoint;
 use lightbound::settings::ColourSpace;
 use lightbound_pbrt::inputs::InputFiles;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The output file of a rendering.
 pub struct ImageFile {
@@ -19,9 +20,15 @@ pub struct ImageFile {
     pub format: ImageFormat,
     /// The file.
     pub output: OutputFile,
+    /// The file with the unfinished image of this process, if it must not replace an earlier one.
+    alternative: OnceLock<Option<OutputFile>>,
 }
 
 impl ImageFile {
+    fn new(format: ImageFormat, output: OutputFile) -> ImageFile {
+        ImageFile { format, output, alternative: OnceLock::new() }
+    }
+
     /// Checks that the image can be written, and that the options are valid for its format.
     pub fn check(path: &Path, args: &Args) -> Result<ImageFile, Error> {
         let format = ImageFormat::from_option(path)?;
@@ -47,7 +54,7 @@ impl ImageFile {
                 format!("write {file} with -o"),
             ));
         }
-        Ok(ImageFile { format, output: OutputFile::check(path)? })
+        Ok(ImageFile::new(format, OutputFile::check(path)?))
     }
 
     /// Writes the image. An image without any samples is not written; one in which some pixels have
@@ -84,7 +91,8 @@ impl ImageFile {
         match min {
             0 if max == 0 => Destination::None,
             0 if self.output.is_file() => {
-                self.output.unused_sibling().map_or(Destination::None, Destination::Alternative)
+                let file = self.alternative.get_or_init(|| self.output.unused_sibling());
+                file.clone().map_or(Destination::None, Destination::Alternative)
             }
             _ => Destination::Requested,
         }
@@ -239,13 +247,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [file, alternative] =
             ["a.png", "a-1.png"].map(|name| OutputFile::File(folder.path().join(name)));
-        let image_file = ImageFile { format: ImageFormat::Png, output: file.clone() };
+        let image_file = ImageFile::new(ImageFormat::Png, file.clone());
         let written = |samples| image_file.destination(samples).output(&image_file).cloned();
         assert_eq!(
             [(0, 0), (0, 1), (1, 1)].map(written),
             [None, Some(file.clone()), Some(file.clone())]
         );
         std::fs::write(folder.path().join("a.png"), "earlier").unwrap();
-        assert_eq!([(0, 0), (0, 1), (1, 2)].map(written), [None, Some(alternative), Some(file)]);
+        let expected = [None, Some(alternative.clone()), Some(file)];
+        assert_eq!([(0, 0), (0, 1), (1, 2)].map(written), expected);
+        // A process replaces its own unfinished image.
+        std::fs::write(folder.path().join("a-1.png"), "unfinished").unwrap();
+        assert_eq!(written((0, 1)), Some(alternative));
     }
 }

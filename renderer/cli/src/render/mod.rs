@@ -1,6 +1,7 @@
 //! `lightbound render`: renders a scene file to an image.
 
 mod checkpoint;
+mod finished;
 mod image_file;
 mod layers;
 mod lightcuts;
@@ -16,6 +17,7 @@ use super::output::{ImageFormat, OutputFile};
 use super::shader::{target_parser, unavailable};
 use super::{Error, Exit, contents, memory};
 use checkpoint::{ReportedCheckpoint, ResumeFrom};
+use finished::is_finished;
 use image_file::{Destination, ImageFile, default_output};
 pub use layers::{LayerName, film_options};
 use lightbound::accel::AccelKind;
@@ -250,6 +252,12 @@ pub fn render_source(
                 };
                 diagnostics.warn(None, message, "the image is black")?;
             }
+            let unwritable = loaded.filename.file_name().filter(|_| requested.is_none());
+            let output = default_output(&args.scene, &loaded.filename);
+            if let Some(name) = unwritable.filter(|name| *name != output.as_os_str()) {
+                let message = format!("`{}` cannot be written in its format", name.display());
+                diagnostics.warn(None, message, format!("`{}`", output.display()))?;
+            }
             Ok(loaded)
         });
     loading.finish_and_clear();
@@ -276,7 +284,9 @@ pub fn render_source(
         threads,
         image_file: &image_file,
     };
-    let (result, destination) = job.run(console, &interrupt)?;
+    let Some((result, destination)) = job.run(console, &interrupt)? else {
+        return Ok(Exit::Success);
+    };
     let written = destination.output(&image_file).map(OutputFile::name);
     if let Some(name) = written {
         console.info(&result.summary(name));
@@ -334,12 +344,12 @@ struct RenderJob<'a> {
 
 impl<'a> RenderJob<'a> {
     /// Renders, resuming from a checkpoint if requested, and writes the image. Returns the result
-    /// and its destination.
+    /// and its destination; `None` if the image is finished already.
     fn run(
         self,
         console: Console,
         interrupt: &Interrupt,
-    ) -> Result<(RenderResult<'a>, Destination), Error> {
+    ) -> Result<Option<(RenderResult<'a>, Destination)>, Error> {
         let RenderJob { args, loaded: LoadedScene { scene, settings, .. }, .. } = self;
         let samples = args.work.samples(settings.sampling.spp)?;
         let window = settings.window;
@@ -352,9 +362,14 @@ impl<'a> RenderJob<'a> {
         )?;
         let mut checkpoint = self.checkpoint();
         let resume_from = match &checkpoint {
-            Some(checkpoint) => checkpoint.prepare(&args.work, console)?,
+            Some(checkpoint) => checkpoint.prepare(&args.work, console, |image| {
+                is_finished(image, self, samples.len() as u32, film)
+            })?,
             None => ResumeFrom::Nothing,
         };
+        if resume_from == ResumeFrom::FinishedImage {
+            return Ok(None);
+        }
         let pixels = u64::from(window.width()) * u64::from(window.height());
         let progress = console.rendering(pixels, samples.len() as u32, args.time_limit);
         interrupt.enter(Stage::Rendering, Some(progress.bar()));
@@ -396,7 +411,7 @@ impl<'a> RenderJob<'a> {
         if let Some(checkpoint) = checkpoint.filter(|_| outcome.is_complete()) {
             checkpoint.remove();
         }
-        Ok((result, destination))
+        Ok(Some((result, destination)))
     }
 
     /// The data that the film stores.

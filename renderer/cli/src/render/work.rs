@@ -43,8 +43,9 @@ pub struct WorkArgs {
     /// identical, bit by bit, to an uninterrupted one
     ///
     /// --spp may differ from the earlier rendering, but not be below the samples that it has taken.
-    /// So a finished image can get more samples. If there is nothing to resume from, the rendering
-    /// starts from the beginning. Checkpoints are saved as with --checkpoint.
+    /// So a finished image can get more samples. If neither file exists, the rendering starts from
+    /// the beginning. It is an error if FILE lacks samples and there is neither a checkpoint nor
+    /// exact sums. Checkpoints are saved as with --checkpoint.
     #[arg(long)]
     pub resume: bool,
 
@@ -132,7 +133,7 @@ impl WorkOutcome {
 
 /// Sample counts at which the noise is estimated: four for each power of two. Each is the end of a
 /// pass.
-fn noise_checks() -> impl Iterator<Item = u32> {
+pub fn noise_checks() -> impl Iterator<Item = u32> {
     (2..22).flat_map(|power| (4..8).map(move |quarter| quarter << power))
 }
 

@@ -19,6 +19,7 @@ Examples:
   lightbound shader check ward.wgsl              (of the library, if no such file exists)
   lightbound shader check ward.wgsl --target sse
 
+Without --target, instructions are counted for every instruction set.
 The exit code is 1 if values at sampled directions are negative or not finite, or
 if sample and pdf disagree.";
 

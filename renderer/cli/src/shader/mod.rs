@@ -69,12 +69,12 @@ struct SourceArgs {
     /// Shader in WGSL: a file, or a name of the library (see `shader list`); - reads stdin
     file: PathBuf,
 
-    /// Instruction set [default: the best of this machine; for `check`, all that it supports]
+    /// Instruction set [default: chosen for this machine]
     #[arg(long, value_name = "TARGET", value_parser = target_parser())]
     target: Option<Target>,
 
-    /// Value of an override; for `eval`, `bound` and `preview` also of a parameter: a single number
-    /// sets all components of a vector
+    /// Value of an override, or of a parameter where the shader is evaluated; a single number sets
+    /// all components of a vector
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_assignment)]
     set: Vec<Assignment>,
 }

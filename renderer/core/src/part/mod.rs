@@ -15,11 +15,15 @@ mod merge;
 pub use checkpoint::Checkpoint;
 pub use merge::{MergedParts, Parts};
 
+use crate::choice::Choice;
+use crate::film::layers::COLOUR_SPACE;
 use crate::film::{Coverage, Film, FilmOptions, PixelBlock, column_names};
 use crate::render::RenderStats;
+use crate::settings::ColourSpace;
 use lightbound_image::write::{Attribute, ExrImage};
-use lightbound_image::{ImageError, Window, read_exr_blocks, read_exr_header};
+use lightbound_image::{ImageError, Problem, Window, read_exr_blocks, read_exr_header};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Why a part cannot be used.
@@ -50,6 +54,9 @@ const HEADER: &str = "lightbound/part";
 /// Name of the attribute with the number of samples per pixel of the full image.
 const SAMPLES: &str = "lightbound/samples";
 
+/// Attributes that determine which other attributes a rendering has.
+const ALGORITHM: [&str; 2] = ["lightbound/integrator", "lightbound/mode"];
+
 /// Attributes that may differ between the parts of an image.
 const RESULTS: [&str; 7] = [
     HEADER,
@@ -65,6 +72,15 @@ const RESULTS: [&str; 7] = [
 /// [`SAMPLES`] must have the same value in all parts of an image.
 fn is_setting((name, _): &(String, Attribute)) -> bool {
     name.starts_with("lightbound/") && !RESULTS.contains(&name.as_str())
+}
+
+/// Returns whether two images have the same settings, including the number of samples per pixel.
+pub fn have_same_settings(a: &[(String, Attribute)], b: &[(String, Attribute)]) -> bool {
+    let settings = |all: &[(String, Attribute)]| {
+        let settings = all.iter().filter(|a| is_setting(a));
+        settings.map(|(name, value)| (name.clone(), value.to_string())).collect::<BTreeMap<_, _>>()
+    };
+    settings(a) == settings(b)
 }
 
 /// Description of a part, stored as JSON.
@@ -210,9 +226,9 @@ impl Part {
     /// If the file cannot be read, is damaged, or changed since [`Part::open`]. The film may then
     /// have a part of the sums.
     pub fn add_to(&self, path: &Path, film: &mut Film) -> Result<(), PartError> {
-        let unreadable = |cause: ImageError| PartError {
-            message: cause.to_string(),
-            remedy: RENDER_AGAIN.into(),
+        let unreadable = |cause: ImageError| match cause.problem {
+            Problem::Damaged { message, .. } => damaged(path, &message),
+            _ => PartError { message: cause.to_string(), remedy: RENDER_AGAIN.into() },
         };
         let file = read_exr_header(path).map_err(unreadable)?;
         if Part::from_exr(path, &file)?.header != self.header {
@@ -265,7 +281,8 @@ impl Part {
         };
         let differ = |name: &str| {
             let (mine, theirs) = (value(&self.settings, name), value(settings, name));
-            (mine != theirs).then(|| [mine, theirs].map(|value| value.unwrap_or("nothing".into())))
+            let missing = if name == COLOUR_SPACE { ColourSpace::Srgb.name() } else { "nothing" };
+            (mine != theirs).then(|| [mine, theirs].map(|value| value.unwrap_or(missing.into())))
         };
         // Report the most fundamental difference; the others follow from it.
         if let Some([mine, theirs]) = differ("lightbound/version") {
@@ -283,12 +300,9 @@ impl Part {
             let [[w, h], [w2, h2]] = [self.resolution, resolution];
             return Some(format!("its image has {w} × {h} pixels, but {other} has {w2} × {h2}"));
         }
-        let names = self
-            .settings
-            .iter()
-            .chain(settings.iter().filter(|a| is_setting(a)))
-            .map(|a| a.0.as_str())
-            .filter(|&name| name != SAMPLES);
+        let names = self.settings.iter().chain(settings.iter().filter(|a| is_setting(a)));
+        let names = ALGORITHM.into_iter().chain(names.map(|a| a.0.as_str()));
+        let names = names.filter(|&name| name != SAMPLES);
         let different = names.into_iter().find_map(|name| Some((name, differ(name)?)));
         if let Some((name, [mine, theirs])) = different {
             let name = name.trim_start_matches("lightbound/");
@@ -389,6 +403,37 @@ mod tests {
         assert_eq!(
             difference([2, 2], "1", "a", "7", true),
             "b.exr stores variances, but it does not"
+        );
+    }
+
+    #[test]
+    fn missing_settings_are_explained() {
+        let window = Window { x0: 0, y0: 0, x1: 2, y1: 2 };
+        let film = Film::new(window, FilmOptions::default());
+        let full_block = PixelBlock::new(window, 0..4).unwrap();
+        let header =
+            PartHeader::new(full_block, Coverage::default(), &film, RenderStats::default());
+        let settings_of = |pairs: &[(&str, &str)]| -> Attributes {
+            let attribute = |(name, value): &(&str, &str)| {
+                (format!("lightbound/{name}"), Attribute::text(value))
+            };
+            pairs.iter().map(attribute).collect()
+        };
+        let difference = |mine: &[(&str, &str)], theirs: &[(&str, &str)]| {
+            let (settings, header) = (settings_of(mine), header.clone());
+            let part = Part { resolution: [2, 2], settings, scene: None, window, header };
+            part.difference([2, 2], &settings_of(theirs), film.options(), "b.exr").unwrap()
+        };
+        assert_eq!(
+            difference(&[("colorSpace", "acescg")], &[]),
+            "its colorSpace is acescg, but b.exr has srgb"
+        );
+        assert_eq!(
+            difference(
+                &[("bsdfSampling", "shader"), ("integrator", "path")],
+                &[("integrator", "lightcuts"), ("mode", "stochastic")]
+            ),
+            "its integrator is path, but b.exr has lightcuts"
         );
     }
 }

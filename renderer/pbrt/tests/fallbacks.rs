@@ -435,3 +435,19 @@ fn extreme_numbers_are_errors_or_render_finite_values() {
     }
     assert!(rendered > 500, "only {rendered} scenes rendered");
 }
+
+#[test]
+fn views_without_a_camera_give_one_warning() {
+    let folder = SceneFolder::new();
+    for (settings, count) in [
+        ("", 0),
+        ("LookAt 0 0 -5  0 0 0  0 1 0", 1),
+        ("LookAt 0 0 -5  0 0 0  0 1 0 Camera \"perspective\"", 0),
+    ] {
+        let (loaded, warnings) = folder.load(&format!("{settings}\nWorldBegin {COMMON}"), false);
+        assert!(loaded.is_ok());
+        let messages: Vec<_> = warnings.iter().map(|warning| &warning.message).collect();
+        assert_eq!(messages.len(), count, "{settings}: {messages:?}");
+        assert!(messages.iter().all(|message| message.contains("no Camera")), "{messages:?}");
+    }
+}

@@ -1,9 +1,9 @@
 //! Reads image files: EXR, PNG, JPEG, TGA, Radiance HDR and PFM.
 //!
 //! The format is detected by magic number, except for TGA, which has none and is recognised by its
-//! file extension. Sizes are checked before pixels are allocated. As in pbrt-v4, opacity is kept
-//! only from RGBA files in EXR or PNG (it is often invalid in TGA), and only if it is not 1
-//! everywhere. Grey images have no opacity.
+//! file extension. Sizes are checked before pixels are allocated. Opacity is kept, also that of grey
+//! PNG and TGA files, unless it is 1 everywhere. That of a TGA file is often invalid: it must be
+//! declared in the header, and not be 0 everywhere. Grey EXR images have no opacity, as in pbrt-v4.
 
 use super::exr_blocks::{self, PEDANTIC};
 use super::isolation::isolate;
@@ -12,7 +12,7 @@ use super::read_exr::chromaticities;
 use super::{Channels, Encoding, Image, ImageError, MAX_PIXELS, Problem, read_jpeg};
 use exr::image::read::image::LayersReader;
 use exr::prelude::{AnyChannel, FlatImage, FlatSamples, ImageAttributes, ReadChannels, ReadLayers};
-use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+use image::{DynamicImage, ImageFormat, ImageReader, Limits, RgbaImage};
 use lightbound_math::spectrum::Primaries;
 use std::io::Cursor;
 use std::path::Path;
@@ -84,21 +84,39 @@ fn decode_common(
         });
         Image::from_f32(width, height, channels, linear.collect())
     };
-    let keep_alpha = image_format == ImageFormat::Png;
+    let is_tga = image_format == ImageFormat::Tga;
+    let decoded_image = match decoded_image {
+        // Opaque images stay grey.
+        DynamicImage::ImageLumaA8(i) if i.pixels().all(|p| p[1] == u8::MAX) => {
+            DynamicImage::from(i).into_luma8().into()
+        }
+        DynamicImage::ImageLumaA16(i) if i.pixels().all(|p| p[1] == u16::MAX) => {
+            DynamicImage::from(i).into_luma16().into()
+        }
+        i @ DynamicImage::ImageLumaA8(_) => i.into_rgba8().into(),
+        i @ DynamicImage::ImageLumaA16(_) => i.into_rgba16().into(),
+        i => i,
+    };
     Ok(match decoded_image {
         DynamicImage::ImageLuma8(i) => from_u8(Channels::Grey, i.into_raw()),
         DynamicImage::ImageRgb8(i) => from_u8(Channels::Rgb, i.into_raw()),
-        DynamicImage::ImageRgba8(i) if keep_alpha => from_u8(Channels::Rgba, i.into_raw()),
+        DynamicImage::ImageRgba8(i) if is_tga && !has_tga_opacity(data, &i) => {
+            from_u8(Channels::Rgb, DynamicImage::from(i).into_rgb8().into_raw())
+        }
+        DynamicImage::ImageRgba8(i) => from_u8(Channels::Rgba, i.into_raw()),
         DynamicImage::ImageLuma16(i) => from_u16(Channels::Grey, i.into_raw()),
         DynamicImage::ImageRgb16(i) => from_u16(Channels::Rgb, i.into_raw()),
-        DynamicImage::ImageRgba16(i) if keep_alpha => from_u16(Channels::Rgba, i.into_raw()),
+        DynamicImage::ImageRgba16(i) => from_u16(Channels::Rgba, i.into_raw()),
         DynamicImage::ImageRgb32F(i) => Image::from_f32(width, height, Channels::Rgb, i.into_raw()),
-        // Drops the opacity.
-        i @ DynamicImage::ImageLumaA8(_) => from_u8(Channels::Grey, i.into_luma8().into_raw()),
-        i @ DynamicImage::ImageLumaA16(_) => from_u16(Channels::Grey, i.into_luma16().into_raw()),
-        i @ DynamicImage::ImageRgba16(_) => from_u16(Channels::Rgb, i.into_rgb16().into_raw()),
         i => from_u8(Channels::Rgb, i.into_rgb8().into_raw()),
     })
+}
+
+/// Returns whether the opacity of a TGA file is valid. The low bits of the image descriptor, the
+/// last byte of the header, are the number of its bits.
+fn has_tga_opacity(data: &[u8], image: &RgbaImage) -> bool {
+    data.get(17).is_some_and(|descriptor| descriptor & 0xf != 0)
+        && image.pixels().any(|p| p[3] != 0)
 }
 
 /// Decodes a file with the `image` crate, after a check of its size.
@@ -284,8 +302,13 @@ mod tests {
             Encoding::Srgb,
         );
         assert_eq!((translucent.channels(), translucent.float(1, 0)), (Channels::Rgba, 0.2));
-        let grey = decoded(&png(&[51, 9], 1, 1, ExtendedColorType::La8), Encoding::Linear);
-        assert_eq!((grey.channels(), grey.float(0, 0)), (Channels::Grey, 0.2));
+        let grey = decoded(&png(&[51, 102], 1, 1, ExtendedColorType::La8), Encoding::Linear);
+        assert_eq!((grey.rgb(0, 0).to_array(), grey.float(0, 0)), ([0.2; 3], 0.4));
+        let opaque = decoded(&png(&[51, 255], 1, 1, ExtendedColorType::La8), Encoding::Linear);
+        assert_eq!((opaque.channels(), opaque.float(0, 0)), (Channels::Grey, 0.2));
+        let words: Vec<u8> = [13107u16, 26214].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let deep = decoded(&png(&words, 1, 1, ExtendedColorType::La16), Encoding::Linear);
+        assert_eq!((deep.rgb(0, 0).to_array(), deep.float(0, 0)), ([0.2; 3], 0.4));
     }
 
     #[test]
@@ -296,16 +319,25 @@ mod tests {
             .unwrap();
         let mid = decoded(&jpeg, Encoding::Linear).rgb(3, 4);
         assert!((mid - lightbound_math::Vec3::splat(128.0 / 255.0)).abs().max_element() < 0.01);
-        let mut tga = Vec::new();
-        let pixels = [10, 20, 30, 0, 255, 51, 0, 0];
-        image::codecs::tga::TgaEncoder::new(&mut tga)
-            .write_image(&pixels, 1, 2, ExtendedColorType::Rgba8)
-            .unwrap();
-        let image = decode(&tga, true, Encoding::Linear).unwrap();
-        assert_eq!(
-            (image.channels(), image.rgb(0, 1).to_array()),
-            (Channels::Rgb, [1.0, 0.2, 0.0])
-        );
+        let rgba_tga = |opacity| {
+            let mut tga = Vec::new();
+            let pixels = [10, 20, 30, 0, 255, 51, 0, opacity];
+            image::codecs::tga::TgaEncoder::new(&mut tga)
+                .write_image(&pixels, 1, 2, ExtendedColorType::Rgba8)
+                .unwrap();
+            tga
+        };
+        // Opacity of 0 everywhere is invalid, and so is opacity that the header does not declare.
+        let (tga, translucent) = (rgba_tga(0), rgba_tga(102));
+        let mut undeclared = translucent.clone();
+        undeclared[17] &= 0xf0;
+        for (data, channels) in
+            [(&tga, Channels::Rgb), (&undeclared, Channels::Rgb), (&translucent, Channels::Rgba)]
+        {
+            let image = decode(data, true, Encoding::Linear).unwrap();
+            assert_eq!((image.channels(), image.rgb(0, 1).to_array()), (channels, [1.0, 0.2, 0.0]));
+            assert!(channels == Channels::Rgb || image.float(0, 1) == 0.4);
+        }
         assert!(matches!(decode(&tga, false, Encoding::Linear), Err(Problem::UnknownFormat)));
         let mut hdr = Vec::new();
         image::codecs::hdr::HdrEncoder::new(&mut hdr)

@@ -107,6 +107,8 @@ Texture "t" "spectrum" "constant" "rgb value" [0.5 2 0.5] Material "diffuse" "te
 Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Material "shader" "string filename" "diffuse" "texture kd" "t" => bright.pfm: 3 of 16 texels are outside the range of the parameter `kd`, 0 to 1; nearest
 Texture "t" "spectrum" "imagemap" "string filename" "negative.pfm" Material "shader" "string filename" "conductor" "texture excess" "t" => negative.pfm: 1 of 16 texels is negative; 0
 Texture "t" "float" "imagemap" "string filename" "negative.pfm" Texture "s" "float" "scale" "texture tex" "t" "float scale" 2 Material "conductor" "texture roughness" "s" => negative.pfm: 1 of 16 texels, times 2, is negative; 0
+Material "conductor" "float roughness" -0.5 Shape "sphere" => "float roughness" is -0.5, which is negative; 0
+Material "coateddiffuse" "float thickness" -1 Shape "sphere" => "float thickness" is -1, which is negative; 0
 Material "diffuse" "rgb reflectance" [1.2 0.5 0.5] => "rgb reflectance" is 1.2, above 1; 1
 Material "diffuse" "spectrum reflectance" [300 0.5 900 1.5] => "spectrum reflectance" is; 1
 Material "diffusetransmission" "rgb reflectance" [0.8 0.5 0.5] "float scale" 2 => "rgb reflectance", times 2, is 1.6, above 1; 1
@@ -432,4 +434,20 @@ fn extreme_numbers_are_errors_or_render_finite_values() {
         }
     }
     assert!(rendered > 500, "only {rendered} scenes rendered");
+}
+
+#[test]
+fn views_without_a_camera_give_one_warning() {
+    let folder = SceneFolder::new();
+    for (settings, count) in [
+        ("", 0),
+        ("LookAt 0 0 -5  0 0 0  0 1 0", 1),
+        ("LookAt 0 0 -5  0 0 0  0 1 0 Camera \"perspective\"", 0),
+    ] {
+        let (loaded, warnings) = folder.load(&format!("{settings}\nWorldBegin {COMMON}"), false);
+        assert!(loaded.is_ok());
+        let messages: Vec<_> = warnings.iter().map(|warning| &warning.message).collect();
+        assert_eq!(messages.len(), count, "{settings}: {messages:?}");
+        assert!(messages.iter().all(|message| message.contains("no Camera")), "{messages:?}");
+    }
 }

@@ -29,7 +29,7 @@ use glam::{DMat3, DVec3};
 use std::sync::LazyLock;
 
 pub use conductor::{MetalFit, fit_metal};
-pub use named::{HELIUM_D_NM, named};
+pub use named::{HELIUM_D_NM, named, names};
 pub use primaries::{Chromaticity, Primaries, white_balance};
 pub use sensor::{SENSORS, white_balance_of_camera};
 pub use wavelength::{WavelengthSample, sample_wavelength};

@@ -40,6 +40,18 @@ pub fn named(name: &str) -> Option<Spectrum> {
     }
 }
 
+/// Returns all names that [`named`] knows.
+pub fn names() -> Vec<String> {
+    let metals = ["Ag", "Al", "Au", "Cu", "CuZn", "MgO", "TiO2"];
+    let glasses = ["BK7", "BAF10", "FK51A", "LASF9", "F5", "F10", "F11"];
+    let metals = metals.iter().flat_map(|m| ["eta", "k"].map(|part| format!("metal-{m}-{part}")));
+    let glasses = glasses.iter().map(|glass| format!("glass-{glass}"));
+    let standard = ["A", "D50", "D65"].iter().map(|name| format!("stdillum-{name}"));
+    let fluorescent = (1..=12).map(|i| format!("stdillum-F{i}"));
+    let others = ["illum-acesD60".to_owned()];
+    metals.chain(glasses).chain(standard).chain(fluorescent).chain(others).collect()
+}
+
 /// Returns the index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flint
 /// glasses SF5, SF10 and SF11.
 ///
@@ -142,13 +154,12 @@ mod tests {
 
     #[test]
     fn every_documented_name_is_known_and_covers_the_visible_range() {
-        let metals = ["Ag", "Al", "Au", "Cu", "CuZn", "MgO", "TiO2"];
-        let glasses = ["BK7", "BAF10", "FK51A", "LASF9", "F5", "F10", "F11"];
-        let names = metals.iter().flat_map(|m| ["eta", "k"].map(|p| format!("metal-{m}-{p}")));
-        for name in names.chain(glasses.iter().map(|g| format!("glass-{g}"))) {
-            let s = named(&name).unwrap();
+        assert_eq!(names().len(), 7 * 2 + 7 + 3 + 12 + 1);
+        assert!(names().iter().all(|name| named(name).is_some()));
+        for name in names().iter().filter(|n| n.starts_with("metal") || n.starts_with("glass")) {
+            let s = named(name).unwrap();
             // Both ends are tested: a table that ended too early would darken the colour.
-            let min = if ["metal-MgO-k", "metal-TiO2-k"].contains(&&*name) { 0.0 } else { 0.01 };
+            let min = if ["metal-MgO-k", "metal-TiO2-k"].contains(&&**name) { 0.0 } else { 0.01 };
             assert!([360.0, 500.0, HELIUM_D_NM, 830.0].iter().all(|&nm| s.at(nm) >= min), "{name}");
         }
         let illuminants =

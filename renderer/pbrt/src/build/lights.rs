@@ -64,7 +64,7 @@ impl Builder<'_> {
         target_name: &str,
         unit: f32,
     ) -> Result<f32, SceneError> {
-        let scale = entity.params.float("scale")?.unwrap_or(1.0);
+        let scale = emission_scale(entity)?;
         let target = entity.params.float(target_name)?.filter(|&x| x > 0.0);
         let scale = match target {
             // A light with zero area or a black image cannot reach the target and stays black.
@@ -181,7 +181,7 @@ impl Builder<'_> {
         let (turbidity, elevation) = (number("turbidity", 3.0)?, number("elevation", 45.0)?);
         let sky = Sky::new(turbidity, elevation, number("azimuth", 0.0)?)
             .map_err(|e| light_error(entity, e))?;
-        let scale = number("scale", 1.0)?;
+        let scale = emission_scale(entity)?;
         let (texels, size) = sky.map();
         let too_bright = |e: LightError| light_error(entity, e).help("give a smaller \"scale\"");
         let environment =
@@ -276,6 +276,17 @@ fn upright(d: &Description) -> Transform {
     let x = if axis == 0 { DVec3::Y } else { DVec3::X };
     let rotation = DMat3::from_cols(x, zenith.cross(x), zenith);
     Transform::new(DAffine3::from_mat3(rotation)).expect("rotations are invertible")
+}
+
+/// Returns the parameter `scale` of a light; 1 by default.
+fn emission_scale(entity: &Entity) -> Result<f32, SceneError> {
+    match entity.params.float("scale")?.unwrap_or(1.0) {
+        scale if scale < 0.0 => {
+            let error = entity.error(format!("\"scale\" is {scale}, but light is not negative"));
+            Err(error.help("give 0 or more"))
+        }
+        scale => Ok(scale),
+    }
 }
 
 fn light_error(entity: &Entity, error: LightError) -> SceneError {

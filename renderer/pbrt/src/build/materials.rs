@@ -407,7 +407,7 @@ impl Builder<'_> {
     fn index_of_refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
         let is_valid = |eta: f32| eta > 0.0 && eta.is_finite();
         if entity.params.type_of(name) != Some(ParamType::Spectrum) {
-            let eta = entity.params.float(name)?.unwrap_or(1.5);
+            let eta = entity.params.float_unless_spectrum(name)?.unwrap_or(1.5);
             let error = || entity.error(format!("the index of refraction is {eta}"));
             return is_valid(eta)
                 .then_some(eta)

@@ -5,6 +5,7 @@ use super::{Builder, RELATIVE_PATHS};
 use crate::diagnostics::SceneError;
 use crate::file::params::SpectrumParam;
 use crate::file::parse::Entity;
+use lightbound::suggestion::did_you_mean;
 use lightbound_math::spectrum::{self, MetalFit, Spectrum};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -52,9 +53,12 @@ impl Builder<'_> {
             .map_err(|e| entity.error(e.to_string())),
             SpectrumParam::Named(name) => match spectrum::named(name) {
                 Some(s) => Ok(Some(s)),
-                None => Err(entity
-                    .error(format!("unknown spectrum \"{name}\""))
-                    .help("use a named spectrum of pbrt-v4, a file, or \"rgb\"")),
+                None => {
+                    let names = spectrum::names();
+                    let otherwise = "use a named spectrum of pbrt-v4, a file, or \"rgb\"";
+                    let help = did_you_mean(name, names.iter().map(String::as_str), otherwise);
+                    Err(entity.error(format!("unknown spectrum \"{name}\"")).help(help))
+                }
             },
             SpectrumParam::File(name) => {
                 let path = self.path(name);

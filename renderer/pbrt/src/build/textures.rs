@@ -207,15 +207,22 @@ impl Builder<'_> {
         })
     }
 
-    /// Reads an optional float or float texture.
+    /// Reads an optional float or float texture. Negative constants become 0, with a warning.
     pub(super) fn optional_float(
         &mut self,
         entity: &Entity,
         name: &str,
     ) -> Result<Option<Param>, SceneError> {
         let value = self.unchecked_float(entity, name)?;
-        if let Some(value) = &value {
-            self.check_texture(value, 1.0, ValidValues::NonNegative)?;
+        match &value {
+            Some(Param::Constant(x)) if x.x < 0.0 => {
+                let location = entity.params.find(name).map(|param| &param.location);
+                let message = format!("\"float {name}\" is {}, which is negative", x.x);
+                self.diagnostics.warn(location, message, "0")?;
+                return Ok(Some(Param::from_float(0.0)));
+            }
+            Some(value) => self.check_texture(value, 1.0, ValidValues::NonNegative)?,
+            None => (),
         }
         Ok(value)
     }

@@ -118,6 +118,11 @@ impl Param {
         SceneError::at(&self.location, format!("parameter \"{} {}\" {message}", self.ty, self.name))
     }
 
+    /// Creates the error for a wrong count of numbers.
+    fn wrong_count(&self, count: usize) -> SceneError {
+        self.error(&format!("has {count} number{}", if count == 1 { "" } else { "s" }))
+    }
+
     /// Creates the error for an empty list.
     fn no_values(&self) -> SceneError {
         self.error("has no values").help("give it values, or remove it")
@@ -134,7 +139,7 @@ impl Param {
             return Err(self.no_values());
         }
         if !numbers.len().is_multiple_of(components) {
-            let error = self.error(&format!("has {} numbers", numbers.len()));
+            let error = self.wrong_count(numbers.len());
             return Err(
                 error.help(format!("\"{}\" takes {components} numbers for each value", self.ty))
             );
@@ -181,12 +186,12 @@ impl Param {
                 &[kelvin] if kelvin > 0.0 => Ok(SpectrumParam::Blackbody(kelvin)),
                 [_] => Err(self.error("is not above 0").help("give a temperature in kelvin")),
                 _ => Err(self
-                    .error(&format!("has {} numbers", numbers.len()))
+                    .wrong_count(numbers.len())
                     .help("a blackbody takes one temperature in kelvin; brightness goes into \"float scale\"")),
             },
             _ => {
                 let (pairs, []) = numbers.as_chunks::<2>() else {
-                    let error = self.error(&format!("has {} numbers", numbers.len()));
+                    let error = self.wrong_count(numbers.len());
                     return Err(error.help("give pairs of wavelength (nm) and value"));
                 };
                 if !pairs.is_sorted_by(|a, b| a[0] < b[0]) {
@@ -371,6 +376,15 @@ impl ParamSet {
         self.single(name, ParamType::Float)
     }
 
+    /// Returns a single `float`; `None` if the parameter is a `spectrum`, which is also accepted.
+    pub fn float_unless_spectrum(&self, name: &str) -> ParamResult<f32> {
+        let param = self.get(name, &[ParamType::Float, ParamType::Spectrum])?;
+        match param.filter(|param| param.ty == ParamType::Float) {
+            Some(param) => param.single(param.numbers()?).copied().map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Returns a non-empty list of `float`s.
     pub fn floats(&self, name: &str) -> ParamResult<&[f32]> {
         self.slice(name, ParamType::Float)
@@ -468,8 +482,12 @@ impl ParamSet {
         if self.type_of(name) == Some(ParamType::Texture) {
             return Ok(self.texture(name)?.map(SpectrumOrTexture::Texture));
         }
-        let types = [ParamType::Rgb, ParamType::Spectrum, ParamType::Texture, ParamType::Blackbody];
-        let Some(param) = self.get(name, &types)? else { return Ok(None) };
+        // A surface may have the colour of a blackbody, but nobody means it by a wrong type.
+        let param = match self.type_of(name) {
+            Some(ParamType::Blackbody) => self.any(name),
+            _ => self.get(name, &[ParamType::Rgb, ParamType::Spectrum, ParamType::Texture])?,
+        };
+        let Some(param) = param else { return Ok(None) };
         Ok(Some(SpectrumOrTexture::Spectrum(param.spectrum()?)))
     }
 }
@@ -548,13 +566,14 @@ mod tests {
     #[test]
     fn wrong_types_and_counts_are_errors_at_the_parameter() {
         type Accessor = fn(&ParamSet) -> Option<SceneError>;
-        let cases: [(&str, Accessor, &str); 13] = [
+        let cases: [(&str, Accessor, &str); 14] = [
             (r#""string a" "x""#, |p| p.float("a").err(), "wrong type"),
             (r#""float a" 1"#, |p| p.int("a").err(), "wrong type"),
             (r#""rgb a" [1 1 1]"#, |p| p.float_or_texture("a").err(), "wrong type"),
             (r#""float a" 1"#, |p| p.spectrum_or_texture("a").err(), "wrong type"),
             (r#""float a" [1 2]"#, |p| p.float("a").err(), "takes one value, but has 2"),
             (r#""integer a" []"#, |p| p.int("a").err(), "takes one value, but has 0"),
+            (r#""rgb a" 1"#, |p| p.spectrum("a").err(), "has 1 number"),
             (r#""point3 a" []"#, |p| p.point3s("a").err(), "no values"),
             (r#""point3 a" [1 2 3 4]"#, |p| p.point3s("a").err(), "has 4 numbers"),
             (r#""rgb a" [1 2 3 4 5 6]"#, |p| p.spectrum("a").err(), "one colour, not 2"),
@@ -566,6 +585,8 @@ mod tests {
         for (text, accessor, part) in cases {
             let error = accessor(&params(text)).unwrap_or_else(|| panic!("{text} passed"));
             assert!(error.message().contains(part), "{text}: {}", error.message());
+            assert!(!error.message().ends_with("1 numbers"), "{text}");
+            assert!(!error.remedy().unwrap_or("").contains("blackbody a"), "{text}");
             assert_eq!(error.location().unwrap().column, 16);
         }
     }

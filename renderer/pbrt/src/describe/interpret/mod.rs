@@ -18,6 +18,7 @@ use crate::file::params::ParamSet;
 use crate::file::parse::{Directive, Entity, Name, Parser, Statement};
 use crate::inputs::InputFiles;
 use entities::AttributeTarget;
+use glam::DAffine3;
 use names::{NameTable, undefined};
 use state::{GraphicsState, Scope};
 use std::collections::HashMap;
@@ -161,6 +162,19 @@ impl<'d> Interpreter<'d> {
         )))
     }
 
+    /// Warns about a transform before `WorldBegin` that no camera uses.
+    fn warn_about_lost_view(&mut self, world: &Location) -> Result<(), SceneError> {
+        let is_identity = |t: &CheckedTransform| matches!(t, Ok(t) if *t == DAffine3::IDENTITY);
+        if self.scene.camera.is_some() || self.state.ctm.transforms.iter().all(is_identity) {
+            return Ok(());
+        }
+        self.diagnostics.warn(
+            Some(world),
+            "the scene has no Camera to use the transform before WorldBegin",
+            "a perspective camera at the origin that looks along +z",
+        )
+    }
+
     /// Executes one statement.
     fn statement(
         &mut self,
@@ -180,6 +194,7 @@ impl<'d> Interpreter<'d> {
             }
             Directive::WorldBegin => {
                 self.in_world = true;
+                self.warn_about_lost_view(&location)?;
                 self.state.ctm = Ctm::default();
                 self.coordinate_systems.insert("world".into(), self.state.ctm.transforms.clone());
             }

@@ -228,7 +228,11 @@ impl Builder<'_> {
     }
 
     /// [`Builder::optional_float`] without a check of the values.
-    fn unchecked_float(&self, entity: &Entity, name: &str) -> Result<Option<Param>, SceneError> {
+    pub(super) fn unchecked_float(
+        &self,
+        entity: &Entity,
+        name: &str,
+    ) -> Result<Option<Param>, SceneError> {
         Ok(match entity.params.float_or_texture(name)? {
             None => None,
             Some(FloatOrTexture::Float(x)) => Some(Param::from_float(x)),

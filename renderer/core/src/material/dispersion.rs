@@ -75,6 +75,20 @@ impl DispersiveIndex {
         Some(DispersiveIndex { indices, representative: [low, high, index(HELIUM_D_NM)] })
     }
 
+    /// Returns the index with a function applied to it. The function must be increasing, with
+    /// positive and finite values.
+    pub fn map(&self, f: impl Fn(f32) -> f32) -> DispersiveIndex {
+        DispersiveIndex {
+            indices: self.indices.iter().map(|&eta| f(eta)).collect(),
+            representative: self.representative.map(f),
+        }
+    }
+
+    /// Returns the lowest and the highest index.
+    pub fn range(&self) -> [f32; 2] {
+        [self.representative[0], self.representative[1]]
+    }
+
     /// Returns whether the index is the same at all wavelengths.
     pub fn is_constant(&self) -> bool {
         self.representative[0] == self.representative[1]

@@ -44,8 +44,8 @@ const MIN_ALPHA: f32 = 1e-3;
 /// Default of `maxdepth` in pbrt-v4: the interactions within a coat after which a walk ends.
 const DEFAULT_WALK_DEPTH: i32 = 10;
 
-/// Indices of refraction closer to 1 are treated as 1, because rounding errors dominate the half
-/// vector of refraction.
+/// Rough glass with an index of refraction closer to 1 is smooth, because rounding errors dominate
+/// the half vector of refraction: `dielectric.wgsl` scatters nothing.
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
 
 /// Word of the index of refraction, the first parameter of `dielectric.wgsl`.
@@ -207,16 +207,17 @@ impl Builder<'_> {
 
     fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let (eta, alpha) = (self.index_of_refraction(entity, "eta")?, self.roughness(entity, "")?);
-        let dispersion = self.dispersion(entity, "eta")?.map(Arc::new);
-        if alpha.is_smooth() {
+        let dispersion = self.dispersion(entity, "eta")?;
+        let range = dispersion.as_ref().map_or([eta; 2], DispersiveIndex::range);
+        if alpha.is_smooth() || range.into_iter().all(is_near_one) {
             return Ok(Material::specular(match dispersion {
-                Some(eta) => Specular::Dispersive { eta },
+                Some(eta) => Specular::Dispersive { eta: Arc::new(eta) },
                 None => Specular::Dielectric { eta },
             }));
         }
-        if dispersion.is_none() && (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
-            return Ok(Material::specular(Specular::Dielectric { eta }));
-        }
+        // Only some wavelengths have an index near 1.
+        let eta = away_from_one(eta);
+        let dispersion = dispersion.map(|index| Arc::new(index.map(away_from_one)));
         let values = [("eta", Param::from_float(eta)), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
         let mut instance = self.library(entity, "dielectric.wgsl", &values)?;
         // The range of the shader's parameter.
@@ -429,6 +430,16 @@ impl Builder<'_> {
             error.help("give a spectrum that covers visible light, or a \"float\"")
         })
     }
+}
+
+/// Returns whether rough glass with this index of refraction is smooth.
+fn is_near_one(eta: f32) -> bool {
+    (eta - 1.0).abs() < MIN_ETA_DIFFERENCE
+}
+
+/// Moves an index of refraction out of the range where rough glass scatters nothing.
+fn away_from_one(eta: f32) -> f32 {
+    if is_near_one(eta) { 1.0 + MIN_ETA_DIFFERENCE.copysign(eta - 1.0) } else { eta }
 }
 
 /// Microfacet roughness α along ∂p/∂u, the x axis of the shading frame, and along the y axis.

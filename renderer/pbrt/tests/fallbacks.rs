@@ -196,6 +196,7 @@ MakeNamedMaterial "q" "string type" "coatedconductor" "float conductor.uroughnes
   "float interface.roughness" 0 "bool remaproughness" false
 MakeNamedMaterial "z" "string type" "mix" "string materials" ["y" "l"] "texture amount" "f"
 MakeNamedMaterial "y" "string type" "mix" "string materials" ["i" "g"] "float amount" 0.3
+MakeNamedMaterial "w" "string type" "mix" "string materials" ["i" "g"] "texture amount" "slope"
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
   "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"

@@ -2,7 +2,6 @@
 //! for unsupported ones.
 
 use super::Builder;
-use super::value_checks::ValidValues;
 use crate::describe::{Description, MaterialEntity};
 use crate::diagnostics::SceneError;
 use crate::file::params::{ParamType, SpectrumParam};
@@ -107,7 +106,6 @@ impl Builder<'_> {
         // Values outside [0, 1] select one of the materials.
         let amount = self.unchecked_float(entity, "amount")?;
         let amount = amount.unwrap_or(Param::from_float(0.5));
-        self.check_texture(&amount, 1.0, ValidValues::NonNegative)?;
         let find = |name: &String| {
             let index_in_description = d.material(name).ok_or_else(|| {
                 let all = d.materials.iter().filter_map(|m| m.name.as_deref());

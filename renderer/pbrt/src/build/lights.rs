@@ -279,7 +279,7 @@ fn upright(d: &Description) -> Transform {
 }
 
 /// Returns the parameter `scale` of a light; 1 by default.
-fn emission_scale(entity: &Entity) -> Result<f32, SceneError> {
+pub(super) fn emission_scale(entity: &Entity) -> Result<f32, SceneError> {
     match entity.params.float("scale")?.unwrap_or(1.0) {
         scale if scale < 0.0 => {
             let error = entity.error(format!("\"scale\" is {scale}, but light is not negative"));

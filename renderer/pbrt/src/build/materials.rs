@@ -47,9 +47,6 @@ const DEFAULT_WALK_DEPTH: i32 = 10;
 /// the half vector of refraction: `dielectric.wgsl` scatters nothing.
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
 
-/// Word of the index of refraction, the first parameter of `dielectric.wgsl`.
-const ETA_WORD: usize = 0;
-
 impl Builder<'_> {
     /// Builds all materials.
     pub(super) fn materials(&mut self, d: &Description) -> Result<Materials, SceneError> {
@@ -221,7 +218,10 @@ impl Builder<'_> {
         // The range of the shader's parameter.
         instance.eta = eta.clamp(1e-4, 1e4);
         Ok(Material::scattering(match dispersion {
-            Some(index) => instance.with_dispersion(ETA_WORD, index),
+            Some(index) => {
+                let settable = self.shaders.settable(&instance);
+                instance.with_dispersion(settable, "eta", index)
+            }
             None => instance,
         }))
     }

@@ -116,6 +116,11 @@ impl Shaders {
         self.shaders[shader as usize].clone()
     }
 
+    /// Returns the settable parameters of the shader of an instance.
+    pub fn settable(&self, instance: &ShaderInstance) -> &[Parameter] {
+        &self.bindings[instance.shader as usize].program.settable
+    }
+
     /// Returns the index of the shader file at `path`, or else of the library shader `name`.
     pub fn find(
         &mut self,

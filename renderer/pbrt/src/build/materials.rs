@@ -4,7 +4,7 @@
 use super::Builder;
 use crate::describe::{Description, MaterialEntity};
 use crate::diagnostics::SceneError;
-use crate::file::params::{ParamType, SpectrumParam};
+use crate::file::params::{FloatOrSpectrum, ParamType, SpectrumParam};
 use crate::file::parse::Entity;
 use lightbound::material::{Conductor, DispersiveIndex, Material, Specular};
 use lightbound::suggestion::did_you_mean;
@@ -392,10 +392,9 @@ impl Builder<'_> {
         entity: &Entity,
         name: &str,
     ) -> Result<Option<DispersiveIndex>, SceneError> {
-        if entity.params.type_of(name) != Some(ParamType::Spectrum) {
+        let Some(FloatOrSpectrum::Spectrum(param)) = entity.params.float_or_spectrum(name)? else {
             return Ok(None);
-        }
-        let param = entity.params.spectrum(name)?.expect("the parameter exists");
+        };
         let spectrum =
             self.spectrum(entity, &param)?.expect("parameters of type spectrum are spectra");
         let index = DispersiveIndex::new(&spectrum).ok_or_else(|| {
@@ -409,14 +408,16 @@ impl Builder<'_> {
     /// Reads an index of refraction: a float, or the value of a spectrum at the helium d line.
     fn index_of_refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
         let is_valid = |eta: f32| eta > 0.0 && eta.is_finite();
-        if entity.params.type_of(name) != Some(ParamType::Spectrum) {
-            let eta = entity.params.float_unless_spectrum(name)?.unwrap_or(1.5);
-            let error = || entity.error(format!("the index of refraction is {eta}"));
-            return is_valid(eta)
-                .then_some(eta)
-                .ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
-        }
-        let param = entity.params.spectrum(name)?.expect("the parameter exists");
+        let param = match entity.params.float_or_spectrum(name)? {
+            None => return Ok(1.5),
+            Some(FloatOrSpectrum::Float(eta)) => {
+                let error = || entity.error(format!("the index of refraction is {eta}"));
+                return is_valid(eta)
+                    .then_some(eta)
+                    .ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
+            }
+            Some(FloatOrSpectrum::Spectrum(param)) => param,
+        };
         let eta = self
             .spectrum(entity, &param)?
             .expect("parameters of type spectrum are spectra")

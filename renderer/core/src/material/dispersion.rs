@@ -2,10 +2,10 @@
 //!
 //! Light is computed in RGB. The first refraction at a dispersive interface reduces a path to one
 //! wavelength, which it keeps from there on ([`sample_wavelength`]). The mean over all samples is
-//! the RGB of the spectral result, if all other spectra on the path are flat. Reflection by a smooth
-//! interface stays RGB, with the mean reflectance over all wavelengths, so that a path which is only
-//! reflected has no chromatic noise. A rough interface is a shader with one index per evaluation, so
-//! there, reflected paths have one wavelength, too.
+//! the RGB of the spectral result, if all other spectra on the path are flat. Reflection by a
+//! smooth interface stays RGB, with the mean reflectance over all wavelengths, so that a path which
+//! is only reflected has no chromatic noise. A rough interface is a shader with one index per
+//! evaluation, so there, reflected paths have one wavelength, too.
 
 use super::fresnel;
 use lightbound_math::Vec3;

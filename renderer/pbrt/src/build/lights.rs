@@ -280,7 +280,7 @@ fn upright(d: &Description) -> Transform {
 pub(super) fn emission_scale(entity: &Entity) -> Result<f32, SceneError> {
     match entity.params.float("scale")?.unwrap_or(1.0) {
         scale if scale < 0.0 => {
-            let error = entity.error(format!("\"scale\" is {scale}, but light is not negative"));
+            let error = entity.error(format!("\"scale\" is {scale}, but cannot be negative"));
             Err(error.help("give 0 or more"))
         }
         scale => Ok(scale),

@@ -246,7 +246,7 @@ impl Builder<'_> {
             self.warn(entity, message, "it is ignored")?;
         }
         if let Some(message) = value_warning {
-            self.warn(entity, message, "it is used as it is; lightcuts and --light-sampling material-tree may drop negative values, and surfaces with this material may be too dark or too bright, or lose samples")?;
+            self.warn(entity, message, "it is not changed; lightcuts and --light-sampling material-tree may drop negative values, and surfaces with this material may be too dark or too bright, or lose samples")?;
         }
         if let Some(message) = sampler_warning {
             self.shaders

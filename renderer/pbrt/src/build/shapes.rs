@@ -147,8 +147,8 @@ impl Builder<'_> {
             if s.area_light.is_some() {
                 self.warn(
                     entity,
-                    "area lights with the material \"interface\" are not supported",
-                    "the light is ignored",
+                    "an area light with the material \"interface\" is not supported",
+                    "it is ignored",
                 )?;
             }
             return Ok(Vec::new());

@@ -218,7 +218,7 @@ impl Builder<'_> {
         match &value {
             Some(Param::Constant(x)) if x.x < 0.0 => {
                 let location = entity.params.find(name).map(|param| &param.location);
-                let message = format!("\"float {name}\" is {}, which is negative", x.x);
+                let message = format!("\"float {name}\" is {}, but cannot be negative", x.x);
                 self.diagnostics.warn(location, message, "0")?;
                 return Ok(Some(Param::from_float(0.0)));
             }

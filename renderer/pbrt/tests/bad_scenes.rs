@@ -104,6 +104,7 @@ LightSource "infinite" "float scale" -1 => "scale" is -1; 0 or more
 LightSource "infinite" "string filename" "good.pfm" "float scale" -1 => "scale" is -1; 0 or more
 LightSource "distant" "float scale" -1e-3 => "scale" is -0.001; 0 or more
 AreaLightSource "diffuse" "float scale" -1 Shape "sphere" => "scale" is -1; 0 or more
+AreaLightSource "diffuse" "float scale" -1 Shape "cylinder" => "scale" is -1; 0 or more
 LightSource "sky" "float turbidity" 1 => "turbidity" is 1; expected 2 to 10
 LightSource "infinite" "string filename" "wide.pfm" => wide.pfm; 4 × 3; twice as wide; square
 LightSource "infinite" "string filename" "nan.pfm" => nan.pfm; texel (1, 1); not finite; fix

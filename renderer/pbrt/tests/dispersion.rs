@@ -136,3 +136,34 @@ fn paths_through_rough_glass_match_the_spectral_reference() {
 fn lightcuts_match_the_spectral_reference() {
     check(r#""lightcuts" "integer maxdepth" 6"#, 0.0, 4096);
 }
+
+#[test]
+fn rough_glass_with_indices_near_1_transmits_all_wavelengths() {
+    let load = |eta: &str, roughness: f32| {
+        let text = format!(
+            r#"Integrator "path" Sampler "independent" PixelFilter "box"
+            LookAt 0 0 -4  0 0 0  0 1 0 Camera "perspective" "float fov" 20 WorldBegin
+            LightSource "infinite"
+            Material "dielectric" {eta} "float roughness" {roughness} Shape "sphere""#
+        );
+        let overrides =
+            Overrides { resolution: Some((SIZE, SIZE)), spp: Some(256), ..Overrides::default() };
+        load_scene(&text, &[], &overrides)
+    };
+    let mean = |eta: &str| {
+        let means = Pixels::of(&render(&load(eta, 0.01), 2)).means;
+        means.iter().sum::<f64>() / means.len() as f64
+    };
+    let expected = mean(r#""float eta" 1.0003"#);
+    // Each is within 1e-4 of 1 at some wavelengths.
+    for eta in ["[360 1.0003 550 1.00001 830 1.0003]", "[360 1.0004 830 0.9996]"] {
+        let mean = mean(&format!("\"spectrum eta\" {eta}"));
+        assert!((mean / expected - 1.0).abs() < 0.02, "{eta}: {mean} {expected}");
+    }
+    // If the index is near 1 at all wavelengths, the glass is smooth.
+    let scene = load(r#""spectrum eta" [360 1.00009 830 0.99991]"#, 0.3);
+    let is_smooth = |material: &Material| {
+        matches!(material, Material::Surface { specular: Some(Specular::Dispersive { .. }), .. })
+    };
+    assert!(scene.materials.iter().any(is_smooth));
+}

@@ -73,7 +73,7 @@ LightSource "goniometric" "string filename" "no.exr" "rgb I" [3 3 3] => "goniome
 LightSource "projection" "string filename" "no.exr" "float fov" 30 "float power" 10 => "projection"; point light
 LightSource "infinite" "point3 portal" [0 0 0 1 0 0 1 1 0 0 1 0] "string filename" "good.pfm" => portals; whole environment
 AreaLightSource "diffuse" "string filename" "good.png" "float scale" 2 Shape "sphere" Shape "disk" => emission images; uniform
-AreaLightSource "diffuse" Material "interface" Shape "sphere" => "interface"; the light is ignored
+AreaLightSource "diffuse" Material "interface" Shape "sphere" => an area light with the material "interface"; it is ignored
 ActiveTransform StartTime Rotate 3 0 0 1 ActiveTransform All Shape "sphere" Shape "disk" => start and end time; without motion blur
 ActiveTransform EndTime Rotate 3 0 0 1 ActiveTransform All LightSource "point" => start and end time; without motion blur
 Texture "t" "spectrum" "imagemap" "string filename" "good.png" "string filter" "trilinear" "float maxanisotropy" 4 => "trilinear"; bilinear
@@ -107,8 +107,8 @@ Texture "t" "spectrum" "constant" "rgb value" [0.5 2 0.5] Material "diffuse" "te
 Texture "t" "spectrum" "imagemap" "string filename" "bright.pfm" Material "shader" "string filename" "diffuse" "texture kd" "t" => bright.pfm: 3 of 16 texels are outside the range of the parameter `kd`, 0 to 1; nearest
 Texture "t" "spectrum" "imagemap" "string filename" "negative.pfm" Material "shader" "string filename" "conductor" "texture excess" "t" => negative.pfm: 1 of 16 texels is negative; 0
 Texture "t" "float" "imagemap" "string filename" "negative.pfm" Texture "s" "float" "scale" "texture tex" "t" "float scale" 2 Material "conductor" "texture roughness" "s" => negative.pfm: 1 of 16 texels, times 2, is negative; 0
-Material "conductor" "float roughness" -0.5 Shape "sphere" => "float roughness" is -0.5, which is negative; 0
-Material "coateddiffuse" "float thickness" -1 Shape "sphere" => "float thickness" is -1, which is negative; 0
+Material "conductor" "float roughness" -0.5 Shape "sphere" => "float roughness" is -0.5, but cannot be negative; 0
+Material "coateddiffuse" "float thickness" -1 Shape "sphere" => "float thickness" is -1, but cannot be negative; 0
 Material "diffuse" "rgb reflectance" [1.2 0.5 0.5] => "rgb reflectance" is 1.2, above 1; 1
 Material "diffuse" "spectrum reflectance" [300 0.5 900 1.5] => "spectrum reflectance" is; 1
 Material "diffusetransmission" "rgb reflectance" [0.8 0.5 0.5] "float scale" 2 => "rgb reflectance", times 2, is 1.6, above 1; 1
@@ -196,6 +196,7 @@ MakeNamedMaterial "q" "string type" "coatedconductor" "float conductor.uroughnes
   "float interface.roughness" 0 "bool remaproughness" false
 MakeNamedMaterial "z" "string type" "mix" "string materials" ["y" "l"] "texture amount" "f"
 MakeNamedMaterial "y" "string type" "mix" "string materials" ["i" "g"] "float amount" 0.3
+MakeNamedMaterial "w" "string type" "mix" "string materials" ["i" "g"] "texture amount" "slope"
 NamedMaterial "d" Shape "plymesh" "string filename" "good.ply" "float alpha" 0.9 "float edgelength" 2
 NamedMaterial "m" Shape "trianglemesh" "point3 P" [-1 -1 3 1 -1 3 0 1 3] "integer indices" [0 1 2] "normal N" [0 0 1 0 0 1 0 0 1]
   "point2 uv" [0 0 1 0 0 1] "integer faceIndices" [0] "texture alpha" "image"

@@ -81,8 +81,8 @@ impl Source {
         self.range(first, end.unwrap_or(first))
     }
 
-    /// The doc comments of the member or override whose name is at this location: before it, or from
-    /// the end of its line on.
+    /// The doc comments of the member or override whose name is at this location: before it, or
+    /// from the end of its line on.
     pub fn doc_comments(&self, name: &SourceRange) -> Vec<SourceRange> {
         let name = self.token_at(name.start);
         // Attributes may come between comments and names.
@@ -116,7 +116,7 @@ impl Source {
         token.is_some_and(|k| k > 1 && self.spelling(k) == "{" && self.spelling(k - 2) == "struct")
     }
 
-    /// Token index of the name of the struct member or override whose line the comment ends.
+    /// Token index of the name of the struct member or override that a trailing comment documents.
     fn name_before(&self, doc: &DocComment) -> Option<usize> {
         let mut last = doc.next_token.checked_sub(1).filter(|_| doc.is_trailing)?;
         // The declaration is complete: it has its delimiter, or is the last of a struct.

@@ -368,7 +368,8 @@ impl Light for Environment {
 }
 
 /// Returns the illuminance of an image as pbrt-v4 computes it for the parameter "illuminance":
-/// 2π / n² · Σ luminance · cos θ over the texels above the horizon of the image's z axis.
+/// 2π / n² · Σ luminance · cos θ over the texels above the horizon of the image's z axis. Negative
+/// values count as 0, as in [`Environment::image`].
 ///
 /// This is half of the integral over the hemisphere (a texel covers 4π / n² steradians). We keep
 /// pbrt's factor, so that scenes have the same brightness as in pbrt. For a constant environment
@@ -378,7 +379,8 @@ pub fn image_illuminance(texels: &[Vec3], size: usize) -> f32 {
     for (i, texel) in texels.iter().enumerate() {
         let p = vec2((i % size) as f32 + 0.5, (i / size) as f32 + 0.5) / size as f32;
         sum += f64::from(
-            lightbound_math::sampling::luminance(*texel) * square_to_sphere(p).z.max(0.0),
+            lightbound_math::sampling::luminance(texel.max(Vec3::ZERO))
+                * square_to_sphere(p).z.max(0.0),
         );
     }
     (2.0 * std::f64::consts::PI * sum / texels.len().max(1) as f64) as f32

@@ -2,10 +2,10 @@
 //!
 //! Light is computed in RGB. The first refraction at a dispersive interface reduces a path to one
 //! wavelength, which it keeps from there on ([`sample_wavelength`]). The mean over all samples is
-//! the RGB of the spectral result, if all other spectra on the path are flat. Reflection by a smooth
-//! interface stays RGB, with the mean reflectance over all wavelengths, so that a path which is only
-//! reflected has no chromatic noise. A rough interface is a shader with one index per evaluation, so
-//! there, reflected paths have one wavelength, too.
+//! the RGB of the spectral result, if all other spectra on the path are flat. Reflection by a
+//! smooth interface stays RGB, with the mean reflectance over all wavelengths, so that a path which
+//! is only reflected has no chromatic noise. A rough interface is a shader with one index per
+//! evaluation, so there, reflected paths have one wavelength, too.
 
 use super::fresnel;
 use lightbound_math::Vec3;
@@ -74,6 +74,20 @@ impl DispersiveIndex {
         let low = indices.iter().copied().fold(f32::INFINITY, f32::min);
         let high = indices.iter().copied().fold(0.0, f32::max);
         Some(DispersiveIndex { indices, representative: [low, high, index(HELIUM_D_NM)] })
+    }
+
+    /// Returns the index with a function applied to it. The function must be increasing, with
+    /// positive and finite values.
+    pub fn map(&self, f: impl Fn(f32) -> f32) -> DispersiveIndex {
+        DispersiveIndex {
+            indices: self.indices.iter().map(|&eta| f(eta)).collect(),
+            representative: self.representative.map(f),
+        }
+    }
+
+    /// Returns the lowest and the highest index.
+    pub fn range(&self) -> [f32; 2] {
+        [self.representative[0], self.representative[1]]
     }
 
     /// Returns whether the index is the same at all wavelengths.

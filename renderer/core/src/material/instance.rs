@@ -93,9 +93,25 @@ impl ShaderInstance {
         ShaderInstance { shader, eta: 1.0, constants, varying, dispersive: None }
     }
 
-    /// Makes the constant parameter at `word` an index of refraction that depends on the
-    /// wavelength. For light in RGB, it keeps its value.
-    pub fn with_dispersion(mut self, word: usize, index: Arc<DispersiveIndex>) -> ShaderInstance {
+    /// Makes a parameter an index of refraction that depends on the wavelength. For light in RGB,
+    /// it keeps its value. `settable` are the settable parameters of the shader.
+    ///
+    /// # Panics
+    /// If no parameter has this name, or it is not a constant `f32`.
+    pub fn with_dispersion(
+        mut self,
+        settable: &[Parameter],
+        name: &str,
+        index: Arc<DispersiveIndex>,
+    ) -> ShaderInstance {
+        let position = settable.iter().position(|parameter| parameter.name == name);
+        let (before, after) = settable.split_at(position.expect("the parameter is settable"));
+        let word = before.iter().map(|parameter| parameter.size).sum();
+        let is_constant = self.varying.iter().all(|v| v.first as usize != word);
+        assert!(
+            is_constant && after[0].scalar == Scalar::F32 && after[0].size == 1,
+            "{name} is a constant f32"
+        );
         self.dispersive = Some(DispersiveParameter { word, index });
         self
     }
@@ -153,6 +169,7 @@ impl VaryingParameter {
 mod tests {
     use super::*;
     use crate::texture::Texture;
+    use lightbound_math::spectrum::Spectrum;
     use lightbound_math::{Vec2, vec3};
     use std::sync::Arc;
 
@@ -179,6 +196,27 @@ mod tests {
             words(&parameter(Scalar::Bool, 2, [0.0, 1.0]), Setting::Constant(vec![1.0, 0.0])),
             [!0, 0]
         );
+    }
+
+    #[test]
+    fn wavelengths_change_the_dispersive_parameter_only() {
+        let named = |name: &str, size| Parameter {
+            name: name.into(),
+            ..parameter(Scalar::F32, size, [0.0, 9.0])
+        };
+        let settable = [named("kd", 3), named("eta", 1), named("alpha", 1)];
+        let values = [vec![1.0, 2.0, 3.0], vec![1.5], vec![4.0]].map(Setting::Constant);
+        let spectrum = Spectrum::new(&[300.0, 1.75, 900.0, 1.75]).unwrap();
+        let index = Arc::new(DispersiveIndex::new(&spectrum).unwrap());
+        let instance = ShaderInstance::new(0, std::iter::zip(&settable, values))
+            .with_dispersion(&settable, "eta", index);
+        for (nm, eta) in [(None, 1.5), (Some(500.0), 1.75)] {
+            let mut words = [0; 5];
+            let lookup = Lookup { p: Vec3::ZERO, uv: Vec2::ZERO };
+            instance
+                .write(&lookup, nm, |first, new| words[first..][..new.len()].copy_from_slice(new));
+            assert_eq!(words.map(f32::from_bits), [1.0, 2.0, 3.0, eta, 4.0]);
+        }
     }
 
     #[test]

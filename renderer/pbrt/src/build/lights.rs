@@ -248,11 +248,9 @@ impl MapProblem {
 }
 
 /// Returns the texels of an environment map in the equal-area layout, and their number along a
-/// side. Images that are twice as wide as high are maps of latitude and longitude. Negative texels
-/// are replaced by 0; texels that are not finite remain, and are errors later.
+/// side. Images that are twice as wide as high are maps of latitude and longitude.
 fn equal_area(image: &Image) -> Result<(Vec<Vec3>, usize), MapProblem> {
-    let clamp = |texel: Vec3| if texel.is_finite() { texel.max(Vec3::ZERO) } else { texel };
-    let texels: Vec<Vec3> = image.pixels().map(clamp).collect();
+    let texels: Vec<Vec3> = image.pixels().collect();
     let (width, height) = (image.width(), image.height());
     if width == height {
         return Ok((texels, width as usize));
@@ -279,10 +277,10 @@ fn upright(d: &Description) -> Transform {
 }
 
 /// Returns the parameter `scale` of a light; 1 by default.
-fn emission_scale(entity: &Entity) -> Result<f32, SceneError> {
+pub(super) fn emission_scale(entity: &Entity) -> Result<f32, SceneError> {
     match entity.params.float("scale")?.unwrap_or(1.0) {
         scale if scale < 0.0 => {
-            let error = entity.error(format!("\"scale\" is {scale}, but light is not negative"));
+            let error = entity.error(format!("\"scale\" is {scale}, but cannot be negative"));
             Err(error.help("give 0 or more"))
         }
         scale => Ok(scale),

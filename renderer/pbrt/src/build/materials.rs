@@ -2,10 +2,9 @@
 //! for unsupported ones.
 
 use super::Builder;
-use super::value_checks::ValidValues;
 use crate::describe::{Description, MaterialEntity};
 use crate::diagnostics::SceneError;
-use crate::file::params::{ParamType, SpectrumParam};
+use crate::file::params::{FloatOrSpectrum, ParamType, SpectrumParam};
 use crate::file::parse::Entity;
 use lightbound::material::{Conductor, DispersiveIndex, Material, Specular};
 use lightbound::suggestion::did_you_mean;
@@ -44,12 +43,9 @@ const MIN_ALPHA: f32 = 1e-3;
 /// Default of `maxdepth` in pbrt-v4: the interactions within a coat after which a walk ends.
 const DEFAULT_WALK_DEPTH: i32 = 10;
 
-/// Indices of refraction closer to 1 are treated as 1, because rounding errors dominate the half
-/// vector of refraction.
+/// Rough glass with an index of refraction closer to 1 is smooth, because rounding errors dominate
+/// the half vector of refraction: `dielectric.wgsl` scatters nothing.
 const MIN_ETA_DIFFERENCE: f32 = 1e-4;
-
-/// Word of the index of refraction, the first parameter of `dielectric.wgsl`.
-const ETA_WORD: usize = 0;
 
 impl Builder<'_> {
     /// Builds all materials.
@@ -107,7 +103,6 @@ impl Builder<'_> {
         // Values outside [0, 1] select one of the materials.
         let amount = self.unchecked_float(entity, "amount")?;
         let amount = amount.unwrap_or(Param::from_float(0.5));
-        self.check_texture(&amount, 1.0, ValidValues::NonNegative)?;
         let find = |name: &String| {
             let index_in_description = d.material(name).ok_or_else(|| {
                 let all = d.materials.iter().filter_map(|m| m.name.as_deref());
@@ -207,22 +202,26 @@ impl Builder<'_> {
 
     fn dielectric(&mut self, entity: &Entity) -> Result<Material, SceneError> {
         let (eta, alpha) = (self.index_of_refraction(entity, "eta")?, self.roughness(entity, "")?);
-        let dispersion = self.dispersion(entity, "eta")?.map(Arc::new);
-        if alpha.is_smooth() {
+        let dispersion = self.dispersion(entity, "eta")?;
+        let range = dispersion.as_ref().map_or([eta; 2], DispersiveIndex::range);
+        if alpha.is_smooth() || range.into_iter().all(is_near_one) {
             return Ok(Material::specular(match dispersion {
-                Some(eta) => Specular::Dispersive { eta },
+                Some(eta) => Specular::Dispersive { eta: Arc::new(eta) },
                 None => Specular::Dielectric { eta },
             }));
         }
-        if dispersion.is_none() && (eta - 1.0).abs() < MIN_ETA_DIFFERENCE {
-            return Ok(Material::specular(Specular::Dielectric { eta }));
-        }
+        // Only some wavelengths have an index near 1.
+        let eta = away_from_one(eta);
+        let dispersion = dispersion.map(|index| Arc::new(index.map(away_from_one)));
         let values = [("eta", Param::from_float(eta)), ("alpha_x", alpha.x), ("alpha_y", alpha.y)];
         let mut instance = self.library(entity, "dielectric.wgsl", &values)?;
         // The range of the shader's parameter.
         instance.eta = eta.clamp(1e-4, 1e4);
         Ok(Material::scattering(match dispersion {
-            Some(index) => instance.with_dispersion(ETA_WORD, index),
+            Some(index) => {
+                let settable = self.shaders.settable(&instance);
+                instance.with_dispersion(settable, "eta", index)
+            }
             None => instance,
         }))
     }
@@ -393,10 +392,9 @@ impl Builder<'_> {
         entity: &Entity,
         name: &str,
     ) -> Result<Option<DispersiveIndex>, SceneError> {
-        if entity.params.type_of(name) != Some(ParamType::Spectrum) {
+        let Some(FloatOrSpectrum::Spectrum(param)) = entity.params.float_or_spectrum(name)? else {
             return Ok(None);
-        }
-        let param = entity.params.spectrum(name)?.expect("the parameter exists");
+        };
         let spectrum =
             self.spectrum(entity, &param)?.expect("parameters of type spectrum are spectra");
         let index = DispersiveIndex::new(&spectrum).ok_or_else(|| {
@@ -410,14 +408,16 @@ impl Builder<'_> {
     /// Reads an index of refraction: a float, or the value of a spectrum at the helium d line.
     fn index_of_refraction(&mut self, entity: &Entity, name: &str) -> Result<f32, SceneError> {
         let is_valid = |eta: f32| eta > 0.0 && eta.is_finite();
-        if entity.params.type_of(name) != Some(ParamType::Spectrum) {
-            let eta = entity.params.float_unless_spectrum(name)?.unwrap_or(1.5);
-            let error = || entity.error(format!("the index of refraction is {eta}"));
-            return is_valid(eta)
-                .then_some(eta)
-                .ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
-        }
-        let param = entity.params.spectrum(name)?.expect("the parameter exists");
+        let param = match entity.params.float_or_spectrum(name)? {
+            None => return Ok(1.5),
+            Some(FloatOrSpectrum::Float(eta)) => {
+                let error = || entity.error(format!("the index of refraction is {eta}"));
+                return is_valid(eta)
+                    .then_some(eta)
+                    .ok_or_else(|| error().help("give a number above 0, such as 1.5 for glass"));
+            }
+            Some(FloatOrSpectrum::Spectrum(param)) => param,
+        };
         let eta = self
             .spectrum(entity, &param)?
             .expect("parameters of type spectrum are spectra")
@@ -429,6 +429,16 @@ impl Builder<'_> {
             error.help("give a spectrum that covers visible light, or a \"float\"")
         })
     }
+}
+
+/// Returns whether rough glass with this index of refraction is smooth.
+fn is_near_one(eta: f32) -> bool {
+    (eta - 1.0).abs() < MIN_ETA_DIFFERENCE
+}
+
+/// Moves an index of refraction out of the range where rough glass scatters nothing.
+fn away_from_one(eta: f32) -> f32 {
+    if is_near_one(eta) { 1.0 + MIN_ETA_DIFFERENCE.copysign(eta - 1.0) } else { eta }
 }
 
 /// Microfacet roughness α along ∂p/∂u, the x axis of the shading frame, and along the y axis.

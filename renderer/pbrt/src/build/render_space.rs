@@ -7,14 +7,15 @@
 //! rounding errors, and another acceleration structure. Here the camera moves to within a few times
 //! the size of the scene: the origin of render space is a multiple of a power of two G, at least
 //! four times the median distance D from the camera to the objects. The median ignores a few
-//! objects elsewhere, such as one that was left at the origin of world space. So:
+//! objects elsewhere, such as one that was left at the origin of world space; of two medians, D is
+//! the larger. So:
 //!
 //! - Coordinates of the camera are at most G/2 < 4·D afterwards, however far away the scene is. The
 //!   precision relative to the size of the scene is the same everywhere, and within three bits of
 //!   the best.
-//! - Nothing moves if the coordinates of the camera are below 2·D. This holds if half the objects
-//!   are at the origin of world space, and for most other scenes, so that render space is world
-//!   space for ordinary scenes.
+//! - Nothing moves if the coordinates of the camera are below 2·D. This holds if at least half the
+//!   objects are at the origin of world space, and for most other scenes, so that render space is
+//!   world space for ordinary scenes.
 //! - A camera that moves less than its distance from the objects seldom changes the origin.
 //!
 //! The position of an object is that of the origin of its own coordinate system. Vertices are not
@@ -35,7 +36,7 @@ pub(super) fn origin(d: &Description) -> DVec3 {
         // Without objects, no coordinates matter.
         return DVec3::ZERO;
     }
-    let middle = (distances.len() - 1) / 2;
+    let middle = distances.len() / 2;
     let (_, &mut median, _) = distances.select_nth_unstable_by(middle, f64::total_cmp);
     grid_point(camera, median)
 }
@@ -163,6 +164,16 @@ mod tests {
         // Here the objects around the origin are the scene.
         let far = r#"Translate -1000000 0 0 Shape "sphere" Shape "disk" "#;
         assert_eq!(origin(&scene(far)), DVec3::ZERO);
+    }
+
+    #[test]
+    fn nothing_moves_if_half_the_objects_are_at_the_origin() {
+        let camera = r#"Translate -300 0 400 Camera "perspective" WorldBegin Identity "#;
+        let headlight = r#"LightSource "point" "point3 from" [300 0 -400] "#;
+        for n in 1..=2 {
+            let objects = headlight.repeat(n) + &r#"Shape "sphere" "#.repeat(n);
+            assert_eq!(origin(&described(&(camera.to_owned() + &objects))), DVec3::ZERO, "{n}");
+        }
     }
 
     #[test]

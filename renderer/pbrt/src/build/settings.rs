@@ -339,7 +339,8 @@ impl Builder<'_> {
 }
 
 /// Returns the white balance of a film, with the defaults of pbrt-v4: none for the ideal sensor,
-/// 6500 K for all others. No sensor has a colour matrix besides; see [`SENSORS`].
+/// 6500 K for all others. The sensors' own colour matrices are taken as the identity; see
+/// [`SENSORS`].
 fn white_balance(film: &Entity, colour_space: ColourSpace) -> Result<Option<Mat3>, SceneError> {
     const IDEAL: &str = "cie1931";
     let sensor = film.params.string("sensor")?.unwrap_or(IDEAL);

@@ -116,6 +116,11 @@ impl Shaders {
         self.shaders[shader as usize].clone()
     }
 
+    /// Returns the settable parameters of the shader of an instance.
+    pub fn settable(&self, instance: &ShaderInstance) -> &[Parameter] {
+        &self.bindings[instance.shader as usize].program.settable
+    }
+
     /// Returns the index of the shader file at `path`, or else of the library shader `name`.
     pub fn find(
         &mut self,
@@ -241,7 +246,7 @@ impl Builder<'_> {
             self.warn(entity, message, "it is ignored")?;
         }
         if let Some(message) = value_warning {
-            self.warn(entity, message, "it is used as it is; lightcuts and --light-sampling material-tree may drop negative values, and surfaces with this material may be too dark or too bright, or lose samples")?;
+            self.warn(entity, message, "it is not changed; lightcuts and --light-sampling material-tree may drop negative values, and surfaces with this material may be too dark or too bright, or lose samples")?;
         }
         if let Some(message) = sampler_warning {
             self.shaders

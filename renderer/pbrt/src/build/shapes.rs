@@ -1,5 +1,6 @@
 //! Builds shapes, instances and area lights.
 
+use super::lights::emission_scale;
 use super::materials::Materials;
 use super::{Builder, transform};
 use crate::describe::{Description, ShapeEntity};
@@ -146,8 +147,8 @@ impl Builder<'_> {
             if s.area_light.is_some() {
                 self.warn(
                     entity,
-                    "area lights with the material \"interface\" are not supported",
-                    "the light is ignored",
+                    "an area light with the material \"interface\" is not supported",
+                    "it is ignored",
                 )?;
             }
             return Ok(Vec::new());
@@ -201,10 +202,9 @@ impl Builder<'_> {
             )?;
         }
         let emission = AreaEmission { entity, le: self.emission(entity, "L")?, two_sided };
-        // Marks the parameters as used, even if the shape has no elements.
-        for name in ["scale", "power"] {
-            entity.params.float(name)?;
-        }
+        // Checks the parameters and marks them as used, even if the shape has no elements.
+        emission_scale(entity)?;
+        p.float("power")?;
         self.warn_unused(entity)?;
         Ok(emission)
     }

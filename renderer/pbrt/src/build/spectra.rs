@@ -10,7 +10,7 @@ use lightbound_math::spectrum::{self, MetalFit, Spectrum};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Spectra and metals that were used before.
+/// Cache of spectrum files and metal fits.
 #[derive(Default)]
 pub(super) struct Spectra {
     files: HashMap<PathBuf, Spectrum>,
@@ -25,7 +25,7 @@ struct Metal {
 }
 
 impl Spectra {
-    /// [`spectrum::fit_metal`], from memory if possible.
+    /// Memoized [`spectrum::fit_metal`].
     pub fn fit_metal(&mut self, eta: Spectrum, k: Spectrum, outside: f32) -> MetalFit {
         let is_same = |m: &&Metal| m.outside == outside && m.eta == eta && m.k == k;
         if let Some(metal) = self.metals.iter().find(is_same) {

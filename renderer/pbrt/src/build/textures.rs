@@ -77,7 +77,8 @@ impl Builder<'_> {
             entity.params.mark_all_used();
             return Ok(Texture::Constant(Vec3::splat(0.5)));
         }
-        // The values are checked where the texture is used.
+        // The values are checked where the texture is used, except `amount`, since blends can
+        // extrapolate.
         let float = |b: &mut Self, name: &str, default: f32| {
             let value = b.unchecked_float(entity, name)?;
             Ok(value.unwrap_or_else(|| Param::from_float(default)))
@@ -217,7 +218,7 @@ impl Builder<'_> {
         match &value {
             Some(Param::Constant(x)) if x.x < 0.0 => {
                 let location = entity.params.find(name).map(|param| &param.location);
-                let message = format!("\"float {name}\" is {}, which is negative", x.x);
+                let message = format!("\"float {name}\" is {}, but cannot be negative", x.x);
                 self.diagnostics.warn(location, message, "0")?;
                 return Ok(Some(Param::from_float(0.0)));
             }

@@ -220,8 +220,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Reads a reflectance or transmittance. Like [`Builder::colour`], but warns about values above
-    /// 1. `scale` is applied to it later.
+    /// Reads a reflectance or transmittance. Like [`Builder::spectrum_or`], but also warns about
+    /// values above 1. `scale` is applied to it later.
     pub(super) fn reflectance_or(
         &mut self,
         entity: &Entity,

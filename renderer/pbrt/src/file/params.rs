@@ -219,6 +219,15 @@ pub enum SpectrumParam {
     File(String),
 }
 
+/// A float or a spectrum.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FloatOrSpectrum {
+    /// A number.
+    Float(f32),
+    /// A spectrum.
+    Spectrum(SpectrumParam),
+}
+
 /// A float or the name of a float texture.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FloatOrTexture<'a> {
@@ -376,15 +385,6 @@ impl ParamSet {
         self.single(name, ParamType::Float)
     }
 
-    /// Returns a single `float`; `None` if the parameter is a `spectrum`, which is also accepted.
-    pub fn float_unless_spectrum(&self, name: &str) -> ParamResult<f32> {
-        let param = self.get(name, &[ParamType::Float, ParamType::Spectrum])?;
-        match param.filter(|param| param.ty == ParamType::Float) {
-            Some(param) => param.single(param.numbers()?).copied().map(Some),
-            None => Ok(None),
-        }
-    }
-
     /// Returns a non-empty list of `float`s.
     pub fn floats(&self, name: &str) -> ParamResult<&[f32]> {
         self.slice(name, ParamType::Float)
@@ -477,12 +477,23 @@ impl ParamSet {
         Ok(Some(FloatOrTexture::Float(*param.single(param.numbers()?)?)))
     }
 
+    /// Returns a `float` or a `spectrum`.
+    pub fn float_or_spectrum(&self, name: &str) -> ParamResult<FloatOrSpectrum> {
+        let Some(param) = self.get(name, &[ParamType::Float, ParamType::Spectrum])? else {
+            return Ok(None);
+        };
+        Ok(Some(match param.ty {
+            ParamType::Float => FloatOrSpectrum::Float(*param.single(param.numbers()?)?),
+            _ => FloatOrSpectrum::Spectrum(param.spectrum()?),
+        }))
+    }
+
     /// Returns an `rgb`, `spectrum`, `blackbody` or `texture`.
     pub fn spectrum_or_texture(&self, name: &str) -> ParamResult<SpectrumOrTexture<'_>> {
         if self.type_of(name) == Some(ParamType::Texture) {
             return Ok(self.texture(name)?.map(SpectrumOrTexture::Texture));
         }
-        // A surface may have the colour of a blackbody, but nobody means it by a wrong type.
+        // `blackbody` is accepted, but not suggested for a parameter of a wrong type.
         let param = match self.type_of(name) {
             Some(ParamType::Blackbody) => self.any(name),
             _ => self.get(name, &[ParamType::Rgb, ParamType::Spectrum, ParamType::Texture])?,

@@ -5,23 +5,21 @@ use super::super::names::closest;
 use super::super::{ShaderError, Source};
 use super::clauses::{Clause, lines};
 
-/// Finds words that are followed by a colon and a value, and that either resemble the name of a
-/// clause or have a range as their value.
+/// Finds words that are followed by a colon and a value, and that resemble the name of a clause
+/// that can have such a value, or that have a range as their value.
 pub(in crate::frontend) fn unknown_clauses(source: &Source) -> Vec<ShaderError> {
-    let names = || Clause::ALL.into_iter().map(Clause::name);
-    let default = || std::iter::once(Clause::Default.name());
     let mut warnings = vec![];
     for doc in source.docs.iter().filter(|doc| !doc.is_module) {
         for (start, line) in lines(source.text(), std::slice::from_ref(&doc.range)) {
             for (at, word, value) in labelled_values(line) {
-                if names().any(|name| name.eq_ignore_ascii_case(word)) {
+                if Clause::ALL.iter().any(|clause| clause.name().eq_ignore_ascii_case(word)) {
                     continue;
                 }
                 // A range needs a bracket; `Angle: 0 degrees` is prose.
                 let has_bracket = value.starts_with(['[', '(']);
-                let similar =
-                    if has_bracket { closest(word, names()) } else { closest(word, default()) };
-                let help = match similar {
+                let possible =
+                    Clause::ALL.into_iter().filter(|&c| c == Clause::Default || has_bracket);
+                let help = match closest(word, possible.map(Clause::name)) {
                     Some(name) => format!("did you mean `{name}`?"),
                     None if is_range(value) => {
                         "the clauses are `range: [0, 1]` and `default: 0.5`".to_owned()

@@ -291,7 +291,8 @@ mod tests {
         let summary = run_script(folder.path(), &script);
         assert_eq!((summary.cases, summary.time_outs), (5, 5), "{summary:?}");
         for pid in fs::read_to_string(pid).unwrap().lines() {
-            // A killed process takes a moment to end, and remains as a zombie if nobody waits for it.
+            // A killed process takes a moment to end, and remains as a zombie if nobody waits for
+            // it.
             let start = Instant::now();
             let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             while !state().is_empty() && !state().contains(") Z ") {

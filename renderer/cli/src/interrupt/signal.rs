@@ -60,7 +60,8 @@ mod unix {
 
     /// Keeps SIGUSR1 from ending the process, as it would before [`listen`].
     pub fn disarm_snapshots() {
-        // A handler rather than SIG_IGN, which child processes would inherit. Nobody reads the flag.
+        // A handler rather than SIG_IGN, which child processes would inherit. Nobody reads the
+        // flag.
         _ = signal_hook::flag::register(SIGUSR1, Arc::default());
     }
 

@@ -196,7 +196,8 @@ mod tests {
     use super::*;
     use lightbound_math::spectrum::luminance;
 
-    /// Returns the illuminances of the sky on horizontal surfaces that face up and down, in kilolux.
+    /// Returns the illuminances of the sky on horizontal surfaces that face up and down, in
+    /// kilolux.
     fn sky_illuminances(sky: &Sky) -> [f32; 2] {
         let (texels, side) = sky.map();
         let mut sums = [0.0; 2];

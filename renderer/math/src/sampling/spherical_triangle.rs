@@ -28,8 +28,8 @@ pub struct SphericalTriangle {
 }
 
 impl SphericalTriangle {
-    /// Projects the triangle with these vertices. If the origin is in its plane, the solid angle is 0, 2π
-    /// or NaN, and samples are meaningless.
+    /// Projects the triangle with these vertices. If the origin is in its plane, the solid angle is
+    /// 0, 2π or NaN, and samples are meaningless.
     #[inline(always)]
     pub fn new(vertices: [Vec3; 3]) -> SphericalTriangle {
         let [p0, p1, p2] = vertices;

@@ -19,8 +19,8 @@ pub(super) const D65: Chromaticity = [0.3127, 0.3290];
 /// The white of the ACES colour spaces, near D60.
 const ACES_WHITE: Chromaticity = [0.32168, 0.33767];
 
-/// Primaries count as collinear below this determinant, which is twice the area of their triangle in
-/// the chromaticity diagram.
+/// Primaries count as collinear below this determinant, which is twice the area of their triangle
+/// in the chromaticity diagram.
 const MIN_DETERMINANT: f64 = 1e-6;
 
 /// The primaries and the white of an RGB colour space.

@@ -63,8 +63,8 @@ fn visible_normal(w: DVec3, alpha: f64, u: DVec2) -> DVec3 {
     side * ((cap + v) * dvec3(alpha, alpha, 1.0)).normalize()
 }
 
-/// Part of the light that is neither shadowed nor masked on leaving in direction `out`, if it is not
-/// masked in direction `w`.
+/// Part of the light that is neither shadowed nor masked on leaving in direction `out`, if it is
+/// not masked in direction `w`.
 fn unshadowed(w: DVec3, out: DVec3, alpha: f64) -> f64 {
     let from = 1.0 + lambda(w, alpha);
     from / (from + lambda(out, alpha))
@@ -156,9 +156,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows light from `wo`. Returns the albedo of the interface. Adds to `albedo` the light that
-    /// leaves after one reflection at the base, two, and so on; and to each of `brdfs` the BRDF for
-    /// `wo` and a direction in `wi`, without reflection by the outside of the interface.
+    /// Follows light from `wo`. Returns the albedo of the interface. Adds to `albedo` the light
+    /// that leaves after one reflection at the base, two, and so on; and to each of `brdfs` the
+    /// BRDF for `wo` and a direction in `wi`, without reflection by the outside of the interface.
     fn run(
         &mut self,
         wo: DVec3,

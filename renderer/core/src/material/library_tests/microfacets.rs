@@ -96,7 +96,8 @@ pub(super) fn conductor_fresnel(c: f64, (eta, k): (f64, f64)) -> f64 {
     0.5 * (s + p)
 }
 
-/// Returns the Fresnel reflectance of a dielectric with relative index `eta`, for light at a cosine.
+/// Returns the Fresnel reflectance of a dielectric with relative index `eta`, for light at cosine
+/// `c`.
 pub(super) fn dielectric_fresnel(c: f64, eta: f64) -> f64 {
     let sin2 = (1.0 - c * c) / (eta * eta);
     if sin2 >= 1.0 {

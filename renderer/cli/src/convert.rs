@@ -382,20 +382,22 @@ fn crop_image(image: &mut Layers, crop: Crop, window: PixelRect) -> Result<(), E
 }
 
 /// Removes the layer `variance`: the variance of a mean of pixels is not the mean of their
-/// variances. `selected` is the name of the only layer, which cannot be left out.
+/// variances. `selected` is the name of the selected layer, if any. The only layer cannot be left
+/// out.
 fn leave_out_variance(
     image: &mut Layers,
     selected: Option<&str>,
     file: &Path,
 ) -> Result<(), Error> {
-    if selected.is_some_and(|name| name.split('.').next() == Some(VARIANCE)) {
+    let is_selected = selected.is_some_and(|name| name.split('.').next() == Some(VARIANCE));
+    let before = image.layers.len();
+    image.layers.retain(|layer| layer.name != VARIANCE);
+    if is_selected || image.layers.is_empty() {
         return Err(Error::option(
             format!("{}: --resize cannot tell the variance of the new pixels", file.display()),
             "omit it, or render at that resolution, with --variance",
         ));
     }
-    let before = image.layers.len();
-    image.layers.retain(|layer| layer.name != VARIANCE);
     if image.layers.len() < before {
         console::warn(&"the layer `variance` is left out, since --resize changes what it measures");
     }

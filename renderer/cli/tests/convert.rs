@@ -37,6 +37,21 @@ fn plane(image: &Layers, channel: usize) -> Vec<f32> {
     }
 }
 
+/// A channel with these samples.
+fn floats(name: &str, samples: Vec<f32>) -> Channel {
+    Channel { name: name.into(), samples: ChannelSamples::F32(samples) }
+}
+
+/// An image with one row of pixels.
+fn row(channels: Vec<Channel>) -> ExrImage {
+    let width = match &channels[0].samples {
+        ChannelSamples::F32(samples) => samples.len(),
+        ChannelSamples::U32(samples) => samples.len(),
+    };
+    let size = [width as u32, 1];
+    ExrImage { size, full_size: size, channels, ..ExrImage::default() }
+}
+
 fn mean(samples: &[f32]) -> f64 {
     samples.iter().map(|&x| f64::from(x)).sum::<f64>() / samples.len() as f64
 }
@@ -68,9 +83,7 @@ fn a_checkpoint_has_no_image() {
 fn integers_are_no_colour() {
     let dir = SceneDir::new();
     let ids = Channel { name: "Y".into(), samples: ChannelSamples::U32(vec![1, 2]) };
-    let image =
-        ExrImage { size: [2, 1], full_size: [2, 1], channels: vec![ids], ..ExrImage::default() };
-    write_exr(&dir.path("a.exr"), &image).unwrap();
+    write_exr(&dir.path("a.exr"), &row(vec![ids])).unwrap();
     let args = ["a.exr", "b.exr", "--layer", "Y", "--tonemap", "agx"];
     assert_input_error(&mut convert(&dir, &args), &["float channels R, G, B or Y"]);
 }
@@ -96,14 +109,7 @@ fn half_floats_and_16_bits_are_close() {
 #[test]
 fn values_that_half_floats_lack_are_reported() {
     let dir = SceneDir::new();
-    let samples = ChannelSamples::F32(vec![1e6, f32::NAN]);
-    let image = ExrImage {
-        size: [2, 1],
-        full_size: [2, 1],
-        channels: vec![Channel { name: "Y".into(), samples }],
-        ..ExrImage::default()
-    };
-    write_exr(&dir.path("a.exr"), &image).unwrap();
+    write_exr(&dir.path("a.exr"), &row(vec![floats("Y", vec![1e6, f32::NAN])])).unwrap();
     let half = convert(&dir, &["a.exr", "b.exr", "--bits", "16"]).assert().success();
     half.stderr(contains("1 value above 65504"));
     let png = convert(&dir, &["a.exr", "b.png"]).assert().success();
@@ -114,13 +120,7 @@ fn values_that_half_floats_lack_are_reported() {
 #[test]
 fn markers_of_pixels_without_a_surface_do_not_count_as_overflows() {
     let dir = SceneDir::new();
-    let depth = |z: Vec<f32>| Channel { name: "depth.Z".into(), samples: ChannelSamples::F32(z) };
-    let image = |z: Vec<f32>| ExrImage {
-        size: [2, 1],
-        full_size: [2, 1],
-        channels: vec![depth(z)],
-        ..ExrImage::default()
-    };
+    let image = |z: Vec<f32>| row(vec![floats("depth.Z", z)]);
     write_exr(&dir.path("a.exr"), &image(vec![2.0, 1e10])).unwrap();
     for layer in [&[][..], &["--layer", "depth"]] {
         let args = [&["a.exr", "b.exr", "--bits", "16"], layer].concat();
@@ -141,7 +141,13 @@ fn resized_images_have_no_variance() {
     convert(&dir, &["a.exr", "b.exr", "-q"]).assert().success().stderr("");
     assert!(layers(&dir, "b.exr").get("variance").is_some());
     let selected = ["a.exr", "b.exr", "--resize", "50%", "--layer", "variance"];
-    assert_input_error(&mut convert(&dir, &selected), &["--resize cannot tell the variance"]);
+    let message = ["--resize cannot tell the variance"];
+    assert_input_error(&mut convert(&dir, &selected), &message);
+    // The file has no other layer.
+    let variance = ["variance.R", "variance.G", "variance.B"];
+    let image = row(variance.map(|name| floats(name, vec![1.0, 2.0])).into());
+    write_exr(&dir.path("v.exr"), &image).unwrap();
+    assert_input_error(&mut convert(&dir, &["v.exr", "b.exr", "--resize", "50%"]), &message);
 }
 
 #[test]
@@ -251,10 +257,7 @@ fn plane_of(image: &Layers, layer: &str) -> Vec<f32> {
 #[test]
 fn a_layer_that_becomes_white_is_a_warning() {
     let dir = SceneDir::new();
-    let depth = ChannelSamples::F32(vec![1.0, 7.0]);
-    let channels = vec![Channel { name: "depth.Z".into(), samples: depth }];
-    let image = ExrImage { size: [2, 1], full_size: [2, 1], channels, ..ExrImage::default() };
-    write_exr(&dir.path("a.exr"), &image).unwrap();
+    write_exr(&dir.path("a.exr"), &row(vec![floats("depth.Z", vec![1.0, 7.0])])).unwrap();
     let args = ["a.exr", "b.png", "--layer", "depth"];
     let white = convert(&dir, &args).assert().success();
     white.stderr(contains("the picture is white; `lightbound falsecolor` draws"));

@@ -285,6 +285,9 @@ pub fn render_source(
         image_file: &image_file,
     };
     let Some((result, destination)) = job.run(console, &interrupt)? else {
+        if stats_file.is_some() {
+            console::warn(&"no statistics are written, since nothing was rendered");
+        }
         return Ok(Exit::Success);
     };
     let written = destination.output(&image_file).map(OutputFile::name);

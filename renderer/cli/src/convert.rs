@@ -1,11 +1,10 @@
 //! `lightbound convert`: converts an image to another format, size, exposure or layer.
 
-use super::input;
+use super::input::{self, VARIANCE};
 use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
 use lightbound::film::NO_DEPTH;
-use lightbound::film::layers::COLOUR_SPACE;
 use lightbound::light::LatLongMap;
 use lightbound::math::Vec3;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect, decode_layers, is_exr};
@@ -34,9 +33,6 @@ An .exr of an .exr has all layers and attributes, except for the exact sums of a
 part. With --layer, --envmap, --exposure or --tonemap it has one layer; other
 formats always have one: the colour, unless --layer selects another. Opacity is
 kept in .exr and .png, except with --envmap.";
-
-/// Name of the layer with the variance of each pixel's mean.
-const VARIANCE: &str = "variance";
 
 /// Options of `convert`.
 #[derive(Debug, clap::Args)]
@@ -242,8 +238,8 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         false => console::count(image.layers.len() as u64, "layer"),
     };
     // An .exr states its primaries; the tone mapping curves and the other formats are for sRGB.
-    if (format != ImageFormat::Exr || args.tonemap != ToneMapName::None) && !header.is_srgb() {
-        convert_to_srgb(&mut image.layers[0], &described, &mut header, file);
+    if format != ImageFormat::Exr || args.tonemap != ToneMapName::None {
+        input::convert_to_srgb(&mut image.layers[0], &described, &mut header, &args.input);
     }
     let window = check_windows(&image, file)?;
     if let Some(crop) = args.crop {
@@ -271,23 +267,6 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         ));
     }
     Ok(Exit::Success)
-}
-
-/// Converts the selected layer from the primaries of an EXR file to those of sRGB. Warns about
-/// colours where that is impossible: single channels, and variances, which are not linear.
-fn convert_to_srgb(layer: &mut Layer, name: &str, header: &mut ExrHeader, file: &Path) {
-    let is_rgb = |channel: &Channel| matches!(channel.name.as_str(), "R" | "G" | "B");
-    if !layer.channels.iter().any(is_rgb) {
-        return;
-    }
-    if !layer.is_colour() || name == VARIANCE {
-        return console::warn(&format!(
-            "{}: the primaries are not those of sRGB, and `{name}` cannot be converted",
-            file.display()
-        ));
-    }
-    header.convert_to_srgb(layer, name == "albedo");
-    header.remove(COLOUR_SPACE);
 }
 
 /// The float samples of each channel.

@@ -12,6 +12,7 @@ use super::render::parse_exposure;
 use super::{Error, Exit};
 use lightbound_image::Crop;
 use lightbound_image::compare::{Better, Metric};
+use lightbound_image::layers::Layer;
 use limit::Limit;
 use result::{CompareResult, Request};
 use std::path::PathBuf;
@@ -191,7 +192,8 @@ fn heatmap_output(args: &Args) -> Result<Option<OutputFile>, Error> {
 pub fn run(args: &Args) -> Result<Exit, Error> {
     let heatmap = heatmap_output(args)?;
     input::check_single_stdin([args.a.as_path(), &args.b])?;
-    let (a, b) = (input::srgb_layers(&args.a)?, input::srgb_layers(&args.b)?);
+    let selected = |layer: &Layer| pair::is_selected(&layer.name, &args.layers);
+    let (a, b) = (input::srgb_layers(&args.a, selected)?, input::srgb_layers(&args.b, selected)?);
     let display_referred = a.is_display_referred && b.is_display_referred;
     let mixed = a.is_display_referred != b.is_display_referred;
     let remark = mixed.then(|| {

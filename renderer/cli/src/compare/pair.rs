@@ -137,6 +137,14 @@ fn align(a: &mut Layers, b: &mut Layers) {
     }
 }
 
+/// Whether `names` select a layer; without names, only the colour is selected.
+pub fn is_selected(layer: &str, names: &[String]) -> bool {
+    match names {
+        [] => layer == COLOUR,
+        names => names.iter().any(|name| name == layer || name == ALL_LAYERS),
+    }
+}
+
 /// Names of the layers to compare; those of A come first.
 fn select_layers(a: &Layers, b: &Layers, names: &[String]) -> Result<Vec<String>, Error> {
     let mut all = layer_names(a);

@@ -199,6 +199,24 @@ fn snapshot_request_before_loading_is_ignored() {
 }
 
 #[test]
+fn interrupted_merge_leaves_no_temporary_files() {
+    let dir = SceneDir::new();
+    std::fs::create_dir(dir.path("temporary")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lightbound"));
+    command.args(["merge", "-", "-o", "a.exr"]).current_dir(dir.root());
+    let (stdin, mut writer) = std::io::pipe().unwrap();
+    let running = Running::start(command.env("TMPDIR", dir.path("temporary")).stdin(stdin));
+    drop(command);
+    // Pipes hold less, so the program is saving its part after this.
+    writer.write_all(&[0; 1 << 20]).unwrap();
+    let files = || std::fs::read_dir(dir.path("temporary")).unwrap().count();
+    assert_eq!(files(), 1);
+    running.signal("TERM");
+    running.finish_with(143);
+    assert_eq!((files(), dir.path("a.exr").exists()), (0, false));
+}
+
+#[test]
 fn hang_up_that_was_ignored_before_remains_ignored() {
     let dir = SceneDir::new();
     let program = env!("CARGO_BIN_EXE_lightbound");

@@ -58,8 +58,8 @@ pub struct Args {
     /// Resize to this many pixels, as in 640x360, 640x or x360, which keep the proportions; or to a
     /// percentage, as in 50%
     ///
-    /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids are taken
-    /// from the nearest pixel. The layer `variance` is left out.
+    /// The filter preserves the mean, has no negative weights, and causes no ringing. Ids and depths
+    /// are taken from the nearest pixel. The layer `variance` is left out.
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     pub resize: Option<Size>,
 
@@ -494,17 +494,8 @@ fn channel_names(layer: &Layer) -> String {
 
 /// Number of depths that only mark pixels without a surface.
 fn pixels_without_surface(image: &Layers) -> usize {
-    let depths = image.layers.iter().flat_map(|layer| {
-        let is_depth = |channel: &&Channel| {
-            channel.name == "Z" && (layer.name == "depth" || layer.name == COLOUR)
-        };
-        layer.channels.iter().filter(is_depth)
-    });
-    let markers = |channel: &Channel| match &channel.samples {
-        ChannelSamples::F32(samples) => samples.iter().filter(|z| **z == NO_DEPTH).count(),
-        ChannelSamples::U32(_) => 0,
-    };
-    depths.map(markers).sum()
+    let depths = image.layers.iter().filter_map(Layer::depths).flatten();
+    depths.filter(|z| **z == NO_DEPTH).count()
 }
 
 fn encode(

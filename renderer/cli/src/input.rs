@@ -2,6 +2,7 @@
 
 use super::output::is_stream;
 use super::{Error, console};
+use lightbound::film::NO_DEPTH;
 use lightbound::film::layers::COLOUR_SPACE;
 use lightbound_image::layers::{Layer, Layers, decode_layers, is_exr};
 use lightbound_image::write::Channel;
@@ -73,6 +74,12 @@ pub fn convert_to_srgb(layer: &mut Layer, layer_name: &str, header: &mut ExrHead
     }
     header.convert_to_srgb(layer, layer_name == "albedo");
     header.remove(COLOUR_SPACE);
+}
+
+/// Sets the depth of pixels without a surface, which is [`NO_DEPTH`] in files, to infinity.
+pub fn set_missing_depths_to_infinity(layer: &mut Layer) {
+    let depths = layer.depths_mut().into_iter().flatten();
+    depths.filter(|z| **z == NO_DEPTH).for_each(|z| *z = f32::INFINITY);
 }
 
 /// Reads the header of the EXR file `data`.

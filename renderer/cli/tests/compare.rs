@@ -272,6 +272,27 @@ fn differing_infinities_fail() {
 }
 
 #[test]
+fn pixels_without_a_surface_are_excluded_unless_only_one_image_has_it() {
+    let dir = ImageDir::new();
+    let depth = |name: &str, first: [f32; 2]| {
+        let mut samples = vec![2.0; WIDTH * HEIGHT];
+        samples[..2].copy_from_slice(&first);
+        let samples = ChannelSamples::F32(samples);
+        dir.layers(name, vec![Channel { name: "depth.Z".into(), samples }]);
+    };
+    depth("a.exr", [1e10, 3.0]);
+    depth("b.exr", [1e10, 2.0]);
+    depth("c.exr", [1e10, 1e10]);
+    let options = ["--layers", "depth", "--metric", "mae"];
+    let compare = |a: &str, b: &str| dir.compare(&[&[a, b], &options[..]].concat());
+    compare("a.exr", "b.exr").code(0).stdout(contains("1 pixel excluded"));
+    let error = dir.json(&[&["a.exr", "b.exr"], &options[..]].concat());
+    let error = error["layers"][0]["metrics"]["mae"]["overall"].as_f64().unwrap();
+    assert!((error - 1.0 / 191.0).abs() < 1e-9, "{error}");
+    compare("a.exr", "c.exr").code(1).stderr(contains("infinite in one image only in 1 pixel"));
+}
+
+#[test]
 fn differing_sizes_fail_and_crops_keep_their_position() {
     let dir = ImageDir::new();
     let (x0, y0, w, h) = (4, 3, 8, 6);

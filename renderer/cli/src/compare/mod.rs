@@ -38,7 +38,7 @@ The last five apply to colours: layers with channels R, G, B or Y. IDs (unsigned
 A comparison fails, with exit code 1, if a limit is exceeded; if layers, channels or sizes differ; \
 if either image contains a NaN; or if an infinity is in one image only. --allow-nan turns NaNs \
 into a remark. Pixels with a value that is not finite, in either image, are excluded from all \
-metrics except differing, where NaN equals NaN.
+metrics except differing, where NaN equals NaN. The depth of pixels without a surface is infinite.
 
 Examples:
   lightbound compare new.exr reference.exr

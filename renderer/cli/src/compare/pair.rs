@@ -239,7 +239,12 @@ fn pair_layers(
         }
     }
     let (channels, is_colour) = (channels(&a), a.is_colour());
-    let samples = samples(a.crop(area), b.crop(area), is_colour);
+    let [a, b] = [a, b].map(|layer| {
+        let mut layer = layer.crop(area);
+        input::set_missing_depths_to_infinity(&mut layer);
+        layer
+    });
+    let samples = samples(a, b, is_colour);
     Ok(Ok(Pair { name, channels, area, samples }))
 }
 

@@ -9,7 +9,7 @@ use lightbound::material::parameters::format_table;
 use lightbound::part::PartHeader;
 use lightbound_image::inspect::{ChannelStatistics, FileDescription, describe_file};
 use lightbound_image::layers::{Layer, Layers, PixelRect, decode_layers};
-use lightbound_image::write::{Attribute, ChannelSamples};
+use lightbound_image::write::Attribute;
 use lightbound_image::{ImageError, six_digits};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,9 @@ impl ImageInfo {
         let Layers { display_window, mut layers, .. } = decode_layers(path, data)?;
         let data_window = layers[0].data_window;
         let sums = layers.extract_if(.., |layer| layer.name.starts_with("sums.")).count();
-        let without_surface = layers.iter_mut().find(|l| l.name == "depth").map_or(0, drop_markers);
+        let is_missing = |z: &mut f32| *z == NO_DEPTH;
+        let depths = layers.iter_mut().filter_map(Layer::depths_mut);
+        let without_surface = depths.map(|z| z.extract_if(.., is_missing).count()).sum();
         let layers = layers.into_iter().map(|layer| LayerInfo {
             channels: layer
                 .channels
@@ -207,15 +209,6 @@ fn attribute_json(value: &Attribute) -> Value {
         Attribute::Int(i) => json!(i),
         Attribute::Text(_) | Attribute::Chromaticities(_) => json!(value.to_string()),
     }
-}
-
-/// Removes the depths of pixels without a surface, and returns their number.
-fn drop_markers(depth: &mut Layer) -> usize {
-    let markers = depth.channels.iter_mut().map(|channel| match &mut channel.samples {
-        ChannelSamples::F32(samples) => samples.extract_if(.., |z| *z == NO_DEPTH).count(),
-        ChannelSamples::U32(_) => 0,
-    });
-    markers.sum()
 }
 
 /// Shortens a long text to one line.

@@ -4,9 +4,10 @@ use super::input::{self, VARIANCE};
 use super::output::{ImageFormat, OutputFile};
 use super::render::parse_exposure;
 use super::{Error, Exit, console};
-use lightbound::film::NO_DEPTH;
+use lightbound::film::{NO_DEPTH, is_exact_sum};
 use lightbound::light::LatLongMap;
 use lightbound::math::Vec3;
+use lightbound::part;
 use lightbound_image::layers::{COLOUR, Layer, Layers, PixelRect, decode_layers, is_exr};
 use lightbound_image::write::{Channel, ChannelSamples, encode_pfm, save};
 use lightbound_image::{
@@ -220,7 +221,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
     };
     drop(data);
     // The sums are those of a rendering, which a converted image is no longer.
-    image.layers.retain(|layer| !layer.name.starts_with("sums."));
+    image.layers.retain(|layer| !is_exact_sum(&layer.name));
     if image.layers.is_empty() {
         return Err(Error::Data {
             message: format!("{}: contains no image, only exact sums", file.display()),
@@ -237,8 +238,9 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         true => select(&mut image, args.layer.as_deref(), file)?,
         false => console::count(image.layers.len() as u64, "layer"),
     };
-    // An .exr states its primaries; the tone mapping curves and the other formats are for sRGB.
-    if format != ImageFormat::Exr || args.tonemap != ToneMapName::None {
+    // An .exr states its primaries. The tone mapping curves and the other formats are for sRGB, and
+    // `render` sets components of lights in sRGB to 0 where they are negative.
+    if format != ImageFormat::Exr || args.tonemap != ToneMapName::None || args.envmap.is_some() {
         input::convert_to_srgb(&mut image.layers[0], &described, &mut header, &args.input);
     }
     let window = check_windows(&image, file)?;
@@ -260,7 +262,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         let window = image.layers[0].data_window;
         console::print(&format!(
             "{}: {} × {} pixels, {described}, {}",
-            args.output.display(),
+            output.name().display(),
             window.width(),
             window.height(),
             encoder.samples()
@@ -422,6 +424,15 @@ fn to_equal_area(image: &mut Layers, file: &Path) -> Result<(), Error> {
     let mut planes = colours(layer, "--envmap", file)?;
     let texel = |i: usize| Vec3::from_array([0, 1, 2].map(|c| planes[c.min(planes.len() - 1)][i]));
     let texels: Vec<Vec3> = (0..width * height).map(texel).collect();
+    let negative = texels.iter().filter(|texel| texel.min_element() < 0.0).count();
+    if negative > 0 {
+        console::warn(&format!(
+            "{}: {negative} of {} texels {} negative; instead: 0",
+            file.display(),
+            texels.len(),
+            if negative == 1 { "is" } else { "are" }
+        ));
+    }
     let map = LatLongMap { texels: &texels, width, height };
     let (texels, side) = map.to_equal_area().map_err(|error| Error::Data {
         message: format!("{}: {error}", file.display()),
@@ -520,7 +531,7 @@ fn encode(
                 console::count(overflows as u64, "value")
             ));
         }
-        header.remove("lightbound/part");
+        header.remove(part::HEADER);
         return encode_exr_layers(image, header, depth).map_err(|m| unwritable("EXR", m));
     }
     let layer = &image.layers[0];

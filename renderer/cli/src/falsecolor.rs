@@ -4,6 +4,7 @@ use super::console;
 use super::input;
 use super::output::{ImageFormat, OutputFile};
 use super::{Error, Exit};
+use lightbound::film::is_exact_sum;
 use lightbound_image::heatmap::{Canvas, ColourScale, VectorScale, draw, draw_ids, draw_vectors};
 use lightbound_image::inspect::{ChannelStatistics, FiniteStatistics};
 use lightbound_image::layers::{COLOUR, Layer, is_depth};
@@ -100,7 +101,7 @@ pub fn run(args: &Args) -> Result<Exit, Error> {
         write_png_codes(path, canvas.width as u32, canvas.height as u32, &canvas.codes)
     })?;
     if !args.quiet {
-        console::print(&format!("{}: {}", args.output.display(), drawn.summary));
+        console::print(&format!("{}: {}", output.name().display(), drawn.summary));
     }
     if let Some(warning) = drawn.warning {
         console::warn(&warning);
@@ -247,7 +248,7 @@ fn names(layers: &[Layer]) -> Vec<String> {
             whole.into_iter().chain(channels.iter().map(|c| layer.full_name(c))).collect()
         }
     };
-    layers.iter().filter(|layer| !layer.name.starts_with("sums.")).flat_map(channel_names).collect()
+    layers.iter().filter(|layer| !is_exact_sum(&layer.name)).flat_map(channel_names).collect()
 }
 
 /// Summarizes the map in one line.

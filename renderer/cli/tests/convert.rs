@@ -11,6 +11,7 @@ use lightbound_image::write::{Channel, ChannelSamples, ExrImage, write_exr, writ
 use lightbound_image::{Encoding, read_exr_header};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+use std::path::Path;
 
 /// A folder with a rendering, `a.exr`.
 fn rendering() -> SceneDir {
@@ -210,6 +211,16 @@ fn converted_environment_maps_light_like_the_original() {
     );
     let image = layers(&dir, "square.exr");
     assert_eq!(image.layers[0].data_window, image.display_window);
+    // Other primaries, and colours out of the gamut of sRGB.
+    rec2020(&dir.path("wide.exr"), (16, 8), |x, y| [0.5 * (x % 3) as f32, 0.25, 0.1 * y as f32]);
+    let args = ["wide.exr", "square.exr", "--envmap", "equiarea"];
+    let warning = "warning: wide.exr: 58 of 128 texels are negative; instead: 0";
+    convert(&dir, &args).assert().success().stderr(contains(warning));
+    dir.render(&["--environment", "wide.exr"]).assert().success().stderr(contains(warning));
+    assert_eq!(
+        dir.channels(&["--environment", "square.exr"]),
+        dir.channels(&["--environment", "wide.exr"])
+    );
     let again = ["square.exr", "b.exr", "--envmap", "equiarea"];
     assert_input_error(&mut convert(&dir, &again), &["twice as wide as high", "11 × 11"]);
 }
@@ -306,6 +317,7 @@ fn streams_replace_files() {
         convert(&dir, &["-", "png:-"]).write_stdin(data).assert().success().get_output().clone();
     convert(&dir, &["a.exr", "b.png"]).assert().success();
     assert_eq!(output.stdout, std::fs::read(dir.path("b.png")).unwrap());
+    assert!(output.stderr.starts_with(b"stdout: 24 \xc3\x97 16 pixels"));
 }
 
 #[test]
@@ -319,21 +331,26 @@ fn unusable_files_are_errors() {
     assert_input_error(&mut convert(&dir, &["a.exr", "b.png", "--resize", "0x4"]), &["640x360"]);
 }
 
-#[test]
-fn other_primaries_are_converted_unless_the_file_states_them() {
+/// Writes an image with the primaries of Rec. 2020.
+fn rec2020(path: &Path, size: (usize, usize), rgb: impl Fn(usize, usize) -> [f32; 3] + Sync) {
     use exr::meta::attribute::Chromaticities;
     use exr::prelude::{Image, SpecificChannels, Vec2, WritableImage};
-    let dir = SceneDir::new();
-    let rgb = [0.5f32, 0.25, 0.125];
-    let channels = SpecificChannels::rgb(move |_: Vec2<usize>| (rgb[0], rgb[1], rgb[2]));
-    let mut rec2020 = Image::from_channels((2, 1), channels);
-    rec2020.attributes.chromaticities = Some(Chromaticities {
+    let channels = SpecificChannels::rgb(|at: Vec2<usize>| rgb(at.x(), at.y()).into());
+    let mut image = Image::from_channels(size, channels);
+    image.attributes.chromaticities = Some(Chromaticities {
         red: Vec2(0.708, 0.292),
         green: Vec2(0.17, 0.797),
         blue: Vec2(0.131, 0.046),
         white: Vec2(0.3127, 0.329),
     });
-    rec2020.write().to_file(dir.path("a.exr")).unwrap();
+    image.write().to_file(path).unwrap();
+}
+
+#[test]
+fn other_primaries_are_converted_unless_the_file_states_them() {
+    let dir = SceneDir::new();
+    let rgb = [0.5f32, 0.25, 0.125];
+    rec2020(&dir.path("a.exr"), (2, 1), |_, _| rgb);
     let convert_silently =
         |args: &[&str]| drop(convert(&dir, args).arg("-q").assert().success().stderr(""));
     let colour = |name: &str| {

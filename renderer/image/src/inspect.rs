@@ -1,14 +1,14 @@
 //! What an image file says about itself: format, types of samples, attributes; and statistics of
 //! channels.
 
+use super::exr_blocks::read_meta;
 use super::layers::{is_exr, is_tga};
 use super::read_exr::chromaticities;
 use super::write::{Attribute, ChannelSamples};
 use super::{ImageError, Problem};
 use exr::meta::attribute::SampleType;
-use exr::prelude::{AttributeValue, MetaData};
+use exr::prelude::AttributeValue;
 use std::collections::BTreeMap;
-use std::io::Cursor;
 use std::path::Path;
 
 /// Format, types and attributes of an image file.
@@ -58,7 +58,7 @@ impl FileDescription {
 }
 
 fn describe_exr(data: &[u8]) -> Result<FileDescription, Problem> {
-    let headers = exr_meta(data)?.headers;
+    let headers = read_meta(data)?.headers;
     let mut types: Vec<&str> = Vec::new();
     let mut attributes = BTreeMap::new();
     let mut compressions: Vec<String> = Vec::new();
@@ -130,12 +130,6 @@ fn attribute(value: &AttributeValue) -> Attribute {
         }
         other => Attribute::Text(format!("{other:?}")),
     }
-}
-
-/// Reads the headers of an EXR file. Its pixels have been decoded already.
-pub(super) fn exr_meta(data: &[u8]) -> Result<MetaData, Problem> {
-    let damaged = |e: exr::error::Error| Problem::Damaged { format: "EXR", message: e.to_string() };
-    MetaData::read_from_buffered(Cursor::new(data), false).map_err(damaged)
 }
 
 /// Position of the number of bits per sample in a PNG file, in the header chunk.

@@ -68,7 +68,7 @@ pub struct ImageError {
 #[non_exhaustive]
 pub enum Problem {
     /// Reading the file failed.
-    #[error("cannot be read ({0}); {help}", help = remedy(.0))]
+    #[error("cannot be read ({0}); {help}", help = read_remedy(.0))]
     Read(std::io::Error),
     /// The file is empty.
     #[error("the file is empty; export the image again")]
@@ -112,8 +112,8 @@ pub enum Problem {
     },
 }
 
-/// Returns the remedy for a read error.
-fn remedy(cause: &std::io::Error) -> &'static str {
+/// Returns the remedy for an error while a file is read.
+pub fn read_remedy(cause: &std::io::Error) -> &'static str {
     match cause.kind() {
         ErrorKind::NotFound => "check the path",
         ErrorKind::IsADirectory => "name a file in this folder",

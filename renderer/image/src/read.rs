@@ -1,9 +1,10 @@
 //! Reads image files: EXR, PNG, JPEG, TGA, Radiance HDR and PFM.
 //!
 //! The format is detected by magic number, except for TGA, which has none and is recognised by its
-//! file extension. Sizes are checked before pixels are allocated. Opacity is kept, also that of grey
-//! PNG and TGA files, unless it is 1 everywhere. That of a TGA file is often invalid: it must be
-//! declared in the header, and not be 0 everywhere. Grey EXR images have no opacity, as in pbrt-v4.
+//! file extension. Sizes are checked before pixels are allocated. Opacity is kept unless it is 1
+//! everywhere, also in grey PNG and TGA files. TGA opacity is often invalid: it is ignored if the
+//! header does not declare it, or if it is 0 everywhere. Grey EXR images have no opacity, as in
+//! pbrt-v4.
 
 use super::exr_blocks::{self, PEDANTIC};
 use super::isolation::isolate;

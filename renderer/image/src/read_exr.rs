@@ -1,14 +1,13 @@
 //! Reads the channels, windows and attributes of EXR files written by
 //! [`write_exr`](super::write::write_exr).
 
-use super::isolation::isolate;
+use super::exr_blocks::{damaged, read_meta};
 use super::write::{Attribute, CHROMATICITIES, Channel, ChannelSamples, ExrImage};
 use super::{ImageError, Problem, read::exr_file};
 use exr::meta::attribute::Chromaticities;
 use exr::meta::header::Header;
 use exr::prelude::{
-    AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes,
-    MetaData, Vec2,
+    AnyChannel, AnyChannels, AttributeValue, FlatSamples, ImageAttributes, LayerAttributes, Vec2,
 };
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
@@ -37,25 +36,21 @@ pub fn read_exr_channel_names(path: &Path) -> Result<Vec<String>, ImageError> {
 }
 
 fn read_header(path: &Path) -> Result<Header, Problem> {
-    let mut magic = [0; 4];
+    let mut magic = Vec::new();
     let mut file = BufReader::new(File::open(path).map_err(Problem::Read)?);
-    file.read_exact(&mut magic).map_err(Problem::Read)?;
+    file.by_ref().take(4).read_to_end(&mut magic).map_err(Problem::Read)?;
+    if magic.is_empty() {
+        return Err(Problem::Empty);
+    }
     if magic != exr::meta::magic_number::BYTES {
         return Err(Problem::UnknownFormat);
     }
-    let mut meta = isolate("EXR", || {
-        MetaData::read_from_buffered(Cursor::new(magic).chain(file), false)
-            .map_err(|e| damaged(e.to_string()))
-    })?;
+    let mut meta = read_meta(Cursor::new(magic).chain(file))?;
     let count = meta.headers.len();
     match (meta.headers.pop(), count) {
         (Some(header), 1) => Ok(header),
         _ => Err(damaged(format!("expected one layer, found {count}"))),
     }
-}
-
-fn damaged(message: String) -> Problem {
-    Problem::Damaged { format: "EXR", message }
 }
 
 /// Creates an image with everything except the channels.
@@ -80,7 +75,7 @@ fn without_channels(
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
     let offset = |x: i32| {
         u32::try_from(x).map_err(|_| {
-            damaged("the data window starts at negative coordinates, which is not supported".into())
+            damaged("the data window starts at negative coordinates, which is not supported")
         })
     };
     let size_u32 = |size: Vec2<usize>| [size.x() as u32, size.y() as u32];
@@ -164,5 +159,34 @@ mod tests {
         std::fs::write(&path, &std::fs::read(&path).unwrap()[..200]).unwrap();
         assert!(read_exr(&path).unwrap_err().to_string().contains("a.exr: damaged"));
         assert!(read_exr(dir.path()).unwrap_err().to_string().contains("cannot be read"));
+    }
+
+    #[test]
+    fn header_errors_tell_io_errors_from_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        let problem = |path: &Path| read_exr_header(path).unwrap_err().problem;
+        assert!(matches!(problem(dir.path()), Problem::Read(_)));
+        let path = dir.path().join("a.exr");
+        let of_bytes = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            problem(&path)
+        };
+        let magic = exr::meta::magic_number::BYTES;
+        assert!(matches!(of_bytes(&[]), Problem::Empty));
+        assert!(matches!(of_bytes(&magic[..3]), Problem::UnknownFormat));
+        assert!(matches!(of_bytes(&magic), Problem::Damaged { .. }));
+    }
+
+    #[test]
+    fn io_errors_within_headers_are_not_damage() {
+        /// A storage device that does not answer.
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                Err(std::io::ErrorKind::TimedOut.into())
+            }
+        }
+        let file = BufReader::new(exr::meta::magic_number::BYTES.chain(Failing));
+        assert!(matches!(read_meta(file), Err(Problem::Read(_))));
     }
 }

@@ -242,11 +242,14 @@ pub fn write_pfm_rows(
     save_with(path, |file| {
         let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Problem::Write);
         write(pfm_header(width, height, 3).as_bytes())?;
+        let mut bytes = Vec::new();
         for start in (0..height).step_by(PFM_ROWS as usize).rev() {
             let end = (start + PFM_ROWS).min(height);
             let rgb = rows(start..end);
             assert_eq!(rgb.len(), width as usize * (end - start) as usize);
-            write(&Vec::from_iter(pfm_bytes(rgb.as_flattened(), width, 3)))?;
+            bytes.clear();
+            append_pfm_rows(&mut bytes, rgb.as_flattened(), width, 3);
+            write(&bytes)?;
         }
         Ok(())
     })
@@ -261,8 +264,7 @@ pub fn encode_pfm(width: u32, height: u32, channels: usize, samples: &[f32]) -> 
     assert!(matches!(channels, 1 | 3), "{channels} channels");
     assert_eq!(samples.len(), width as usize * height as usize * channels);
     let mut bytes = pfm_header(width, height, channels).into_bytes();
-    bytes.reserve(size_of_val(samples));
-    bytes.extend(pfm_bytes(samples, width, channels));
+    append_pfm_rows(&mut bytes, samples, width, channels);
     bytes
 }
 
@@ -272,10 +274,12 @@ fn pfm_header(width: u32, height: u32, channels: usize) -> String {
     format!("{name}\n{width} {height}\n-1.0\n")
 }
 
-/// Returns the bytes of rows of a little-endian PFM, given from the top.
-fn pfm_bytes(samples: &[f32], width: u32, channels: usize) -> impl Iterator<Item = u8> {
-    let rows = samples.chunks_exact(width.max(1) as usize * channels).rev();
-    rows.flatten().flat_map(|x| x.to_le_bytes())
+/// Appends rows of a little-endian PFM, given from the top.
+fn append_pfm_rows(bytes: &mut Vec<u8>, samples: &[f32], width: u32, channels: usize) {
+    bytes.reserve(size_of_val(samples));
+    for row in samples.chunks_exact(width.max(1) as usize * channels).rev() {
+        bytes.extend(row.iter().flat_map(|x| x.to_le_bytes()));
+    }
 }
 
 /// Writes a file atomically: it contains either all of `bytes` or its previous content.

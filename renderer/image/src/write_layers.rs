@@ -4,7 +4,7 @@ use super::exr_rows::ENCODING;
 use super::layers::{Layer, Layers};
 use super::read::primaries;
 use super::write::ChannelSamples;
-use super::{Problem, inspect::exr_meta};
+use super::{Problem, exr_blocks::read_meta};
 use exr::image::Image;
 use exr::prelude::{
     AnyChannel, AnyChannels, FlatSamples, ImageAttributes, IntegerBounds, LayerAttributes, Text,
@@ -41,7 +41,7 @@ impl Default for ExrHeader {
 impl ExrHeader {
     /// Reads the header of an EXR file.
     pub fn read(data: &[u8]) -> Result<ExrHeader, Problem> {
-        let headers = exr_meta(data)?.headers;
+        let headers = read_meta(data)?.headers;
         let has = |i: usize, name: &str| headers[i].channels.list.iter().any(|c| c.name.eq(name));
         let colour = (0..headers.len())
             .find(|&i| ["R", "G", "B"].iter().all(|name| has(i, name)))
@@ -216,7 +216,7 @@ mod tests {
         let mut header = ExrHeader::read(&data).unwrap();
         header.remove("lightbound/part");
         let half = encode_exr_layers(&layers, header, ExrDepth::Half).unwrap();
-        assert_eq!(exr_meta(&half).unwrap().headers[0].own_attributes.other.len(), 1);
+        assert_eq!(read_meta(&half[..]).unwrap().headers[0].own_attributes.other.len(), 1);
         let copy = decode(&half);
         let ids = |layers: &Layers| layers.get("object.id").unwrap().channels[0].samples.clone();
         assert_eq!(ids(&copy), ids(&layers));

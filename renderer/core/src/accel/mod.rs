@@ -41,7 +41,7 @@ pub trait Accel: Send + Sync {
         blocked.extend(rays.iter().map(|r| self.occluded(r)));
     }
 
-    /// Returns the bounding box of all surfaces, in world space.
+    /// Returns the bounding box of all surfaces, in render space.
     fn bounds(&self) -> Aabb;
 
     /// Returns the memory use of the structure in bytes, excluding the geometry.

@@ -429,7 +429,7 @@ impl Geometry {
     }
 }
 
-/// Transforms a position from world space to the render space with an origin.
+/// Transforms a position from world space to render space with this origin.
 pub(crate) fn render_position(p: Vec3, origin: DVec3) -> Vec3 {
     translated(p, -origin)
 }

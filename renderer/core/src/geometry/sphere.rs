@@ -201,7 +201,7 @@ impl Sphere {
     }
 
     /// Returns centre and radius, if this is a full sphere with a uniform scale.
-    pub(crate) fn as_world_sphere(&self) -> Option<(Vec3, f32)> {
+    pub(crate) fn as_full_sphere(&self) -> Option<(Vec3, f32)> {
         let is_full =
             self.phi_max >= std::f64::consts::TAU && self.z == [-self.radius, self.radius];
         let scale = self.object_transform.uniform_scale()?;

@@ -67,9 +67,14 @@ impl Falloff {
         if self.cos_start <= self.cos_end {
             return if cos < self.cos_end { 0.0 } else { 1.0 };
         }
-        let x = ((cos - self.cos_end) / (self.cos_start - self.cos_end)).clamp(0.0, 1.0);
-        x * x * (3.0 - 2.0 * x)
+        smoothstep((cos - self.cos_end) / (self.cos_start - self.cos_end))
     }
+}
+
+/// Rises from 0 at 0 to 1 at 1, with slope 0 at both.
+pub(super) fn smoothstep(x: f32) -> f32 {
+    let x = x.clamp(0.0, 1.0);
+    x * x * (3.0 - 2.0 * x)
 }
 
 impl SpotLight {

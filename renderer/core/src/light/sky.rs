@@ -15,11 +15,11 @@
 
 use super::LightError;
 use super::octahedral::square_to_sphere;
-use lightbound_math::spectrum::{Primaries, Spectrum, illuminant_rgb, photometric};
+use super::point::smoothstep;
+use lightbound_math::spectrum::{RGB_FROM_XYZ, Spectrum, illuminant_rgb, photometric};
 use lightbound_math::{Vec3, vec2};
 use rayon::prelude::*;
 use std::f64::consts::{FRAC_PI_2, PI};
-use std::sync::LazyLock;
 
 /// Number of texels along a side of the sky's map.
 const SIDE: usize = 512;
@@ -97,7 +97,8 @@ impl Sky {
         let x = value(&PEREZ_X, zenith_chromaticity(&ZENITH_X, t, solar));
         let y = value(&PEREZ_Y, zenith_chromaticity(&ZENITH_Y, t, solar));
         let xyz = glam::dvec3(x / y, 1.0, (1.0 - x - y) / y) * luminance.max(0.0);
-        fade * rgb_of_xyz(xyz)
+        // Colours outside the gamut of sRGB have negative components.
+        fade * (RGB_FROM_XYZ * xyz).as_vec3().max(Vec3::ZERO)
     }
 
     /// Returns the texels of the sky as an equal-area octahedral map, row by row, and their number
@@ -135,19 +136,6 @@ impl Sky {
         let kilolux = 1e-3 * photometric(&spectrum) * SUN_SOLID_ANGLE;
         illuminant_rgb(&spectrum) * kilolux as f32
     }
-}
-
-/// Rises from 0 at 0 to 1 at 1, with slope 0 at both.
-fn smoothstep(x: f32) -> f32 {
-    let x = x.clamp(0.0, 1.0);
-    x * x * (3.0 - 2.0 * x)
-}
-
-/// Converts XYZ to linear sRGB without negative components.
-fn rgb_of_xyz(xyz: glam::DVec3) -> Vec3 {
-    static RGB_FROM_XYZ: LazyLock<glam::DMat3> =
-        LazyLock::new(|| Primaries::SRGB.xyz_from_rgb().expect("sRGB has a matrix").inverse());
-    (*RGB_FROM_XYZ * xyz).as_vec3().max(Vec3::ZERO)
 }
 
 /// Returns a chromaticity of the zenith.

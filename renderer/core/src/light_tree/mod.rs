@@ -5,7 +5,7 @@
 //! *Importance Sampling of Many Lights with Adaptive Tree Splitting*. Only parts of both papers
 //! were available, so no sections are cited. `discretize` converts lights to points, `build` builds
 //! a tree for each [`LightKind`] with the splits of `split`, `node` defines the clusters, and
-//! `bounds` computes their geometric bounds. Everything is in world space, and results do not
+//! `bounds` computes their geometric bounds. Everything is in render space, and results do not
 //! depend on the number of threads.
 //!
 //! A leaf is a point or, with [`PointOptions::extents`], a part of a light. [`LightTree::sample`]

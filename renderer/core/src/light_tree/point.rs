@@ -35,7 +35,7 @@ pub enum Emission {
 /// Light from one point, or from one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LightPoint {
-    /// Position in world space; for [`Emission::Distant`], the unit direction to the light.
+    /// Position in render space; for [`Emission::Distant`], the unit direction to the light.
     pub position: Vec3,
     /// Unit axis; zero for lights without an axis.
     pub axis: Vec3,

@@ -33,7 +33,8 @@ pub struct PathWavelength {
 }
 
 impl PathWavelength {
-    /// Reduces the path to one wavelength, which is returned in nm, with a factor of its throughput.
+    /// Selects the path's wavelength, unless it has one. Returns it in nm, with the factor for the
+    /// throughput.
     pub fn select(self) -> (f32, Vec3) {
         match self.nm {
             Some(nm) => (nm, Vec3::ONE),

@@ -4,7 +4,7 @@
 //! next to the image and replaced atomically. An image that contains its exact sums can be resumed
 //! in the same way.
 
-use super::{Attributes, Part, PartError, PartHeader};
+use super::{Attributes, Part, PartError, PartHeader, unreadable};
 use crate::film::layers::FilmLayers;
 use crate::film::{Coverage, PixelBlock};
 use crate::render::Work;
@@ -39,17 +39,12 @@ impl Source<'_> {
         PartError::new(self.path, why, remedy)
     }
 
-    fn damaged(&self) -> PartError {
-        self.error(&format!("is a damaged {}", self.noun), self.remove)
-    }
-
-    /// Returns the error for a file without a readable header.
-    fn unreadable(&self, cause: &ImageError) -> PartError {
+    /// Returns the error for a file that cannot be read. A storage device may work again later, so
+    /// only damage is a reason to remove the file.
+    fn unreadable(&self, cause: ImageError) -> PartError {
         match cause.problem {
-            Problem::Read(_) => {
-                PartError { message: cause.to_string(), remedy: self.remove.into() }
-            }
-            _ => self.damaged(),
+            Problem::Read(_) => unreadable(cause),
+            _ => self.error(&format!("is a damaged {}", self.noun), self.remove),
         }
     }
 
@@ -159,7 +154,7 @@ impl Checkpoint {
     }
 
     fn resume<'a>(&self, work: Work<'a>, source: &Source) -> Result<Work<'a>, PartError> {
-        let file = read_exr_header(source.path).map_err(|cause| source.unreadable(&cause))?;
+        let file = read_exr_header(source.path).map_err(|cause| source.unreadable(cause))?;
         let part = Part::from_exr(source.path, &file)?;
         let options = work.film().options();
         if let Some(difference) =
@@ -168,9 +163,9 @@ impl Checkpoint {
             return Err(source.different(&difference));
         }
         let (block, coverage) = (work.block(), &part.header.coverage);
-        work.resume(coverage, part.header.stats, |film| part.add_to(source.path, film))
+        work.resume(coverage, part.header.stats, |film| part.read_sums(source.path, film))
             .ok_or_else(|| source.unsuitable(coverage, block))?
-            .map_err(|_| source.damaged())
+            .map_err(|cause| source.unreadable(cause))
     }
 
     /// Removes the temporary files of an earlier process that was killed while it saved.
@@ -206,5 +201,29 @@ impl Checkpoint {
     /// Removes the file, if it exists.
     pub fn remove(&self) -> io::Result<()> {
         if self.exists() { fs::remove_file(&self.path) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_damage_is_a_reason_to_remove_a_checkpoint() {
+        let path = Path::new("a.exr.checkpoint");
+        let source = Source { path, noun: "checkpoint", remove: "remove it" };
+        let error = |problem| source.unreadable(ImageError { path: path.into(), problem });
+        for problem in [
+            Problem::Empty,
+            Problem::UnknownFormat,
+            Problem::Damaged { format: "EXR", message: "truncated".into() },
+        ] {
+            let error = error(problem);
+            assert_eq!(error.message, "a.exr.checkpoint: is a damaged checkpoint");
+            assert_eq!(error.remedy, "remove it");
+        }
+        let failing = error(Problem::Read(io::ErrorKind::TimedOut.into()));
+        assert_eq!(failing.message, "a.exr.checkpoint: cannot be read (timed out)");
+        assert_eq!(failing.remedy, "check the file and its storage device");
     }
 }

@@ -21,7 +21,9 @@ use crate::film::{Coverage, Film, FilmOptions, PixelBlock, column_names};
 use crate::render::RenderStats;
 use crate::settings::ColourSpace;
 use lightbound_image::write::{Attribute, ExrImage};
-use lightbound_image::{ImageError, Problem, Window, read_exr_blocks, read_exr_header};
+use lightbound_image::{
+    ImageError, Problem, Window, read_exr_blocks, read_exr_header, read_remedy,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -179,13 +181,7 @@ impl Part {
     /// # Errors
     /// If the file cannot be read, or is not a part.
     pub fn open(path: &Path) -> Result<Part, PartError> {
-        let file = read_exr_header(path).map_err(|cause| PartError {
-            message: cause.to_string(),
-            remedy: "parts are .exr files, written by `lightbound render` with --sample-range, \
-                     --crop or --keep-sums, or by `lightbound merge`"
-                .into(),
-        })?;
-        Part::from_exr(path, &file)
+        Part::from_exr(path, &read_exr_header(path).map_err(unreadable)?)
     }
 
     /// Returns whether the file at `path` is an image with exact sums.
@@ -234,13 +230,18 @@ impl Part {
     /// If the file cannot be read, is damaged, or changed since [`Part::open`]. The film may then
     /// have a part of the sums.
     pub fn add_to(&self, path: &Path, film: &mut Film) -> Result<(), PartError> {
-        let unreadable = |cause: ImageError| match cause.problem {
-            Problem::Damaged { message, .. } => damaged(path, &message),
-            _ => PartError { message: cause.to_string(), remedy: RENDER_AGAIN.into() },
+        self.read_sums(path, film).map_err(unreadable)
+    }
+
+    /// Like [`Part::add_to`], without advice in errors.
+    fn read_sums(&self, path: &Path, film: &mut Film) -> Result<(), ImageError> {
+        let damaged = |message: &str| ImageError {
+            path: path.into(),
+            problem: Problem::Damaged { format: "EXR", message: message.into() },
         };
-        let file = read_exr_header(path).map_err(unreadable)?;
-        if Part::from_exr(path, &file)?.header != self.header {
-            return Err(damaged(path, "it changed while it was read"));
+        let file = read_exr_header(path)?;
+        if Part::from_exr(path, &file).map(|part| part.header).as_ref() != Ok(&self.header) {
+            return Err(damaged("it changed while it was read"));
         }
         let names = column_names(film.options());
         let mut counts_match = true;
@@ -252,10 +253,9 @@ impl Part {
             if counts_match {
                 film.add_columns(window, columns);
             }
-        })
-        .map_err(unreadable)?;
+        })?;
         if !counts_match {
-            return Err(damaged(path, "the sample counts do not match its header"));
+            return Err(damaged("the sample counts do not match its header"));
         }
         film.add_out_of_range(self.header.invalid_samples, self.header.clamped_features);
         Ok(())
@@ -324,6 +324,23 @@ impl Part {
     }
 }
 
+/// Returns the error for a part that cannot be read.
+fn unreadable(cause: ImageError) -> PartError {
+    let path = &cause.path;
+    match &cause.problem {
+        Problem::Read(e) => PartError::new(path, &format!("cannot be read ({e})"), read_remedy(e)),
+        Problem::UnknownFormat => PartError::new(
+            path,
+            "unknown image format",
+            "parts are .exr files, written by `lightbound render` with --sample-range, --crop or \
+             --keep-sums, or by `lightbound merge`",
+        ),
+        Problem::Empty => damaged(path, "it is empty"),
+        Problem::Damaged { message, .. } => damaged(path, message),
+        _ => PartError { message: cause.to_string(), remedy: RENDER_AGAIN.into() },
+    }
+}
+
 /// Advice for damaged files.
 const RENDER_AGAIN: &str = "render it again";
 
@@ -338,6 +355,8 @@ fn damaged(path: &Path, problem: &str) -> PartError {
 mod tests {
     use super::*;
     use crate::film::FeatureLayers;
+    use crate::film::layers::FilmLayers;
+    use lightbound_image::write::write_exr_rows;
 
     #[test]
     fn headers_round_trip_through_json() {
@@ -362,6 +381,46 @@ mod tests {
             round_trip(r#"{"features":[],"moments":false}"#),
             (false, FilmOptions::default())
         );
+    }
+
+    #[test]
+    fn errors_of_parts_say_whether_the_file_is_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        let window = Window { x0: 0, y0: 0, x1: 2, y1: 2 };
+        let mut film = Film::new(window, FilmOptions::default());
+        let block = PixelBlock::new(window, 0..1).unwrap();
+        let header =
+            PartHeader::new(block, Coverage::default(), &film, RenderStats::default()).attribute();
+        let layers = FilmLayers { film: &film, image: false, variance: false, sums: true };
+        write_exr_rows(&path, &layers.header([2, 2], vec![header]), &layers).unwrap();
+        let data = std::fs::read(&path).unwrap();
+        let part = Part::open(&path).unwrap();
+        part.add_to(&path, &mut film).unwrap();
+
+        let remedy = |path: &Path, message: &str| {
+            let error = Part::open(path).unwrap_err();
+            assert!(error.message.contains(message), "{error}");
+            error.remedy
+        };
+        assert_eq!(remedy(&dir.path().join("b.exr"), "cannot be read"), "check the path");
+        assert_eq!(remedy(dir.path(), "cannot be read"), "name a file in this folder");
+        for (data, message, expected) in [
+            (&b"PNG"[..], "a.exr: unknown image format", "parts are .exr files"),
+            (b"", "a.exr: is damaged (it is empty)", RENDER_AGAIN),
+            (&data[..200], "a.exr: is damaged (", RENDER_AGAIN),
+        ] {
+            std::fs::write(&path, data).unwrap();
+            assert!(remedy(&path, message).starts_with(expected), "{message}");
+        }
+        std::fs::write(&path, &data[..data.len() - 1]).unwrap();
+        let error = part.add_to(&path, &mut film).unwrap_err();
+        assert!(error.message.contains("a.exr: is damaged ("), "{error}");
+        assert_eq!(error.remedy, RENDER_AGAIN);
+        std::fs::remove_file(&path).unwrap();
+        let error = part.add_to(&path, &mut film).unwrap_err();
+        assert!(error.message.contains("cannot be read"), "{error}");
+        assert_eq!(error.remedy, "check the path");
     }
 
     #[test]

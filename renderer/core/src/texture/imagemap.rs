@@ -103,7 +103,7 @@ impl ImageMap {
         if self.invert { 1.0 - value } else { value }
     }
 
-    /// Whether negative values are replaced by 0: all but floats that are not inverted.
+    /// Returns whether negative values become 0. Only floats that are not inverted keep them.
     pub fn clamps_negative(&self) -> bool {
         self.invert || self.value == ImageMapValue::Rgb
     }

@@ -3,8 +3,8 @@
 //! Arvo 1995, *Stratified Sampling of Spherical Triangles*, in the form of Peters 2021, *BRDF
 //! Importance Sampling for Polygonal Lights*, which needs no inverse cosines. A sample is returned
 //! as barycentric coordinates, so that points lie on the triangle even where its plane is seen
-//! edge-on. All functions are free of branches, so that loops over them compile to SIMD
-//! instructions.
+//! edge-on. All functions compile to code without branches, so
+//! loops over them use SIMD.
 
 use super::warp::{atan_octant, sin_cos_octant};
 use crate::{Vec2, Vec3, vec2};
@@ -28,7 +28,8 @@ pub struct SphericalTriangle {
 }
 
 impl SphericalTriangle {
-    /// Projects the triangle with these vertices. The origin is not in its plane.
+    /// Projects the triangle with these vertices. If the origin is in its plane, the solid angle is 0, 2π
+    /// or NaN, and samples are meaningless.
     #[inline(always)]
     pub fn new(vertices: [Vec3; 3]) -> SphericalTriangle {
         let [p0, p1, p2] = vertices;

@@ -52,7 +52,10 @@ pub fn daylight_of_chromaticity(x: f64, y: f64) -> Spectrum {
     })
 }
 
-/// Returns fluorescent lamp F`number`, 1 to 12.
+/// Number of fluorescent lamps.
+pub const FLUORESCENT_COUNT: usize = F.len();
+
+/// Returns fluorescent lamp F`number`, 1 to [`FLUORESCENT_COUNT`].
 pub fn fluorescent(number: usize) -> Option<Spectrum> {
     let values = F.get(number.checked_sub(1)?)?;
     Some(Spectrum::tabulate((380..=780).step_by(5).map(|nm| nm as f32), |nm| {

@@ -7,31 +7,27 @@
 
 use super::Spectrum;
 
-/// Returns the index of refraction η and the extinction coefficient k of `Ag`, `Al`, `Au`, `Cu`,
-/// `CuZn`, `MgO` or `TiO2`.
-pub fn metal(symbol: &str) -> Option<(Spectrum, Spectrum)> {
-    let pair = |eta, k, table: fn(&[f32]) -> Spectrum| Some((table(eta), table(k)));
-    match symbol {
-        "Ag" => pair(&AG_ETA, &AG_K, by_photon_energy),
-        "Al" => pair(&AL_ETA, &AL_K, by_photon_energy),
-        "Au" => pair(&AU_ETA, &AU_K, by_photon_energy),
-        "Cu" => pair(&CU_ETA, &CU_K, by_photon_energy),
-        "CuZn" => pair(&CUZN_ETA, &CUZN_K, every_10_nm),
-        "MgO" => Some((by_wavelength(MGO_ETA), Spectrum::constant(0.0))),
-        "TiO2" => Some((by_wavelength(TIO2_ETA), by_wavelength(TIO2_K))),
-        _ => None,
-    }
-}
+/// Metals by symbol. The functions return the index of refraction η and the extinction coefficient
+/// k.
+pub const METALS: [(&str, fn() -> [Spectrum; 2]); 7] = [
+    ("Ag", || [&AG_ETA, &AG_K].map(by_photon_energy)),
+    ("Al", || [&AL_ETA, &AL_K].map(by_photon_energy)),
+    ("Au", || [&AU_ETA, &AU_K].map(by_photon_energy)),
+    ("Cu", || [&CU_ETA, &CU_K].map(by_photon_energy)),
+    ("CuZn", || [&CUZN_ETA, &CUZN_K].map(every_10_nm)),
+    ("MgO", || [by_wavelength(MGO_ETA), Spectrum::constant(0.0)]),
+    ("TiO2", || [TIO2_ETA, TIO2_K].map(by_wavelength)),
+];
 
 /// Creates a spectrum tabulated over photon energy, from 3.45 eV (359 nm) down in steps of 0.05 eV;
 /// h c = 1239.8418 eV nm.
-fn by_photon_energy(values: &[f32]) -> Spectrum {
+fn by_photon_energy(values: &[f32; 41]) -> Spectrum {
     let nm = (0..values.len()).map(|i| 1239.8418 / (3.45 - 0.05 * i as f32));
     Spectrum::from_points(nm.zip(values.iter().copied()).collect())
 }
 
 /// Creates a spectrum tabulated every 10 nm from 360 nm.
-fn every_10_nm(values: &[f32]) -> Spectrum {
+fn every_10_nm(values: &[f32; 48]) -> Spectrum {
     Spectrum::from_points(
         values.iter().enumerate().map(|(i, &v)| (360.0 + 10.0 * i as f32, v)).collect(),
     )

@@ -36,7 +36,7 @@ pub use wavelength::{WavelengthSample, sample_wavelength};
 
 /// The matrix from XYZ to linear sRGB (IEC 61966-2-1): the inverse of the matrix of the BT.709
 /// primaries and D65 white, to seven digits.
-const RGB_FROM_XYZ: DMat3 = DMat3::from_cols(
+pub const RGB_FROM_XYZ: DMat3 = DMat3::from_cols(
     DVec3::new(3.240_454_2, -0.969_266_0, 0.055_643_4),
     DVec3::new(-1.537_138_5, 1.876_010_8, -0.204_025_9),
     DVec3::new(-0.498_531_4, 0.041_556_0, 1.057_225_2),

@@ -1,7 +1,9 @@
 //! The named spectra of pbrt-v4 scenes (util/spectrum.cpp).
 
-use super::illuminants::{daylight, daylight_of_chromaticity, fluorescent, illuminant_a};
-use super::metals::metal;
+use super::illuminants::{
+    FLUORESCENT_COUNT, daylight, daylight_of_chromaticity, fluorescent, illuminant_a,
+};
+use super::metals::METALS;
 use super::{Spectrum, cie};
 
 /// Wavelength at which a dielectric's index of refraction is evaluated, nm: the helium d line, at
@@ -20,19 +22,17 @@ pub fn named(name: &str) -> Option<Spectrum> {
     match family {
         "metal" => {
             let (symbol, part) = rest.split_once('-')?;
-            let (eta, k) = metal(symbol)?;
+            let [eta, k] = lookup(&METALS, symbol)?();
             match part {
                 "eta" => Some(eta),
                 "k" => Some(k),
                 _ => None,
             }
         }
-        "glass" => glass(rest),
-        "stdillum" => match rest {
-            "A" => Some(illuminant_a()),
-            "D50" => Some(daylight(5000.0)),
-            "D65" => Some(daylight(6500.0)),
-            _ => fluorescent(rest.strip_prefix('F')?.parse().ok()?),
+        "glass" => lookup(&GLASSES, rest).map(glass),
+        "stdillum" => match rest.strip_prefix('F') {
+            Some(number) => fluorescent(number.parse().ok()?),
+            None => lookup(&ILLUMINANTS, rest).map(|create| create()),
         },
         // The chromaticity of the ACES white point (SMPTE ST 2065-1).
         "illum" if rest == "acesD60" => Some(daylight_of_chromaticity(0.32168, 0.33767)),
@@ -42,64 +42,86 @@ pub fn named(name: &str) -> Option<Spectrum> {
 
 /// Returns all names that [`named`] knows.
 pub fn names() -> Vec<String> {
-    let metals = ["Ag", "Al", "Au", "Cu", "CuZn", "MgO", "TiO2"];
-    let glasses = ["BK7", "BAF10", "FK51A", "LASF9", "F5", "F10", "F11"];
-    let metals = metals.iter().flat_map(|m| ["eta", "k"].map(|part| format!("metal-{m}-{part}")));
-    let glasses = glasses.iter().map(|glass| format!("glass-{glass}"));
-    let standard = ["A", "D50", "D65"].iter().map(|name| format!("stdillum-{name}"));
-    let fluorescent = (1..=12).map(|i| format!("stdillum-F{i}"));
+    let metals = METALS.iter().flat_map(|(m, _)| ["eta", "k"].map(|p| format!("metal-{m}-{p}")));
+    let glasses = GLASSES.iter().map(|(glass, _)| format!("glass-{glass}"));
+    let illuminants = ILLUMINANTS.iter().map(|(name, _)| format!("stdillum-{name}"));
+    let fluorescent = (1..=FLUORESCENT_COUNT).map(|i| format!("stdillum-F{i}"));
     let others = ["illum-acesD60".to_owned()];
-    metals.chain(glasses).chain(standard).chain(fluorescent).chain(others).collect()
+    metals.chain(glasses).chain(illuminants).chain(fluorescent).chain(others).collect()
 }
 
-/// Returns the index of refraction of a SCHOTT glass; pbrt-v4's F5, F10 and F11 are the flint
+fn lookup<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+    table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
+}
+
+/// CIE standard illuminants.
+const ILLUMINANTS: [(&str, fn() -> Spectrum); 3] =
+    [("A", illuminant_a), ("D50", || daylight(5000.0)), ("D65", || daylight(6500.0))];
+
+/// Coefficients B and C of the Sellmeier equation.
+type Sellmeier = [[f64; 3]; 2];
+
+/// SCHOTT glasses, with the coefficients of the catalogue; pbrt-v4's F5, F10 and F11 are the flint
 /// glasses SF5, SF10 and SF11.
-///
-/// Evaluates the Sellmeier equation n² = 1 + Σ Bᵢ λ² / (λ² − Cᵢ), λ in µm, with the coefficients of
-/// the SCHOTT catalogue.
-fn glass(name: &str) -> Option<Spectrum> {
-    let [b, c] = match name {
-        "BK7" => [
+const GLASSES: [(&str, Sellmeier); 7] = [
+    (
+        "BK7",
+        [
             [1.039_612_12, 0.231_792_344, 1.010_469_45],
             [0.006_000_698_67, 0.020_017_914_4, 103.560_653],
         ],
-        "BAF10" => [
+    ),
+    (
+        "BAF10",
+        [
             [1.585_149_5, 0.143_559_385, 1.085_212_69],
             [0.009_266_812_82, 0.042_448_980_5, 105.613_573],
         ],
-        "FK51A" => [
+    ),
+    (
+        "FK51A",
+        [
             [0.971_247_817, 0.216_901_417, 0.904_651_666],
             [0.004_723_019_95, 0.015_357_561_2, 168.681_33],
         ],
-        "LASF9" => [
+    ),
+    (
+        "LASF9",
+        [
             [2.000_295_47, 0.298_926_886, 1.806_918_43],
             [0.012_142_601_7, 0.053_873_623_6, 156.530_829],
         ],
-        "F5" => [
+    ),
+    (
+        "F5",
+        [
             [1.524_818_89, 0.187_085_527, 1.427_290_15],
             [0.011_254_756, 0.058_899_539_2, 129.141_675],
         ],
-        "F10" => [
+    ),
+    (
+        "F10",
+        [
             [1.621_539_02, 0.256_287_842, 1.644_475_52],
             [0.012_224_145_7, 0.059_573_677_5, 147.468_793],
         ],
-        "F11" => [
-            [1.737_596_95, 0.313_747_346, 1.898_781_01],
-            [0.013_188_707, 0.062_306_814_2, 155.236_29],
-        ],
-        _ => return None,
-    };
+    ),
+    (
+        "F11",
+        [[1.737_596_95, 0.313_747_346, 1.898_781_01], [0.013_188_707, 0.062_306_814_2, 155.236_29]],
+    ),
+];
+
+/// Returns the index of refraction of a glass: n² = 1 + Σ Bᵢ λ² / (λ² − Cᵢ), λ in µm.
+fn glass([b, c]: Sellmeier) -> Spectrum {
     let index = |nm: f32| {
         let l = f64::from(nm * 1e-3);
         let l2 = l * l;
-        let n2: f64 =
-            1.0 + b.iter().zip(c).map(|(b, c): (&f64, f64)| b * l2 / (l2 - c)).sum::<f64>();
+        let n2: f64 = 1.0 + b.iter().zip(c).map(|(b, c)| b * l2 / (l2 - c)).sum::<f64>();
         n2.sqrt() as f32
     };
-    Some(Spectrum::tabulate(
-        (cie::FIRST_NM as u16..=cie::LAST_NM as u16).step_by(5).map(f32::from),
-        index,
-    ))
+    let wavelengths = (cie::FIRST_NM as u16..=cie::LAST_NM as u16).step_by(5);
+    Spectrum::tabulate(wavelengths.map(f32::from), index)
 }
 
 #[cfg(test)]
@@ -162,11 +184,8 @@ mod tests {
             let min = if ["metal-MgO-k", "metal-TiO2-k"].contains(&&**name) { 0.0 } else { 0.01 };
             assert!([360.0, 500.0, HELIUM_D_NM, 830.0].iter().all(|&nm| s.at(nm) >= min), "{name}");
         }
-        let illuminants =
-            (1..=12).map(|i| format!("F{i}")).chain(["A", "D50", "D65"].map(str::to_owned));
-        for name in illuminants.map(|l| format!("stdillum-{l}")).chain(["illum-acesD60".to_owned()])
-        {
-            let rgb = illuminant_rgb(&named(&name).unwrap());
+        for name in names().iter().filter(|name| name.contains("illum")) {
+            let rgb = illuminant_rgb(&named(name).unwrap());
             assert!(
                 (luminance(rgb) - 1.0).abs() < 1e-5 && rgb.max_element() < 2.5,
                 "{name}: {rgb}"

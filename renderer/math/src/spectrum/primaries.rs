@@ -19,8 +19,9 @@ pub(super) const D65: Chromaticity = [0.3127, 0.3290];
 /// The white of the ACES colour spaces, near D60.
 const ACES_WHITE: Chromaticity = [0.32168, 0.33767];
 
-/// Primaries that span less than half of this area of the chromaticity diagram count as collinear.
-const MIN_AREA: f64 = 1e-6;
+/// Primaries count as collinear below this determinant, which is twice the area of their triangle in
+/// the chromaticity diagram.
+const MIN_DETERMINANT: f64 = 1e-6;
 
 /// The primaries and the white of an RGB colour space.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +67,7 @@ impl Primaries {
         let [r, g, b] =
             [self.red, self.green, self.blue].map(|[x, y]| DVec3::new(x, y, 1.0 - x - y));
         let primaries = DMat3::from_cols(r, g, b);
-        if primaries.determinant().abs() < MIN_AREA {
+        if primaries.determinant().abs() < MIN_DETERMINANT {
             return None;
         }
         let scale = primaries.inverse() * xyz_of_white(self.white);

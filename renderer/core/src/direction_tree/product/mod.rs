@@ -49,7 +49,7 @@ pub struct ProductEnvironment {
     smooth: EnvironmentPyramid,
     /// The radiance above the clamping threshold, and a fraction of the entire environment.
     peaks: Environment,
-    /// Directions to the peaks for estimating the tree's density, in world space.
+    /// Directions to the peaks for estimating the tree's density, in render space.
     probes: [Vec3; PROBES_PER_AXIS * PROBES_PER_AXIS],
     /// Integral of the radiance of the peaks, divided by the clamping threshold.
     peak_irradiance: f32,
@@ -87,7 +87,7 @@ pub struct ProductDistribution<'a> {
     tree: ShiftedTree<'a>,
     environment: &'a Environment,
     prepared: &'a ProductEnvironment,
-    /// Axes of the tree's frame, in world space and in the space of the image.
+    /// Axes of the tree's frame, in render space and in the space of the image.
     axes: [Vec3; 3],
     image_axes: [Vec3; 3],
     /// The children of the domain.
@@ -106,7 +106,7 @@ struct WeightedChildren {
 
 impl<'a> ProductDistribution<'a> {
     /// Creates the product of a tree and an environment. `axes` is the orthonormal frame of the
-    /// tree in world space.
+    /// tree in render space.
     pub fn new(
         tree: ShiftedTree<'a>,
         environment: &'a Environment,

@@ -42,7 +42,7 @@ impl AreaLight {
         match self.shape {
             EmitterShape::Triangle(_)
             | EmitterShape::Disk(_)
-            | EmitterShape::Sphere { world: Some(_), .. } => point,
+            | EmitterShape::Sphere { full: Some(_), .. } => point,
             EmitterShape::Patch(_) | EmitterShape::Sphere { .. } => {
                 let corners = [lo, hi, Vec2::new(lo.x, hi.y), Vec2::new(hi.x, lo.y)];
                 let sum: f32 = corners.into_iter().map(|u| 1.0 / self.map(u).2).sum();

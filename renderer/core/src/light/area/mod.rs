@@ -11,9 +11,9 @@
 
 mod emission;
 mod extent;
+mod full_sphere;
 #[cfg(test)]
 mod tests;
-mod world_sphere;
 
 pub(crate) use emission::FAR_OFFSET_ULPS;
 pub(super) use emission::{EmitterSample, SurfaceEmission};
@@ -23,11 +23,11 @@ use super::triangle_light::TriangleLight;
 use super::{Light, LightSample, abs_luminance};
 use crate::geometry::{BilinearMesh, Disk, OFFSET_ULPS, Primitive, Shape, Sphere, render_position};
 use crate::texture::{Lookup, Param};
+use full_sphere::FullSphere;
 use glam::DVec3;
 use lightbound_math::sampling::warp::uniform_cone_pdf;
 use lightbound_math::{Ray, Vec2, Vec3};
 use std::f32::consts::PI;
-use world_sphere::WorldSphere;
 
 /// An area light: one emissive element of a primitive, in render space.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct AreaLight {
 enum EmitterShape {
     Triangle(TriangleLight),
     Patch(Box<BilinearMesh>),
-    Sphere { sphere: Box<Sphere>, world: Option<WorldSphere> },
+    Sphere { sphere: Box<Sphere>, full: Option<FullSphere> },
     Disk(Box<Disk>),
 }
 
@@ -98,9 +98,8 @@ impl AreaLight {
                 (EmitterShape::Patch(Box::new(b.extract(element))), shape.aabb(element).magnitude())
             }
             Shape::Sphere(s) => {
-                let world =
-                    s.as_world_sphere().map(|(center, radius)| WorldSphere { center, radius });
-                (EmitterShape::Sphere { sphere: Box::new(s.clone()), world }, s.magnitude())
+                let full = s.as_full_sphere().map(|(center, radius)| FullSphere { center, radius });
+                (EmitterShape::Sphere { sphere: Box::new(s.clone()), full }, s.magnitude())
             }
             Shape::Disk(d) => (EmitterShape::Disk(Box::new(d.clone())), d.magnitude()),
         };
@@ -151,8 +150,8 @@ impl AreaLight {
             EmitterShape::Triangle(triangle) => return triangle.pdf(from, wi, distance),
             EmitterShape::Disk(_) => 1.0 / self.area,
             EmitterShape::Patch(patch) => patch.patch(0).area_pdf(&Ray::new(from, wi), distance),
-            EmitterShape::Sphere { sphere, world } => {
-                match world.as_ref().and_then(|b| b.cone(from, self.offset)) {
+            EmitterShape::Sphere { sphere, full } => {
+                match full.as_ref().and_then(|b| b.cone(from, self.offset)) {
                     // Only the near side of the sphere is sampled.
                     Some((center, _)) if wi.dot(from + wi * distance - center) > 0.0 => return 0.0,
                     Some((_, one_minus_cos)) => return uniform_cone_pdf(one_minus_cos),
@@ -218,7 +217,7 @@ impl AreaLight {
     fn sample_surface(&self, from: Vec3, u: Vec2) -> EmitterSample {
         match &self.shape {
             EmitterShape::Triangle(triangle) => return triangle.sample(from, u),
-            EmitterShape::Sphere { world: Some(sphere), .. } => {
+            EmitterShape::Sphere { full: Some(sphere), .. } => {
                 if let Some((_, one_minus_cos)) = sphere.cone(from, self.offset) {
                     return sphere.sample_cone(from, one_minus_cos, u);
                 }
@@ -240,11 +239,11 @@ impl AreaLight {
 
     /// Returns centre and radius, if the light is a full sphere that emits only outwards and has no
     /// alpha mask.
-    pub fn as_world_sphere(&self) -> Option<(Vec3, f32)> {
+    pub fn as_full_sphere(&self) -> Option<(Vec3, f32)> {
         let is_simple =
             !self.two_sided && !self.flip && !matches!(self.opacity, Opacity::Masked(_));
         match &self.shape {
-            EmitterShape::Sphere { world: Some(sphere), .. } if is_simple => {
+            EmitterShape::Sphere { full: Some(sphere), .. } if is_simple => {
                 Some((sphere.center, sphere.radius))
             }
             _ => None,

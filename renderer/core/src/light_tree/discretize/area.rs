@@ -25,7 +25,7 @@ const CURVED_POINTS: u32 = 8;
 pub(super) fn subdivide(light: &AreaLight, template: &LightPoint, count: u32, out: &mut Points) {
     let has_extents = out.extents.is_some();
     if let Some((center, radius)) =
-        light.as_world_sphere().filter(|_| count < CURVED_POINTS && !has_extents)
+        light.as_full_sphere().filter(|_| count < CURVED_POINTS && !has_extents)
     {
         let (intensity, offset) =
             (light.le() * (PI * radius * radius), radius + 2.0 * light.offset());

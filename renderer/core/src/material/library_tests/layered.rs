@@ -9,6 +9,7 @@
 //! changes the noise only.
 
 use super::cases::Case;
+use super::microfacets::{conductor_fresnel, dielectric_fresnel};
 use super::{TestMaterial, stratified};
 use glam::{DVec2, DVec3, dvec2, dvec3};
 use lightbound_math::Vec3;
@@ -35,7 +36,7 @@ enum Base {
     /// A diffuse base with this albedo.
     Diffuse(f64),
     /// A metal with this roughness, and η and k relative to the coat.
-    Metal { alpha: f64, index: [f64; 2] },
+    Metal { alpha: f64, index: (f64, f64) },
 }
 
 /// A coat of index [`ETA`] over a base.
@@ -44,30 +45,6 @@ struct Layers {
     base: Base,
     alpha: f64,
     thickness: f64,
-}
-
-/// Reflectance of a dielectric of relative index `eta`, for light from the side of the cosine.
-fn fresnel(cos: f64, eta: f64) -> f64 {
-    let sin2 = (1.0 - cos * cos) / (eta * eta);
-    if sin2 >= 1.0 {
-        return 1.0;
-    }
-    let refracted = (1.0 - sin2).sqrt();
-    let parallel = (eta * cos - refracted) / (eta * cos + refracted);
-    let perpendicular = (cos - eta * refracted) / (cos + eta * refracted);
-    0.5 * (parallel * parallel + perpendicular * perpendicular)
-}
-
-/// Reflectance of a metal of relative index η − i k.
-fn metal_fresnel(cos: f64, [eta, k]: [f64; 2]) -> f64 {
-    let (cos2, sin2) = (cos * cos, 1.0 - cos * cos);
-    let t = eta * eta - k * k - sin2;
-    let p = (t * t + 4.0 * eta * eta * k * k).sqrt();
-    let a = (0.5 * (p + t)).max(0.0).sqrt();
-    let s = (p + cos2 - 2.0 * a * cos) / (p + cos2 + 2.0 * a * cos);
-    let t = 2.0 * a * cos * sin2;
-    let u = cos2 * p + sin2 * sin2;
-    0.5 * s * (1.0 + (u - t) / (u + t))
 }
 
 /// Smith's Λ of GGX microfacets.
@@ -133,7 +110,7 @@ impl Walk<'_> {
             0.0 => DVec3::Z * w.z.signum(),
             _ => visible_normal(w, alpha, self.point()),
         };
-        let reflectance = fresnel(w.dot(normal).min(1.0), eta);
+        let reflectance = dielectric_fresnel(w.dot(normal).min(1.0), eta);
         let part = |out: DVec3, is_reflected: bool| {
             if (out.z * w.z > 0.0) == is_reflected { unshadowed(w, out, alpha) } else { 0.0 }
         };
@@ -157,7 +134,7 @@ impl Walk<'_> {
                 let tan2 = (h.x * h.x + h.y * h.y) / (alpha * alpha);
                 let d = FRAC_1_PI / (alpha * alpha * (tan2 + h.z * h.z).powi(2));
                 let g = 1.0 / (1.0 + lambda(wi, alpha) + lambda(wo, alpha));
-                metal_fresnel(wi.dot(h), index) * d * g / (4.0 * wi.z * wo.z)
+                conductor_fresnel(wi.dot(h), index) * d * g / (4.0 * wi.z * wo.z)
             }
         }
     }
@@ -173,7 +150,7 @@ impl Walk<'_> {
             Base::Metal { alpha, index } => {
                 let normal = visible_normal(wo, alpha, u);
                 let wi = mirrored(wo, normal);
-                let weight = metal_fresnel(wo.dot(normal), index) * unshadowed(wo, wi, alpha);
+                let weight = conductor_fresnel(wo.dot(normal), index) * unshadowed(wo, wi, alpha);
                 (if wi.z > 0.0 { weight } else { 0.0 }, wi)
             }
         }
@@ -257,7 +234,7 @@ impl Layers {
                 ("alpha_y", alpha.to_vec()),
                 ("thickness", thickness.to_vec()),
             ],
-            Base::Metal { alpha: metal, index: [eta, k] } => vec![
+            Base::Metal { alpha: metal, index: (eta, k) } => vec![
                 // The shader's index is that in vacuum.
                 ("eta", vec![eta * ETA]),
                 ("k", vec![k * ETA]),
@@ -289,7 +266,7 @@ impl Layers {
         let (h, a2) = ((wi + wo).normalize(), self.alpha * self.alpha);
         let d = FRAC_1_PI / (a2 * ((h.x * h.x + h.y * h.y) / a2 + h.z * h.z).powi(2));
         let g = 1.0 / (1.0 + lambda(wi, self.alpha) + lambda(wo, self.alpha));
-        fresnel(wi.dot(h), ETA) * d * g / (4.0 * wi.z * wo.z)
+        dielectric_fresnel(wi.dot(h), ETA) * d * g / (4.0 * wi.z * wo.z)
     }
 
     fn differences(&self, walks: u32) -> Differences {
@@ -311,11 +288,11 @@ impl Layers {
             let samples = material.scatter(&stratified(200), wo.as_vec3());
             let weights = samples.iter().map(|sample| f64::from(sample.weight().x));
             // The renderer adds reflection by a polished coat.
-            let polished = if self.alpha == 0.0 { fresnel(wo.z, ETA) } else { 0.0 };
+            let polished = if self.alpha == 0.0 { dielectric_fresnel(wo.z, ETA) } else { 0.0 };
             let ours = weights.sum::<f64>() / samples.len() as f64 + polished;
             for (largest, base) in albedos.iter_mut().zip(mean(limited(&albedo))) {
                 let difference = ours - base - surface / f64::from(walks);
-                if difference.abs() > largest.abs() {
+                if difference.is_nan() || difference.abs() > largest.abs() {
                     *largest = difference;
                 }
             }
@@ -360,10 +337,10 @@ fn albedo_of_walks_is_the_integral_of_their_brdf() {
 }
 
 /// A metal that reflects 96 % within the coat.
-const BRIGHT: [f64; 2] = [0.1, 3.0];
+const BRIGHT: (f64, f64) = (0.1, 3.0);
 
 /// A metal that reflects 41 % within the coat.
-const DARK: [f64; 2] = [1.5, 2.0];
+const DARK: (f64, f64) = (1.5, 2.0);
 
 #[test]
 fn coats_differ_from_random_walks_as_documented() {
@@ -391,7 +368,7 @@ fn coats_differ_from_random_walks_as_documented() {
     ] {
         for &(alpha, thickness) in coats {
             let Differences { albedo, brdf } =
-                Layers { base, alpha, thickness }.differences(40_000);
+                Layers { base, alpha, thickness }.differences(20_000);
             let start = format!("| {name} | {alpha} | {thickness} |");
             let cells = albedo.iter().zip(&brdf).map(|(a, b)| format!(" {a:+.2}, {b:.2} |"));
             println!("  {start}{}", cells.collect::<String>());

@@ -81,7 +81,7 @@ fn conductors_and_dielectrics_match_the_published_formulas() {
 
 /// Returns the Fresnel reflectance of a conductor with index `eta` and extinction coefficient `k`,
 /// by complex arithmetic: r = (cos − n cos_t)/(cos + n cos_t) for the perpendicular part.
-fn conductor_fresnel(c: f64, (eta, k): (f64, f64)) -> f64 {
+pub(super) fn conductor_fresnel(c: f64, (eta, k): (f64, f64)) -> f64 {
     type Complex = [f64; 2];
     let mul = |a: Complex, b: Complex| [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
     let norm = |a: Complex| a[0] * a[0] + a[1] * a[1];
@@ -96,7 +96,8 @@ fn conductor_fresnel(c: f64, (eta, k): (f64, f64)) -> f64 {
     0.5 * (s + p)
 }
 
-fn dielectric_fresnel(c: f64, eta: f64) -> f64 {
+/// Returns the Fresnel reflectance of a dielectric with relative index `eta`, for light at a cosine.
+pub(super) fn dielectric_fresnel(c: f64, eta: f64) -> f64 {
     let sin2 = (1.0 - c * c) / (eta * eta);
     if sin2 >= 1.0 {
         return 1.0;

@@ -6,12 +6,12 @@ use lightbound_math::{Frame, Vec2, Vec3};
 
 /// A full sphere in render space.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WorldSphere {
+pub(super) struct FullSphere {
     pub center: Vec3,
     pub radius: f32,
 }
 
-impl WorldSphere {
+impl FullSphere {
     /// Returns the centre, and 1 − cos of the half angle of the cone that the sphere subtends at
     /// `from`; `None` if `from` is inside the sphere or too close to it.
     pub fn cone(&self, from: Vec3, offset: f32) -> Option<(Vec3, f32)> {
